@@ -14,6 +14,10 @@ lint:
 docs:
     env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet
 
+# workflows
+actionlint:
+    go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
 # unused dependencies
 machete:
     cargo machete
@@ -33,6 +37,10 @@ e2e-build:
 # end-to-end tests on real control planes
 e2e: testbed e2e-build
     cargo test --locked --test e2e -- --test-threads 64
+
+# random faults between evenkeel and a real API server, for example `just faults 1-100`
+faults seeds="1-100":
+    tests/faults.sh {{seeds}}
 
 # random clusters: evenkeel with and without steering, and descheduler's choice
 arena:

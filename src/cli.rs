@@ -1,13 +1,14 @@
 //! The command line: one file for each command.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::filter::{EnvFilter, FilterExt, FilterFn, LevelFilter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -78,6 +79,11 @@ enum Command {
         /// Shell
         shell: clap_complete::Shell,
     },
+    /// Write a manual page for each command into a folder
+    Man {
+        /// Folder, which must exist
+        folder: PathBuf,
+    },
     /// Print the version
     Version,
 }
@@ -135,7 +141,10 @@ struct Misuse(String);
 
 /// Runs the command that the arguments name and returns its exit status.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse_from(descheduler::with_command(std::env::args_os().collect())) {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let command = as_called(arguments.first());
+    let matches = command.try_get_matches_from(descheduler::with_command(arguments));
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return report_usage(&error),
     };
@@ -148,6 +157,18 @@ pub fn main() -> ExitCode {
             complain(&format!("{error:#}"));
             ExitCode::from(if error.is::<Misuse>() { 2 } else { 1 })
         }
+    }
+}
+
+/// The command line, with the name by which the program was called: kubectl starts a plugin as
+/// `kubectl-evenkeel`.
+fn as_called(program: Option<&OsString>) -> clap::Command {
+    let name = program.and_then(|path| Path::new(path).file_stem());
+    let is_plugin = name.is_some_and(|name| name == "kubectl-evenkeel");
+    if is_plugin {
+        Cli::command().bin_name("kubectl evenkeel")
+    } else {
+        Cli::command()
     }
 }
 
@@ -220,6 +241,8 @@ impl Command {
                 clap_complete::generate(shell, &mut Cli::command(), "evenkeel", &mut script);
                 Ok(out.write_all(&script)?)
             }
+            Command::Man { folder } => clap_mangen::generate_to(Cli::command(), &folder)
+                .with_context(|| format!("man: cannot write to {}", folder.display())),
             Command::Version => Ok(writeln!(out, "evenkeel {}", env!("CARGO_PKG_VERSION"))?),
         }
     }
@@ -287,6 +310,35 @@ mod tests {
     }
 
     #[test]
+    fn help_names_the_command_that_was_typed() {
+        let help = |program: &str| {
+            let called = as_called(Some(&OsString::from(program)));
+            let error = called.try_get_matches_from([program, "plan", "--help"]);
+            error.unwrap_err().to_string()
+        };
+        assert!(help("/usr/local/bin/evenkeel").contains("Usage: evenkeel plan"));
+        let plugin = help("/root/.krew/bin/kubectl-evenkeel");
+        assert!(plugin.contains("Usage: kubectl evenkeel plan"), "{plugin}");
+    }
+
+    #[test]
+    fn every_command_has_a_manual_page() {
+        let folder = std::env::temp_dir().join(format!("evenkeel-man-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        clap_mangen::generate_to(Cli::command(), &folder).unwrap();
+        for command in [
+            "evenkeel",
+            "evenkeel-plan",
+            "evenkeel-doctor",
+            "evenkeel-policy-check",
+        ] {
+            let page = std::fs::read_to_string(folder.join(format!("{command}.1"))).unwrap();
+            assert!(page.contains(".SH SYNOPSIS"), "{command}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn every_command_line_parses() {
         for line in [
             "evenkeel run --policy p.yaml --once --dry-run --namespace a --ledger b --listen \
@@ -322,6 +374,7 @@ mod tests {
             "evenkeel simulate --show late-nodes",
             "evenkeel policy check p.yaml",
             "evenkeel completions bash",
+            "evenkeel man out",
             "evenkeel version",
         ] {
             assert!(parse(line).is_ok(), "{line}: {:?}", parse(line).err());

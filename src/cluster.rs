@@ -16,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::node_addresses::NodeAddresses;
+#[cfg(test)]
+use crate::model::snapshot::objects::Object;
 use crate::model::snapshot::objects::{ObjectKind, Objects};
 
 use self::client::ConnectError;
@@ -186,6 +188,20 @@ impl Cluster {
 
     fn objects(&self) -> MutexGuard<'_, Objects> {
         lock(&self.state.objects)
+    }
+
+    /// Stores objects as if a watch had delivered them.
+    #[cfg(test)]
+    pub(crate) fn apply(&self, objects: impl IntoIterator<Item = Object>) {
+        let mut known = self.objects();
+        objects.into_iter().for_each(|object| known.apply(object));
+    }
+
+    /// Records an outage of the watch of pods as if it had begun at this time.
+    #[cfg(test)]
+    pub(crate) fn interrupt(&self, since: Timestamp) {
+        let why = "refused".to_owned();
+        self.failed(ObjectKind::Pod, Outage { since, why }, false);
     }
 
     fn listed(&self, kind: ObjectKind) {

@@ -3,20 +3,23 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, warn};
 
 use crate::cluster::Cluster;
+use crate::cluster::events::EventWriter;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
 use crate::daemon::telemetry::Health;
 use crate::daemon::telemetry::metrics::{Metrics, Phase};
 use crate::daemon::telemetry::status::Board;
 use crate::decide::engine::Engine;
-use crate::model::ledger::{Ledger, LedgerError};
+use crate::model::ledger::Ledger;
 use crate::model::plan::Class;
 use crate::model::usage::{NodeUsage, Unmeasured};
 use crate::policy::{Basis, Policy, Rule};
 
+use self::arrivals::UsableNodes;
 use self::cycle::Cycle;
 pub use self::lead::LeaderRole;
 pub use self::poller::UsagePoller;
@@ -26,6 +29,10 @@ pub use self::report::LogState;
 pub use self::steering::Steered;
 pub use self::trials::Trials;
 
+#[cfg(test)]
+mod fixture;
+mod stop;
+mod arrivals;
 mod cycle;
 pub mod telemetry;
 mod poller;
@@ -55,12 +62,18 @@ pub struct Daemon {
     pub dry_run: bool,
     /// Name of this pod or host, for events.
     pub instance: String,
+    /// The events of evictions, taints and policies.
+    pub events: EventWriter,
+    /// Cancelled when the program has to end.
+    pub stop: CancellationToken,
     /// Warnings that are logged already.
     pub log_state: LogState,
     /// Taints that this process has changed.
     pub steered: Steered,
     /// The last trial of steering, and when the next is due.
     pub trials: Trials,
+    /// The time before which the API server wants no eviction.
+    pub throttled_until: Option<Instant>,
     /// The release of Kubernetes.
     pub release: ReleaseCheck,
     /// Whether this instance acts or stands by.
@@ -73,11 +86,14 @@ pub struct Daemon {
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
     /// The ConfigMap holds no valid ledger.
-    #[error(
-        "cannot parse the ledger: {0}; evictions need it, delete its ConfigMap to start with an \
-            empty one"
-    )]
-    Ledger(#[from] LedgerError),
+    #[error("{0}")]
+    Ledger(StoreError),
+    /// Another instance leads, so a single run must not act.
+    #[error("no evictions: another instance leads: {}", holder.as_deref().unwrap_or("unknown"))]
+    NotLeading {
+        /// Its identity, if known.
+        holder: Option<String>,
+    },
     /// A single run had no usage to decide by.
     #[error("cannot decide: {0}")]
     NoUsage(String),
@@ -86,13 +102,9 @@ pub enum DaemonError {
     LedgerNotSaved(String),
 }
 
-/// Runs the loop until `stop` is cancelled.
-pub async fn run(
-    mut daemon: Daemon,
-    policy: Policy,
-    stop: CancellationToken,
-) -> Result<(), DaemonError> {
-    let Some(ledger) = daemon.start(&stop).await? else {
+/// Runs the loop until the program has to end.
+pub async fn run(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> {
+    let Some(ledger) = daemon.start().await? else {
         return Ok(());
     };
     daemon.metrics.expect(&policy);
@@ -100,21 +112,28 @@ pub async fn run(
     // After the first lists and the ledger, so that an instance that cannot act never holds the
     // Lease.
     daemon.lead.enter();
-    let ended = run_loop(&mut daemon, Engine::new(policy, ledger), &stop).await;
+    let mut engine = Engine::new(policy, ledger);
+    let ended = run_loop(&mut daemon, &mut engine).await;
+    let led = daemon.lead.holds();
+    // Before the taints are removed, which may take longer: another instance waits for the Lease.
     daemon.lead.leave().await;
+    // A dry run has set no taints, so it removes none.
+    let dry = daemon.dry_run || engine.policy().dry_run;
+    if ended.is_ok() && led && !dry {
+        daemon.release(&engine).await;
+    }
+    daemon.events.finish(stop::LAST_EVENTS).await;
     info!("stopped");
     ended
 }
 
-async fn run_loop(
-    daemon: &mut Daemon,
-    mut engine: Engine,
-    stop: &CancellationToken,
-) -> Result<(), DaemonError> {
+async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), DaemonError> {
+    let stop = daemon.stop.clone();
     let mut next_poll = clock();
     let mut next_cycle = next_poll;
+    let mut usable = UsableNodes::default();
     while !stop.is_cancelled() {
-        daemon.reload_policy(&mut engine).await;
+        daemon.reload_policy(engine).await;
         let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
         let now = clock();
         (next_poll, next_cycle) = (
@@ -122,18 +141,33 @@ async fn run_loop(
             not_later_than(next_cycle, now, interval),
         );
         if now >= next_poll {
-            daemon.observe(&mut engine).await;
+            if stop
+                .run_until_cancelled(daemon.observe(engine))
+                .await
+                .is_none()
+            {
+                break;
+            }
             daemon.board.sources(|| daemon.usage.source_facts());
             next_poll = after(now, poll);
+            let arrived = usable.arrivals(&daemon.cluster.snapshot(engine.policy().resources()));
+            if !arrived.is_empty() && next_cycle > now {
+                info!(
+                    "cycle: early, nodes can take pods now: {}",
+                    arrived.join(" ")
+                );
+                next_cycle = now;
+            }
         }
         // Before the cycle, because a new leader decides by the ledger that the previous one wrote.
-        if daemon.take_lead(&mut engine).await? {
-            next_cycle = now;
+        match stop.run_until_cancelled(daemon.take_lead(engine)).await {
+            Some(taken) => next_cycle = if taken? { now } else { next_cycle },
+            None => break,
         }
         daemon.board.part(|| daemon.lead.part());
         if now >= next_cycle {
-            daemon.check_release(&mut engine, now).await;
-            let cycle = Cycle::new(daemon, &mut engine);
+            daemon.check_release(engine, now).await;
+            let cycle = Cycle::new(daemon, engine);
             if let Err(error) = cycle.run().await {
                 warn!(
                     outcome = "failed",
@@ -148,15 +182,11 @@ async fn run_loop(
         let due = next_poll.min(next_cycle);
         daemon.health.beat(due);
         tokio::select! {
-            () = sleep_until(due, stop) => {}
+            () = sleep_until(due, &stop) => {}
             // A change of leadership ends the pause, so that a handover does not wait for the next
             // cycle.
             () = daemon.lead.changed() => {}
         }
-    }
-    // A dry run has set no taints, so it removes none.
-    if !(daemon.dry_run || engine.policy().dry_run) {
-        daemon.release(&engine).await;
     }
     Ok(())
 }
@@ -165,12 +195,18 @@ async fn run_loop(
 ///
 /// A single run sets no steering taints and removes those that it finds. Nothing would remove them
 /// between two runs, once their reason is gone.
-pub async fn run_once(
-    mut daemon: Daemon,
-    mut policy: Policy,
-    stop: CancellationToken,
-) -> Result<(), DaemonError> {
-    let Some(ledger) = daemon.start(&stop).await? else {
+///
+/// It acts only while it holds the Lease, because a Deployment may run beside it.
+pub async fn run_once(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> {
+    let ended = run_single(&mut daemon, policy).await;
+    daemon.lead.leave().await;
+    daemon.events.finish(stop::LAST_EVENTS).await;
+    ended
+}
+
+async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), DaemonError> {
+    let stop = daemon.stop.clone();
+    let Some(ledger) = daemon.start().await? else {
         return Ok(());
     };
     if policy.steering.is_on() {
@@ -191,7 +227,8 @@ pub async fn run_once(
     let mut seen = false;
     while !stop.is_cancelled() {
         let now = clock();
-        seen |= daemon.observe(&mut engine).await;
+        let polled = stop.run_until_cancelled(daemon.observe(&mut engine)).await;
+        seen |= polled == Some(true);
         let settled = (seen || !wait.required) && daemon.is_settled(&engine, now);
         if settled || now >= give_up {
             if !seen && wait.required {
@@ -199,8 +236,17 @@ pub async fn run_once(
                     "no usage source could be read".to_owned(),
                 ));
             }
+            // Not before, so that a run that only observes does not hold the Lease.
+            let won = stop.run_until_cancelled(daemon.win_lead(&mut engine));
+            let Some(won) = won.await else {
+                return Ok(());
+            };
+            won?;
+            if clock() > after(now, poll) {
+                daemon.observe(&mut engine).await;
+            }
             daemon.check_release(&mut engine, now).await;
-            return Cycle::new(&mut daemon, &mut engine).run().await;
+            return Cycle::new(daemon, &mut engine).run().await;
         }
         let due = after(now, poll).min(give_up);
         daemon.health.beat(due);
@@ -257,7 +303,8 @@ fn sustained_for(rule: &Rule, exact: bool) -> Option<SignedDuration> {
 impl Daemon {
     /// Waits for the first list of every watch and for the ledger. Returns `None` if stopped
     /// before.
-    async fn start(&mut self, stop: &CancellationToken) -> Result<Option<Ledger>, DaemonError> {
+    async fn start(&mut self) -> Result<Option<Ledger>, DaemonError> {
+        let stop = self.stop.clone();
         self.health.waiting("the first list of every watch");
         tokio::select! {
             () = self.cluster.wait_synced() => {}
@@ -265,10 +312,15 @@ impl Daemon {
         }
         let mut pause = Duration::from_millis(500);
         loop {
-            match self.load().await {
+            let Some(loaded) = stop.run_until_cancelled(self.store.load()).await else {
+                return Ok(None);
+            };
+            match loaded {
                 Ok(ledger) => return Ok(Some(ledger)),
-                Err(LoadError::Invalid(error)) => return Err(error),
-                Err(LoadError::Store(error)) => {
+                Err(error @ StoreError::Unreadable { .. }) => {
+                    return Err(DaemonError::Ledger(error));
+                }
+                Err(error) => {
                     warn!("waiting for the ledger, no evictions until it is loaded: {error}");
                     self.health.waiting(format!("the ledger: {error}"));
                 }
@@ -294,14 +346,6 @@ impl Daemon {
         let plan = engine.decide_observed(&observed);
         !observed.usage.nodes.iter().any(is_filling)
             && !plan.nodes.iter().any(|verdict| is_warming(&verdict.class))
-    }
-
-    async fn load(&mut self) -> Result<Ledger, LoadError> {
-        let text = self.store.load().await.map_err(LoadError::Store)?.text;
-        let invalid = |error| LoadError::Invalid(DaemonError::Ledger(error));
-        text.map_or(Ok(Ledger::default()), |text| {
-            Ledger::parse(&text).map_err(invalid)
-        })
     }
 
     /// Polls usage once. If no source answers, the samples age until the nodes count as unknown.
@@ -333,14 +377,6 @@ impl Daemon {
         engine.observe(&snapshot, &poll.readings, now);
         true
     }
-}
-
-/// Reason why the ledger is not loaded.
-enum LoadError {
-    /// The API server does not give it; a later attempt may succeed.
-    Store(StoreError),
-    /// Its content is not a ledger; no later attempt succeeds.
-    Invalid(DaemonError),
 }
 
 fn after(now: Timestamp, wait: SignedDuration) -> Timestamp {
@@ -376,28 +412,6 @@ fn clock() -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    impl Daemon {
-        /// A daemon that acts without an election.
-        pub(super) fn fake(client: &kube::Client, policy: &Policy) -> Self {
-            Daemon {
-                usage: UsagePoller::new(&policy.usage, client),
-                store: LedgerStore::new(client.clone(), "system", "ledger"),
-                cluster: Cluster::new(client.clone()),
-                health: Health::default(),
-                metrics: Metrics::default(),
-                dry_run: false,
-                instance: "evenkeel-0".to_owned(),
-                log_state: LogState::default(),
-                steered: Steered::default(),
-                trials: Trials::default(),
-                board: Board::default(),
-                release: ReleaseCheck::default(),
-                lead: LeaderRole::default(),
-                policy_file: None,
-            }
-        }
-    }
 
     /// How a single run observes usage with these strategies.
     fn usage_wait(strategies: &str) -> UsageWait {

@@ -38,6 +38,7 @@ mod steering;
 mod strategies;
 pub(crate) mod tree;
 mod usage;
+mod windows;
 mod wording;
 
 pub use evictable::{Evictable, PriorityThreshold, Profile, Protections, StorageClasses};
@@ -59,6 +60,7 @@ pub use scheduler_profile::{
 pub use share::Share;
 pub use steering::Steering;
 pub use usage::{Smoothing, SourceKind, UsagePolicy};
+pub use windows::Windows;
 
 use problem::{PolicyError, Problem};
 use read::Report;
@@ -80,6 +82,8 @@ pub struct Policy {
     pub limits: Limits,
     /// How long a workload is left alone.
     pub cooldown: Cooldown,
+    /// When evictions are allowed.
+    pub windows: Windows,
     /// When the cluster is too unhealthy for evictions.
     pub safety: Safety,
     /// How certain it must be that a move helps.

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::decide::engine::Engine;
 use crate::decide::engine::observed::Observed;
 use crate::model::ledger::Ledger;
-use crate::model::plan::{Outcome, Plan, Steer, SteerAction};
+use crate::model::plan::{Outcome, Plan, Steer, SteerAction, Untried};
 use crate::model::snapshot::Snapshot;
 use crate::model::usage::Readings;
 use crate::policy::Policy;
@@ -160,7 +160,7 @@ impl<'s> Run<'s> {
                 .cluster
                 .age(&(planned.namespace.clone(), planned.pod.clone()));
             let outcome = if erred {
-                Outcome::Untried
+                Outcome::Untried(Untried::Failed)
             } else {
                 eviction::request(&mut self.cluster, planned, grace)
             };

@@ -21,6 +21,7 @@ mod e2e {
     mod doctor;
     mod doubt;
     mod explain;
+    mod faults;
     mod forecast;
     mod job;
     mod leader;
@@ -36,8 +37,10 @@ mod e2e {
     mod rights;
     mod rightsizing;
     mod rules;
+    mod schema;
     mod seeds;
     mod status;
+    mod stop;
     mod steering;
     mod strategies;
     mod support;

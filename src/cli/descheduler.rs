@@ -217,7 +217,7 @@ fn selector(text: &str) -> Result<Selector, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
 
     use super::*;
 
@@ -284,6 +284,16 @@ mod tests {
         );
         assert_eq!(secure("--policy-config-file p --secure-port=0"), None);
         assert_eq!(secure(""), None);
+    }
+
+    #[test]
+    fn the_guide_for_users_of_descheduler_lists_every_flag() {
+        let guide = include_str!("../../docs/from-descheduler.md");
+        let used = DeschedulerOnly::command();
+        let used = used.get_arguments().filter_map(Arg::get_long);
+        for flag in used.filter(|flag| !["policy", "help"].contains(flag)) {
+            assert!(guide.contains(&format!("`--{flag}`")), "--{flag}");
+        }
     }
 
     #[test]

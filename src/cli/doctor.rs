@@ -5,18 +5,17 @@ use std::io::Write;
 use kube::Client;
 
 use crate::cluster::Cluster;
-use crate::cluster::access;
+use crate::cluster::{access, release};
 use crate::decide::doctor::{Diagnosis, Severity};
+use crate::policy::KubernetesRelease;
 use crate::values::text::count;
 
 use super::plan::{self, InputArgs, OutputFormat};
 use super::show::{Ink, Screen};
 use super::{Shared, policy, runtime, write_json};
 
-/// The minor version of Kubernetes whose scheduler the forecast follows.
-const FORECAST_MINOR: u32 = 36;
 /// Older API servers do not have the admission policy that limits the right to taint nodes.
-const STEERING_MINOR: u32 = 30;
+const STEERING: KubernetesRelease = KubernetesRelease::new(30);
 const ROLE: &str = "bind the roles of deploy/base/rbac.yaml to this account, or install the chart";
 
 const EXAMPLES: &str = "\
@@ -110,8 +109,8 @@ fn usage_source(failure: &str) -> Diagnosis {
 async fn server(args: &DoctorArgs, steers: bool) -> anyhow::Result<Vec<Diagnosis>> {
     let cluster = Cluster::connect(args.shared.kubeconfig.as_deref()).await?;
     let client = cluster.client();
-    let version = match access::version(client).await {
-        Ok((name, minor)) => server_version(&name, minor, steers),
+    let version = match release::read(client).await {
+        Ok(release) => server_version(release, steers),
         Err(error) => {
             let message = format!("the API server does not answer: {error}");
             let remedy = "check the kubeconfig and the network";
@@ -121,26 +120,24 @@ async fn server(args: &DoctorArgs, steers: bool) -> anyhow::Result<Vec<Diagnosis
     Ok(vec![version, rights(args, client, steers).await])
 }
 
-fn server_version(name: &str, minor: Option<u32>, steers: bool) -> Diagnosis {
-    let forecast = format!("the forecast follows the scheduler of 1.{FORECAST_MINOR}");
-    match minor {
-        None => Diagnosis::warning(
+fn server_version(release: KubernetesRelease, steers: bool) -> Diagnosis {
+    let (oldest, newest) = (KubernetesRelease::OLDEST, KubernetesRelease::NEWEST);
+    if steers && release < STEERING {
+        return Diagnosis::warning(
             "api-server",
-            format!("the version {name} is not understood; {forecast}"),
-            "compare the landings with the forecast: metric evenkeel_landings_total",
-        ),
-        Some(minor) if minor > FORECAST_MINOR => Diagnosis::warning(
-            "api-server",
-            format!("Kubernetes {name} is newer than the forecast; {forecast}"),
-            "upgrade evenkeel, or watch the metric evenkeel_landings_total",
-        ),
-        Some(minor) if minor < STEERING_MINOR && steers => Diagnosis::warning(
-            "api-server",
-            format!("Kubernetes {name} cannot limit the right to taint nodes"),
-            "use the component without-steering, or upgrade to 1.30",
-        ),
-        Some(_) => Diagnosis::ok("api-server", format!("Kubernetes {name}; {forecast}")),
+            format!("Kubernetes {release} cannot limit the right to taint nodes"),
+            format!("use the component without-steering, or upgrade to {STEERING}"),
+        );
     }
+    let known = format!("the schedulers of {oldest} to {newest} are known to the forecast");
+    if release.is_known() {
+        return Diagnosis::ok("api-server", format!("Kubernetes {release}; {known}"));
+    }
+    Diagnosis::warning(
+        "api-server",
+        format!("Kubernetes {release}, but only {known}"),
+        "compare the landings with the forecast: metric evenkeel_landings_total",
+    )
 }
 
 async fn rights(args: &DoctorArgs, client: &Client, steers: bool) -> Diagnosis {

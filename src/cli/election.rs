@@ -84,14 +84,17 @@ impl LeaderElectionArgs {
         if once {
             return Err(Misuse(NOT_WITH_ONCE.to_owned()));
         }
-        let timing = LeaseTiming::new(
+        self.checked_timing().map(Some)
+    }
+
+    /// The durations with which a single run holds the Lease during its cycle.
+    pub(super) fn checked_timing(&self) -> Result<LeaseTiming, Misuse> {
+        LeaseTiming::new(
             self.leader_elect_lease_duration,
             self.leader_elect_renew_deadline,
             self.leader_elect_retry_period,
-        );
-        timing
-            .map(Some)
-            .map_err(|error| Misuse(format!("leader election: {error}")))
+        )
+        .map_err(|error| Misuse(format!("leader election: {error}")))
     }
 
     /// The role of this instance in the election.

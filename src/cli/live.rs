@@ -178,8 +178,5 @@ async fn first_failure(cluster: &Cluster) -> String {
 
 async fn load_ledger(cluster: &Cluster, shared: &Shared) -> anyhow::Result<Ledger> {
     let mut store = LedgerStore::new(cluster.client().clone(), &shared.namespace, &shared.ledger);
-    match store.load().await?.text {
-        Some(text) => Ok(Ledger::parse(&text)?),
-        None => Ok(Ledger::default()),
-    }
+    Ok(store.load().await?)
 }

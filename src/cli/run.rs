@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use kube::Client;
@@ -11,9 +12,10 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::cluster::Cluster;
+use crate::cluster::events::EventWriter;
 use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::daemon::telemetry::metrics::Metrics;
@@ -35,7 +37,8 @@ use super::{Misuse, Shared, clock, file, parse, policy};
 /// Watches nodes, pods and their usage. Each interval it makes a plan and evicts the pods in it.
 #[derive(Debug, clap::Args)]
 pub(super) struct RunArgs {
-    /// Run one cycle and exit, as in a Job or a CronJob
+    /// Run one cycle and exit, as in a Job or a CronJob. It holds the Lease meanwhile, and fails if
+    /// another instance keeps it
     #[arg(long)]
     once: bool,
     /// Decide and report without evicting or writing anything; the same as `dryRun: true` in the
@@ -166,7 +169,12 @@ impl RunArgs {
     }
 
     /// The file of the policy, to be read again while the daemon runs.
-    fn policy_file(self: &Arc<Self>, timing: Option<LeaseTiming>, client: &Client) -> PolicyFile {
+    fn policy_file(
+        self: &Arc<Self>,
+        policy: &Policy,
+        timing: Option<LeaseTiming>,
+        client: &Client,
+    ) -> PolicyFile {
         let (reader, elector) = (Arc::clone(self), Arc::clone(self));
         let client = client.clone();
         PolicyFile {
@@ -176,7 +184,9 @@ impl RunArgs {
             }),
             describe: policy::sentence,
             join_election: Box::new(move || elector.join_election(timing, &client)),
+            instance: self.instance.clone(),
             namespace: self.shared.namespace.clone(),
+            read_last: policy.clone(),
             refused: None,
         }
     }
@@ -233,6 +243,7 @@ impl RunArgs {
         cluster: Cluster,
         policy: &Policy,
         timing: Option<LeaseTiming>,
+        stop: &CancellationToken,
     ) -> Daemon {
         let client = cluster.client().clone();
         Daemon {
@@ -244,12 +255,15 @@ impl RunArgs {
             board: Board::default(),
             dry_run: self.dry_run,
             instance: self.instance.clone(),
+            events: EventWriter::start(client.clone(), &self.instance),
+            stop: stop.clone(),
             log_state: LogState::default(),
             steered: Steered::default(),
             trials: Trials::default(),
+            throttled_until: None,
             release: ReleaseCheck::new(self.shared.scheduler.release()),
             lead: self.lead(timing, policy, &client),
-            policy_file: Some(self.policy_file(timing, &client)),
+            policy_file: Some(self.policy_file(policy, timing, &client)),
         }
     }
 
@@ -265,14 +279,21 @@ impl RunArgs {
             .with_context(|| format!("--listen: cannot listen on {}", self.listen))?;
         let probes = telemetry::serve(listener, health.clone(), metrics.clone(), stop.clone());
         let probes = tokio::spawn(probes);
-        if let Some(address) = self.descheduler.secure_address() {
-            let listener = TlsListener::bind(address)
-                .await
-                .with_context(|| format!("--secure-port: cannot listen on {address}"))?;
-            let probes = telemetry::serve(listener, health.clone(), metrics.clone(), stop.clone());
-            tokio::spawn(probes);
-        }
+        self.serve_secure(daemon, stop).await?;
         Ok(probes)
+    }
+
+    /// Serves the probes and the metrics where descheduler does.
+    async fn serve_secure(&self, daemon: &Daemon, stop: &CancellationToken) -> anyhow::Result<()> {
+        let Some(address) = self.descheduler.secure_address() else {
+            return Ok(());
+        };
+        let listener = TlsListener::bind(address)
+            .await
+            .with_context(|| format!("--secure-port: cannot listen on {address}"))?;
+        let (health, metrics) = (daemon.health.clone(), daemon.metrics.clone());
+        tokio::spawn(telemetry::serve(listener, health, metrics, stop.clone()));
+        Ok(())
     }
 }
 
@@ -296,6 +317,12 @@ fn status_address(text: &str) -> Result<StatusAddress, String> {
 /// Runs until a signal stops the daemon.
 pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
     let timing = args.election.timing(args.once())?;
+    // A single run never acts beside a leader, so it holds the Lease during its cycle. descheduler's
+    // roles have no right to the Lease.
+    let timing = match timing {
+        None if args.once() && !args.as_descheduler() => Some(args.election.checked_timing()?),
+        timing => timing,
+    };
     let (policy, warnings) = args.policy()?;
     for warning in warnings {
         warn!("{warning}");
@@ -304,14 +331,17 @@ pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
     stop_on_signals(&stop)?;
     let cluster = Cluster::connect(args.kubeconfig()).await?;
     cluster.start(&stop);
-    let mut daemon = args.daemon(cluster, &policy, timing);
+    let mut daemon = args.daemon(cluster, &policy, timing, &stop);
     info!(
         "evenkeel {}: {}",
         env!("CARGO_PKG_VERSION"),
         policy::sentence(&policy)
     );
     if args.once() {
-        return Ok(daemon::run_once(daemon, policy, stop).await?);
+        // The CronJob of descheduler has a liveness probe, which would end a run that observes usage
+        // for minutes.
+        args.serve_secure(&daemon, &stop).await?;
+        return Ok(Box::pin(daemon::run_once(daemon, policy)).await?);
     }
     // The probes are served before the first lists, which may take longer than a kubelet waits.
     let probes = args.serve_probes(&daemon, &stop).await?;
@@ -319,7 +349,7 @@ pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
         daemon.board = serve_status(address, args.about(&policy), &daemon.health, &stop).await;
     }
     // The future is too large for the stack.
-    let ended = Box::pin(daemon::run(daemon, policy, stop.clone())).await;
+    let ended = Box::pin(daemon::run(daemon, policy)).await;
     stop.cancel();
     probes.await??;
     Ok(ended?)
@@ -349,6 +379,10 @@ async fn serve_status(
     board
 }
 
+/// Time after which the program ends although something hangs. The daemon normally needs less, and
+/// Kubernetes waits for 30 s.
+const LONGEST_STOP: Duration = Duration::from_secs(24);
+
 /// Stops on Ctrl-C and SIGTERM. The daemon still finishes the request in flight and records its
 /// result.
 fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
@@ -362,6 +396,14 @@ fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
         }
         info!("stopping on a signal");
         stop.cancel();
+        // A thread of its own, because every thread of the runtime may be busy.
+        std::thread::spawn(|| {
+            std::thread::sleep(LONGEST_STOP);
+            error!(
+                "cannot stop in time, ending now; the ledger has every eviction that was requested"
+            );
+            std::process::exit(1);
+        });
     });
     Ok(())
 }

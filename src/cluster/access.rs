@@ -1,4 +1,4 @@
-//! The rights of an account, compared with the roles of the manifests, and the server's version.
+//! The rights of an account, compared with the roles of the manifests.
 
 use std::fmt;
 use std::time::Duration;
@@ -190,21 +190,6 @@ fn account_groups(namespace: &str) -> Vec<String> {
         format!("system:serviceaccounts:{namespace}"),
         "system:authenticated".to_owned(),
     ]
-}
-
-/// The version of the API server, such as `v1.36.3`, and its minor version if it can be read.
-///
-/// # Errors
-/// The message of the API server.
-pub async fn version(client: &Client) -> Result<(String, Option<u32>), String> {
-    let info = within_deadline(client.apiserver_version()).await?;
-    // Some providers add a sign, as in `30+`.
-    let digits: String = info
-        .minor
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect();
-    Ok((info.git_version, digits.parse().ok()))
 }
 
 async fn within_deadline<T>(

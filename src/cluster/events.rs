@@ -8,6 +8,8 @@ use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::api::PostParams;
 use kube::{Api, Client};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tracing::warn;
 
 use crate::model::plan::{Move, Steer};
@@ -24,45 +26,78 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const LONGEST_INSTANCE: usize = 128;
 const LONGEST_NOTE: usize = 1024;
 
-/// Records an eviction as an event. `instance` is the name of the own pod or host. A failure is
-/// only logged, because the eviction has happened.
-pub async fn evicted(client: &Client, done: &Move, instance: &str, at: Timestamp) {
-    if let Err(why) = write(client, of_eviction(done), instance, at).await {
-        warn!(
-            namespace = done.namespace,
-            pod = done.pod,
-            why,
-            "cannot create the event of an eviction"
-        );
+/// Events that may wait to be written. A burst of evictions is far smaller.
+const LONGEST_QUEUE: usize = 1000;
+
+/// Writes events on a task of its own, one after another: an event must not delay an eviction.
+pub struct EventWriter {
+    queue: mpsc::Sender<Event>,
+    task: JoinHandle<()>,
+}
+
+impl EventWriter {
+    /// Starts the task. `instance` is the name of the own pod or host.
+    pub fn start(client: Client, instance: &str) -> Self {
+        let (queue, waiting) = mpsc::channel(LONGEST_QUEUE);
+        let task = tokio::spawn(write_all(client, cut(instance, LONGEST_INSTANCE), waiting));
+        EventWriter { queue, task }
+    }
+
+    /// Records an eviction.
+    pub fn evicted(&self, done: &Move, at: Timestamp) {
+        self.add(of_eviction(done), at);
+    }
+
+    /// Records a change of the steering taint.
+    pub fn steered(&self, done: &Steer, at: Timestamp) {
+        self.add(of_taint(done), at);
+    }
+
+    /// Records a change of the policy on this instance's own pod, with this reason and note.
+    pub fn policy(&self, own: &Pod, (reason, note): (&str, &str), at: Timestamp) {
+        self.add(of_policy(own, reason, note), at);
+    }
+
+    /// Writes the waiting events, for at most this time.
+    pub async fn finish(self, longest: Duration) {
+        drop(self.queue);
+        if tokio::time::timeout(longest, self.task).await.is_err() {
+            warn!("cannot write all events in time");
+        }
+    }
+
+    fn add(&self, event: Event, at: Timestamp) {
+        let event = Event {
+            event_time: Some(MicroTime(at)),
+            ..event
+        };
+        // A failure is only logged, because the change has happened.
+        if let Err(error) = self.queue.try_send(event) {
+            warn!("cannot create an event: {error}");
+        }
     }
 }
 
-/// Records a change of the steering taint as an event.
-pub async fn steered(client: &Client, done: &Steer, instance: &str, at: Timestamp) {
-    if let Err(why) = write(client, of_taint(done), instance, at).await {
-        warn!(node = done.node, why, "cannot create the event of a taint");
+async fn write_all(client: Client, instance: String, mut waiting: mpsc::Receiver<Event>) {
+    while let Some(event) = waiting.recv().await {
+        let about = event.regarding.clone().unwrap_or_default();
+        if let Err(why) = write(&client, event, &instance).await {
+            let (kind, namespace, name) = (about.kind, about.namespace, about.name);
+            warn!(kind, namespace, name, why, "cannot create an event");
+        }
     }
 }
 
-/// Records a change of the policy as an event on this instance's own pod, with this reason and note.
-pub async fn policy(client: &Client, own: &Pod, (reason, note): (&str, &str), at: Timestamp) {
-    if let Err(why) = write(client, of_policy(own, reason, note), &own.name, at).await {
-        warn!(why, "cannot create the event of a policy");
-    }
-}
-
-async fn write(client: &Client, event: Event, instance: &str, at: Timestamp) -> Result<(), String> {
+async fn write(client: &Client, event: Event, instance: &str) -> Result<(), String> {
     let namespace = event.metadata.namespace.clone().unwrap_or_default();
     let event = Event {
         type_: event.type_.or_else(|| Some("Normal".to_owned())),
         note: event.note.map(|note| cut(&note, LONGEST_NOTE)),
-        event_time: Some(MicroTime(at)),
         reporting_controller: Some("evenkeel".to_owned()),
-        reporting_instance: Some(cut(instance, LONGEST_INSTANCE)),
+        reporting_instance: Some(instance.to_owned()),
         ..event
     };
     let events: Api<Event> = Api::namespaced(client.clone(), &namespace);
-    // The deadline is short, because an event must not delay the next eviction.
     match tokio::time::timeout(TIMEOUT, events.create(&PostParams::default(), &event)).await {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(error_message(&error)),
@@ -157,16 +192,20 @@ fn cut(text: &str, longest: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::client::tests::{fake, status};
+    use crate::cluster::client::tests::{fake, serve, status};
     use crate::cluster::evict::tests::planned;
     use crate::model::plan::{SteerAction, SteerReason, SteerValue};
     use serde_json::{Value, json};
+
+    const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test]
     async fn the_event_of_an_eviction_names_source_and_reason() {
         let (client, requests) = fake(|_, _, body| (201, body.to_owned())).await;
         let at = "2026-01-01T00:00:00.123456Z".parse().unwrap();
-        evicted(&client, &planned(), "evenkeel-0", at).await;
+        let events = EventWriter::start(client, "evenkeel-0");
+        events.evicted(&planned(), at);
+        events.finish(SECOND).await;
         let (method, uri, body) = requests.lock().unwrap()[0].clone();
         assert_eq!(
             (method.as_str(), uri.split('?').next()),
@@ -202,7 +241,9 @@ mod tests {
             action,
             why: SteerReason::Emptying,
         };
-        steered(&client, &done, "evenkeel-0", Timestamp::UNIX_EPOCH).await;
+        let events = EventWriter::start(client, "evenkeel-0");
+        events.steered(&done, Timestamp::UNIX_EPOCH);
+        events.finish(SECOND).await;
         let (_, uri, body) = requests.lock().unwrap()[0].clone();
         assert_eq!(
             uri.split('?').next(),
@@ -224,8 +265,24 @@ mod tests {
     #[tokio::test]
     async fn a_rejected_event_is_not_an_error() {
         let (client, requests) = fake(|_, _, _| status(403, "no")).await;
-        evicted(&client, &planned(), "evenkeel-0", Timestamp::UNIX_EPOCH).await;
-        assert_eq!(requests.lock().unwrap().len(), 1);
+        let events = EventWriter::start(client, "evenkeel-0");
+        events.evicted(&planned(), Timestamp::UNIX_EPOCH);
+        events.evicted(&planned(), Timestamp::UNIX_EPOCH);
+        events.finish(SECOND).await;
+        assert_eq!(requests.lock().unwrap().len(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_event_that_hangs_delays_neither_the_caller_nor_the_end() {
+        let client = serve(axum::Router::new().fallback(std::future::pending::<()>)).await;
+        let start = tokio::time::Instant::now();
+        let events = EventWriter::start(client, "evenkeel-0");
+        for _ in 0..LONGEST_QUEUE + 10 {
+            events.evicted(&planned(), Timestamp::UNIX_EPOCH);
+        }
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        events.finish(SECOND).await;
+        assert!(start.elapsed() < SECOND * 2);
     }
 
     #[test]

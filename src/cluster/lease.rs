@@ -50,6 +50,8 @@ struct LeadershipState {
     active: Option<ActiveTerm>,
     holder: Option<String>,
     error: Option<String>,
+    /// Whether the error is a missing permission.
+    forbidden: bool,
 }
 
 impl Leadership {
@@ -73,6 +75,11 @@ impl Leadership {
     /// Why the last read or write of the Lease failed, if it did.
     pub fn error(&self) -> Option<String> {
         self.0.borrow().error.clone()
+    }
+
+    /// Whether this account has no right to the Lease.
+    pub fn is_forbidden(&self) -> bool {
+        self.0.borrow().forbidden
     }
 
     /// Returns the term as [`Leadership::term`] does, and makes [`Leadership::changed`] wait for
@@ -106,8 +113,19 @@ pub struct Elector {
 enum LeaseError {
     /// The Lease has changed since it was read.
     Conflict,
+    /// This account has no right to it.
+    Forbidden(String),
     /// The API server rejected the request or did not respond.
     Other(String),
+}
+
+impl LeaseError {
+    fn message(self) -> Option<String> {
+        match self {
+            LeaseError::Conflict => None,
+            LeaseError::Forbidden(why) | LeaseError::Other(why) => Some(why),
+        }
+    }
 }
 
 impl Elector {
@@ -128,6 +146,11 @@ impl Elector {
         )
     }
 
+    /// The durations of the election.
+    pub const fn timing(&self) -> LeaseTiming {
+        self.candidacy.timing
+    }
+
     /// Acquires and renews the Lease until `stop`, then releases it.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut rounds = tokio::time::interval(self.candidacy.timing.retry());
@@ -145,20 +168,21 @@ impl Elector {
     /// The requests of one retry period.
     async fn round(&mut self) {
         self.election.begin(Instant::now());
-        let mut error = None;
+        let (mut error, mut forbidden) = (None, false);
         for _ in 0..REQUESTS {
             match self.step().await {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(LeaseError::Conflict) => self.election.unsure(),
-                Err(LeaseError::Other(why)) => {
+                Err(failure @ (LeaseError::Forbidden(_) | LeaseError::Other(_))) => {
                     self.election.unsure();
-                    error = Some(why);
+                    forbidden = matches!(failure, LeaseError::Forbidden(_));
+                    error = failure.message();
                     break;
                 }
             }
         }
-        self.publish(error);
+        self.publish(error, forbidden);
     }
 
     /// Makes one step. Returns whether another one follows in this period.
@@ -225,17 +249,17 @@ impl Elector {
     async fn release(&mut self) {
         let led = self.election.resign(Instant::now());
         // This process must stop acting as leader before others may become one.
-        self.publish(None);
+        self.publish(None, false);
         for _ in 0..REQUESTS {
             match self.write_released().await {
                 Ok(()) if led => return info!("released the lease"),
-                Err(LeaseError::Other(why)) if led => {
+                Err(LeaseError::Forbidden(why) | LeaseError::Other(why)) if led => {
                     return warn!("lease not released: {why}; others take over when it expires");
                 }
                 // Changed by a renewal of this process whose response was lost, or by the new
                 // leader.
                 Err(LeaseError::Conflict) => self.election.unsure(),
-                Ok(()) | Err(LeaseError::Other(_)) => return,
+                Ok(()) | Err(LeaseError::Forbidden(_) | LeaseError::Other(_)) => return,
             }
         }
     }
@@ -251,7 +275,7 @@ impl Elector {
     }
 
     /// Publishes the state. Logs an error when it changes, and the end of the errors.
-    fn publish(&self, error: Option<String>) {
+    fn publish(&self, error: Option<String>, forbidden: bool) {
         let before = self.state.borrow().error.clone();
         match (&before, &error) {
             (before, Some(why)) if before.as_ref() != Some(why) => warn!("{why}"),
@@ -266,6 +290,7 @@ impl Elector {
                 active,
                 holder,
                 error,
+                forbidden,
             };
             changed
         });
@@ -293,7 +318,7 @@ impl Elector {
             // Changed, created or deleted since it was last seen.
             Some(409) => LeaseError::Conflict,
             Some(404) if verb == "update" => LeaseError::Conflict,
-            Some(403) => LeaseError::Other(format!(
+            Some(403) => LeaseError::Forbidden(format!(
                 "cannot {verb} lease {namespace}/{name}: the role must allow it: {why}"
             )),
             Some(_) => LeaseError::Other(format!("cannot {verb} lease {namespace}/{name}: {why}")),

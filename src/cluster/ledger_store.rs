@@ -8,6 +8,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::PostParams;
 use kube::{Api, Client, Error};
 
+use crate::model::ledger::Ledger;
+
 use super::client::{error_message, status_code};
 
 /// The key of the ledger in the ConfigMap.
@@ -20,16 +22,13 @@ pub struct LedgerStore {
     namespace: String,
     name: String,
     /// The ConfigMap as last read or written, without the ledger; `None` if it did not exist.
+    /// Taken from a response only if its ledger was understood, so that an unreadable one is never
+    /// overwritten.
     seen: Option<ConfigMap>,
-}
-
-/// A stored ledger.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredLedger {
-    /// The text of the ledger; `None` if there is none.
-    pub text: Option<String>,
-    /// The resource version of the ConfigMap; `None` if it does not exist.
-    pub version: Option<String>,
+    /// The ledger as last read or written.
+    base: Ledger,
+    /// Why the stored ledger may differ from `base`; `None` if it does not.
+    doubt: Option<String>,
 }
 
 /// Why the ledger could not be loaded or saved.
@@ -41,6 +40,22 @@ pub enum StoreError {
     /// Another instance may lead by now, and its ledger must not be overwritten.
     #[error("leadership lost, the ledger is no longer written")]
     NotLeading,
+    /// The program is stopping, and there was no response in the time left.
+    #[error("no response before the end of the program")]
+    Stopping,
+    /// The ConfigMap holds no ledger that this version understands. It stays as it is.
+    #[error(
+        "cannot parse the ledger: {why}; no evictions; {remedy}, or remove key {KEY} of configmap \
+            {name} to start with an empty one"
+    )]
+    Unreadable {
+        /// Namespace and name.
+        name: String,
+        /// The reason.
+        why: String,
+        /// The remedy.
+        remedy: &'static str,
+    },
     /// RBAC denies it.
     #[error("cannot {verb} configmap {name}: the role must allow it: {why}")]
     Forbidden {
@@ -81,6 +96,19 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// Returns true if the stored ledger may differ from the one that was last read or written.
+    pub const fn may_have_changed(&self) -> bool {
+        matches!(
+            self,
+            StoreError::Conflict(_)
+                | StoreError::Unanswered { .. }
+                | StoreError::Stopping
+                | StoreError::Failed { .. }
+        )
+    }
+}
+
 impl LedgerStore {
     /// Creates the store without sending a request.
     pub fn new(client: Client, namespace: &str, name: &str) -> Self {
@@ -90,48 +118,89 @@ impl LedgerStore {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             seen: None,
+            base: Ledger::default(),
+            doubt: None,
         }
     }
 
-    /// Reads the ledger.
-    pub async fn load(&mut self) -> Result<StoredLedger, StoreError> {
+    /// Reads the ledger; an empty one if there is none.
+    pub async fn load(&mut self) -> Result<Ledger, StoreError> {
+        let loaded = self.read().await;
+        self.doubt = loaded.as_ref().err().map(StoreError::to_string);
+        loaded
+    }
+
+    async fn read(&mut self) -> Result<Ledger, StoreError> {
         let found = self.checked("get", self.api.get_opt(&self.name)).await?;
-        let text = found
-            .as_ref()
-            .and_then(|map| map.data.as_ref()?.get(KEY).cloned());
-        let version = found
-            .as_ref()
-            .and_then(|map| map.metadata.resource_version.clone());
+        let text = found.as_ref().and_then(|map| map.data.as_ref()?.get(KEY));
+        let ledger = match text {
+            Some(text) => Ledger::parse(text).map_err(|error| StoreError::Unreadable {
+                name: self.full_name(),
+                why: error.to_string(),
+                remedy: error.remedy(),
+            })?,
+            None => Ledger::default(),
+        };
         self.seen = found.map(without_text);
-        Ok(StoredLedger { text, version })
+        self.base = ledger.clone();
+        Ok(ledger)
+    }
+
+    /// Reads the ledger again and joins it with ours, because another process may have written it.
+    pub async fn merge(&mut self, ours: &Ledger) -> Result<Ledger, StoreError> {
+        let base = self.base.clone();
+        let theirs = self.load().await?;
+        Ok(ours.merged(&base, &theirs))
+    }
+
+    /// Returns true if this ledger is certainly the stored one.
+    pub fn holds(&self, ledger: &Ledger) -> bool {
+        self.doubt.is_none() && self.base == *ledger
+    }
+
+    /// Returns why the stored ledger may not be the one that was last read or written.
+    pub fn doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
     }
 
     /// Writes the ledger if no other process has written since the last load or save.
     ///
     /// Creates the ConfigMap if it does not exist. Keys and annotations of others stay.
-    pub async fn save(&mut self, text: &str) -> Result<(), StoreError> {
+    pub async fn save(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
+        // Until the response, in case it never arrives.
+        self.doubt = Some("the last write was not confirmed".to_owned());
+        let written = self.write(&ledger.write()).await;
+        match &written {
+            Ok(map) => {
+                self.seen = Some(without_text(map.clone()));
+                self.base = ledger.clone();
+                self.doubt = None;
+            }
+            Err(error) if error.may_have_changed() => self.doubt = Some(error.to_string()),
+            // Rejected, so the ledger is as it was.
+            Err(_) => self.doubt = None,
+        }
+        written.map(drop)
+    }
+
+    async fn write(&self, text: &str) -> Result<ConfigMap, StoreError> {
         let params = PostParams::default();
         if let Some(seen) = &self.seen {
             let map = with_text(seen.clone(), text);
-            match self
-                .checked("update", self.api.replace(&self.name, &params, &map))
-                .await
-            {
+            let request = self.api.replace(&self.name, &params, &map);
+            match self.checked("update", request).await {
                 // Deleted in the meantime. The ledger in memory is still valid, so the ConfigMap is
                 // created again.
                 Err(StoreError::Missing { .. }) => {}
-                saved => {
-                    self.seen = Some(without_text(saved?));
-                    return Ok(());
-                }
+                written => return written,
             }
         }
         let map = with_text(self.fresh(), text);
-        let created = self
-            .checked("create", self.api.create(&params, &map))
-            .await?;
-        self.seen = Some(without_text(created));
-        Ok(())
+        self.checked("create", self.api.create(&params, &map)).await
+    }
+
+    fn full_name(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
     }
 
     fn fresh(&self) -> ConfigMap {
@@ -152,7 +221,7 @@ impl LedgerStore {
         verb: &'static str,
         request: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, StoreError> {
-        let name = format!("{}/{}", self.namespace, self.name);
+        let name = self.full_name();
         let error = match tokio::time::timeout(TIMEOUT, request).await {
             Ok(Ok(response)) => return Ok(response),
             Ok(Err(error)) => error,
@@ -231,6 +300,16 @@ mod tests {
         (client, requests, kept)
     }
 
+    /// A ledger that can be told from others.
+    fn ledger(workload: &str) -> Ledger {
+        let times =
+            r#""attempt":"2026-11-21T12:00:00Z","until":"2026-11-21T13:00:00Z","useless":1"#;
+        let text = format!(
+            r#"{{"version":1,"entries":[],"resting":{{"shop/Deployment/{workload}":{{{times}}}}}}}"#
+        );
+        Ledger::parse(&text).unwrap()
+    }
+
     fn store(client: &Client) -> LedgerStore {
         LedgerStore::new(client.clone(), "system", "ledger")
     }
@@ -239,15 +318,10 @@ mod tests {
     async fn the_ledger_is_created_then_updated_and_read_by_another_store() {
         let (client, requests, kept) = server().await;
         let mut first = store(&client);
-        assert_eq!(
-            first.load().await,
-            Ok(StoredLedger {
-                text: None,
-                version: None
-            })
-        );
-        for text in ["one", "two", "three"] {
-            first.save(text).await.unwrap();
+        assert_eq!(first.load().await, Ok(Ledger::default()));
+        for name in ["one", "two", "three"] {
+            first.save(&ledger(name)).await.unwrap();
+            assert!(first.holds(&ledger(name)));
         }
         let verbs: Vec<_> = requests
             .lock()
@@ -260,13 +334,10 @@ mod tests {
             kept.lock().unwrap().as_ref().unwrap()["metadata"]["labels"]["app.kubernetes.io/name"],
             "evenkeel"
         );
-        let loaded = store(&client).load().await.unwrap();
+        assert_eq!(store(&client).load().await, Ok(ledger("three")));
         assert_eq!(
-            loaded,
-            StoredLedger {
-                text: Some("three".to_owned()),
-                version: Some("3".to_owned())
-            }
+            kept.lock().unwrap().as_ref().unwrap()["metadata"]["resourceVersion"],
+            "3"
         );
     }
 
@@ -274,16 +345,13 @@ mod tests {
     async fn of_two_concurrent_writes_one_is_a_conflict() {
         let (client, _, _) = server().await;
         let (mut one, mut other) = (store(&client), store(&client));
-        one.save("one").await.unwrap();
+        one.save(&ledger("one")).await.unwrap();
         let conflict = Err(StoreError::Conflict("system/ledger".to_owned()));
-        assert_eq!(other.save("other").await, conflict);
+        assert_eq!(other.save(&ledger("other")).await, conflict);
         other.load().await.unwrap();
-        other.save("other").await.unwrap();
-        assert_eq!(one.save("one again").await, conflict);
-        assert_eq!(
-            store(&client).load().await.unwrap().text.as_deref(),
-            Some("other")
-        );
+        other.save(&ledger("other")).await.unwrap();
+        assert_eq!(one.save(&ledger("one-again")).await, conflict);
+        assert_eq!(store(&client).load().await, Ok(ledger("other")));
     }
 
     #[tokio::test]
@@ -294,8 +362,8 @@ mod tests {
             "data": {"note": "by hand"},
         }));
         let mut store = store(&client);
-        assert_eq!(store.load().await.unwrap().text, None);
-        store.save("one").await.unwrap();
+        assert_eq!(store.load().await, Ok(Ledger::default()));
+        store.save(&ledger("one")).await.unwrap();
         let value = kept.lock().unwrap().clone().unwrap();
         assert_eq!(
             (
@@ -305,10 +373,55 @@ mod tests {
             (&json!("by hand"), &json!("a"))
         );
         *kept.lock().unwrap() = None;
-        store.save("two").await.unwrap();
+        store.save(&ledger("two")).await.unwrap();
         assert_eq!(
             kept.lock().unwrap().as_ref().unwrap()["data"],
-            json!({"ledger.json": "two"})
+            json!({"ledger.json": ledger("two").write()})
+        );
+    }
+
+    #[tokio::test]
+    async fn an_unreadable_ledger_is_never_overwritten() {
+        let (client, _, kept) = server().await;
+        let mut store = store(&client);
+        store.load().await.unwrap();
+        store.save(&ledger("one")).await.unwrap();
+        for foreign in ["scribbles", r#"{"version":7,"evictions":[]}"#] {
+            *kept.lock().unwrap() = Some(json!({
+                "metadata": {"name": "ledger", "resourceVersion": "7"},
+                "data": {"ledger.json": foreign},
+            }));
+            for _ in 0..3 {
+                assert!(store.save(&ledger("two")).await.is_err());
+                assert!(matches!(
+                    store.merge(&ledger("two")).await,
+                    Err(StoreError::Unreadable { .. })
+                ));
+                assert!(store.doubt().is_some());
+            }
+            let value = kept.lock().unwrap().clone().unwrap();
+            assert_eq!(value["data"]["ledger.json"], foreign);
+        }
+        // The operator removes the key.
+        kept.lock().unwrap().as_mut().unwrap()["data"] = json!({});
+        let merged = store.merge(&ledger("two")).await.unwrap();
+        assert_eq!(merged, ledger("two"), "our memory is kept");
+        store.save(&merged).await.unwrap();
+        assert!(store.holds(&ledger("two")));
+    }
+
+    #[tokio::test]
+    async fn errors_about_an_unreadable_ledger_say_what_to_do() {
+        let message = async |text: &str| {
+            let body = json!({"metadata": {"resourceVersion": "7"}, "data": {KEY: text}});
+            let (client, _) = fake(move |_, _, _| (200, body.to_string())).await;
+            store(&client).load().await.unwrap_err().to_string()
+        };
+        assert_eq!(
+            message(r#"{"version":7,"evictions":[]}"#).await,
+            "cannot parse the ledger: unsupported version 7, expected 1; no evictions; run the evenkeel \
+                that wrote it, or remove key ledger.json of configmap system/ledger to start with an \
+                empty one"
         );
     }
 
@@ -316,7 +429,11 @@ mod tests {
     async fn errors_name_the_missing_permission_or_object() {
         let message = async |code| {
             let (client, _) = fake(move |_, _, _| status(code, "no")).await;
-            store(&client).save("x").await.unwrap_err().to_string()
+            store(&client)
+                .save(&ledger("x"))
+                .await
+                .unwrap_err()
+                .to_string()
         };
         assert_eq!(
             message(403).await,

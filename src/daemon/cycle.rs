@@ -1,25 +1,30 @@
 //! One cycle: settle, decide, save the ledger, act, save the ledger.
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 use tracing::{Instrument, error, info, warn};
 
 use crate::cluster::ledger_store::StoreError;
-use crate::cluster::{events, evict};
 use crate::daemon::telemetry::metrics::Phase;
 use crate::daemon::telemetry::status::facts::{LedgerStatus, PlanStatus};
 use crate::decide::engine::Engine;
 use crate::decide::engine::observed::Observed;
-use crate::model::ledger::Ledger;
-use crate::model::plan::{Move, Outcome, Plan, Steer, SteerAction};
+use crate::model::plan::{Outcome, Plan, Steer, SteerAction};
 use crate::model::snapshot::Snapshot;
 
-use super::{Daemon, DaemonError, LoadError, clock, report, since, spans};
+use super::stop::finish;
+use super::{Daemon, DaemonError, clock, report, since, spans};
+
+mod act;
 
 /// One cycle, which makes and executes at most one plan.
 pub(super) struct Cycle<'d> {
     daemon: &'d mut Daemon,
     engine: &'d mut Engine,
     started: Timestamp,
+    /// When the plan becomes too old to execute. By the steady clock, because the other one may be
+    /// set.
+    expires: Instant,
 }
 
 impl<'d> Cycle<'d> {
@@ -28,6 +33,7 @@ impl<'d> Cycle<'d> {
             daemon,
             engine,
             started: clock(),
+            expires: Instant::now() + act::LONGEST_PLAN.unsigned_abs(),
         }
     }
 
@@ -42,17 +48,14 @@ impl<'d> Cycle<'d> {
 
     async fn run_as_leader(mut self) -> Result<(), DaemonError> {
         if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
-            self.daemon.health.waiting(cut_off.to_string());
-            self.daemon.metrics.cycle("waiting", self.took());
-            spans::cycle_failed("waiting", &cut_off.to_string());
-            self.daemon
-                .board
-                .none(self.started, "waiting", &cut_off.to_string());
-            warn!(
-                outcome = "waiting",
-                "cycle: skipped, {cut_off}; no evictions until it is back, check the API server \
-                    and the role"
-            );
+            let remedy = "check the API server and the role";
+            self.skip(&format!(
+                "{cut_off}; no evictions until it is back, {remedy}"
+            ));
+            return Ok(());
+        }
+        if let Err(error) = self.check_ledger().await {
+            self.skip(&error.to_string());
             return Ok(());
         }
         match self
@@ -64,13 +67,12 @@ impl<'d> Cycle<'d> {
             Some(reason) => self.daemon.health.waiting(format!("usage: {reason}")),
             None => self.daemon.health.ready(),
         }
-        // Settling changes the ledger too, so the check before the save needs its state from
-        // before.
-        let before = self.engine.ledger().clone();
         let snapshot = self.snapshot();
         let observed = spans::settle().in_scope(|| self.settle(&snapshot));
         if self.engine.policy().steering.is_on() {
-            self.daemon.ask_steering_right(&snapshot).await;
+            let stop = self.daemon.stop.clone();
+            let asked = self.daemon.ask_steering_right(&snapshot);
+            stop.run_until_cancelled(asked).await;
         }
         let mut plan = spans::decide().in_scope(|| self.decide(&observed));
         self.daemon.withhold_taints(&mut plan);
@@ -86,12 +88,35 @@ impl<'d> Cycle<'d> {
             // taint, so it goes afterwards.
             self.steer(&plan, |action| matches!(action, SteerAction::Add(_)))
                 .await;
-            let outcomes = self.execute(&snapshot, &plan, &before).await;
+            let outcomes = self.execute(&snapshot, &plan).await;
             self.steer(&plan, |action| action == SteerAction::Remove)
                 .await;
             outcomes?
         };
         self.report(&snapshot, &plan, &outcomes);
+        Ok(())
+    }
+
+    /// Records that this cycle decides nothing.
+    fn skip(&self, reason: &str) {
+        self.daemon.health.waiting(reason);
+        self.daemon.metrics.cycle("waiting", self.took());
+        spans::cycle_failed("waiting", reason);
+        self.daemon.board.none(self.started, "waiting", reason);
+        warn!(outcome = "waiting", "cycle: skipped, {reason}");
+    }
+
+    /// Reads the ledger again if it is not certain which one is stored. It must be understood
+    /// before anything is decided or overwritten.
+    async fn check_ledger(&mut self) -> Result<(), StoreError> {
+        if self.daemon.store.doubt().is_none() {
+            return Ok(());
+        }
+        let stop = self.daemon.stop.clone();
+        let merged = self.daemon.store.merge(self.engine.ledger());
+        let merged = stop.run_until_cancelled(merged).await;
+        self.engine
+            .reload(merged.unwrap_or(Err(StoreError::Stopping))?);
         Ok(())
     }
 
@@ -102,6 +127,13 @@ impl<'d> Cycle<'d> {
 
     /// Joins the snapshot with usage, and finds out how earlier evictions ended.
     fn settle<'s>(&mut self, snapshot: &'s Snapshot) -> Observed<'s> {
+        let clamped = self.engine.clamp_ledger(self.started);
+        if clamped > 0 {
+            warn!(
+                times = clamped,
+                "ledger: found times in the future, set to now; check the clocks of the nodes"
+            );
+        }
         let observed = self.engine.observed(snapshot, self.started);
         for settled in self.engine.settle_observed(&observed) {
             info!(workload = %settled.workload, pod = settled.pod, from = settled.from,
@@ -165,11 +197,17 @@ impl<'d> Cycle<'d> {
             return;
         }
         let (start, span) = (clock(), spans::steer(changes.len()));
-        self.daemon
-            .steer(changes.into_iter())
-            .instrument(span)
-            .await;
+        self.change_taints(&changes).instrument(span).await;
         self.daemon.metrics.phase(Phase::Steer, since(start));
+    }
+
+    /// Stops at the first error that is not about one node, because the next cycle tries again.
+    pub(super) async fn change_taints(&mut self, changes: &[&Steer]) {
+        for change in changes {
+            if self.obstacle().is_some() || !self.daemon.steer(change).await {
+                return;
+            }
+        }
     }
 
     /// Saves the intended evictions, makes them, and saves their outcomes. No eviction happens that
@@ -178,129 +216,70 @@ impl<'d> Cycle<'d> {
         &mut self,
         snapshot: &Snapshot,
         plan: &Plan,
-        before: &Ledger,
     ) -> Result<Vec<Outcome>, DaemonError> {
+        // Nothing could be evicted, so nothing is intended.
+        if let Some(obstacle) = self.obstacle() {
+            info!(planned = plan.moves.len(), "no evictions: {obstacle}");
+            return Ok(Vec::new());
+        }
         let settled = self.engine.ledger().clone();
         self.engine.intend(snapshot, &plan.moves, self.started);
-        if self.engine.ledger() == before {
+        // Also false if the last cycle could not save its outcomes.
+        if self.daemon.store.holds(self.engine.ledger()) {
             return Ok(Vec::new());
         }
         if let Err(error) = self.save().await {
             spans::cycle_failed("failed", &error.to_string());
             // Without a saved intention there is no eviction, so the entries are withdrawn.
             self.engine.reload(settled);
-            self.recover(&error).await?;
             self.daemon.metrics.cycle("failed", self.took());
             return Err(DaemonError::LedgerNotSaved(error.to_string()));
         }
         let outcomes = self
-            .act(&plan.moves)
+            .act(snapshot, &plan.moves)
             .instrument(spans::act(plan.moves.len()))
             .await;
-        if !outcomes.is_empty()
-            && let Err(error) = self.save().await
-        {
-            if error == StoreError::NotLeading {
-                warn!(
-                    "cannot save the outcomes of the evictions: {error}; the next leader will \
-                        resolve them"
-                );
-            } else {
-                error!(
-                    "cannot save the outcomes of the evictions: {error}; the next cycle saves them \
-                        again"
-                );
-                self.recover_version(&error).await;
-            }
+        if !outcomes.is_empty() {
+            self.save_outcomes().await;
         }
         Ok(outcomes)
     }
 
-    pub(super) async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
-        let start = clock();
-        let mut outcomes = Vec::new();
-        let mut failed = false;
-        // `None` leaves the grace period to the pod.
-        let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
-        for planned in moves {
-            // After a failure the state of the API server is unknown, so the rest of the plan waits
-            // for the next cycle.
-            let outcome = if failed || !self.daemon.lead.holds() {
-                Outcome::Untried
-            } else {
-                self.evict(planned, grace)
-                    .instrument(spans::evict(planned))
-                    .await
-            };
-            failed |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
-            self.engine.resolve(planned, &outcome);
-            self.daemon.metrics.outcome(planned, &outcome);
-            let code = outcome.code();
-            info!(namespace = planned.namespace, pod = planned.pod, node = planned.node,
-                may_land = report::destinations(planned),
-                strategy = planned.strategy, outcome = code, reason = %planned.reason, "eviction: \
-                    {outcome}");
-            if outcome == Outcome::Evicted {
-                events::evicted(
-                    self.daemon.cluster.client(),
-                    planned,
-                    &self.daemon.instance,
-                    clock(),
-                )
-                .await;
-            }
-            outcomes.push(outcome);
+    async fn save_outcomes(&mut self) {
+        let mut saved = self.save().await;
+        // Another process has written meanwhile. A single run has no later cycle to join both.
+        if let Err(StoreError::Conflict(_)) = saved
+            && self.check_ledger().await.is_ok()
+        {
+            saved = self.save().await;
         }
-        if !moves.is_empty() {
-            self.daemon.metrics.phase(Phase::Act, since(start));
+        match saved {
+            Ok(()) => {}
+            Err(error @ StoreError::NotLeading) => warn!(
+                "cannot save the outcomes of the evictions: {error}; the next leader will resolve \
+                    them"
+            ),
+            Err(error) => error!(
+                "cannot save the outcomes of the evictions: {error}; the next cycle saves them \
+                    again"
+            ),
         }
-        outcomes
-    }
-
-    async fn evict(&self, planned: &Move, grace: Option<i64>) -> Outcome {
-        let outcome = evict::evict(self.daemon.cluster.client(), planned, grace).await;
-        spans::evicted(&outcome);
-        outcome
     }
 
     pub(super) async fn save(&mut self) -> Result<(), StoreError> {
         if !self.daemon.lead.holds() {
             return Err(StoreError::NotLeading);
         }
-        let text = self.engine.ledger().write();
         let saved = async {
-            let saved = self.daemon.store.save(&text).await;
+            let request = self.daemon.store.save(self.engine.ledger());
+            let saved = finish(&self.daemon.stop, request).await;
+            let saved = saved.unwrap_or(Err(StoreError::Stopping));
             saved.inspect_err(|error| spans::failed("ledger", &error.to_string()))
         };
         let start = clock();
         let saved = saved.instrument(spans::save()).await;
         self.daemon.metrics.phase(Phase::Save, since(start));
         saved
-    }
-
-    /// Loads the ledger again if another process may have written it. Its content then replaces
-    /// ours, and the next cycle decides by it.
-    async fn recover(&mut self, error: &StoreError) -> Result<(), DaemonError> {
-        if !may_have_changed(error) {
-            return Ok(());
-        }
-        match self.daemon.load().await {
-            Ok(ledger) => self.engine.reload(ledger),
-            Err(LoadError::Store(error)) => {
-                warn!("cannot reload the ledger: {error}; the next cycle tries again");
-            }
-            Err(LoadError::Invalid(error)) => return Err(error),
-        }
-        Ok(())
-    }
-
-    /// Reads only the version to overwrite, because our content is newer.
-    async fn recover_version(&mut self, error: &StoreError) {
-        if may_have_changed(error)
-            && let Err(error) = self.daemon.store.load().await
-        {
-            warn!("cannot reload the ledger: {error}; the next cycle tries again");
-        }
     }
 
     fn report(&self, snapshot: &Snapshot, plan: &Plan, outcomes: &[Outcome]) {
@@ -335,10 +314,5 @@ impl<'d> Cycle<'d> {
     }
 }
 
-/// Whether the stored ledger may differ from the one that we loaded or saved last.
-const fn may_have_changed(error: &StoreError) -> bool {
-    matches!(
-        error,
-        StoreError::Conflict(_) | StoreError::Unanswered { .. }
-    )
-}
+#[cfg(test)]
+mod tests;

@@ -5,18 +5,23 @@
 //! the lead becomes a standby. It does not exit, unlike programs that use client-go, because a new
 //! process would have to fill its windows again.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::lease::election::LeadershipTerm;
 use crate::cluster::lease::{Elector, Leadership};
+use crate::cluster::ledger_store::StoreError;
 use crate::daemon::telemetry::status::ElectionRole;
 use crate::decide::engine::Engine;
 use crate::policy::Policy;
 
-use super::{Daemon, DaemonError, LoadError};
+use super::stop::GRACE;
+use super::{Daemon, DaemonError};
 
 /// Role of this instance. Without an election, the default, it always acts.
 #[derive(Default)]
@@ -25,6 +30,8 @@ pub struct LeaderRole(Option<ElectionCandidate>);
 struct ElectionCandidate {
     leadership: Leadership,
     stage: ElectionStage,
+    /// Time within which a leader that has died is replaced.
+    takeover: Duration,
     /// LeadershipTerm for which the ledger is loaded. Only this term allows actions.
     term: Option<LeadershipTerm>,
     /// Reason why the ledger cannot be loaded for the current term.
@@ -50,10 +57,12 @@ enum LoggedRole {
 impl LeaderRole {
     /// Creates a candidate of this election.
     pub fn candidate((elector, leadership): (Elector, Leadership)) -> Self {
+        let takeover = elector.timing().takeover();
         let stage = ElectionStage::Waiting(Box::new(elector));
         LeaderRole(Some(ElectionCandidate {
             leadership,
             stage,
+            takeover,
             term: None,
             load_error: None,
             logged: None,
@@ -81,7 +90,9 @@ impl LeaderRole {
         {
             stop.cancel();
             // An error means that the election task has panicked and holds no Lease.
-            let _ = task.await;
+            if tokio::time::timeout(GRACE, task).await.is_err() {
+                warn!("lease not released in time; others take over when it expires");
+            }
         }
     }
 
@@ -165,15 +176,16 @@ impl Daemon {
             self.steered.forget_nodes();
             return Ok(false);
         }
-        let loaded = self.load().await;
+        // Joined with ours, because a write of an earlier term may have failed.
+        let loaded = self.store.merge(engine.ledger()).await;
         let Some(candidate) = &mut self.lead.0 else {
             return Ok(false);
         };
         match loaded {
             Ok(ledger) => engine.reload(ledger),
             // Later attempts cannot succeed, so the program ends and its log shows the reason.
-            Err(LoadError::Invalid(error)) => return Err(error),
-            Err(LoadError::Store(error)) => {
+            Err(error @ StoreError::Unreadable { .. }) => return Err(DaemonError::Ledger(error)),
+            Err(error) => {
                 warn!(
                     "won the lead but cannot load the ledger: {error}; no evictions until it is \
                         loaded"
@@ -186,6 +198,36 @@ impl Daemon {
         self.metrics.leader(true);
         info!("leading: ledger loaded, this instance acts from now on");
         Ok(true)
+    }
+
+    /// Waits for the lead of a single run. Returns an error if another instance keeps it.
+    pub(super) async fn win_lead(&mut self, engine: &mut Engine) -> Result<(), DaemonError> {
+        self.lead.enter();
+        let began = Instant::now();
+        loop {
+            self.take_lead(engine).await?;
+            let Some(candidate) = &mut self.lead.0 else {
+                return Ok(());
+            };
+            if candidate.term.is_some() {
+                return Ok(());
+            }
+            // Then no other instance of this account can have been elected.
+            if candidate.leadership.is_forbidden() {
+                warn!("no right to the lease: running without a leader election");
+                self.lead.leave().await;
+                self.lead = LeaderRole::default();
+                continue;
+            }
+            if began.elapsed() > candidate.takeover {
+                let holder = candidate.leadership.holder();
+                return Err(DaemonError::NotLeading { holder });
+            }
+            tokio::select! {
+                () = candidate.leadership.changed() => {}
+                () = tokio::time::sleep(Duration::from_secs(1)) => {}
+            }
+        }
     }
 
     /// Reports to the probes whether this instance could take over now.

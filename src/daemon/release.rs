@@ -36,6 +36,11 @@ impl ReleaseCheck {
         }
     }
 
+    /// The release that the API server has named last.
+    pub(super) const fn known(&self) -> Option<KubernetesRelease> {
+        self.known
+    }
+
     fn is_due(&self, now: Timestamp) -> bool {
         !self.given && self.due.is_none_or(|due| due <= now)
     }

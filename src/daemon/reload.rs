@@ -26,8 +26,12 @@ pub struct PolicyFile {
     pub describe: fn(&Policy) -> String,
     /// Creates the role of this instance, once a reload ends a dry run.
     pub join_election: JoinElection,
-    /// The namespace of this instance's pod, for events.
+    /// The name of this instance, which is that of its pod.
+    pub instance: String,
+    /// The namespace of its pod.
     pub namespace: String,
+    /// The policy as it was read last. The one in force also follows the release of Kubernetes.
+    pub read_last: Policy,
     /// The error that was reported last, as long as the file has it.
     pub refused: Option<String>,
 }
@@ -45,15 +49,16 @@ enum PolicyChange {
 }
 
 impl PolicyFile {
-    /// Compares the file with the policy in force.
-    fn compare(&mut self, in_force: &Policy) -> PolicyChange {
+    /// Compares the file with the policy that was read last.
+    fn compare(&mut self) -> PolicyChange {
         match (self.read)() {
-            Ok(policy) if policy == *in_force => match self.refused.take() {
+            Ok(policy) if policy == self.read_last => match self.refused.take() {
                 Some(_) => PolicyChange::Restored,
                 None => PolicyChange::None,
             },
             Ok(policy) => {
                 self.refused = None;
+                self.read_last = policy.clone();
                 PolicyChange::New(Box::new(policy))
             }
             Err(error) if self.refused.as_ref() == Some(&error) => PolicyChange::None,
@@ -71,10 +76,10 @@ impl Daemon {
         let Some(file) = &mut self.policy_file else {
             return;
         };
-        match file.compare(engine.policy()) {
+        match file.compare() {
             PolicyChange::None => {}
             PolicyChange::New(policy) => self.change_policy(engine, *policy).await,
-            PolicyChange::Refused(error) => self.refuse_policy(engine, error).await,
+            PolicyChange::Refused(error) => self.refuse_policy(engine, error),
             PolicyChange::Restored => {
                 info!("the policy file has the policy in force again");
                 self.metrics.policy_refused(false);
@@ -88,7 +93,9 @@ impl Daemon {
         let is_dry = self.dry_run || policy.dry_run;
         if is_dry && !was_dry {
             // A dry run changes no node and holds no Lease, so neither may stay behind.
-            self.release(engine).await;
+            if self.lead.holds() {
+                self.release(engine).await;
+            }
             self.lead.leave().await;
             self.lead = LeaderRole::default();
         }
@@ -97,6 +104,9 @@ impl Daemon {
         }
         self.metrics.expect(&policy);
         engine.change_policy(policy);
+        if let Some(release) = self.release.known() {
+            engine.set_release(release);
+        }
         let Some(file) = &self.policy_file else {
             return;
         };
@@ -116,27 +126,25 @@ impl Daemon {
             (about.policy_since, about.policy_refused) = (now, None);
         });
         let note = format!("policy reloaded: {description}");
-        self.record_policy(engine, "PolicyReloaded", &note, now)
-            .await;
+        self.record_policy(engine, "PolicyReloaded", &note, now);
     }
 
-    async fn refuse_policy(&mut self, engine: &Engine, problems: String) {
+    fn refuse_policy(&mut self, engine: &Engine, problems: String) {
         error!("policy refused, the policy in force stays: {problems}");
         self.metrics.policy_reloaded("refused");
         self.metrics.policy_refused(true);
         let now = clock();
         let note = format!("policy refused, the policy in force stays: {problems}");
         self.board.about(|about| {
-            let error = problems;
+            let error = problems.to_owned();
             about.policy_refused = Some(RefusedPolicy { at: now, error });
         });
-        self.record_policy(engine, events::POLICY_REFUSED, &note, now)
-            .await;
+        self.record_policy(engine, events::POLICY_REFUSED, &note, now);
     }
 
     /// Records an event on the own pod. A dry run writes nothing, and outside a cluster there is no
     /// pod.
-    async fn record_policy(&self, engine: &Engine, reason: &str, note: &str, at: Timestamp) {
+    fn record_policy(&self, engine: &Engine, reason: &str, note: &str, at: Timestamp) {
         let Some(file) = &self.policy_file else {
             return;
         };
@@ -145,9 +153,9 @@ impl Daemon {
         }
         let snapshot = self.cluster.snapshot(engine.policy().resources());
         let mut pods = snapshot.pods.iter();
-        let own = pods.find(|pod| pod.name == self.instance && pod.namespace == file.namespace);
+        let own = pods.find(|pod| pod.name == file.instance && pod.namespace == file.namespace);
         if let Some(pod) = own {
-            events::policy(self.cluster.client(), pod, (reason, note), at).await;
+            self.events.policy(pod, (reason, note), at);
         }
     }
 }
@@ -174,25 +182,26 @@ mod tests {
             read: Box::new(move || parse(&shared.lock().unwrap())),
             describe: |_| String::new(),
             join_election: Box::new(LeaderRole::default),
+            instance: String::new(),
             namespace: String::new(),
+            read_last: parse(FIRST).unwrap(),
             refused: None,
         };
-        let first = parse(FIRST).unwrap();
-        assert_eq!(file.compare(&first), PolicyChange::None);
+        assert_eq!(file.compare(), PolicyChange::None);
 
         write("# a comment\n");
-        let PolicyChange::Refused(error) = file.compare(&first) else {
+        let PolicyChange::Refused(error) = file.compare() else {
             panic!("an empty file was accepted")
         };
         assert!(error.contains("apiVersion"), "{error}");
-        assert_eq!(file.compare(&first), PolicyChange::None, "reported again");
+        assert_eq!(file.compare(), PolicyChange::None, "reported again");
         write(&format!("# a comment\n{FIRST}"));
-        assert_eq!(file.compare(&first), PolicyChange::Restored);
-        assert_eq!(file.compare(&first), PolicyChange::None);
+        assert_eq!(file.compare(), PolicyChange::Restored);
+        assert_eq!(file.compare(), PolicyChange::None);
 
         let second = FIRST.replace("kind", "interval: 9m, kind");
         write(&second);
         let new = Box::new(parse(&second).unwrap());
-        assert_eq!(file.compare(&first), PolicyChange::New(new));
+        assert_eq!(file.compare(), PolicyChange::New(new));
     }
 }

@@ -6,11 +6,9 @@
 //! does not have.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use tracing::{info, warn};
 
-use crate::cluster::events;
 use crate::cluster::taints::{self, SteeringRight};
 use crate::decide::engine::Engine;
 use crate::decide::steering;
@@ -19,10 +17,8 @@ use crate::model::plan::{
 };
 use crate::model::snapshot::Snapshot;
 
+use super::stop::{LONGEST_RELEASE, finish};
 use super::{Daemon, clock};
-
-/// Time to remove taints at the end, within the 30 s that Kubernetes gives a pod by default.
-const LONGEST_RELEASE: Duration = Duration::from_secs(20);
 
 /// Taints that this process has changed, and its right to change them.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +81,17 @@ impl Steered {
         self.right = Some(right);
     }
 
+    /// Remembers which nodes may have the taint after a change.
+    fn remember(&mut self, steer: &Steer, outcome: &SteerOutcome) {
+        if !matches!(steer.action, SteerAction::Remove)
+            || matches!(outcome, SteerOutcome::Unanswered(_))
+        {
+            self.nodes.insert(steer.node.clone());
+        } else if matches!(outcome, SteerOutcome::Done | SteerOutcome::Unneeded) {
+            self.nodes.remove(&steer.node);
+        }
+    }
+
     /// Logs the refusal of one node, once.
     fn log_refused_node(&mut self, node: &str, reason: &str) {
         if self.refused_nodes.insert(node.to_owned()) {
@@ -129,49 +136,44 @@ impl Daemon {
         }
     }
 
-    /// Changes these taints. It stops at the first error that is not about one node, because the
-    /// next cycle tries again.
-    pub(super) async fn steer(&mut self, steering: impl Iterator<Item = &Steer>) {
-        for steer in steering {
-            if !self.lead.holds() {
-                return;
+    /// Changes a taint. Returns false after an error that is not about this node only: then the
+    /// others wait for the next cycle.
+    pub(super) async fn steer(&mut self, steer: &Steer) -> bool {
+        // A slow API server must not look like a stuck program.
+        self.health.beat(clock());
+        let request = taints::steer(self.cluster.client(), steer);
+        let outcome = finish(&self.stop, request)
+            .await
+            .unwrap_or_else(|| SteerOutcome::Unanswered("the program is stopping".to_owned()));
+        self.metrics.taint(steer, &outcome);
+        if let SteerOutcome::Forbidden(reason) = outcome {
+            if self.is_denied_everywhere(&steer.node).await {
+                return false;
             }
-            let outcome = taints::steer(self.cluster.client(), steer).await;
-            self.metrics.taint(steer, &outcome);
-            if let SteerOutcome::Forbidden(reason) = outcome {
-                if self.is_denied_everywhere(&steer.node).await {
-                    return;
-                }
-                self.steered.log_refused_node(&steer.node, &reason);
-                continue;
+            self.steered.log_refused_node(&steer.node, &reason);
+            return true;
+        }
+        self.steered.remember(steer, &outcome);
+        let (action, code, value) = (
+            steer.action.code(),
+            outcome.code(),
+            steer.action.value().map(SteerValue::text),
+        );
+        match outcome {
+            SteerOutcome::Done | SteerOutcome::Unneeded | SteerOutcome::Forbidden(_) => {
+                info!(node = steer.node, action, value, outcome = code, why = %steer.why,
+                    "taint: {outcome}");
             }
-            if !matches!(steer.action, SteerAction::Remove)
-                || matches!(outcome, SteerOutcome::Unanswered(_))
-            {
-                self.steered.nodes.insert(steer.node.clone());
-            } else if matches!(outcome, SteerOutcome::Done | SteerOutcome::Unneeded) {
-                self.steered.nodes.remove(&steer.node);
-            }
-            let (action, code, value) = (
-                steer.action.code(),
-                outcome.code(),
-                steer.action.value().map(SteerValue::text),
-            );
-            match outcome {
-                SteerOutcome::Done | SteerOutcome::Unneeded | SteerOutcome::Forbidden(_) => {
-                    info!(node = steer.node, action, value, outcome = code, why = %steer.why,
-                        "taint: {outcome}");
-                }
-                SteerOutcome::Failed(_) | SteerOutcome::Unanswered(_) => {
-                    warn!(node = steer.node, action, value, outcome = code, why = %steer.why,
-                        "taint: {outcome}");
-                    return;
-                }
-            }
-            if outcome == SteerOutcome::Done {
-                events::steered(self.cluster.client(), steer, &self.instance, clock()).await;
+            SteerOutcome::Failed(_) | SteerOutcome::Unanswered(_) => {
+                warn!(node = steer.node, action, value, outcome = code, why = %steer.why,
+                    "taint: {outcome}");
+                return false;
             }
         }
+        if outcome == SteerOutcome::Done {
+            self.events.steered(steer, clock());
+        }
+        true
     }
 
     /// Logs the taint changes of a dry run.
@@ -202,8 +204,15 @@ impl Daemon {
         };
         let unseen: Vec<Steer> = unseen.map(remove).collect();
         all.extend(unseen);
+        let removed = async {
+            for steer in &all {
+                if !self.steer(steer).await {
+                    break;
+                }
+            }
+        };
         // The next process removes the rest. It recognises our taints by their key.
-        if tokio::time::timeout(LONGEST_RELEASE, self.steer(all.iter()))
+        if tokio::time::timeout(LONGEST_RELEASE, removed)
             .await
             .is_err()
         {

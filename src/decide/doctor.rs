@@ -187,7 +187,12 @@ fn schedulers(world: World<'_>) -> Diagnosis {
         let remedy = "give evenkeel its configuration by `--scheduler-config`";
         return Diagnosis::warning("scheduler", message, remedy);
     }
-    let message = if world.policy.scheduler == SchedulerProfile::default() {
+    let release = world.policy.scheduler.release;
+    let default = SchedulerProfile {
+        release,
+        ..SchedulerProfile::default()
+    };
+    let message = if world.policy.scheduler == default {
         "the defaults of kube-scheduler are assumed; give --scheduler-config if it has its own"
     } else {
         "the forecast uses the configuration of --scheduler-config"

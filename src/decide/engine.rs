@@ -26,6 +26,7 @@ use observed::Observed;
 pub mod balance_report;
 mod halt;
 pub mod observed;
+mod recheck;
 mod replica_trial;
 mod trial;
 
@@ -68,6 +69,11 @@ impl Engine {
     /// Replaces the ledger by the one that another instance has written.
     pub fn reload(&mut self, ledger: Ledger) {
         self.ledger = ledger;
+    }
+
+    /// Limits times of the ledger that lie in the future. Returns how many there were.
+    pub fn clamp_ledger(&mut self, now: Timestamp) -> usize {
+        self.ledger.clamp(&self.policy.cooldown, now)
     }
 
     /// Replaces the policy. Windows and ledger stay.
@@ -236,11 +242,13 @@ impl Engine {
             Outcome::Evicted => self.ledger.evicted(&done.uid),
             // Unknown for now. The next snapshot shows whether the pod is gone.
             Outcome::Unanswered(_) => {}
+            Outcome::Deferred(_) => self.ledger.deferred(&done.uid),
             Outcome::Refused(_)
+            | Outcome::Throttled(..)
             | Outcome::Gone
             | Outcome::Changed
             | Outcome::Failed(_)
-            | Outcome::Untried => {
+            | Outcome::Untried(_) => {
                 self.ledger.withdraw(&done.uid);
             }
         }

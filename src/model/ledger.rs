@@ -14,6 +14,7 @@ use crate::policy::Cooldown;
 
 mod counts;
 mod entry;
+mod merge;
 mod settle;
 
 pub use entry::{Aim, Ending, Entry, Landed, State};
@@ -34,6 +35,9 @@ const VERSION: u32 = 1;
 /// Time for which an eviction counts as requested although its pod still runs: a crash may have
 /// lost the response.
 const IN_FLIGHT: SignedDuration = SignedDuration::from_secs(60);
+/// Time after which an eviction that another component promised counts as given up. A virtual machine
+/// of 12 GiB may take that long to migrate, by KubeVirt's limit of 150 s per GiB.
+const DEFERRED: SignedDuration = SignedDuration::from_mins(30);
 /// A replacement that is not Ready after this time, or after the rest if that is longer, did not
 /// help.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
@@ -88,6 +92,12 @@ pub enum Rest {
     },
 }
 
+/// The field that every version has.
+#[derive(Deserialize)]
+struct LedgerVersion {
+    version: u64,
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LedgerDocument {
@@ -104,7 +114,18 @@ pub enum LedgerError {
     Form(#[from] serde_json::Error),
     /// A newer evenkeel wrote the ledger.
     #[error("unsupported version {0}, expected {VERSION}")]
-    Version(u32),
+    Version(u64),
+}
+
+impl LedgerError {
+    /// Returns what the operator can do. Nothing else may change the stored ledger, because that
+    /// would lose evictions that it records.
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            LedgerError::Form(_) => "restore it",
+            LedgerError::Version(_) => "run the evenkeel that wrote it",
+        }
+    }
 }
 
 impl Ledger {
@@ -112,12 +133,12 @@ impl Ledger {
     ///
     /// Returns an error if the text is not a ledger, or has another version.
     pub fn parse(text: &str) -> Result<Self, LedgerError> {
-        let stored: LedgerDocument = serde_json::from_str(text)?;
-        // An unknown format is never overwritten: that would lose evictions that a newer evenkeel
-        // recorded.
-        if stored.version != VERSION {
-            return Err(LedgerError::Version(stored.version));
+        // First, because a newer version may have other fields.
+        let LedgerVersion { version } = serde_json::from_str(text)?;
+        if version != u64::from(VERSION) {
+            return Err(LedgerError::Version(version));
         }
+        let stored: LedgerDocument = serde_json::from_str(text)?;
         Ok(Ledger {
             entries: stored.entries,
             streaks: stored.resting,
@@ -209,6 +230,31 @@ impl Ledger {
         {
             entry.state = State::Evicted;
         }
+    }
+
+    /// Records that another component evicts this pod later.
+    pub fn deferred(&mut self, uid: &str) {
+        for entry in self
+            .entries
+            .iter_mut()
+            .filter(|e| e.uid == uid && e.state == State::Intended)
+        {
+            entry.state = State::Deferred;
+        }
+    }
+
+    /// Returns the evictions that another component carries out later.
+    pub fn deferrals(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|e| e.state == State::Deferred)
+    }
+
+    /// Returns true if this pod must not be asked for again: its eviction is under way, or it was
+    /// evicted lately although it still seems to run.
+    pub fn is_under_way(&self, uid: &str, cooldown: &Cooldown, now: Timestamp) -> bool {
+        self.entries.iter().any(|e| {
+            let settled = matches!(e.state, State::Settled(_));
+            e.uid == uid && (!settled || now.duration_since(e.at) < cooldown.rest)
+        })
     }
 
     /// Removes the entry of a pod that was certainly not evicted.

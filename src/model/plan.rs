@@ -9,6 +9,7 @@ use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped, Taint};
 use crate::policy::Basis;
 use crate::values::Ratio;
 
+mod duration_text;
 mod rightsizing;
 mod finding;
 mod outcome;
@@ -23,11 +24,12 @@ mod verdict;
 mod pod_verdict;
 
 pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
+pub use duration_text::{short, whole};
 pub use finding::Finding;
-pub use outcome::Outcome;
+pub use outcome::{Outcome, Untried};
 pub use placement_cause::PlacementCause;
 pub use pod_verdict::{NotSelected, PodVerdict};
-pub use refusal::{Reach, Refusal, short, whole};
+pub use refusal::{Reach, Refusal};
 pub use replica_trial::ReplicaTrial;
 pub use rightsizing::{Direction, Rightsizing, Suggestion};
 pub use steering::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};

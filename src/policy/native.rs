@@ -17,6 +17,7 @@ use super::steering::{self, steering};
 use super::strategies;
 use super::tree::Value;
 use super::usage::usage;
+use super::windows::{self, windows};
 use super::{Basis, Policy, SchedulerProfile};
 
 /// The `apiVersion` of a native policy.
@@ -102,6 +103,7 @@ fn defaults() -> Policy {
         grace_period: None,
         limits: limits().defaults(),
         cooldown: cooldown().defaults(),
+        windows: windows().defaults(),
         safety: safety().defaults(),
         forecast: forecast().defaults(),
         steering: steering().defaults(),
@@ -122,6 +124,7 @@ fn document() -> Section<Document> {
     all_strategies(sections(profiles(general(section)))).check(|f, document| {
         check_profiles(f, document);
         steering::check(f, &document.policy);
+        windows::check(f, &document.policy);
     })
 }
 
@@ -229,6 +232,13 @@ fn sections(section: Section<Document>) -> Section<Document> {
             "How long a workload is left alone after an eviction.",
             cooldown(),
             |d| &mut d.policy.cooldown,
+        )
+        .section(
+            "windows",
+            "When evictions are allowed. Outside of the windows evenkeel observes and plans as \
+                always.",
+            windows(),
+            |d| &mut d.policy.windows,
         )
         .section(
             "safety",

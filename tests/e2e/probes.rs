@@ -41,3 +41,24 @@ fn the_program_is_ready_after_its_first_lists_and_ends_on_sigterm() {
         assert!(status.success(), "{status}");
     });
 }
+
+/// The kubelet ends a pod whose liveness probe fails for a minute, and a run may observe for longer.
+#[test]
+fn a_single_run_answers_the_probe_of_deschedulers_manifest() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        scene::nodes(control_plane, 2).await;
+        // Without usage the run waits.
+        control_plane.component("stop", "metrics-server");
+        let launch = Launch::new(control_plane, &Policy::USUAL).await;
+        let mut process = launch.as_descheduler(&["--dry-run"]);
+        process
+            .eventually("the answer of a single run", 30, async |process| {
+                that(
+                    process.probe_by_tls("/healthz").await == Ok(200),
+                    "not alive",
+                )
+            })
+            .await;
+    });
+}

@@ -1,5 +1,7 @@
 //! The gates: which pods stay, and the reason in the plan.
 
+use std::collections::BTreeSet;
+
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::policy::Policy;
@@ -528,4 +530,45 @@ fn a_soft_taint_is_an_obstacle_only_if_it_decides() {
     move web-1 from n1 to n2: node usage: cpu 100% is above its target of 50%
     keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
     ");
+}
+
+/// Outside of a window the plan lists the pods that would move now.
+#[test]
+fn outside_a_window_the_plan_lists_the_pods_that_would_move() {
+    let cluster = Cluster::parse(
+        "
+        node n1
+          web*7 cpu=100m uses=1
+        node n2
+          web cpu=100m uses=100m
+        node n3
+        node n4
+        ",
+    );
+    let today = noon().strftime("%a").to_string();
+    let open = cluster.plan(&format!(
+        "windows: {{allow: ['{today} 11:00-13:00']}}\n{EVEN}"
+    ));
+    assert!(!open.moves.is_empty(), "{}", text(&open));
+    let closed = cluster.plan(&format!(
+        "windows: {{forbid: ['{today} 11:00-13:00']}}\n{EVEN}"
+    ));
+    assert!(closed.moves.is_empty(), "{}", text(&closed));
+    let named = |pods: Vec<&str>| pods.into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
+    assert_eq!(
+        named(closed.kept.iter().map(|kept| kept.pod.as_str()).collect()),
+        named(
+            open.moves
+                .iter()
+                .map(|planned| planned.pod.as_str())
+                .collect()
+        ),
+    );
+    for kept in &closed.kept {
+        assert_eq!(kept.refusal.code(), "outside-window");
+        assert_eq!(
+            kept.refusal.to_string(),
+            "the windows of the policy forbid evictions for another 1h"
+        );
+    }
 }

@@ -9,6 +9,7 @@ use evenkeel::daemon::telemetry::status::Headline;
 use evenkeel::model::ledger::Ending;
 use evenkeel::model::plan::{
     Class, Halt, Idle, NotSelected, Outcome, PlacementCause, Refusal, SteerOutcome, SteerReason,
+    Untried,
 };
 use evenkeel::model::usage::Unmeasured;
 use evenkeel::policy::problem::Code;
@@ -63,6 +64,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         },
         Refusal::Unmeasured(Unmeasured::Missing),
         Refusal::Doubtful("Pod shop/odd cannot be read: spec".to_owned()),
+        Refusal::OutsideWindow(minutes(90)),
         Refusal::CycleLimit(20),
         Refusal::NodeLimit(5),
         Refusal::NamespaceLimit(10),
@@ -74,6 +76,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         },
         Refusal::SeveralBudgets(vec!["a".to_owned(), "b".to_owned()]),
         Refusal::StaleBudget("web".to_owned()),
+        Refusal::UnderWay,
         Refusal::Resting(minutes(8)),
         Refusal::Ineffective {
             times: 2,
@@ -130,10 +133,12 @@ fn is_listed(refusal: &Refusal) {
         Refusal::NodeLimit(_)
         | Refusal::NamespaceLimit(_)
         | Refusal::RateLimit(_)
+        | Refusal::OutsideWindow(_)
         | Refusal::WorkloadLimit { .. } => {}
         Refusal::Budget { .. }
         | Refusal::SeveralBudgets(_)
         | Refusal::StaleBudget(_)
+        | Refusal::UnderWay
         | Refusal::Resting(_) => {}
         Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
         Refusal::WouldNotHelp(_) | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
@@ -376,13 +381,44 @@ pub(crate) fn outcomes() -> Vec<Outcome> {
     let why = || "its message".to_owned();
     vec![
         Outcome::Evicted,
+        Outcome::Deferred(why()),
         Outcome::Refused(why()),
+        Outcome::Throttled(why(), None),
         Outcome::Gone,
         Outcome::Changed,
         Outcome::Failed(why()),
         Outcome::Unanswered(why()),
-        Outcome::Untried,
+        Outcome::Untried(Untried::Failed),
     ]
+}
+
+fn untried() -> Vec<Untried> {
+    let watch = "watch of Pod disconnected since 2026-11-21T12:00:00Z: connection refused";
+    vec![
+        Untried::Failed,
+        Untried::NotLeading,
+        Untried::Stopping,
+        Untried::Expired(SignedDuration::from_secs(30)),
+        Untried::Throttled,
+        Untried::Blind(watch.to_owned()),
+        Untried::Unsafe(halts()[1].to_string()),
+        Untried::PodChanged,
+        Untried::DestinationChanged("n2".to_owned()),
+    ]
+}
+
+fn is_listed_untried(why: &Untried) {
+    match why {
+        Untried::Failed
+        | Untried::NotLeading
+        | Untried::Stopping
+        | Untried::Expired(_)
+        | Untried::Throttled
+        | Untried::Blind(_)
+        | Untried::Unsafe(_)
+        | Untried::PodChanged
+        | Untried::DestinationChanged(_) => {}
+    }
 }
 
 fn steer_reasons() -> Vec<SteerReason> {
@@ -604,6 +640,17 @@ fn document() -> String {
         `evenkeel_evictions_total`.\n\n| code | message |\n|---|---|\n";
     for outcome in outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
+    }
+    doc += "\n## Why a planned eviction is not tried\n\nThe next cycle decides again.\n\n| message | \
+        the rest of the plan |\n|---|---|\n";
+    for why in untried() {
+        is_listed_untried(&why);
+        let rest = if why.ends_the_plan() {
+            "waits"
+        } else {
+            "goes on"
+        };
+        let _ = writeln!(doc, "| {why} | {rest} |");
     }
     doc += "\n## Outcomes of moves\n\n`settled` in the log, and the metric \
         `evenkeel_settled_moves_total`.\n\n| code | message | the workload rests \

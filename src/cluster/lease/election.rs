@@ -86,6 +86,11 @@ impl LeaseTiming {
         self.renew
     }
 
+    /// Time within which a candidate takes over from a leader that has died.
+    pub fn takeover(&self) -> Duration {
+        self.lease + 2 * self.retry
+    }
+
     /// The lease duration in whole seconds, rounded up, as the Lease stores it.
     fn seconds(&self) -> i32 {
         // Rounded up: with a shorter stored duration others would take over too early.

@@ -193,7 +193,7 @@ async fn of_two_simultaneous_candidates_one_leads() {
     assert!(matches!(other.step().await, Err(LeaseError::Conflict)));
     other.election.unsure();
     other.round().await;
-    one.publish(None);
+    one.publish(None, false);
     assert!(first.term().is_some() && second.term().is_none());
     assert_eq!(second.holder().as_deref(), Some("one"));
 }
@@ -411,6 +411,7 @@ impl FakeElection {
             active,
             holder: Some("me".to_owned()),
             error: None,
+            forbidden: false,
         });
     }
 
@@ -419,6 +420,7 @@ impl FakeElection {
             active: None,
             holder: Some("other".to_owned()),
             error: None,
+            forbidden: false,
         });
     }
 }

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::super::fixture::{self, moves};
 use super::{Daemon, ElectionCandidate, ElectionStage, LeaderRole};
 use crate::cluster::client::tests::{ApiRequests, fake, status};
-use crate::cluster::evict::tests::planned;
 use crate::cluster::lease::tests::FakeElection;
 use crate::cluster::ledger_store::StoreError;
 use crate::daemon::cycle::Cycle;
 use crate::daemon::telemetry::metrics::ExpositionFormat;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
-use crate::model::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue};
+use crate::model::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue, Untried};
 use crate::policy::Policy;
 
 const LEDGER: &str = "{\"entries\":[],\"resting\":{\"shop/Deployment/web\":\
@@ -59,12 +59,14 @@ impl LeadFixture {
         let candidate = ElectionCandidate {
             leadership,
             stage: ElectionStage::Over,
+            takeover: Duration::from_secs(30),
             term: None,
             load_error: None,
             logged: None,
         };
         let mut daemon = Daemon::fake(&client, &policy);
         daemon.lead = LeaderRole(Some(candidate));
+        daemon.cluster.apply(fixture::objects(4));
         LeadFixture {
             daemon,
             engine: Engine::new(policy, Ledger::default()),
@@ -79,6 +81,16 @@ impl LeadFixture {
         assert!(fixture.daemon.take_lead(&mut fixture.engine).await.unwrap());
         fixture.asked.lock().unwrap().clear();
         fixture
+    }
+
+    async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
+        let decided = self
+            .daemon
+            .cluster
+            .snapshot(self.engine.policy().resources());
+        Cycle::new(&mut self.daemon, &mut self.engine)
+            .act(&decided, moves)
+            .await
     }
 
     /// Number of requests with this method whose path contains this text.
@@ -105,16 +117,6 @@ fn stored(ledger: &str) -> Response {
         "data": {"ledger.json": ledger}})
         .to_string(),
     )
-}
-
-fn moves(count: usize) -> Vec<Move> {
-    (0..count)
-        .map(|i| Move {
-            pod: format!("web-{i}"),
-            uid: format!("u-{i}"),
-            ..planned()
-        })
-        .collect()
 }
 
 #[tokio::test]
@@ -169,16 +171,14 @@ async fn an_instance_without_the_ledger_does_not_lead() {
 #[tokio::test]
 async fn the_rest_of_a_plan_is_not_tried_once_the_lead_is_lost() {
     let mut fixture = LeadFixture::leading(2).await;
-    let outcomes = Cycle::new(&mut fixture.daemon, &mut fixture.engine)
-        .act(&moves(4))
-        .await;
+    let outcomes = fixture.act(&moves(4)).await;
     assert_eq!(
         outcomes,
         [
             Outcome::Evicted,
             Outcome::Evicted,
-            Outcome::Untried,
-            Outcome::Untried
+            Outcome::Untried(Untried::NotLeading),
+            Outcome::Untried(Untried::NotLeading)
         ]
     );
     assert_eq!(fixture.requests("POST", "/eviction"), 2);
@@ -189,12 +189,10 @@ async fn a_lead_is_lost_when_its_deadline_passes_unnoticed() {
     let mut fixture = LeadFixture::leading(0).await;
     // As if the process had been stopped by SIGSTOP.
     tokio::time::advance(Duration::from_secs(11)).await;
-    let outcomes = Cycle::new(&mut fixture.daemon, &mut fixture.engine)
-        .act(&moves(2))
-        .await;
+    let outcomes = fixture.act(&moves(2)).await;
     assert_eq!(
         (outcomes, fixture.requests("POST", "")),
-        (vec![Outcome::Untried, Outcome::Untried], 0)
+        (vec![Outcome::Untried(Untried::NotLeading); 2], 0)
     );
 }
 
@@ -218,7 +216,8 @@ async fn an_instance_that_lost_the_lead_writes_no_ledger_and_no_taint() {
             action,
             why: SteerReason::Ending,
         }];
-        fixture.daemon.steer(taint.iter()).await;
+        let mut cycle = Cycle::new(&mut fixture.daemon, &mut fixture.engine);
+        cycle.change_taints(&taint.iter().collect::<Vec<_>>()).await;
         assert_eq!(fixture.requests("GET", "/nodes"), usize::from(!lost));
     }
 }

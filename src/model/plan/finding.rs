@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::refusal::whole;
+use super::duration_text::whole;
 
 /// One property of a pod that the policy selects.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use crate::values::Ratio;
 
-use super::refusal::whole;
+use super::duration_text::whole;
 use super::{Class, Halt, Idle, Reason, Refusal};
 
 /// A strategy's decision about one pod.

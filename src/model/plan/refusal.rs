@@ -7,6 +7,7 @@ use crate::policy::Basis;
 use crate::values::Ratio;
 
 use super::PlacementCause;
+use super::duration_text::short;
 
 /// A gate's reason for keeping a pod where it is.
 ///
@@ -109,6 +110,12 @@ pub enum Refusal {
     /// The data about the pod's node may be wrong.
     #[error("its node is left alone: {0}")]
     Doubtful(String),
+    /// Its eviction has been requested already.
+    #[error("its eviction is under way")]
+    UnderWay,
+    /// The policy forbids evictions now, for this long.
+    #[error("the windows of the policy forbid evictions for another {}", short(*.0))]
+    OutsideWindow(SignedDuration),
     /// The limit of evictions per cycle is reached.
     #[error("the limit of {0} evictions per cycle is reached")]
     CycleLimit(u32),
@@ -253,6 +260,8 @@ impl Refusal {
             Refusal::LastReady { .. } => "last-ready-replica",
             Refusal::Unmeasured(_) => "unmeasured",
             Refusal::Doubtful(_) => "doubtful-node",
+            Refusal::UnderWay => "under-way",
+            Refusal::OutsideWindow(_) => "outside-window",
             Refusal::CycleLimit(_) => "cycle-limit",
             Refusal::NodeLimit(_) => "node-limit",
             Refusal::NamespaceLimit(_) => "namespace-limit",
@@ -315,7 +324,8 @@ impl Refusal {
     pub const fn is_temporary(&self) -> bool {
         matches!(
             self,
-            Refusal::CycleLimit(_)
+            Refusal::OutsideWindow(_)
+                | Refusal::CycleLimit(_)
                 | Refusal::NodeLimit(_)
                 | Refusal::NamespaceLimit(_)
                 | Refusal::RateLimit(_)
@@ -324,6 +334,7 @@ impl Refusal {
                 | Refusal::Budget { planned: 1.., .. }
                 | Refusal::Young { .. }
                 | Refusal::Terminating
+                | Refusal::UnderWay
         )
     }
 }
@@ -359,40 +370,9 @@ fn would(chance: Ratio) -> &'static str {
 }
 
 const fn weighed(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Requests => "requests",
-        Basis::Actual => "usage",
-    }
-}
-
-/// Formats an age by its two largest units, for example `8d3h`.
-pub fn whole(age: SignedDuration) -> String {
-    let seconds = age.as_secs();
-    let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
-    match (days, hours) {
-        (0, 0) => short(age),
-        (0, _) => short(SignedDuration::from_mins(seconds / 60)),
-        (_, 0) => format!("{days}d"),
-        _ => format!("{days}d{hours}h"),
-    }
-}
-
-/// Formats a duration in whole seconds, for example `1h30m` or `45s`.
-pub fn short(duration: SignedDuration) -> String {
-    let seconds = duration.as_secs().max(0);
-    let parts = [
-        (seconds / 3600, "h"),
-        (seconds / 60 % 60, "m"),
-        (seconds % 60, "s"),
-    ];
-    let parts: Vec<String> = parts
-        .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, unit)| format!("{n}{unit}"))
-        .collect();
-    if parts.is_empty() {
-        "0s".to_owned()
+    if matches!(basis, Basis::Requests) {
+        "requests"
     } else {
-        parts.concat()
+        "usage"
     }
 }

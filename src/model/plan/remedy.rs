@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, ScorePlugin};
 
-use super::refusal::short;
+use super::duration_text::short;
 use super::{Class, Halt, Idle, PlacementCause, Refusal, SteerReason};
 
 impl Refusal {
@@ -19,6 +19,7 @@ impl Refusal {
             Refusal::Young { age, least } => return wait_for_age(*age, *least),
             Refusal::TooFewReplicas { have, .. } => return replicas(*have),
             Refusal::Unmeasured(why) => return unmeasured(*why),
+            Refusal::OutsideWindow(left) => return wait(*left, "change `windows`"),
             Refusal::CycleLimit(most) => return next_cycle("`limits.perCycle`", *most),
             Refusal::NodeLimit(most) => return next_cycle(NODE_LIMITS, *most),
             Refusal::NamespaceLimit(most) => return next_cycle("`limits.perNamespace`", *most),
@@ -40,6 +41,7 @@ impl Refusal {
             Refusal::NewVolume(_) => NEW_VOLUME,
             Refusal::Mirror | Refusal::Static => MANIFEST,
             Refusal::Terminating => "nothing: it is leaving",
+            Refusal::UnderWay => "wait for the component that evicts it, such as KubeVirt",
             Refusal::DaemonSet => "set `evictable.allow: [daemonSets]`; rarely useful",
             Refusal::SystemCritical => SYSTEM_CRITICAL,
             Refusal::Bare => BARE,

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use crate::model::usage::Unmeasured;
 use crate::values::Ratio;
 
-use super::refusal::short;
+use super::duration_text::short;
 
 /// The class in which one strategy puts one node.
 #[derive(Clone, Debug, PartialEq)]

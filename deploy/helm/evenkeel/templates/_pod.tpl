@@ -20,21 +20,21 @@
 {{- if include "evenkeel.securePort" . -}}
 {{- $flags = append $flags (list "secure-port" "10258") -}}
 {{- end -}}
-{{- $election := default dict .Values.leaderElection -}}
-{{- if $election.enabled -}}
+{{- if .Values.leaderElection.enabled -}}
 {{- $flags = append $flags (list "leader-elect") -}}
+{{- end -}}
+{{- end -}}
+{{- /* A single run holds the Lease during its cycle. */ -}}
 {{- range $flag, $key := dict "lease-duration" "leaseDuration" "renew-deadline" "renewDeadline" "retry-period" "retryPeriod" "resource-lock" "resourceLock" -}}
-{{- with get $election $key -}}
+{{- with get $.Values.leaderElection $key -}}
 {{- $flags = append $flags (list (printf "leader-elect-%s" $flag) .) -}}
 {{- end -}}
 {{- end -}}
 {{- if or (not $native) (ne (include "evenkeel.leaseName" .) "evenkeel") -}}
 {{- $flags = append $flags (list "leader-elect-resource-name" (include "evenkeel.leaseName" .)) -}}
 {{- end -}}
-{{- with $election.resourceNamespace -}}
+{{- with .Values.leaderElection.resourceNamespace -}}
 {{- $flags = append $flags (list "leader-elect-resource-namespace" .) -}}
-{{- end -}}
-{{- end -}}
 {{- end -}}
 {{- if ne (include "evenkeel.ledgerName" .) "evenkeel-ledger" -}}
 {{- $flags = append $flags (list "ledger" (include "evenkeel.ledgerName" .)) -}}

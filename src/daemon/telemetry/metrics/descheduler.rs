@@ -71,13 +71,15 @@ impl DeschedulerMetrics {
     pub(super) fn outcome(&self, planned: &Move, outcome: &Outcome) {
         let result = match outcome {
             Outcome::Evicted => "success",
-            Outcome::Refused(_)
+            Outcome::Deferred(_)
+            | Outcome::Refused(_)
+            | Outcome::Throttled(..)
             | Outcome::Gone
             | Outcome::Changed
             | Outcome::Failed(_)
             | Outcome::Unanswered(_) => "error",
             // descheduler counts requests, and none was sent.
-            Outcome::Untried => return,
+            Outcome::Untried(_) => return,
         };
         let labels = EvictedLabels {
             result,

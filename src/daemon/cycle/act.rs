@@ -1,0 +1,129 @@
+//! Makes the evictions of a plan, and checks before each of them that the plan still holds.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use tokio::time::Instant;
+use tracing::{Instrument, info};
+
+use crate::cluster::evict;
+use crate::daemon::stop::finish;
+use crate::daemon::telemetry::metrics::Phase;
+use crate::daemon::{clock, report, since, spans};
+use crate::model::plan::{Move, Outcome, Untried};
+use crate::model::snapshot::Snapshot;
+
+use super::Cycle;
+
+/// Time after which no eviction of a plan begins. Together with the deadline of a request it is
+/// less than the minute after which the ledger drops an intention whose pod still runs.
+pub(super) const LONGEST_PLAN: SignedDuration = SignedDuration::from_secs(30);
+/// Age up to which a snapshot serves for the check of several moves. A new one costs as much as
+/// joining all objects.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
+
+/// The newest snapshot, and when it was made.
+#[derive(Default)]
+struct Current(Option<(Instant, Snapshot)>);
+
+impl Cycle<'_> {
+    /// Makes the evictions. `decided` is the snapshot of the plan.
+    pub(in crate::daemon) async fn act(
+        &mut self,
+        decided: &Snapshot,
+        moves: &[Move],
+    ) -> Vec<Outcome> {
+        let (start, mut current) = (clock(), Current::default());
+        let mut outcomes = Vec::new();
+        let mut ended = None;
+        for planned in moves {
+            // A slow API server must not look like a stuck program.
+            self.daemon.health.beat(clock());
+            let obstacle = ended
+                .clone()
+                .or_else(|| self.obstacle())
+                .or_else(|| self.change(planned, decided, &mut current));
+            let outcome = match obstacle {
+                Some(why) => {
+                    ended = Some(why.clone()).filter(Untried::ends_the_plan);
+                    Outcome::Untried(why)
+                }
+                None => self.evict(planned).instrument(spans::evict(planned)).await,
+            };
+            ended = ended.or_else(|| outcome.ends_the_plan());
+            if let Outcome::Throttled(_, Some(wait)) = &outcome {
+                self.daemon.throttled_until = Instant::now().checked_add(*wait);
+            }
+            self.record(planned, &outcome);
+            outcomes.push(outcome);
+        }
+        if !moves.is_empty() {
+            self.daemon.metrics.phase(Phase::Act, since(start));
+        }
+        outcomes
+    }
+
+    /// Returns the reason why nothing more may be changed in this cycle.
+    pub(super) fn obstacle(&self) -> Option<Untried> {
+        if self.daemon.stop.is_cancelled() {
+            return Some(Untried::Stopping);
+        }
+        if !self.daemon.lead.holds() {
+            return Some(Untried::NotLeading);
+        }
+        let throttled = self.daemon.throttled_until;
+        if throttled.is_some_and(|until| Instant::now() < until) {
+            return Some(Untried::Throttled);
+        }
+        if Instant::now() >= self.expires {
+            return Some(Untried::Expired(LONGEST_PLAN));
+        }
+        let cut_off = self.daemon.cluster.cut_off(clock());
+        cut_off.map(|kind| Untried::Blind(kind.to_string()))
+    }
+
+    /// Returns the reason why the cluster of now forbids a move that was planned before.
+    fn change(&self, planned: &Move, decided: &Snapshot, current: &mut Current) -> Option<Untried> {
+        let current = current.refreshed(|| self.snapshot());
+        self.engine.recheck(planned, decided, current, clock())
+    }
+
+    async fn evict(&self, planned: &Move) -> Outcome {
+        // `None` leaves the grace period to the pod.
+        let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
+        let request = evict::evict(self.daemon.cluster.client(), planned, grace);
+        let outcome = finish(&self.daemon.stop, request)
+            .await
+            .unwrap_or_else(|| Outcome::Unanswered("the program is stopping".to_owned()));
+        spans::evicted(&outcome);
+        outcome
+    }
+
+    fn record(&mut self, planned: &Move, outcome: &Outcome) {
+        self.engine.resolve(planned, outcome);
+        self.daemon.metrics.outcome(planned, outcome);
+        info!(namespace = planned.namespace, pod = planned.pod, node = planned.node,
+            may_land = report::destinations(planned),
+            strategy = planned.strategy, outcome = outcome.code(), reason = %planned.reason,
+            "eviction: {outcome}");
+        if *outcome == Outcome::Evicted {
+            self.daemon.events.evicted(planned, clock());
+        }
+    }
+}
+
+impl Current {
+    fn refreshed(&mut self, make: impl FnOnce() -> Snapshot) -> &Snapshot {
+        if self
+            .0
+            .as_ref()
+            .is_some_and(|(at, _)| at.elapsed() > CHECK_EVERY)
+        {
+            self.0 = None;
+        }
+        &self.0.get_or_insert_with(|| (Instant::now(), make())).1
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! A plan ends when the program stops, when it is too old, and when the cluster has changed.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::super::Cycle;
+use super::LONGEST_PLAN;
+use crate::cluster::Cluster;
+use crate::daemon::fixture::{client, moves, node, objects, pod};
+use crate::daemon::stop::GRACE;
+use crate::daemon::{Daemon, clock};
+use crate::decide::engine::Engine;
+use crate::model::ledger::Ledger;
+use crate::model::plan::{Outcome, Untried};
+use crate::model::snapshot::objects::Object;
+use crate::policy::Policy;
+
+/// A daemon, an engine, and how often an eviction was requested.
+struct ActFixture {
+    daemon: Daemon,
+    engine: Engine,
+    evictions: Arc<Mutex<usize>>,
+}
+
+impl ActFixture {
+    /// The API server grants each eviction after this time, and an event never.
+    fn new(slowness: Duration) -> Self {
+        let evictions = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&evictions);
+        let client = client(move |request| {
+            let is_event = request.uri().path().ends_with("/events");
+            if !is_event {
+                *count.lock().unwrap() += 1;
+            }
+            async move {
+                if is_event {
+                    std::future::pending::<()>().await;
+                }
+                sleep(slowness).await;
+                r#"{"kind": "Status", "status": "Success"}"#.to_owned()
+            }
+        });
+        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: \
+            [{removePodsViolatingNodeTaints: {}}]}";
+        let policy = Policy::parse("p", text).unwrap();
+        let daemon = Daemon::fake(&client, &policy);
+        daemon.cluster.apply(objects(20));
+        ActFixture {
+            daemon,
+            engine: Engine::new(policy, Ledger::default()),
+            evictions,
+        }
+    }
+
+    /// Executes twenty moves. `change` happens as soon as the first eviction is requested.
+    async fn act_while(
+        &mut self,
+        change: impl FnOnce(&Cluster, &CancellationToken),
+    ) -> Vec<Outcome> {
+        let (evictions, moves) = (Arc::clone(&self.evictions), moves(20));
+        let (cluster, stop) = (self.daemon.cluster.clone(), self.daemon.stop.clone());
+        let decided = cluster.snapshot(self.engine.policy().resources());
+        let mut cycle = Cycle::new(&mut self.daemon, &mut self.engine);
+        let changed = async {
+            while *evictions.lock().unwrap() == 0 {
+                tokio::task::yield_now().await;
+            }
+            change(&cluster, &stop);
+        };
+        tokio::join!(cycle.act(&decided, &moves), changed).0
+    }
+
+    /// Executes twenty moves and applies these objects as soon as the first eviction is requested.
+    async fn act_with(&mut self, changed: Vec<Object>) -> Vec<Outcome> {
+        self.act_while(|cluster, _| cluster.apply(changed)).await
+    }
+
+    fn requested(&self) -> usize {
+        *self.evictions.lock().unwrap()
+    }
+}
+
+fn untried(outcome: &Outcome) -> &Untried {
+    let Outcome::Untried(why) = outcome else {
+        panic!("{outcome:?}");
+    };
+    why
+}
+
+/// More than a second, after which moves are checked with a new snapshot.
+const SLOW: Duration = Duration::from_millis(1100);
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_ends_the_plan_after_the_eviction_in_flight() {
+    let mut fixture = ActFixture::new(SLOW);
+    let outcomes = fixture.act_while(|_, stop| stop.cancel()).await;
+    assert_eq!(outcomes[0], Outcome::Evicted, "its answer is awaited");
+    assert_eq!(untried(&outcomes[1]), &Untried::Stopping);
+    assert_eq!((outcomes.len(), fixture.requested()), (20, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_does_not_wait_for_an_eviction_that_hangs() {
+    let mut fixture = ActFixture::new(Duration::from_secs(3600));
+    let start = Instant::now();
+    let outcomes = fixture.act_while(|_, stop| stop.cancel()).await;
+    assert_eq!(outcomes[0].code(), "unanswered");
+    assert!(start.elapsed() <= GRACE + SLOW, "{:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_expires() {
+    let mut fixture = ActFixture::new(Duration::from_secs(8));
+    let outcomes = fixture.act_while(|_, _| {}).await;
+    // Begun after 0, 8, 16 and 24 seconds.
+    assert_eq!(fixture.requested(), 4);
+    assert!(outcomes[..4].iter().all(|o| *o == Outcome::Evicted));
+    assert_eq!(untried(&outcomes[4]), &Untried::Expired(LONGEST_PLAN));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_plan_ends_when_nodes_are_no_longer_ready() {
+    let mut fixture = ActFixture::new(SLOW);
+    let down = ["n1", "n2", "n3"].map(|name| node(name, false));
+    let outcomes = fixture.act_with(down.into()).await;
+    assert_eq!(fixture.requested(), 1);
+    let why = untried(&outcomes[1]).to_string();
+    assert_eq!(
+        why,
+        "ready and selected nodes: 0; moving a pod requires two"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_plan_ends_when_a_watch_fails() {
+    let mut fixture = ActFixture::new(SLOW);
+    let long_ago = clock() - SignedDuration::from_secs(60);
+    let outcomes = fixture
+        .act_while(|cluster, _| cluster.interrupt(long_ago))
+        .await;
+    assert_eq!(fixture.requested(), 1);
+    assert!(matches!(untried(&outcomes[1]), Untried::Blind(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_has_changed_stays_and_the_others_go() {
+    let mut fixture = ActFixture::new(SLOW);
+    let changed = vec![pod("web-1", "another", "n1"), pod("web-2", "u-2", "n3")];
+    let outcomes = fixture.act_with(changed).await;
+    assert_eq!(untried(&outcomes[1]), &Untried::PodChanged);
+    assert_eq!(untried(&outcomes[2]), &Untried::PodChanged);
+    assert_eq!((&outcomes[3], fixture.requested()), (&Outcome::Evicted, 18));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_whose_destination_has_changed_stays() {
+    let mut fixture = ActFixture::new(SLOW);
+    let outcomes = fixture.act_with(vec![node("n2", false)]).await;
+    assert_eq!(fixture.requested(), 1);
+    let changed = Untried::DestinationChanged("n2".to_owned());
+    assert!(outcomes[1..].iter().all(|o| *untried(o) == changed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_hangs_delays_no_eviction() {
+    let mut fixture = ActFixture::new(Duration::from_millis(10));
+    let start = Instant::now();
+    fixture.act_while(|_, _| {}).await;
+    assert_eq!(fixture.requested(), 20);
+    assert!(start.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_plan_does_not_look_stuck() {
+    let mut fixture = ActFixture::new(SLOW);
+    fixture.daemon.health.beat(Timestamp::UNIX_EPOCH);
+    assert!(fixture.daemon.health.is_stuck(clock()));
+    fixture.act_while(|_, _| {}).await;
+    assert!(!fixture.daemon.health.is_stuck(clock()));
+}

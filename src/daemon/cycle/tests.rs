@@ -1,0 +1,216 @@
+//! The ledger of a cycle: what is not understood stays, what was not saved is saved later, and what
+//! another process wrote is kept.
+
+use std::sync::{Arc, Mutex};
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::Cycle;
+use crate::cluster::client::tests::{fake, status};
+use crate::daemon::fixture::{node, objects, pod};
+use crate::daemon::{Daemon, DaemonError, clock};
+use crate::decide::engine::Engine;
+use crate::model::ledger::{Ledger, State};
+use crate::model::snapshot::objects::Object;
+use crate::policy::Policy;
+
+/// A ConfigMap with the text of a ledger, and how the API server treats requests.
+#[derive(Default)]
+struct FakeStore {
+    version: u64,
+    text: Option<String>,
+    /// The next writes that fail with 500, by number.
+    failing: Vec<usize>,
+    writes: usize,
+    evictions: usize,
+    /// The text that another process writes when the first eviction is requested.
+    foreign: Option<String>,
+}
+
+struct CycleFixture {
+    daemon: Daemon,
+    engine: Engine,
+    store: Arc<Mutex<FakeStore>>,
+}
+
+fn configmap(store: &FakeStore) -> String {
+    let data = store.text.as_ref().map(|text| json!({"ledger.json": text}));
+    let metadata = json!({"name": "ledger", "resourceVersion": store.version.to_string()});
+    json!({"metadata": metadata, "data": data}).to_string()
+}
+
+fn respond(store: &mut FakeStore, method: &str, uri: &str, body: &str) -> (u16, String) {
+    if uri.contains("/eviction") {
+        store.evictions += 1;
+        if let Some(text) = store.foreign.take() {
+            store.text = Some(text);
+            store.version += 1;
+        }
+    }
+    if !uri.contains("/configmaps") {
+        return (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned());
+    }
+    if method == "PUT" {
+        let sent: Value = serde_json::from_str(body).unwrap();
+        store.writes += 1;
+        if store.failing.contains(&store.writes) {
+            return status(500, "etcd is away");
+        }
+        if sent["metadata"]["resourceVersion"] != json!(store.version.to_string()) {
+            return status(409, "the object has been modified");
+        }
+        store.text = sent["data"]["ledger.json"].as_str().map(str::to_owned);
+        store.version += 1;
+    }
+    (200, configmap(store))
+}
+
+impl CycleFixture {
+    /// A cluster in which one pod violates a taint of its node, so that one pod goes per cycle.
+    async fn new() -> Self {
+        let store = Arc::new(Mutex::new(FakeStore {
+            version: 1,
+            ..FakeStore::default()
+        }));
+        let shared = Arc::clone(&store);
+        let answer = move |method: &str, uri: &str, body: &str| {
+            respond(&mut shared.lock().unwrap(), method, uri, body)
+        };
+        let (client, _) = fake(answer).await;
+        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, limits: {perCycle: 1}, \
+            evictable: {minReplicas: 1, minPodAge: 0s}, strategies: \
+            [{removePodsViolatingNodeTaints: {}}]}";
+        let policy = Policy::parse("p", text).unwrap();
+        let mut daemon = Daemon::fake(&client, &policy);
+        daemon.cluster.apply(objects(0));
+        daemon.cluster.apply([tainted("n1")]);
+        daemon
+            .cluster
+            .apply((0..9).map(|i| owned(&format!("web-{i}"))));
+        let ledger = daemon.store.load().await.unwrap();
+        CycleFixture {
+            daemon,
+            engine: Engine::new(policy, ledger),
+            store,
+        }
+    }
+
+    async fn cycle(&mut self) -> Result<(), DaemonError> {
+        Cycle::new(&mut self.daemon, &mut self.engine).run().await
+    }
+
+    fn evictions(&self) -> usize {
+        self.store.lock().unwrap().evictions
+    }
+
+    fn stored(&self) -> String {
+        self.store.lock().unwrap().text.clone().unwrap_or_default()
+    }
+
+    fn write(&self, text: &str) {
+        let mut store = self.store.lock().unwrap();
+        store.text = Some(text.to_owned());
+        store.version += 1;
+    }
+
+    /// The pods and states of the stored ledger.
+    fn entries(&self) -> Vec<(String, State)> {
+        let ledger = Ledger::parse(&self.stored()).unwrap();
+        let entries = ledger.entries().iter();
+        entries.map(|e| (e.pod.clone(), e.state)).collect()
+    }
+}
+
+fn tainted(name: &str) -> Object {
+    let Object::Node(mut facts) = node(name, true) else {
+        panic!("a node");
+    };
+    facts.taints = vec![crate::model::snapshot::facts::Taint {
+        key: "maintenance".to_owned(),
+        value: String::new(),
+        effect: crate::model::snapshot::facts::Effect::NoSchedule,
+    }];
+    Object::Node(facts)
+}
+
+fn owned(name: &str) -> Object {
+    let Object::Pod(mut facts) = pod(name, &format!("uid-{name}"), "n1") else {
+        panic!("a pod");
+    };
+    facts.owners = vec![crate::model::snapshot::facts::Owner {
+        kind: "ReplicaSet".to_owned(),
+        name: format!("{name}-set"),
+        controller: true,
+    }];
+    Object::Pod(facts)
+}
+
+/// A ledger with one eviction of another process.
+fn foreign(at: Timestamp) -> String {
+    json!({"version": 1, "resting": {}, "entries": [{
+        "workload": "shop/Deployment/job", "pod": "job-1", "uid": "uid-job-1", "node": "n1",
+        "at": at, "newest": at, "state": "evicted",
+    }]})
+    .to_string()
+}
+
+#[tokio::test]
+async fn scribbles_between_two_cycles_end_all_evictions_until_they_are_removed() {
+    for text in ["scribbles", r#"{"version":7,"evictions":[]}"#] {
+        let mut fixture = CycleFixture::new().await;
+        fixture.cycle().await.unwrap();
+        assert_eq!(fixture.evictions(), 1);
+        fixture.write(text);
+        for _ in 0..4 {
+            let _ = fixture.cycle().await;
+            assert_eq!((fixture.evictions(), fixture.stored().as_str()), (1, text));
+        }
+        fixture.store.lock().unwrap().text = None;
+        for _ in 0..2 {
+            let _ = fixture.cycle().await;
+        }
+        assert!(fixture.evictions() > 1, "it continues");
+        let pods: Vec<_> = fixture.entries().into_iter().map(|(pod, _)| pod).collect();
+        assert!(pods.contains(&"web-0".to_owned()), "from memory: {pods:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_entry_of_another_process_between_two_saves_is_kept() {
+    let mut fixture = CycleFixture::new().await;
+    fixture.store.lock().unwrap().foreign = Some(foreign(clock()));
+    fixture.cycle().await.unwrap();
+    let expected = [("job-1", State::Evicted), ("web-0", State::Evicted)];
+    let expected: Vec<_> = expected.map(|(pod, state)| (pod.to_owned(), state)).into();
+    let mut entries = fixture.entries();
+    entries.sort_by(|a, b| a.0.cmp(&b.0));
+    assert_eq!(entries, expected);
+}
+
+#[tokio::test]
+async fn outcomes_that_could_not_be_saved_are_saved_by_the_next_cycle() {
+    let mut fixture = CycleFixture::new().await;
+    fixture.store.lock().unwrap().failing = vec![2];
+    fixture.cycle().await.unwrap();
+    let intended = ("web-0".to_owned(), State::Intended);
+    assert_eq!(fixture.entries(), [intended]);
+    // Nothing more to evict.
+    fixture.daemon.cluster.apply([node("n1", true)]);
+    fixture.cycle().await.unwrap();
+    assert_eq!(fixture.evictions(), 1);
+    assert_eq!(fixture.entries(), [("web-0".to_owned(), State::Evicted)]);
+}
+
+#[tokio::test]
+async fn times_in_the_future_do_not_stop_evictions() {
+    let mut fixture = CycleFixture::new().await;
+    let next_year = clock() + SignedDuration::from_hours(24 * 365);
+    fixture.write(&foreign(next_year));
+    let ledger = fixture.daemon.store.load().await.unwrap();
+    fixture.engine.reload(ledger);
+    fixture.cycle().await.unwrap();
+    assert_eq!(fixture.evictions(), 1);
+    let ledger = Ledger::parse(&fixture.stored()).unwrap();
+    assert!(ledger.entries().iter().all(|e| e.at <= clock()));
+}

@@ -1,0 +1,101 @@
+//! A daemon for tests, whose cluster has nodes and pods without a watch.
+
+use std::convert::Infallible;
+
+use http::{Request, Response};
+use kube::Client;
+use kube::client::Body;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::telemetry::Health;
+use super::telemetry::metrics::Metrics;
+use super::telemetry::status::Board;
+use super::{Daemon, LeaderRole, LogState, ReleaseCheck, Steered, Trials, UsagePoller};
+use crate::cluster::Cluster;
+use crate::cluster::events::EventWriter;
+use crate::cluster::evict::tests::planned;
+use crate::cluster::ledger_store::LedgerStore;
+use crate::model::plan::Move;
+use crate::model::snapshot::import;
+use crate::model::snapshot::objects::{Object, ObjectKind};
+use crate::policy::Policy;
+
+/// A client whose requests get these bodies with status 200. There is no socket, so that tests may
+/// pause the clock.
+pub(super) fn client<F>(
+    respond: impl Fn(Request<Body>) -> F + Clone + Send + Sync + 'static,
+) -> Client
+where
+    F: Future<Output = String> + Send + 'static,
+{
+    let service = tower::service_fn(move |request| {
+        let body = respond(request);
+        async move { Ok::<_, Infallible>(Response::new(Body::from(body.await.into_bytes()))) }
+    });
+    Client::new(service, "default")
+}
+
+impl Daemon {
+    /// A daemon that acts without an election.
+    pub(super) fn fake(client: &Client, policy: &Policy) -> Self {
+        Daemon {
+            usage: UsagePoller::new(&policy.usage, client),
+            store: LedgerStore::new(client.clone(), "system", "ledger"),
+            cluster: Cluster::new(client.clone()),
+            health: Health::default(),
+            metrics: Metrics::default(),
+            dry_run: false,
+            events: EventWriter::start(client.clone(), "evenkeel-0"),
+            stop: CancellationToken::new(),
+            log_state: LogState::default(),
+            steered: Steered::default(),
+            trials: Trials::default(),
+            board: Board::default(),
+            throttled_until: None,
+            instance: "evenkeel-0".to_owned(),
+            release: ReleaseCheck::default(),
+            policy_file: None,
+            lead: LeaderRole::default(),
+        }
+    }
+}
+
+/// A node that is Ready or not.
+pub(super) fn node(name: &str, ready: bool) -> Object {
+    let status = if ready { "True" } else { "False" };
+    let text = json!({"metadata": {"name": name},
+        "status": {"conditions": [{"type": "Ready", "status": status}],
+            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}});
+    import::text(ObjectKind::Node, &text.to_string()).unwrap()
+}
+
+/// A running pod of the namespace `shop`.
+pub(super) fn pod(name: &str, uid: &str, node: &str) -> Object {
+    let text = json!({
+        "metadata": {"namespace": "shop", "name": name, "uid": uid,
+            "creationTimestamp": "2026-11-21T12:00:00Z"},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]},
+        "status": {"phase": "Running"},
+    });
+    import::text(ObjectKind::Pod, &text.to_string()).unwrap()
+}
+
+/// Three nodes, and the pods of [`moves`] on the first.
+pub(super) fn objects(pods: usize) -> Vec<Object> {
+    let nodes = ["n1", "n2", "n3"].map(|name| node(name, true));
+    let pods = (0..pods).map(|i| pod(&format!("web-{i}"), &format!("u-{i}"), "n1"));
+    nodes.into_iter().chain(pods).collect()
+}
+
+/// Moves of the pods of [`objects`], whose replacements may land on `n2`.
+pub(super) fn moves(count: usize) -> Vec<Move> {
+    (0..count)
+        .map(|i| Move {
+            pod: format!("web-{i}"),
+            uid: format!("u-{i}"),
+            may_land: vec!["n2".to_owned()],
+            ..planned()
+        })
+        .collect()
+}

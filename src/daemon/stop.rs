@@ -1,0 +1,31 @@
+//! The end of the program: every request in flight gets a few more seconds, and the sum is bounded.
+//!
+//! Kubernetes kills a pod 30 s after it asks it to stop. Until then the outcomes must be in the
+//! ledger, and the Lease must be released.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+/// Time that one request may still take once the program stops. At the end there are at most
+/// three in a row: an eviction, the ledger and the Lease.
+pub(super) const GRACE: Duration = Duration::from_secs(4);
+/// Time to remove the steering taints.
+pub(super) const LONGEST_RELEASE: Duration = Duration::from_secs(6);
+/// Time to write the last events.
+pub(super) const LAST_EVENTS: Duration = Duration::from_secs(2);
+
+/// Waits for a request. Once the program stops, it waits for at most [`GRACE`] more and then
+/// returns `None`.
+pub(super) async fn finish<T>(
+    stop: &CancellationToken,
+    request: impl Future<Output = T>,
+) -> Option<T> {
+    tokio::select! {
+        done = request => Some(done),
+        () = async {
+            stop.cancelled().await;
+            tokio::time::sleep(GRACE).await;
+        } => None,
+    }
+}

@@ -1,0 +1,62 @@
+//! Checks a planned move again just before it is made, because a plan takes a while to execute.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::model::plan::{Move, Untried};
+use crate::model::snapshot::Snapshot;
+
+use super::Engine;
+use super::halt::halt;
+
+impl Engine {
+    /// Returns the reason why a move must not be made now; `None` if it may be.
+    ///
+    /// `decided` is the snapshot of the plan and `current` a newer one. The cluster must be
+    /// healthy, and the pod and every node where its replacement may land must be as they were.
+    pub fn recheck(
+        &self,
+        planned: &Move,
+        decided: &Snapshot,
+        current: &Snapshot,
+        now: Timestamp,
+    ) -> Option<Untried> {
+        if let Some(halt) = halt(&self.policy, current, now) {
+            return Some(Untried::Unsafe(halt.to_string()));
+        }
+        if !is_same_pod(planned, decided, current) {
+            return Some(Untried::PodChanged);
+        }
+        let changed = planned
+            .may_land
+            .iter()
+            .find(|node| !is_same_destination(node, decided, current));
+        changed.map(|node| Untried::DestinationChanged(node.clone()))
+    }
+}
+
+fn is_same_pod(planned: &Move, decided: &Snapshot, current: &Snapshot) -> bool {
+    let id = |snapshot: &Snapshot| snapshot.find_pod(&planned.namespace, &planned.pod);
+    let (Some(before), Some(after)) = (id(decided), id(current)) else {
+        return false;
+    };
+    let (before, after) = (decided.pod(before).facts(), current.pod(after).facts());
+    // An object without an event since the decision still shares its facts.
+    after.uid == planned.uid && (Arc::ptr_eq(before, after) || before == after)
+}
+
+/// Whether a node still takes the same pods. Its images may differ: each replacement that lands
+/// there adds some.
+fn is_same_destination(name: &str, decided: &Snapshot, current: &Snapshot) -> bool {
+    let (Some(before), Some(after)) = (decided.find_node(name), current.find_node(name)) else {
+        return false;
+    };
+    let (before, after) = (decided.node(before), current.node(after));
+    after.ready == before.ready
+        && after.cordoned == before.cordoned
+        && after.taints == before.taints
+        && after.labels == before.labels
+        && after.doubt.is_some() == before.doubt.is_some()
+        && (**after).allocatable == (**before).allocatable
+}

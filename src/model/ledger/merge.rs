@@ -1,0 +1,222 @@
+//! Joins two ledgers that grew apart, and repairs times that a wrong clock has written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::model::snapshot::facts::OwnerKey;
+use crate::policy::Cooldown;
+
+use super::{Entry, Ledger, State, Streak};
+
+/// Difference up to which the clocks of two instances count as equal.
+const TOLERANCE: SignedDuration = SignedDuration::from_mins(1);
+
+impl Ledger {
+    /// Joins this ledger with `theirs`, which another process has written. Both grew from `base`,
+    /// the last ledger that this process has read or written.
+    ///
+    /// No entry of either is lost, except those that one of them has removed since. Of two entries
+    /// of one pod, the further one counts, or else the later one.
+    #[must_use]
+    pub fn merged(&self, base: &Self, theirs: &Self) -> Self {
+        let known: BTreeSet<&str> = base.uids().collect();
+        let mut entries: BTreeMap<&str, &Entry> = BTreeMap::new();
+        for entry in &self.entries {
+            entries.insert(&entry.uid, entry);
+        }
+        for entry in &theirs.entries {
+            match entries.get(entry.uid.as_str()) {
+                Some(own) if own.rank() >= entry.rank() => {}
+                // Removed here since: the pod was not evicted, or the entry no longer matters.
+                None if known.contains(entry.uid.as_str()) => {}
+                _ => drop(entries.insert(&entry.uid, entry)),
+            }
+        }
+        let mut entries: Vec<Entry> = entries.into_values().cloned().collect();
+        // Oldest first, as they were recorded.
+        entries.sort_by(|a, b| (a.at, &a.uid).cmp(&(b.at, &b.uid)));
+        Ledger {
+            entries,
+            streaks: merged_streaks(&self.streaks, &base.streaks, &theirs.streaks),
+        }
+    }
+
+    /// Limits times that lie in the future, as a clock that was once wrong leaves them, and returns
+    /// how many there were. They would count against the limits, and rest workloads, until then.
+    pub fn clamp(&mut self, cooldown: &Cooldown, now: Timestamp) -> usize {
+        let latest = later(now, TOLERANCE);
+        let longest = later(latest, cooldown.cap.max(cooldown.rest));
+        let mut clamped = 0;
+        let mut limit = |time: &mut Timestamp, latest: Timestamp, to: Timestamp| {
+            if *time > latest {
+                *time = to;
+                clamped += 1;
+            }
+        };
+        for entry in &mut self.entries {
+            limit(&mut entry.at, latest, now);
+        }
+        for streak in self.streaks.values_mut() {
+            limit(&mut streak.attempt, latest, now);
+            limit(&mut streak.until, longest, longest);
+        }
+        clamped
+    }
+
+    fn uids(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.uid.as_str())
+    }
+}
+
+impl Entry {
+    /// Orders entries of one pod by what is known of its eviction, then by time.
+    fn rank(&self) -> (u8, Timestamp) {
+        let state = match self.state {
+            State::Intended => 0,
+            State::Deferred => 1,
+            State::Evicted => 2,
+            State::Settled(_) => 3,
+        };
+        (state, self.at)
+    }
+}
+
+/// Of two streaks of a workload, the one with the later attempt counts.
+fn merged_streaks(
+    own: &BTreeMap<OwnerKey, Streak>,
+    base: &BTreeMap<OwnerKey, Streak>,
+    theirs: &BTreeMap<OwnerKey, Streak>,
+) -> BTreeMap<OwnerKey, Streak> {
+    let mut merged = own.clone();
+    for (workload, streak) in theirs {
+        let newer = |known: Option<&Streak>| known.is_none_or(|k| k.attempt < streak.attempt);
+        let removed_here = !own.contains_key(workload) && !newer(base.get(workload));
+        if newer(own.get(workload)) && !removed_here {
+            merged.insert(workload.clone(), streak.clone());
+        }
+    }
+    merged
+}
+
+fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
+    time.saturating_add(by).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ledger::Ending;
+    use crate::policy::Policy;
+
+    fn noon() -> Timestamp {
+        "2026-11-21T12:00:00Z".parse().unwrap()
+    }
+
+    fn entry(uid: &str, minute: i64, state: State) -> Entry {
+        let at = noon() + SignedDuration::from_mins(minute);
+        Entry {
+            workload: OwnerKey::try_from("shop/Deployment/web".to_owned()).unwrap(),
+            pod: format!("pod-{uid}"),
+            uid: uid.to_owned(),
+            node: "n1".to_owned(),
+            aim: crate::model::ledger::Aim::Move,
+            at,
+            newest: at,
+            twins: Vec::new(),
+            state,
+            replacement: None,
+            foreseen: Vec::new(),
+        }
+    }
+
+    fn ledger(entries: &[Entry]) -> Ledger {
+        Ledger {
+            entries: entries.to_vec(),
+            streaks: BTreeMap::new(),
+        }
+    }
+
+    fn streak(minute: i64) -> Streak {
+        let at = noon() + SignedDuration::from_mins(minute);
+        Streak {
+            moves: 1,
+            until: at,
+            attempt: at,
+            foreseen: 0,
+        }
+    }
+
+    #[test]
+    fn both_keep_what_they_added() {
+        let base = ledger(&[entry("a", 0, State::Evicted)]);
+        let own = ledger(&[
+            entry("a", 0, State::Evicted),
+            entry("b", 2, State::Intended),
+        ]);
+        let theirs = ledger(&[entry("a", 0, State::Evicted), entry("c", 1, State::Evicted)]);
+        let merged = own.merged(&base, &theirs);
+        let uids: Vec<&str> = merged.uids().collect();
+        assert_eq!(uids, ["a", "c", "b"], "oldest first");
+    }
+
+    #[test]
+    fn the_further_state_of_a_pod_counts_and_then_the_later_time() {
+        let settled = entry("a", 0, State::Settled(Ending::Helped));
+        let evicted = entry("a", 5, State::Evicted);
+        let none = Ledger::default();
+        let [first, second] = [settled, evicted].map(|entry| ledger(&[entry]));
+        assert_eq!(first.merged(&none, &second), first);
+        assert_eq!(second.merged(&none, &first), first);
+        let [old, new] = [0, 5].map(|minute| ledger(&[entry("a", minute, State::Intended)]));
+        assert_eq!(old.merged(&none, &new), new);
+        assert_eq!(new.merged(&none, &old), new);
+    }
+
+    #[test]
+    fn an_entry_that_was_removed_here_does_not_return() {
+        let base = ledger(&[entry("refused", 0, State::Intended)]);
+        let own = Ledger::default();
+        assert_eq!(own.merged(&base, &base), own);
+    }
+
+    #[test]
+    fn of_two_streaks_the_one_with_the_later_attempt_counts() {
+        let workload = OwnerKey::try_from("shop/Deployment/web".to_owned()).unwrap();
+        let with = |minute| Ledger {
+            entries: Vec::new(),
+            streaks: BTreeMap::from([(workload.clone(), streak(minute))]),
+        };
+        let none = Ledger::default();
+        assert_eq!(with(1).merged(&with(0), &with(2)), with(2));
+        assert_eq!(with(2).merged(&with(0), &with(1)), with(2));
+        assert_eq!(none.merged(&none, &with(1)), with(1), "they added it");
+        assert_eq!(none.merged(&with(1), &with(1)), none, "it ended here");
+        assert_eq!(none.merged(&with(1), &with(2)), with(2), "they renewed it");
+    }
+
+    #[test]
+    fn times_in_the_future_are_limited_and_small_differences_of_clocks_are_not() {
+        let cooldown = Policy::default_native().cooldown;
+        let workload = OwnerKey::try_from("shop/Deployment/web".to_owned()).unwrap();
+        let year = 60 * 24 * 365;
+        let mut wrong = Ledger {
+            entries: vec![
+                entry("a", year, State::Evicted),
+                entry("b", 0, State::Evicted),
+            ],
+            streaks: BTreeMap::from([(workload.clone(), streak(year))]),
+        };
+        assert_eq!(wrong.clamp(&cooldown, noon()), 3);
+        assert_eq!(wrong.clamp(&cooldown, noon()), 0);
+        assert_eq!(wrong.entries[0].at, noon());
+        assert_eq!(wrong.in_last_minute(later(noon(), TOLERANCE * 2)), 0);
+        let until = wrong.streaks[&workload].until.duration_since(noon());
+        assert!(
+            until <= cooldown.cap.max(cooldown.rest) + TOLERANCE,
+            "{until}"
+        );
+        let mut close = ledger(&[entry("a", 1, State::Evicted)]);
+        assert_eq!(close.clamp(&cooldown, noon()), 0);
+    }
+}

@@ -1,0 +1,80 @@
+//! A stop ends the program soon even if requests hang, and nothing is evicted after it.
+
+use http::Method;
+
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::ledger;
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::proxy::{Proxy, Stage};
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::{say, that};
+
+/// The seconds that a pod has by default before it is killed, less a margin.
+const LONGEST: u64 = 25;
+const WRITES: &[Method] = &[Method::PUT, Method::PATCH, Method::POST];
+
+#[test]
+fn a_stop_while_everything_hangs_ends_the_program_and_its_plan() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided_by(control_plane, 8).await;
+        let proxy = Proxy::start(control_plane).await;
+        let policy = Policy {
+            steering: "{taintHot: true}",
+            ..Policy::USUAL
+        };
+        let mut process = Launch::by(control_plane, &policy, &proxy.url())
+            .await
+            .run(&["--leader-elect"]);
+        let eviction = proxy.hold(Stage::Unanswered, &[Method::POST], "/eviction");
+        eviction.caught(120).await;
+        let _writes = proxy.hold(Stage::Unsent, WRITES, "/");
+        let start = tokio::time::Instant::now();
+        assert!(process.stop(LONGEST).await.success());
+        say(&format!(
+            "stopped within {} s while each write hung",
+            start.elapsed().as_secs()
+        ));
+        let evicted = evictions(control_plane);
+        let written: Vec<_> = ledger::entries(control_plane).await;
+        assert_eq!(evicted.len(), 1, "the one that was in flight");
+        assert!(written.iter().any(|e| ledger::pod(e) == evicted[0].name));
+    });
+}
+
+#[test]
+fn a_stop_during_a_plan_makes_no_further_eviction_and_releases_the_lease_first() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided_by(control_plane, 8).await;
+        let proxy = Proxy::start(control_plane).await;
+        let policy = Policy {
+            steering: "{taintHot: true}",
+            ..Policy::USUAL
+        };
+        let mut process = Launch::by(control_plane, &policy, &proxy.url())
+            .await
+            .run(&["--leader-elect"]);
+        let eviction = proxy.hold(Stage::Unanswered, &[Method::POST], "/eviction");
+        eviction.caught(120).await;
+        process.signal("TERM");
+        process
+            .eventually("the signal", 10, async |process| {
+                let stopping = process.count(&["stopping on a signal"]);
+                that(stopping == 1, "not noticed")
+            })
+            .await;
+        eviction.release();
+        assert!(process.ended(LONGEST).await.success());
+        let made = evictions(control_plane).len();
+        assert_eq!(made, 1, "the one that was in flight");
+        let outcomes = ledger::entries(control_plane).await;
+        let states: Vec<_> = outcomes.iter().map(|e| e["state"].to_string()).collect();
+        assert_eq!(states, ["\"evicted\""], "the others are withdrawn");
+        let log = process.log();
+        let line = |words: &str| log.iter().position(|line| line.contains(words));
+        let (lease, taint) = (line("released the lease"), line("\"action\":\"remove\""));
+        assert!(lease.is_some() && taint.is_none_or(|taint| lease < Some(taint)));
+    });
+}

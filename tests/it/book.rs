@@ -1,0 +1,96 @@
+//! The documentation: every page is in the book, and every link leads somewhere.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The pages in a folder, not below it.
+fn pages_in(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join(folder)).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|e| e == "md"))
+        .collect()
+}
+
+/// The targets of all links of a page, without code.
+fn links(text: &str) -> Vec<String> {
+    let mut links = Vec::new();
+    let mut in_code = false;
+    for line in text.lines() {
+        in_code ^= line.trim_start().starts_with("```");
+        if in_code {
+            continue;
+        }
+        for part in line.split("](").skip(1) {
+            links.extend(part.split_once(')').map(|(target, _)| target.to_owned()));
+        }
+    }
+    links
+}
+
+/// The anchor of a heading, as GitHub and mdBook write it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    let kept = kept
+        .chars()
+        .filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| anchor(line.trim_start_matches('#')))
+        .collect()
+}
+
+#[test]
+fn every_relative_link_leads_to_a_file_and_a_heading() {
+    let mut broken = Vec::new();
+    let folders = [
+        "",
+        "docs",
+        "deploy",
+        "deploy/helm/evenkeel",
+        "tests/testbed",
+    ];
+    for page in folders.iter().flat_map(|folder| pages_in(folder)) {
+        let text = read(&page);
+        for link in links(&text) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            let (file, heading) = link.split_once('#').unwrap_or((&link, ""));
+            let target = if file.is_empty() {
+                page.clone()
+            } else {
+                page.parent().unwrap().join(file)
+            };
+            let is_page = target.extension().is_some_and(|e| e == "md");
+            let found = target.exists()
+                && (heading.is_empty() || !is_page || anchors(&read(&target)).contains(heading));
+            if !found {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn every_page_of_docs_is_in_the_book() {
+    let summary = root().join("docs/SUMMARY.md");
+    let listed: BTreeSet<String> = links(&read(&summary)).into_iter().collect();
+    let pages = pages_in("docs").into_iter();
+    let names = pages.map(|page| page.file_name().unwrap().to_str().unwrap().to_owned());
+    let present: BTreeSet<String> = names.filter(|name| name != "SUMMARY.md").collect();
+    assert_eq!(listed, present);
+}
