@@ -177,9 +177,10 @@ fn position(hour: i64) -> usize {
     let of_day = usize::try_from(hour.rem_euclid(24)).unwrap_or_default();
     let at = Timestamp::from_second(hour.saturating_mul(HOUR)).unwrap_or_default();
     let weekday = Offset::UTC.to_datetime(at).weekday();
-    match weekday {
-        Weekday::Saturday | Weekday::Sunday => HOURS + of_day,
-        _ => of_day,
+    if [Weekday::Saturday, Weekday::Sunday].contains(&weekday) {
+        HOURS + of_day
+    } else {
+        of_day
     }
 }
 
@@ -224,7 +225,7 @@ mod tests {
         rhythm
     }
 
-    /// What is expected at the start of an hour for this hour.
+    /// The expectation at the start of an hour for this hour.
     #[expect(clippy::cast_possible_truncation, reason = "the values are small")]
     fn expected(rhythm: &Rhythm, hour: i64, present: u64) -> Option<i64> {
         let at = hours_later(hour);

@@ -1,4 +1,4 @@
-//! What was learned about pods that have left. Their replacements go on with it.
+//! The rhythms of pods that have left. Their replacements go on with them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,7 +21,7 @@ pub(in crate::model::usage) struct VacantRhythms {
 }
 
 impl VacantRhythms {
-    /// Keeps what was learned about a pod that has left.
+    /// Keeps the rhythm of a pod that has left.
     pub(in crate::model::usage) fn keep(
         &mut self,
         pod: &PodFacts,
@@ -34,7 +34,7 @@ impl VacantRhythms {
         }
     }
 
-    /// Returns what was learned about a pod that this one may replace.
+    /// Returns the rhythm of a pod that this one may replace.
     pub(in crate::model::usage) fn take(&mut self, pod: &PodFacts) -> Option<Box<Rhythm>> {
         if self.by_controller.is_empty() {
             return None;
