@@ -151,6 +151,7 @@ impl Policy {
     #[must_use]
     pub fn exactly(mut self) -> Self {
         self.exact = true;
+        self.usage.ahead = None;
         self.steering = self.steering.off();
         (self.limits.per_workload, self.limits.per_minute) = (None, None);
         self.safety = Safety {

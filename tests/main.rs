@@ -25,6 +25,7 @@ mod it {
     mod gates;
     mod high_node_utilization;
     mod kubernetes_release;
+    mod learning;
     mod ledger;
     mod low_node_utilization;
     mod metrics;

@@ -206,6 +206,7 @@ pub(crate) mod tests {
                 ratio: Ratio::percent(89.0).unwrap(),
                 target: Ratio::percent(50.0).unwrap(),
                 basis: Basis::Actual,
+                expected: None,
             },
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped, Taint};
@@ -157,11 +157,24 @@ pub struct Move {
     pub reason: Reason,
 }
 
+/// The present behind an expected ratio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Expected {
+    /// The ratio now.
+    pub now: Ratio,
+    /// The period after now for which the other ratio is expected.
+    pub ahead: SignedDuration,
+}
+
 /// The reason for moving a pod. Serialises as its sentence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Reason {
     /// The node of the pod is above its target.
-    #[error("node {} {resource} {ratio} is above its target of {target}", weighed(*.basis))]
+    #[error(
+        "node {} {resource} {ratio}{} is above its target of {target}",
+        weighed(*.basis),
+        foreseen(.expected.as_ref())
+    )]
     HotNode {
         /// The resource that exceeds its target most.
         resource: String,
@@ -171,6 +184,8 @@ pub enum Reason {
         target: Ratio,
         /// Usage or requests.
         basis: Basis,
+        /// The ratio now, if `ratio` is what is expected.
+        expected: Option<Expected>,
     },
     /// The node of the pod is below every threshold and is emptied.
     #[error(
@@ -292,6 +307,13 @@ impl Basis {
             Basis::Actual => "actual",
         }
     }
+}
+
+/// Returns the words after a node's ratio in a reason.
+fn foreseen(expected: Option<&Expected>) -> String {
+    expected.map_or(String::new(), |Expected { now, ahead }| {
+        format!(", expected in the next {} (now {now}),", short(*ahead))
+    })
 }
 
 /// Returns the word before a node's ratio in a reason.

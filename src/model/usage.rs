@@ -11,6 +11,7 @@ use crate::values::Amount;
 
 pub mod history;
 pub mod import;
+mod rhythm;
 mod smoothing;
 
 /// An amount of cpu and of memory, the two resources that usage sources measure.
@@ -75,6 +76,19 @@ pub struct Usage {
     pub pods: Vec<PodUsage>,
     /// The latest total per node as the source reported it, not smoothed.
     pub readings: Vec<Option<Measure>>,
+    /// Present usage of nodes and pods, if `nodes` and `pods` are what is expected.
+    pub present: Option<Box<PresentUsage>>,
+}
+
+/// Smoothed usage at present, by position in one snapshot.
+#[derive(Clone, Debug, Default)]
+pub struct PresentUsage {
+    /// The period after now for which usage is expected.
+    pub ahead: SignedDuration,
+    /// Usage per node.
+    pub nodes: Vec<NodeUsage>,
+    /// Usage per pod.
+    pub pods: Vec<PodUsage>,
 }
 
 /// The usage of a node.
@@ -158,6 +172,16 @@ impl Usage {
     pub fn node(&self, id: NodeId) -> Option<Measure> {
         match self.nodes.get(id.0) {
             Some(NodeUsage::Known(used)) => Some(*used),
+            Some(NodeUsage::Unknown(_)) | None => None,
+        }
+    }
+
+    /// Returns the present usage of a node and the period for which usage is expected; `None` if
+    /// the known usage is the present.
+    pub fn at_present(&self, id: NodeId) -> Option<(Measure, SignedDuration)> {
+        let present = self.present.as_ref()?;
+        match present.nodes.get(id.0) {
+            Some(NodeUsage::Known(used)) => Some((*used, present.ahead)),
             Some(NodeUsage::Unknown(_)) | None => None,
         }
     }

@@ -6,6 +6,7 @@ use super::read::{Bound, Fields};
 
 /// The shortest interval that makes sense.
 pub(super) const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
+pub(super) const ONE_MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
 /// One side of a comparison: the duration of one field.
 pub(super) fn time(field: &str, value: SignedDuration) -> Bound<'_, SignedDuration> {

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::PrometheusPolicy;
-use super::compare::{ONE_SECOND, named_time, time};
+use super::compare::{ONE_MINUTE, ONE_SECOND, named_time, time};
 use super::item::Item;
 use super::kind::{Choice, Kind, choice, duration, duration_item, ratio_item, whole};
 use super::problem::Code;
@@ -33,6 +33,8 @@ pub struct UsagePolicy {
     pub stale_after: SignedDuration,
     /// Usage is unknown with fewer samples in the window.
     pub min_samples: u32,
+    /// The period after now whose expected usage decides; `None` decides by the present.
+    pub ahead: Option<SignedDuration>,
 }
 
 /// A source of samples.
@@ -110,6 +112,7 @@ pub(super) fn usage() -> Section<UsagePolicy> {
         smoothing: Smoothing::HalfLife(SignedDuration::from_mins(2)),
         stale_after: SignedDuration::from_secs(90),
         min_samples: 3,
+        ahead: None,
     });
     samples(sources(section)).check(|f, usage| {
         if f.sound() {
@@ -180,6 +183,18 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
             whole(1),
             |u| &mut u.min_samples,
         )
+        .field(
+            "ahead",
+            "Decide by the cpu usage that is expected in this period from now, and not by the \
+             present alone. evenkeel learns how much each pod uses at each hour of a working day \
+             and of a weekend, in UTC. The expectation for an hour is its mean on earlier days plus \
+             a quarter of its deviation, corrected by the present as far as that was the better \
+             forecast. A node is judged by its fullest hour of the period. A pod counts with its \
+             present usage until its hours have been observed once. A restart forgets everything.",
+            duration(ONE_MINUTE).optional(),
+            |u| &mut u.ahead,
+        )
+        .off("2h")
 }
 
 /// How `prometheus` fits `source` and `fallback`.

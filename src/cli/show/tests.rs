@@ -106,6 +106,7 @@ fn a_move() -> Move {
             ratio: ratio(83.0),
             target: ratio(60.0),
             basis: Basis::Actual,
+            expected: None,
         },
     }
 }

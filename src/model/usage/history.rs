@@ -12,10 +12,14 @@ use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::UsagePolicy;
 use crate::values::ResourceId;
 
-use super::{Measure, NodeUsage, PodUsage, Readings, Sample, Unmeasured, Usage, smoothing};
+use super::rhythm::VacantRhythms;
+use super::{
+    Measure, NodeUsage, PodUsage, PresentUsage, Readings, Sample, Unmeasured, Usage, smoothing,
+};
 
 mod alignment;
 mod samples;
+mod expectation;
 mod series;
 mod typical;
 mod window;
@@ -34,16 +38,19 @@ pub struct History {
     pods: Vec<PodSeries>,
     /// Whether one reading counts as a whole window.
     steady: bool,
+    /// The rhythms of pods that have left.
+    vacant: VacantRhythms,
 }
 
 impl History {
     /// Creates a history without samples.
-    pub const fn new(rules: UsagePolicy) -> Self {
+    pub fn new(rules: UsagePolicy) -> Self {
         History {
             rules,
             nodes: BTreeMap::new(),
             pods: Vec::new(),
             steady: false,
+            vacant: VacantRhythms::default(),
         }
     }
 
@@ -105,6 +112,9 @@ impl History {
                 continue;
             };
             if let Some((node, sample)) = found {
+                if self.rules.ahead.is_some() {
+                    series.learn(&mut self.vacant);
+                }
                 series.take(pod, &snapshot.node(node).name, sample);
             }
             self.pods.push(series);
@@ -115,6 +125,9 @@ impl History {
             if let Some(node) = self.nodes.get_mut(&series.node) {
                 // Samples that began before now may still include the departed pod.
                 node.left = node.left.max(Some(now));
+            }
+            if let Some(rhythm) = series.rhythm {
+                self.vacant.keep(&series.pod, rhythm, now);
             }
         }
         self.nodes
@@ -169,6 +182,7 @@ impl History {
     }
 
     fn prune(&mut self, now: Timestamp) {
+        self.vacant.prune(now);
         let Ok(start) = now.checked_sub(self.rules.window) else {
             return;
         };
@@ -194,20 +208,35 @@ impl History {
         let pods: Vec<PodUsage> = pods
             .map(|((pod, known), own)| self.pod_usage(pod, (*known, *own), &typical, now))
             .collect();
-        let nodes = snapshot
-            .node_ids()
-            .map(|id| self.node_usage(snapshot, id, &pods, now))
-            .collect();
+        let node_usage = |pods: &[PodUsage]| -> Vec<NodeUsage> {
+            let ids = snapshot.node_ids();
+            ids.map(|id| self.node_usage(snapshot, id, pods, now))
+                .collect()
+        };
+        let nodes = node_usage(&pods);
         let newest = |node: &Node| self.nodes.get(&node.name).and_then(|series| series.newest);
         let readings = snapshot
             .nodes
             .iter()
             .map(|n| newest(n).map(|sample| sample.used))
             .collect();
+        let expected = self.rules.ahead.and_then(|ahead| {
+            let pods = expectation::of_pods(snapshot, &pods, &series, (now, ahead))?;
+            Some((ahead, pods))
+        });
+        let Some((ahead, expected)) = expected else {
+            return Usage {
+                nodes,
+                pods,
+                readings,
+                present: None,
+            };
+        };
         Usage {
-            nodes,
-            pods,
+            nodes: node_usage(&expected),
+            pods: expected,
             readings,
+            present: Some(Box::new(PresentUsage { ahead, nodes, pods })),
         }
     }
 

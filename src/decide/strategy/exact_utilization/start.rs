@@ -215,6 +215,7 @@ impl<'w> ExactUtilizationRun<'w> {
                 ratio: *ratio,
                 target: *target,
                 basis,
+                expected: None,
             },
             _ => Reason::Counted,
         }

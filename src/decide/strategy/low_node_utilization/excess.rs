@@ -1,6 +1,7 @@
 //! The load of a hot node above its targets.
 
 use crate::decide::draft::Draft;
+use crate::model::plan::Expected;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
@@ -39,6 +40,23 @@ impl ResourceExcess {
     pub(super) fn relief(&self, draft: &Draft<'_>, basis: Basis, pod: PodId) -> Option<Amount> {
         let weight = draft.weight(pod, self.above.resource, basis)?;
         Some(weight.min(self.amount))
+    }
+
+    /// The present ratio, if the decision is based on what is expected.
+    pub(super) fn expected(
+        &self,
+        draft: &Draft<'_>,
+        basis: Basis,
+        node: NodeId,
+    ) -> Option<Expected> {
+        let (used, ahead) = draft.world.usage.at_present(node)?;
+        let amount = match (basis, self.above.resource) {
+            (Basis::Actual, ResourceId::CPU) => used.cpu,
+            _ => return None,
+        };
+        let whole = draft.world.snapshot.node(node).allocatable[self.above.resource];
+        let now = amount.share_of(whole)?;
+        Some(Expected { now, ahead })
     }
 
     pub(super) fn name(&self, draft: &Draft<'_>) -> String {

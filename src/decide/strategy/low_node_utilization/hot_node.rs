@@ -75,6 +75,7 @@ impl HotNode {
             ratio: worst.above.ratio,
             target: worst.above.target,
             basis: self.basis,
+            expected: worst.expected(draft, self.basis, self.node),
         })
     }
 }

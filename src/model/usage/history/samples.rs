@@ -46,13 +46,14 @@ impl PodSamples {
         self.packed.iter().map(|packed| self.unpacked(packed))
     }
 
-    /// Adds a sample unless it is known already: polls are more frequent than samples.
-    pub(super) fn push(&mut self, sample: Sample) {
+    /// Adds a sample unless it is known already: polls are more frequent than samples. Returns true
+    /// if it is new.
+    pub(super) fn push(&mut self, sample: Sample) -> bool {
         let at = sample.at.as_millisecond();
         if self.packed.is_empty() {
             self.start = at;
         } else if self.packed.back().is_some_and(|last| self.time(last) >= at) {
-            return;
+            return false;
         }
         if u32::try_from(at - self.start).is_err() {
             self.restart(at);
@@ -65,6 +66,7 @@ impl PodSamples {
             cpu: pack(sample.used.cpu),
             memory: pack(sample.used.memory),
         });
+        true
     }
 
     /// Removes the samples before a time. The newest always stays, because it shows how stale the
@@ -152,7 +154,7 @@ mod tests {
     #[test]
     fn the_newest_sample_stays() {
         let mut samples = PodSamples::default();
-        (0..6).for_each(|at| samples.push(sample(at, 1, 1)));
+        (0..6).for_each(|at| assert!(samples.push(sample(at, 1, 1))));
         samples.prune(Timestamp::from_millisecond(3).unwrap());
         assert_eq!(samples.len(), 3);
         samples.prune(Timestamp::from_millisecond(99).unwrap());

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::model::snapshot::Pod;
 use crate::model::snapshot::facts::PodFacts;
+use crate::model::usage::rhythm::{Rhythm, VacantRhythms};
 use crate::model::usage::{Measure, Sample};
 
 use super::alignment::{PodName, order};
@@ -44,6 +45,8 @@ pub(super) struct PodSeries {
     pub(super) pod: Arc<PodFacts>,
     pub(super) node: String,
     pub(super) samples: PodSamples,
+    /// The usage by hour of day, if it is learned.
+    pub(super) rhythm: Option<Box<Rhythm>>,
 }
 
 impl NodeSeries {
@@ -96,6 +99,7 @@ impl PodSeries {
             pod: Arc::clone(pod.facts()),
             node: String::new(),
             samples: PodSamples::default(),
+            rhythm: None,
         }
     }
 
@@ -118,6 +122,20 @@ impl PodSeries {
             self.pod = Arc::clone(pod.facts());
             node.clone_into(&mut self.node);
         }
-        self.samples.push(sample);
+        if self.samples.push(sample) {
+            if let Some(rhythm) = &mut self.rhythm {
+                rhythm.take(sample.at, sample.used.cpu);
+            }
+        }
+    }
+
+    /// Starts to learn the usage by hour of day, from a pod that this one replaces if there is one.
+    pub(super) fn learn(&mut self, vacant: &mut VacantRhythms) {
+        if self.rhythm.as_ref().is_none_or(|rhythm| rhythm.is_new()) {
+            let inherited = vacant.take(&self.pod);
+            self.rhythm = inherited
+                .or(self.rhythm.take())
+                .or_else(|| Some(Box::default()));
+        }
     }
 }

@@ -1,0 +1,136 @@
+//! Usage that repeats: decisions by what is expected, beside decisions by the present alone.
+
+use std::fmt::Write;
+
+use evenkeel::policy::Policy;
+use evenkeel::simulate;
+use evenkeel::simulate::scenario::Scenario;
+use evenkeel::simulate::trace::{Eviction, Trace};
+
+const NODES: u64 = 6;
+const PODS: u64 = 60;
+const DAYS: u64 = 14;
+
+const POLICY: &str = "
+apiVersion: evenkeel/v1alpha1
+kind: Policy
+interval: 10m
+usage: {poll: 10m, window: 30m, smoothing: mean, staleAfter: 30m, minSamples: 2}
+steering: {taintHot: true}
+strategies:
+- lowNodeUtilization: {thresholds: {cpu: 40%}, targetThresholds: {cpu: 60%}}
+";
+
+/// Two weeks of office hours, nightly batch and steady pods, on nodes chosen by chance.
+struct TwoWeeks {
+    scenario: String,
+    usage: String,
+}
+
+/// The generator SplitMix64.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, count: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % count
+    }
+}
+
+/// Returns the cpu of a pod at an hour in millicores. The first day is a Monday.
+fn cpu(pod: u64, peak: u64, hour: u64) -> u64 {
+    let (day, hour) = (hour / 24 % 7, hour % 24);
+    match pod % 4 {
+        0 | 1 if day < 5 && (9..17).contains(&hour) => peak,
+        2 if (1..5).contains(&hour) => peak + 300,
+        3 => peak / 2,
+        _ => 100,
+    }
+}
+
+fn two_weeks(seed: u64) -> TwoWeeks {
+    let mut dice = Dice(seed);
+    let mut usage = String::new();
+    let mut nodes = Vec::new();
+    for pod in 0..PODS {
+        let peak = 250 + dice.below(600);
+        let hours = (0..DAYS * 24).map(|hour| {
+            let cpu = cpu(pod, peak, hour);
+            // A tenth more or less, by chance.
+            (cpu * (90 + dice.below(21)) / 100).to_string()
+        });
+        writeln!(usage, "{}", hours.collect::<Vec<_>>().join(",")).unwrap();
+    }
+    for _ in 0..PODS {
+        nodes.push(format!("n{}", 1 + dice.below(NODES)));
+    }
+    let mut scenario = format!(
+        "name: two-weeks\nabout: office hours, nightly batch, weekends\nduration: {}h\n\
+         seed: {seed}\nnodes: [{{name: n, count: {NODES}, cpu: 8, memory: 32Gi}}]\nworkloads:\n",
+        DAYS * 24
+    );
+    for (i, on) in nodes.chunks(4).enumerate() {
+        let (row, on) = (i * 4, on.join(", "));
+        writeln!(
+            scenario,
+            "- {{name: w{i}, replicas: 4, requests: {{cpu: 250m}}, on: [{on}], \
+             usage: {{cpu: {{trace: {{file: usage.csv, row: {row}, step: 1h, unit: 1m}}}}}}}}"
+        )
+        .unwrap();
+    }
+    TwoWeeks { scenario, usage }
+}
+
+fn run(case: &TwoWeeks, policy: &str) -> Trace {
+    let open = |_: &str| Ok(case.usage.clone());
+    let scenario = Scenario::parse_with("two-weeks.yaml", &case.scenario, &open);
+    let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}"));
+    let policy = Policy::parse("policy.yaml", policy).unwrap_or_else(|e| panic!("{e}"));
+    simulate::run(&scenario, policy, "policy.yaml", |_| {})
+}
+
+/// Evictions, and node-minutes above the target.
+fn figures(trace: &Trace) -> (u32, i64) {
+    let above = &trace.summary.above_target["cpu"];
+    (trace.summary.evictions, above.total.as_mins())
+}
+
+/// `EVENKEEL_SEEDS=20` plays more of them.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "more seeds by hand")]
+fn what_repeats_leads_to_less_time_above_the_target_with_no_more_evictions() {
+    let seeds = std::env::var("EVENKEEL_SEEDS").map_or(4, |n| n.parse().unwrap());
+    let learning = POLICY.replace("minSamples: 2}", "minSamples: 2, ahead: 2h}");
+    let mut report = String::new();
+    let (mut evictions, mut minutes, mut says) = ((0, 0), (0, 0), false);
+    for seed in 1..=seeds {
+        let case = two_weeks(seed);
+        let (reacting, learned) = (run(&case, POLICY), run(&case, &learning));
+        says |= says_what_was_expected(&learned);
+        let ((more, longer), (fewer, shorter)) = (figures(&reacting), figures(&learned));
+        evictions = (evictions.0 + more, evictions.1 + fewer);
+        minutes = (minutes.0 + longer, minutes.1 + shorter);
+        writeln!(
+            report,
+            "seed {seed}: {more} evictions and {longer} min, learning {fewer} and {shorter} min"
+        )
+        .unwrap();
+    }
+    assert!(
+        evictions.1 <= evictions.0 && minutes.1 < minutes.0,
+        "{evictions:?} {minutes:?}\n{report}"
+    );
+    assert!(says, "no eviction gives what was expected");
+}
+
+/// Whether an eviction says what was expected. On the first day nothing is known yet.
+fn says_what_was_expected(trace: &Trace) -> bool {
+    let says = |e: &Eviction| e.reason.contains(", expected in the next 2h (now ");
+    let first_day = |e: &&Eviction| e.at.duration_since(trace.start).as_hours() < 24;
+    let (first, later): (Vec<_>, Vec<_>) = trace.evictions.iter().partition(first_day);
+    assert!(!first.into_iter().any(says));
+    later.into_iter().any(says)
+}
