@@ -31,6 +31,7 @@ mod report;
 mod run;
 mod scheduler;
 mod show;
+mod signals;
 mod simulate;
 mod snapshot;
 

@@ -3,16 +3,14 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context;
 use kube::Client;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
 use crate::cluster::Cluster;
 use crate::cluster::events::EventWriter;
@@ -32,7 +30,7 @@ use crate::policy::Policy;
 use super::descheduler::DeschedulerArgs;
 use super::election::{LeaderElectionArgs, LeaseDefaults};
 use super::otlp::OtlpFlags;
-use super::{Misuse, Shared, clock, file, parse, policy};
+use super::{Misuse, Shared, clock, file, parse, policy, signals};
 
 /// Watches nodes, pods and their usage. Each interval it makes a plan and evicts the pods in it.
 #[derive(Debug, clap::Args)]
@@ -328,7 +326,7 @@ pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
         warn!("{warning}");
     }
     let stop = CancellationToken::new();
-    stop_on_signals(&stop)?;
+    signals::stop_on_signals(&stop)?;
     let cluster = Cluster::connect(args.kubeconfig()).await?;
     cluster.start(&stop);
     let mut daemon = args.daemon(cluster, &policy, timing, &stop);
@@ -377,35 +375,6 @@ async fn serve_status(
     let page = status::serve(listener, board.clone(), health.clone(), stop.clone());
     tokio::spawn(page);
     board
-}
-
-/// Time after which the program ends although something hangs. The daemon normally needs less, and
-/// Kubernetes waits for 30 s.
-const LONGEST_STOP: Duration = Duration::from_secs(24);
-
-/// Stops on Ctrl-C and SIGTERM. The daemon still finishes the request in flight and records its
-/// result.
-fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let stop = stop.clone();
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        info!("stopping on a signal");
-        stop.cancel();
-        // A thread of its own, because every thread of the runtime may be busy.
-        std::thread::spawn(|| {
-            std::thread::sleep(LONGEST_STOP);
-            error!(
-                "cannot stop in time, ending now; the ledger has every eviction that was requested"
-            );
-            std::process::exit(1);
-        });
-    });
-    Ok(())
 }
 
 #[cfg(test)]
