@@ -38,6 +38,10 @@ e2e-build:
 e2e: testbed e2e-build
     cargo test --locked --test e2e -- --test-threads 64
 
+# random faults between evenkeel and a real API server, for example `just faults 1-100`
+faults seeds="1-100":
+    tests/faults.sh {{seeds}}
+
 # random clusters: evenkeel with and without steering, and descheduler's choice
 arena:
     tests/arena.sh

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, warn};
 
@@ -59,7 +60,9 @@ pub struct Daemon {
     pub board: Board,
     /// Decide, but evict nothing and write nothing to the cluster.
     pub dry_run: bool,
-    /// The events of evictions and taints.
+    /// Name of this pod or host, for events.
+    pub instance: String,
+    /// The events of evictions, taints and policies.
     pub events: EventWriter,
     /// Cancelled when the program has to end.
     pub stop: CancellationToken,
@@ -69,6 +72,8 @@ pub struct Daemon {
     pub steered: Steered,
     /// The last trial of steering, and when the next is due.
     pub trials: Trials,
+    /// The time before which the API server wants no eviction.
+    pub throttled_until: Option<Instant>,
     /// The release of Kubernetes.
     pub release: ReleaseCheck,
     /// Whether this instance acts or stands by.

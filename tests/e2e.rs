@@ -21,6 +21,7 @@ mod e2e {
     mod doctor;
     mod doubt;
     mod explain;
+    mod faults;
     mod forecast;
     mod job;
     mod leader;

@@ -254,11 +254,13 @@ impl RunArgs {
             health: Health::default(),
             board: Board::default(),
             dry_run: self.dry_run,
+            instance: self.instance.clone(),
             events: EventWriter::start(client.clone(), &self.instance),
             stop: stop.clone(),
             log_state: LogState::default(),
             steered: Steered::default(),
             trials: Trials::default(),
+            throttled_until: None,
             release: ReleaseCheck::new(self.shared.scheduler.release()),
             lead: self.lead(timing, policy, &client),
             policy_file: Some(self.policy_file(policy, timing, &client)),
@@ -315,9 +317,10 @@ fn status_address(text: &str) -> Result<StatusAddress, String> {
 /// Runs until a signal stops the daemon.
 pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
     let timing = args.election.timing(args.once())?;
-    // A single run never acts beside a leader, so it holds the Lease during its cycle.
+    // A single run never acts beside a leader, so it holds the Lease during its cycle. descheduler's
+    // roles have no right to the Lease.
     let timing = match timing {
-        None if args.once() => Some(args.election.checked_timing()?),
+        None if args.once() && !args.as_descheduler() => Some(args.election.checked_timing()?),
         timing => timing,
     };
     let (policy, warnings) = args.policy()?;

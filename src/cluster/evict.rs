@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use http::StatusCode;
+use http::header::RETRY_AFTER;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::policy::v1::Eviction;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, ObjectMeta, Preconditions};
 use kube::api::PostParams;
-use kube::{Api, Client, Error};
+use kube::client::Body;
+use kube::core::{Request, Status};
+use kube::{Client, Error, Resource};
 use serde_json::Value;
 
 use crate::model::plan::{Move, Outcome};
@@ -16,6 +20,10 @@ use super::client::error_message;
 
 /// The deadline of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// The words of KubeVirt's webhook about a virtual machine that it migrates.
+const TRIGGERED: &str = "Eviction triggered evacuation";
+/// The longest wait that a response may ask for.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 /// Requests the eviction of a pod.
 ///
@@ -28,19 +36,48 @@ pub async fn evict(client: &Client, planned: &Move, grace: Option<i64>) -> Outco
             "the pod has no uid, and another pod with its name could be evicted".to_owned(),
         );
     }
-    let pods: Api<Pod> = Api::namespaced(client.clone(), &planned.namespace);
-    let body = eviction(planned, grace);
-    let params = PostParams::default();
-    // Not `Api::evict`: it writes `delete_options` instead of `deleteOptions`, and the API server
-    // would ignore precondition and grace period.
-    let request = pods.create_subresource::<_, Value>("eviction", &planned.pod, &params, &body);
-    match tokio::time::timeout(TIMEOUT, request).await {
-        Ok(result) => outcome(result),
+    match tokio::time::timeout(TIMEOUT, send(client, planned, grace)).await {
+        Ok(Ok((status, body))) => outcome(&status, &body),
+        Ok(Err(error)) => Outcome::Unanswered(error_message(&error)),
         Err(_) => Outcome::Unanswered(format!(
             "the API server took longer than {} s",
             TIMEOUT.as_secs()
         )),
     }
+}
+
+/// The parts of a response that say why.
+struct Answer {
+    code: StatusCode,
+    retry_after: Option<Duration>,
+}
+
+/// Sends the request and returns the response with its body.
+///
+/// Not `Api::evict`: it writes `delete_options` instead of `deleteOptions`, and the API server would
+/// ignore precondition and grace period. Its errors also lack the headers.
+async fn send(
+    client: &Client,
+    planned: &Move,
+    grace: Option<i64>,
+) -> Result<(Answer, Vec<u8>), Error> {
+    let body = serde_json::to_vec(&eviction(planned, grace)).map_err(Error::SerdeError)?;
+    let path = Pod::url_path(&(), Some(&planned.namespace));
+    let request = Request::new(path)
+        .create_subresource("eviction", &planned.pod, &PostParams::default(), body)
+        .map_err(Error::BuildRequest)?;
+    let response = client.send(request.map(Body::from)).await?;
+    let retry_after = response
+        .headers()
+        .get(RETRY_AFTER)
+        .and_then(|value| value.to_str().ok()?.parse().ok())
+        .map(|seconds| Duration::from_secs(seconds).min(LONGEST_WAIT));
+    let answer = Answer {
+        code: response.status(),
+        retry_after,
+    };
+    let body = response.into_body().collect_bytes().await?;
+    Ok((answer, body.to_vec()))
 }
 
 fn eviction(planned: &Move, grace: Option<i64>) -> Eviction {
@@ -69,20 +106,38 @@ fn eviction(planned: &Move, grace: Option<i64>) -> Eviction {
     }
 }
 
-fn outcome(result: Result<Value, Error>) -> Outcome {
-    let Err(error) = result else {
+fn outcome(answer: &Answer, body: &[u8]) -> Outcome {
+    let Some(status) = Some(body).and_then(read_status) else {
+        return match answer.code {
+            // Priority and fairness responds with plain text.
+            StatusCode::TOO_MANY_REQUESTS => {
+                let text = String::from_utf8_lossy(body).trim().to_owned();
+                Outcome::Throttled(text, answer.retry_after)
+            }
+            code if code.is_success() && serde_json::from_slice::<Value>(body).is_ok() => {
+                Outcome::Evicted
+            }
+            code => Outcome::Unanswered(format!("status {code} without an object")),
+        };
+    };
+    if answer.code.is_success() {
         return Outcome::Evicted;
-    };
-    let why = error_message(&error);
-    let Error::Api(status) = error else {
-        return Outcome::Unanswered(why);
-    };
+    }
+    let why = message(&status);
     match status.code {
         404 => Outcome::Gone,
         // The uid precondition failed: another pod has the name now.
         409 => Outcome::Changed,
         // These concern the connection, so the other pods of the plan would fail too.
         401 | 408 => Outcome::Failed(why),
+        429 | 500 if is_deferred(&why) => Outcome::Deferred(why),
+        // The server says so itself, and a webhook gives no reason.
+        429 if status.reason == "TooManyRequests" && !names_budget(&status) => {
+            let told = status.details.map(|details| details.retry_after_seconds);
+            let told = told.filter(|seconds| *seconds > 0);
+            let wait = told.map(|seconds| Duration::from_secs(seconds.into()).min(LONGEST_WAIT));
+            Outcome::Throttled(why, answer.retry_after.or(wait))
+        }
         // A budget, a webhook or a missing permission. It concerns this pod only.
         400..500 => Outcome::Refused(why),
         // A proxy gave up or responded instead of the API server. The eviction may have succeeded
@@ -91,6 +146,34 @@ fn outcome(result: Result<Value, Error>) -> Outcome {
         _ if why.contains("request timed out") => Outcome::Unanswered(why),
         _ => Outcome::Failed(why),
     }
+}
+
+/// Reads a Status object; `None` if a proxy has responded with something else.
+fn read_status(body: &[u8]) -> Option<Status> {
+    let value: Value = serde_json::from_slice(body).ok()?;
+    let is_status = value["kind"] == "Status";
+    is_status.then(|| serde_json::from_value(value).ok())?
+}
+
+fn message(status: &Status) -> String {
+    if status.message.is_empty() {
+        format!("status {} {}", status.code, status.reason)
+    } else {
+        status.message.clone()
+    }
+}
+
+fn names_budget(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes
+        .into_iter()
+        .any(|cause| cause.reason == "DisruptionBudget")
+}
+
+/// Whether KubeVirt's webhook has refused the eviction because it migrates the virtual machine
+/// first. descheduler looks for the same words. A machine that cannot migrate gets another message.
+fn is_deferred(message: &str) -> bool {
+    message.contains(TRIGGERED)
 }
 
 #[cfg(test)]
@@ -159,7 +242,6 @@ pub(crate) mod tests {
         for (code, expected) in [
             (404, Outcome::Gone),
             (409, Outcome::Changed),
-            (429, Outcome::Refused(message())),
             (403, Outcome::Refused(message())),
             (422, Outcome::Refused(message())),
             (401, Outcome::Failed(message())),
@@ -174,6 +256,70 @@ pub(crate) mod tests {
         }
         let (client, _) = fake(|_, _, _| status(500, "etcdserver: request timed out")).await;
         assert_eq!(evict(&client, &planned(), None).await.code(), "unanswered");
+    }
+
+    /// The outcome of a 429 with this body and header, as recorded from an API server.
+    async fn busy(body: &'static str, retry_after: Option<&'static str>) -> Outcome {
+        let client = serve(axum::Router::new().fallback(async move || {
+            let mut headers = axum::http::HeaderMap::new();
+            if let Some(seconds) = retry_after {
+                headers.insert(RETRY_AFTER, seconds.parse().unwrap());
+            }
+            (StatusCode::TOO_MANY_REQUESTS, headers, body)
+        }))
+        .await;
+        evict(&client, &planned(), None).await
+    }
+
+    #[tokio::test]
+    async fn a_429_of_priority_and_fairness_asks_to_wait() {
+        let text = "Too many requests, please try again later.\n";
+        let wait = Some(Duration::from_secs(7));
+        let message = text.trim().to_owned();
+        let throttled = Outcome::Throttled(message, wait);
+        assert_eq!(busy(text, Some("7")).await, throttled);
+        assert!(throttled.ends_the_plan().is_some());
+        assert!(matches!(
+            busy(text, None).await,
+            Outcome::Throttled(_, None)
+        ));
+        let body = r#"{"kind":"Status","status":"Failure","code":429,"reason":"TooManyRequests",
+            "message":"storage is (re)initializing","details":{"retryAfterSeconds":1}}"#;
+        let second = Some(Duration::from_secs(1));
+        let message = "storage is (re)initializing".to_owned();
+        assert_eq!(busy(body, None).await, Outcome::Throttled(message, second));
+    }
+
+    #[tokio::test]
+    async fn a_429_of_a_budget_or_a_webhook_concerns_one_pod() {
+        for body in [
+            r#"{"kind":"Status","status":"Failure","code":429,"reason":"TooManyRequests",
+                "message":"Cannot evict pod as it would violate the pod's disruption budget.",
+                "details":{"causes":[{"reason":"DisruptionBudget","message":"m"}]}}"#,
+            r#"{"kind":"Status","status":"Failure","code":429,
+                "message":"admission webhook \"v\" denied the request: not live-migratable"}"#,
+        ] {
+            let outcome = busy(body, Some("10")).await;
+            assert!(matches!(outcome, Outcome::Refused(_)), "{outcome:?}");
+            assert_eq!(outcome.ends_the_plan(), None);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_eviction_that_starts_a_migration_is_deferred() {
+        for start in ["", "Evacuation in progress: "] {
+            let text = format!(
+                r#"admission webhook \\"v\\" denied the request: {start}{TRIGGERED} of VMI vm"#
+            );
+            for code in [429, 500] {
+                let body = format!(
+                    r#"{{"kind":"Status","status":"Failure","code":{code},"message":"{text}"}}"#
+                );
+                let (client, _) = fake(move |_, _, _| (code, body.clone())).await;
+                let outcome = evict(&client, &planned(), None).await;
+                assert!(matches!(outcome, Outcome::Deferred(_)), "{outcome:?}");
+            }
+        }
     }
 
     #[tokio::test]

@@ -217,7 +217,9 @@ impl<'d> Cycle<'d> {
         snapshot: &Snapshot,
         plan: &Plan,
     ) -> Result<Vec<Outcome>, DaemonError> {
-        if self.daemon.stop.is_cancelled() {
+        // Nothing could be evicted, so nothing is intended.
+        if let Some(obstacle) = self.obstacle() {
+            info!(planned = plan.moves.len(), "no evictions: {obstacle}");
             return Ok(Vec::new());
         }
         let settled = self.engine.ledger().clone();

@@ -52,9 +52,11 @@ impl Daemon {
             steered: Steered::default(),
             trials: Trials::default(),
             board: Board::default(),
-            lead: LeaderRole::default(),
-            policy_file: None,
+            throttled_until: None,
+            instance: "evenkeel-0".to_owned(),
             release: ReleaseCheck::default(),
+            policy_file: None,
+            lead: LeaderRole::default(),
         }
     }
 }

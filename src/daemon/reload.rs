@@ -79,7 +79,7 @@ impl Daemon {
         match file.compare() {
             PolicyChange::None => {}
             PolicyChange::New(policy) => self.change_policy(engine, *policy).await,
-            PolicyChange::Refused(error) => self.refuse_policy(engine, error),
+            PolicyChange::Refused(error) => self.refuse_policy(engine, &error),
             PolicyChange::Restored => {
                 info!("the policy file has the policy in force again");
                 self.metrics.policy_refused(false);
@@ -129,14 +129,14 @@ impl Daemon {
         self.record_policy(engine, "PolicyReloaded", &note, now);
     }
 
-    fn refuse_policy(&mut self, engine: &Engine, problems: String) {
+    fn refuse_policy(&mut self, engine: &Engine, problems: &str) {
         error!("policy refused, the policy in force stays: {problems}");
         self.metrics.policy_reloaded("refused");
         self.metrics.policy_refused(true);
         let now = clock();
         let note = format!("policy refused, the policy in force stays: {problems}");
         self.board.about(|about| {
-            let error = problems;
+            let error = problems.to_owned();
             about.policy_refused = Some(RefusedPolicy { at: now, error });
         });
         self.record_policy(engine, events::POLICY_REFUSED, &note, now);

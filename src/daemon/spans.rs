@@ -114,7 +114,12 @@ pub(super) fn evicted(outcome: &Outcome) {
         Outcome::Refused(_) | Outcome::Failed(_) | Outcome::Unanswered(_) => {
             failed(outcome.code(), &outcome.to_string());
         }
-        Outcome::Evicted | Outcome::Gone | Outcome::Changed | Outcome::Untried(_) => {}
+        Outcome::Throttled(..) => failed(outcome.code(), &outcome.to_string()),
+        Outcome::Evicted
+        | Outcome::Deferred(_)
+        | Outcome::Gone
+        | Outcome::Changed
+        | Outcome::Untried(_) => {}
     }
 }
 

@@ -1,19 +1,19 @@
 //! Telemetry of the running program: probes, metrics, traces and the status page.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::get;
-use axum::serve::Listener;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
+use connections::Port;
 use metrics::{ExpositionFormat, Metrics};
 
+pub mod connections;
 pub mod metrics;
 pub mod status;
 pub mod tls;
@@ -129,16 +129,12 @@ const INDEX: &str = concat!(
 );
 
 /// Serves `/healthz`, `/readyz` and `/metrics` until `stop` is cancelled.
-pub async fn serve<L>(
-    listener: L,
+pub async fn serve(
+    port: impl Into<Port>,
     health: Health,
     metrics: Metrics,
     stop: CancellationToken,
-) -> std::io::Result<()>
-where
-    L: Listener,
-    L::Addr: std::fmt::Debug,
-{
+) -> std::io::Result<()> {
     let scrape = async move |headers: HeaderMap| {
         let accept = headers
             .get(ACCEPT)
@@ -162,16 +158,7 @@ where
             get(async |State(health): State<Health>| health.readiness()),
         )
         .with_state(health);
-    let server =
-        axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
-    tokio::select! {
-        done = server => done,
-        // A probe that keeps its connection open must not delay the end of the program.
-        () = async {
-            stop.cancelled().await;
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        } => Ok(()),
-    }
+    connections::serve(port.into(), router, stop).await
 }
 
 #[expect(

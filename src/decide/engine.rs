@@ -71,6 +71,11 @@ impl Engine {
         self.ledger = ledger;
     }
 
+    /// Limits times of the ledger that lie in the future. Returns how many there were.
+    pub fn clamp_ledger(&mut self, now: Timestamp) -> usize {
+        self.ledger.clamp(&self.policy.cooldown, now)
+    }
+
     /// Replaces the policy. Windows and ledger stay.
     pub fn change_policy(&mut self, policy: Policy) {
         let old = &self.policy;
@@ -83,11 +88,6 @@ impl Engine {
         }
         self.history.change_rules(policy.usage.clone());
         self.policy = policy;
-    }
-
-    /// Limits times of the ledger that lie in the future. Returns how many there were.
-    pub fn clamp_ledger(&mut self, now: Timestamp) -> usize {
-        self.ledger.clamp(&self.policy.cooldown, now)
     }
 
     /// Joins a snapshot with the usage known now. One value serves every step of a cycle.
@@ -242,7 +242,9 @@ impl Engine {
             Outcome::Evicted => self.ledger.evicted(&done.uid),
             // Unknown for now. The next snapshot shows whether the pod is gone.
             Outcome::Unanswered(_) => {}
+            Outcome::Deferred(_) => self.ledger.deferred(&done.uid),
             Outcome::Refused(_)
+            | Outcome::Throttled(..)
             | Outcome::Gone
             | Outcome::Changed
             | Outcome::Failed(_)

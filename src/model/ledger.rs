@@ -35,6 +35,9 @@ const VERSION: u32 = 1;
 /// Time for which an eviction counts as requested although its pod still runs: a crash may have
 /// lost the response.
 const IN_FLIGHT: SignedDuration = SignedDuration::from_secs(60);
+/// Time after which an eviction that another component promised counts as given up. A virtual machine
+/// of 12 GiB may take that long to migrate, by KubeVirt's limit of 150 s per GiB.
+const DEFERRED: SignedDuration = SignedDuration::from_mins(30);
 /// A replacement that is not Ready after this time, or after the rest if that is longer, did not
 /// help.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
@@ -227,6 +230,31 @@ impl Ledger {
         {
             entry.state = State::Evicted;
         }
+    }
+
+    /// Records that another component evicts this pod later.
+    pub fn deferred(&mut self, uid: &str) {
+        for entry in self
+            .entries
+            .iter_mut()
+            .filter(|e| e.uid == uid && e.state == State::Intended)
+        {
+            entry.state = State::Deferred;
+        }
+    }
+
+    /// Returns the evictions that another component carries out later.
+    pub fn deferrals(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|e| e.state == State::Deferred)
+    }
+
+    /// Returns true if this pod must not be asked for again: its eviction is under way, or it was
+    /// evicted lately although it still seems to run.
+    pub fn is_under_way(&self, uid: &str, cooldown: &Cooldown, now: Timestamp) -> bool {
+        self.entries.iter().any(|e| {
+            let settled = matches!(e.state, State::Settled(_));
+            e.uid == uid && (!settled || now.duration_since(e.at) < cooldown.rest)
+        })
     }
 
     /// Removes the entry of a pod that was certainly not evicted.

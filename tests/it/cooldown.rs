@@ -88,6 +88,62 @@ fn one_at_a_time() -> String {
     format!("limits: {{perWorkload: 1}}\ncooldown: {{rest: 10m, cap: 1h}}\n{EVEN}")
 }
 
+/// Asks for one eviction, which another component takes over, and returns the pod.
+fn defer_one(watch: &mut Watch) -> String {
+    let (plan, snapshot) = (watch.plan(), watch.cluster.snapshot(&watch.policy()));
+    watch.engine.intend(&snapshot, &plan.moves[..1], watch.now);
+    let deferred = Outcome::Deferred("Eviction triggered evacuation".to_owned());
+    watch.engine.resolve(&plan.moves[0], &deferred);
+    plan.moves[0].pod.clone()
+}
+
+#[test]
+fn an_eviction_that_another_component_makes_later_counts_against_all_limits() {
+    for limit in [
+        "perCycle: 1",
+        "perNode: 1",
+        "perNamespace: 1",
+        "perWorkload: 1",
+    ] {
+        let policy = format!("limits: {{{limit}}}\ncooldown: {{rest: 1m, cap: 1h}}\n{EVEN}");
+        let mut watch = Watch::new(HOT, &policy);
+        defer_one(&mut watch);
+        watch.pass(25 * 60);
+        assert!(watch.plan().moves.is_empty(), "{limit}: still under way");
+    }
+}
+
+#[test]
+fn a_pod_whose_eviction_is_under_way_is_not_asked_for_again() {
+    let mut watch = Watch::new(HOT, EVEN);
+    let pod = defer_one(&mut watch);
+    watch.pass(5 * 60);
+    let plan = watch.plan();
+    assert!(plan.moves.iter().all(|m| m.pod != pod));
+    // Its migration has failed, so its workload rests.
+    watch.pass(26 * 60);
+    assert_eq!(watch.engine.ledger().resting(watch.now), 1);
+    assert!(watch.plan().moves.is_empty());
+}
+
+#[test]
+fn a_pod_that_is_gone_at_last_counts_as_evicted() {
+    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let pod = defer_one(&mut watch);
+    watch.pass(20 * 60);
+    watch.cluster.replace("default", &pod, "n2", watch.now);
+    watch.pass(30);
+    assert_eq!(watch.ending(), ["Settled(Helped)"]);
+}
+
+#[test]
+fn a_pod_that_another_component_is_evicting_stays() {
+    let cluster = HOT.replace("uses=1", "uses=1 leaving");
+    let plan = Watch::new(&cluster, EVEN).plan();
+    assert!(plan.moves.is_empty());
+    assert_eq!(plan.kept[0].refusal.code(), "under-way");
+}
+
 #[test]
 fn each_return_to_the_same_node_doubles_the_rest_of_the_workload() {
     let mut watch = Watch::new(HOT, &one_at_a_time());

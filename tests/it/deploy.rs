@@ -321,15 +321,49 @@ fn the_roles_grant_what_the_program_does() {
         "ClusterRole replicationcontrollers: list watch",
         "ClusterRole services: list watch",
         "ClusterRole storageclasses.storage.k8s.io: list watch",
-        "Role configmaps: create",
         "Role configmaps: get update only evenkeel-ledger",
-        "Role leases.coordination.k8s.io: create",
         "Role leases.coordination.k8s.io: get update only evenkeel",
     ];
     assert_eq!(
         grants.iter().map(String::as_str).collect::<Vec<_>>(),
         expected
     );
+}
+
+#[test]
+fn the_objects_that_the_program_may_update_are_shipped_empty() {
+    let shipped = documents("deploy/base/state.yaml");
+    for object in &shipped {
+        let fields: Vec<_> = object.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["apiVersion", "kind", "metadata"], "no content");
+    }
+    let shipped: BTreeSet<String> = shipped
+        .iter()
+        .map(|object| {
+            let (kind, name) = (&object["kind"], &object["metadata"]["name"]);
+            format!("{}s/{}", kind.as_str().unwrap(), name.as_str().unwrap()).to_lowercase()
+        })
+        .collect();
+    let mut updated = BTreeSet::new();
+    for (_, rule) in rules() {
+        for name in rule.get("resourceNames").map(strings).unwrap_or_default() {
+            let resources = strings(&rule["resources"]).into_iter();
+            updated.extend(resources.map(|resource| format!("{resource}/{name}")));
+        }
+    }
+    assert_eq!(shipped, updated);
+    let base = document("deploy/base/kustomization.yaml");
+    assert!(strings(&base["resources"]).contains(&"state.yaml"));
+}
+
+#[test]
+fn only_the_port_of_the_probes_is_open() {
+    let policy = document("deploy/base/networkpolicy.yaml");
+    let spec = &policy["spec"];
+    assert_eq!(spec["policyTypes"], json!(["Ingress"]));
+    assert_eq!(spec["ingress"], json!([{"ports": [{"port": "http"}]}]));
+    let base = document("deploy/base/kustomization.yaml");
+    assert!(strings(&base["resources"]).contains(&"networkpolicy.yaml"));
 }
 
 /// These rules also hold for permissions that are added to the list above later.
@@ -373,6 +407,11 @@ fn the_roles_never_grant_more_than_reading_evicting_events_and_own_objects() {
                     || (resources, group) == (vec!["events"], vec!["events.k8s.io"])
             );
         }
+        // RBAC cannot restrict a create to one name.
+        assert!(
+            kind == "ClusterRole" || !verbs.contains(&"create"),
+            "{rule}"
+        );
         if verbs.iter().any(|v| ["get", "update"].contains(v)) {
             assert!(
                 !strings(&rule["resourceNames"]).is_empty(),

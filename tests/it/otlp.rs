@@ -242,7 +242,7 @@ async fn log_lines_are_the_same_with_traces_and_without() {
                 .await;
             logs.push(without_times(&exit.log));
         }
-        assert_eq!(logs[0].lines().count(), 5, "{}", logs[0]);
+        assert_eq!(logs[0].lines().count(), 6, "{}", logs[0]);
         assert_eq!(logs[0], logs[1]);
         assert!(
             !logs[1].contains("span") && !logs[1].contains("k8s."),

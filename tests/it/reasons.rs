@@ -76,6 +76,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         },
         Refusal::SeveralBudgets(vec!["a".to_owned(), "b".to_owned()]),
         Refusal::StaleBudget("web".to_owned()),
+        Refusal::UnderWay,
         Refusal::Resting(minutes(8)),
         Refusal::Ineffective {
             times: 2,
@@ -137,6 +138,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Budget { .. }
         | Refusal::SeveralBudgets(_)
         | Refusal::StaleBudget(_)
+        | Refusal::UnderWay
         | Refusal::Resting(_) => {}
         Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
         Refusal::WouldNotHelp(_) | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
@@ -379,7 +381,9 @@ pub(crate) fn outcomes() -> Vec<Outcome> {
     let why = || "its message".to_owned();
     vec![
         Outcome::Evicted,
+        Outcome::Deferred(why()),
         Outcome::Refused(why()),
+        Outcome::Throttled(why(), None),
         Outcome::Gone,
         Outcome::Changed,
         Outcome::Failed(why()),
@@ -395,6 +399,7 @@ fn untried() -> Vec<Untried> {
         Untried::NotLeading,
         Untried::Stopping,
         Untried::Expired(SignedDuration::from_secs(30)),
+        Untried::Throttled,
         Untried::Blind(watch.to_owned()),
         Untried::Unsafe(halts()[1].to_string()),
         Untried::PodChanged,
@@ -408,6 +413,7 @@ fn is_listed_untried(why: &Untried) {
         | Untried::NotLeading
         | Untried::Stopping
         | Untried::Expired(_)
+        | Untried::Throttled
         | Untried::Blind(_)
         | Untried::Unsafe(_)
         | Untried::PodChanged

@@ -309,6 +309,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
             deletion_cost: words.get("cost").map_or(0, |c| c.parse().unwrap()),
             safe_to_evict: words.get("safe-to-evict").map(|s| s.parse().unwrap()),
             evict_single_replica: words.has("evict-single"),
+            eviction_in_progress: words.has("leaving"),
             do_not_disrupt: words.get("do-not-disrupt").map(pod_options::do_not_disrupt),
         },
         gang: words.get("gang").map(pod_options::gang),

@@ -46,8 +46,9 @@ use Keep::{
 };
 
 /// Annotations whose values decisions read; see `model::snapshot::import`.
-pub(super) const ANNOTATIONS: [&str; 10] = [
+pub(super) const ANNOTATIONS: [&str; 11] = [
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
+    "descheduler.alpha.kubernetes.io/eviction-in-progress",
     "cluster-autoscaler.kubernetes.io/scale-down-disabled",
     "controller.kubernetes.io/pod-deletion-cost",
     "descheduler.alpha.kubernetes.io/evict",

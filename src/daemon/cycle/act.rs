@@ -50,10 +50,9 @@ impl Cycle<'_> {
                 }
                 None => self.evict(planned).instrument(spans::evict(planned)).await,
             };
-            // After a failure the state of the API server is unknown, so the rest of the plan waits
-            // for the next cycle.
-            if matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_)) {
-                ended = Some(Untried::Failed);
+            ended = ended.or_else(|| outcome.ends_the_plan());
+            if let Outcome::Throttled(_, Some(wait)) = &outcome {
+                self.daemon.throttled_until = Instant::now().checked_add(*wait);
             }
             self.record(planned, &outcome);
             outcomes.push(outcome);
@@ -71,6 +70,10 @@ impl Cycle<'_> {
         }
         if !self.daemon.lead.holds() {
             return Some(Untried::NotLeading);
+        }
+        let throttled = self.daemon.throttled_until;
+        if throttled.is_some_and(|until| Instant::now() < until) {
+            return Some(Untried::Throttled);
         }
         if Instant::now() >= self.expires {
             return Some(Untried::Expired(LONGEST_PLAN));

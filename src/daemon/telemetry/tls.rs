@@ -3,19 +3,14 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::serve::Listener;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::time::timeout;
+use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
-use tokio_rustls::server::TlsStream;
 
-/// Longest TLS handshake. A slower client is dropped, because it blocks the others.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(2);
+use super::connections::Port;
 
 /// Listener for TLS connections.
 pub struct TlsListener {
@@ -48,28 +43,19 @@ impl TlsListener {
     }
 }
 
-impl Listener for TlsListener {
-    type Io = TlsStream<TcpStream>;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        loop {
-            let (stream, peer) = Listener::accept(&mut self.tcp).await;
-            // A client without TLS is dropped.
-            if let Ok(Ok(stream)) = timeout(HANDSHAKE_TIMEOUT, self.acceptor.accept(stream)).await {
-                return (stream, peer);
-            }
+impl From<TlsListener> for Port {
+    fn from(listener: TlsListener) -> Self {
+        Port {
+            tcp: listener.tcp,
+            tls: Some(listener.acceptor),
         }
-    }
-
-    fn local_addr(&self) -> io::Result<Self::Addr> {
-        self.tcp.local_addr()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
     use tokio_rustls::TlsConnector;
     use tokio_rustls::rustls::{ClientConfig, RootCertStore};
     use tokio_util::sync::CancellationToken;
@@ -94,11 +80,13 @@ mod tests {
             .with_single_cert(vec![generated.cert.der().clone()], key)
             .unwrap();
         listener.acceptor = TlsAcceptor::from(Arc::new(config));
-        let address = listener.local_addr().unwrap();
+        let address = listener.tcp.local_addr().unwrap();
         let (health, stop) = (Health::default(), CancellationToken::new());
         health.ready();
         let server = tokio::spawn(serve(listener, health, Metrics::default(), stop.clone()));
 
+        // Neither delays the others: no handshake, and one that never ends.
+        let _silent = TcpStream::connect(address).await.unwrap();
         let mut plain = TcpStream::connect(address).await.unwrap();
         plain
             .write_all(b"GET /healthz HTTP/1.1\r\n\r\n")

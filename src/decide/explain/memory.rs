@@ -103,6 +103,10 @@ fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
             "intended",
             "recorded before the eviction; the outcome is not known yet".to_owned(),
         ),
+        State::Deferred => (
+            "deferred",
+            "another component evicts the pod later".to_owned(),
+        ),
         State::Evicted => (
             "evicted",
             "evicted; waiting for a Ready replacement".to_owned(),
@@ -117,7 +121,7 @@ fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
         from: entry.node.clone(),
         to: match entry.state {
             State::Settled(Ending::SameNode) => Some(entry.node.clone()),
-            State::Intended | State::Evicted | State::Settled(_) => replacement
+            State::Intended | State::Deferred | State::Evicted | State::Settled(_) => replacement
                 .and_then(|pod| pod.node)
                 .map(|node| snapshot.node(node).name.clone()),
         },

@@ -11,6 +11,13 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     if world.policy.exact {
         return Ok(());
     }
+    let pod = world.snapshot.pod(candidate.pod);
+    if world
+        .ledger
+        .is_under_way(&pod.uid, &world.policy.cooldown, world.now)
+    {
+        return Err(Refusal::UnderWay);
+    }
     // A finished pod has no replacement that could rest.
     if !world.snapshot.pod(candidate.pod).finished() {
         let cooldown = &world.policy.cooldown;

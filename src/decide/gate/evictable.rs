@@ -85,6 +85,9 @@ fn by_nature(pod: &Pod) -> Result<(), Refusal> {
     if pod.terminating {
         return Err(Refusal::Terminating);
     }
+    if pod.annotations.eviction_in_progress {
+        return Err(Refusal::UnderWay);
+    }
     if pod.annotations.mirror {
         return Err(Refusal::Mirror);
     }

@@ -1,7 +1,8 @@
-//! Limits of evictions: the windows of the policy, and limits per cycle, per minute, per node, per namespace and per workload.
+//! Limits of evictions: the windows of the policy, and limits per cycle, minute, node, namespace and
+//! workload.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::ledger::key_of;
+use crate::model::ledger::{Entry, key_of};
 use crate::model::plan::Refusal;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
@@ -10,8 +11,14 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     if let Some(left) = world.policy.windows.closed_for(world.now) {
         return Err(Refusal::OutsideWindow(left));
     }
+    // Evictions that another component still has to make count as if they were of this cycle.
+    let deferred = |matches: &dyn Fn(&Entry) -> bool| {
+        let deferrals = world.ledger.deferrals().filter(|e| matches(e)).count();
+        u32::try_from(deferrals).unwrap_or(u32::MAX)
+    };
     let planned = draft.count(|_, _| true);
-    if let Some(most) = limits.per_cycle.filter(|most| planned >= *most) {
+    let of_cycle = planned + deferred(&|_| true);
+    if let Some(most) = limits.per_cycle.filter(|most| of_cycle >= *most) {
         return Err(Refusal::CycleLimit(most));
     }
     if let Some(most) = limits
@@ -20,7 +27,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     {
         return Err(Refusal::RateLimit(most));
     }
-    let from_node = draft.count(|_, p| p.node == pod.node);
+    let node = pod.node.map(|node| world.snapshot.node(node).name.as_str());
+    let from_node =
+        draft.count(|_, p| p.node == pod.node) + deferred(&|e| Some(e.node.as_str()) == node);
     if let Some(most) = limits.per_node.filter(|most| from_node >= *most) {
         return Err(Refusal::NodeLimit(most));
     }
@@ -29,7 +38,8 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     if let Some(most) = rule.per_node().filter(|most| by_strategy >= *most) {
         return Err(Refusal::NodeLimit(most));
     }
-    let in_namespace = draft.count(|_, p| p.namespace == pod.namespace);
+    let in_namespace = draft.count(|_, p| p.namespace == pod.namespace)
+        + deferred(&|e| e.workload.namespace == pod.namespace);
     if let Some(most) = limits.per_namespace.filter(|most| in_namespace >= *most) {
         return Err(Refusal::NamespaceLimit(most));
     }

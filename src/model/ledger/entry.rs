@@ -68,6 +68,8 @@ impl Aim {
 pub enum State {
     /// Recorded; the request may or may not have been sent.
     Intended,
+    /// Another component has promised to evict the pod later.
+    Deferred,
     /// Evicted; the replacement is not settled yet.
     Evicted,
     /// Finished with this outcome.

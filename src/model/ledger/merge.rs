@@ -74,8 +74,9 @@ impl Entry {
     fn rank(&self) -> (u8, Timestamp) {
         let state = match self.state {
             State::Intended => 0,
-            State::Evicted => 1,
-            State::Settled(_) => 2,
+            State::Deferred => 1,
+            State::Evicted => 2,
+            State::Settled(_) => 3,
         };
         (state, self.at)
     }

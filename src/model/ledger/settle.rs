@@ -9,7 +9,7 @@ use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::policy::Cooldown;
 
-use super::{Aim, Ending, Entry, IN_FLIGHT, Landed, Ledger, PATIENCE, State};
+use super::{Aim, DEFERRED, Ending, Entry, IN_FLIGHT, Landed, Ledger, PATIENCE, State};
 
 /// An eviction with a known outcome, for logs and events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,15 +152,21 @@ impl Ledger {
             .map(|p| p.uid.as_str())
             .collect();
         self.entries.retain_mut(|entry| {
-            if entry.state != State::Intended {
-                return true;
-            }
             // By uid: a StatefulSet may have created a pod with the same name already.
             let still_there = staying.contains(entry.uid.as_str());
-            if !still_there {
-                entry.state = State::Evicted;
+            match entry.state {
+                State::Intended if still_there => now.duration_since(entry.at) < IN_FLIGHT,
+                State::Intended => {
+                    entry.state = State::Evicted;
+                    true
+                }
+                State::Deferred if !still_there => {
+                    // Its replacement gets as long as that of any other pod.
+                    (entry.state, entry.at) = (State::Evicted, now);
+                    true
+                }
+                State::Deferred | State::Evicted | State::Settled(_) => true,
             }
-            !still_there || now.duration_since(entry.at) < IN_FLIGHT
         });
     }
 
@@ -236,6 +242,10 @@ fn ending(
     cooldown: &Cooldown,
     now: Timestamp,
 ) -> Option<(Ending, Option<NodeId>)> {
+    // The component that took over the eviction has not made it.
+    if entry.state == State::Deferred && now.duration_since(entry.at) > DEFERRED {
+        return Some((Ending::NeverReady, None));
+    }
     if entry.state != State::Evicted {
         return None;
     }

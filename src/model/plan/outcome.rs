@@ -1,5 +1,7 @@
 //! The outcome of an eviction.
 
+use std::time::Duration;
+
 use jiff::SignedDuration;
 
 /// The outcome of one eviction request.
@@ -8,10 +10,17 @@ pub enum Outcome {
     /// The API server accepted the eviction.
     #[error("evicted")]
     Evicted,
-    /// HTTP 429: a budget or the load of the API server forbids the eviction now. Or another 4xx: a
-    /// webhook refuses it, or a permission is missing.
+    /// A webhook refused the request because another component evicts the pod later, such as a
+    /// virtual machine that migrates first.
+    #[error("accepted, another component evicts the pod later: {0}")]
+    Deferred(String),
+    /// HTTP 429 because of a budget, or another 4xx: a webhook refuses the eviction, or a permission
+    /// is missing.
     #[error("refused by the API server: {0}")]
     Refused(String),
+    /// HTTP 429 because of the load of the API server, and how long it asks to wait.
+    #[error("the API server is busy: {0}")]
+    Throttled(String, Option<Duration>),
     /// HTTP 404: the pod no longer exists.
     #[error("already gone")]
     Gone,
@@ -44,6 +53,9 @@ pub enum Untried {
     /// The plan took too long.
     #[error("the plan is older than {0:#}")]
     Expired(SignedDuration),
+    /// The API server has asked to wait.
+    #[error("the API server has asked to wait")]
+    Throttled,
     /// A watch fails, so the cluster may have changed.
     #[error("{0}")]
     Blind(String),
@@ -66,10 +78,28 @@ impl Untried {
 }
 
 impl Outcome {
+    /// Returns the reason why the rest of the plan must wait; `None` if it need not.
+    ///
+    /// After a failure the state of the API server is unknown.
+    pub const fn ends_the_plan(&self) -> Option<Untried> {
+        match self {
+            Outcome::Failed(_) | Outcome::Unanswered(_) => Some(Untried::Failed),
+            Outcome::Throttled(..) => Some(Untried::Throttled),
+            Outcome::Evicted
+            | Outcome::Deferred(_)
+            | Outcome::Refused(_)
+            | Outcome::Gone
+            | Outcome::Changed
+            | Outcome::Untried(_) => None,
+        }
+    }
+
     /// Every code.
-    pub const CODES: [&'static str; 7] = [
+    pub const CODES: [&'static str; 9] = [
         "evicted",
+        "deferred",
         "refused",
+        "throttled",
         "gone",
         "changed",
         "failed",
@@ -81,7 +111,9 @@ impl Outcome {
     pub const fn code(&self) -> &'static str {
         match self {
             Outcome::Evicted => "evicted",
+            Outcome::Deferred(_) => "deferred",
             Outcome::Refused(_) => "refused",
+            Outcome::Throttled(..) => "throttled",
             Outcome::Gone => "gone",
             Outcome::Changed => "changed",
             Outcome::Failed(_) => "failed",

@@ -113,6 +113,9 @@ pub enum Refusal {
     /// The policy forbids evictions now, for this long.
     #[error("the windows of the policy forbid evictions for another {}", short(*.0))]
     OutsideWindow(SignedDuration),
+    /// Its eviction has been requested already.
+    #[error("its eviction is under way")]
+    UnderWay,
     /// The limit of evictions per cycle is reached.
     #[error("the limit of {0} evictions per cycle is reached")]
     CycleLimit(u32),
@@ -258,6 +261,7 @@ impl Refusal {
             Refusal::Unmeasured(_) => "unmeasured",
             Refusal::Doubtful(_) => "doubtful-node",
             Refusal::OutsideWindow(_) => "outside-window",
+            Refusal::UnderWay => "under-way",
             Refusal::CycleLimit(_) => "cycle-limit",
             Refusal::NodeLimit(_) => "node-limit",
             Refusal::NamespaceLimit(_) => "namespace-limit",
@@ -330,6 +334,7 @@ impl Refusal {
                 | Refusal::Budget { planned: 1.., .. }
                 | Refusal::Young { .. }
                 | Refusal::Terminating
+                | Refusal::UnderWay
         )
     }
 }
@@ -365,8 +370,9 @@ fn would(chance: Ratio) -> &'static str {
 }
 
 const fn weighed(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Requests => "requests",
-        Basis::Actual => "usage",
+    if matches!(basis, Basis::Requests) {
+        "requests"
+    } else {
+        "usage"
     }
 }

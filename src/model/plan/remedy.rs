@@ -41,6 +41,7 @@ impl Refusal {
             Refusal::NewVolume(_) => NEW_VOLUME,
             Refusal::Mirror | Refusal::Static => MANIFEST,
             Refusal::Terminating => "nothing: it is leaving",
+            Refusal::UnderWay => "wait for the component that evicts it, such as KubeVirt",
             Refusal::DaemonSet => "set `evictable.allow: [daemonSets]`; rarely useful",
             Refusal::SystemCritical => SYSTEM_CRITICAL,
             Refusal::Bare => BARE,

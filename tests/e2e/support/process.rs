@@ -103,6 +103,11 @@ impl Launch {
         Launch::with(control_plane, policy, &control_plane.server()).await
     }
 
+    /// With the text of a policy file, through a proxy.
+    pub async fn through(control_plane: &ControlPlane, policy: &str, server: &str) -> Self {
+        Launch::with(control_plane, policy, server).await
+    }
+
     async fn with(control_plane: &ControlPlane, policy: &str, server: &str) -> Self {
         let policy = control_plane.write("policy.yaml", policy);
         Launch {
@@ -414,6 +419,14 @@ impl Process {
         super::control_plane::run(
             Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]),
         );
+    }
+
+    /// The memory that the program occupies.
+    pub fn resident_mebibytes(&self) -> u64 {
+        let path = format!("/proc/{}/statm", self.child.id());
+        let pages = std::fs::read_to_string(path).unwrap();
+        let resident: u64 = pages.split(' ').nth(1).unwrap().parse().unwrap();
+        resident * 4 / 1024
     }
 
     /// Asks the program to stop, and waits for its end.

@@ -2,6 +2,7 @@
 //! watches.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -15,6 +16,8 @@ use tokio::task::JoinHandle;
 
 use super::control_plane::ControlPlane;
 use super::wait::{eventually, that};
+
+const WRITES: &[Method] = &[Method::POST, Method::PUT];
 
 /// A running proxy.
 pub struct Proxy {
@@ -42,6 +45,12 @@ struct Rule {
 enum Deed {
     /// Answers with this status and does not forward the request.
     Answer(StatusCode),
+    /// Answers as priority and fairness does when the server is busy.
+    Busy,
+    /// Forwards the request and answers as a proxy without a response does.
+    Lose,
+    /// Forwards the request after a while.
+    Delay(Duration),
     /// Holds the request.
     Hold(Stage, Arc<Held>),
 }
@@ -132,6 +141,30 @@ impl Proxy {
         }
     }
 
+    /// Answers matching requests with 429 and a Retry-After of two seconds from now on.
+    pub fn busy(&self, text: &'static str) -> Outage<'_> {
+        Outage {
+            proxy: self,
+            id: self.add(WRITES, text, Deed::Busy),
+        }
+    }
+
+    /// Loses the answers to matching writes from now on.
+    pub fn lose(&self, text: &'static str) -> Outage<'_> {
+        Outage {
+            proxy: self,
+            id: self.add(WRITES, text, Deed::Lose),
+        }
+    }
+
+    /// Delays matching writes from now on.
+    pub fn delay(&self, time: Duration, text: &'static str) -> Outage<'_> {
+        Outage {
+            proxy: self,
+            id: self.add(WRITES, text, Deed::Delay(time)),
+        }
+    }
+
     /// Breaks every open watch off in the middle of its response.
     pub fn cut_watches(&self) {
         self.inner.cut.send_modify(|cuts| *cuts += 1);
@@ -211,6 +244,16 @@ async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response 
     if let Some(Deed::Answer(code)) = deed {
         return failure(code, "the proxy answers so");
     }
+    if let Some(Deed::Busy) = deed {
+        return Response::builder()
+            .status(StatusCode::TOO_MANY_REQUESTS)
+            .header(http::header::RETRY_AFTER, "2")
+            .body(Body::from("Too many requests, please try again later.\n"))
+            .unwrap();
+    }
+    if let Some(Deed::Delay(time)) = deed {
+        tokio::time::sleep(time).await;
+    }
     if let Some(Deed::Hold(Stage::Unsent, held)) = &deed {
         held.keep().await;
     }
@@ -218,6 +261,9 @@ async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response 
         Ok(response) => response,
         Err(error) => failure(StatusCode::BAD_GATEWAY, &error),
     };
+    if let Some(Deed::Lose) = deed {
+        return failure(StatusCode::BAD_GATEWAY, "the proxy has lost the answer");
+    }
     if let Some(Deed::Hold(Stage::Unanswered, held)) = &deed {
         held.keep().await;
     }

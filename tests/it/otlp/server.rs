@@ -91,6 +91,7 @@ fn read(path: &str) -> (u16, Value) {
             ["n1", "n2"].map(|name| measured(name, "usage")).to_vec()
         }
         "/apis/metrics.k8s.io/v1beta1/pods" => Vec::new(),
+        "/version" => return (200, version()),
         _ if path.contains("/configmaps/") => {
             let (code, mut value) = refusal(404, "not found");
             value["reason"] = json!("NotFound");
@@ -102,6 +103,21 @@ fn read(path: &str) -> (u16, Value) {
         200,
         json!({"metadata": {"resourceVersion": "1"}, "items": items}),
     )
+}
+
+fn version() -> Value {
+    let fields = [
+        ("major", "1"),
+        ("minor", "36"),
+        ("gitVersion", "v1.36.0"),
+        ("gitCommit", ""),
+        ("gitTreeState", ""),
+        ("buildDate", ""),
+        ("goVersion", ""),
+        ("compiler", ""),
+        ("platform", ""),
+    ];
+    fields.into_iter().collect()
 }
 
 fn meta(name: &str) -> Value {

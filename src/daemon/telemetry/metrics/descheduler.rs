@@ -71,7 +71,9 @@ impl DeschedulerMetrics {
     pub(super) fn outcome(&self, planned: &Move, outcome: &Outcome) {
         let result = match outcome {
             Outcome::Evicted => "success",
-            Outcome::Refused(_)
+            Outcome::Deferred(_)
+            | Outcome::Refused(_)
+            | Outcome::Throttled(..)
             | Outcome::Gone
             | Outcome::Changed
             | Outcome::Failed(_)

@@ -101,6 +101,7 @@ fn resting(ledger: &Ledger, now: Timestamp) -> Vec<RestingWorkload> {
 const fn code(state: State) -> &'static str {
     match state {
         State::Intended => "intended",
+        State::Deferred => "deferred",
         State::Evicted => "evicted",
         State::Settled(ending) => ending.code(),
     }
@@ -109,6 +110,7 @@ const fn code(state: State) -> &'static str {
 fn message(state: State) -> String {
     match state {
         State::Intended => "it is not known yet whether the eviction was made".to_owned(),
+        State::Deferred => "another component evicts the pod later".to_owned(),
         State::Evicted => "waiting for the replacement".to_owned(),
         State::Settled(ending) => Ending::to_string(&ending),
     }

@@ -1,7 +1,6 @@
 //! The HTTP server of the status page: read-only, and by default reachable only from this machine.
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -17,7 +16,7 @@ use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::super::{Health, clock};
+use super::super::{Health, clock, connections};
 use super::{Board, page};
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -53,16 +52,7 @@ pub async fn serve(
         })
         .layer(from_fn_with_state(guarded, guard))
         .with_state((board, health));
-    let server =
-        axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
-    tokio::select! {
-        done = server => done,
-        // A browser that keeps its connection open must not delay the shutdown.
-        () = async {
-            stop.cancelled().await;
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        } => Ok(()),
-    }
+    connections::serve(listener.into(), router, stop).await
 }
 
 type Render = fn(&Board, &Health, Timestamp) -> Option<String>;

@@ -29,6 +29,9 @@ pub struct Annotations {
     ///
     /// <https://karpenter.sh/docs/concepts/disruption/#pod-level-controls>.
     pub do_not_disrupt: Option<DoNotDisrupt>,
+    /// `descheduler.alpha.kubernetes.io/eviction-in-progress`: another component is evicting the
+    /// pod, for example by migrating its virtual machine.
+    pub eviction_in_progress: bool,
     /// `evenkeel.io/evict-single-replica: "true"`: the pod may be evicted although its workload has
     /// too few replicas.
     pub evict_single_replica: bool,

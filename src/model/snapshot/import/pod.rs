@@ -98,6 +98,8 @@ fn annotations(meta: &ObjectMeta) -> Annotations {
         safe_to_evict: find("cluster-autoscaler.kubernetes.io/safe-to-evict")
             .and_then(|value| value.parse().ok()),
         do_not_disrupt: find("karpenter.sh/do-not-disrupt").and_then(do_not_disrupt),
+        eviction_in_progress: find("descheduler.alpha.kubernetes.io/eviction-in-progress")
+            .is_some(),
         evict_single_replica: find("evenkeel.io/evict-single-replica") == Some("true"),
     }
 }

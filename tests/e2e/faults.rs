@@ -1,0 +1,209 @@
+//! Random faults between evenkeel and the API server lose no eviction, repeat none, and stop
+//! nothing for long.
+//!
+//! Two instances move the pods of a Deployment forever, because the policy ends each pod that is
+//! older than a second. A schedule of faults is made from a seed; `EVENKEEL_FAULT_SEEDS=7` or
+//! `=1-100` replays one or more, and `tests/faults.sh` runs many. The invariants are checked from
+//! the audit log of the API server and from the ledger, which is read twice a second.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::e2e::support::audit::{evictions, requests};
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::{Launch, Process};
+use crate::e2e::support::proxy::Proxy;
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::{eventually, say, that};
+
+use record::Record;
+use schedule::{Fault, schedule};
+
+mod record;
+mod schedule;
+
+/// Seconds for which a replacement rests.
+const REST: i64 = 20;
+/// Evictions per minute.
+const PER_MINUTE: usize = 30;
+/// Requests per minute of both instances together. Without faults there are about 250.
+const MOST_REQUESTS: usize = 1500;
+/// Resident memory of an instance, in MiB.
+const MOST_MEMORY: u64 = 250;
+
+const POLICY: &str = "\
+apiVersion: evenkeel/v1alpha1
+kind: Policy
+interval: 1s
+evictable: {minPodAge: 0s}
+limits: {perCycle: 3, perNode: none, perNamespace: none, perWorkload: 25%, perMinute: 30}
+cooldown: {rest: 20s, cap: 1m}
+strategies:
+- podLifeTime: {maxPodLifeTimeSeconds: 1}
+";
+
+/// Durations of the election, so short that a leader change takes seconds.
+const FLAGS: [&str; 4] = [
+    "--leader-elect",
+    "--leader-elect-lease-duration=6s",
+    "--leader-elect-renew-deadline=4s",
+    "--leader-elect-retry-period=1s",
+];
+
+#[test]
+fn no_schedule_of_faults_loses_or_repeats_an_eviction() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        scene::nodes(control_plane, 4).await;
+        scene::deployment(control_plane, "web", 24, "10m").await;
+        let stage = Stage::set(control_plane).await;
+        let record = Record::new(control_plane).await;
+        let mut instances = [stage.start(0), stage.start(1)];
+        for seed in seeds() {
+            let began = Instant::now();
+            tokio::select! {
+                () = record.keep() => {}
+                () = stage.play(seed, &mut instances, &record) => {}
+            }
+            check(control_plane, &record, &instances, began);
+            say(&format!(
+                "seed {seed}: {} evictions and {} kills in all, {} s",
+                evictions(control_plane).len(),
+                record.kills(),
+                began.elapsed().as_secs()
+            ));
+        }
+    });
+}
+
+/// The seeds to play: a number, or a range such as `1-100`.
+fn seeds() -> RangeInclusive<u64> {
+    let text = std::env::var_os("EVENKEEL_FAULT_SEEDS").unwrap_or_else(|| "1".into());
+    let text = text.into_string().unwrap();
+    let (first, last) = text.split_once('-').unwrap_or((&text, &text));
+    first.parse().unwrap()..=last.parse().unwrap()
+}
+
+/// What both instances run with.
+struct Stage<'c> {
+    control_plane: &'c ControlPlane,
+    proxy: Proxy,
+    launches: [Launch; 2],
+}
+
+impl<'c> Stage<'c> {
+    async fn set(control_plane: &'c ControlPlane) -> Self {
+        let proxy = Proxy::start(control_plane).await;
+        let url = proxy.url();
+        let launches = [
+            Launch::through(control_plane, POLICY, &url).await,
+            Launch::through(control_plane, POLICY, &url)
+                .await
+                .at(control_plane.port(2)),
+        ];
+        Stage {
+            control_plane,
+            proxy,
+            launches,
+        }
+    }
+
+    fn start(&self, which: usize) -> Process {
+        self.launches[which].run(&FLAGS)
+    }
+
+    /// Plays the faults of a seed, then waits until evictions go on.
+    async fn play(&self, seed: u64, instances: &mut [Process; 2], record: &Record<'_>) {
+        for (pause, fault) in schedule(seed) {
+            say(&format!("seed {seed}: after {pause:?}, {fault:?}"));
+            sleep(pause).await;
+            self.cause(fault, instances, record).await;
+        }
+        let before = evictions(self.control_plane).len();
+        eventually("evictions in the calm after the faults", 90, async || {
+            let after = evictions(self.control_plane).len();
+            that(after >= before + 3, format!("{before} before, {after} now"))
+        })
+        .await;
+    }
+
+    async fn cause(&self, fault: Fault, instances: &mut [Process; 2], record: &Record<'_>) {
+        match fault {
+            Fault::Status(code, methods, text, time) => {
+                let _outage = self.proxy.answer(code, methods, text);
+                sleep(time).await;
+            }
+            Fault::Busy(time) => {
+                let _outage = self.proxy.busy("/eviction");
+                sleep(time).await;
+            }
+            Fault::Lost(text, time) => {
+                let _outage = self.proxy.lose(text);
+                sleep(time).await;
+            }
+            Fault::Slow(text, delay, time) => {
+                let _outage = self.proxy.delay(delay, text);
+                sleep(time).await;
+            }
+            Fault::Cut => self.proxy.cut_watches(),
+            Fault::Writer => record.write_foreign().await,
+            Fault::Corrupt(text, time) => record.corrupt(text, time).await,
+            Fault::Kill(which) => {
+                instances[which].kill_9();
+                record.count_kill();
+                instances[which] = self.start(which);
+            }
+            Fault::Stop(which) => {
+                let status = instances[which].stop(25).await;
+                assert!(status.success(), "{status}");
+                instances[which] = self.start(which);
+            }
+            Fault::Suspend(which, time) => {
+                instances[which].signal("STOP");
+                sleep(time).await;
+                instances[which].signal("CONT");
+            }
+        }
+    }
+}
+
+/// Fails if an invariant does not hold.
+fn check(
+    control_plane: &ControlPlane,
+    record: &Record<'_>,
+    instances: &[Process; 2],
+    began: Instant,
+) {
+    let evicted = evictions(control_plane);
+    record.check(&evicted, REST);
+    // An eviction may begin up to 30 s after it was decided and counted.
+    for (position, first) in evicted.iter().enumerate() {
+        let within =
+            |r: &&crate::e2e::support::audit::Request| r.at.duration_since(first.at).as_secs() < 60;
+        let together = evicted[position..].iter().take_while(within).count();
+        assert!(
+            together <= 2 * PER_MINUTE,
+            "{together} evictions within a minute of {}",
+            first.at
+        );
+    }
+    let minutes = usize::try_from(began.elapsed().as_secs().div_ceil(60)).unwrap();
+    let since = crate::e2e::support::wait::present() - began.elapsed();
+    let asked = requests(control_plane)
+        .iter()
+        .filter(|r| r.at >= since)
+        .count();
+    assert!(
+        asked <= MOST_REQUESTS * minutes,
+        "{asked} requests in {minutes} minutes"
+    );
+    for instance in instances {
+        let memory = instance.resident_mebibytes();
+        assert!(memory <= MOST_MEMORY, "{memory} MiB");
+    }
+}
+
+/// The longest pause between two faults.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);

@@ -1,0 +1,114 @@
+//! Faults, and the schedule that a seed stands for.
+
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+
+use super::LONGEST_PAUSE;
+
+/// The faults of one seed.
+const LENGTH: usize = 12;
+
+/// Something that goes wrong.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fault {
+    /// Requests of these methods with this text are answered with this status.
+    Status(StatusCode, &'static [Method], &'static str, Duration),
+    /// Evictions are answered like priority and fairness does.
+    Busy(Duration),
+    /// Requests with this text are executed and their answers lost.
+    Lost(&'static str, Duration),
+    /// Requests with this text wait before they are forwarded.
+    Slow(&'static str, Duration, Duration),
+    /// All watches break off.
+    Cut,
+    /// Another process adds an entry to the ledger.
+    Writer,
+    /// The ledger has this text for a while.
+    Corrupt(&'static str, Duration),
+    /// SIGKILL and a new start.
+    Kill(usize),
+    /// SIGTERM and a new start.
+    Stop(usize),
+    /// SIGSTOP for longer than the lease, then SIGCONT.
+    Suspend(usize, Duration),
+}
+
+const WRITES: &[Method] = &[Method::PUT, Method::POST];
+const READS: &[Method] = &[Method::GET];
+const LEDGER: &str = "/configmaps/";
+const EVICTION: &str = "/eviction";
+const LEASE: &str = "/leases/";
+
+/// Numbers from a seed, by splitmix64.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+
+    fn millis(&mut self, from: u64, to: u64) -> Duration {
+        Duration::from_millis(from + self.below(to - from))
+    }
+
+    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[usize::try_from(self.below(choices.len() as u64)).unwrap()]
+    }
+
+    fn instance(&mut self) -> usize {
+        self.of(&[0, 1])
+    }
+}
+
+/// The faults of a seed, each with the pause before it.
+pub(super) fn schedule(seed: u64) -> Vec<(Duration, Fault)> {
+    let mut dice = Dice(seed);
+    let longest = u64::try_from(LONGEST_PAUSE.as_millis()).unwrap();
+    (0..LENGTH)
+        .map(|_| (dice.millis(0, longest), fault(&mut dice)))
+        .collect()
+}
+
+fn fault(dice: &mut Dice) -> Fault {
+    let time = dice.millis(500, 4000);
+    match dice.below(13) {
+        0 => Fault::Status(
+            dice.of(&[
+                StatusCode::INTERNAL_SERVER_ERROR,
+                StatusCode::SERVICE_UNAVAILABLE,
+            ]),
+            WRITES,
+            dice.of(&[LEDGER, EVICTION, LEASE]),
+            time,
+        ),
+        // Watches end with 410 or 500, and the lists after them fail page by page.
+        1 => Fault::Status(StatusCode::GONE, READS, "watch=true", time),
+        2 => Fault::Status(StatusCode::INTERNAL_SERVER_ERROR, READS, "limit=", time),
+        3 => Fault::Busy(time),
+        4 => Fault::Lost(EVICTION, time),
+        5 => Fault::Lost(LEDGER, time),
+        6 => Fault::Slow(
+            dice.of(&[LEDGER, EVICTION, LEASE]),
+            dice.millis(200, 3000),
+            time,
+        ),
+        7 => Fault::Cut,
+        8 => Fault::Writer,
+        9 => Fault::Corrupt(
+            dice.of(&["scribbles", "", r#"{"version":9,"more":[]}"#]),
+            time,
+        ),
+        10 | 11 => Fault::Kill(dice.instance()),
+        _ => dice.of(&[
+            Fault::Stop(0),
+            Fault::Stop(1),
+            Fault::Suspend(0, Duration::from_secs(8)),
+            Fault::Suspend(1, Duration::from_secs(8)),
+        ]),
+    }
+}
