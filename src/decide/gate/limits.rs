@@ -8,14 +8,14 @@ use crate::model::plan::Refusal;
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let (world, limits) = (draft.world, &draft.world.policy.limits);
     let pod = world.snapshot.pod(candidate.pod);
-    if let Some(left) = world.policy.windows.closed_for(world.now) {
-        return Err(Refusal::OutsideWindow(left));
-    }
     // Evictions that another component still has to make count as if they were of this cycle.
     let deferred = |matches: &dyn Fn(&Entry) -> bool| {
         let deferrals = world.ledger.deferrals().filter(|e| matches(e)).count();
         u32::try_from(deferrals).unwrap_or(u32::MAX)
     };
+    if let Some(left) = world.policy.windows.closed_for(world.now) {
+        return Err(Refusal::OutsideWindow(left));
+    }
     let planned = draft.count(|_, _| true);
     let of_cycle = planned + deferred(&|_| true);
     if let Some(most) = limits.per_cycle.filter(|most| of_cycle >= *most) {

@@ -110,12 +110,12 @@ pub enum Refusal {
     /// The data about the pod's node may be wrong.
     #[error("its node is left alone: {0}")]
     Doubtful(String),
-    /// The policy forbids evictions now, for this long.
-    #[error("the windows of the policy forbid evictions for another {}", short(*.0))]
-    OutsideWindow(SignedDuration),
     /// Its eviction has been requested already.
     #[error("its eviction is under way")]
     UnderWay,
+    /// The policy forbids evictions now, for this long.
+    #[error("the windows of the policy forbid evictions for another {}", short(*.0))]
+    OutsideWindow(SignedDuration),
     /// The limit of evictions per cycle is reached.
     #[error("the limit of {0} evictions per cycle is reached")]
     CycleLimit(u32),
@@ -260,8 +260,8 @@ impl Refusal {
             Refusal::LastReady { .. } => "last-ready-replica",
             Refusal::Unmeasured(_) => "unmeasured",
             Refusal::Doubtful(_) => "doubtful-node",
-            Refusal::OutsideWindow(_) => "outside-window",
             Refusal::UnderWay => "under-way",
+            Refusal::OutsideWindow(_) => "outside-window",
             Refusal::CycleLimit(_) => "cycle-limit",
             Refusal::NodeLimit(_) => "node-limit",
             Refusal::NamespaceLimit(_) => "namespace-limit",

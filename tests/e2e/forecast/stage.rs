@@ -74,6 +74,7 @@ impl<'b> Stage<'b> {
         Case {
             name: scenario.name,
             seed: scenario.seed,
+            // The one that the testbed pins.
             release: "1.36".to_owned(),
             plugins,
             objects,
