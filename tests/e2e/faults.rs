@@ -86,7 +86,7 @@ fn seeds() -> RangeInclusive<u64> {
     first.parse().unwrap()..=last.parse().unwrap()
 }
 
-/// What both instances run with.
+/// The surroundings of both instances.
 struct Stage<'c> {
     control_plane: &'c ControlPlane,
     proxy: Proxy,
