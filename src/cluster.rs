@@ -42,6 +42,9 @@ mod watch;
 /// stop. A restart of the API server behind a load balancer takes less.
 const LONGEST_OUTAGE: SignedDuration = SignedDuration::from_secs(10);
 
+/// The most reasons that are logged in one outage.
+const MOST_LOGGED: usize = 100;
+
 /// A cluster and the facts about its objects. Clones share everything.
 #[derive(Clone)]
 pub struct Cluster {
@@ -224,7 +227,9 @@ impl Cluster {
                 .map_or(outage.since, |before| before.since.min(outage.since));
             health.outage = Some(Outage { since, ..outage });
         });
-        repeatedly && lock(&self.state.logged).insert(why)
+        let mut logged = lock(&self.state.logged);
+        // Some reasons contain numbers that change each time.
+        repeatedly && logged.len() < MOST_LOGGED && logged.insert(why)
     }
 
     /// Records that a watch works. Returns whether to log it: the last failed watch works again.
@@ -300,6 +305,13 @@ mod tests {
             [false, false, true]
         );
         assert!(!cluster.recovered(ObjectKind::Pod));
+        let logged = (0..1000)
+            .filter(|port| {
+                cluster.failed(ObjectKind::Pod, outage(3, &format!("port {port}")), true)
+            })
+            .count();
+        assert_eq!(logged, MOST_LOGGED, "a long outage fills no memory");
+        cluster.recovered(ObjectKind::Pod);
         cluster.failed(ObjectKind::Pod, outage(3, "refused"), false);
         assert!(
             !cluster.recovered(ObjectKind::Pod),
