@@ -17,8 +17,8 @@ use crate::cluster::events::EventWriter;
 use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::daemon::telemetry::metrics::Metrics;
+use crate::daemon::telemetry::status::Board;
 use crate::daemon::telemetry::status::facts::InstanceInfo;
-use crate::daemon::telemetry::status::{self, Board};
 use crate::daemon::telemetry::tls::TlsListener;
 use crate::daemon::telemetry::traces::Traces;
 use crate::daemon::telemetry::{self, Health};
@@ -31,6 +31,10 @@ use super::descheduler::DeschedulerArgs;
 use super::election::{LeaderElectionArgs, LeaseDefaults};
 use super::otlp::OtlpFlags;
 use super::{Misuse, Shared, clock, file, parse, policy, signals};
+
+use self::status_page::{StatusAddress, serve_status, status_address};
+
+mod status_page;
 
 /// Watches nodes, pods and their usage. Each interval it makes a plan and evicts the pods in it.
 #[derive(Debug, clap::Args)]
@@ -295,23 +299,6 @@ impl RunArgs {
     }
 }
 
-/// The address of the status page.
-#[derive(Clone, Copy, Debug)]
-enum StatusAddress {
-    Disabled,
-    At(SocketAddr),
-}
-
-fn status_address(text: &str) -> Result<StatusAddress, String> {
-    match text {
-        "none" | "off" => Ok(StatusAddress::Disabled),
-        text => text
-            .parse()
-            .map(StatusAddress::At)
-            .map_err(|_| "expected an address such as 127.0.0.1:8081, or none".to_owned()),
-    }
-}
-
 /// Runs until a signal stops the daemon.
 pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
     let timing = args.election.timing(args.once())?;
@@ -351,75 +338,4 @@ pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
     stop.cancel();
     probes.await??;
     Ok(ended?)
-}
-
-/// Serves the status page. Rebalancing matters more than the page, so a failure is only a warning.
-async fn serve_status(
-    address: SocketAddr,
-    about: InstanceInfo,
-    health: &Health,
-    stop: &CancellationToken,
-) -> Board {
-    let listener = match TcpListener::bind(address).await {
-        Ok(listener) => listener,
-        Err(error) => {
-            warn!(
-                "status page disabled: cannot bind {address}: {error}; \
-                 --status-listen sets another address, or none"
-            );
-            return Board::default();
-        }
-    };
-    let board = Board::new(about);
-    info!("status page at http://{address}/");
-    let page = status::serve(listener, board.clone(), health.clone(), stop.clone());
-    tokio::spawn(page);
-    board
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_status_page_has_an_address_or_none() {
-        assert!(matches!(
-            status_address("[::1]:8081"),
-            Ok(StatusAddress::At(_))
-        ));
-        assert!(matches!(
-            (status_address("none"), status_address("off")),
-            (Ok(StatusAddress::Disabled), Ok(StatusAddress::Disabled))
-        ));
-        assert_eq!(
-            status_address("8081").unwrap_err(),
-            "expected an address such as 127.0.0.1:8081, or none"
-        );
-    }
-
-    #[tokio::test]
-    async fn an_address_in_use_disables_the_status_page_and_nothing_else() {
-        let about = || InstanceInfo {
-            version: "0.1.0",
-            instance: String::new(),
-            policy: String::new(),
-            policy_since: clock::now(),
-            policy_refused: None,
-            dry_run: false,
-            exact: false,
-            started: clock::now(),
-        };
-        let (health, stop) = (Health::default(), CancellationToken::new());
-        let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = taken.local_addr().unwrap();
-        let json = async || {
-            serve_status(address, about(), &health, &stop)
-                .await
-                .json(&health, clock::now())
-        };
-        assert_eq!(json().await, None);
-        drop(taken);
-        assert!(json().await.is_some());
-        stop.cancel();
-    }
 }

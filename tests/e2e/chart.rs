@@ -104,11 +104,12 @@ fn plain(value: &mut Value) {
     }
 }
 
+/// The object of a kind, or of a kind and name.
 fn of_kind(objects: &[Value], kind: &str) -> Value {
-    let found: Vec<&Value> = objects
-        .iter()
-        .filter(|object| object["kind"] == kind)
-        .collect();
+    let (kind, name) = kind.split_once('/').unwrap_or((kind, ""));
+    let is_named = |object: &&Value| name.is_empty() || object["metadata"]["name"] == name;
+    let of_kind = objects.iter().filter(|object| object["kind"] == kind);
+    let found: Vec<&Value> = of_kind.filter(is_named).collect();
     assert_eq!(found.len(), 1, "{kind}: {found:?}");
     found[0].clone()
 }
@@ -433,7 +434,7 @@ fn effects_on_other_objects() -> Vec<Effect> {
         ),
         effect(
             json!({"grafanaDashboard": {"enabled": true}, "existingPolicy": "own"}),
-            "ConfigMap",
+            "ConfigMap/evenkeel-dashboard",
             "/metadata/labels/grafana_dashboard",
             json!("1"),
         ),
