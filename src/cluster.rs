@@ -48,6 +48,9 @@ const LONGEST_OUTAGE: SignedDuration = SignedDuration::from_secs(10);
 /// clients.
 const LISTS_AT_ONCE: usize = 4;
 
+/// The most reasons that are logged in one outage.
+const MOST_LOGGED: usize = 100;
+
 /// A cluster and the facts about its objects. Clones share everything.
 #[derive(Clone)]
 pub struct Cluster {
@@ -233,7 +236,9 @@ impl Cluster {
                 .map_or(outage.since, |before| before.since.min(outage.since));
             health.outage = Some(Outage { since, ..outage });
         });
-        repeatedly && lock(&self.state.logged).insert(why)
+        let mut logged = lock(&self.state.logged);
+        // Some reasons contain numbers that change each time.
+        repeatedly && logged.len() < MOST_LOGGED && logged.insert(why)
     }
 
     /// Records that a watch works. Returns whether to log it: the last failed watch works again.
@@ -309,6 +314,13 @@ mod tests {
             [false, false, true]
         );
         assert!(!cluster.recovered(ObjectKind::Pod));
+        let logged = (0..1000)
+            .filter(|port| {
+                cluster.failed(ObjectKind::Pod, outage(3, &format!("port {port}")), true)
+            })
+            .count();
+        assert_eq!(logged, MOST_LOGGED, "a long outage fills no memory");
+        cluster.recovered(ObjectKind::Pod);
         cluster.failed(ObjectKind::Pod, outage(3, "refused"), false);
         assert!(
             !cluster.recovered(ObjectKind::Pod),

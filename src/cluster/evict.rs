@@ -308,13 +308,10 @@ pub(crate) mod tests {
     #[tokio::test]
     async fn an_eviction_that_starts_a_migration_is_deferred() {
         for start in ["", "Evacuation in progress: "] {
-            let text = format!(
-                r#"admission webhook \\"v\\" denied the request: {start}{TRIGGERED} of VMI vm"#
-            );
+            let text = format!("admission webhook denied the request: {start}{TRIGGERED} of vm");
             for code in [429, 500] {
-                let body = format!(
-                    r#"{{"kind":"Status","status":"Failure","code":{code},"message":"{text}"}}"#
-                );
+                let body = serde_json::json!({"kind": "Status", "code": code, "message": text});
+                let body = body.to_string();
                 let (client, _) = fake(move |_, _, _| (code, body.clone())).await;
                 let outcome = evict(&client, &planned(), None).await;
                 assert!(matches!(outcome, Outcome::Deferred(_)), "{outcome:?}");

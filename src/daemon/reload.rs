@@ -79,7 +79,7 @@ impl Daemon {
         match file.compare() {
             PolicyChange::None => {}
             PolicyChange::New(policy) => self.change_policy(engine, *policy).await,
-            PolicyChange::Refused(error) => self.refuse_policy(engine, error),
+            PolicyChange::Refused(error) => self.refuse_policy(engine, &error),
             PolicyChange::Restored => {
                 info!("the policy file has the policy in force again");
                 self.metrics.policy_refused(false);
@@ -129,7 +129,7 @@ impl Daemon {
         self.record_policy(engine, "PolicyReloaded", &note, now);
     }
 
-    fn refuse_policy(&mut self, engine: &Engine, problems: String) {
+    fn refuse_policy(&mut self, engine: &Engine, problems: &str) {
         error!("policy refused, the policy in force stays: {problems}");
         self.metrics.policy_reloaded("refused");
         self.metrics.policy_refused(true);

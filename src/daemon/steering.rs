@@ -106,6 +106,10 @@ impl Steered {
 impl Daemon {
     /// Asks the API server whether taints may be changed, unless that is known. Nothing is changed.
     pub(super) async fn ask_steering_right(&mut self, snapshot: &Snapshot) {
+        // Nodes come and go for months.
+        let exists = |name: &String| snapshot.find_node(name).is_some();
+        self.steered.refused_nodes.retain(exists);
+        self.steered.nodes.retain(exists);
         if self.steered.certain {
             return;
         }

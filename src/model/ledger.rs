@@ -13,6 +13,7 @@ use crate::model::snapshot::{Pod, PodId, Snapshot};
 use crate::policy::Cooldown;
 
 mod counts;
+mod deferred;
 mod entry;
 mod merge;
 mod settle;
@@ -25,6 +26,8 @@ use entry::may_be_newer;
 /// The most entries that the ledger keeps, so that it fits a ConfigMap (1 MiB) with room to spare.
 pub const MOST_ENTRIES: usize = 1500;
 const MOST_STREAKS: usize = 1500;
+/// The most siblings of the same second that an entry names.
+const MOST_TWINS: usize = 64;
 /// A forecast of more nodes than this is too vague to store.
 const MOST_FORESEEN: usize = 32;
 /// The most bytes of node names that all stored forecasts may have, like
@@ -187,12 +190,22 @@ impl Ledger {
             .map(|p| snapshot.pod(*p).created)
             .max()
             .unwrap_or(pod.created);
-        let twins = siblings
+        let twins: Vec<String> = siblings
             .iter()
             .map(|p| snapshot.pod(*p))
             // Creation times have whole seconds, so a replacement may have the same one. The uids
             // of older siblings tell them apart.
-            .filter(|p| p.created == newest && may_be_newer(now, newest));
+            .filter(|p| p.created == newest && may_be_newer(now, newest))
+            .map(|p| p.uid.clone())
+            .take(MOST_TWINS + 1)
+            .collect();
+        // A large workload that was scaled in that second. Then no pod of it is a replacement.
+        let (newest, twins) = if twins.len() > MOST_TWINS {
+            let next = newest.saturating_add(SignedDuration::from_secs(1));
+            (next.unwrap_or(newest), Vec::new())
+        } else {
+            (newest, twins)
+        };
         self.entries.push(Entry {
             workload: key_of(snapshot, pod),
             pod: pod.name.clone(),
@@ -204,7 +217,7 @@ impl Ledger {
             aim,
             at: now,
             newest,
-            twins: twins.map(|p| p.uid.clone()).collect(),
+            twins,
             state: State::Intended,
             replacement: None,
             foreseen: if self.has_room(foreseen) {
@@ -230,31 +243,6 @@ impl Ledger {
         {
             entry.state = State::Evicted;
         }
-    }
-
-    /// Records that another component evicts this pod later.
-    pub fn deferred(&mut self, uid: &str) {
-        for entry in self
-            .entries
-            .iter_mut()
-            .filter(|e| e.uid == uid && e.state == State::Intended)
-        {
-            entry.state = State::Deferred;
-        }
-    }
-
-    /// Returns the evictions that another component carries out later.
-    pub fn deferrals(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|e| e.state == State::Deferred)
-    }
-
-    /// Returns true if this pod must not be asked for again: its eviction is under way, or it was
-    /// evicted lately although it still seems to run.
-    pub fn is_under_way(&self, uid: &str, cooldown: &Cooldown, now: Timestamp) -> bool {
-        self.entries.iter().any(|e| {
-            let settled = matches!(e.state, State::Settled(_));
-            e.uid == uid && (!settled || now.duration_since(e.at) < cooldown.rest)
-        })
     }
 
     /// Removes the entry of a pod that was certainly not evicted.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::e2e::support::audit::{evictions, requests};
+use crate::e2e::support::audit::{Request, evictions, requests};
 use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
 use crate::e2e::support::process::{Launch, Process};
 use crate::e2e::support::proxy::Proxy;
@@ -30,6 +30,8 @@ const REST: i64 = 20;
 const PER_MINUTE: usize = 30;
 /// Requests per minute of both instances together. Without faults there are about 250.
 const MOST_REQUESTS: usize = 1500;
+/// Open file descriptors of an instance. There are about 40.
+const MOST_DESCRIPTORS: usize = 120;
 /// Resident memory of an instance, in MiB.
 const MOST_MEMORY: u64 = 250;
 
@@ -67,10 +69,16 @@ fn no_schedule_of_faults_loses_or_repeats_an_eviction() {
                 () = record.keep() => {}
                 () = stage.play(seed, &mut instances, &record) => {}
             }
-            check(control_plane, &record, &instances, began);
+            let evicted = evictions(control_plane);
+            // The last ones may be younger than the last look.
+            record.look().await;
+            check(control_plane, (&record, &evicted), &instances, began);
+            let [memory, other] = [0, 1].map(|i| instances[i].resident_mebibytes());
+            let [descriptors, more] = [0, 1].map(|i| instances[i].descriptors());
             say(&format!(
-                "seed {seed}: {} evictions and {} kills in all, {} s",
-                evictions(control_plane).len(),
+                "seed {seed}: {} evictions and {} kills in all, {} s, {memory} and {other} MiB, \
+                 {descriptors} and {more} descriptors",
+                evicted.len(),
                 record.kills(),
                 began.elapsed().as_secs()
             ));
@@ -86,7 +94,7 @@ fn seeds() -> RangeInclusive<u64> {
     first.parse().unwrap()..=last.parse().unwrap()
 }
 
-/// What both instances run with.
+/// The proxy and the command lines of both instances.
 struct Stage<'c> {
     control_plane: &'c ControlPlane,
     proxy: Proxy,
@@ -172,16 +180,14 @@ impl<'c> Stage<'c> {
 /// Fails if an invariant does not hold.
 fn check(
     control_plane: &ControlPlane,
-    record: &Record<'_>,
+    (record, evicted): (&Record<'_>, &[Request]),
     instances: &[Process; 2],
     began: Instant,
 ) {
-    let evicted = evictions(control_plane);
-    record.check(&evicted, REST);
+    record.check(evicted, REST);
     // An eviction may begin up to 30 s after it was decided and counted.
     for (position, first) in evicted.iter().enumerate() {
-        let within =
-            |r: &&crate::e2e::support::audit::Request| r.at.duration_since(first.at).as_secs() < 60;
+        let within = |r: &&Request| r.at.duration_since(first.at).as_secs() < 60;
         let together = evicted[position..].iter().take_while(within).count();
         assert!(
             together <= 2 * PER_MINUTE,
@@ -202,6 +208,8 @@ fn check(
     for instance in instances {
         let memory = instance.resident_mebibytes();
         assert!(memory <= MOST_MEMORY, "{memory} MiB");
+        let descriptors = instance.descriptors();
+        assert!(descriptors <= MOST_DESCRIPTORS, "{descriptors} descriptors");
     }
 }
 

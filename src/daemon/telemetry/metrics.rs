@@ -8,6 +8,7 @@ use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use crate::cluster::request_metrics::RequestMetrics;
 use crate::model::ledger::{Ledger, Settled};
 use crate::model::plan::{Move, Outcome, Steer, SteerOutcome};
+use crate::model::snapshot::Snapshot;
 use crate::policy::{Cooldown, Policy};
 
 use self::catalogue::process;
@@ -235,6 +236,13 @@ impl Metrics {
         all.resting.set(count(ledger.resting(now)));
         all.repeat_offenders
             .set(count(ledger.repeatedly_ineffective()));
+    }
+
+    /// Removes the series of nodes that no longer exist.
+    pub fn retain_nodes(&self, snapshot: &Snapshot) {
+        if let Some(descheduler) = &self.descheduler {
+            descheduler.retain_nodes(|name| snapshot.find_node(name).is_some());
+        }
     }
 
     /// Counts a cycle and records its duration.

@@ -56,7 +56,7 @@ impl<'c> Record<'c> {
         }
     }
 
-    async fn look(&self) {
+    pub(super) async fn look(&self) {
         for pod in self
             .control_plane
             .list("/api/v1/namespaces/default/pods")

@@ -429,6 +429,12 @@ impl Process {
         resident * 4 / 1024
     }
 
+    /// The number of open file descriptors.
+    pub fn descriptors(&self) -> usize {
+        let path = format!("/proc/{}/fd", self.child.id());
+        std::fs::read_dir(path).unwrap().count()
+    }
+
     /// Asks the program to stop, and waits for its end.
     pub async fn stop(&mut self, seconds: u64) -> ExitStatus {
         self.signal("TERM");

@@ -3,7 +3,8 @@
 //!
 //! Covers only what evenkeel measures as well. Names that descheduler 0.34 removed are not exposed.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::SignedDuration;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -22,11 +23,13 @@ use crate::model::plan::{Move, Outcome};
 pub(super) struct DeschedulerMetrics {
     pub(super) registry: Arc<Registry>,
     evicted: Family<EvictedLabels, Counter>,
+    /// The labels of all series of `evicted`.
+    series: Arc<Mutex<BTreeSet<EvictedLabels>>>,
     cycle: Histogram,
     strategies: Durations<ProfileStrategyLabels>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EncodeLabelSet)]
 struct EvictedLabels {
     result: &'static str,
     strategy: &'static str,
@@ -61,6 +64,7 @@ impl DeschedulerMetrics {
         DeschedulerMetrics {
             registry: Arc::new(r),
             evicted,
+            series: Arc::default(),
             cycle,
             strategies,
         }
@@ -89,6 +93,21 @@ impl DeschedulerMetrics {
             node: planned.node.clone(),
         };
         self.evicted.get_or_create(&labels).inc();
+        let mut series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
+        series.insert(labels);
+    }
+
+    /// Removes the series of nodes that no longer exist. Autoscalers create nodes with new names for
+    /// months.
+    pub(super) fn retain_nodes(&self, exists: impl Fn(&str) -> bool) {
+        let mut series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
+        series.retain(|labels| {
+            let keep = exists(&labels.node);
+            if !keep {
+                self.evicted.remove(labels);
+            }
+            keep
+        });
     }
 
     pub(super) fn cycle(&self, took: SignedDuration) {
@@ -111,4 +130,23 @@ fn durations() -> Histogram {
     Histogram::new([
         0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0,
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::evict::tests::planned;
+
+    #[test]
+    fn series_of_nodes_that_are_gone_are_removed() {
+        let metrics = DeschedulerMetrics::new();
+        for i in 0..1000 {
+            let node = format!("node-{i}");
+            metrics.outcome(&Move { node, ..planned() }, &Outcome::Evicted);
+            metrics.retain_nodes(|name| name == format!("node-{i}"));
+        }
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &metrics.registry).unwrap();
+        assert_eq!(text.matches("node=\"").count(), 1, "{text}");
+    }
 }
