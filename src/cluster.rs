@@ -44,12 +44,11 @@ mod watch;
 /// stop. A restart of the API server behind a load balancer takes less.
 const LONGEST_OUTAGE: SignedDuration = SignedDuration::from_secs(10);
 
+/// The most reasons that are logged in one outage.
+const MOST_LOGGED: usize = 100;
 /// Pages of lists that are read at once. More would not be faster, and the API server has other
 /// clients.
 const LISTS_AT_ONCE: usize = 4;
-
-/// The most reasons that are logged in one outage.
-const MOST_LOGGED: usize = 100;
 
 /// A cluster and the facts about its objects. Clones share everything.
 #[derive(Clone)]
