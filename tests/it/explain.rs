@@ -322,6 +322,11 @@ fn refusals_by_time() -> Vec<Case> {
             "",
         ),
         Case::of_seven("stale-budget", "budget web allows=9 stale", ""),
+        Case::of_pod("outside-window", "", "windows: {forbid: [Sat]}"),
+        Case::of_pod("under-way", "", "").with_ledger(
+            &evicted("web").replace("uid-gone-web", "uid-default-web-1"),
+            "",
+        ),
         Case::of_pod("resting", "age=5m", "").with_ledger(&evicted("web"), ""),
         Case::of_pod("ineffective-move", "", "").with_ledger("", useless),
         Case::of_pod("ledger-full", "", "").with_ledger(&full.join(","), ""),

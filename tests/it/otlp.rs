@@ -25,16 +25,14 @@ evenkeel.evicted=1 evenkeel.kept=1
 evenkeel.strategy=RemovePodsHavingTooManyRestarts evenkeel.reason=restarted 200 times, and the \
 limit is 100 \
 http.response.status_code=201 evenkeel.outcome=evicted
-      create_subresource http.method=POST http.url=/api/v1/namespaces/shop/pods/web-1/eviction? \
+      HTTP http.method=POST http.url=/api/v1/namespaces/shop/pods/web-1/eviction? \
       http.status_code=201
-    create http.method=POST http.url=/apis/events.k8s.io/v1/namespaces/shop/events? \
-    http.status_code=201
     evict k8s.namespace.name=shop k8s.pod.name=web-2 k8s.pod.uid=uid-web-2 k8s.node.name=n1 \
 evenkeel.strategy=RemovePodsHavingTooManyRestarts evenkeel.reason=restarted 200 times, and the \
 limit is 100 \
 http.response.status_code=429 evenkeel.outcome=refused error.type=refused \
 ERROR refused by the API server: the budget allows no more
-      create_subresource http.method=POST http.url=/api/v1/namespaces/shop/pods/web-2/eviction? \
+      HTTP http.method=POST http.url=/api/v1/namespaces/shop/pods/web-2/eviction? \
       http.status_code=429 ERROR
   save
     replace http.method=PUT http.url=/api/v1/namespaces/kube-system/configmaps/evenkeel-ledger? \
@@ -242,7 +240,7 @@ async fn log_lines_are_the_same_with_traces_and_without() {
                 .await;
             logs.push(without_times(&exit.log));
         }
-        assert_eq!(logs[0].lines().count(), 6, "{}", logs[0]);
+        assert_eq!(logs[0].lines().count(), 9, "{}", logs[0]);
         assert_eq!(logs[0], logs[1]);
         assert!(
             !logs[1].contains("span") && !logs[1].contains("k8s."),

@@ -614,7 +614,7 @@ fn conflicting_fields_are_reported() {
     s.yaml:6:1: policy.strategies: missing, expected a list with at least one strategy, such as lowNodeUtilization
       | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}
       | ^
-    s.yaml:6:55: policy.strategy: unknown field (did you mean `strategies`?); allowed here: apiVersion, kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, gracePeriod, limits, cooldown, safety, forecast, steering, rightsizing, strategies
+    s.yaml:6:55: policy.strategy: unknown field (did you mean `strategies`?); allowed here: apiVersion, kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, gracePeriod, limits, cooldown, windows, safety, forecast, steering, rightsizing, strategies
       | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}
       |                                                       ^
     ");

@@ -25,6 +25,7 @@ mod typical;
 mod window;
 
 pub use samples::PodSamples;
+use samples::smallest;
 
 use alignment::{PodName, departed_pods, samples, since};
 use series::{NodeSeries, PodSeries};
@@ -386,25 +387,6 @@ fn guests<'r>(
 ) -> BTreeMap<&'r PodName, Sample> {
     let departed = departed.into_iter().flatten().copied();
     departed.filter(|(_, own)| own.reaches(sample.at)).collect()
-}
-
-/// Returns the smallest cpu and the smallest memory of the samples.
-fn smallest(samples: impl Iterator<Item = Sample> + Clone) -> Measure {
-    let cpu = samples.clone().map(|s| s.used.cpu).min();
-    let memory = samples.map(|s| s.used.memory).min();
-    Measure {
-        cpu: cpu.unwrap_or_default(),
-        memory: memory.unwrap_or_default(),
-    }
-}
-
-impl Sample {
-    /// Returns true if the sample, with its window, is at least as new as this time.
-    fn reaches(&self, at: Timestamp) -> bool {
-        self.at
-            .saturating_add(self.window)
-            .is_ok_and(|until| until >= at)
-    }
 }
 
 impl PodUsage {

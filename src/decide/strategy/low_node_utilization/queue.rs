@@ -4,7 +4,7 @@
 //! front. A pod whose forecast is older than the last accepted move is judged again before it goes.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use crate::decide::draft::Draft;
 use crate::decide::strategy::importance::Importance;
@@ -41,6 +41,8 @@ pub(super) struct CandidateQueue {
     generations: BTreeMap<NodeId, u32>,
     /// Pods that the forecast refused, with the number of accepted moves that it knew of.
     refused: BTreeMap<PodId, usize>,
+    /// Refused pods that were taken back before all others had their turn.
+    retried: BTreeSet<PodId>,
     work: usize,
 }
 
@@ -83,7 +85,7 @@ impl CandidateQueue {
         }
     }
 
-    /// Sets a pod aside that the forecast refuses.
+    /// Sets a pod aside that the forecast refuses, or that comes back too early.
     pub(super) fn refuse(&mut self, pod: PodId, moves: usize) {
         self.refused.insert(pod, moves);
     }
@@ -95,16 +97,25 @@ impl CandidateQueue {
         let outdated: Vec<PodId> = outdated.map(|(pod, _)| *pod).collect();
         for pod in &outdated {
             self.refused.remove(pod);
+            self.retried.remove(pod);
         }
         outdated
     }
 
-    /// Takes back the outdated refusals of one node.
-    pub(super) fn forgive(&mut self, draft: &Draft<'_>, node: NodeId) {
+    /// Takes back the outdated refusals of one node before its other pods have had their turn.
+    pub(super) fn retry(&mut self, draft: &Draft<'_>, node: NodeId) {
         let moves = draft.accepted().count();
-        let pods = &draft.world.snapshot.node(node).pods;
-        self.refused
-            .retain(|pod, at| *at >= moves || !pods.contains(pod));
+        for pod in &draft.world.snapshot.node(node).pods {
+            if self.refused.get(pod).is_some_and(|at| *at < moves) {
+                self.refused.remove(pod);
+                self.retried.insert(*pod);
+            }
+        }
+    }
+
+    /// Returns true if a pod was taken back by [`CandidateQueue::retry`].
+    pub(super) fn is_retried(&self, pod: PodId) -> bool {
+        self.retried.contains(&pod)
     }
 
     /// Removes a pod that the forecast refused for good.

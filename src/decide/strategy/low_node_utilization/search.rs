@@ -18,6 +18,9 @@ use super::{LowNodeUtilizationRun, leaves_soon};
 const MOST_DOUBT: f64 = 1.0;
 /// The success of a less important pod may be this much less probable than that of the best pod.
 const ABOUT_EQUAL: f64 = 0.1;
+/// A pod whose forecast has improved goes before the lighter pods of its node if it succeeds at least
+/// so probably. Less certain moves come last.
+const LIKELY: f64 = 0.5;
 /// The probability of a certain success, but for rounding.
 const CERTAIN: f64 = 1.0 - 1e-9;
 
@@ -77,7 +80,7 @@ impl LowNodeUtilizationRun<'_> {
             return;
         }
         let hot = self.hot_node(draft, node, excess);
-        self.queue.forgive(draft, node);
+        self.queue.retry(draft, node);
         for pod in self.remaining(draft, node).collect::<Vec<_>>() {
             let may_go = gate::evictable(pod, self.position, draft).is_ok();
             let benefit = if may_go {
@@ -122,6 +125,11 @@ impl LowNodeUtilizationRun<'_> {
                 gate::prospect(&candidate, draft),
                 self.benefit(draft, entry),
             ) {
+                (Ok(prospect), Some(_))
+                    if self.queue.is_retried(entry.pod()) && prospect.success.get() < LIKELY =>
+                {
+                    self.queue.refuse(entry.pod(), moves);
+                }
                 (Ok(prospect), Some(benefit)) => {
                     let score = benefit.score(prospect.success);
                     self.queue.push_forecast(entry, score, moves);

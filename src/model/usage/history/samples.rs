@@ -120,6 +120,25 @@ fn unpack(packed: [u16; 3]) -> Amount {
     Amount::new(number)
 }
 
+/// Returns the smallest cpu and the smallest memory of the samples.
+pub(super) fn smallest(samples: impl Iterator<Item = Sample> + Clone) -> Measure {
+    let cpu = samples.clone().map(|s| s.used.cpu).min();
+    let memory = samples.map(|s| s.used.memory).min();
+    Measure {
+        cpu: cpu.unwrap_or_default(),
+        memory: memory.unwrap_or_default(),
+    }
+}
+
+impl Sample {
+    /// Returns true if the sample, with its window, is at least as new as this time.
+    pub(super) fn reaches(&self, at: Timestamp) -> bool {
+        self.at
+            .saturating_add(self.window)
+            .is_ok_and(|until| until >= at)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
