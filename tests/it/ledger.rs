@@ -62,12 +62,15 @@ fn an_invalid_ledger_is_rejected_with_its_position() {
 
 #[test]
 fn a_full_ledger_refuses_evictions_and_fits_a_config_map() {
-    let cluster = hot(2000);
+    let cluster = hot(200);
     let mut engine = Engine::new(parse(EVEN), Ledger::default());
     let snapshot = cluster.snapshot(engine.policy());
+    // Other pods, which are gone by now.
+    let past = Cluster::parse("node n9 cpu=4000 pods=9999\n  old*2000 cpu=100m");
+    let past = past.snapshot(engine.policy());
     let mut ledger = Ledger::default();
     for position in 0..MOST_ENTRIES {
-        ledger.intend(&snapshot, PodId(position), (Aim::Move, &[]), noon());
+        ledger.intend(&past, PodId(position), (Aim::Move, &[]), noon());
     }
     let written = ledger.write();
     // Names of pods and nodes may have 253 characters. Real names have about a fifth of that.
