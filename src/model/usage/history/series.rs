@@ -122,10 +122,10 @@ impl PodSeries {
             self.pod = Arc::clone(pod.facts());
             node.clone_into(&mut self.node);
         }
-        if self.samples.push(sample) {
-            if let Some(rhythm) = &mut self.rhythm {
-                rhythm.take(sample.at, sample.used.cpu);
-            }
+        if self.samples.push(sample)
+            && let Some(rhythm) = &mut self.rhythm
+        {
+            rhythm.take(sample.at, sample.used.cpu);
         }
     }
 
