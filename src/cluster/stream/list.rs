@@ -15,16 +15,21 @@ use super::{Accepted, Format, Reply, StreamError, get};
 
 /// Objects in one page of a list.
 const PAGE_SIZE: u32 = 500;
+/// The limit that asks for the whole list.
+const NO_LIMIT: u32 = 0;
 /// The limit of one item. etcd stores at most 1.5 MiB per object by default, which is up to three
 /// times as much in JSON.
 const ITEM_LIMIT: usize = 8 * 1024 * 1024;
 /// The longest time without data within a page.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 
-/// The list of one path, which is read page by page. A page that fails can be asked for again.
+/// The list of one path, which is read page by page or as a whole. A page that fails can be asked
+/// for again.
 pub(in crate::cluster) struct Pages {
     path: String,
     accepted: Accepted,
+    /// The most objects in one answer.
+    limit: u32,
     /// The token of the next page; empty for the first.
     token: String,
 }
@@ -45,11 +50,21 @@ enum List {
 }
 
 impl Pages {
+    /// A list that is read page by page.
     pub(in crate::cluster) fn new(path: &str, accepted: Accepted) -> Self {
         Pages {
             path: path.to_owned(),
             accepted,
+            limit: PAGE_SIZE,
             token: String::new(),
+        }
+    }
+
+    /// A list that comes as a whole, as one page.
+    pub(in crate::cluster) fn whole(path: &str, accepted: Accepted) -> Self {
+        Pages {
+            limit: NO_LIMIT,
+            ..Pages::new(path, accepted)
         }
     }
 
@@ -65,7 +80,7 @@ impl Pages {
         client: &Client,
         mut each: impl FnMut(Format, &[u8]),
     ) -> Result<Option<String>, StreamError> {
-        let mut uri = format!("{}?limit={PAGE_SIZE}", self.path);
+        let mut uri = format!("{}?limit={}", self.path, self.limit);
         if !self.token.is_empty() {
             uri = format!("{uri}&continue={}", query_value(&self.token));
         }

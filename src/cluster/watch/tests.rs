@@ -81,6 +81,7 @@ async fn a_list_is_read_page_by_page_and_an_invalid_object_is_skipped() {
         }
     })
     .await;
+    watcher.by_page = true;
     watcher.list().await.unwrap();
     assert_eq!(pods(&watcher.cluster), ["p1 on n1", "p3 on n3"]);
     assert_eq!(
@@ -96,6 +97,39 @@ async fn a_list_is_read_page_by_page_and_an_invalid_object_is_skipped() {
             .iter()
             .all(|(_, uri, _)| uri.starts_with("/api/v1/pods?limit=500"))
     );
+}
+
+#[tokio::test]
+async fn a_list_comes_as_a_whole_and_by_page_where_that_fails() {
+    let (mut watcher, requests) = watcher(PODS, |_, uri, _| match uri {
+        "/api/v1/pods?limit=0" => {
+            let cut = page("6", "", &[pod("p1", "n1", 1), pod("p2", "n1", 2)]).1;
+            (200, cut[..cut.len() - 1].to_owned())
+        }
+        "/api/v1/pods?limit=500" => page("7", "a", &[pod("p1", "n1", 1)]),
+        _ => page("7", "", &[pod("p3", "n3", 3)]),
+    })
+    .await;
+    let error = watcher.list().await.unwrap_err();
+    assert_eq!(error.why, "the answer ended early");
+    watcher.list().await.unwrap();
+    // The second pod was deleted between the two lists.
+    assert_eq!(pods(&watcher.cluster), ["p1 on n1", "p3 on n3"]);
+    let requests: Vec<String> = requests
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|r| r.1.clone())
+        .collect();
+    assert_eq!(
+        requests,
+        [
+            "/api/v1/pods?limit=0",
+            "/api/v1/pods?limit=500",
+            "/api/v1/pods?limit=500&continue=a"
+        ]
+    );
+    assert!(!watcher.by_page, "the next list comes as a whole again");
 }
 
 #[tokio::test]
