@@ -269,7 +269,7 @@ impl Watcher {
         result: Result<(), StreamError>,
     ) -> Result<(), StreamError> {
         let lasted = watched.since.elapsed() >= STEADY;
-        if result.is_ok() && (watched.news || lasted) || watched.news && lasted {
+        if lasted || watched.news && result.is_ok() {
             self.failures = 0;
         }
         if result.is_err() || watched.news {

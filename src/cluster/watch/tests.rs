@@ -289,6 +289,10 @@ async fn a_watch_without_event_or_bookmark_leads_to_a_list() {
     };
     watcher.judge(&silent, Ok(())).unwrap();
     assert_eq!((&watcher.position, watcher.failures), (&None, 0));
+    // A cut after the same time is the first failure in a row.
+    watcher.failures = 3;
+    let cut = watcher.judge(&silent, Err(StreamError::broken("cut")));
+    assert_pause(watcher.fail(&cut.unwrap_err()).as_millis(), 500);
     let bookmark = json!({"metadata": {"resourceVersion": "20"}});
     let (mut watcher, _) = self::watcher(PODS, move |_, _, _| {
         lines(&[("BOOKMARK", bookmark.clone())])
