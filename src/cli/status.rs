@@ -16,7 +16,7 @@ use super::show::Screen;
 
 use self::forward::PortForward;
 use self::text::StatusText;
-use self::view::Status;
+use self::view::ShownStatus;
 
 mod forward;
 mod text;
@@ -56,7 +56,11 @@ pub(super) struct StatusArgs {
     #[arg(long, value_name = "PORT", default_value_t = 8081)]
     port: u16,
     /// Address of a status page that can be reached from here, instead of a pod
-    #[arg(long, value_name = "URL", conflicts_with_all = ["kubeconfig", "namespace", "lease", "pod", "port"])]
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with_all = ["kubeconfig", "namespace", "lease", "pod", "port"]
+    )]
     url: Option<Url>,
     /// List every node, move and pod of the page
     #[arg(short = 'v', long)]
@@ -79,7 +83,7 @@ pub(super) fn run(args: &StatusArgs, out: &mut dyn Write) -> anyhow::Result<()> 
 }
 
 fn text(json: &[u8], all: bool, screen: Screen) -> anyhow::Result<String> {
-    let status: Status = serde_json::from_slice(json)
+    let status: ShownStatus = serde_json::from_slice(json)
         .context("the answer is not the status of evenkeel; another program may use this port")?;
     let text = StatusText {
         status: &status,
@@ -109,16 +113,11 @@ async fn fetch(args: &StatusArgs) -> anyhow::Result<Vec<u8>> {
             pod.map_err(anyhow::Error::msg)?
         }
     };
-    let forward = PortForward::start(
-        args.kubeconfig.as_deref(),
-        &args.namespace,
-        &pod,
-        args.port,
-    )
-    .await?;
-    get(&forward.url()?).await.with_context(|| {
-        format!("pod {pod}: port {} does not serve a status page", args.port)
-    })
+    let forward =
+        PortForward::start(args.kubeconfig.as_deref(), &args.namespace, &pod, args.port).await?;
+    get(&forward.url()?)
+        .await
+        .with_context(|| format!("pod {pod}: port {} does not serve a status page", args.port))
 }
 
 /// Reads `/status.json` below an address.
@@ -128,7 +127,10 @@ async fn get(url: &Url) -> anyhow::Result<Vec<u8>> {
         url.set_path(&format!("{}/", url.path()));
     }
     let url = url.join("status.json")?;
-    let client = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build()?;
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .timeout(TIMEOUT)
+        .build()?;
     let response = client.get(url.clone()).send().await;
     let response = response.with_context(|| format!("cannot read {url}"))?;
     if !response.status().is_success() {

@@ -18,14 +18,18 @@ const LABEL: &str = "app.kubernetes.io/name=evenkeel";
 pub async fn active_pod(client: &Client, namespace: &str, lease: &str) -> Result<String, String> {
     let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
     let found = leases.get_opt(lease).await;
-    let found = found.map_err(|error| format!("Lease {namespace}/{lease}: {}", error_message(&error)))?;
+    let found =
+        found.map_err(|error| format!("Lease {namespace}/{lease}: {}", error_message(&error)))?;
     if let Some(pod) = found.as_ref().and_then(holder) {
         return Ok(pod);
     }
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
-    let running = ListParams::default().labels(LABEL).fields("status.phase=Running");
+    let running = ListParams::default()
+        .labels(LABEL)
+        .fields("status.phase=Running");
     let listed = pods.list_metadata(&running).await;
-    let listed = listed.map_err(|error| format!("pods in {namespace}: {}", error_message(&error)))?;
+    let listed =
+        listed.map_err(|error| format!("pods in {namespace}: {}", error_message(&error)))?;
     let names = listed.items.into_iter().filter_map(|pod| pod.metadata.name);
     names.min().ok_or_else(|| {
         format!("no pod with the label {LABEL} runs in namespace {namespace}; name one with --pod")
@@ -73,8 +77,13 @@ mod tests {
     #[tokio::test]
     async fn failures_name_the_object() {
         let error = active((200, NO_LEASE.to_owned()), "").await.unwrap_err();
-        assert!(error.starts_with("no pod with the label app.kubernetes.io/name=evenkeel"), "{error}");
-        let error = active(status(403, "leases is forbidden"), "").await.unwrap_err();
+        assert!(
+            error.starts_with("no pod with the label app.kubernetes.io/name=evenkeel"),
+            "{error}"
+        );
+        let error = active(status(403, "leases is forbidden"), "")
+            .await
+            .unwrap_err();
         assert_eq!(error, "Lease kube-system/evenkeel: leases is forbidden");
     }
 }

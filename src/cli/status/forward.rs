@@ -36,7 +36,13 @@ impl PortForward {
             command.arg("--kubeconfig").arg(path);
         }
         command
-            .args(["--namespace", namespace, "port-forward", "--address", "127.0.0.1"])
+            .args([
+                "--namespace",
+                namespace,
+                "port-forward",
+                "--address",
+                "127.0.0.1",
+            ])
             .args([&format!("pod/{pod}"), &format!(":{port}")]);
         Self::of(command).await
     }
@@ -48,11 +54,15 @@ impl PortForward {
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         let mut kubectl = command.spawn().context(
-            "cannot start kubectl, which forwards the port; install it, or forward the port and use --url",
+            "cannot start kubectl, which forwards the port; install it, or forward the port and use \
+             --url",
         )?;
         let listening = timeout(TIMEOUT, local_port(&mut kubectl)).await;
         let Ok(listening) = listening else {
-            bail!("kubectl port-forward: no connection within {} s", TIMEOUT.as_secs());
+            bail!(
+                "kubectl port-forward: no connection within {} s",
+                TIMEOUT.as_secs()
+            );
         };
         if let Some(port) = listening? {
             return Ok(PortForward {

@@ -12,7 +12,7 @@ use crate::render::words::span;
 use crate::values::Ratio;
 use crate::values::text::count;
 
-use super::view::{LedgerView, Node, PlanView, Status};
+use super::view::{ShownLedger, ShownNode, ShownPlan, ShownStatus};
 use crate::model::plan::TargetBand;
 
 /// Longer lists are cut, unless all is asked for.
@@ -24,7 +24,7 @@ const FIGURE: usize = 5;
 
 /// A status, and how to show it.
 pub(super) struct StatusText<'s> {
-    pub(super) status: &'s Status,
+    pub(super) status: &'s ShownStatus,
     /// List everything.
     pub(super) all: bool,
     pub(super) screen: Screen,
@@ -48,8 +48,11 @@ impl fmt::Display for StatusText<'_> {
 
 impl StatusText<'_> {
     fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Status { about, state, .. } = self.status;
-        let mut words = vec![format!("evenkeel {}", about.version), about.instance.clone()];
+        let ShownStatus { about, state, .. } = self.status;
+        let mut words = vec![
+            format!("evenkeel {}", about.version),
+            about.instance.clone(),
+        ];
         words.extend(self.role());
         words.extend(about.dry_run.then(|| "dry run".to_owned()));
         self.screen.line(f, &words.join(" · "), Some(Ink::Dim))?;
@@ -60,12 +63,13 @@ impl StatusText<'_> {
         };
         self.screen.line(f, &state.message, Some(ink))?;
         self.screen.line(f, &self.times().join(" · "), None)?;
-        let since = self.ago(about.policy_since);
-        self.screen
-            .beside(f, "policy: ", &format!("{} (since {since})", about.policy), None)?;
+        let age = span(self.status.now.duration_since(about.policy_since));
+        let policy = format!("{}; in force for {age}", about.policy);
+        self.screen.beside(f, "policy: ", &policy, None)?;
         if let Some(refused) = &about.policy_refused {
             let text = format!("refused {}: {}", self.ago(refused.at), refused.error);
-            self.screen.beside(f, "newer policy: ", &text, Some(Ink::Hot))?;
+            self.screen
+                .beside(f, "newer policy: ", &text, Some(Ink::Hot))?;
         }
         Ok(())
     }
@@ -107,9 +111,11 @@ impl StatusText<'_> {
         times
     }
 
-    fn nodes(&self, f: &mut fmt::Formatter<'_>, plan: &PlanView) -> fmt::Result {
+    fn nodes(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
         let classes = plan.classes.iter();
-        let classes: Vec<String> = classes.map(|c| format!("{} {}", c.nodes, c.class)).collect();
+        let classes: Vec<String> = classes
+            .map(|c| format!("{} {}", c.nodes, c.class))
+            .collect();
         self.screen.title(f, "Nodes", &classes.join(", "))?;
         let nodes = &plan.nodes.items;
         let (most, left_out) = shown(self.all, nodes.len(), MOST);
@@ -118,7 +124,7 @@ impl StatusText<'_> {
             .iter()
             .flat_map(|node| node.ratios.keys().map(String::as_str))
             .collect();
-        let width = |text: fn(&Node) -> usize| nodes.iter().map(text).max().unwrap_or(0);
+        let width = |text: fn(&ShownNode) -> usize| nodes.iter().map(text).max().unwrap_or(0);
         let name = width(|node| display_width(&node.name));
         let class = width(|node| node.class.as_deref().map_or(0, str::len));
         let each = self.screen.width.saturating_sub(name + class + 4) / resources.len().max(1);
@@ -133,16 +139,23 @@ impl StatusText<'_> {
         for node in nodes {
             let gap = " ".repeat(name - display_width(&node.name) + 2);
             let word = format!("{:class$}", node.class.as_deref().unwrap_or_default());
-            let cells = resources.iter().map(|resource| self.cell(node, resource, bar));
+            let cells = resources
+                .iter()
+                .map(|resource| self.cell(node, resource, bar));
             let cells: Vec<String> = cells.collect();
-            let line = format!("{}{gap}{}  {}", node.name, self.paint(node, &word), cells.join("  "));
+            let line = format!(
+                "{}{gap}{}  {}",
+                node.name,
+                self.paint(node, &word),
+                cells.join("  ")
+            );
             writeln!(f, "{}", line.trim_end())?;
         }
         self.rest(f, left_out, plan.nodes.more, " nodes")
     }
 
     /// A bar and the share of a resource.
-    fn cell(&self, node: &Node, resource: &str, bar: usize) -> String {
+    fn cell(&self, node: &ShownNode, resource: &str, bar: usize) -> String {
         let ratio = node.ratios.get(resource).copied().flatten();
         let band = node.band.get(resource).copied().unwrap_or_default();
         let band = TargetBand {
@@ -157,7 +170,7 @@ impl StatusText<'_> {
         format!("{}{figure:>FIGURE$}", self.paint(node, &drawn))
     }
 
-    fn paint(&self, node: &Node, text: &str) -> String {
+    fn paint(&self, node: &ShownNode, text: &str) -> String {
         match node.class.as_deref() {
             Some("hot") => self.screen.paint(Ink::Hot, text),
             Some("cold") => self.screen.paint(Ink::Cold, text),
@@ -168,14 +181,15 @@ impl StatusText<'_> {
         }
     }
 
-    fn moves(&self, f: &mut fmt::Formatter<'_>, plan: &PlanView) -> fmt::Result {
+    fn moves(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
         let moves = &plan.moves.items;
         if moves.is_empty() {
             return Ok(());
         }
         let (most, left_out) = shown(self.all, moves.len(), MOST);
         let total = count(moves.len() + plan.moves.more, "eviction");
-        self.screen.title(f, "Moves", &format!("{total} in the last plan"))?;
+        self.screen
+            .title(f, "Moves", &format!("{total} in the last plan"))?;
         let rows = moves.iter().take(most).map(|one| {
             let to = one.to.as_deref().unwrap_or("?");
             let pod = format!("{}/{}", one.namespace, one.pod);
@@ -186,7 +200,7 @@ impl StatusText<'_> {
         self.rest(f, left_out, plan.moves.more, " moves")
     }
 
-    fn kept(&self, f: &mut fmt::Formatter<'_>, plan: &PlanView) -> fmt::Result {
+    fn kept(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
         for note in &plan.notes {
             self.screen.line(f, &format!("\n{}", note.message), None)?;
         }
@@ -202,7 +216,7 @@ impl StatusText<'_> {
         self.table(f, &Table::new(rows).right(0))
     }
 
-    fn steering(&self, f: &mut fmt::Formatter<'_>, plan: &PlanView) -> fmt::Result {
+    fn steering(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
         let steered = &plan.steering.items;
         if steered.is_empty() && plan.steering_denied.is_none() {
             return Ok(());
@@ -218,7 +232,7 @@ impl StatusText<'_> {
         self.rest(f, left_out, plan.steering.more, " nodes")
     }
 
-    fn ledger(&self, f: &mut fmt::Formatter<'_>, ledger: &LedgerView) -> fmt::Result {
+    fn ledger(&self, f: &mut fmt::Formatter<'_>, ledger: &ShownLedger) -> fmt::Result {
         let entries = &ledger.entries;
         if entries.items.is_empty() && ledger.resting.items.is_empty() {
             return Ok(());
@@ -240,7 +254,11 @@ impl StatusText<'_> {
         self.rest(f, left_out, entries.more, " evictions")?;
         for resting in &ledger.resting.items {
             let left = resting.until.duration_since(self.status.now);
-            let text = format!("{} stays for {}: its last moves did not help", resting.workload, span(left));
+            let text = format!(
+                "{} stays for {}: its last moves did not help",
+                resting.workload,
+                span(left)
+            );
             self.screen.line(f, &text, None)?;
         }
         Ok(())
