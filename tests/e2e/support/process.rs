@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::control_plane::ControlPlane;
+use super::control_plane::{ControlPlane, run};
 use super::wait::{eventually, that};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_evenkeel");
@@ -270,6 +270,16 @@ impl Launch {
             panic!("doctor: {error}: {said}")
         });
         (output.status.success(), lines)
+    }
+
+    /// The output of `evenkeel status` for the status page of the running program.
+    pub fn status_text(&self) -> String {
+        let program = env!("CARGO_BIN_EXE_evenkeel");
+        super::control_plane::run(Command::new(program).args([
+            "status",
+            "--url",
+            &self.status_url(),
+        ]))
     }
 
     /// The output of `evenkeel explain`.
