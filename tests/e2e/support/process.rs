@@ -274,12 +274,8 @@ impl Launch {
 
     /// The output of `evenkeel status` for the status page of the running program.
     pub fn status_text(&self) -> String {
-        let program = env!("CARGO_BIN_EXE_evenkeel");
-        super::control_plane::run(Command::new(program).args([
-            "status",
-            "--url",
-            &self.status_url(),
-        ]))
+        let mut command = Command::new(PROGRAM);
+        run(command.args(["status", "--url", &self.status_url()]))
     }
 
     /// The output of `evenkeel explain`.
@@ -426,9 +422,7 @@ impl Process {
 
     /// Sends a signal: STOP, CONT and so on.
     pub fn signal(&self, name: &str) {
-        super::control_plane::run(
-            Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]),
-        );
+        run(Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]));
     }
 
     /// The memory that the program occupies.
