@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use reqwest::Url;
+use tokio_rustls::rustls::crypto::ring;
 
 use crate::cluster::Cluster;
 use crate::cluster::instances;
@@ -127,6 +128,8 @@ async fn get(url: &Url) -> anyhow::Result<Vec<u8>> {
         url.set_path(&format!("{}/", url.path()));
     }
     let url = url.join("status.json")?;
+    // An error means that one is installed already.
+    let _ = ring::default_provider().install_default();
     let client = reqwest::Client::builder()
         .no_proxy()
         .timeout(TIMEOUT)

@@ -74,7 +74,9 @@ impl PortForward {
         if let Some(stderr) = &mut kubectl.stderr {
             stderr.read_to_string(&mut error).await?;
         }
-        bail!("kubectl port-forward: {}", error.trim());
+        // The lines before the last are the log of kubectl.
+        let last = error.lines().rev().find(|line| !line.is_empty());
+        bail!("kubectl port-forward: {}", last.unwrap_or("ended"));
     }
 
     /// The address of the forwarded port.
@@ -118,7 +120,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_error_of_kubectl_is_shown() {
-        let script = "echo 'Error from server (NotFound): pods \"evenkeel\" not found' >&2; exit 1";
+        let script = "exec >&2; echo 'E1122 memcache.go'
+            echo 'Error from server (NotFound): pods \"evenkeel\" not found'; exit 1";
         let error = PortForward::of(shell(script)).await.err().unwrap();
         assert_eq!(
             error.to_string(),
