@@ -18,8 +18,8 @@ fn hot(pods: usize) -> Cluster {
 #[test]
 fn a_stored_ledger_reads_back_the_same() {
     let mut engine = Engine::new(parse(EVEN), Ledger::default());
-    let snapshot = hot(1500).snapshot(engine.policy());
-    engine.observe_steady(&snapshot, &hot(1500).readings(noon()), noon());
+    let snapshot = hot(200).snapshot(engine.policy());
+    engine.observe_steady(&snapshot, &hot(200).readings(noon()), noon());
     let plan = engine.decide(&snapshot, noon());
     engine.intend(&snapshot, &plan.moves[..2], noon());
     engine.resolve(&plan.moves[0], &Outcome::Evicted);
@@ -149,7 +149,7 @@ proptest! {
 
 #[test]
 fn old_entries_are_removed() {
-    let cluster = hot(1500);
+    let cluster = hot(200);
     let mut engine = Engine::new(parse(EVEN), Ledger::default());
     let snapshot = cluster.snapshot(engine.policy());
     engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
