@@ -8,7 +8,7 @@ test:
 lint:
     cargo fmt --check
     cargo clippy --locked --all-targets -- -D warnings
-    cargo clippy --locked --test e2e -- -D warnings
+    cargo clippy --locked --test e2e --test soak -- -D warnings
 
 # API documentation, without broken links
 docs:
@@ -41,6 +41,14 @@ e2e: testbed e2e-build
 # random faults between evenkeel and a real API server, for example `just faults 1-100`
 faults seeds="1-100":
     tests/faults.sh {{seeds}}
+
+# changed inputs for one target of fuzz/, for example `just fuzz policy 60`
+fuzz target seconds="60":
+    tests/fuzz.sh {{target}} {{seconds}}
+
+# a day's cycles at an interval of a second, which must leave memory, descriptors and metric series flat
+soak cycles="1440":
+    tests/soak.sh {{cycles}}
 
 # random clusters: evenkeel with and without steering, and descheduler's choice
 arena:

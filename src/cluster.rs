@@ -40,6 +40,8 @@ mod stream;
 pub mod list;
 pub mod release;
 mod watch;
+#[doc(hidden)]
+pub mod from_memory;
 
 /// After this time without a working watch, the facts about its kind may be wrong and evictions
 /// stop. A restart of the API server behind a load balancer takes less.

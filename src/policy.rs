@@ -141,7 +141,7 @@ impl Policy {
     }
 
     /// The same policy in the native format. Reading it gives this policy again, except for
-    /// `warnings` and `exact`.
+    /// `warnings` and `exact`, unless no strategy is enabled, which the format does not allow.
     pub fn to_native(&self) -> String {
         native::write(self)
     }

@@ -164,6 +164,16 @@ pub(super) struct Reply<R> {
     body: Limited<R>,
 }
 
+impl<R: AsyncBufRead + Unpin> Reply<R> {
+    /// Creates an answer from its body.
+    pub(super) const fn new(format: Format, body: R) -> Self {
+        Reply {
+            format,
+            body: Limited::new(body),
+        }
+    }
+}
+
 /// Sends a GET request and returns its answer, if that is a success.
 pub(super) async fn get(
     client: &Client,
@@ -204,10 +214,7 @@ fn reply(response: Response<Body>) -> Reply<impl AsyncBufRead + Unpin + Send + u
     };
     let data = response.into_body().into_data_stream();
     let data = Box::pin(data.map_err(std::io::Error::other)).into_async_read();
-    Reply {
-        format,
-        body: Limited::new(data),
-    }
+    Reply::new(format, data)
 }
 
 /// The other form of the header, a date, is not used by API servers.

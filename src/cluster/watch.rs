@@ -14,7 +14,7 @@ use tracing::{debug, info, warn};
 
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::import;
-use crate::model::snapshot::objects::{Name, Object, ObjectKind};
+use crate::model::snapshot::objects::{Name, Object, ObjectKind, Objects};
 
 use super::client::query_value;
 use super::stream::pause::jittered;
@@ -288,12 +288,7 @@ impl Watcher {
     fn apply(&self, event: &str, format: Format, object: &[u8]) {
         let kind = self.watched.kind;
         let decoded = decode(kind, format, object);
-        let mut objects = self.cluster.objects();
-        match decoded {
-            decoded if event == "DELETED" => objects.delete(kind, &name_of(&decoded)),
-            Ok(object) => objects.apply(object),
-            Err(skipped) => objects.skip(kind, skipped),
-        }
+        apply(&mut self.cluster.objects(), kind, event, decoded);
     }
 
     const fn accepted(&self) -> Accepted {
@@ -356,10 +351,24 @@ impl Watcher {
     }
 }
 
-fn decode(kind: ObjectKind, format: Format, object: &[u8]) -> Result<Object, Skipped> {
+pub(super) fn decode(kind: ObjectKind, format: Format, object: &[u8]) -> Result<Object, Skipped> {
     match format {
         Format::Json => import::json(kind, object),
         Format::Protobuf => import::protobuf(kind, object),
+    }
+}
+
+/// Applies an event with its decoded object.
+pub(super) fn apply(
+    objects: &mut Objects,
+    kind: ObjectKind,
+    event: &str,
+    decoded: Result<Object, Skipped>,
+) {
+    match decoded {
+        decoded if event == "DELETED" => objects.delete(kind, &name_of(&decoded)),
+        Ok(object) => objects.apply(object),
+        Err(skipped) => objects.skip(kind, skipped),
     }
 }
 

@@ -309,7 +309,9 @@ impl Ledger {
         }
         let moves = streak.map_or(0, |s| s.moves).saturating_add(1);
         let foreseen = streak.map_or(0, |s| s.foreseen);
-        let foreseen = (foreseen + u32::from(unlucky)).min(MOST_UNLUCKY);
+        let foreseen = foreseen
+            .saturating_add(u32::from(unlucky))
+            .min(MOST_UNLUCKY);
         let until = now
             .saturating_add(rest_after(moves.saturating_sub(foreseen), cooldown))
             .unwrap_or(Timestamp::MAX);

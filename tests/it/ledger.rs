@@ -1,7 +1,7 @@
 //! The stored ledger: complete, bounded and read without misinterpretation.
 
 use evenkeel::decide::engine::Engine;
-use evenkeel::model::ledger::{Aim, Ledger, MOST_ENTRIES, MOST_FORESEEN_BYTES};
+use evenkeel::model::ledger::{Aim, Ending, Ledger, MOST_ENTRIES, MOST_FORESEEN_BYTES};
 use evenkeel::model::plan::Outcome;
 use evenkeel::model::snapshot::PodId;
 use insta::assert_snapshot;
@@ -115,6 +115,31 @@ fn stored_forecasts_are_bounded() {
         ledger.entries()[0].foreseen.is_empty(),
         "a forecast is kept whole or not at all"
     );
+}
+
+/// The counts in a stored ledger may be any numbers.
+#[test]
+fn a_count_of_bad_landings_at_its_limit_does_not_overflow() {
+    let cluster = Cluster::parse("node n1\n  web*2 cpu=100m\nnode n2\nnode n3\n");
+    let policy = parse(EVEN);
+    let text = r#"{"version":1,"entries":[{"workload":"default/Deployment/web","pod":"web-9",
+        "uid":"gone","node":"n2","at":"2026-11-21T11:59:00Z","newest":"2026-11-21T10:00:00Z",
+        "state":"evicted","foreseen":["n3","n1"]}],
+        "resting":{"default/Deployment/web":{"useless":4294967295,"until":"2026-11-21T11:00:00Z",
+        "attempt":"2026-11-21T11:00:00Z","foreseen":4294967295}}}"#;
+    let mut ledger = Ledger::parse(text).unwrap();
+    let settled = ledger.settle(
+        &cluster.snapshot(&policy),
+        |_| true,
+        &policy.cooldown,
+        noon(),
+    );
+    assert_eq!(settled[0].ending, Ending::HotNode);
+    // Three unlucky moves of four billion do not shorten the rest.
+    let written: serde_json::Value = serde_json::from_str(&ledger.write()).unwrap();
+    let streak = &written["resting"]["default/Deployment/web"];
+    assert_eq!(streak["foreseen"], 3);
+    assert_eq!(streak["until"], "2026-11-21T18:00:00Z");
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use futures::AsyncBufRead;
 use kube::Client;
 
-use crate::cluster::stream::{Accepted, Format, ListBody, StreamError, get};
+use crate::cluster::stream::{Accepted, Format, ListBody, Reply, StreamError, get};
 use crate::model::usage::Readings;
 use crate::model::usage::import::{self, protobuf};
 
@@ -46,13 +47,8 @@ impl MetricsApi {
     ) -> Result<Readings, SourceError> {
         let uri = format!("/apis/{API}/{resource}");
         let read = async {
-            let mut readings = Readings::default();
             let reply = get(&self.client, &uri, Accepted::PROTOBUF, "").await?;
-            let mut list = ListBody::new(reply, BUDGET);
-            while let Some((format, item)) = list.next().await? {
-                add(format, item, &mut readings);
-            }
-            Ok(readings)
+            readings(reply, add).await
         };
         match tokio::time::timeout(TIMEOUT, read).await {
             Ok(result) => result.map_err(|error| source_error(resource, error)),
@@ -64,7 +60,20 @@ impl MetricsApi {
     }
 }
 
-fn add_node(format: Format, item: &[u8], into: &mut Readings) {
+/// Reads the items of a list.
+pub(in crate::cluster) async fn readings<R: AsyncBufRead + Unpin>(
+    reply: Reply<R>,
+    add: impl Fn(Format, &[u8], &mut Readings),
+) -> Result<Readings, StreamError> {
+    let mut readings = Readings::default();
+    let mut list = ListBody::new(reply, BUDGET);
+    while let Some((format, item)) = list.next().await? {
+        add(format, item, &mut readings);
+    }
+    Ok(readings)
+}
+
+pub(in crate::cluster) fn add_node(format: Format, item: &[u8], into: &mut Readings) {
     match format {
         // An item that does not parse, such as one with a number out of range, is recorded as
         // skipped.
@@ -73,7 +82,7 @@ fn add_node(format: Format, item: &[u8], into: &mut Readings) {
     }
 }
 
-fn add_pod(format: Format, item: &[u8], into: &mut Readings) {
+pub(in crate::cluster) fn add_pod(format: Format, item: &[u8], into: &mut Readings) {
     match format {
         Format::Json => import::pod(&serde_json::from_slice(item).unwrap_or_default(), into),
         Format::Protobuf => protobuf::pod(item, into),

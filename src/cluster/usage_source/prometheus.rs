@@ -209,6 +209,40 @@ impl Prometheus {
     }
 }
 
+/// Joins answers to the queries for cpu, memory and time of nodes, then of pods, as a range query or
+/// at the time of the first value. For the fuzz targets in `fuzz/`.
+#[doc(hidden)]
+pub fn join_in_memory(
+    answers: [&str; 6],
+    range: bool,
+    node_addresses: &NodeAddresses,
+) -> Result<Vec<(Timestamp, Readings)>, PrometheusError> {
+    const QUERIES: [UsageQuery; 6] = [
+        UsageQuery::NodeCpu,
+        UsageQuery::NodeMemory,
+        UsageQuery::NodeTime,
+        UsageQuery::PodCpu,
+        UsageQuery::PodMemory,
+        UsageQuery::PodTime,
+    ];
+    let node_labels = ["node".to_owned(), "instance".to_owned()];
+    let mut builder = ReadingsBuilder::new(JoinOptions {
+        node_addresses,
+        node_labels: &node_labels,
+        window: SignedDuration::from_mins(2),
+        node_time: true,
+        pod_time: true,
+    });
+    for (query, answer) in QUERIES.into_iter().zip(answers) {
+        let mut result = response::series(query.name(), answer)?;
+        if !range {
+            result.set_time(response::time(answers[0]).unwrap_or_default());
+        }
+        builder.add(query, result)?;
+    }
+    Ok(builder.finish())
+}
+
 fn millis(duration: SignedDuration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

@@ -427,10 +427,15 @@ impl Process {
 
     /// The memory that the program occupies.
     pub fn resident_mebibytes(&self) -> u64 {
-        let path = format!("/proc/{}/statm", self.child.id());
-        let pages = std::fs::read_to_string(path).unwrap();
-        let resident: u64 = pages.split(' ').nth(1).unwrap().parse().unwrap();
-        resident * 4 / 1024
+        self.status("VmRSS") / 1024
+    }
+
+    /// A number of the kernel about the process, such as `VmRSS` (in KiB) or `Threads`.
+    pub fn status(&self, field: &str) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let text = std::fs::read_to_string(path).unwrap();
+        let line = text.lines().find_map(|l| l.strip_prefix(field)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
     /// The number of open file descriptors.

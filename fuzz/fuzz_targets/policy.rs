@@ -1,0 +1,38 @@
+//! Policies of every format: what is read can be written and read again, and a refusal names a
+//! place.
+#![no_main]
+
+use evenkeel::policy::Policy;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    match Policy::parse("policy.yaml", text) {
+        // The native format requires a strategy.
+        Ok(policy) if policy.strategies.is_empty() => {}
+        Ok(policy) => {
+            let native = policy.to_native();
+            let again = Policy::parse("native.yaml", &native);
+            let again = again.unwrap_or_else(|error| panic!("{error}\n{native}"));
+            assert_eq!(again.to_native(), native);
+            assert_eq!(
+                Policy {
+                    warnings: Vec::new(),
+                    exact: false,
+                    ..again
+                },
+                Policy {
+                    warnings: Vec::new(),
+                    exact: false,
+                    ..policy
+                },
+            );
+        }
+        Err(error) => {
+            assert!(!error.problems.is_empty());
+            let placed = |p: &evenkeel::policy::problem::Problem| p.line >= 1 && p.column >= 1;
+            assert!(error.problems.iter().all(placed), "{error}");
+            // The message quotes the line.
+            assert!(!error.to_string().is_empty());
+        }
+    }
+});

@@ -1,0 +1,54 @@
+//! Parts that several fuzz targets share.
+
+pub mod cluster;
+
+use std::sync::LazyLock;
+
+use evenkeel::cluster::from_memory::BodyInMemory;
+use evenkeel::model::snapshot::objects::ObjectKind;
+use tokio::runtime::{Builder, Runtime};
+
+/// Every kind that is kept.
+pub const KINDS: [ObjectKind; 13] = [
+    ObjectKind::Node,
+    ObjectKind::Pod,
+    ObjectKind::Budget,
+    ObjectKind::Namespace,
+    ObjectKind::Class,
+    ObjectKind::Claim,
+    ObjectKind::Volume,
+    ObjectKind::StorageClass,
+    ObjectKind::CsiNode,
+    ObjectKind::Service,
+    ObjectKind::ReplicaSet,
+    ObjectKind::ReplicationController,
+    ObjectKind::Job,
+];
+
+/// Splits an input into a kind, which the first byte selects (`a` the first kind), and the rest.
+pub fn kind(input: &[u8]) -> Option<(ObjectKind, &[u8])> {
+    let (first, rest) = input.split_first()?;
+    let position = usize::from(first.wrapping_sub(b'a')) % KINDS.len();
+    Some((KINDS[position], rest))
+}
+
+/// Splits an input into the body of an answer and its kind. The first byte selects the kind, the
+/// second the format (`p` protobuf), the third how many bytes arrive at once.
+pub fn body(input: &[u8]) -> Option<(ObjectKind, BodyInMemory<'_>)> {
+    let (kind, rest) = kind(input)?;
+    let (format, rest) = rest.split_first()?;
+    let (piece, bytes) = rest.split_first()?;
+    let body = BodyInMemory {
+        protobuf: *format == b'p',
+        bytes,
+        piece: usize::from(*piece) * 4,
+    };
+    Some((kind, body))
+}
+
+/// Runs a future to its end.
+pub fn run<T>(future: impl Future<Output = T>) -> T {
+    static RUNTIME: LazyLock<Runtime> =
+        LazyLock::new(|| Builder::new_current_thread().enable_time().build().unwrap());
+    RUNTIME.block_on(future)
+}
