@@ -34,8 +34,10 @@ mod show;
 mod signals;
 mod simulate;
 mod snapshot;
+mod status;
 
 pub use explain::explanation_text;
+pub use status::status_text;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,6 +45,7 @@ Examples:
   evenkeel plan --from cluster.yaml          the same from a file, without a cluster
   evenkeel explain pod shop/web-0            show why a pod moves or stays, and how to change that
   evenkeel doctor                            check rights, usage, budgets and other programs
+  evenkeel status                            show what the running instance does
   evenkeel simulate                          run hours of a cluster in memory under a policy
   evenkeel policy check policy.yaml          validate a policy
   evenkeel run --policy policy.yaml          keep the cluster balanced
@@ -68,6 +71,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Check whether a cluster lets evenkeel do its work, and what to change
     Doctor(doctor::DoctorArgs),
+    /// Show what a running instance does, from its status page
+    Status(status::StatusArgs),
     /// Try a policy on a cluster in memory; hours take seconds
     Simulate(simulate::SimulateArgs),
     /// Record a cluster in a file for plan --from and simulate --from
@@ -233,6 +238,7 @@ impl Command {
                     .start_log("warn", args.shared.log_format, None)?;
                 doctor::run(&args, out)
             }
+            Command::Status(args) => status::run(&args, out),
             Command::Simulate(args) => simulate::run(&args, out),
             Command::Snapshot(args) => snapshot::run(&args, out),
             Command::Policy(command) => policy::run(&command, out),

@@ -32,6 +32,7 @@ pub mod access;
 pub mod usage_source;
 pub mod events;
 pub mod evict;
+pub mod instances;
 pub mod lease;
 pub mod ledger_store;
 pub mod taints;

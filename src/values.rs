@@ -111,6 +111,16 @@ impl Serialize for Ratio {
     }
 }
 
+impl<'de> Deserialize<'de> for Ratio {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let share = f64::deserialize(deserializer)?;
+        let expected = "a ratio from 0";
+        Ratio::new(share).ok_or_else(|| {
+            serde::de::Error::invalid_value(serde::de::Unexpected::Float(share), &expected)
+        })
+    }
+}
+
 impl Ratio {
     /// 0%.
     pub const ZERO: Ratio = Ratio(0.0);

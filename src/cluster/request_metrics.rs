@@ -24,7 +24,8 @@ pub struct RequestLabels {
 }
 
 /// Resources by API group and path. A subresource follows its resource.
-const RESOURCES: [(&str, &str, &str); 20] = [
+const RESOURCES: [(&str, &str, &str); 21] = [
+    ("version", "", "version"),
     ("api/v1", "nodes", "nodes"),
     ("api/v1", "pods", "pods"),
     ("api/v1", "pods/eviction", "pods/eviction"),
@@ -172,7 +173,9 @@ fn resource(path: &str) -> (&'static str, bool) {
     let known = RESOURCES
         .iter()
         .find(|(in_group, in_path, _)| *in_group == group && *in_path == path);
-    (known.map_or(OTHER, |(_, _, label)| label), rest.len() > 1)
+    // A path without a resource, such as `/version`, is one object.
+    let named = rest.len() != 1;
+    (known.map_or(OTHER, |(_, _, label)| label), named)
 }
 
 fn verb(method: &Method, named: bool, watch: bool) -> &'static str {
@@ -204,6 +207,7 @@ mod tests {
     #[test]
     fn the_label_is_the_resource_and_never_a_name() {
         for (path, expected) in [
+            ("/version", ("version", true)),
             ("/api/v1/pods", ("pods", false)),
             ("/api/v1/namespaces/shop/pods", ("pods", false)),
             ("/api/v1/namespaces/shop/pods/web-1", ("pods", true)),
@@ -224,9 +228,8 @@ mod tests {
                 ("leases", true),
             ),
             ("/apis/example.com/v1/pods", (OTHER, false)),
-            ("/version", (OTHER, false)),
-            ("/", (OTHER, false)),
-            ("", (OTHER, false)),
+            ("/", (OTHER, true)),
+            ("", (OTHER, true)),
         ] {
             assert_eq!(resource(path), expected, "{path}");
         }

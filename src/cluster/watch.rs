@@ -260,23 +260,29 @@ impl Watcher {
     }
 
     /// Judges a watch that has ended. The API server sends a bookmark before it ends a watch, so one
-    /// without any news shows nothing: objects may have changed unseen.
+    /// without any news shows nothing: objects may have changed unseen, and are listed again. That
+    /// is no failure if the watch lasted, because an API server has no bookmark to send for a kind
+    /// of which it has seen no event since its start.
     fn judge(
         &mut self,
         watched: &Watched,
         result: Result<(), StreamError>,
     ) -> Result<(), StreamError> {
-        if watched.news && (result.is_ok() || watched.since.elapsed() >= STEADY) {
+        let lasted = watched.since.elapsed() >= STEADY;
+        if lasted || watched.news && result.is_ok() {
             self.failures = 0;
         }
-        if result.is_ok() && !watched.news {
-            self.position = None;
-            return Err(StreamError {
-                silent_for: Some(watched.since.elapsed()),
-                ..StreamError::broken("watch ended without an event or a bookmark, listing again")
-            });
+        if result.is_err() || watched.news {
+            return result;
         }
-        result
+        self.position = None;
+        if lasted {
+            Ok(())
+        } else {
+            Err(StreamError::broken(
+                "watch ended early, without an event or a bookmark, listing again",
+            ))
+        }
     }
 
     fn apply(&self, event: &str, format: Format, object: &[u8]) {

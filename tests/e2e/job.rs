@@ -62,12 +62,17 @@ fn once_acts_once_and_the_next_run_remembers_it() {
             "a replacement was evicted within its rest"
         );
 
+        // As the manifests ship it.
+        let ledger = "configmap/evenkeel-ledger";
+        let empty = r#"{"data": null}"#;
         control_plane.kubectl(&[
-            "delete",
-            "configmap",
+            "patch",
             "-n",
             "kube-system",
-            "evenkeel-ledger",
+            ledger,
+            "--type=merge",
+            "-p",
+            empty,
         ]);
         assert!(launch.run(&["--once"]).ended(120).await.success());
         let made = evictions(control_plane).len();

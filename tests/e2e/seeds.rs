@@ -138,7 +138,7 @@ async fn its_account_gets_the_rights_that_we_say(control_plane: &ControlPlane) {
     for asked in [
         json!({"verb": "create", "resource": "pods", "subresource": "eviction"}),
         json!({"verb": "list", "group": "apps", "resource": "replicasets"}),
-        json!({"verb": "create", "resource": "configmaps", "namespace": "kube-system"}),
+        json!({"verb": "get", "resource": "configmaps", "namespace": "kube-system", "name": "evenkeel-ledger"}),
         json!({"verb": "update", "resource": "configmaps", "namespace": "kube-system", "name": "evenkeel-ledger"}),
     ] {
         let what = format!("the right to {asked}");

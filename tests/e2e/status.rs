@@ -254,6 +254,9 @@ fn the_page_follows_a_run_from_hot_to_even() {
         // The first run is a dry run, so that hot nodes stay hot while the test looks at them.
         let mut process = launch.run(&["--dry-run", "--instance", EVIL[0]]);
         let before = settled(&mut process, &url, "would-move").await;
+        let headline = before["state"]["message"].as_str().unwrap();
+        let text = launch.status_text().replace("\n    ", " ");
+        assert!(text.contains(headline), "{headline} is not in {text}");
         let classes = classes(&before);
         assert_eq!(
             [&classes["n1"], &classes["n2"], &classes["n3"]],

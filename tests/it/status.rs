@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use evenkeel::cli::status_text;
 use evenkeel::daemon::telemetry::Health;
 use evenkeel::daemon::telemetry::status::facts::{
     InstanceInfo, LedgerStatus, PlanStatus, SourceStatus,
@@ -113,7 +114,11 @@ impl PublishedStatus {
     }
 
     fn json(&self, at: Timestamp) -> Value {
-        serde_json::from_str(&self.board.json(&self.health, at).unwrap()).unwrap()
+        serde_json::from_slice(&self.json_text(at)).unwrap()
+    }
+
+    fn json_text(&self, at: Timestamp) -> Vec<u8> {
+        self.board.json(&self.health, at).unwrap().into_bytes()
     }
 
     fn headline(&self, at: Timestamp) -> String {
@@ -479,6 +484,75 @@ fn the_keys_of_status_json_are_stable() {
     assert_eq!(
         keys(&data["history"][0]),
         "at deviation evicted hot message outcome planned took_ms"
+    );
+}
+
+#[test]
+fn the_terminal_shows_the_same_status() {
+    let mut status = PublishedStatus::new(parse(&strict()));
+    status.cycle(&Cluster::parse(UNEVEN), Some(&Outcome::Evicted), noon());
+    status.board.due(after(60));
+    status.board.sources(|| vec![source("metricsApi", None)]);
+    status.board.part(|| ElectionRole::Leading);
+    let text = status_text(&status.json_text(after(5)), 100).unwrap();
+    insta::assert_snapshot!(text, @r"
+    evenkeel 0.1.0 · evenkeel-0 · leader
+    Uneven: 1 node is hot, no evictions; 7 candidates rejected: its replacement could land on n3, whose
+        usage is unknown
+    last plan 5s ago · next in 55s · metricsApi: newest sample 5s ago
+    policy: 1 strategy (LowNodeUtilization on actual usage), every 1m; in force for 2m5s
+
+    Nodes  1 hot, 1 unknown, 2 cold
+                 cpu                        memory
+    n1  hot      ██████┊███│███████    89%  ████                  22%
+    n3  unknown                          ?                          ?
+    n2  cold     █████ ┊   │           25%                         0%
+    n4  cold           ┊   │            0%                         0%
+
+    Pods that stay  candidates, by the reason
+    7  its replacement could land on n3, whose usage is unknown
+    ");
+
+    let mut status = PublishedStatus::new(parse(EVEN));
+    let cluster = Cluster::parse(&UNEVEN.replace("no-metrics", ""));
+    status.cycle(&cluster, Some(&Outcome::Evicted), noon());
+    let text = status_text(&status.json_text(after(90)), 70).unwrap();
+    insta::assert_snapshot!(text, @r"
+    evenkeel 0.1.0 · evenkeel-0
+    Moving: 1 node was hot, 2 pods evicted 1m30s ago; waiting for 2
+        replacements
+    last plan 1m30s ago
+    policy: 1 strategy (LowNodeUtilization on actual usage), every 1m; in
+            force for 3m30s
+
+    Nodes  1 hot, 3 cold
+              cpu                        memory
+    n1  hot   ██████┊███│███████    89%  ████                  22%
+    n2  cold  █████ ┊   │           25%                         0%
+    n3  cold        ┊   │            0%                         0%
+    n4  cold        ┊   │            0%                         0%
+
+    Moves  2 evictions in the last plan
+    default/web-1  n1 → n3  evicted
+    default/web-2  n1 → n4  evicted
+
+    Pods that stay  candidates, by the reason
+    2  PodDisruptionBudget web allows no disruption beyond the 2 planned
+
+    Ledger  2 evictions that still count, 2 under way
+    1m30s ago  default/Deployment/web  n1 → ?  waiting for the replacement
+    1m30s ago  default/Deployment/web  n1 → ?  waiting for the replacement
+    ");
+}
+
+#[test]
+fn another_answer_is_not_shown_as_a_status() {
+    let error = status_text(b"<html>", 100).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("the answer is not the status of evenkeel"),
+        "{error}"
     );
 }
 

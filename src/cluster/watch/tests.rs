@@ -277,9 +277,22 @@ async fn a_watch_without_event_or_bookmark_leads_to_a_list() {
     let error = watcher.watch("1").await.unwrap_err();
     assert_eq!(
         error.why,
-        "watch ended without an event or a bookmark, listing again"
+        "watch ended early, without an event or a bookmark, listing again"
     );
     assert_eq!(watcher.position, None);
+    // A watch of a kind of which the API server has seen no event.
+    watcher.position = Some("1".to_owned());
+    watcher.failures = 3;
+    let silent = Watched {
+        since: Instant::now() - STEADY,
+        news: false,
+    };
+    watcher.judge(&silent, Ok(())).unwrap();
+    assert_eq!((&watcher.position, watcher.failures), (&None, 0));
+    // A cut after the same time is the first failure in a row.
+    watcher.failures = 3;
+    let cut = watcher.judge(&silent, Err(StreamError::broken("cut")));
+    assert_pause(watcher.fail(&cut.unwrap_err()).as_millis(), 500);
     let bookmark = json!({"metadata": {"resourceVersion": "20"}});
     let (mut watcher, _) = self::watcher(PODS, move |_, _, _| {
         lines(&[("BOOKMARK", bookmark.clone())])

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::control_plane::ControlPlane;
+use super::control_plane::{ControlPlane, run};
 use super::wait::{eventually, that};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_evenkeel");
@@ -272,6 +272,12 @@ impl Launch {
         (output.status.success(), lines)
     }
 
+    /// The output of `evenkeel status` for the status page of the running program.
+    pub fn status_text(&self) -> String {
+        let mut command = Command::new(PROGRAM);
+        run(command.args(["status", "--url", &self.status_url()]))
+    }
+
     /// The output of `evenkeel explain`.
     pub fn explain_text(&self, more: &[&str]) -> String {
         let Output {
@@ -416,9 +422,7 @@ impl Process {
 
     /// Sends a signal: STOP, CONT and so on.
     pub fn signal(&self, name: &str) {
-        super::control_plane::run(
-            Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]),
-        );
+        run(Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]));
     }
 
     /// The memory that the program occupies.
