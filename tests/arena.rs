@@ -56,11 +56,7 @@ fn main() {
         for (_, way, policy) in ways().into_iter().filter(|(short, ..)| picked(short)) {
             let mut sum = Outcome::default();
             for seed in 1..=seeds {
-                let one = play(kind, nodes, seed, policy.clone());
-                if std::env::var("EACH").is_ok() {
-                    println!("  {seed}: {one}");
-                }
-                sum.add(&one);
+                sum.add(&play(kind, nodes, seed, policy.clone()));
             }
             println!("| {nodes} | {way} | {sum}");
         }
@@ -70,12 +66,9 @@ fn main() {
 /// The ways with their short names, by which the fourth argument selects some of them.
 fn ways() -> [(&'static str, &'static str, Policy); 3] {
     let read = |text: &str| Policy::parse("policy.yaml", text).expect("a valid policy");
-    let tolerance =
-        std::env::var("TOL").map_or(String::new(), |t| format!("forecast: {{tolerance: {t}}}, "));
-    let ours = OURS.replacen("interval", &format!("{tolerance}interval"), 1);
-    let steered = ours.replacen("interval", "steering: {taintHot: true}, interval", 1);
+    let steered = OURS.replacen("interval", "steering: {taintHot: true}, interval", 1);
     [
-        ("stock", "evenkeel", read(&ours)),
+        ("stock", "evenkeel", read(OURS)),
         ("steering", "evenkeel, steering", read(&steered)),
         (
             "descheduler",
@@ -141,24 +134,6 @@ fn play(kind: Kind, nodes: usize, seed: u64, policy: Policy) -> Outcome {
     let scenario = Scenario::parse("arena.yaml", &text).unwrap_or_else(|e| panic!("{e}"));
     let (snapshot, readings) = at_start(&scenario, &policy);
     let trace = run(&scenario, policy, "arena", |_| {});
-    if std::env::var("TRACE").is_ok() {
-        for e in &trace.evictions {
-            println!(
-                "   {} {} {} -> {:?} foreseen {:?} may {} helped {:?} {}",
-                e.at.duration_since(trace.start).as_secs(),
-                e.pod,
-                e.from,
-                e.to,
-                e.foreseen,
-                e.may_land.len(),
-                e.helped,
-                e.reason
-            );
-        }
-        for (k, v) in &trace.refusals {
-            println!("   refused {k:?} {v:?}");
-        }
-    }
     let steps = trace.nodes.first().map_or(0, |n| n.pods.len());
     let hot: Vec<usize> = (0..steps).map(|step| hot_at(&trace, step)).collect();
     let hot_steps: usize = hot.iter().sum();
