@@ -69,7 +69,7 @@ impl LowNodeUtilizationRun<'_> {
     /// Whether so many moves did not help lately that the forecast should not be relied on for two
     /// moves in a row.
     fn is_discouraged(&self, draft: &Draft<'_>) -> bool {
-        draft.world.ledger.resting(draft.world.now) >= 2 * self.hot.len() + 2
+        draft.world.ledger.resting(draft.world.now) >= 5 * (self.hot.len() + 1)
     }
 
     /// The cluster after the moves of this cycle and those that its openings make possible.
