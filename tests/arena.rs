@@ -5,19 +5,25 @@
 //! Usage is unrelated to requests. Some nodes are hot by chance, because the simulated
 //! kube-scheduler places pods by requests. Usage is constant, and a run lasts one simulated hour;
 //! with the third argument `mixed`, it follows daily curves for a day, in three zones, and part of
-//! the workloads have topology spread, anti-affinity or a PodDisruptionBudget.
+//! the workloads have topology spread, anti-affinity or a PodDisruptionBudget. The fourth argument
+//! selects ways: `stock`, `steering`, `descheduler`, or several of them, separated by commas.
 
 #![expect(clippy::print_stdout, reason = "the table is the output")]
 #![expect(clippy::expect_used, reason = "a mistake ends the run, as in a test")]
 
 use std::fmt::Write;
 
-use evenkeel::model::snapshot::Snapshot;
+use evenkeel::decide::draft::{Candidate, Draft, HotSince, Landing, World};
+use evenkeel::decide::engine::Engine;
+use evenkeel::decide::scheduler;
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::snapshot::{NodeId, PodId, Snapshot};
 use evenkeel::model::usage::Readings;
-use evenkeel::policy::Policy;
+use evenkeel::policy::{Basis, Policy};
 use evenkeel::simulate::scenario::Scenario;
 use evenkeel::simulate::trace::Trace;
 use evenkeel::simulate::{at_start, run};
+use evenkeel::values::{Ratio, ResourceId};
 
 /// The cpu target of the policies.
 const TARGET: f64 = 0.6;
@@ -39,13 +45,15 @@ fn main() {
         Some("mixed") => Kind::Mixed,
         Some(other) => panic!("{other}: expected constant or mixed"),
     };
+    let picks = arguments.get(3);
+    let picked = |short: &str| picks.is_none_or(|list| list.split(',').any(|pick| pick == short));
     println!(
-        "| nodes | way | hot before | hot after | evictions | lower bound | useless | pending | node-minutes above target |"
+        "| nodes | way | hot before | reachable | hot after | evictions | lower bound | useless | pending | node-minutes above target |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     for size in sizes.split(',') {
         let nodes = size.parse().expect("a number of nodes");
-        for (way, policy) in ways() {
+        for (_, way, policy) in ways().into_iter().filter(|(short, ..)| picked(short)) {
             let mut sum = Outcome::default();
             for seed in 1..=seeds {
                 sum.add(&play(kind, nodes, seed, policy.clone()));
@@ -55,13 +63,18 @@ fn main() {
     }
 }
 
-fn ways() -> [(&'static str, Policy); 3] {
+/// The ways with their short names, by which the fourth argument selects some of them.
+fn ways() -> [(&'static str, &'static str, Policy); 3] {
     let read = |text: &str| Policy::parse("policy.yaml", text).expect("a valid policy");
     let steered = OURS.replacen("interval", "steering: {taintHot: true}, interval", 1);
     [
-        ("evenkeel", read(OURS)),
-        ("evenkeel, steering", read(&steered)),
-        ("descheduler's choice", read(POLICY).exactly()),
+        ("stock", "evenkeel", read(OURS)),
+        ("steering", "evenkeel, steering", read(&steered)),
+        (
+            "descheduler",
+            "descheduler's choice",
+            read(POLICY).exactly(),
+        ),
     ]
 }
 
@@ -79,6 +92,7 @@ struct Outcome {
     hot_before: usize,
     hot_after: usize,
     evictions: u32,
+    reachable: usize,
     lower_bound: usize,
     useless: u32,
     pending: u32,
@@ -90,6 +104,7 @@ impl Outcome {
         self.hot_before += other.hot_before;
         self.hot_after += other.hot_after;
         self.evictions += other.evictions;
+        self.reachable += other.reachable;
         self.lower_bound += other.lower_bound;
         self.useless += other.useless;
         self.pending += other.pending;
@@ -101,8 +116,9 @@ impl std::fmt::Display for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} | {} | {} | {} | {} | {} | {:.0} |",
+            "{} | {} | {} | {} | {} | {} | {} | {:.0} |",
             self.hot_before,
+            self.reachable,
             self.hot_after,
             self.evictions,
             self.lower_bound,
@@ -125,6 +141,7 @@ fn play(kind: Kind, nodes: usize, seed: u64, policy: Policy) -> Outcome {
         hot_before: hot.first().copied().unwrap_or_default(),
         hot_after: hot.last().copied().unwrap_or_default(),
         evictions: trace.summary.evictions,
+        reachable: reachable(&scenario, &snapshot, &readings),
         lower_bound: lower_bound(&snapshot, &readings),
         useless: trace.summary.evictions - trace.summary.helped,
         pending: trace.summary.pending,
@@ -133,7 +150,7 @@ fn play(kind: Kind, nodes: usize, seed: u64, policy: Policy) -> Outcome {
 }
 
 fn hot_at(trace: &Trace, step: usize) -> usize {
-    let above = |cpu: &Option<evenkeel::values::Ratio>| cpu.is_some_and(|r| r.get() > TARGET);
+    let above = |cpu: &Option<Ratio>| cpu.is_some_and(|r| r.get() > TARGET);
     let nodes = trace.nodes.iter();
     nodes
         .filter(|n| n.actual["cpu"].get(step).is_some_and(above))
@@ -143,7 +160,7 @@ fn hot_at(trace: &Trace, step: usize) -> usize {
 /// The fewest pods that bring each node to its cpu target, wherever they land.
 fn lower_bound(snapshot: &Snapshot, readings: &Readings) -> usize {
     let of_node = |node: &evenkeel::model::snapshot::Node| {
-        let whole = node.allocatable[evenkeel::values::ResourceId::CPU];
+        let whole = node.allocatable[ResourceId::CPU];
         let pods = node.pods.iter().map(|p| snapshot.pod(*p));
         let used = pods.filter_map(|pod| {
             let name = (pod.namespace.clone(), pod.name.clone());
@@ -163,6 +180,87 @@ fn lower_bound(snapshot: &Snapshot, readings: &Readings) -> usize {
         least
     };
     snapshot.nodes.iter().map(of_node).sum()
+}
+
+/// The number of hot nodes that some sequence of moves could relieve, each alone: the replacement of
+/// every moved pod lands where the scheduler most probably puts it, and makes no node hot.
+fn reachable(scenario: &Scenario, snapshot: &Snapshot, readings: &Readings) -> usize {
+    let policy = Policy::parse("policy.yaml", OURS).expect("a valid policy");
+    let (now, ledger, hot_since) = (scenario.start(), Ledger::default(), HotSince::new());
+    let mut engine = Engine::new(policy.clone(), Ledger::default());
+    engine.observe_steady(snapshot, readings, now);
+    let usage = engine.usage(snapshot, now);
+    let draft = Draft::new(World {
+        policy: &policy,
+        snapshot,
+        usage: &usage,
+        ledger: &ledger,
+        hot_since: &hot_since,
+        now,
+    });
+    let hot = snapshot.node_ids().filter(|n| ratio(&draft, *n) > TARGET);
+    hot.filter(|n| can_relieve(&draft, *n)).count()
+}
+
+/// Whether a sequence of moves brings a node below the target: its heaviest pod that lands well
+/// goes first. If none does, a pod of another node goes first, after which one lands well.
+fn can_relieve(draft: &Draft<'_>, hot: NodeId) -> bool {
+    let mut draft = draft.settled();
+    for _ in 0..10 {
+        if ratio(&draft, hot) <= TARGET {
+            return true;
+        }
+        let next = moved_from(&draft, hot).or_else(|| {
+            let others = emptiest(&draft).into_iter().filter(|n| *n != hot);
+            let pods = others.flat_map(|n| draft.pods_on(n).collect::<Vec<_>>());
+            pods.filter_map(|pod| moved_from(&moved(&draft, pod)?, hot))
+                .next()
+        });
+        let Some(next) = next else { return false };
+        draft = next;
+    }
+    false
+}
+
+/// The draft after the heaviest pod of a node that lands well has moved.
+fn moved_from<'w>(draft: &Draft<'w>, node: NodeId) -> Option<Draft<'w>> {
+    let usage = |pod: &PodId| draft.weight(*pod, ResourceId::CPU, Basis::Actual);
+    let mut pods: Vec<PodId> = draft.pods_on(node).collect();
+    pods.sort_by_key(|pod| std::cmp::Reverse(usage(pod)));
+    pods.into_iter().take(10).find_map(|pod| moved(draft, pod))
+}
+
+/// The draft after a pod has moved and its replacement has landed, if it probably lands well.
+fn moved<'w>(draft: &Draft<'w>, pod: PodId) -> Option<Draft<'w>> {
+    if draft.moves(pod) {
+        return None;
+    }
+    let node = scheduler::forecast(draft, pod).winners.first()?.node;
+    let more = draft.weight(pod, ResourceId::CPU, Basis::Actual)?;
+    let after = draft.ratio_with(node, ResourceId::CPU, Basis::Actual, more)?;
+    if draft.place(pod) == Some(node) || after.get() > TARGET {
+        return None;
+    }
+    let mut moved = draft.trial();
+    let landing = Landing {
+        on: Some(node),
+        among: vec![node],
+    };
+    moved.accept(Candidate::counted(pod, 0), landing);
+    Some(moved.settled())
+}
+
+/// The nodes with the fewest cpu requests. Only these can become the next that the scheduler prefers.
+fn emptiest(draft: &Draft<'_>) -> Vec<NodeId> {
+    let mut nodes: Vec<NodeId> = draft.world.snapshot.node_ids().collect();
+    nodes.sort_by_key(|n| draft.reserved(*n)[ResourceId::CPU]);
+    nodes.truncate(20);
+    nodes
+}
+
+fn ratio(draft: &Draft<'_>, node: NodeId) -> f64 {
+    let ratio = draft.ratio(node, ResourceId::CPU, Basis::Actual);
+    ratio.map_or(0.0, Ratio::get)
 }
 
 /// Workloads of 2 to 60 replicas, 30 pods for each node of 8 cores. Their usage is scaled to 49% of

@@ -13,7 +13,7 @@ use crate::decide::rightsizing;
 use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
 use crate::model::ledger::{Aim, Entry, Ledger, Settled};
-use crate::model::plan::{Move, Outcome, Plan, Rightsizing};
+use crate::model::plan::{Move, Outcome, Plan, Reason, Rightsizing};
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
 use crate::model::usage::{Readings, Usage};
@@ -228,6 +228,8 @@ impl Engine {
                 Aim::Clear
             } else if planned.reason.lies_in_the_pod() {
                 Aim::Renew
+            } else if matches!(planned.reason, Reason::Opening { .. }) {
+                Aim::Open
             } else {
                 Aim::Move
             };

@@ -191,7 +191,7 @@ impl Index<ScorePlugin> for Parts {
 ///
 /// Usually the replaced pod still terminates and occupies its node when the scheduler places the
 /// replacement. It may also be gone by then, as always with a StatefulSet. The forecast covers both
-/// cases: a node that wins in either may win.
+/// cases: a node that wins in either may win. The first case counts three times as much.
 pub fn forecast(draft: &Draft<'_>, pod: PodId) -> Forecast {
     let after = || choice::forecast(&Question::after(draft, pod));
     if draft.place(pod).is_none() || question::in_turn(draft.world.snapshot.pod(pod)) {

@@ -187,6 +187,15 @@ pub enum Reason {
         /// The ratio now, if `ratio` is what is expected.
         expected: Option<Expected>,
     },
+    /// The node of the pod is not hot, but without the pod it becomes attractive for a pod of a hot
+    /// node.
+    #[error("without it, kube-scheduler prefers its node for {pod} of {node}, which is hot")]
+    Opening {
+        /// The hot node.
+        node: String,
+        /// The pod of the hot node that can land well afterwards.
+        pod: String,
+    },
     /// The node of the pod is below every threshold and is emptied.
     #[error(
         "node {} {resource} {ratio} and every other resource are at or below their thresholds \

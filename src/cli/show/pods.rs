@@ -126,6 +126,7 @@ fn short_reason(reason: &Reason) -> String {
             target,
             ..
         } => format!("{resource} {ratio} is above {target}"),
+        Reason::Opening { node, pod } => format!("opens room for {pod} of {node}"),
         Reason::UnderusedNode { .. }
         | Reason::Duplicate { .. }
         | Reason::Skewed { .. }

@@ -18,7 +18,36 @@ pub struct LingeringRequests {
     pub presumed: Presumed,
 }
 
-impl Draft<'_> {
+impl<'w> Draft<'w> {
+    /// Returns a copy in which every pod that leaves has ended, as in a later cycle. Replacements are
+    /// where the draft expects them.
+    #[must_use]
+    pub fn settled(&self) -> Draft<'w> {
+        let mut settled = self.trial();
+        settled.open = None;
+        settled.lingering.clear();
+        let snapshot = self.world.snapshot;
+        for id in snapshot.pod_ids().filter(|p| snapshot.pod(*p).terminating) {
+            settled.end(id);
+        }
+        settled
+    }
+
+    /// Removes the requests of a terminating pod.
+    fn end(&mut self, id: PodId) {
+        let pod = self.world.snapshot.pod(id);
+        let Some(node) = self.places[id.0].take() else {
+            return;
+        };
+        for r in self.world.snapshot.resources.ids() {
+            let reserved = &mut self.reserved[node.0][r];
+            *reserved = reserved.minus(pod.requests[r]);
+        }
+        let presumed = &mut self.presumed[node.0];
+        presumed.cpu = presumed.cpu.minus(pod.presumed.cpu);
+        presumed.memory = presumed.memory.minus(pod.presumed.memory);
+    }
+
     /// Remembers the requests of a moved pod on the node that it leaves.
     pub(super) fn linger(&mut self, from: NodeId, pod: PodId) {
         let snapshot = self.world.snapshot;

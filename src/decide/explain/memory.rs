@@ -129,6 +129,7 @@ fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
             Aim::Move => "move",
             Aim::Renew => "renew",
             Aim::Clear => "clear",
+            Aim::Open => "open",
         },
         code,
         message,

@@ -17,6 +17,10 @@ const LEAST: usize = 100;
 /// The smallest percentage of nodes to score if the policy sets none
 /// (`minFeasibleNodesPercentageToFind` in kube-scheduler).
 const LEAST_PERCENTAGE: usize = 5;
+/// The probability that the replaced pod still terminates when the scheduler places its replacement.
+/// A controller creates the replacement at once, and a container takes a moment to end. Only a fast
+/// one may have ended before.
+const DURING: f64 = 0.75;
 /// Nodes that together are less likely than this are omitted.
 const UNLIKELY: f64 = 0.01;
 
@@ -38,6 +42,7 @@ pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
         winners = likely(join(
             &winners,
             &windows(&scored, question.index().rotation(), quota),
+            0.5,
         ));
     }
     Forecast {
@@ -47,7 +52,8 @@ pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
     }
 }
 
-/// Combines two forecasts, each of which comes true with a probability of one half.
+/// Combines the forecasts for the two cases that the replaced pod still terminates, and that it has
+/// ended.
 pub(super) fn either(first: Forecast, second: Forecast) -> Forecast {
     if first.winners.is_empty() || second.winners.is_empty() || first.winners == second.winners {
         return if first.winners.is_empty() {
@@ -56,7 +62,7 @@ pub(super) fn either(first: Forecast, second: Forecast) -> Forecast {
             first
         };
     }
-    let winners = join(&first.winners, &second.winners);
+    let winners = join(&first.winners, &second.winners, DURING);
     // A node that fits only in the second case counts as fitting, with its score in that case.
     let Forecast {
         mut scored,
@@ -81,11 +87,13 @@ pub(super) fn either(first: Forecast, second: Forecast) -> Forecast {
     }
 }
 
-/// Averages two lists of chances.
-fn join(first: &[Winner], second: &[Winner]) -> Vec<Winner> {
+/// Averages two lists of chances. The first list has this weight, of one for both.
+fn join(first: &[Winner], second: &[Winner], weight: f64) -> Vec<Winner> {
     let mut chances: BTreeMap<NodeId, f64> = BTreeMap::new();
-    for winner in first.iter().chain(second) {
-        *chances.entry(winner.node).or_default() += winner.chance.get() / 2.0;
+    for (winners, weight) in [(first, weight), (second, 1.0 - weight)] {
+        for winner in winners {
+            *chances.entry(winner.node).or_default() += winner.chance.get() * weight;
+        }
     }
     let mut winners: Vec<Winner> = chances
         .into_iter()

@@ -6,6 +6,9 @@
 //! hottest. Among pods that each suffice, the least important one goes. A pod that relieves nothing
 //! is never selected.
 //!
+//! If nothing can leave a hot node because kube-scheduler would send every replacement to a warm node
+//! or back, the strategy moves a pod of another node first ([`opening`]).
+//!
 //! A pod that only has to wait for a few intervals counts as gone, so that no worse pod is moved
 //! instead. Nothing is begun on a node whose movable pods together can remove less than a quarter of
 //! the excess.
@@ -25,6 +28,7 @@ use benefit::Benefit;
 use excess::ResourceExcess;
 use hot_node::{HotNode, still_runs};
 use nodes::classify;
+use opening::Openings;
 use pool::BalancedPool;
 use queue::CandidateQueue;
 
@@ -33,6 +37,7 @@ mod eligible;
 mod excess;
 mod hot_node;
 mod nodes;
+mod opening;
 mod pool;
 mod queue;
 mod search;
@@ -61,6 +66,7 @@ pub(super) struct LowNodeUtilizationRun<'w> {
     started: bool,
     /// The expected number of moves so far that do not help.
     doubt: f64,
+    openings: Openings,
 }
 
 /// The number of intervals that a pod may have to wait and still counts as about to leave.
@@ -109,6 +115,7 @@ impl<'w> LowNodeUtilizationRun<'w> {
             queue: CandidateQueue::default(),
             started: false,
             doubt: 0.0,
+            openings: Openings::default(),
         }
     }
 
@@ -217,7 +224,9 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         self.refresh(draft);
         while !self.waits_for_landings() {
-            let pod = self.search(draft)?;
+            let Some(pod) = self.search(draft) else {
+                return self.next_opening(draft);
+            };
             self.asked.insert(pod);
             self.last = Some(pod);
             // A refused pod of a node that has been relieved since is no candidate.

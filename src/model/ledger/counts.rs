@@ -1,5 +1,5 @@
-//! Counts over the ledger for the status page, metrics and explanations. Decisions do not use
-//! them.
+//! Counts over the ledger for the status page, metrics and explanations. Decisions use only the
+//! number of resting workloads.
 
 use jiff::Timestamp;
 

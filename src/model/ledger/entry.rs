@@ -53,6 +53,8 @@ pub enum Aim {
     Renew,
     /// Delete a finished pod, which nothing replaces.
     Clear,
+    /// Get a replacement on another node, even a hot one, so that a pod of a hot node can move.
+    Open,
 }
 
 impl Aim {

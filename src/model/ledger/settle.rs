@@ -269,6 +269,7 @@ fn ending(
         Some(node) if snapshot.node(node).name == entry.node => {
             Some((Ending::SameNode, Some(node)))
         }
+        Some(node) if pod.ready && entry.aim == Aim::Open => Some((Ending::Renewed, Some(node))),
         Some(node) if pod.ready && hot(node) => Some((Ending::HotNode, Some(node))),
         Some(node) if pod.ready => Some((Ending::Helped, Some(node))),
         node => waited_enough.then_some((Ending::NeverReady, node)),

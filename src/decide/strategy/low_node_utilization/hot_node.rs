@@ -67,6 +67,16 @@ impl HotNode {
         Ok(benefit)
     }
 
+    /// How far the node is above the target that it exceeds most, in hundredths of a percent.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "ratios are far from the bounds, and casts saturate"
+    )]
+    pub(super) fn worst_distance(&self) -> i64 {
+        let worst = self.excess.first();
+        worst.map_or(0, |worst| (worst.above.distance().get() * 10_000.0) as i64)
+    }
+
     /// Why a pod of this node is evicted: the resource that exceeds its target most.
     pub(super) fn reason(&self, draft: &Draft<'_>) -> Option<Reason> {
         let worst = self.excess.first()?;

@@ -1,0 +1,278 @@
+//! Openings: moves of pods from nodes that are not hot, after which a pod of a hot node lands well.
+//!
+//! kube-scheduler prefers the nodes with the fewest requests. If such a node is warm or hot, each pod
+//! of a hot node would land there or return, and nothing could be moved. A pod with large requests
+//! and little usage changes that: its replacement makes the preferred node less attractive, and the
+//! node that it leaves becomes more attractive. The pod of the hot node follows in a later cycle,
+//! when the first pod has ended.
+//!
+//! Both moves together must lower the usage above the targets, or nothing is begun.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::rc::Rc;
+
+use crate::decide::draft::{Candidate, DestinationLimits, Draft};
+use crate::decide::gate;
+use crate::decide::scheduler::{self, Forecast};
+use crate::model::plan::Reason;
+use crate::model::snapshot::{NodeId, PodId};
+use crate::values::{Amount, Ratio, ResourceId};
+
+use super::LowNodeUtilizationRun;
+use super::hot_node::HotNode;
+
+/// The most openings of one cycle.
+const MOST_OPENINGS: usize = 5;
+/// The probability with which the pod of the hot node must land well after the opening, and with
+/// which the other pod must land on another node.
+const LIKELY: f64 = 0.6;
+/// The part of the relief that both moves together must achieve. The rest may be lost because the
+/// first pod lands on a hot node.
+const LEAST_GAIN: f64 = 0.5;
+/// The number of pods of a hot node for which openings are searched, the most promising first.
+const HEAVY_PODS: usize = 2;
+/// The number of nodes that a pod of a hot node could take, the most attractive first.
+const TARGETS: usize = 4;
+/// The number of pods of such a node that are tried.
+const LIGHT_PODS: usize = 2;
+/// The most work of the search in one cycle, in forecasts times nodes: about a quarter of a second.
+const MOST_WORK: usize = 500_000;
+
+/// The openings of one cycle.
+#[derive(Debug, Default)]
+pub(super) struct Openings {
+    /// The pods of hot nodes that can move in a later cycle.
+    followers: Vec<PodId>,
+    work: Cell<usize>,
+}
+
+impl LowNodeUtilizationRun<'_> {
+    /// The next pod of a node that is not hot whose move lets a pod of a hot node land well.
+    pub(super) fn next_opening(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+        if self.openings.followers.len() >= MOST_OPENINGS || self.is_discouraged(draft) {
+            return None;
+        }
+        let later = self.after_openings(draft);
+        let search = OpeningSearch {
+            run: self,
+            draft,
+            later: &later,
+        };
+        let (follower, opener) = search.find()?;
+        self.openings.followers.push(follower);
+        self.asked.insert(opener.pod);
+        self.last = Some(opener.pod);
+        Some(opener)
+    }
+
+    /// Whether so many moves did not help lately that the forecast should not be relied on for two
+    /// moves in a row.
+    fn is_discouraged(&self, draft: &Draft<'_>) -> bool {
+        draft.world.ledger.resting(draft.world.now) >= 5 * (self.hot.len() + 1)
+    }
+
+    /// The cluster after the moves of this cycle and those that its openings make possible.
+    fn after_openings<'w>(&self, draft: &Draft<'w>) -> Draft<'w> {
+        let mut later = draft.settled();
+        for follower in &self.openings.followers {
+            if let Some(candidate) = self.candidate_of(draft, *follower)
+                && let Ok(landing) = gate::landing(&candidate, &later)
+            {
+                later.accept(candidate, landing);
+                later = later.settled();
+            }
+        }
+        later
+    }
+}
+
+/// The search for one opening.
+struct OpeningSearch<'s, 'w, 'd> {
+    run: &'s LowNodeUtilizationRun<'w>,
+    draft: &'s Draft<'d>,
+    /// The draft after everything that moves has landed and ended.
+    later: &'s Draft<'d>,
+}
+
+impl OpeningSearch<'_, '_, '_> {
+    /// Returns a pod of a hot node and the pod that must move before it. The hottest node comes
+    /// first.
+    fn find(&self) -> Option<(PodId, Candidate)> {
+        let hot = self.run.hot.keys().copied();
+        let mut hot: Vec<HotNode> = hot.filter_map(|node| self.unrelieved(node)).collect();
+        hot.sort_by_key(|hot| Reverse(hot.worst_distance()));
+        hot.iter().find_map(|hot| self.opening_for_node(hot))
+    }
+
+    /// The hot node if it needs relief now and also after the moves of this cycle.
+    fn unrelieved(&self, node: NodeId) -> Option<HotNode> {
+        self.run.excess(self.draft, node).ok()?;
+        let excess = self.run.excess(self.later, node).ok()?;
+        (!self.run.is_closed(self.draft, node)).then(|| self.run.hot_node(self.later, node, excess))
+    }
+
+    fn opening_for_node(&self, hot: &HotNode) -> Option<(PodId, Candidate)> {
+        let followers = self.followers(hot);
+        let lands_well = |follower: &Candidate| self.success(self.later, follower) >= LIKELY;
+        // Such a pod only has to wait until other pods have ended.
+        if followers.iter().any(lands_well) {
+            return None;
+        }
+        let openings = followers
+            .iter()
+            .flat_map(|follower| self.openings(hot, follower));
+        let best = openings.reduce(|best, other| if other.0 > best.0 { other } else { best });
+        best.map(|(_, follower, opener)| (follower, opener))
+    }
+
+    /// The most promising pods of a hot node that stay only because of where they would land.
+    fn followers(&self, hot: &HotNode) -> Vec<Candidate> {
+        let here = |pod: &PodId| self.draft.world.snapshot.pod(*pod).node == Some(hot.node);
+        let pods = self.later.pods_on(hot.node).filter(here);
+        let mut pods: Vec<(i64, PodId)> = pods
+            .filter_map(|pod| Some((hot.judge(self.later, pod).ok()?.score(Ratio::ONE), pod)))
+            .collect();
+        pods.sort_by_key(|(score, pod)| (Reverse(*score), *pod));
+        let candidates = pods.into_iter().filter_map(|(_, pod)| {
+            let candidate = self.run.candidate_of(self.draft, pod)?;
+            gate::admit_before_landing(&candidate, self.draft).ok()?;
+            Some(candidate)
+        });
+        candidates.take(HEAVY_PODS).collect()
+    }
+
+    /// The openings for one pod of a hot node, each with the probability that both pods land well.
+    fn openings(&self, hot: &HotNode, follower: &Candidate) -> Vec<(f64, PodId, Candidate)> {
+        let forecast = self.forecast(self.later, follower.pod);
+        let landings = gate::landings(follower, self.later, &forecast);
+        let good = landings.iter().filter(|(_, judged)| judged.is_ok());
+        let targets = good.map(|(node, _)| *node).take(TARGETS);
+        let pods = targets.flat_map(|node| self.light_pods(node));
+        let openings = pods.filter_map(|pod| {
+            let (success, opener) = self.opener(hot, follower, pod)?;
+            Some((success, follower.pod, opener))
+        });
+        openings.collect()
+    }
+
+    /// The pods of a node that change its attractiveness most in relation to their usage.
+    fn light_pods(&self, node: NodeId) -> Vec<PodId> {
+        let mut pods: Vec<PodId> = self.run.remaining(self.draft, node).collect();
+        pods.sort_by(|a, b| {
+            self.lightness(node, *b)
+                .total_cmp(&self.lightness(node, *a))
+        });
+        pods.truncate(LIGHT_PODS);
+        pods
+    }
+
+    /// The cpu and memory requests of a pod minus its cpu usage, as shares of its node.
+    fn lightness(&self, node: NodeId, pod: PodId) -> f64 {
+        let snapshot = self.draft.world.snapshot;
+        let whole = &snapshot.node(node).allocatable;
+        let share =
+            |amount: Amount, r: ResourceId| amount.share_of(whole[r]).map_or(0.0, Ratio::get);
+        let requests = &snapshot.pod(pod).requests;
+        let usage = self.draft.weight(pod, ResourceId::CPU, self.run.rule.basis);
+        share(requests[ResourceId::CPU], ResourceId::CPU)
+            + share(requests[ResourceId::MEMORY], ResourceId::MEMORY)
+            - share(usage.unwrap_or_default(), ResourceId::CPU)
+    }
+
+    /// The pod as a candidate, if the follower probably lands well after it has moved, and both moves
+    /// together are worth it; with the probability of both.
+    fn opener(&self, hot: &HotNode, follower: &Candidate, pod: PodId) -> Option<(f64, Candidate)> {
+        let snapshot = self.draft.world.snapshot;
+        let workload = snapshot.pod(pod).workload;
+        // Replicas of one workload are not moved one after the other.
+        if self.is_spent() || workload == snapshot.pod(follower.pod).workload {
+            return None;
+        }
+        let opener = self.candidate(hot, follower, pod)?;
+        gate::admit_before_landing(&opener, self.draft).ok()?;
+        let prospect = gate::prospect(&opener, self.draft).ok()?;
+        if prospect.success.get() < LIKELY {
+            return None;
+        }
+        let mut after = self.later.trial();
+        after.accept(opener.clone(), prospect.landing);
+        let mut after = after.settled();
+        let success = self.success(&after, follower);
+        if success < LIKELY {
+            return None;
+        }
+        after.accept(follower.clone(), gate::landing(follower, &after).ok()?);
+        let gain = self.excess(self.later) - self.excess(&after);
+        let relief = hot.benefit(self.later, follower.pod).ok()?.relief().get();
+        (gain >= relief * LEAST_GAIN).then_some((success * prospect.success.get(), opener))
+    }
+
+    /// The pod as a candidate that may land wherever the forecast sees it. A node that becomes hot
+    /// by it is weighed by [`OpeningSearch::opener`].
+    fn candidate(&self, hot: &HotNode, follower: &Candidate, pod: PodId) -> Option<Candidate> {
+        let snapshot = self.draft.world.snapshot;
+        let pool = self.run.pool(snapshot.pod(pod).node?)?;
+        let basis = self.run.rule.basis;
+        let winners = self.forecast(self.draft, pod).winners;
+        let nodes: Rc<[NodeId]> = winners.iter().map(|winner| winner.node).collect();
+        let ceiling = pool.band.high.iter().map(|(resource, target)| {
+            let more = self.draft.weight(pod, *resource, basis).unwrap_or_default();
+            let after = |n: &NodeId| self.draft.ratio_with(*n, *resource, basis, more);
+            let ratios = nodes.iter().filter_map(after);
+            let highest = ratios.fold(*target, |a, b| if b > a { b } else { a });
+            (*resource, highest)
+        });
+        Some(Candidate {
+            pod,
+            strategy: self.run.position,
+            reason: Reason::Opening {
+                node: snapshot.node(hot.node).name.clone(),
+                pod: snapshot.pod(follower.pod).name.clone(),
+            },
+            room: Some(DestinationLimits {
+                ceiling: ceiling.collect(),
+                nodes,
+                basis,
+                cool: Rc::default(),
+            }),
+        })
+    }
+
+    /// The load above the targets, summed over the nodes and resources.
+    fn excess(&self, draft: &Draft<'_>) -> f64 {
+        let basis = self.run.rule.basis;
+        let of_node = |node: NodeId, targets: &[(ResourceId, Ratio)]| -> f64 {
+            let above = |(resource, target): &(ResourceId, Ratio)| {
+                Some(draft.ratio(node, *resource, basis)?.minus(*target).get())
+            };
+            targets.iter().filter_map(above).sum()
+        };
+        let pools = self.run.pools.iter();
+        let sums = pools.flat_map(|pool| {
+            let nodes = pool.band.nodes.iter();
+            nodes.map(|node| of_node(*node, &pool.band.high))
+        });
+        sums.sum()
+    }
+
+    /// The probability that a move helps; zero if the landing gate refuses it.
+    fn success(&self, draft: &Draft<'_>, candidate: &Candidate) -> f64 {
+        self.count();
+        gate::prospect(candidate, draft).map_or(0.0, |prospect| prospect.success.get())
+    }
+
+    fn forecast(&self, draft: &Draft<'_>, pod: PodId) -> Forecast {
+        self.count();
+        scheduler::forecast(draft, pod)
+    }
+
+    fn count(&self) {
+        let work = &self.run.openings.work;
+        work.set(work.get() + self.draft.world.snapshot.nodes.len());
+    }
+
+    fn is_spent(&self) -> bool {
+        self.run.openings.work.get() >= MOST_WORK
+    }
+}
