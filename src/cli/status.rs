@@ -106,13 +106,12 @@ async fn fetch(args: &StatusArgs) -> anyhow::Result<Vec<u8>> {
     if let Some(url) = &args.url {
         return get(url).await;
     }
-    let pod = match &args.pod {
-        Some(pod) => pod.clone(),
-        None => {
-            let cluster = Cluster::connect(args.kubeconfig.as_deref()).await?;
-            let pod = instances::active_pod(cluster.client(), &args.namespace, &args.lease).await;
-            pod.map_err(anyhow::Error::msg)?
-        }
+    let pod = if let Some(pod) = &args.pod {
+        pod.clone()
+    } else {
+        let cluster = Cluster::connect(args.kubeconfig.as_deref()).await?;
+        let pod = instances::active_pod(cluster.client(), &args.namespace, &args.lease).await;
+        pod.map_err(anyhow::Error::msg)?
     };
     let forward =
         PortForward::start(args.kubeconfig.as_deref(), &args.namespace, &pod, args.port).await?;

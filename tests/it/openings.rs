@@ -50,6 +50,12 @@ fn nothing_moves_first_where_no_pod_of_the_hot_node_could_follow() {
 }
 
 #[test]
+fn nothing_moves_first_where_taints_steer_the_scheduler() {
+    let plan = Cluster::parse(CLUSTER).plan(&format!("steering: {{taintHot: true}}\n{POLICY}"));
+    assert!(plan.moves.is_empty(), "{}", text(&plan));
+}
+
+#[test]
 fn two_moves_relieve_a_node_to_which_its_pods_would_return() {
     let scenario = "
 name: opening

@@ -6,7 +6,8 @@
 //! node that it leaves becomes more attractive. The pod of the hot node follows in a later cycle,
 //! when the first pod has ended.
 //!
-//! Both moves together must lower the usage above the targets, or nothing is begun.
+//! Both moves together must lower the usage above the targets, or nothing is begun. Where evenkeel
+//! steers the scheduler by taints, no opening is needed.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -50,7 +51,11 @@ pub(super) struct Openings {
 impl LowNodeUtilizationRun<'_> {
     /// The next pod of a node that is not hot whose move lets a pod of a hot node land well.
     pub(super) fn next_opening(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        if self.openings.followers.len() >= MOST_OPENINGS || self.is_discouraged(draft) {
+        // With the taint on the hot nodes, their pods land elsewhere without an opening.
+        if draft.world.policy.steering.hot
+            || self.openings.followers.len() >= MOST_OPENINGS
+            || self.is_discouraged(draft)
+        {
             return None;
         }
         let later = self.after_openings(draft);
