@@ -250,8 +250,8 @@ fn a_replacement_may_land_before_or_after_the_pod_ends() {
             },
         )
     };
-    // One half of one third, and for the other nodes one half of one half in addition.
-    assert_eq!(chances(&pod("p", large)), "17% 42% 42%");
+    // A quarter of one third, and for the other nodes three quarters of one half in addition.
+    assert_eq!(chances(&pod("p", large)), "8.3% 46% 46%");
     let set = "- {kind: Pod, metadata: {name: p, ownerReferences: [{kind: StatefulSet, name: s, \
         controller: true}]},
         spec: {nodeName: a, containers: [{name: c, resources: {requests: {cpu: 3}}}]}}\n";
