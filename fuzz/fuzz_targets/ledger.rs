@@ -1,4 +1,5 @@
-//! Stored ledgers: what is read can be written and read again, and survives a clock that is wrong.
+//! Stored ledgers: a ledger that was read can be written and read again, and survives a
+//! clock that is wrong.
 #![no_main]
 
 use evenkeel::decide::engine::Engine;

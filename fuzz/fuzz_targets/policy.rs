@@ -1,5 +1,5 @@
-//! Policies of every format: what is read can be written and read again, and a refusal names a
-//! place.
+//! Policies of every format: a policy that was read can be written and read again, and a
+//! refusal names a place.
 #![no_main]
 
 use evenkeel::policy::Policy;

@@ -1,4 +1,4 @@
-//! Quantities: what is read can be written and read again.
+//! Quantities: a quantity that was read can be written and read again.
 #![no_main]
 
 use evenkeel::values::quantity::{Quantity, amount, text};
