@@ -126,8 +126,8 @@ impl Ratio {
     pub const ZERO: Ratio = Ratio(0.0);
     /// 25%.
     pub const QUARTER: Ratio = Ratio(0.25);
-    /// 70%.
-    pub const SEVENTY_PERCENT: Ratio = Ratio(0.7);
+    /// 60%.
+    pub const SIXTY_PERCENT: Ratio = Ratio(0.6);
     /// 100%.
     pub const ONE: Ratio = Ratio(1.0);
 

@@ -364,3 +364,18 @@ fn the_justfile_has_the_steps_of_ci() {
         .collect();
     assert_eq!(recipes, steps);
 }
+
+/// A file that no module names is not compiled, so its tests would never run.
+#[test]
+fn every_file_of_tests_is_compiled() {
+    for (folder, list) in [("tests/it", "tests/main.rs"), ("tests/e2e", "tests/e2e.rs")] {
+        let listed = fs::read_to_string(root().join(list)).unwrap();
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+            let named = listed.contains(&format!("mod {name};"));
+            assert!(!is_rust || named || name == "soak", "{list} has no {name}");
+        }
+    }
+}

@@ -30,6 +30,7 @@ mod it {
     mod low_node_utilization;
     mod metrics;
     mod monitoring;
+    mod openings;
     mod otlp;
     mod parity;
     mod past;

@@ -15,6 +15,7 @@ use crate::values::{Amount, PerResource, Ratio, ResourceId};
 use self::forecasts::RememberedForecast;
 use self::index::Index;
 
+mod deviation;
 mod finish;
 mod forecasts;
 pub mod index;
@@ -140,8 +141,7 @@ impl<'w> Draft<'w> {
         }
     }
 
-    /// Returns the load as a share of allocatable. A load of zero is a share of zero even if the
-    /// node lacks the resource.
+    /// Returns the load as a share of allocatable; zero for no load even without the resource.
     pub fn ratio(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
         self.ratio_with(node, resource, basis, Amount::ZERO)
     }

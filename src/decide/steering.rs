@@ -11,6 +11,10 @@
 //! no decision wrong. Taints are set before the replacements are scheduled. Therefore a node on
 //! which the plan expects replacements gets no taint from that plan.
 //!
+//! While a node is hot, the nodes that are almost hot have the taint as well. The scheduler often
+//! prefers exactly these: a node that has just lost pods has the fewest requests. One more pod
+//! would make it hot again.
+//!
 //! A node has cooled when every ratio is below its target by a tenth of that target. The margin
 //! keeps a node near its target from gaining and losing the taint repeatedly. Unlike a waiting time
 //! it needs no memory, so a restart decides the same.
@@ -18,7 +22,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::{Draft, World};
-use crate::decide::strategy::low_node_utilization;
+use crate::decide::strategy::low_node_utilization::{self, AboveTarget};
 use crate::model::plan::{
     Class, Halt, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Verdict,
 };
@@ -31,14 +35,26 @@ mod emptying;
 /// A node keeps the taint as long as a ratio is above this share of its target.
 const COOL: f64 = 0.9;
 
+/// A node gets the taint while other nodes are hot if a ratio is above this share of its target.
+const WARM: f64 = 0.85;
+/// It keeps the taint above this share, as long as other nodes are hot.
+const STILL_WARM: f64 = 0.8;
+
 /// A node that should have the taint.
 #[derive(Debug)]
 struct Wish {
     node: NodeId,
     value: SteerValue,
     why: SteerReason,
-    /// The distance above its target.
+    /// The distance above its target, or the ratio of a node that is only almost hot.
     distance: Ratio,
+}
+
+impl Wish {
+    /// Whether the node should have the taint even if replacements are expected on it.
+    const fn is_urgent(&self) -> bool {
+        !matches!(self.value, SteerValue::Emptying) && !matches!(self.why, SteerReason::Warm { .. })
+    }
 }
 
 /// The changes of taints, by node. Moves of the same plan may land on `destinations`.
@@ -58,9 +74,7 @@ pub fn steer(
         wishes = self::wishes(world, policy, verdicts, &tainted);
     }
     let has_taint = |wish: &Wish| tainted.get(&wish.node) == Some(&Some(wish.value));
-    wishes.retain(|wish| {
-        has_taint(wish) || wish.value != SteerValue::Emptying || !destinations.contains(&wish.node)
-    });
+    wishes.retain(|wish| has_taint(wish) || wish.is_urgent() || !destinations.contains(&wish.node));
     let most = policy
         .max_nodes
         .map_or(u32::MAX, |share| share.of(selected(world)));
@@ -146,7 +160,8 @@ fn selected(world: World<'_>) -> u32 {
 
 /// The nodes that should have the taint: hot nodes first, then nodes to be emptied.
 ///
-/// In both groups, nodes that have the taint come first, so that it does not wander.
+/// Among the hot and the almost hot, nodes that have the taint come first, so that it does not
+/// wander.
 fn wishes(
     world: World<'_>,
     policy: &Steering,
@@ -162,8 +177,10 @@ fn wishes(
     };
     hot.sort_by(|a, b| {
         let kept = |wish: &Wish| has(wish.node, SteerValue::Hot);
-        kept(b)
-            .cmp(&kept(a))
+        let warm = |wish: &Wish| matches!(wish.why, SteerReason::Warm { .. });
+        warm(a)
+            .cmp(&warm(b))
+            .then(kept(b).cmp(&kept(a)))
             .then(b.distance.order(a.distance))
             .then(a.node.cmp(&b.node))
     });
@@ -187,7 +204,14 @@ fn wishes(
 /// a node.
 fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool) -> Vec<Wish> {
     let snapshot = now.world.snapshot;
-    let mut reasons = cooling(now, &has_taint);
+    let mut reasons = BTreeMap::new();
+    if verdicts
+        .iter()
+        .any(|v| matches!(v.class, Class::Hot { .. }))
+    {
+        reasons = warm(now, &has_taint);
+    }
+    reasons.extend(cooling(now, &has_taint));
     for verdict in verdicts {
         if let Class::Hot {
             resource,
@@ -222,28 +246,44 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
     reasons.into_iter().map(wish).collect()
 }
 
+/// The nodes that one more pod might make hot. The ratio decides which come first.
+fn warm(
+    now: &Draft<'_>,
+    has_taint: impl Fn(NodeId) -> bool,
+) -> BTreeMap<NodeId, (SteerReason, Ratio)> {
+    let new = above(now, WARM).filter(|(node, _)| !has_taint(*node));
+    let kept = above(now, STILL_WARM).filter(|(node, _)| has_taint(*node));
+    let why = |warm: AboveTarget| SteerReason::Warm {
+        resource: now.world.snapshot.resources.name(warm.resource).to_owned(),
+        ratio: warm.ratio,
+        limit: warm.target,
+    };
+    let both = new.chain(kept);
+    both.map(|(node, warm)| (node, (why(warm), warm.ratio)))
+        .collect()
+}
+
 /// The nodes with the taint that have not cooled.
 fn cooling(
     now: &Draft<'_>,
     has_taint: impl Fn(NodeId) -> bool,
 ) -> BTreeMap<NodeId, (SteerReason, Ratio)> {
-    let resources = &now.world.snapshot.resources;
+    let why = |warm: AboveTarget| SteerReason::Cooling {
+        resource: now.world.snapshot.resources.name(warm.resource).to_owned(),
+        ratio: warm.ratio,
+        cool: warm.target,
+    };
+    let tainted = above(now, COOL).filter(|(node, _)| has_taint(*node));
+    tainted
+        .map(|(node, warm)| (node, (why(warm), Ratio::ZERO)))
+        .collect()
+}
+
+/// The nodes above this share of a target.
+fn above(now: &Draft<'_>, share: f64) -> impl Iterator<Item = (NodeId, AboveTarget)> {
     let strategies = now.world.policy.strategies.iter();
-    let mut cooling = BTreeMap::new();
-    for rule in strategies.filter_map(|s| LowNodeUtilization::of(&s.rule)) {
-        for (node, warm) in low_node_utilization::above_share(now, rule, COOL) {
-            if !has_taint(node) {
-                continue;
-            }
-            let why = SteerReason::Cooling {
-                resource: resources.name(warm.resource).to_owned(),
-                ratio: warm.ratio,
-                cool: warm.target,
-            };
-            cooling.insert(node, (why, Ratio::ZERO));
-        }
-    }
-    cooling
+    let rules = strategies.filter_map(|s| LowNodeUtilization::of(&s.rule));
+    rules.flat_map(move |rule| low_node_utilization::above_share(now, rule, share))
 }
 
 /// The verdict because of which a node is not touched; `None` if there is none.

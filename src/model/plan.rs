@@ -22,6 +22,7 @@ mod steering;
 mod steering_trial;
 mod verdict;
 mod pod_verdict;
+mod pod_verdict_text;
 
 pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
 pub use duration_text::{short, whole};

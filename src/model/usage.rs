@@ -74,6 +74,8 @@ pub struct Usage {
     pub nodes: Vec<NodeUsage>,
     /// Usage per pod.
     pub pods: Vec<PodUsage>,
+    /// The standard deviation of each pod's samples from their average; zero if unknown.
+    pub deviations: Vec<Measure>,
     /// The latest total per node as the source reported it, not smoothed.
     pub readings: Vec<Option<Measure>>,
     /// Present usage of nodes and pods, if `nodes` and `pods` are what is expected.
@@ -206,6 +208,11 @@ impl Usage {
             Some(PodUsage::Known(used) | PodUsage::Estimated(used)) => Some(*used),
             Some(PodUsage::Unknown(..)) | None => None,
         }
+    }
+
+    /// Returns how far the samples of a pod usually are from their average; zero if unknown.
+    pub fn deviation(&self, id: PodId) -> Measure {
+        self.deviations.get(id.0).copied().unwrap_or_default()
     }
 
     /// Returns the reason why a pod's usage is unknown; `None` if it is known or estimated.

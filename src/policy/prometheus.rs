@@ -82,16 +82,30 @@ impl PrometheusPolicy {
 
     /// A query with its placeholders replaced.
     pub fn rendered(&self, query: &str) -> String {
-        let millis = self.range().as_millis();
-        // PromQL durations have no fractions, so 1.5 s must be written as 1500ms.
-        let range = if millis % 1000 == 0 {
-            format!("{}s", millis / 1000)
-        } else {
-            format!("{millis}ms")
-        };
         query
             .replace("$matchers", &self.matchers)
-            .replace("$range", &range)
+            .replace("$range", &promql_duration(self.range()))
+    }
+
+    /// A query for the mean of another one over a period that ends at the evaluation time.
+    pub fn mean_over(&self, period: SignedDuration, query: &str) -> String {
+        // Nothing changes between two scrapes.
+        let resolution = promql_duration(self.scrape_interval.min(period));
+        let period = promql_duration(period);
+        format!(
+            "avg_over_time(({})[{period}:{resolution}])",
+            self.rendered(query)
+        )
+    }
+}
+
+/// PromQL durations have no fractions, so 1.5 s must be written as 1500ms.
+fn promql_duration(duration: SignedDuration) -> String {
+    let millis = duration.as_millis();
+    if millis % 1000 == 0 {
+        format!("{}s", millis / 1000)
+    } else {
+        format!("{millis}ms")
     }
 }
 

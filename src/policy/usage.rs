@@ -27,7 +27,7 @@ pub struct UsagePolicy {
     pub poll: SignedDuration,
     /// How far back samples count.
     pub window: SignedDuration,
-    /// How the samples of a window become one value.
+    /// How samples become one value.
     pub smoothing: Smoothing,
     /// The age of the newest sample from which on usage is unknown.
     pub stale_after: SignedDuration,
@@ -35,6 +35,16 @@ pub struct UsagePolicy {
     pub min_samples: u32,
     /// The period after now whose expected usage decides; `None` decides by the present.
     pub ahead: Option<SignedDuration>,
+}
+
+impl UsagePolicy {
+    /// Returns the period in which the weight of a sample halves where samples are weighed by age.
+    pub fn half_life(&self) -> SignedDuration {
+        match self.smoothing {
+            Smoothing::HalfLife(half) => half,
+            Smoothing::Mean | Smoothing::Max | Smoothing::Percentile(_) => self.window / 2,
+        }
+    }
 }
 
 /// A source of samples.
@@ -56,12 +66,13 @@ impl SourceKind {
     }
 }
 
-/// How the samples of a window become one value.
+/// How samples become one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Smoothing {
-    /// An average in which a sample's weight halves with each such period of age.
+    /// An average in which a sample's weight halves with each such period of age. It also counts
+    /// samples from before the window.
     HalfLife(SignedDuration),
-    /// All samples count alike.
+    /// All samples of the window count alike.
     Mean,
     /// The largest sample.
     Max,
@@ -109,7 +120,7 @@ pub(super) fn usage() -> Section<UsagePolicy> {
         prometheus: None,
         poll: SignedDuration::from_secs(15),
         window: SignedDuration::from_mins(5),
-        smoothing: Smoothing::HalfLife(SignedDuration::from_mins(2)),
+        smoothing: Smoothing::HalfLife(SignedDuration::from_mins(10)),
         stale_after: SignedDuration::from_secs(90),
         min_samples: 3,
         ahead: None,
@@ -158,13 +169,13 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
         )
         .field(
             "window",
-            "How far back samples count. A longer window is calmer and slower.",
+            "How far back samples count, except for an average with a half-life.",
             duration(ONE_SECOND),
             |u| &mut u.window,
         )
         .field(
             "smoothing",
-            "How the samples of a window become one value:",
+            "How samples become one value:",
             smoothing(),
             |u| &mut u.smoothing,
         )
@@ -246,19 +257,13 @@ fn check_times(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
             &window,
         );
     }
-    if let Smoothing::HalfLife(half) = usage.smoothing {
-        f.ordered(
-            &named_time("smoothing", "smoothing.halfLife", half),
-            &window,
-        );
-    }
 }
 
 fn of_prometheus(name: &str, value: SignedDuration) -> Bound<'_, SignedDuration> {
     named_time("prometheus", name, value)
 }
 
-const SMOOTHING: &str = "mean, max, {halfLife: 2m} or {percentile: 95}";
+const SMOOTHING: &str = "mean, max, {halfLife: 10m} or {percentile: 95}";
 
 fn smoothing() -> Kind<Smoothing> {
     let schema = json!({"anyOf": [
@@ -279,8 +284,9 @@ fn smoothing() -> Kind<Smoothing> {
     let mut kind = Kind::new(words, schema, read_smoothing, write);
     kind.form.choices = vec![
         (
-            "{halfLife: 2m}",
-            "an average in which the weight of a sample halves with every two minutes of age",
+            "{halfLife: 10m}",
+            "an average in which the weight of a sample halves with every ten minutes of age; it \
+                also counts samples from before the window",
         ),
         ("mean", "all samples count alike"),
         ("max", "the largest sample: cautious, plans for the peak"),

@@ -10,6 +10,7 @@ use evenkeel::model::plan::{PodVerdict, Refusal};
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::Skipped;
 use evenkeel::model::snapshot::objects::ObjectKind;
+use evenkeel::policy::Smoothing;
 use evenkeel::values::Amount;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -448,7 +449,8 @@ fn dead_loop(policy: &str) -> (Engine, Snapshot) {
         r#"{{"version":1,"entries":[{ledger}],"resting":{{{useless}}}}}"#
     ))
     .unwrap();
-    let policy = parse(policy);
+    let mut policy = parse(policy);
+    policy.usage.smoothing = Smoothing::HalfLife(SignedDuration::from_mins(2));
     let snapshot = cluster.snapshot(&policy);
     let mut engine = Engine::new(policy, ledger);
     for (minute, share) in [(4, 40), (3, 55), (2, 70), (1, 90), (0, 100)] {

@@ -155,12 +155,12 @@ proptest! {
 
     #[test]
     fn any_stored_ledger_reads_back_the_same(
-        pods in prop::collection::vec((0..20_usize, 0..3_u8, prop::collection::vec("[a-z0-9.-]{1,40}", 0..20), 0..200_i64), 0..30),
+        pods in prop::collection::vec((0..20_usize, 0..4_u8, prop::collection::vec("[a-z0-9.-]{1,40}", 0..20), 0..200_i64), 0..30),
     ) {
         let snapshot = hot(20).snapshot(&parse(EVEN));
         let mut ledger = Ledger::default();
         for (pod, aim, foreseen, seconds) in &pods {
-            let aim = [Aim::Move, Aim::Renew, Aim::Clear][usize::from(*aim)];
+            let aim = [Aim::Move, Aim::Renew, Aim::Clear, Aim::Open][usize::from(*aim)];
             ledger.intend(&snapshot, PodId(*pod), (aim, foreseen), after(*seconds));
             if seconds % 2 == 0 {
                 ledger.evicted(&snapshot.pod(PodId(*pod)).uid);

@@ -259,6 +259,11 @@ fn not_selected() -> Vec<NotSelected> {
             relief: Ratio::percent(0.2).unwrap(),
             least: Ratio::percent(0.5).unwrap(),
         },
+        NotSelected::WithinVariation {
+            resource: "cpu".to_owned(),
+            above: Ratio::percent(0.8).unwrap(),
+            variation: Ratio::percent(4.2).unwrap(),
+        },
         NotSelected::OutOfReach {
             resource: "cpu".to_owned(),
             relief: Ratio::percent(3.0).unwrap(),
@@ -327,6 +332,7 @@ fn is_listed_not_selected(why: &NotSelected) {
         | NotSelected::Enough { .. } => {}
         NotSelected::RelievesNothing(_)
         | NotSelected::TooLight { .. }
+        | NotSelected::WithinVariation { .. }
         | NotSelected::OutOfReach { .. }
         | NotSelected::LeftForLater
         | NotSelected::NotReached
@@ -429,6 +435,11 @@ fn steer_reasons() -> Vec<SteerReason> {
             ratio: ratio(83.0),
             target: ratio(60.0),
         },
+        SteerReason::Warm {
+            resource: "cpu".to_owned(),
+            ratio: ratio(55.0),
+            limit: ratio(51.0),
+        },
         SteerReason::Cooling {
             resource: "cpu".to_owned(),
             ratio: ratio(57.0),
@@ -454,6 +465,7 @@ fn steer_reasons() -> Vec<SteerReason> {
 fn is_listed_steer_reason(why: &SteerReason) {
     match why {
         SteerReason::Hot { .. }
+        | SteerReason::Warm { .. }
         | SteerReason::Cooling { .. }
         | SteerReason::Emptying
         | SteerReason::Empty => {}

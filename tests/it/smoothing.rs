@@ -2,6 +2,7 @@
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::{Aim, Ledger};
+use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::NodeId;
 use evenkeel::model::usage::{Measure, Unmeasured};
 use evenkeel::values::Amount;
@@ -271,4 +272,34 @@ fn with_constant_pod_churn_the_smallest_remainder_counts() {
     }
     let used = engine.usage(&snapshot, after(120)).node(NodeId(0));
     assert!((cores(used) - 0.7).abs() < 1e-9, "{used:?}");
+}
+
+/// Plans for a node of eight cores after samples of its five pods for ten minutes: their mean, and
+/// the mean plus or minus a swing in turn.
+fn after_swings(mean: f64, swing: f64) -> Plan {
+    let mut engine = Engine::new(parse(EVEN), Ledger::default());
+    let cluster = Cluster::parse("node n1\n  web*5 cpu=100m uses=1\nnode n2\nnode n3");
+    let snapshot = cluster.snapshot(engine.policy());
+    for step in 0..=40 {
+        let now = after(step * 15);
+        let mut readings = cluster.readings(now);
+        for (name, pod) in &mut readings.pods {
+            let up = (step + i64::from(name.1.as_str() > "web-3")) % 2 == 0;
+            let cores = if up { mean + swing } else { mean - swing };
+            pod.used.cpu = Amount::from_f64(cores * 1e9);
+        }
+        let pods = readings.pods.values().map(|pod| pod.used.cpu).sum();
+        readings.nodes.get_mut("n1").unwrap().used.cpu = pods;
+        engine.observe(&snapshot, &readings, now);
+    }
+    engine.decide(&snapshot, after(600))
+}
+
+#[test]
+fn a_small_excess_counts_only_where_usage_is_steady() {
+    // n1 uses 51 % of its cpu; the target is 50 %.
+    assert_eq!(after_swings(0.82, 0.0).moves.len(), 1);
+    assert_eq!(after_swings(0.82, 0.3).moves.len(), 0);
+    // With 60 %, the excess is larger than the usual variation.
+    assert_eq!(after_swings(0.96, 0.3).moves.len(), 1);
 }

@@ -43,7 +43,7 @@ mod queue;
 mod search;
 
 pub use eligible::{fit, unfit};
-pub use nodes::{above_share, above_target};
+pub use nodes::{AboveTarget, above_share, above_target};
 pub use pool::in_force;
 
 /// One cycle of the strategy.
@@ -167,18 +167,19 @@ impl<'w> LowNodeUtilizationRun<'w> {
 
     /// A node with its excess, and whether its remaining pods can remove that excess.
     fn hot_node(&self, draft: &Draft<'_>, node: NodeId, excess: Vec<ResourceExcess>) -> HotNode {
-        let may_go = |p: &PodId| gate::evictable(*p, self.position, draft).is_ok();
-        let movable: Vec<PodId> = self.remaining(draft, node).filter(may_go).collect();
+        let movable = self.evictable(draft, self.remaining(draft, node));
         HotNode::new(draft, self.rule.basis, node, excess, &movable)
+    }
+
+    /// The pods that may be evicted, wherever they would land.
+    fn evictable(&self, draft: &Draft<'_>, pods: impl Iterator<Item = PodId>) -> Vec<PodId> {
+        pods.filter(|p| gate::evictable(*p, self.position, draft).is_ok())
+            .collect()
     }
 
     /// The pods of a node that are still to be judged.
     fn remaining(&self, draft: &Draft<'_>, node: NodeId) -> impl Iterator<Item = PodId> {
-        let snapshot = draft.world.snapshot;
-        let pods = snapshot.node(node).pods.iter().copied();
-        pods.filter(move |p| {
-            snapshot.pod(*p).stays() && !draft.moves(*p) && !self.asked.contains(p)
-        })
+        staying(draft, node).filter(|p| !self.asked.contains(p))
     }
 
     /// Whether a gate has refused everything on this node.
@@ -240,8 +241,10 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
         match self.judge(run.after, pod) {
             Ok(_) if self.waits_for_landings() => NotSelected::LeftForLater,
-            Ok(_) if self.queue.is_spent() && !run.is_late(pod) => NotSelected::NotReached,
-            Ok(_) => run.late(pod),
+            Ok(_) if run.is_late(pod) => run.late(pod),
+            Ok(_) if self.queue.is_spent() => NotSelected::NotReached,
+            // Its node was relieved, but a move that came later may land there.
+            Ok(_) => NotSelected::LeftForLater,
             Err(NotSelected::TooLight { .. } | NotSelected::OutOfReach { .. })
                 if run.is_late(pod) =>
             {
@@ -277,6 +280,13 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
             })
             .collect()
     }
+}
+
+/// The pods of a node that stay there so far.
+fn staying(draft: &Draft<'_>, node: NodeId) -> impl Iterator<Item = PodId> {
+    let snapshot = draft.world.snapshot;
+    let pods = snapshot.node(node).pods.iter().copied();
+    pods.filter(move |p| snapshot.pod(*p).stays() && !draft.moves(*p))
 }
 
 /// Whether a refused pod may move within a few intervals, so that no worse pod should move instead

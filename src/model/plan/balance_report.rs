@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::policy::Basis;
 use crate::values::Ratio;
@@ -73,7 +73,7 @@ pub struct PoolPicture {
 
 /// The threshold and target in force for one resource. Deviation thresholds are already added to
 /// the mean.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetBand {
     /// The threshold.
     pub low: Option<Ratio>,

@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use crate::values::Ratio;
 
 use super::duration_text::whole;
+use super::pod_verdict_text::{node, others};
 use super::{Class, Halt, Idle, Reason, Refusal};
 
 /// A strategy's decision about one pod.
@@ -117,6 +118,16 @@ pub enum NotSelected {
         /// The smallest share that is worth an eviction.
         least: Ratio,
     },
+    /// The node is hardly above its target, compared with how much its usage varies.
+    #[error("its node is {above} above the {resource} target, but its usage varies by {variation}")]
+    WithinVariation {
+        /// The resource that exceeds its target most.
+        resource: String,
+        /// The excess as a share of the node.
+        above: Ratio,
+        /// The standard deviation of the usage as a share of the node.
+        variation: Ratio,
+    },
     /// All movable pods of the node together can remove too little of an excess.
     #[error("all movable pods of its node remove {relief} of the {resource} excess, not {least}")]
     OutOfReach {
@@ -127,7 +138,7 @@ pub enum NotSelected {
         /// The smallest share for which pods are evicted.
         least: Ratio,
     },
-    /// The landings of this cycle's moves are so uncertain that other pods wait for them.
+    /// The landings of this cycle's moves are uncertain, so the pod waits for them.
     #[error("it waits until it is known where the pods that move now have landed")]
     LeftForLater,
     /// The search for candidates ended before this pod was considered.
@@ -259,6 +270,7 @@ impl NotSelected {
             NotSelected::Enough { .. } => "others-are-enough",
             NotSelected::RelievesNothing(_) => "relieves-nothing",
             NotSelected::TooLight { .. } => "too-light",
+            NotSelected::WithinVariation { .. } => "within-variation",
             NotSelected::OutOfReach { .. } => "out-of-reach",
             NotSelected::LeftForLater => "left-for-later",
             NotSelected::NotReached => "not-reached",
@@ -309,6 +321,7 @@ impl NotSelected {
             NotSelected::Enough { .. } => "nothing: its node is relieved without it",
             NotSelected::RelievesNothing(_) => "nothing: moving it would not help",
             NotSelected::TooLight { .. } => TOO_LIGHT,
+            NotSelected::WithinVariation { .. } => "nothing: it moves if its node becomes hotter",
             NotSelected::OutOfReach { .. } => OUT_OF_REACH,
             NotSelected::LeftForLater => "nothing: the next cycle considers it",
             NotSelected::NotReached => "nothing: a later cycle considers it",
@@ -371,30 +384,4 @@ fn node_remedy(class: &Class) -> String {
         .remedy()
         .filter(|_| !cordoned)
         .unwrap_or_else(|| otherwise.to_owned())
-}
-
-fn others(going: usize, waiting: usize) -> String {
-    let moves = if going == 1 { "moves" } else { "move" };
-    match waiting {
-        0 => format!("{going} {moves}"),
-        waiting => format!("{going} {moves}, {waiting} to wait"),
-    }
-}
-
-fn node(class: &Class) -> String {
-    match class {
-        Class::Hot { .. } => format!("its node is {class}"),
-        Class::Warming { .. } => format!("its node is not hot for long enough: {class}"),
-        Class::Cold | Class::ColdCordoned => {
-            "its node is at or below every threshold and needs no relief".to_owned()
-        }
-        Class::Even => "its node is between thresholds and targets and needs no relief".to_owned(),
-        Class::Underused => "its node is at or below every threshold".to_owned(),
-        Class::InUse | Class::InUseCordoned | Class::Leaving => {
-            "its node is above a threshold, so it is not emptied".to_owned()
-        }
-        Class::Unknown(_) | Class::Doubtful(_) | Class::NotReady | Class::NotSelected => {
-            format!("its node is {class}")
-        }
-    }
 }

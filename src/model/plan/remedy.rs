@@ -321,6 +321,7 @@ impl SteerReason {
                 Some("correct what makes the usage unknown or the cluster unhealthy".to_owned())
             }
             SteerReason::Hot { .. }
+            | SteerReason::Warm { .. }
             | SteerReason::Unlanded
             | SteerReason::Emptying
             | SteerReason::Empty

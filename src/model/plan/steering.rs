@@ -103,6 +103,16 @@ pub enum SteerReason {
         /// The target.
         target: Ratio,
     },
+    /// Other nodes are hot, and one more pod might make this node hot as well.
+    #[error("other nodes are hot, and {resource} {ratio} is above {limit}")]
+    Warm {
+        /// The resource that is nearest to its target.
+        resource: String,
+        /// The ratio.
+        ratio: Ratio,
+        /// The share of the target above which a node has the taint.
+        limit: Ratio,
+    },
     /// The node was hot and is not far enough below its targets yet.
     #[error("the node was hot, and {resource} {ratio} is still above {cool}")]
     Cooling {
@@ -150,6 +160,7 @@ impl SteerReason {
     pub const fn code(&self) -> &'static str {
         match self {
             SteerReason::Hot { .. } => "hot",
+            SteerReason::Warm { .. } => "warm",
             SteerReason::Cooling { .. } => "cooling",
             SteerReason::Unlanded => "unlanded",
             SteerReason::Emptying => "emptying",

@@ -13,11 +13,11 @@ use crate::policy::UsagePolicy;
 use crate::values::ResourceId;
 
 use super::rhythm::VacantRhythms;
-use super::{
-    Measure, NodeUsage, PodUsage, PresentUsage, Readings, Sample, Unmeasured, Usage, smoothing,
-};
+use super::{Measure, NodeUsage, PodUsage, PresentUsage, Readings, Sample, Unmeasured, Usage};
 
 mod alignment;
+mod average;
+mod enough;
 mod samples;
 mod expectation;
 mod series;
@@ -116,7 +116,12 @@ impl History {
                 if self.rules.ahead.is_some() {
                     series.learn(&mut self.vacant);
                 }
-                series.take(pod, &snapshot.node(node).name, sample);
+                series.take(
+                    pod,
+                    &snapshot.node(node).name,
+                    sample,
+                    self.rules.half_life(),
+                );
             }
             self.pods.push(series);
             has[position] = true;
@@ -221,6 +226,10 @@ impl History {
             .iter()
             .map(|n| newest(n).map(|sample| sample.used))
             .collect();
+        let deviation = |own: Option<&PodSeries>| {
+            own.map_or_else(Measure::default, |s| s.samples.average().deviation())
+        };
+        let deviations = series.iter().map(|own| deviation(*own)).collect();
         let expected = self.rules.ahead.and_then(|ahead| {
             let pods = expectation::of_pods(snapshot, &pods, &series, (now, ahead))?;
             Some((ahead, pods))
@@ -229,6 +238,7 @@ impl History {
             return Usage {
                 nodes,
                 pods,
+                deviations,
                 readings,
                 present: None,
             };
@@ -236,6 +246,7 @@ impl History {
         Usage {
             nodes: node_usage(&expected),
             pods: expected,
+            deviations,
             readings,
             present: Some(Box::new(PresentUsage { ahead, nodes, pods })),
         }
@@ -243,7 +254,9 @@ impl History {
 
     fn known_pod(&self, series: Option<&PodSeries>, now: Timestamp) -> Result<Measure, Unmeasured> {
         let series = series.ok_or(Unmeasured::Missing)?;
-        self.judge(series.samples.iter(), now)
+        self.fresh(series.samples.iter(), now)?;
+        self.enough(series.samples.iter())?;
+        Ok(self.smooth_pod(&series.samples, now))
     }
 
     fn pod_usage(
@@ -257,7 +270,7 @@ impl History {
             Ok(used) => return PodUsage::Known(used),
             Err(why) => why,
         };
-        let own = own.map(|s| self.smooth(s.samples.iter(), now));
+        let own = own.map(|s| self.smooth_pod(&s.samples, now));
         if !self.too_new(pod, now) {
             return PodUsage::Unknown(why, own.unwrap_or_default());
         }
@@ -325,51 +338,6 @@ impl History {
                 .saturating_add(self.rules.poll);
             reach >= self.rules.window
         })
-    }
-
-    fn judge(
-        &self,
-        samples: impl Iterator<Item = Sample> + Clone,
-        now: Timestamp,
-    ) -> Result<Measure, Unmeasured> {
-        self.fresh(samples.clone(), now)?;
-        self.enough(samples.clone())?;
-        Ok(self.smooth(samples, now))
-    }
-
-    fn fresh(
-        &self,
-        samples: impl Iterator<Item = Sample>,
-        now: Timestamp,
-    ) -> Result<(), Unmeasured> {
-        let age = now.duration_since(samples.last().ok_or(Unmeasured::Missing)?.at);
-        if age > self.rules.stale_after {
-            return Err(Unmeasured::Stale(age));
-        }
-        if age < -self.rules.stale_after {
-            Err(Unmeasured::Future(-age))
-        } else {
-            Ok(())
-        }
-    }
-
-    fn enough(&self, samples: impl Iterator<Item = Sample>) -> Result<(), Unmeasured> {
-        // A steady record has one reading that stands for a whole window.
-        let have = u32::try_from(samples.count()).unwrap_or(u32::MAX);
-        let need = if self.steady {
-            1
-        } else {
-            self.rules.min_samples
-        };
-        if have < need {
-            Err(Unmeasured::Few { have, need })
-        } else {
-            Ok(())
-        }
-    }
-
-    fn smooth(&self, samples: impl Iterator<Item = Sample>, now: Timestamp) -> Measure {
-        smoothing::smooth(samples, self.rules.smoothing, now)
     }
 }
 

@@ -225,20 +225,14 @@ fn a_limit_is_a_number_or_the_word_none() {
 }
 
 #[test]
-fn the_window_holds_the_samples_and_the_half_life() {
+fn the_window_holds_the_samples() {
     assert_snapshot!(refused("usage: {poll: 1m, window: 90s}"), @"
     policy.yaml:3:19: usage.window: window is 1m 30s, but must be at least poll × (minSamples − 1), which is 2m
       | usage: {poll: 1m, window: 90s}
       |                   ^
-    policy.yaml:3:19: usage.window: window is 1m 30s, but must be at least smoothing.halfLife, which is 2m by default
-      | usage: {poll: 1m, window: 90s}
-      |                   ^
     ");
-    assert_snapshot!(refused("usage: {smoothing: {halfLife: 10m}}"), @"
-    policy.yaml:3:9: usage.smoothing: smoothing.halfLife is 10m, but must be at most window, which is 5m by default
-      | usage: {smoothing: {halfLife: 10m}}
-      |         ^
-    ");
+    // An average by age counts samples from before the window as well.
+    assert!(parse("usage: {smoothing: {halfLife: 1h}}").is_ok());
 }
 
 #[test]
@@ -253,12 +247,12 @@ fn usage_must_not_go_stale_between_two_polls() {
 #[test]
 fn smoothing_has_exactly_one_form() {
     assert_snapshot!(refused("usage: {smoothing: {halfLife: 1m, percentile: 95}}"), @"
-    policy.yaml:3:20: usage.smoothing: give one way of smoothing: mean, max, {halfLife: 2m} or {percentile: 95}
+    policy.yaml:3:20: usage.smoothing: give one way of smoothing: mean, max, {halfLife: 10m} or {percentile: 95}
       | usage: {smoothing: {halfLife: 1m, percentile: 95}}
       |                    ^
     ");
     assert_snapshot!(refused("usage: {smoothing: median}"), @"
-    policy.yaml:3:20: usage.smoothing: found median, expected mean, max, {halfLife: 2m} or {percentile: 95}
+    policy.yaml:3:20: usage.smoothing: found median, expected mean, max, {halfLife: 10m} or {percentile: 95}
       | usage: {smoothing: median}
       |                    ^
     ");

@@ -11,6 +11,10 @@ use super::excess::ResourceExcess;
 
 /// The smallest usage that is worth an eviction, as a share of the node, unless it suffices.
 const LEAST: f64 = 0.005;
+/// The smallest usage of a pod relative to the standard deviation of its node's load.
+const NOTICEABLE: f64 = 0.7;
+/// A pod of this usage is never too light, as a share of the node.
+const MOST_NOTICEABLE: f64 = 0.05;
 /// The room below the target that a move should leave, as a share of the node. kube-scheduler soon
 /// sends other pods to a node that has lost requests, and without room they would make it hot again.
 const MARGIN: f64 = 0.10;
@@ -73,9 +77,22 @@ impl Benefit {
         !self.unknown && self.relief <= 0.0
     }
 
-    /// Returns true if the pod is too light to be worth an eviction.
-    pub(super) fn is_too_light(&self) -> bool {
-        !self.unknown && !self.suffices && self.relief < LEAST
+    /// Returns the usage that leaves with the pod and the smallest that is worth an eviction, if the
+    /// pod is too light. On a node whose load varies, a pod that suffices must still be noticed.
+    pub(super) fn too_light(&self, variation: Ratio) -> Option<(Ratio, Ratio)> {
+        let noticeable = (variation.get() * NOTICEABLE).min(MOST_NOTICEABLE);
+        let least = if self.suffices {
+            noticeable
+        } else {
+            noticeable.max(LEAST)
+        };
+        let leaves = if self.suffices {
+            self.usage
+        } else {
+            self.relief
+        };
+        let ratio = |share| Ratio::new(share).unwrap_or_default();
+        (!self.unknown && leaves < least).then(|| (ratio(leaves), ratio(least)))
     }
 
     /// Returns true if the plan should say why the pod stays, although it may not be evicted at all.
@@ -91,11 +108,6 @@ impl Benefit {
     /// Returns the part of the node's load that leaves with the pod and was above a target.
     pub(super) fn relief(&self) -> Ratio {
         Ratio::new(self.relief).unwrap_or_default()
-    }
-
-    /// Returns the smallest relief that is worth an eviction.
-    pub(super) fn least() -> Ratio {
-        Ratio::new(LEAST).unwrap_or_default()
     }
 
     /// Returns the value of the move in hundredths, if it helps with this probability. Whole numbers,

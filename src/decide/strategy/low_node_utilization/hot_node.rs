@@ -20,8 +20,10 @@ pub(super) struct HotNode {
     basis: Basis,
     /// At least one, the worst first.
     excess: Vec<ResourceExcess>,
+    /// The largest standard deviation of a load above its target, as a share of the node.
+    variation: Ratio,
     /// Why nothing is begun on this node; `None` if something is.
-    out_of_reach: Option<NotSelected>,
+    why_not: Option<NotSelected>,
 }
 
 impl HotNode {
@@ -33,8 +35,13 @@ impl HotNode {
         excess: Vec<ResourceExcess>,
         movable: &[PodId],
     ) -> Self {
+        let variations = excess.iter().map(|e| e.variation(draft, basis, node));
+        let variations: Vec<Ratio> = variations.collect();
+        let larger = |a, b: &Ratio| if *b > a { *b } else { a };
         HotNode {
-            out_of_reach: out_of_reach(draft, basis, &excess, movable),
+            variation: variations.iter().fold(Ratio::ZERO, larger),
+            why_not: within_variation(draft, &excess, &variations)
+                .or_else(|| out_of_reach(draft, basis, &excess, movable)),
             node,
             basis,
             excess,
@@ -44,16 +51,13 @@ impl HotNode {
     /// The benefit of moving a pod of this node, or why the pod is not selected.
     pub(super) fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<Benefit, NotSelected> {
         let benefit = self.benefit(draft, pod)?;
-        if let Some(why) = &self.out_of_reach {
+        if let Some(why) = &self.why_not {
             return Err(why.clone());
         }
-        if benefit.is_too_light() {
-            return Err(NotSelected::TooLight {
-                relief: benefit.relief(),
-                least: Benefit::least(),
-            });
+        match benefit.too_light(self.variation) {
+            Some((relief, least)) => Err(NotSelected::TooLight { relief, least }),
+            None => Ok(benefit),
         }
-        Ok(benefit)
     }
 
     /// The benefit of moving a pod of this node, or why there is none.
@@ -88,6 +92,22 @@ impl HotNode {
             expected: worst.expected(draft, self.basis, self.node),
         })
     }
+}
+
+/// Says that the node is hardly above its targets, compared with how much its load varies.
+fn within_variation(
+    draft: &Draft<'_>,
+    excess: &[ResourceExcess],
+    variations: &[Ratio],
+) -> Option<NotSelected> {
+    let (worst, variation) = (excess.first()?, variations.first()?);
+    let mut loads = excess.iter().zip(variations);
+    let within = loads.all(|(load, variation)| load.is_within(*variation));
+    within.then(|| NotSelected::WithinVariation {
+        resource: worst.name(draft),
+        above: worst.above.distance(),
+        variation: *variation,
+    })
 }
 
 /// Returns the worst excess of which the movable pods together can remove too little.

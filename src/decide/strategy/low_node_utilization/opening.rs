@@ -20,17 +20,18 @@ use crate::model::plan::Reason;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, Ratio, ResourceId};
 
-use super::LowNodeUtilizationRun;
 use super::hot_node::HotNode;
+use super::{LowNodeUtilizationRun, staying};
 
 /// The most openings of one cycle.
 const MOST_OPENINGS: usize = 5;
-/// The probability with which the pod of the hot node must land well after the opening, and with
-/// which the other pod must land on another node.
-const LIKELY: f64 = 0.6;
+/// The probability with which the first pod must land on another node.
+const LEAVES: f64 = 0.6;
+/// The probability with which the pod of the hot node must land well after the opening.
+const FOLLOWS: f64 = 0.6;
 /// The part of the relief that both moves together must achieve. The rest may be lost because the
 /// first pod lands on a hot node.
-const LEAST_GAIN: f64 = 0.5;
+const LEAST_GAIN: f64 = 0.7;
 /// The number of pods of a hot node for which openings are searched, the most promising first.
 const HEAVY_PODS: usize = 2;
 /// The number of nodes that a pod of a hot node could take, the most attractive first.
@@ -39,6 +40,9 @@ const TARGETS: usize = 4;
 const LIGHT_PODS: usize = 2;
 /// The most work of the search in one cycle, in forecasts times nodes: about a quarter of a second.
 const MOST_WORK: usize = 500_000;
+/// The number of hot nodes among which this work is divided. With more hot nodes, each cycle begins with
+/// other ones, so that nodes without an opening do not use up all the work for ever.
+const NODES_IN_A_CYCLE: usize = 8;
 
 /// The openings of one cycle.
 #[derive(Debug, Default)]
@@ -63,6 +67,7 @@ impl LowNodeUtilizationRun<'_> {
             run: self,
             draft,
             later: &later,
+            until: Cell::new(MOST_WORK),
         };
         let (follower, opener) = search.find()?;
         self.openings.followers.push(follower);
@@ -98,28 +103,52 @@ struct OpeningSearch<'s, 'w, 'd> {
     draft: &'s Draft<'d>,
     /// The draft after everything that moves has landed and ended.
     later: &'s Draft<'d>,
+    /// The work after which the search for the present hot node ends.
+    until: Cell<usize>,
 }
 
 impl OpeningSearch<'_, '_, '_> {
     /// Returns a pod of a hot node and the pod that must move before it. The hottest node comes
-    /// first.
+    /// first, as long as there are few.
     fn find(&self) -> Option<(PodId, Candidate)> {
         let hot = self.run.hot.keys().copied();
         let mut hot: Vec<HotNode> = hot.filter_map(|node| self.unrelieved(node)).collect();
         hot.sort_by_key(|hot| Reverse(hot.worst_distance()));
-        hot.iter().find_map(|hot| self.opening_for_node(hot))
+        if hot.len() > NODES_IN_A_CYCLE {
+            let first = self.cycle() * NODES_IN_A_CYCLE % hot.len();
+            hot.rotate_left(first);
+        }
+        let work = &self.run.openings.work;
+        let mut affordable = hot.iter().take_while(|_| work.get() < MOST_WORK);
+        affordable.find_map(|hot| {
+            self.until.set(work.get() + MOST_WORK / NODES_IN_A_CYCLE);
+            self.opening_for_node(hot)
+        })
+    }
+
+    /// A number that grows by one from cycle to cycle.
+    fn cycle(&self) -> usize {
+        let world = self.draft.world;
+        let cycles = world.now.as_second() / world.policy.interval.as_secs().max(1);
+        usize::try_from(cycles).unwrap_or_default()
     }
 
     /// The hot node if it needs relief now and also after the moves of this cycle.
     fn unrelieved(&self, node: NodeId) -> Option<HotNode> {
         self.run.excess(self.draft, node).ok()?;
         let excess = self.run.excess(self.later, node).ok()?;
-        (!self.run.is_closed(self.draft, node)).then(|| self.run.hot_node(self.later, node, excess))
+        if self.run.is_closed(self.draft, node) {
+            return None;
+        }
+        // Also pods that were refused: they may follow an opening.
+        let movable = self.run.evictable(self.draft, staying(self.draft, node));
+        let basis = self.run.rule.basis;
+        Some(HotNode::new(self.later, basis, node, excess, &movable))
     }
 
     fn opening_for_node(&self, hot: &HotNode) -> Option<(PodId, Candidate)> {
         let followers = self.followers(hot);
-        let lands_well = |follower: &Candidate| self.success(self.later, follower) >= LIKELY;
+        let lands_well = |follower: &Candidate| self.success(self.later, follower) >= FOLLOWS;
         // Such a pod only has to wait until other pods have ended.
         if followers.iter().any(lands_well) {
             return None;
@@ -197,14 +226,14 @@ impl OpeningSearch<'_, '_, '_> {
         let opener = self.candidate(hot, follower, pod)?;
         gate::admit_before_landing(&opener, self.draft).ok()?;
         let prospect = gate::prospect(&opener, self.draft).ok()?;
-        if prospect.success.get() < LIKELY {
+        if prospect.success.get() < LEAVES {
             return None;
         }
         let mut after = self.later.trial();
         after.accept(opener.clone(), prospect.landing);
         let mut after = after.settled();
         let success = self.success(&after, follower);
-        if success < LIKELY {
+        if success < FOLLOWS {
             return None;
         }
         after.accept(follower.clone(), gate::landing(follower, &after).ok()?);
@@ -278,6 +307,6 @@ impl OpeningSearch<'_, '_, '_> {
     }
 
     fn is_spent(&self) -> bool {
-        self.run.openings.work.get() >= MOST_WORK
+        self.run.openings.work.get() >= self.until.get()
     }
 }

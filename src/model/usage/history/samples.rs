@@ -1,4 +1,4 @@
-//! The samples of one pod, 16 bytes each.
+//! The samples of one pod, 16 bytes each, and the average of these and earlier ones.
 
 use std::collections::VecDeque;
 
@@ -6,6 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::model::usage::{Measure, Sample};
 use crate::values::Amount;
+
+use super::average::DecayedAverage;
 
 /// The room that is added when a window is full. Doubling would waste up to half of it.
 const MORE: usize = 4;
@@ -19,6 +21,8 @@ pub struct PodSamples {
     /// Milliseconds since 1970 from which the times of the samples count.
     start: i64,
     packed: VecDeque<PackedSample>,
+    /// Of all samples, including those that have been removed.
+    average: DecayedAverage,
 }
 
 /// A sample in 16 bytes.
@@ -46,9 +50,26 @@ impl PodSamples {
         self.packed.iter().map(|packed| self.unpacked(packed))
     }
 
+    /// Returns the average of all samples, weighted by age.
+    pub(super) const fn average(&self) -> &DecayedAverage {
+        &self.average
+    }
+
     /// Adds a sample unless it is known already: polls are more frequent than samples. Returns true
     /// if it is new.
-    pub(super) fn push(&mut self, sample: Sample) -> bool {
+    pub(super) fn push(&mut self, sample: Sample, half_life: SignedDuration) -> bool {
+        let last = self.packed.back().map(|last| self.time(last));
+        let since = last.map_or(0, |last| sample.at.as_millisecond() - last);
+        let is_new = self.keep(sample);
+        if is_new {
+            let since = SignedDuration::from_millis(since);
+            self.average.add(sample.used, since, half_life);
+        }
+        is_new
+    }
+
+    /// Keeps a sample unless it is known already.
+    fn keep(&mut self, sample: Sample) -> bool {
         let at = sample.at.as_millisecond();
         if self.packed.is_empty() {
             self.start = at;
@@ -88,7 +109,7 @@ impl PodSamples {
         self.start = kept.first().map_or(at, |s| s.at.as_millisecond());
         self.packed.clear();
         for sample in kept {
-            self.push(sample);
+            self.keep(sample);
         }
     }
 
@@ -144,6 +165,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const HALF_LIFE: SignedDuration = SignedDuration::from_mins(10);
+
     fn sample(at: i64, cpu: u64, memory: u64) -> Sample {
         Sample {
             at: Timestamp::from_millisecond(at).unwrap(),
@@ -164,7 +187,7 @@ mod tests {
     fn a_sample_counts_once() {
         let mut samples = PodSamples::default();
         for at in [5, 5, 4, 9] {
-            samples.push(sample(at, 1, 1));
+            samples.push(sample(at, 1, 1), HALF_LIFE);
         }
         let times: Vec<i64> = samples.iter().map(|s| s.at.as_millisecond()).collect();
         assert_eq!(times, [5, 9]);
@@ -173,7 +196,7 @@ mod tests {
     #[test]
     fn the_newest_sample_stays() {
         let mut samples = PodSamples::default();
-        (0..6).for_each(|at| assert!(samples.push(sample(at, 1, 1))));
+        (0..6).for_each(|at| assert!(samples.push(sample(at, 1, 1), HALF_LIFE)));
         samples.prune(Timestamp::from_millisecond(3).unwrap());
         assert_eq!(samples.len(), 3);
         samples.prune(Timestamp::from_millisecond(99).unwrap());
@@ -188,7 +211,7 @@ mod tests {
             let (mut samples, mut expected, mut at) = (PodSamples::default(), Vec::new(), 0);
             for (step, cpu, memory) in steps {
                 at += step;
-                samples.push(sample(at, cpu, memory));
+                samples.push(sample(at, cpu, memory), HALF_LIFE);
                 expected.push(sample(at, cpu, memory));
             }
             let found: Vec<Sample> = samples.iter().collect();

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::model::snapshot::Pod;
 use crate::model::snapshot::facts::PodFacts;
@@ -117,12 +117,18 @@ impl PodSeries {
         Arc::ptr_eq(&self.pod, pod.facts()) || (self.order(pod).is_eq() && self.pod.uid == pod.uid)
     }
 
-    pub(super) fn take(&mut self, pod: &Pod, node: &str, sample: Sample) {
+    pub(super) fn take(
+        &mut self,
+        pod: &Pod,
+        node: &str,
+        sample: Sample,
+        half_life: SignedDuration,
+    ) {
         if self.node.is_empty() || !Arc::ptr_eq(&self.pod, pod.facts()) {
             self.pod = Arc::clone(pod.facts());
             node.clone_into(&mut self.node);
         }
-        if self.samples.push(sample)
+        if self.samples.push(sample, half_life)
             && let Some(rhythm) = &mut self.rhythm
         {
             rhythm.take(sample.at, sample.used.cpu);

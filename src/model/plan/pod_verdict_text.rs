@@ -1,0 +1,31 @@
+//! Parts of the sentences about a pod that was not selected.
+
+use super::Class;
+
+/// The pods that go instead of it.
+pub(super) fn others(going: usize, waiting: usize) -> String {
+    let moves = if going == 1 { "moves" } else { "move" };
+    match waiting {
+        0 => format!("{going} {moves}"),
+        waiting => format!("{going} {moves}, {waiting} to wait"),
+    }
+}
+
+/// The class of its node, because of which it stays.
+pub(super) fn node(class: &Class) -> String {
+    match class {
+        Class::Hot { .. } => format!("its node is {class}"),
+        Class::Warming { .. } => format!("its node is not hot for long enough: {class}"),
+        Class::Cold | Class::ColdCordoned => {
+            "its node is at or below every threshold and needs no relief".to_owned()
+        }
+        Class::Even => "its node is between thresholds and targets and needs no relief".to_owned(),
+        Class::Underused => "its node is at or below every threshold".to_owned(),
+        Class::InUse | Class::InUseCordoned | Class::Leaving => {
+            "its node is above a threshold, so it is not emptied".to_owned()
+        }
+        Class::Unknown(_) | Class::Doubtful(_) | Class::NotReady | Class::NotSelected => {
+            format!("its node is {class}")
+        }
+    }
+}

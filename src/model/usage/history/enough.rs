@@ -1,0 +1,54 @@
+//! Whether samples are fresh and enough, and the one value that they become.
+
+use jiff::Timestamp;
+
+use crate::model::usage::{Measure, Sample, Unmeasured, smoothing};
+use crate::policy::Smoothing;
+
+use super::{History, PodSamples};
+
+impl History {
+    pub(super) fn fresh(
+        &self,
+        samples: impl Iterator<Item = Sample>,
+        now: Timestamp,
+    ) -> Result<(), Unmeasured> {
+        let age = now.duration_since(samples.last().ok_or(Unmeasured::Missing)?.at);
+        if age > self.rules.stale_after {
+            return Err(Unmeasured::Stale(age));
+        }
+        if age < -self.rules.stale_after {
+            Err(Unmeasured::Future(-age))
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(super) fn enough(&self, samples: impl Iterator<Item = Sample>) -> Result<(), Unmeasured> {
+        // A steady record has one reading that stands for a whole window.
+        let have = u32::try_from(samples.count()).unwrap_or(u32::MAX);
+        let need = if self.steady {
+            1
+        } else {
+            self.rules.min_samples
+        };
+        if have < need {
+            Err(Unmeasured::Few { have, need })
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(super) fn smooth_pod(&self, samples: &PodSamples, now: Timestamp) -> Measure {
+        match self.rules.smoothing {
+            Smoothing::HalfLife(_) => samples.average().mean().unwrap_or_default(),
+            Smoothing::Mean | Smoothing::Max | Smoothing::Percentile(_) => {
+                self.smooth(samples.iter(), now)
+            }
+        }
+    }
+
+    pub(super) fn smooth(&self, samples: impl Iterator<Item = Sample>, now: Timestamp) -> Measure {
+        smoothing::smooth(samples, self.rules.smoothing, now)
+    }
+}
