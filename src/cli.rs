@@ -373,6 +373,7 @@ mod tests {
             "evenkeel doctor --service-account kube-system/evenkeel",
             "evenkeel doctor --from c.json -o json --policy p.yaml",
             "evenkeel snapshot --scramble -o c.json --kubeconfig k",
+            "evenkeel snapshot --history 2w --step 15m --policy p.yaml -o c.json",
             "evenkeel simulate",
             "evenkeel simulate dead-loop --policy a.yaml --policy b.yaml --duration 6h --seed 7 -o \
                 json -v",

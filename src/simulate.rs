@@ -17,21 +17,26 @@ use crate::model::ledger::Ledger;
 use crate::model::plan::{Outcome, Plan, Steer, SteerAction, Untried};
 use crate::model::snapshot::Snapshot;
 use crate::model::usage::Readings;
+use crate::model::usage::recorded::HistoryRange;
+use crate::model::usage::recorded::recorder::UsageRecorder;
 use crate::policy::Policy;
 
 use self::cluster::{SimulatedCluster, after};
 use self::metrics::SimulatedMetricsApi;
 use self::record::Recorder;
-use self::scenario::Scenario;
+use self::scenario::{Given, Scenario};
 use self::trace::Trace;
 
 mod cluster;
+pub mod compare;
 mod controllers;
 mod eviction;
 pub mod load;
 mod metrics;
 mod random;
 mod record;
+mod recorded_cluster;
+mod replay;
 pub mod rows;
 pub mod scenario;
 mod scheduling;
@@ -42,10 +47,59 @@ pub mod trace;
 /// receives the progress after each step of simulated time.
 pub fn run(
     scenario: &Scenario,
-    mut policy: Policy,
+    policy: Policy,
     policy_name: &str,
     mut watch: impl FnMut(SignedDuration),
 ) -> Trace {
+    let progress = |run: &mut Run<'_>| watch(run.cluster.elapsed());
+    let (run, recorder) = drive(scenario, policy, policy_name, progress);
+    recorder.finish(run.cluster, &run.engine)
+}
+
+/// Like [`run`]. Also returns the cluster at the end with its usage at each `step` of the run, as
+/// `evenkeel snapshot --history` records a real cluster.
+pub fn run_and_record(
+    scenario: &Scenario,
+    policy: Policy,
+    policy_name: &str,
+    step: SignedDuration,
+) -> (Trace, Given) {
+    let mut all: Vec<(Timestamp, Readings)> = Vec::new();
+    let note = |run: &mut Run<'_>| {
+        let due = all
+            .last()
+            .is_none_or(|(at, _)| after(*at, step) <= run.cluster.now);
+        if due {
+            all.push((run.cluster.now, run.readings()));
+        }
+    };
+    let (mut run, recorder) = drive(scenario, policy, policy_name, note);
+    let range = HistoryRange {
+        start: run.cluster.start,
+        step,
+        steps: all.len(),
+    };
+    let snapshot = run.cluster.snapshot();
+    let mut history = UsageRecorder::new(&snapshot, range);
+    for (at, readings) in &all {
+        history.add(*at, readings);
+    }
+    let given = Given {
+        objects: run.cluster.objects.clone(),
+        readings: run.readings(),
+        at: run.cluster.now,
+        history: Some(history.finish()),
+    };
+    (recorder.finish(run.cluster, &run.engine), given)
+}
+
+/// Runs a scenario. `watch` sees the run after each step.
+fn drive<'s>(
+    scenario: &'s Scenario,
+    mut policy: Policy,
+    policy_name: &str,
+    mut watch: impl FnMut(&mut Run<'s>),
+) -> (Run<'s>, Recorder) {
     if let Some(strategy) = &scenario.scheduler {
         policy.scheduler.fit.strategy = strategy.clone();
     }
@@ -61,11 +115,11 @@ pub fn run(
     loop {
         run.pass(last, &mut recorder);
         last = run.cluster.elapsed();
-        watch(last);
+        watch(&mut run);
         let next = after(run.cluster.now, tick);
         // The time stands still at the latest timestamp, which would loop for ever.
         if next > end || next <= run.cluster.now {
-            return recorder.finish(run.cluster, &run.engine);
+            return (run, recorder);
         }
         run.cluster.now = next;
     }
@@ -103,6 +157,19 @@ impl<'s> Run<'s> {
             engine: Engine::new(policy, Ledger::default()),
             next_cycle,
         }
+    }
+
+    /// Reads the present usage, with the node of each pod.
+    fn readings(&mut self) -> Readings {
+        let snapshot = self.cluster.snapshot();
+        let used = metrics::used(&self.cluster, &snapshot);
+        let mut readings = self.metrics.read(&self.cluster, &used);
+        let placed = used.pods.iter().filter_map(|(name, life, _)| {
+            let node = life.facts.node.clone()?;
+            Some(((*name).clone(), node))
+        });
+        readings.placed = placed.collect();
+        readings
     }
 
     /// Runs one tick: first the cluster's own events, then the steps of the daemon, in its order.

@@ -11,8 +11,6 @@
 #![expect(clippy::print_stdout, reason = "the table is the output")]
 #![expect(clippy::expect_used, reason = "a mistake ends the run, as in a test")]
 
-use std::fmt::Write;
-
 use evenkeel::decide::draft::{Candidate, Draft, HotSince, Landing, World};
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::scheduler;
@@ -130,8 +128,7 @@ impl std::fmt::Display for Outcome {
 }
 
 fn play(kind: Kind, nodes: usize, seed: u64, policy: Policy) -> Outcome {
-    let text = scenario(kind, nodes, seed);
-    let scenario = Scenario::parse("arena.yaml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let scenario = scenario(kind, nodes, seed);
     let (snapshot, readings) = at_start(&scenario, &policy);
     let trace = run(&scenario, policy, "arena", |_| {});
     let steps = trace.nodes.first().map_or(0, |n| n.pods.len());
@@ -263,9 +260,12 @@ fn ratio(draft: &Draft<'_>, node: NodeId) -> f64 {
     ratio.map_or(0.0, Ratio::get)
 }
 
+/// The workloads of one file: a file has a limit of values.
+const WORKLOADS_IN_A_FILE: usize = 1000;
+
 /// Workloads of 2 to 60 replicas, 30 pods for each node of 8 cores. Their usage is scaled to 49% of
 /// the cpu of the cluster.
-fn scenario(kind: Kind, nodes: usize, seed: u64) -> String {
+fn scenario(kind: Kind, nodes: usize, seed: u64) -> Scenario {
     let mut random = SplitMix(seed * 7919 + nodes as u64);
     let mut workloads: Vec<(usize, u64, u64, f64, u64)> = Vec::new();
     let mut pods = 0;
@@ -285,10 +285,11 @@ fn scenario(kind: Kind, nodes: usize, seed: u64) -> String {
         Kind::Constant => ("1h", ""),
         Kind::Mixed => ("24h", ", zones: [a, b, c]"),
     };
-    let mut text = format!(
+    let head = format!(
         "name: arena\nabout: usage unrelated to requests\nduration: {duration}\nseed: {seed}\n\
          nodes:\n- {{name: n, count: {nodes}, cpu: 8, memory: 32Gi{zones}}}\nworkloads:\n"
     );
+    let mut lines = Vec::new();
     for (i, (replicas, cpu, memory, usage, used_memory)) in workloads.iter().enumerate() {
         let used = whole(usage * scale).clamp(5, 2000);
         let (used, rules) = match kind {
@@ -298,14 +299,21 @@ fn scenario(kind: Kind, nodes: usize, seed: u64) -> String {
                 rules(*replicas, nodes, &mut random),
             ),
         };
-        writeln!(
-            text,
+        lines.push(format!(
             "- {{name: w{i}, replicas: {replicas}, requests: {{cpu: {cpu}m, memory: {memory}Mi}}, \
-             usage: {{cpu: {used}, memory: {used_memory}Mi}}{rules}}}"
-        )
-        .expect("text grows");
+             usage: {{cpu: {used}, memory: {used_memory}Mi}}{rules}}}\n"
+        ));
     }
-    text
+    let parse = |lines: &[String]| {
+        let text = head.clone() + &lines.concat();
+        Scenario::parse("arena.yaml", &text).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let mut parts = lines.chunks(WORKLOADS_IN_A_FILE).map(parse);
+    let mut whole = parts.next().expect("a workload");
+    whole
+        .workloads
+        .extend(parts.flat_map(|part| part.workloads));
+    whole
 }
 
 /// A curve over a day that peaks at any hour, most often at 14:00.

@@ -34,6 +34,7 @@ mod e2e {
     mod probes;
     mod prometheus;
     mod reload;
+    mod replay;
     mod rights;
     mod rightsizing;
     mod rules;

@@ -39,7 +39,9 @@ mod it {
     mod preferred_anti_affinity;
     mod properties;
     mod reasons;
+    mod recording;
     mod relief;
+    mod replay;
     mod rightsizing;
     mod rightsizing_effect;
     mod scheduler_config;

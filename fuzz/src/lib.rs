@@ -8,28 +8,11 @@ use evenkeel::cluster::from_memory::BodyInMemory;
 use evenkeel::model::snapshot::objects::ObjectKind;
 use tokio::runtime::{Builder, Runtime};
 
-/// Every kind that is kept.
-pub const KINDS: [ObjectKind; 13] = [
-    ObjectKind::Node,
-    ObjectKind::Pod,
-    ObjectKind::Budget,
-    ObjectKind::Namespace,
-    ObjectKind::Class,
-    ObjectKind::Claim,
-    ObjectKind::Volume,
-    ObjectKind::StorageClass,
-    ObjectKind::CsiNode,
-    ObjectKind::Service,
-    ObjectKind::ReplicaSet,
-    ObjectKind::ReplicationController,
-    ObjectKind::Job,
-];
-
 /// Splits an input into a kind, which the first byte selects (`a` the first kind), and the rest.
 pub fn kind(input: &[u8]) -> Option<(ObjectKind, &[u8])> {
     let (first, rest) = input.split_first()?;
-    let position = usize::from(first.wrapping_sub(b'a')) % KINDS.len();
-    Some((KINDS[position], rest))
+    let position = usize::from(first.wrapping_sub(b'a')) % ObjectKind::ALL.len();
+    Some((ObjectKind::ALL[position], rest))
 }
 
 /// Splits an input into the body of an answer and its kind. The first byte selects the kind, the

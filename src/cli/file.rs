@@ -20,7 +20,11 @@ use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{Object, ObjectKind, Objects};
 use crate::model::usage::Readings;
 use crate::model::usage::import as metrics;
+use crate::model::usage::recorded::UsageHistory;
+use crate::model::usage::recorded::object::{self, HistoryItem};
 use crate::values::text::count;
+
+mod encoding;
 
 /// How to record a file for `--from`.
 pub(super) const HOW_TO: &str = "\
@@ -34,6 +38,8 @@ than YAML, and the second command adds the usage:
 pub(super) struct ClusterFile {
     pub(super) objects: Objects,
     pub(super) readings: Readings,
+    /// The usage before.
+    pub(super) history: Option<UsageHistory>,
     /// The texts of ledgers, by namespace and name of their ConfigMaps.
     pub(super) ledgers: BTreeMap<(String, String), String>,
     /// The number of objects by kind that no plan uses.
@@ -58,25 +64,8 @@ pub(super) fn text(path: &Path) -> anyhow::Result<String> {
         std::fs::read(path).map(|content| bytes = content)
     };
     read.context("cannot read the file")
-        .and_then(|()| decode(bytes))
+        .and_then(|()| encoding::decode(bytes))
         .with_context(|| label(path))
-}
-
-/// Decodes UTF-8, or UTF-16 with a byte order mark, which shells on Windows write.
-fn decode(bytes: Vec<u8>) -> anyhow::Result<String> {
-    match bytes.get(..3) {
-        Some([0xff, 0xfe, _]) => utf16(&bytes[2..], u16::from_le_bytes),
-        Some([0xfe, 0xff, _]) => utf16(&bytes[2..], u16::from_be_bytes),
-        Some([0xef, 0xbb, 0xbf]) => Ok(String::from_utf8(bytes[3..].to_vec())?),
-        _ => String::from_utf8(bytes).context("found binary data, expected text"),
-    }
-}
-
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> anyhow::Result<String> {
-    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-    char::decode_utf16(units)
-        .collect::<Result<String, _>>()
-        .context("found invalid UTF-16 after its byte order mark")
 }
 
 /// Reads a file. Objects that are not valid are skipped and counted; a file without nodes is an
@@ -159,12 +148,19 @@ impl ClusterFile {
                 count(pods, "pod")
             ),
         });
+        parts.extend(self.history.as_ref().map(UsageHistory::summary));
         let unused = self.unused.iter().map(|(kind, n)| format!("{n} {kind}"));
         let unused: Vec<String> = unused.collect();
         if !unused.is_empty() {
             parts.push(format!("not used: {}", unused.join(", ")));
         }
         parts.join("; ")
+    }
+
+    fn add_history(&mut self, item: Result<Box<HistoryItem>, Box<Skipped>>) {
+        let item = item.map_err(|skipped| *skipped);
+        let added = item.and_then(|item| item.add_to(&mut self.history));
+        self.readings.skipped.extend(added.err());
     }
 
     /// The time of the newest metrics.
@@ -185,6 +181,7 @@ impl Extend<FileDocument> for Documents {
                 ObjectItem::Object(object) => self.0.objects.apply(*object),
                 ObjectItem::Skipped(kind, skipped) => self.0.objects.skip(kind, *skipped),
                 ObjectItem::Metrics(value) => drop(metrics::take(&value, &mut self.0.readings)),
+                ObjectItem::History(item) => self.0.add_history(item),
                 ObjectItem::Ledger(name, text) => drop(self.0.ledgers.insert(name, text)),
                 ObjectItem::Unused(kind) => *self.0.unused.entry(kind).or_default() += 1,
             }
@@ -200,6 +197,7 @@ enum ObjectItem {
     Object(Box<Object>),
     Skipped(ObjectKind, Box<Skipped>),
     Metrics(Value),
+    History(Result<Box<HistoryItem>, Box<Skipped>>),
     Ledger((String, String), String),
     Unused(String),
 }
@@ -209,6 +207,9 @@ impl ObjectItem {
         let kind = text_at(&value, "/kind").to_owned();
         if text_at(&value, "/apiVersion").starts_with("metrics.k8s.io/") {
             return ObjectItem::Metrics(value);
+        }
+        if let Some(item) = object::read(&value) {
+            return ObjectItem::History(item.map(Box::new).map_err(Box::new));
         }
         if let Some(ledger) = ObjectItem::ledger(&value) {
             return ledger;
@@ -395,10 +396,6 @@ mod tests {
     const NODE: &str = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: \
         {allocatable: {cpu: '8', memory: 32Gi}}\n";
 
-    fn pods(cluster: &ClusterFile) -> usize {
-        cluster.objects.count(ObjectKind::Pod)
-    }
-
     #[test]
     fn yaml_documents_lists_and_empty_documents_are_read() {
         let text = format!(
@@ -518,18 +515,6 @@ mod tests {
             "{}",
             error("kind: Node\na: [1\nb: 2\n")
         );
-    }
-
-    #[test]
-    fn utf_8_and_utf_16_are_decoded() {
-        let wide: Vec<u8> = "\u{feff}kind"
-            .encode_utf16()
-            .flat_map(u16::to_le_bytes)
-            .collect();
-        assert_eq!(decode(wide).unwrap(), "kind");
-        assert_eq!(decode(b"\xef\xbb\xbfkind".to_vec()).unwrap(), "kind");
-        assert!(decode(b"\xff\x00\x01".to_vec()).is_err());
-        assert_eq!(pods(&ClusterFile::default()), 0);
     }
 
     const STREAM: &str = concat!(

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 
 /// A duration above zero, such as `5m`.
 pub(super) fn positive_duration(text: &str) -> Result<SignedDuration, String> {
@@ -27,6 +27,23 @@ pub(super) fn simulated_time(text: &str) -> Result<SignedDuration, String> {
     parsed
         .filter(|duration| (60..=31_536_000).contains(&duration.as_secs()))
         .ok_or_else(|| "expected a duration from 1m to 8760h, such as 6h".to_owned())
+}
+
+/// The length of a usage history: from ten minutes to twelve weeks. A day has 24 hours.
+pub(super) fn history_length(text: &str) -> Result<SignedDuration, String> {
+    let span: Option<Span> = text.parse().ok();
+    let parsed = span.and_then(|s| s.to_duration(SpanRelativeTo::days_are_24_hours()).ok());
+    parsed
+        .filter(|length| (600..=12 * 7 * 86_400).contains(&length.as_secs()))
+        .ok_or_else(|| "expected a duration from 10m to 12w, such as 24h or 2w".to_owned())
+}
+
+/// The time between two values of a usage history: whole seconds, from 10s to 1h.
+pub(super) fn history_step(text: &str) -> Result<SignedDuration, String> {
+    let parsed: Option<SignedDuration> = text.parse().ok();
+    parsed
+        .filter(|step| (10..=3600).contains(&step.as_secs()) && step.subsec_nanos() == 0)
+        .ok_or_else(|| "expected a duration from 10s to 1h, such as 5m".to_owned())
 }
 
 /// The interval between two cycles: `0`, or at least one second.
@@ -73,6 +90,18 @@ mod tests {
         assert_eq!(interval("0"), Ok(SignedDuration::ZERO));
         assert_eq!(interval("5m"), Ok(SignedDuration::from_mins(5)));
         assert!(interval("10ms").is_err() && interval("-5m").is_err());
+    }
+
+    #[test]
+    fn a_history_is_minutes_to_weeks_long() {
+        for (text, hours) in [("24h", 24), ("7d", 168), ("2w", 336), ("1d12h", 36)] {
+            assert_eq!(history_length(text), Ok(SignedDuration::from_hours(hours)));
+        }
+        for text in ["5m", "13w", "1mo", "soon", "-1d"] {
+            assert!(history_length(text).is_err(), "{text}");
+        }
+        assert!(history_step("5m").is_ok() && history_step("1s").is_err());
+        assert!(history_step("10500ms").is_err());
     }
 
     #[test]

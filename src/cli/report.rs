@@ -21,6 +21,7 @@ mod axes;
 mod bars;
 mod envelope;
 mod heat;
+mod hours;
 mod lines;
 mod marks;
 mod resource;
@@ -84,7 +85,10 @@ impl<'t> SimulationReport<'t> {
             @match self.runs.as_slice() {
                 [] => p { "There is no run to show." },
                 [only] => (summary::tiles(only)),
-                several => (summary::comparison(several)),
+                several => {
+                    (summary::comparison(several))
+                    (hours::differing(several))
+                }
             }
             (self.events())
             h2 { "Balance" }

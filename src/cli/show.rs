@@ -65,14 +65,12 @@ impl<'p> PlanText<'p> {
         (rule.pools.len() == 1 && !rule.deviation).then(|| &rule.pools[0])
     }
 
-    /// Writes the lines of a table, its last column folded to the width of the screen.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "callers pass temporary tables"
     )]
     fn table(&self, f: &mut fmt::Formatter<'_>, table: Table) -> fmt::Result {
-        let lines = table.folded(self.screen.width);
-        lines.iter().try_for_each(|line| writeln!(f, "{line}"))
+        self.screen.table(f, &table)
     }
 }
 

@@ -6,10 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use jiff::SignedDuration;
 
+use crate::model::snapshot::facts::Skipped;
+use crate::model::usage::recorded::object;
 use crate::render::table::Table;
 use crate::simulate;
+use crate::simulate::compare::{HourDifference, differing_hours};
 use crate::simulate::scenario::{Given, PolicySource, Scenario};
 use crate::simulate::trace::Trace;
+use crate::values::text::count;
 
 use super::plan::OutputFormat;
 use super::policy::LoadedPolicy;
@@ -27,7 +31,8 @@ Examples:
   evenkeel simulate                                 three full nodes, and seven that join later
   evenkeel simulate --list                          list the built-in scenarios
   evenkeel simulate daily-wave --policy mine.yaml   a built-in scenario under your policy
-  evenkeel simulate --from cluster.json             your own cluster, with the usage in the file
+  evenkeel simulate --from cluster.json             your own cluster, with the usage in the file;
+                                                    see snapshot --history
   evenkeel simulate --policy a.yaml --policy b.yaml compare two policies
   evenkeel simulate --html report.html              write the run as a report with charts
   evenkeel simulate --show late-nodes > mine.yaml   print a scenario, to change it
@@ -41,7 +46,8 @@ pub(super) struct SimulateArgs {
     /// Name of a built-in scenario, or a scenario file [default: late-nodes]
     #[arg(value_name = "SCENARIO")]
     scenario: Option<String>,
-    /// Start with the cluster in a file of objects, as for `plan --from`; its usage stays constant
+    /// Start with the cluster in a file of objects, as for `plan --from`. Usage that
+    /// `snapshot --history` recorded is replayed; otherwise usage stays constant
     #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
     from: Option<PathBuf>,
     /// Policy to try; give it twice to compare two [default: the policy of the scenario]
@@ -52,7 +58,7 @@ pub(super) struct SimulateArgs {
     exact: bool,
     #[command(flatten)]
     scheduler: super::scheduler::SchedulerArgs,
-    /// Simulated time [default: the duration in the scenario, or 2h]
+    /// Simulated time [default: the duration in the scenario, that of the recorded usage, or 2h]
     #[arg(long, value_name = "DURATION", value_parser = parse::simulated_time)]
     duration: Option<SignedDuration>,
     /// Seed for ties and noise; another seed gives another run [default: the seed in the scenario]
@@ -82,6 +88,13 @@ struct LoadedScenario {
     folder: PathBuf,
     /// The first lines of the output.
     head: Vec<String>,
+}
+
+/// Runs of one scenario under several policies, as JSON.
+#[derive(serde::Serialize)]
+struct ComparedRuns<'t> {
+    runs: Vec<&'t Trace>,
+    differing_hours: Vec<HourDifference>,
 }
 
 /// Runs the scenario under each policy and prints the result.
@@ -130,7 +143,15 @@ fn print(
             Ok(out.write_all(page.to_string().as_bytes())?)
         }
         (OutputFormat::Json, [one]) => write_json(out, one),
-        (OutputFormat::Json, several) => write_json(out, &several),
+        (OutputFormat::Json, several) => {
+            let runs: Vec<&Trace> = several.iter().collect();
+            let differing_hours = differing_hours(&runs);
+            let compared = ComparedRuns {
+                runs,
+                differing_hours,
+            };
+            write_json(out, &compared)
+        }
     }
 }
 
@@ -223,8 +244,10 @@ fn from_scenario(name: &str) -> anyhow::Result<LoadedScenario> {
 fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
     let cluster = file::read(path)?;
     let label = file::label(path);
-    let head = vec![format!("cluster: {label}: {}", cluster.summary())];
-    let Some(at) = cluster.newest_metrics() else {
+    let mut head = vec![format!("cluster: {label}: {}", cluster.summary())];
+    head.extend(ignored_rows(&cluster.readings.skipped));
+    let history_start = cluster.history.as_ref().map(|history| history.range.start);
+    let Some(at) = cluster.newest_metrics().or(history_start) else {
         let problem = "found no metrics, expected the usage to simulate";
         return Err(Misuse(format!("{label}: {problem}\n\n{}", file::HOW_TO)).into());
     };
@@ -232,11 +255,22 @@ fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
         objects: cluster.objects,
         readings: cluster.readings,
         at,
+        history: cluster.history,
     };
     Ok(LoadedScenario {
         scenario: Scenario::of(label, given),
         folder: PathBuf::new(),
         head,
+    })
+}
+
+/// A line about rows of recorded usage that cannot be read.
+fn ignored_rows(skipped: &[Skipped]) -> Option<String> {
+    let mut rows = skipped.iter().filter(|row| object::is_history(&row.kind));
+    let first = rows.next()?;
+    Some(match rows.count() {
+        0 => format!("ignored: {first}"),
+        more => format!("ignored: {first}, and {}", count(more, "further row")),
     })
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
+use std::fs::File;
 use std::hash::BuildHasher;
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -11,11 +12,18 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::cluster::list::{self, ListedKind};
+use crate::model::snapshot::import;
+use crate::model::snapshot::objects::Objects;
+use crate::model::usage::recorded::UsageHistory;
+use crate::model::usage::recorded::object;
 use crate::values::text::count;
 
 use super::{complain, file, runtime};
 
+use self::history::{HistoryArgs, HistorySource};
+
 mod fields;
+mod history;
 mod rename;
 mod strip;
 
@@ -27,6 +35,8 @@ kept unless --scramble replaces them.
 Examples:
   evenkeel snapshot -o cluster.json
   evenkeel plan --from cluster.json
+  evenkeel snapshot --history 24h --policy policy.yaml -o cluster.json
+  evenkeel simulate --from cluster.json --policy policy.yaml
   evenkeel snapshot --scramble | gzip > for-a-bug-report.json.gz";
 
 /// Lists every object that a plan needs once, with the usage. Evicts nothing.
@@ -40,55 +50,79 @@ pub(super) struct SnapshotArgs {
     /// Equal names stay equal, but a policy that selects by name or label no longer matches
     #[arg(long)]
     scramble: bool,
+    #[command(flatten)]
+    history: HistoryArgs,
     /// Kubeconfig of the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service
     /// account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 }
 
-/// Lists the objects, strips them and writes them.
-pub(super) fn run(args: &SnapshotArgs, out: &mut dyn Write) -> anyhow::Result<()> {
-    let (objects, notes) = runtime()?.block_on(record(args))?;
-    for note in &notes {
-        complain(note);
-    }
-    let objects = if args.scramble {
-        strip::scramble(&objects, RandomState::new().hash_one(0))
-    } else {
-        objects
-    };
-    match &args.output {
-        None => out.write_all(text(&objects).as_bytes())?,
-        Some(path) => {
-            std::fs::write(path, text(&objects))
-                .with_context(|| format!("{}: cannot write the file", path.display()))?;
-            writeln!(out, "{}: {}", file::label(path), summary(&objects))?;
-        }
-    }
-    Ok(())
+/// The contents of a snapshot.
+#[derive(Default)]
+struct Recording {
+    /// Every object, stripped.
+    objects: Vec<Value>,
+    /// Their facts.
+    facts: Objects,
+    history: Option<UsageHistory>,
+    /// A line about each part that is missing.
+    notes: Vec<String>,
 }
 
-/// Every object, stripped, and a note for each kind of metrics that is missing.
-async fn record(args: &SnapshotArgs) -> anyhow::Result<(Vec<Value>, Vec<String>)> {
+/// Lists the objects, strips them and writes them.
+pub(super) fn run(args: &SnapshotArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    let source = HistorySource::new(&args.history)?;
+    let mut recording = runtime()?.block_on(record(args, source.as_ref()))?;
+    for note in &recording.notes {
+        complain(note);
+    }
+    if args.scramble {
+        recording.scramble(RandomState::new().hash_one(0));
+    }
+    let Some(path) = &args.output else {
+        return Ok(recording.write(out)?);
+    };
+    let written = File::create(path).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        recording.write(&mut file)?;
+        file.flush()
+    });
+    written.with_context(|| format!("{}: cannot write the file", path.display()))?;
+    Ok(writeln!(
+        out,
+        "{}: {}",
+        file::label(path),
+        recording.summary()
+    )?)
+}
+
+/// Every object and the history, if there is a source for it.
+async fn record(args: &SnapshotArgs, source: Option<&HistorySource>) -> anyhow::Result<Recording> {
     let cluster = Cluster::connect(args.kubeconfig.as_deref()).await?;
-    let mut objects = list_objects(&cluster).await?;
-    let mut notes = Vec::new();
+    let mut recording = Recording::default();
+    list_objects(&cluster, &mut recording).await?;
     for (resource, kind) in [("nodes", "NodeMetrics"), ("pods", "PodMetrics")] {
         let path = format!("/apis/metrics.k8s.io/v1beta1/{resource}");
         match list::pages(cluster.client(), &path).await {
-            Ok(items) => add(items, "metrics.k8s.io/v1beta1", kind, &mut objects),
-            Err(error) => notes.push(format!(
+            Ok(items) => recording.add(items, "metrics.k8s.io/v1beta1", kind),
+            Err(error) => recording.notes.push(format!(
                 "the snapshot has no {kind}, so the usage of {resource} is unknown: {error}"
             )),
         }
     }
-    Ok((objects, notes))
+    if let Some(source) = source {
+        let (history, note) = source.read(&recording.facts).await?;
+        recording.history = Some(history);
+        recording.notes.extend(note);
+    }
+    Ok(recording)
 }
 
 /// Every object that the daemon watches. Fails if a kind cannot be listed: without
 /// PodDisruptionBudgets, for example, a plan would evict protected pods.
-async fn list_objects(cluster: &Cluster) -> anyhow::Result<Vec<Value>> {
-    let (mut objects, mut failures) = (Vec::new(), Vec::new());
+async fn list_objects(cluster: &Cluster, recording: &mut Recording) -> anyhow::Result<()> {
+    let mut failures = Vec::new();
     for ListedKind {
         api_version,
         kind,
@@ -96,51 +130,77 @@ async fn list_objects(cluster: &Cluster) -> anyhow::Result<Vec<Value>> {
     } in list::watched()
     {
         match list::pages(cluster.client(), &path).await {
-            Ok(items) => add(items, &api_version, kind, &mut objects),
+            Ok(items) => recording.add(items, &api_version, kind),
             Err(error) => failures.push(format!("{kind}: {error}")),
         }
     }
     if failures.is_empty() {
-        Ok(objects)
+        Ok(())
     } else {
         let failures = failures.join("\n  ");
         bail!("nothing written: cannot list these kinds:\n  {failures}")
     }
 }
 
-/// Strips the items of a list and adds them. Items of a list lack their kind and version.
-fn add(items: Vec<Value>, api_version: &str, kind: &str, objects: &mut Vec<Value>) {
-    for mut item in items {
-        if let Value::Object(fields) = &mut item {
-            fields.insert("apiVersion".to_owned(), api_version.into());
-            fields.insert("kind".to_owned(), kind.into());
+impl Recording {
+    /// Strips the items of a list and adds them. Items of a list lack their kind and version.
+    fn add(&mut self, items: Vec<Value>, api_version: &str, kind: &str) {
+        for mut item in items {
+            if let Value::Object(fields) = &mut item {
+                fields.insert("apiVersion".to_owned(), api_version.into());
+                fields.insert("kind".to_owned(), kind.into());
+            }
+            // An object that no plan can read is in the file all the same.
+            if let Ok(Some(object)) = import::object(&item) {
+                self.facts.apply(object);
+            }
+            self.objects.extend(strip::strip(&item));
         }
-        objects.extend(strip::strip(&item));
+    }
+
+    /// Replaces all names. Those in the history stay equal to those of the objects.
+    fn scramble(&mut self, seed: u64) {
+        let mut names = strip::scrambled_names(&self.objects, seed);
+        self.objects = strip::renamed(&self.objects, &mut names);
+        let history = self.history.take();
+        self.history = history.map(|history| history::renamed(history, &names));
+    }
+
+    /// Writes a JSON list with one line for each object, so that files can be compared and
+    /// searched.
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let objects = self.objects.iter().map(Value::to_string);
+        let history = self.history.iter().flat_map(object::write);
+        out.write_all(b"{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[")?;
+        for (i, line) in objects.chain(history).enumerate() {
+            out.write_all(if i == 0 { b"\n" } else { b",\n" })?;
+            out.write_all(line.as_bytes())?;
+        }
+        out.write_all(b"\n]}\n")
+    }
+
+    fn summary(&self) -> String {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for object in &self.objects {
+            let kind = object.get("kind").and_then(Value::as_str);
+            *counts.entry(kind.unwrap_or_default()).or_default() += 1;
+        }
+        let of = |kind: &str| counts.get(kind).copied().unwrap_or_default();
+        let mut summary = format!(
+            "{}, {}, {} in total; metrics of {} and {}",
+            count(of("Node"), "node"),
+            count(of("Pod"), "pod"),
+            count(self.objects.len(), "object"),
+            count(of("NodeMetrics"), "node"),
+            count(of("PodMetrics"), "pod")
+        );
+        if let Some(history) = &self.history {
+            summary.push_str("; ");
+            summary.push_str(&history.summary());
+        }
+        summary
     }
 }
 
-/// A JSON list with one line for each object, so that files can be compared and searched.
-fn text(objects: &[Value]) -> String {
-    let lines: Vec<String> = objects.iter().map(Value::to_string).collect();
-    format!(
-        "{{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n{}\n]}}\n",
-        lines.join(",\n")
-    )
-}
-
-fn summary(objects: &[Value]) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for object in objects {
-        let kind = object.get("kind").and_then(Value::as_str);
-        *counts.entry(kind.unwrap_or_default()).or_default() += 1;
-    }
-    let of = |kind: &str| counts.get(kind).copied().unwrap_or_default();
-    format!(
-        "{}, {}, {} in total; metrics of {} and {}",
-        count(of("Node"), "node"),
-        count(of("Pod"), "pod"),
-        count(objects.len(), "object"),
-        count(of("NodeMetrics"), "node"),
-        count(of("PodMetrics"), "pod")
-    )
-}
+#[cfg(test)]
+mod tests;

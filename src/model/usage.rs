@@ -11,6 +11,7 @@ use crate::values::Amount;
 
 pub mod history;
 pub mod import;
+pub mod recorded;
 mod rhythm;
 mod smoothing;
 

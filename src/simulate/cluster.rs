@@ -6,17 +6,17 @@ use std::rc::Rc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::model::snapshot::Snapshot;
-use crate::model::snapshot::facts::{
-    BudgetFacts, NodeFacts, Owner, OwnerKey, PodFacts, PodPhase, Taint,
-};
+use crate::model::snapshot::facts::{BudgetFacts, NodeFacts, OwnerKey, PodFacts, PodPhase, Taint};
 use crate::model::snapshot::objects::{Name, Object, ObjectKind, Objects};
-use crate::model::usage::Measure;
 use crate::policy::Policy;
 
 use super::load::Load;
 use super::random::Random;
 use super::scenario::WorkloadKind;
 use super::trace::Event;
+
+/// The age of the initial objects.
+const AGE: SignedDuration = SignedDuration::from_hours(1);
 
 /// The complete state at one time.
 pub(super) struct SimulatedCluster {
@@ -49,7 +49,7 @@ pub(super) struct SimulatedCluster {
 pub(super) struct Machine {
     pub(super) facts: NodeFacts,
     /// Usage of the system outside of pods; `None` if no source measures the node.
-    pub(super) base: Option<Measure>,
+    pub(super) base: Option<Load>,
     /// The time since when it is down.
     pub(super) down: Option<Timestamp>,
     pub(super) draining: bool,
@@ -361,6 +361,11 @@ impl SimulatedCluster {
         })
     }
 
+    /// Returns the creation time of the initial objects.
+    pub(super) fn long_ago(&self) -> Timestamp {
+        self.start.saturating_sub(AGE).unwrap_or(self.start)
+    }
+
     /// Returns the simulated time since the start.
     pub(super) fn elapsed(&self) -> SignedDuration {
         self.now.duration_since(self.start)
@@ -381,15 +386,6 @@ impl PodTemplate {
     /// Returns true if a DaemonSet owns the pod.
     pub(super) fn stays_with_its_node(&self) -> bool {
         self.facts.owners.iter().any(|o| o.kind == "DaemonSet")
-    }
-}
-
-/// Returns the controller of a pod from its owner references.
-pub(super) fn owner(kind: &str, name: &str) -> Owner {
-    Owner {
-        kind: kind.to_owned(),
-        name: name.to_owned(),
-        controller: true,
     }
 }
 

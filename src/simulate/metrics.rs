@@ -31,10 +31,7 @@ pub(super) fn used<'c>(cluster: &'c SimulatedCluster, snapshot: &Snapshot) -> Us
         .iter()
         .map(|(name, m)| (name.as_str(), m))
         .collect();
-    let mut sums: Vec<Measure> = machines
-        .iter()
-        .map(|(_, m)| m.base.unwrap_or_default())
-        .collect();
+    let mut sums: Vec<Measure> = machines.iter().map(|(_, m)| base(m, cluster)).collect();
     let mut pods = Vec::with_capacity(cluster.pods.len());
     for ((name, life), pod) in cluster.pods.iter().zip(&snapshot.pods) {
         let Some(node) = pod
@@ -80,6 +77,18 @@ pub(super) fn used<'c>(cluster: &'c SimulatedCluster, snapshot: &Snapshot) -> Us
             .map(|(_, name, life, used)| (name, life, used))
             .collect(),
     }
+}
+
+/// Returns the usage of a node outside of its pods.
+fn base(machine: &Machine, cluster: &SimulatedCluster) -> Measure {
+    let moment = Moment {
+        elapsed: cluster.elapsed(),
+        ..Moment::default()
+    };
+    machine
+        .base
+        .as_ref()
+        .map_or(Measure::default(), |load| load.at(moment))
 }
 
 /// Returns the share of the demand that a node can supply, at most one.

@@ -41,6 +41,12 @@ impl UsageRows {
         Ok(UsageRows(rows))
     }
 
+    /// Creates rows; `None` without rows, or if one is empty.
+    pub fn new(rows: Vec<Vec<f32>>) -> Option<Self> {
+        let usable = !rows.is_empty() && rows.iter().all(|row| !row.is_empty());
+        usable.then_some(UsageRows(rows))
+    }
+
     /// Returns the number of rows, which is at least one.
     pub const fn count(&self) -> usize {
         self.0.len()

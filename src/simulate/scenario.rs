@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::model::snapshot::facts::{Taint, Toleration};
 use crate::model::snapshot::objects::Objects;
+use crate::model::usage::recorded::UsageHistory;
 use crate::model::usage::{Measure, Readings};
 use crate::policy::problem::PolicyError;
 use crate::policy::read::Report;
@@ -227,10 +228,12 @@ pub struct Gap {
 pub struct Given {
     /// The objects.
     pub objects: Objects,
-    /// The usage.
+    /// The usage at the time of the recording.
     pub readings: Readings,
     /// The time of the recording.
     pub at: Timestamp,
+    /// The usage before, which is replayed. Without it, usage stays constant.
+    pub history: Option<UsageHistory>,
 }
 
 impl Default for MetricsSettings {
@@ -286,13 +289,19 @@ impl Scenario {
             .map(|(_, text)| *text)
     }
 
-    /// Creates the scenario of a recorded cluster. Its usage stays constant.
+    /// Creates the scenario of a recorded cluster. Its recorded usage is replayed; without one,
+    /// usage stays constant for two hours.
     pub fn of(name: String, given: Given) -> Self {
+        let length = given.history.as_ref().map(|history| history.range.length());
+        let about = match length {
+            Some(_) => "A replay of the recorded usage of a cluster.",
+            None => "A recorded cluster with constant usage.",
+        };
         Scenario {
             name,
-            about: "A recorded cluster with constant usage.".to_owned(),
+            about: about.to_owned(),
             seed: 1,
-            duration: SignedDuration::from_hours(2),
+            duration: length.unwrap_or(SignedDuration::from_hours(2)),
             policy: None,
             scheduler: None,
             nodes: Vec::new(),
@@ -302,10 +311,15 @@ impl Scenario {
         }
     }
 
-    /// Returns the start of simulated time: a Monday, or the time of the recording.
+    /// Returns the start of simulated time: a Monday, the start of the recorded usage, or the time
+    /// of the recording.
     pub fn start(&self) -> Timestamp {
         let monday = Timestamp::from_second(1_767_571_200).unwrap_or_default();
-        self.given.as_ref().map_or(monday, |given| given.at)
+        let recorded = |given: &Given| {
+            let history = given.history.as_ref();
+            history.map_or(given.at, |history| history.range.start)
+        };
+        self.given.as_ref().map_or(monday, recorded)
     }
 
     /// Returns the namespaces of its workloads.

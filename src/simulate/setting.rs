@@ -1,34 +1,31 @@
 //! The start of a simulation: nodes, workloads and budgets of the scenario, or a recorded cluster.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::{
-    Annotations, BudgetFacts, Neighbours, NodeFacts, OwnerKey, PodFacts, PodPhase, PodSpecFacts,
-    Presumed, Qos, Spread, Tolerates, Toleration, Volumes,
+    Annotations, BudgetFacts, Neighbours, NodeFacts, Owner, OwnerKey, PodFacts, PodPhase,
+    PodSpecFacts, Presumed, Qos, Spread, Tolerates, Toleration, Volumes,
 };
 use crate::model::snapshot::objects::Object;
-use crate::model::usage::Measure;
 use crate::policy::Policy;
 use crate::values::selector::{Labels, Selector};
 
-use super::cluster::{Guard, Machine, PodTemplate, SimulatedCluster, Work, after, owner};
+use super::cluster::{Guard, Machine, PodTemplate, SimulatedCluster, Work, after};
 use super::load::Load;
-use super::scenario::{Given, NodeSpec, Placement, Scenario, ScenarioWorkload, WorkloadKind};
+use super::recorded_cluster;
+use super::scenario::{NodeSpec, Placement, Scenario, ScenarioWorkload, WorkloadKind};
 
 /// Replaces the hash in ReplicaSet names. A scenario has no rollouts.
 const HASH: &str = "5d8c7b9f64";
-/// The age of the initial objects.
-const AGE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Creates the cluster at the start of the simulation.
 pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> SimulatedCluster {
     let mut cluster = SimulatedCluster::new(scenario.start(), scenario.seed, policy);
     if let Some(given) = &scenario.given {
-        take_over(&mut cluster, given);
+        recorded_cluster::take_over(&mut cluster, given);
     }
     // Nodes come before workloads, because workloads can be placed on all of them.
     for spec in scenario.nodes.iter().filter(|n| n.joins.is_none()) {
@@ -62,7 +59,7 @@ pub(super) fn join(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
     };
     let machine = Machine {
         facts: facts.clone(),
-        base: Some(spec.base),
+        base: Some(Load::steady(spec.base)),
         down: None,
         draining: false,
     };
@@ -253,99 +250,18 @@ fn spread(evenness: &super::scenario::Evenness, pods: Selector) -> Spread {
 
 /// Returns the creation time of a workload's initial objects.
 pub(super) fn made_at(cluster: &SimulatedCluster, work: usize) -> Timestamp {
-    let long_ago = cluster.start.saturating_sub(AGE).unwrap_or(cluster.start);
     if cluster.works[work].from.is_none() && !cluster.begun {
-        long_ago
+        cluster.long_ago()
     } else {
         cluster.now
     }
 }
 
-/// Loads a recorded cluster. Measured usage stays constant, and unmeasured objects stay unmeasured.
-fn take_over(cluster: &mut SimulatedCluster, given: &Given) {
-    cluster.objects = given.objects.clone();
-    let snapshot = Snapshot::join(&given.objects, []);
-    for node in &snapshot.nodes {
-        let reading = given.readings.nodes.get(&node.name).map(|s| s.used);
-        let of_pods = node
-            .pods
-            .iter()
-            .map(|p| snapshot.pod(*p))
-            .filter_map(|p| measured(given, p));
-        let of_pods = of_pods.fold(Measure::default(), Measure::plus);
-        // The rest belongs to the system, so that pods which leave take only their own share along.
-        let base = reading.map(|all| all.minus(of_pods));
-        // A node that was down in the recording stays down.
-        let down = (!node.ready).then_some(cluster.start);
-        let machine = Machine {
-            facts: (**node).clone(),
-            base,
-            down,
-            draining: false,
-        };
-        cluster.nodes.insert(node.name.clone(), machine);
+/// Returns the controller of a pod from its owner references.
+fn owner(kind: &str, name: &str) -> Owner {
+    Owner {
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        controller: true,
     }
-    cluster
-        .budgets
-        .extend(snapshot.budgets.iter().map(|b| Guard {
-            facts: (**b).clone(),
-        }));
-    let mut works: BTreeMap<OwnerKey, usize> = BTreeMap::new();
-    for pod in &snapshot.pods {
-        let template = Rc::new(PodTemplate {
-            facts: (**pod).clone(),
-            load: measured(given, pod).map(Load::steady),
-            startup: SignedDuration::from_secs(5),
-            ending: SignedDuration::from_secs(5),
-            runs: None,
-        });
-        let work = pod.workload.map(|w| {
-            // Pods of one workload share an entry, even if several ReplicaSets own them.
-            let key = &snapshot.workload(w).key;
-            *works
-                .entry(key.clone())
-                .or_insert_with(|| found(cluster, key.clone()))
-        });
-        // The recording has no replica counts. The pods that stay are the replicas that are due.
-        if let Some(work) = work.filter(|_| pod.stays()) {
-            cluster.works[work].replicas += 1;
-            cluster.works[work].templates.push(Rc::clone(&template));
-        }
-        let name = cluster.adopt((**pod).clone(), template, work);
-        // Its end is overdue: the time of its deletion is not in the recording.
-        if pod.terminating {
-            cluster.let_go(&name);
-        }
-    }
-}
-
-fn measured(given: &Given, pod: &PodFacts) -> Option<Measure> {
-    given
-        .readings
-        .pods
-        .get(&(pod.namespace.clone(), pod.name.clone()))
-        .map(|s| s.used)
-}
-
-fn found(cluster: &mut SimulatedCluster, key: OwnerKey) -> usize {
-    let kind = match key.kind.as_str() {
-        "StatefulSet" => WorkloadKind::StatefulSet,
-        "DaemonSet" => WorkloadKind::DaemonSet,
-        "Job" | "CronJob" => WorkloadKind::Job,
-        _ => WorkloadKind::Deployment,
-    };
-    let none = VecDeque::new();
-    let (templates, vacant, on) = (Vec::new(), none, Vec::new());
-    cluster.works.push(Work {
-        key,
-        kind,
-        replicas: 0,
-        templates,
-        vacant,
-        from: None,
-        until: None,
-        on,
-        made: 0,
-    });
-    cluster.works.len() - 1
 }

@@ -9,6 +9,9 @@ use crate::model::plan::Balance;
 use crate::policy::Basis;
 use crate::values::Ratio;
 
+/// In seconds.
+const HOUR: i64 = 3600;
+
 /// One run: a scenario under a policy.
 #[derive(Clone, Debug, Serialize)]
 pub struct Trace {
@@ -148,9 +151,24 @@ pub struct TimeAbove {
     /// In the whole run.
     #[serde(with = "seconds")]
     pub total: SignedDuration,
-    /// In each hour of simulated time.
+    /// In each hour of the clock, from the one of the start.
     #[serde(with = "each_in_seconds")]
     pub by_hour: Vec<SignedDuration>,
+}
+
+/// Returns the position of the hour of the clock in which a time lies, counted from the hour of
+/// the start.
+pub fn hour_since(start: Timestamp, at: Timestamp) -> usize {
+    let hour = |at: Timestamp| at.as_second().div_euclid(HOUR);
+    usize::try_from(hour(at) - hour(start)).unwrap_or_default()
+}
+
+/// Returns the start of the hour of the clock at a position.
+pub fn start_of_hour(start: Timestamp, position: usize) -> Timestamp {
+    let first = start.as_second().div_euclid(HOUR);
+    let hours = i64::try_from(position).unwrap_or(i64::MAX);
+    let second = first.saturating_add(hours).saturating_mul(HOUR);
+    Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
 }
 
 mod seconds {

@@ -10,22 +10,6 @@ use evenkeel::model::snapshot::objects::{Object, ObjectKind};
 use prost::Message;
 use serde_json::Value;
 
-const KINDS: [ObjectKind; 13] = [
-    ObjectKind::Node,
-    ObjectKind::Pod,
-    ObjectKind::Budget,
-    ObjectKind::Namespace,
-    ObjectKind::Class,
-    ObjectKind::Claim,
-    ObjectKind::Volume,
-    ObjectKind::StorageClass,
-    ObjectKind::CsiNode,
-    ObjectKind::Service,
-    ObjectKind::ReplicaSet,
-    ObjectKind::ReplicationController,
-    ObjectKind::Job,
-];
-
 fn recorded(file: &str) -> Vec<u8> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/encodings");
     fs::read(folder.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
@@ -53,7 +37,7 @@ fn files(kind: ObjectKind) -> Vec<String> {
 
 #[test]
 fn protobuf_and_json_of_an_object_give_the_same_facts() {
-    for kind in KINDS {
+    for kind in ObjectKind::ALL {
         let files = files(kind);
         assert!(!files.is_empty(), "nothing recorded of {kind:?}");
         for file in files {

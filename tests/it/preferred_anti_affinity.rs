@@ -65,6 +65,7 @@ fn preferred_anti_affinity_comes_to_rest_on_a_simulated_cluster() {
         objects: cluster.objects.clone(),
         readings: cluster.readings(noon()),
         at: noon(),
+        history: None,
     };
     let policy = policy(PREFERRED);
     let scenario = Scenario::of("cluster.yaml".to_owned(), given);

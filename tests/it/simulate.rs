@@ -503,6 +503,7 @@ fn a_recorded_cluster_can_be_simulated() {
         objects: cluster.objects.clone(),
         readings: cluster.readings(noon()),
         at: noon(),
+        history: None,
     };
     let trace = by(&Scenario::of("cluster.yaml".to_owned(), given), parse(EVEN));
     assert_eq!(trace.start, noon());

@@ -42,8 +42,7 @@ impl ExplanationText<'_> {
             .evictions
             .iter()
             .map(|eviction| eviction_row(eviction, now));
-        let lines = Table::new(rows).folded(self.screen.width);
-        lines.iter().try_for_each(|line| writeln!(f, "{line}"))
+        self.screen.table(f, &Table::new(rows))
     }
 
     /// Writes how often the last moves did not help, and how long the workload rests for that.

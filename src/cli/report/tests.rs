@@ -119,6 +119,20 @@ fn count(page: &str, part: &str) -> usize {
 }
 
 #[test]
+fn two_runs_have_a_table_of_the_hours_in_which_they_differ() {
+    let (some, more) = (small("some.yaml"), large(10));
+    assert_ne!(some.evictions.len(), more.evictions.len());
+    let page = html(&[some.clone(), more]);
+    assert!(page.contains("<h3>Hours that differ</h3>"));
+    assert!(
+        page.contains("no target of usage"),
+        "the fixture counts none"
+    );
+    assert!(html(&[some.clone(), some.clone()]).contains("both have the same evictions"));
+    assert!(!html(&[some]).contains("Hours that differ"));
+}
+
+#[test]
 fn every_eviction_has_a_row_and_a_mark_in_each_chart() {
     let trace = small("a.yaml");
     let ineffective = trace

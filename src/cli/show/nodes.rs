@@ -8,7 +8,7 @@ use crate::render::bar::{Bar, FIGURES_WIDTH};
 use crate::render::table::display_width;
 use crate::values::text::list;
 
-use super::{Ink, PlanText, Screen, shown};
+use super::{Ink, PlanText, shown};
 
 /// Larger clusters show this many of the fullest and of the emptiest nodes.
 const END: usize = 20;
@@ -23,6 +23,10 @@ struct NodeRow<'p> {
 }
 
 impl NodeRow<'_> {
+    fn code(&self) -> Option<&'static str> {
+        self.class.map(Class::code)
+    }
+
     /// The largest ratio of any resource; unknown usage sorts last.
     fn fullest(&self) -> f64 {
         let ratios = self.before.ratios.values().flatten();
@@ -135,7 +139,7 @@ impl PlanText<'_> {
             .map(|resource| self.cell(row, resource, widths.bar))
             .collect();
         let class = format!("{:w$}", label(row.class), w = widths.class);
-        let class = self.screen.paint_class(row.class, &class);
+        let class = self.screen.paint_class(row.code(), &class);
         let name = &row.before.name;
         let gap = " ".repeat(widths.name.saturating_sub(display_width(name)) + 2);
         let line = format!("{name}{gap}{class}  {}", cells.join("  "));
@@ -175,7 +179,7 @@ impl PlanText<'_> {
             return figures;
         }
         let drawn = change.text(bar);
-        format!("{} {figures}", self.screen.paint_class(row.class, &drawn))
+        format!("{} {figures}", self.screen.paint_class(row.code(), &drawn))
     }
 
     fn legend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -212,28 +216,6 @@ impl PlanText<'_> {
                 .line(f, &format!("{}: {reason}", list(&nodes, most)), None)?;
         }
         Ok(())
-    }
-}
-
-impl Screen {
-    fn paint_class(self, class: Option<&Class>, text: &str) -> String {
-        match class {
-            Some(Class::Hot { .. }) => self.paint(Ink::Hot, text),
-            Some(Class::Cold) => self.paint(Ink::Cold, text),
-            Some(
-                Class::Warming { .. } | Class::Unknown(_) | Class::Doubtful(_) | Class::NotReady,
-            ) => self.paint(Ink::Doubt, text),
-            Some(
-                Class::ColdCordoned
-                | Class::Even
-                | Class::Underused
-                | Class::InUse
-                | Class::InUseCordoned
-                | Class::Leaving
-                | Class::NotSelected,
-            )
-            | None => text.to_owned(),
-        }
     }
 }
 

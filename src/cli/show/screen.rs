@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::IsTerminal;
 
-use crate::render::table::{display_width, folded};
+use crate::render::table::{Table, display_width, folded};
 
 /// A text needs this much room beside its head; with less, it starts on the next line.
 const LEAST_BESIDE: usize = 36;
@@ -61,6 +61,22 @@ impl Screen {
             format!("\x1b[{code}m{text}\x1b[0m")
         } else {
             text.to_owned()
+        }
+    }
+
+    /// Writes the lines of a table, its last column folded to the width of the screen.
+    pub(in crate::cli) fn table(self, f: &mut fmt::Formatter<'_>, table: &Table) -> fmt::Result {
+        let lines = table.folded(self.width);
+        lines.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+
+    /// Paints a text in the colour of a node's class, which its code names.
+    pub(in crate::cli) fn paint_class(self, code: Option<&str>, text: &str) -> String {
+        match code {
+            Some("hot") => self.paint(Ink::Hot, text),
+            Some("cold") => self.paint(Ink::Cold, text),
+            Some("warming" | "unknown" | "doubtful" | "not-ready") => self.paint(Ink::Doubt, text),
+            _ => text.to_owned(),
         }
     }
 

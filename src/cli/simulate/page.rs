@@ -8,6 +8,7 @@ use crate::simulate::trace::{Eviction, TimeAbove, Trace};
 use crate::values::Ratio;
 use crate::values::text::count;
 
+mod hours;
 mod nodes;
 
 /// Longer lists are cut unless `--all` is given.
@@ -44,6 +45,7 @@ impl fmt::Display for SimulationText<'_> {
             self.refusals(f, trace)?;
         }
         self.outcome(f)?;
+        self.hours(f)?;
         if let [one] = self.traces {
             writeln!(f, "\n{}", self.screen.paint(Ink::Bold, &sentence(one)))?;
         }

@@ -253,8 +253,9 @@ impl NameCollector {
     }
 }
 
-impl Renamer for ScrambledNames {
-    fn name(&mut self, kind: NameKind, real: &str) -> String {
+impl ScrambledNames {
+    /// Returns the replacement of a name.
+    pub(super) fn replacement(&self, kind: NameKind, real: &str) -> String {
         if real.is_empty() || kind.keeps(real) {
             return real.to_owned();
         }
@@ -264,6 +265,12 @@ impl Renamer for ScrambledNames {
             .get(&(kind, normalised(kind, real)))
             .cloned()
             .unwrap_or_else(|| format!("{}0", kind.prefix()))
+    }
+}
+
+impl Renamer for ScrambledNames {
+    fn name(&mut self, kind: NameKind, real: &str) -> String {
+        self.replacement(kind, real)
     }
 
     fn value(&mut self, key: &str, real: &str) -> String {

@@ -3,24 +3,28 @@
 use serde_json::{Map, Value};
 
 use super::fields::{self, ANNOTATIONS, GANGS, Keep, KeptFields, MIRROR, STORAGE_CLASS};
-use super::rename::{NameCollector, NameKind, RealNames, Renamer};
+use super::rename::{NameCollector, NameKind, RealNames, Renamer, ScrambledNames};
 
 /// The object with only the fields that a plan needs; `None` for a kind that no plan needs.
 pub(super) fn strip(object: &Value) -> Option<Value> {
     walk(object, &mut RealNames)
 }
 
-/// The objects, stripped and with scrambled names, sorted by these.
-pub(super) fn scramble(objects: &[Value], seed: u64) -> Vec<Value> {
+/// A replacement for each name in the objects. The seed decides which one.
+pub(super) fn scrambled_names(objects: &[Value], seed: u64) -> ScrambledNames {
     let mut collector = NameCollector::default();
-    // Two passes: a replacement depends on all names of its kind, so they are collected first.
+    // A replacement depends on all names of its kind, so they are collected first.
     for object in objects {
         walk(object, &mut collector);
     }
-    let mut scrambled = collector.scramble(seed);
+    collector.scramble(seed)
+}
+
+/// The objects, stripped and with other names, sorted by these.
+pub(super) fn renamed(objects: &[Value], names: &mut ScrambledNames) -> Vec<Value> {
     let mut all: Vec<Value> = objects
         .iter()
-        .filter_map(|object| walk(object, &mut scrambled))
+        .filter_map(|object| walk(object, names))
         .collect();
     // The original order is alphabetical by real names and would reveal something.
     all.sort_by_cached_key(|object| {

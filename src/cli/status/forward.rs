@@ -87,7 +87,8 @@ impl PortForward {
 
 /// Reads `Forwarding from 127.0.0.1:40123 -> 8081`. Returns `None` if kubectl ends without it.
 async fn local_port(kubectl: &mut Child) -> anyhow::Result<Option<u16>> {
-    let Some(stdout) = kubectl.stdout.take() else {
+    // It stays open: kubectl ends when it cannot write a line about each connection.
+    let Some(stdout) = &mut kubectl.stdout else {
         return Ok(None);
     };
     let mut lines = BufReader::new(stdout).lines();
@@ -116,6 +117,19 @@ mod tests {
         let script = "echo 'Forwarding from 127.0.0.1:40123 -> 8081'; sleep 60";
         let forward = PortForward::of(shell(script)).await.unwrap();
         assert_eq!(forward.url().unwrap().as_str(), "http://127.0.0.1:40123/");
+    }
+
+    #[tokio::test]
+    async fn kubectl_may_write_more_lines() {
+        let script = "echo 'Forwarding from 127.0.0.1:40123 -> 8081'; sleep 0.1
+            echo 'Handling connection for 40123'";
+        let forward = PortForward::of(shell(script)).await.unwrap();
+        let PortForward {
+            _kubectl: mut kubectl,
+            ..
+        } = forward;
+        let status = kubectl.wait().await.unwrap();
+        assert!(status.success(), "{status}");
     }
 
     #[tokio::test]

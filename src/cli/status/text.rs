@@ -13,7 +13,6 @@ use crate::values::Ratio;
 use crate::values::text::count;
 
 use super::view::{ShownLedger, ShownNode, ShownPlan, ShownStatus};
-use crate::model::plan::TargetBand;
 
 /// Longer lists are cut, unless all is asked for.
 const MOST: usize = 15;
@@ -146,7 +145,7 @@ impl StatusText<'_> {
             let line = format!(
                 "{}{gap}{}  {}",
                 node.name,
-                self.paint(node, &word),
+                self.screen.paint_class(node.class.as_deref(), &word),
                 cells.join("  ")
             );
             writeln!(f, "{}", line.trim_end())?;
@@ -158,27 +157,15 @@ impl StatusText<'_> {
     fn cell(&self, node: &ShownNode, resource: &str, bar: usize) -> String {
         let ratio = node.ratios.get(resource).copied().flatten();
         let band = node.band.get(resource).copied().unwrap_or_default();
-        let band = TargetBand {
-            low: band.low,
-            high: band.high,
-        };
         let figure = ratio.map_or("?".to_owned(), |ratio: Ratio| ratio.to_string());
         if bar == 0 {
             return format!("{figure:>FIGURE$}");
         }
         let drawn = Bar::change(ratio, ratio, band).text(bar);
-        format!("{}{figure:>FIGURE$}", self.paint(node, &drawn))
-    }
-
-    fn paint(&self, node: &ShownNode, text: &str) -> String {
-        match node.class.as_deref() {
-            Some("hot") => self.screen.paint(Ink::Hot, text),
-            Some("cold") => self.screen.paint(Ink::Cold, text),
-            Some("warming" | "unknown" | "doubtful" | "not-ready") => {
-                self.screen.paint(Ink::Doubt, text)
-            }
-            _ => text.to_owned(),
-        }
+        format!(
+            "{}{figure:>FIGURE$}",
+            self.screen.paint_class(node.class.as_deref(), &drawn)
+        )
     }
 
     fn moves(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
@@ -196,13 +183,16 @@ impl StatusText<'_> {
             let outcome = one.message.as_deref().unwrap_or("dry run");
             vec![pod, format!("{} → {to}", one.node), outcome.to_owned()]
         });
-        self.table(f, &Table::new(rows))?;
+        self.screen.table(f, &Table::new(rows))?;
         self.rest(f, left_out, plan.moves.more, " moves")
     }
 
     fn kept(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
+        if !plan.notes.is_empty() {
+            writeln!(f)?;
+        }
         for note in &plan.notes {
-            self.screen.line(f, &format!("\n{}", note.message), None)?;
+            self.screen.line(f, &note.message, None)?;
         }
         if plan.kept.is_empty() {
             return Ok(());
@@ -213,7 +203,7 @@ impl StatusText<'_> {
             let pods = group.pods.items.len() + group.pods.more;
             vec![pods.to_string(), group.message.clone()]
         });
-        self.table(f, &Table::new(rows).right(0))
+        self.screen.table(f, &Table::new(rows).right(0))
     }
 
     fn steering(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
@@ -228,7 +218,7 @@ impl StatusText<'_> {
             .iter()
             .take(most)
             .map(|one| vec![one.node.clone(), one.action.clone(), one.message.clone()]);
-        self.table(f, &Table::new(rows))?;
+        self.screen.table(f, &Table::new(rows))?;
         self.rest(f, left_out, plan.steering.more, " nodes")
     }
 
@@ -250,7 +240,7 @@ impl StatusText<'_> {
                 entry.message.clone(),
             ]
         });
-        self.table(f, &Table::new(rows))?;
+        self.screen.table(f, &Table::new(rows))?;
         self.rest(f, left_out, entries.more, " evictions")?;
         for resting in &ledger.resting.items {
             let left = resting.until.duration_since(self.status.now);
@@ -278,11 +268,6 @@ impl StatusText<'_> {
             self.screen.hint(f, &text)?;
         }
         Ok(())
-    }
-
-    fn table(&self, f: &mut fmt::Formatter<'_>, table: &Table) -> fmt::Result {
-        let lines = table.folded(self.screen.width);
-        lines.iter().try_for_each(|line| writeln!(f, "{line}"))
     }
 
     /// `12s ago`, by the clock of the instance.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use crate::model::plan::TargetBand;
 use crate::values::Ratio;
 
 /// The answer of an instance.
@@ -109,14 +110,7 @@ pub(super) struct ShownNode {
     #[serde(default)]
     pub(super) ratios: BTreeMap<String, Option<Ratio>>,
     #[serde(default)]
-    pub(super) band: BTreeMap<String, ShownBand>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ShownBand {
-    pub(super) low: Option<Ratio>,
-    pub(super) high: Option<Ratio>,
+    pub(super) band: BTreeMap<String, TargetBand>,
 }
 
 #[derive(Debug, Deserialize)]

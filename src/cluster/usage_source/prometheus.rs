@@ -26,6 +26,7 @@ mod connection;
 mod client;
 mod response;
 mod readings;
+mod history;
 
 /// The longest read. Usage that arrives later is of little use, even with rare polls.
 const LONGEST_READ: Duration = Duration::from_secs(30);
@@ -71,7 +72,9 @@ impl Prometheus {
         let limit = self.poll.unsigned_abs().min(LONGEST_READ);
         let read = async {
             let now = self.server_time().await?;
-            let mut all = self.query_all(node_addresses, QueryTimes::At(now)).await?;
+            let queries = self.queries();
+            let times = QueryTimes::At(now);
+            let mut all = self.query_all(node_addresses, queries, times).await?;
             Ok(all.pop().map(|(_, readings)| readings).unwrap_or_default())
         };
         within(limit, Box::pin(read)).await
@@ -85,7 +88,7 @@ impl Prometheus {
     ) -> Result<Vec<(Timestamp, Readings)>, PrometheusError> {
         let read = async {
             let range = self.range(self.server_time().await?, since);
-            self.query_all(node_addresses, range).await
+            self.query_all(node_addresses, self.queries(), range).await
         };
         within(LONGEST_READ, Box::pin(read)).await
     }
@@ -116,15 +119,16 @@ impl Prometheus {
     async fn query_all(
         &self,
         node_addresses: &NodeAddresses,
+        queries: Vec<(UsageQuery, String)>,
         times: QueryTimes,
     ) -> Result<Vec<(Timestamp, Readings)>, PrometheusError> {
-        let queries = self.queries();
+        let asks = |query| queries.iter().any(|(asked, _)| *asked == query);
         let mut builder = ReadingsBuilder::new(JoinOptions {
             node_addresses,
             node_labels: &self.policy.node_labels,
             window: self.policy.averaged_over,
-            node_time: self.policy.queries.node_time.is_some(),
-            pod_time: self.policy.queries.pod_time.is_some(),
+            node_time: asks(UsageQuery::NodeTime),
+            pod_time: asks(UsageQuery::PodTime),
         });
         // Results of a large cluster take much memory, so few are held at a time.
         let concurrent = if times.is_range() { 1 } else { QUERIES_AT_ONCE };
@@ -147,7 +151,7 @@ impl Prometheus {
     }
 
     /// The queries of the policy.
-    fn queries(&self) -> Vec<(UsageQuery, &str)> {
+    fn queries(&self) -> Vec<(UsageQuery, String)> {
         let queries = &self.policy.queries;
         [
             (UsageQuery::NodeCpu, Some(&queries.node_cpu)),
@@ -158,7 +162,7 @@ impl Prometheus {
             (UsageQuery::PodTime, queries.pod_time.as_ref()),
         ]
         .into_iter()
-        .filter_map(|(query, promql)| Some((query, promql?.as_str())))
+        .filter_map(|(query, promql)| Some((query, self.policy.rendered(promql?))))
         .collect()
     }
 
@@ -167,14 +171,14 @@ impl Prometheus {
     async fn result(
         &self,
         query: UsageQuery,
-        promql: &str,
+        promql: String,
         times: QueryTimes,
     ) -> Result<(UsageQuery, QueryResult), PrometheusError> {
         let text = self
             .client
             .query(&PromQuery {
                 name: query.name(),
-                promql: &self.policy.rendered(promql),
+                promql: &promql,
                 times,
             })
             .await?;

@@ -68,6 +68,23 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
+    /// Every kind, in the order of declaration.
+    pub const ALL: [ObjectKind; 13] = [
+        ObjectKind::Node,
+        ObjectKind::Pod,
+        ObjectKind::Budget,
+        ObjectKind::Namespace,
+        ObjectKind::Class,
+        ObjectKind::Claim,
+        ObjectKind::Volume,
+        ObjectKind::StorageClass,
+        ObjectKind::CsiNode,
+        ObjectKind::Service,
+        ObjectKind::ReplicaSet,
+        ObjectKind::ReplicationController,
+        ObjectKind::Job,
+    ];
+
     /// Returns the name in the API.
     pub const fn name(self) -> &'static str {
         match self {

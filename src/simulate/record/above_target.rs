@@ -7,10 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::model::snapshot::Snapshot;
 use crate::policy::Basis;
 use crate::simulate::metrics::Used;
-use crate::simulate::trace::{TimeAbove, TraceBand};
+use crate::simulate::trace::{TimeAbove, TraceBand, hour_since};
 use crate::values::{Amount, Ratio};
-
-const HOUR: i64 = 3600;
 
 /// Counts the nodes above a target and adds up their time.
 pub(super) struct HotTimeCount {
@@ -52,8 +50,7 @@ impl HotTimeCount {
         let Some((last, counts)) = self.last.replace((now, counts)) else {
             return;
         };
-        let hour = last.duration_since(self.start).as_secs() / HOUR;
-        let hour = usize::try_from(hour).unwrap_or_default();
+        let hour = hour_since(self.start, last);
         for ((name, _), count) in self.targets.iter().zip(counts) {
             let time = now.duration_since(last).saturating_mul(count.cast_signed());
             if let Some(sum) = self.time.get_mut(name) {

@@ -1,7 +1,7 @@
 //! The program under test: a process with a log.
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -259,6 +259,21 @@ impl Launch {
             String::from_utf8_lossy(&stderr)
         );
         String::from_utf8(stdout).unwrap()
+    }
+
+    /// Records the cluster and its usage over this time in a file.
+    pub fn record(&self, history: &str, step: &str, file: &Path) {
+        let mut command = self.command("snapshot");
+        command.args(["--history", history, "--step", step, "-o"]);
+        run(command.arg(file));
+    }
+
+    /// The parsed output of `evenkeel simulate -o json` for a recording.
+    pub fn replay(&self, file: &Path) -> Value {
+        let mut command = Command::new(PROGRAM);
+        command.args(["simulate", "-o", "json", "--policy"]);
+        command.arg(&self.policy).arg("--from").arg(file);
+        serde_json::from_str(&run(&mut command)).unwrap()
     }
 
     /// Whether `evenkeel doctor` found no failure, and its lines.

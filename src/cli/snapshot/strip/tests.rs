@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{scramble, strip};
+use super::{renamed, scrambled_names, strip};
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::plan::Plan;
@@ -123,6 +123,10 @@ fn others() -> Vec<Value> {
 /// The facts of an object that decisions use.
 fn facts(value: &Value) -> String {
     format!("{:?}", import::object(value).unwrap().unwrap())
+}
+
+fn scramble(objects: &[Value], seed: u64) -> Vec<Value> {
+    renamed(objects, &mut scrambled_names(objects, seed))
 }
 
 #[test]
@@ -245,7 +249,8 @@ fn another_seed_gives_other_names() {
 
 /// The plan of the built-in policy for these objects.
 fn plan(objects: &[Value]) -> Plan {
-    let cluster = crate::cli::file::parse(&crate::cli::snapshot::text(objects)).unwrap();
+    let text = serde_json::to_string(objects).unwrap();
+    let cluster = crate::cli::file::parse(&text).unwrap();
     let now = cluster.newest_metrics().unwrap();
     let policy = crate::cli::policy::read_or_built_in(None).unwrap().policy;
     let snapshot = Snapshot::join(&cluster.objects, policy.resources());

@@ -22,6 +22,7 @@ use crate::values::Amount;
 
 mod bad_responses;
 mod clusters;
+mod history;
 mod requests;
 mod servers;
 mod tls;
@@ -58,6 +59,21 @@ pub(crate) fn router(
 fn router_by(
     respond: impl Fn(&str, &HeaderMap, &Method) -> CannedResponse + Clone + Send + Sync + 'static,
 ) -> (Router, RecordedRequests) {
+    router_by_request(move |request| {
+        respond(&request.params["query"], &request.headers, &request.method)
+    })
+}
+
+/// A server whose response depends on the parameters.
+fn router_by_params(
+    respond: impl Fn(&BTreeMap<String, String>) -> CannedResponse + Clone + Send + Sync + 'static,
+) -> (Router, RecordedRequests) {
+    router_by_request(move |request| respond(&request.params))
+}
+
+fn router_by_request(
+    respond: impl Fn(&RecordedRequest) -> CannedResponse + Clone + Send + Sync + 'static,
+) -> (Router, RecordedRequests) {
     let requests = RecordedRequests::default();
     let log = Arc::clone(&requests);
     let router = Router::new().fallback(move |request: Request| {
@@ -69,14 +85,14 @@ fn router_by(
             if parts.method == Method::POST {
                 url.set_query(Some(std::str::from_utf8(&body).unwrap()));
             }
-            let params: BTreeMap<String, String> = url.query_pairs().into_owned().collect();
-            let (status, kind, text) = respond(&params["query"], &parts.headers, &parts.method);
-            log.lock().unwrap().push(RecordedRequest {
+            let recorded = RecordedRequest {
                 method: parts.method,
                 path: url.path().to_owned(),
-                params,
+                params: url.query_pairs().into_owned().collect(),
                 headers: parts.headers,
-            });
+            };
+            let (status, kind, text) = respond(&recorded);
+            log.lock().unwrap().push(recorded);
             Response::builder()
                 .status(status)
                 .header("content-type", kind)

@@ -1,0 +1,140 @@
+//! The flags of a usage history, and its reading from Prometheus.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use jiff::SignedDuration;
+
+use crate::cli::{Misuse, parse, policy};
+use crate::cluster::usage_source::prometheus::Prometheus;
+use crate::model::snapshot::objects::Objects;
+use crate::model::snapshot::{Pod, Snapshot};
+use crate::model::usage::recorded::UsageHistory;
+use crate::model::usage::recorded::recorder::UsageRecorder;
+use crate::values::text::{agree, count};
+
+use super::rename::{NameKind, ScrambledNames};
+
+/// The most values of a pod: ten weeks in steps of five minutes.
+const MOST_STEPS: i64 = 20_160;
+
+/// How much of the past to record.
+#[derive(Debug, clap::Args)]
+pub(super) struct HistoryArgs {
+    /// Also record the usage of every pod over this time, such as 24h or 2w, from the Prometheus
+    /// of the policy; `simulate --from` replays it
+    #[arg(long, value_name = "DURATION", value_parser = parse::history_length)]
+    history: Option<SignedDuration>,
+    /// With --history: the time from one value to the next; each value is the mean over it
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = parse::history_step,
+        default_value = "5m",
+        requires = "history"
+    )]
+    step: SignedDuration,
+    /// With --history: the policy, whose usage.prometheus says how to query Prometheus
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "EVENKEEL_POLICY",
+        hide_env_values = true
+    )]
+    policy: Option<PathBuf>,
+}
+
+/// A Prometheus, and the times to ask it for.
+pub(super) struct HistorySource {
+    prometheus: Prometheus,
+    length: SignedDuration,
+    step: SignedDuration,
+}
+
+impl HistorySource {
+    /// The source of the policy; `None` if no history is wanted.
+    pub(super) fn new(args: &HistoryArgs) -> anyhow::Result<Option<Self>> {
+        let Some(length) = args.history else {
+            return Ok(None);
+        };
+        check_steps(length, args.step)?;
+        let Some(path) = &args.policy else {
+            let problem = "--history: found no --policy, expected one that names a Prometheus";
+            return Err(Misuse(problem.to_owned()).into());
+        };
+        let usage = policy::read(path)?.usage;
+        let Some(prometheus) = usage.prometheus.clone() else {
+            let problem = "--history: found no usage.prometheus, expected its url";
+            return Err(Misuse(format!("{}: {problem}", path.display())).into());
+        };
+        Ok(Some(HistorySource {
+            prometheus: Prometheus::new(prometheus, &usage),
+            length,
+            step: args.step,
+        }))
+    }
+
+    /// Reads the usage of the nodes and pods. The second value is a note about pods without any.
+    pub(super) async fn read(
+        &self,
+        facts: &Objects,
+    ) -> anyhow::Result<(UsageHistory, Option<String>)> {
+        let snapshot = Snapshot::join(facts, []);
+        let failed = || format!("nothing written: Prometheus at {}", self.prometheus.url());
+        let range = self.prometheus.history_range(self.length, self.step);
+        let range = range.await.with_context(failed)?;
+        let mut recorder = UsageRecorder::new(&snapshot, range);
+        self.prometheus
+            .read_history(&facts.node_addresses(), range, |at, readings| {
+                recorder.add(at, readings);
+            })
+            .await
+            .with_context(failed)?;
+        let history = recorder.finish();
+        if history.nodes.is_empty() || history.pods.is_empty() {
+            bail!(
+                "{}: found no usage of these nodes and pods: do `matchers` select this cluster, \
+                 and do `nodeLabels` name the label of the node?",
+                failed()
+            );
+        }
+        let note = missing(&snapshot, &history);
+        Ok((history, note))
+    }
+}
+
+/// Limits the number of values of a pod, and so the size of the file.
+fn check_steps(length: SignedDuration, step: SignedDuration) -> anyhow::Result<()> {
+    let steps = length.as_secs() / step.as_secs().max(1);
+    if (2..=MOST_STEPS).contains(&steps) {
+        return Ok(());
+    }
+    Err(Misuse(format!(
+        "--step: found {steps} steps in the history, expected 2 to {MOST_STEPS}"
+    ))
+    .into())
+}
+
+/// A note about running pods without any value.
+fn missing(snapshot: &Snapshot, history: &UsageHistory) -> Option<String> {
+    let lacks = |pod: &&Pod| {
+        let name = (pod.namespace.clone(), pod.name.clone());
+        pod.stays() && pod.node.is_some() && !history.pods.contains_key(&name)
+    };
+    let missing = snapshot.pods.iter().filter(lacks).count();
+    let have = agree(missing, "has", "have");
+    (missing > 0).then(|| format!("{} {have} no recorded usage", count(missing, "pod")))
+}
+
+/// The history with the names that the objects got.
+pub(super) fn renamed(history: UsageHistory, names: &ScrambledNames) -> UsageHistory {
+    history.renamed(
+        |node| names.replacement(NameKind::Node, node),
+        |(namespace, pod)| {
+            (
+                names.replacement(NameKind::Namespace, namespace),
+                names.replacement(NameKind::Pod, pod),
+            )
+        },
+    )
+}

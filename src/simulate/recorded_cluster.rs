@@ -1,0 +1,139 @@
+//! The start of a simulation with a recorded cluster.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use jiff::SignedDuration;
+
+use crate::model::snapshot::facts::{OwnerKey, PodFacts};
+use crate::model::snapshot::{Node, Pod, Snapshot};
+use crate::model::usage::Measure;
+
+use super::cluster::{Guard, Machine, PodTemplate, SimulatedCluster, Work};
+use super::load::Load;
+use super::replay::Replay;
+use super::scenario::{Given, WorkloadKind};
+
+/// The time that a recorded pod takes to start and to end, which is not in the recording.
+const CHANGE: SignedDuration = SignedDuration::from_secs(5);
+
+/// Loads a recorded cluster. Its recorded usage is replayed. Without one, measured usage stays
+/// constant. Unmeasured objects stay unmeasured.
+pub(super) fn take_over(cluster: &mut SimulatedCluster, given: &Given) {
+    cluster.objects = given.objects.clone();
+    let snapshot = Snapshot::join(&given.objects, []);
+    let replay = given.history.as_ref().map(|h| Replay::new(h, &snapshot));
+    for node in &snapshot.nodes {
+        add_node(cluster, given, &snapshot, node, replay.as_ref());
+    }
+    let budgets = snapshot.budgets.iter().map(|b| Guard {
+        facts: (**b).clone(),
+    });
+    cluster.budgets.extend(budgets);
+    let mut works = BTreeMap::new();
+    for pod in &snapshot.pods {
+        let facts = at_start(cluster, pod, replay.as_ref());
+        let replayed = replay.as_ref().and_then(|replay| replay.pod(pod));
+        let template = Rc::new(PodTemplate {
+            facts: facts.clone(),
+            load: replayed.or_else(|| measured(given, pod).map(Load::steady)),
+            startup: CHANGE,
+            ending: CHANGE,
+            runs: None,
+        });
+        let work = pod.workload.map(|w| {
+            // Pods of one workload share an entry, even if several ReplicaSets own them.
+            let key: &OwnerKey = &snapshot.workload(w).key;
+            *works
+                .entry(key.clone())
+                .or_insert_with(|| found(cluster, key.clone()))
+        });
+        // The recording has no replica counts. The pods that stay are the replicas that are due.
+        if let Some(work) = work.filter(|_| pod.stays()) {
+            cluster.works[work].replicas += 1;
+            cluster.works[work].templates.push(Rc::clone(&template));
+        }
+        let name = cluster.adopt(facts, template, work);
+        // Its end is overdue: the time of its deletion is not in the recording.
+        if pod.terminating {
+            cluster.let_go(&name);
+        }
+    }
+}
+
+fn add_node(
+    cluster: &mut SimulatedCluster,
+    given: &Given,
+    snapshot: &Snapshot,
+    node: &Node,
+    replay: Option<&Replay>,
+) {
+    let reading = given.readings.nodes.get(&node.name).map(|s| s.used);
+    let of_pods = node
+        .pods
+        .iter()
+        .map(|p| snapshot.pod(*p))
+        .filter_map(|p| measured(given, p));
+    let of_pods = of_pods.fold(Measure::default(), Measure::plus);
+    // The rest belongs to the system, so that pods which leave take only their own share along.
+    let rest = reading.map(|all| Load::steady(all.minus(of_pods)));
+    // A node that was down in the recording stays down.
+    let down = (!node.ready).then_some(cluster.start);
+    let machine = Machine {
+        facts: (**node).clone(),
+        base: replay.and_then(|replay| replay.node(&node.name)).or(rest),
+        down,
+        draining: false,
+    };
+    cluster.nodes.insert(node.name.clone(), machine);
+}
+
+/// Returns the facts of a pod at the start of the replay: on the node where its row begins, and
+/// not younger than other initial pods.
+fn at_start(cluster: &SimulatedCluster, pod: &Pod, replay: Option<&Replay>) -> PodFacts {
+    let mut facts = (**pod).clone();
+    if facts.created > cluster.start {
+        facts.created = cluster.long_ago();
+    }
+    facts.started = facts.started.map(|at| {
+        if at > cluster.start {
+            cluster.long_ago()
+        } else {
+            at
+        }
+    });
+    let node = replay.and_then(|replay| replay.node_of(pod));
+    if let Some(node) = node.filter(|node| pod.stays() && cluster.nodes.contains_key(*node)) {
+        facts.node = facts.node.map(|_| node.to_owned());
+    }
+    facts
+}
+
+fn measured(given: &Given, pod: &PodFacts) -> Option<Measure> {
+    given
+        .readings
+        .pods
+        .get(&(pod.namespace.clone(), pod.name.clone()))
+        .map(|s| s.used)
+}
+
+fn found(cluster: &mut SimulatedCluster, key: OwnerKey) -> usize {
+    let kind = match key.kind.as_str() {
+        "StatefulSet" => WorkloadKind::StatefulSet,
+        "DaemonSet" => WorkloadKind::DaemonSet,
+        "Job" | "CronJob" => WorkloadKind::Job,
+        _ => WorkloadKind::Deployment,
+    };
+    cluster.works.push(Work {
+        key,
+        kind,
+        replicas: 0,
+        templates: Vec::new(),
+        vacant: VecDeque::new(),
+        from: None,
+        until: None,
+        on: Vec::new(),
+        made: 0,
+    });
+    cluster.works.len() - 1
+}

@@ -1,0 +1,72 @@
+//! The replay of a run that Prometheus recorded: the same evictions and the same balance.
+
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::prometheus::{Prometheus, source};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::wait::{say, that};
+
+/// The standard deviation of percentages.
+fn deviation(percentages: &[f64]) -> f64 {
+    let count = f64::from(u32::try_from(percentages.len()).unwrap());
+    let mean = percentages.iter().sum::<f64>() / count;
+    let squares = percentages.iter().map(|percent| (percent - mean).powi(2));
+    (squares.sum::<f64>() / count).sqrt()
+}
+
+/// The recording begins before the nodes exist and ends when the cluster is balanced.
+#[test]
+fn a_replay_of_a_recorded_run_gives_the_same_evictions_and_the_same_balance() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        let prometheus = Prometheus::start(control_plane, 10).await;
+        scene::late_nodes(control_plane).await;
+        let policy = Policy {
+            interval: "20s",
+            limits: "{}",
+            ..Policy::USUAL
+        };
+        let policy = policy.by(&source(&prometheus.url()));
+        let launch = Launch::written(control_plane, &policy).await;
+        let mut process = launch.run(&[]);
+        process
+            .eventually("every node at its target", 420, async |_| {
+                let used = used(control_plane).await;
+                that(used.highest() <= 50.0, in_words(&used.percentages()))
+            })
+            .await;
+        scene::settle(control_plane).await;
+        process.cycles(4, 120).await;
+        process.kill_9();
+        let made = evictions(control_plane).len();
+        let file = control_plane.write("recording.json", "");
+        launch.record("20m", "15s", &file);
+        let percentages = used(control_plane).await.percentages();
+
+        let replay = launch.replay(&file);
+        let replayed = replay["evictions"].as_array().unwrap().len();
+        let nodes = replay["nodes"].as_array().unwrap().iter();
+        let ends: Vec<f64> = nodes
+            .map(|node| node["actual"]["cpu"].as_array().unwrap().last().unwrap())
+            .map(|share| share.as_f64().unwrap() * 100.0)
+            .collect();
+        let [before, after] = [
+            deviation(&percentages.values().copied().collect::<Vec<_>>()),
+            deviation(&ends),
+        ];
+        say(&format!(
+            "replay: {made} evictions, {replayed} replayed; standard deviation {before:.1} and \
+             {after:.1} points; nodes at the end {}",
+            in_words(&percentages)
+        ));
+        assert!(made >= 10, "{made}");
+        assert!(
+            made.abs_diff(replayed) * 10 <= made,
+            "{made} evictions, {replayed} replayed: {:#}",
+            replay["evictions"]
+        );
+        assert!((before - after).abs() <= 2.0, "{before} {after}: {ends:?}");
+    });
+}
