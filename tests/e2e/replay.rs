@@ -6,7 +6,7 @@ use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::prometheus::{Prometheus, source};
 use crate::e2e::support::scene;
 use crate::e2e::support::usage::{in_words, used};
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::wait::{eventually, say, that};
 
 /// The standard deviation of percentages.
 fn deviation(percentages: &[f64]) -> f64 {
@@ -16,6 +16,19 @@ fn deviation(percentages: &[f64]) -> f64 {
     (squares.sum::<f64>() / count).sqrt()
 }
 
+/// Counts the containers that were scraped for a minute.
+const SCRAPED: &str = "count(count_over_time(container_cpu_usage_seconds_total[5m]) >= 12)";
+
+/// Waits until every container of late nodes was scraped for a minute.
+async fn scraped(prometheus: &Prometheus) {
+    eventually("a minute of usage", 180, async || {
+        let found = prometheus.get("/api/v1/query", &[("query", SCRAPED)]).await;
+        let count = found["result"][0]["value"][1].as_str();
+        that(count == Some("80"), format!("{count:?} containers"))
+    })
+    .await;
+}
+
 /// The recording begins before the nodes exist and ends when the cluster is balanced.
 #[test]
 fn a_replay_of_a_recorded_run_gives_the_same_evictions_and_the_same_balance() {
@@ -23,6 +36,7 @@ fn a_replay_of_a_recorded_run_gives_the_same_evictions_and_the_same_balance() {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 10).await;
         scene::late_nodes(control_plane).await;
+        scraped(&prometheus).await;
         let policy = Policy {
             interval: "20s",
             limits: "{}",

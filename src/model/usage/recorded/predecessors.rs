@@ -3,79 +3,119 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
+
 use crate::model::snapshot::{Pod, Snapshot, WorkloadId};
 
-use super::PodHistory;
+use super::{HistoryRange, PodHistory};
 
 /// The length of the random part of a pod's name.
 const SUFFIX: usize = 5;
 
-/// The rows of pods that are gone, by workload.
+/// How long a pod may still be measured after its replacement: the default grace period of 30 s,
+/// and the time until a sample is stale.
+const MOST_OVERLAP: SignedDuration = SignedDuration::from_mins(1);
+
+/// The rows of all pods, and which row each one continues.
 pub(super) struct Predecessors<'t> {
-    snapshot: &'t Snapshot,
-    gone: BTreeMap<WorkloadId, Vec<&'t PodHistory>>,
+    tracks: &'t [PodHistory],
+    of: Vec<Option<usize>>,
 }
 
 impl<'t> Predecessors<'t> {
-    /// Finds the workload of each pod that was measured and is gone. `ids` has the positions of the
-    /// pods in `tracks`.
+    /// Finds the pod that each pod replaced. `ids` has the positions of the pods in `tracks`; those
+    /// of the snapshot come first, in its order.
     pub(super) fn new(
-        snapshot: &'t Snapshot,
+        snapshot: &Snapshot,
+        range: HistoryRange,
         ids: &BTreeMap<(String, String), usize>,
         tracks: &'t [PodHistory],
     ) -> Self {
         let workloads = names_of_workloads(snapshot);
-        let mut gone: BTreeMap<WorkloadId, Vec<&PodHistory>> = BTreeMap::new();
-        for ((namespace, name), id) in ids {
-            let stays = snapshot.pods.get(*id).is_some_and(Pod::stays);
-            let candidates = workloads.get(namespace.as_str());
-            let workload = candidates.and_then(|names| workload_of(names, name));
-            if let (false, Some(workload)) = (stays, workload) {
-                gone.entry(workload).or_default().push(&tracks[*id]);
+        let mut groups: BTreeMap<_, Group> = BTreeMap::new();
+        for ((namespace, name), &id) in ids {
+            let present = snapshot.pods.get(id);
+            let by_name = || workload_of(workloads.get(namespace.as_str())?, name);
+            let workload = match present {
+                Some(pod) => pod.workload,
+                None => by_name(),
+            };
+            let Some(workload) = workload else { continue };
+            // A pod of a DaemonSet belongs to one node.
+            let of_node = snapshot.workload(workload).key.kind == "DaemonSet";
+            let node = tracks[id].node.as_ref().filter(|_| of_node);
+            let group = groups.entry((workload, node)).or_default();
+            group.begins.insert((first(&tracks[id]), id));
+            if !present.is_some_and(Pod::stays) {
+                group.ends.insert((end(&tracks[id]), id));
             }
         }
-        Predecessors { snapshot, gone }
+        let mut of = vec![None; tracks.len()];
+        let overlap = overlap(range.step);
+        for mut group in groups.into_values() {
+            for &(step, id) in &group.begins {
+                of[id] = take_nearest(&mut group.ends, tracks, step, overlap);
+            }
+        }
+        Predecessors { tracks, of }
     }
 
-    /// Joins the row of a pod with that of the pod it replaced, and so on back to the start. Each
-    /// pod that is gone is used once.
-    pub(super) fn join(&mut self, pod: &Pod, own: &PodHistory) -> PodHistory {
-        let mut joined = own.clone();
-        let Some(workload) = pod.workload else {
-            return joined;
-        };
-        // A pod of a DaemonSet belongs to one node.
-        let kind = &self.snapshot.workload(workload).key.kind;
-        let node = pod.facts().node.as_ref().filter(|_| kind == "DaemonSet");
-        let gone = self.gone.entry(workload).or_default();
-        loop {
-            let first = joined.usage.first().unwrap_or(joined.usage.len());
-            let Some(predecessor) = take_predecessor(gone, first, node) else {
-                return joined;
-            };
-            joined.usage.fill_before(first, &predecessor.usage);
-            joined.node = predecessor.node.clone().or(joined.node);
+    /// Returns the row of a pod joined with that of the pod it replaced, and so on back to the
+    /// start.
+    pub(super) fn joined(&self, id: usize) -> PodHistory {
+        let mut joined = self.tracks[id].clone();
+        let mut last = id;
+        while let Some(predecessor) = self.of[last] {
+            let track = &self.tracks[predecessor];
+            joined.usage.fill_before(first(&joined), &track.usage);
+            joined.node = track.node.clone().or(joined.node);
+            last = predecessor;
         }
+        joined
     }
 }
 
+/// The pods of a workload by time.
+#[derive(Default)]
+struct Group {
+    /// The first measured step of each pod.
+    begins: BTreeSet<(usize, usize)>,
+    /// The step after the last measured one of each pod that is gone.
+    ends: BTreeSet<(usize, usize)>,
+}
+
+fn first(track: &PodHistory) -> usize {
+    track.usage.first().unwrap_or(track.usage.len())
+}
+
+fn end(track: &PodHistory) -> usize {
+    track.usage.last().map_or(0, |last| last + 1)
+}
+
+/// The steps that a pod and its replacement may have in common.
+fn overlap(step: SignedDuration) -> usize {
+    let steps = MOST_OVERLAP.as_millis() / step.as_millis().max(1);
+    usize::try_from(steps)
+        .unwrap_or(usize::MAX)
+        .saturating_add(1)
+}
+
 /// Removes and returns the pod that ended nearest to a step, and began before.
-fn take_predecessor<'t>(
-    gone: &mut Vec<&'t PodHistory>,
+fn take_nearest(
+    ends: &mut BTreeSet<(usize, usize)>,
+    tracks: &[PodHistory],
     step: usize,
-    node: Option<&String>,
-) -> Option<&'t PodHistory> {
-    let fits = |history: &PodHistory| {
-        let earlier = history.usage.first().is_some_and(|first| first < step);
-        earlier && (node.is_none() || history.node.as_ref() == node)
-    };
-    let end = |history: &PodHistory| history.usage.last().map_or(0, |last| last + 1);
-    let (nearest, _) = gone
-        .iter()
-        .enumerate()
-        .filter(|(_, history)| fits(history))
-        .min_by_key(|(_, history)| end(history).abs_diff(step))?;
-    Some(gone.remove(nearest))
+    overlap: usize,
+) -> Option<usize> {
+    let fits = |&&(_, id): &&(usize, usize)| first(&tracks[id]) < step;
+    let next = (step + 1, 0);
+    let latest = (step.saturating_add(overlap), usize::MAX);
+    let before = ends.range(..next).rev().find(fits);
+    let after = ends.range(next..=latest).find(fits);
+    let nearest = before.into_iter().chain(after);
+    let nearest = *nearest.min_by_key(|(end, _)| end.abs_diff(step))?;
+    ends.remove(&nearest);
+    Some(nearest.1)
 }
 
 /// The workloads of each namespace by name.

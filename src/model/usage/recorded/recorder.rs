@@ -138,12 +138,12 @@ impl<'s> UsageRecorder<'s> {
         let known = |name: &String| self.snapshot.find_node(name).is_some();
         let nodes = self.nodes.into_iter().filter(|(name, _)| known(name));
         history.nodes = nodes.map(|(name, track)| (name, track.row())).collect();
-        let mut predecessors = Predecessors::new(self.snapshot, &self.ids, &self.tracks);
-        for (pod, own) in self.snapshot.pods.iter().zip(&self.tracks) {
+        let predecessors = Predecessors::new(self.snapshot, self.range, &self.ids, &self.tracks);
+        for (id, pod) in self.snapshot.pods.iter().enumerate() {
             if !pod.stays() {
                 continue;
             }
-            let joined = predecessors.join(pod, own);
+            let joined = predecessors.joined(id);
             if !joined.usage.is_empty() {
                 let name = (pod.namespace.clone(), pod.name.clone());
                 history.pods.insert(name, joined);

@@ -160,6 +160,39 @@ fn a_replacement_continues_the_row_of_the_pod_that_ended_when_it_began() {
     );
 }
 
+/// Two pods are first measured one step apart, as in a source that began to measure between them,
+/// and both are replaced later.
+#[test]
+fn a_pod_that_existed_from_the_start_continues_no_row() {
+    let [one, two] = ["web-5d8c7b9f64-ccccc", "web-5d8c7b9f64-ddddd"]
+        .map(|name| (name, "ReplicaSet", "web-5d8c7b9f64", "n2", 3));
+    let snapshot = snapshot(&[one, two]);
+    let history = record(&snapshot, |minute| {
+        let mut pods = Vec::new();
+        if minute < 5 {
+            pods.push(("web-5d8c7b9f64-early", "n1", 1));
+        }
+        if (1..4).contains(&minute) {
+            pods.push(("web-5d8c7b9f64-late1", "n1", 2));
+        }
+        if minute >= 4 {
+            pods.push((one.0, "n2", 3));
+        }
+        if minute >= 5 {
+            pods.push((two.0, "n2", 4));
+        }
+        readings(minute, &[("n1", 500), ("n2", 500)], &pods)
+    });
+    let rows = [one.0, two.0].map(|name| pod(&history, name));
+    assert_eq!(row(&rows[0].usage), "- 2 2 2 3 3");
+    assert_eq!(row(&rows[1].usage), "1 1 1 1 1 4");
+    assert_eq!(
+        rows.map(|pod| pod.node.as_deref()),
+        [Some("n1"), Some("n1")],
+        "each begins on the node of the pod it replaced"
+    );
+}
+
 #[test]
 fn a_pod_of_a_daemon_set_continues_only_a_pod_of_its_own_node() {
     let agents = [
