@@ -8,7 +8,7 @@ use crate::e2e::support::audit::evictions;
 use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::usage::{at_most, in_words, used};
 use crate::e2e::support::wait::{say, that};
 
 /// The interval at which descheduler was measured, and the default limits.
@@ -108,8 +108,7 @@ fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
         let first = first_eviction(control_plane, &mut process).await;
         process
             .eventually("every node at its target", 420, async |_| {
-                let used = used(control_plane).await;
-                that(used.highest() <= 50.0, in_words(&used.percentages()))
+                at_most(50.0, control_plane).await
             })
             .await;
         let last = evictions(control_plane).last().unwrap().at;

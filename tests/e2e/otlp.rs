@@ -5,8 +5,8 @@ use crate::e2e::support::audit::{eviction_calls, evictions};
 use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{in_words, used};
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::usage::at_most;
+use crate::e2e::support::wait::say;
 
 use crate::shared::otlp_collector::{Collector, Response};
 
@@ -34,8 +34,7 @@ fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
         scene::late_nodes(control_plane).await;
         process
             .eventually("every node at its target", 420, async |_| {
-                let used = used(control_plane).await;
-                that(used.highest() <= 50.0, in_words(&used.percentages()))
+                at_most(50.0, control_plane).await
             })
             .await;
         process.cycles(1, 60).await;

@@ -12,7 +12,7 @@ use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::prometheus::{Prometheus, source};
 use crate::e2e::support::proxy::Stage;
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::usage::{at_most, in_words, used};
 use crate::e2e::support::wait::{say, that};
 
 /// One eviction per cycle, which leaves work for the time after a failure.
@@ -38,8 +38,7 @@ fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
             .run(&[]);
         process
             .eventually("every node at its target", 420, async |_| {
-                let used = used(control_plane).await;
-                that(used.highest() <= 50.0, in_words(&used.percentages()))
+                at_most(50.0, control_plane).await
             })
             .await;
         // No further cycle changes that.

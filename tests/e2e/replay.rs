@@ -5,7 +5,7 @@ use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::prometheus::{Prometheus, source};
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::usage::{at_most, in_words, used};
 use crate::e2e::support::wait::{eventually, say, that};
 
 /// The standard deviation of percentages.
@@ -47,8 +47,7 @@ fn a_replay_of_a_recorded_run_gives_the_same_evictions_and_the_same_balance() {
         let mut process = launch.run(&[]);
         process
             .eventually("every node at its target", 420, async |_| {
-                let used = used(control_plane).await;
-                that(used.highest() <= 50.0, in_words(&used.percentages()))
+                at_most(50.0, control_plane).await
             })
             .await;
         scene::settle(control_plane).await;

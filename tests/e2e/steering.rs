@@ -8,7 +8,7 @@ use crate::e2e::support::audit::{USER, evictions, requests};
 use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::usage::{at_most, in_words, used};
 use crate::e2e::support::wait::{eventually, say, that};
 
 const DISABLED: &[&str] = &["steering disabled", "deploy/base/steering.yaml"];
@@ -51,7 +51,6 @@ const STEERS_ALONE: Policy = Policy {
 
 /// Seven heavy pods prefer the hot node. Without steering, each of them would come back.
 #[test]
-#[expect(clippy::too_many_lines, reason = "one scene, told in order")]
 fn the_dead_loop_is_balanced_and_stays_so() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
@@ -72,8 +71,7 @@ fn the_dead_loop_is_balanced_and_stays_so() {
         tainted(control_plane, &mut process, true).await;
         process
             .eventually("every node at its target", 480, async |_| {
-                let used = used(control_plane).await;
-                that(used.highest() <= 50.0, in_words(&used.percentages()))
+                at_most(50.0, control_plane).await
             })
             .await;
         tainted(control_plane, &mut process, false).await;

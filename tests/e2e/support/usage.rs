@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::control_plane::ControlPlane;
+use super::wait::that;
 
 /// The CPU of each node in the test clusters.
 const NODE_MILLICORES: f64 = 8000.0;
@@ -47,6 +48,12 @@ impl Used {
     pub fn highest(&self) -> f64 {
         self.percentages().into_values().fold(0.0, f64::max)
     }
+}
+
+/// Whether no node uses more than this percentage of its CPU; otherwise the usage of all.
+pub async fn at_most(percent: f64, control_plane: &ControlPlane) -> Result<(), String> {
+    let used = used(control_plane).await;
+    that(used.highest() <= percent, in_words(&used.percentages()))
 }
 
 /// The shares as text, in the order of the numbers in the node names.
