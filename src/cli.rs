@@ -16,7 +16,6 @@ use tracing_subscriber::{Layer, fmt};
 
 use crate::daemon::telemetry::traces::{self, Traces};
 
-mod clock;
 mod descheduler;
 mod doctor;
 mod election;

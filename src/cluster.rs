@@ -22,10 +22,12 @@ use crate::model::snapshot::objects::Object;
 use crate::model::snapshot::objects::{ObjectKind, Objects};
 
 use self::client::ConnectError;
+use self::clock::{ClockDifference, ServerClock};
 use self::request_metrics::RequestMetrics;
 use self::watch::{WATCHED_KINDS, Watcher};
 
 pub mod client;
+pub mod clock;
 pub mod error_text;
 pub mod request_metrics;
 pub mod access;
@@ -58,6 +60,7 @@ const LISTS_AT_ONCE: usize = 4;
 pub struct Cluster {
     client: Client,
     request_metrics: RequestMetrics,
+    clock: ServerClock,
     state: Arc<ClusterState>,
 }
 
@@ -113,9 +116,11 @@ impl Cluster {
     /// Creates a client from a kubeconfig, see [`client::connect`]. It sends no request.
     pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
         let request_metrics = RequestMetrics::default();
-        let client = client::connect(kubeconfig, &request_metrics).await?;
+        let clock = ServerClock::default();
+        let client = client::connect(kubeconfig, &request_metrics, &clock).await?;
         Ok(Cluster {
             request_metrics,
+            clock,
             ..Cluster::new(client)
         })
     }
@@ -135,6 +140,7 @@ impl Cluster {
         Cluster {
             client,
             request_metrics: RequestMetrics::default(),
+            clock: ServerClock::default(),
             state: Arc::new(state),
         }
     }
@@ -185,6 +191,12 @@ impl Cluster {
         outages
             .filter(|c| now.duration_since(c.outage.since) > LONGEST_OUTAGE)
             .min_by_key(|c| c.outage.since)
+    }
+
+    /// The difference between the local clock and that of the API server, if it is too large to
+    /// evict: ages and rests would be wrong.
+    pub fn clock_difference(&self) -> Option<ClockDifference> {
+        self.clock.difference()
     }
 
     /// The current state of the cluster. `named` are the resources that the policy weighs.

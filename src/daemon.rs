@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, warn};
 
 use crate::cluster::Cluster;
+use crate::cluster::clock;
 use crate::cluster::events::EventWriter;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
 use crate::daemon::telemetry::Health;
@@ -108,7 +109,7 @@ pub async fn run(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> 
         return Ok(());
     };
     daemon.metrics.expect(&policy);
-    daemon.metrics.policy_in_force(clock());
+    daemon.metrics.policy_in_force(clock::now());
     // After the first lists and the ledger, so that an instance that cannot act never holds the
     // Lease.
     daemon.lead.enter();
@@ -129,13 +130,13 @@ pub async fn run(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> 
 
 async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), DaemonError> {
     let stop = daemon.stop.clone();
-    let mut next_poll = clock();
+    let mut next_poll = clock::now();
     let mut next_cycle = next_poll;
     let mut usable = UsableNodes::default();
     while !stop.is_cancelled() {
         daemon.reload_policy(engine).await;
         let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
-        let now = clock();
+        let now = clock::now();
         (next_poll, next_cycle) = (
             not_later_than(next_poll, now, poll),
             not_later_than(next_cycle, now, interval),
@@ -222,11 +223,11 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
             wait.longest
         );
     }
-    let give_up = after(clock(), wait.longest);
+    let give_up = after(clock::now(), wait.longest);
     // One success is enough: later failures only let the samples age.
     let mut seen = false;
     while !stop.is_cancelled() {
-        let now = clock();
+        let now = clock::now();
         let polled = stop.run_until_cancelled(daemon.observe(&mut engine)).await;
         seen |= polled == Some(true);
         let settled = (seen || !wait.required) && daemon.is_settled(&engine, now);
@@ -242,7 +243,7 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
                 return Ok(());
             };
             won?;
-            if clock() > after(now, poll) {
+            if clock::now() > after(now, poll) {
                 daemon.observe(&mut engine).await;
             }
             daemon.check_release(&mut engine, now).await;
@@ -350,7 +351,7 @@ impl Daemon {
 
     /// Polls usage once. If no source answers, the samples age until the nodes count as unknown.
     async fn observe(&mut self, engine: &mut Engine) -> bool {
-        let start = clock();
+        let start = clock::now();
         let seen = self.poll(engine).instrument(spans::observe()).await;
         self.metrics.phase(Phase::Observe, since(start));
         seen
@@ -359,7 +360,7 @@ impl Daemon {
     async fn poll(&mut self, engine: &mut Engine) -> bool {
         let poll = self
             .usage
-            .poll(&self.cluster.node_addresses(), &self.metrics, clock())
+            .poll(&self.cluster.node_addresses(), &self.metrics, clock::now())
             .await;
         let Some(poll) = poll else {
             if let Some((kind, message)) = self.usage.error() {
@@ -372,7 +373,7 @@ impl Daemon {
         for skipped in &poll.readings.skipped {
             debug!("{skipped}");
         }
-        let now = clock();
+        let now = clock::now();
         engine.catch_up(&snapshot, &poll.past, now);
         engine.observe(&snapshot, &poll.readings, now);
         true
@@ -389,7 +390,7 @@ fn not_later_than(due: Timestamp, now: Timestamp, wait: SignedDuration) -> Times
 }
 
 async fn sleep_until(due: Timestamp, stop: &CancellationToken) {
-    let wait = Duration::try_from(due.duration_since(clock())).unwrap_or(Duration::ZERO);
+    let wait = Duration::try_from(due.duration_since(clock::now())).unwrap_or(Duration::ZERO);
     tokio::select! {
         () = tokio::time::sleep(wait) => {}
         () = stop.cancelled() => {}
@@ -398,15 +399,7 @@ async fn sleep_until(due: Timestamp, stop: &CancellationToken) {
 
 /// Returns the time since `start`, or zero if the clock was set back.
 fn since(start: Timestamp) -> SignedDuration {
-    clock().duration_since(start).max(SignedDuration::ZERO)
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the loop is the edge that reads the clock"
-)]
-fn clock() -> Timestamp {
-    Timestamp::now()
+    clock::now().duration_since(start).max(SignedDuration::ZERO)
 }
 
 #[cfg(test)]

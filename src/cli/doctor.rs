@@ -5,6 +5,7 @@ use std::io::Write;
 use kube::Client;
 
 use crate::cluster::Cluster;
+use crate::cluster::clock::ClockDifference;
 use crate::cluster::{access, release};
 use crate::decide::doctor::{Diagnosis, Severity};
 use crate::policy::KubernetesRelease;
@@ -117,7 +118,19 @@ async fn server(args: &DoctorArgs, steers: bool) -> anyhow::Result<Vec<Diagnosis
             return Ok(vec![Diagnosis::failure("api-server", message, remedy)]);
         }
     };
-    Ok(vec![version, rights(args, client, steers).await])
+    let clock = clock(cluster.clock_difference());
+    Ok(vec![version, clock, rights(args, client, steers).await])
+}
+
+fn clock(difference: Option<ClockDifference>) -> Diagnosis {
+    match difference {
+        None => Diagnosis::ok("clock", "the local clock agrees with that of the API server"),
+        Some(difference) => Diagnosis::warning(
+            "clock",
+            difference.to_string(),
+            "synchronise both: evenkeel evicts nothing where its clock is wrong",
+        ),
+    }
 }
 
 fn server_version(release: KubernetesRelease, steers: bool) -> Diagnosis {

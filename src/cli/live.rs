@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
+use crate::cluster::clock;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::release;
 use crate::cluster::usage_source::Source;
@@ -15,8 +16,8 @@ use crate::model::usage::Readings;
 use crate::policy::{KubernetesRelease, Policy};
 use crate::values::text::count;
 
+use super::Shared;
 use super::plan::Observation;
-use super::{Shared, clock};
 
 /// The most time that the first list of all objects may take.
 const LIST_TIMEOUT: Duration = Duration::from_secs(120);

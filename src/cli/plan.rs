@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::cluster::clock;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::snapshot::Snapshot;
@@ -16,7 +17,7 @@ use crate::policy::{KubernetesRelease, Policy};
 use super::file::ClusterFile;
 use super::policy::LoadedPolicy;
 use super::show::{PlanText, Screen};
-use super::{Misuse, Shared, clock, complain, file, live, parse, policy, runtime, write_json};
+use super::{Misuse, Shared, complain, file, live, parse, policy, runtime, write_json};
 
 /// Shows the moves that one cycle would make, and why every other pod stays. Evicts nothing.
 ///

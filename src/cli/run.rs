@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::Cluster;
+use crate::cluster::clock;
 use crate::cluster::events::EventWriter;
 use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::ledger_store::LedgerStore;
@@ -30,7 +31,7 @@ use crate::policy::Policy;
 use super::descheduler::DeschedulerArgs;
 use super::election::{LeaderElectionArgs, LeaseDefaults};
 use super::otlp::OtlpFlags;
-use super::{Misuse, Shared, clock, file, parse, policy, signals};
+use super::{Misuse, Shared, file, parse, policy, signals};
 
 use self::status_page::{StatusAddress, serve_status, status_address};
 

@@ -10,6 +10,7 @@ use kube::config::{Config, InClusterError, KubeConfigOptions, Kubeconfig, Kubeco
 use kube::{Client, Error};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
+use super::clock::ServerClock;
 use super::error_text::causes;
 use super::request_metrics::RequestMetrics;
 
@@ -46,13 +47,14 @@ fn shown(path: Option<&Path>) -> String {
     })
 }
 
-/// Creates a client that counts its requests.
+/// Creates a client that counts its requests and reads the server's clock.
 ///
 /// The configuration comes from the given kubeconfig; without one, from `$KUBECONFIG` or
 /// `~/.kube/config`; and without those, from the ServiceAccount of the pod.
 pub async fn connect(
     kubeconfig: Option<&Path>,
     metrics: &RequestMetrics,
+    clock: &ServerClock,
 ) -> Result<Client, ConnectError> {
     let invalid = |why| ConnectError::Kubeconfig {
         path: kubeconfig.map(Path::to_owned),
@@ -74,11 +76,16 @@ pub async fn connect(
             other => other.map_err(invalid)?,
         }
     };
-    from_config(config, metrics).map_err(ConnectError::Client)
+    from_config(config, metrics, clock).map_err(ConnectError::Client)
 }
 
-/// Creates a client that sends each request once and counts it.
-pub fn from_config(mut config: Config, metrics: &RequestMetrics) -> Result<Client, Error> {
+/// Creates a client that sends each request once, counts it, and reads the server's clock from the
+/// response.
+pub fn from_config(
+    mut config: Config,
+    metrics: &RequestMetrics,
+    clock: &ServerClock,
+) -> Result<Client, Error> {
     // By default, kube repeats a request up to 15 times after 429, 503 or 504. An eviction that a
     // budget forbids would then block the cycle, and could succeed long after the decision.
     config.default_retry = false;
@@ -87,7 +94,8 @@ pub fn from_config(mut config: Config, metrics: &RequestMetrics) -> Result<Clien
         USER_AGENT,
         HeaderValue::from_static(concat!("evenkeel/", env!("CARGO_PKG_VERSION"))),
     ));
-    Ok(ClientBuilder::try_from(config)?.with_layer(metrics).build())
+    let builder = ClientBuilder::try_from(config)?;
+    Ok(builder.with_layer(clock).with_layer(metrics).build())
 }
 
 /// The HTTP status of the response; `None` if there was none.
@@ -180,6 +188,7 @@ pub(crate) mod tests {
         from_config(
             Config::new(url.parse().unwrap()),
             &RequestMetrics::default(),
+            &ServerClock::default(),
         )
         .unwrap()
     }
@@ -238,6 +247,7 @@ pub(crate) mod tests {
         let error = connect(
             Some(Path::new("/nowhere/config")),
             &RequestMetrics::default(),
+            &ServerClock::default(),
         )
         .await
         .err()
@@ -272,7 +282,12 @@ pub(crate) mod tests {
         let url = format!("http://{}/behind/a/proxy", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
         let metrics = RequestMetrics::default();
-        let client = from_config(Config::new(url.parse().unwrap()), &metrics).unwrap();
+        let client = from_config(
+            Config::new(url.parse().unwrap()),
+            &metrics,
+            &ServerClock::default(),
+        )
+        .unwrap();
         let send = |method: &str, path: &str| {
             let request = http::Request::builder()
                 .method(method)

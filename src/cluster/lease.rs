@@ -7,7 +7,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::PostParams;
@@ -18,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use self::election::{ActiveTerm, Election, ElectionStep, LeadershipTerm, LeaseTiming};
+use crate::cluster::clock;
+
 use super::client::{error_message, status_code};
 
 pub mod election;
@@ -188,7 +189,7 @@ impl Elector {
     /// Makes one step. Returns whether another one follows in this period.
     async fn step(&mut self) -> Result<bool, LeaseError> {
         let sent = Instant::now();
-        match self.election.step(sent, clock()) {
+        match self.election.step(sent, clock::now()) {
             ElectionStep::Wait => Ok(false),
             ElectionStep::Read => {
                 self.read().await?;
@@ -268,7 +269,7 @@ impl Elector {
         if !self.election.is_sure() {
             self.read().await?;
         }
-        match self.election.released(clock()) {
+        match self.election.released(clock::now()) {
             Some(spec) => self.write(spec).await,
             None => Ok(()),
         }
@@ -325,14 +326,6 @@ impl Elector {
             None => LeaseError::Other(format!("no response for lease {namespace}/{name}: {why}")),
         })
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the edge, where the clock is read"
-)]
-fn clock() -> Timestamp {
-    Timestamp::now()
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::time::{Instant, sleep};
 use tracing::{debug, info, warn};
 
+use crate::cluster::clock;
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{Name, Object, ObjectKind, Objects};
@@ -337,7 +337,7 @@ impl Watcher {
             &error.why
         };
         let outage = Outage {
-            since: now() - error.silent_for.unwrap_or_default(),
+            since: clock::now() - error.silent_for.unwrap_or_default(),
             why: why.to_owned(),
         };
         if self.cluster.failed(kind, outage, attempts > 1) {
@@ -377,14 +377,6 @@ fn name_of(decoded: &Result<Object, Skipped>) -> Name {
         Ok(object) => object.key().1,
         Err(skipped) => (skipped.namespace.clone(), skipped.name.clone()),
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the edge, where the clock is read"
-)]
-fn now() -> Timestamp {
-    Timestamp::now()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 use tracing::{Instrument, error, info, warn};
 
+use crate::cluster::clock;
 use crate::cluster::ledger_store::StoreError;
 use crate::daemon::telemetry::metrics::Phase;
 use crate::daemon::telemetry::status::facts::{LedgerStatus, PlanStatus};
@@ -13,7 +14,7 @@ use crate::model::plan::{Outcome, Plan, Steer, SteerAction};
 use crate::model::snapshot::Snapshot;
 
 use super::stop::finish;
-use super::{Daemon, DaemonError, clock, report, since, spans};
+use super::{Daemon, DaemonError, report, since, spans};
 
 mod act;
 
@@ -32,7 +33,7 @@ impl<'d> Cycle<'d> {
         Cycle {
             daemon,
             engine,
-            started: clock(),
+            started: clock::now(),
             expires: Instant::now() + act::LONGEST_PLAN.unsigned_abs(),
         }
     }
@@ -51,6 +52,12 @@ impl<'d> Cycle<'d> {
             let remedy = "check the API server and the role";
             self.skip(&format!(
                 "{cut_off}; no evictions until it is back, {remedy}"
+            ));
+            return Ok(());
+        }
+        if let Some(difference) = self.daemon.cluster.clock_difference() {
+            self.skip(&format!(
+                "{difference}; no evictions until they agree, synchronise the clocks"
             ));
             return Ok(());
         }
@@ -147,7 +154,7 @@ impl<'d> Cycle<'d> {
     }
 
     fn decide(&self, observed: &Observed<'_>) -> Plan {
-        let begun = clock();
+        let begun = clock::now();
         let mut last = begun;
         let plan = self.engine.decide_with_progress(observed, |done| {
             if let Some(strategy) = done {
@@ -156,7 +163,7 @@ impl<'d> Cycle<'d> {
                     .metrics
                     .strategy(strategy.rule.name(), profile, since(last));
             }
-            last = clock();
+            last = clock::now();
         });
         self.daemon.metrics.phase(Phase::Decide, since(begun));
         plan
@@ -196,7 +203,7 @@ impl<'d> Cycle<'d> {
         if changes.is_empty() {
             return;
         }
-        let (start, span) = (clock(), spans::steer(changes.len()));
+        let (start, span) = (clock::now(), spans::steer(changes.len()));
         self.change_taints(&changes).instrument(span).await;
         self.daemon.metrics.phase(Phase::Steer, since(start));
     }
@@ -276,7 +283,7 @@ impl<'d> Cycle<'d> {
             let saved = saved.unwrap_or(Err(StoreError::Stopping));
             saved.inspect_err(|error| spans::failed("ledger", &error.to_string()))
         };
-        let start = clock();
+        let start = clock::now();
         let saved = saved.instrument(spans::save()).await;
         self.daemon.metrics.phase(Phase::Save, since(start));
         saved

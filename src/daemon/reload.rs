@@ -6,12 +6,13 @@
 use jiff::Timestamp;
 use tracing::{error, info};
 
+use crate::cluster::clock;
 use crate::cluster::events;
 use crate::daemon::telemetry::status::facts::RefusedPolicy;
 use crate::decide::engine::Engine;
 use crate::policy::Policy;
 
-use super::{Daemon, LeaderRole, UsagePoller, clock};
+use super::{Daemon, LeaderRole, UsagePoller};
 
 /// Reads the policy, with the flags that change it. An error names every problem.
 pub type ReadPolicy = Box<dyn Fn() -> Result<Policy, String> + Send>;
@@ -110,7 +111,7 @@ impl Daemon {
         let Some(file) = &self.policy_file else {
             return;
         };
-        let (description, now) = ((file.describe)(engine.policy()), clock());
+        let (description, now) = ((file.describe)(engine.policy()), clock::now());
         if was_dry && !is_dry {
             self.lead = (file.join_election)();
             self.lead.enter();
@@ -133,7 +134,7 @@ impl Daemon {
         error!("policy refused, the policy in force stays: {problems}");
         self.metrics.policy_reloaded("refused");
         self.metrics.policy_refused(true);
-        let now = clock();
+        let now = clock::now();
         let note = format!("policy refused, the policy in force stays: {problems}");
         self.board.about(|about| {
             let error = problems.to_owned();

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use tracing::{info, warn};
 
+use crate::cluster::clock;
 use crate::cluster::taints::{self, SteeringRight};
 use crate::decide::engine::Engine;
 use crate::decide::steering;
@@ -17,8 +18,8 @@ use crate::model::plan::{
 };
 use crate::model::snapshot::Snapshot;
 
+use super::Daemon;
 use super::stop::{LONGEST_RELEASE, finish};
-use super::{Daemon, clock};
 
 /// Taints that this process has changed, and its right to change them.
 #[derive(Clone, Debug, Default)]
@@ -144,7 +145,7 @@ impl Daemon {
     /// others wait for the next cycle.
     pub(super) async fn steer(&mut self, steer: &Steer) -> bool {
         // A slow API server must not look like a stuck program.
-        self.health.beat(clock());
+        self.health.beat(clock::now());
         let request = taints::steer(self.cluster.client(), steer);
         let outcome = finish(&self.stop, request)
             .await
@@ -175,7 +176,7 @@ impl Daemon {
             }
         }
         if outcome == SteerOutcome::Done {
-            self.events.steered(steer, clock());
+            self.events.steered(steer, clock::now());
         }
         true
     }

@@ -13,6 +13,8 @@ use tokio_util::sync::CancellationToken;
 use connections::Port;
 use metrics::{ExpositionFormat, Metrics};
 
+use crate::cluster::clock;
+
 pub mod connections;
 pub mod metrics;
 pub mod status;
@@ -151,7 +153,7 @@ pub async fn serve(
         .route("/metrics", get(scrape))
         .route(
             "/healthz",
-            get(async |State(health): State<Health>| health.live(clock())),
+            get(async |State(health): State<Health>| health.live(clock::now())),
         )
         .route(
             "/readyz",
@@ -159,14 +161,6 @@ pub async fn serve(
         )
         .with_state(health);
     connections::serve(port.into(), router, stop).await
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "probes read the clock at the edge"
-)]
-fn clock() -> Timestamp {
-    Timestamp::now()
 }
 
 #[cfg(test)]

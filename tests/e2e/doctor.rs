@@ -20,7 +20,7 @@ fn doctor_finds_missing_rights_and_missing_metrics_and_nothing_else() {
             assert_eq!(line["severity"], "ok", "{line}");
         }
         let checks: Vec<&str> = lines.iter().map(|l| l["check"].as_str().unwrap()).collect();
-        assert_eq!(checks[..2], ["api-server", "rights"]);
+        assert_eq!(checks[..3], ["api-server", "clock", "rights"]);
 
         control_plane.kubectl(&["delete", "clusterrolebinding", "evenkeel-steering"]);
         control_plane.component("stop", "metrics-server");

@@ -1,13 +1,14 @@
-//! Nodes without metrics are left alone.
+//! Nodes without metrics are left alone, and all nodes while the clock is wrong.
 
 use serde_json::Value;
 
 use crate::e2e::support::audit::evictions;
+use crate::e2e::support::clock;
 use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::scene::{self, MUTE};
-use crate::e2e::support::usage::{in_words, name, used};
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::usage::{at_most, name};
+use crate::e2e::support::wait::say;
 
 #[test]
 fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
@@ -45,8 +46,7 @@ fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
         let mut process = launch.run(&[]);
         process
             .eventually("the measured nodes to be even", 240, async |_| {
-                let used = used(control_plane).await;
-                that(used.highest() <= 50.0, in_words(&used.percentages()))
+                at_most(50.0, control_plane).await
             })
             .await;
         process.cycles(2, 60).await;
@@ -71,5 +71,27 @@ fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
             "a replacement landed on the node without metrics"
         );
         assert!(process.count(&[MUTE]) > 0, "the log does not name the node");
+    });
+}
+
+/// Ages and rests would be wrong by that hour.
+#[test]
+fn nothing_is_evicted_while_the_local_clock_is_wrong() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided(control_plane).await;
+        let launch = Launch::new(control_plane, &Policy::USUAL).await;
+        let launch = launch.with_clock(clock::set(control_plane, 0, 3600));
+        let mut process = launch.run(&[]);
+        let wrong = "the local clock is 1h ahead of that of the API server; no evictions";
+        process.says(&[wrong], 3, 120).await;
+        assert_eq!(evictions(control_plane).len(), 0);
+        clock::set(control_plane, 0, 0);
+        process
+            .eventually("every node at its target", 240, async |_| {
+                at_most(50.0, control_plane).await
+            })
+            .await;
+        assert_eq!(evictions(control_plane).len(), 3);
     });
 }

@@ -3,15 +3,18 @@
 //!
 //! Two instances move the pods of a Deployment forever, because the policy ends each pod that is
 //! older than a second. A schedule of faults is made from a seed; `EVENKEEL_FAULT_SEEDS=7` or
-//! `=1-100` replays one or more, and `tests/faults.sh` runs many. The invariants are checked from
+//! `=1-100` replays one or more, and `tests/faults.sh` runs many. `EVENKEEL_FAULT_KILLS=12` adds as
+//! many kills beside the faults of each seed. The invariants are checked from
 //! the audit log of the API server and from the ledger, which is read twice a second.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
 use crate::e2e::support::audit::{Request, evictions, requests};
+use crate::e2e::support::clock;
 use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
 use crate::e2e::support::process::{Launch, Process};
 use crate::e2e::support::proxy::Proxy;
@@ -19,7 +22,7 @@ use crate::e2e::support::scene;
 use crate::e2e::support::wait::{eventually, say, that};
 
 use record::Record;
-use schedule::{Fault, schedule};
+use schedule::{Fault, kills, schedule};
 
 mod record;
 mod schedule;
@@ -62,19 +65,21 @@ fn no_schedule_of_faults_loses_or_repeats_an_eviction() {
         scene::deployment(control_plane, "web", 24, "10m").await;
         let stage = Stage::set(control_plane).await;
         let record = Record::new(control_plane).await;
-        let mut instances = [stage.start(0), stage.start(1)];
+        let instances = [stage.start(0), stage.start(1)].map(Mutex::new);
         for seed in seeds() {
             let began = Instant::now();
             tokio::select! {
                 () = record.keep() => {}
-                () = stage.play(seed, &mut instances, &record) => {}
+                () = stage.play(seed, &instances, &record) => {}
             }
             let evicted = evictions(control_plane);
             // The last ones may be younger than the last look.
             record.look().await;
-            check(control_plane, (&record, &evicted), &instances, began);
-            let [memory, other] = [0, 1].map(|i| instances[i].resident_mebibytes());
-            let [descriptors, more] = [0, 1].map(|i| instances[i].descriptors());
+            let [one, two] = &instances;
+            let running = [&*one.lock().await, &*two.lock().await];
+            check(control_plane, (&record, &evicted), running, began);
+            let [memory, other] = running.map(Process::resident_mebibytes);
+            let [descriptors, more] = running.map(Process::descriptors);
             say(&format!(
                 "seed {seed}: {} evictions and {} kills in all, {} s, {memory} and {other} MiB, \
                  {descriptors} and {more} descriptors",
@@ -84,6 +89,15 @@ fn no_schedule_of_faults_loses_or_repeats_an_eviction() {
             ));
         }
     });
+}
+
+/// The processes, each held by what kills or stops it.
+type Instances = [Mutex<Process>; 2];
+
+/// A number from the environment; zero if it is not set.
+fn number(variable: &str) -> usize {
+    let text = std::env::var_os(variable).unwrap_or_else(|| "0".into());
+    text.into_string().unwrap().parse().unwrap()
 }
 
 /// The seeds to play: a number, or a range such as `1-100`.
@@ -106,9 +120,12 @@ impl<'c> Stage<'c> {
         let proxy = Proxy::start(control_plane).await;
         let url = proxy.url();
         let launches = [
-            Launch::through(control_plane, POLICY, &url).await,
             Launch::through(control_plane, POLICY, &url)
                 .await
+                .with_clock(clock::set(control_plane, 0, 0)),
+            Launch::through(control_plane, POLICY, &url)
+                .await
+                .with_clock(clock::set(control_plane, 1, 0))
                 .at(control_plane.port(2)),
         ];
         Stage {
@@ -123,12 +140,21 @@ impl<'c> Stage<'c> {
     }
 
     /// Plays the faults of a seed, then waits until evictions go on.
-    async fn play(&self, seed: u64, instances: &mut [Process; 2], record: &Record<'_>) {
-        for (pause, fault) in schedule(seed) {
-            say(&format!("seed {seed}: after {pause:?}, {fault:?}"));
-            sleep(pause).await;
-            self.cause(fault, instances, record).await;
-        }
+    async fn play(&self, seed: u64, instances: &Instances, record: &Record<'_>) {
+        let faults = async {
+            for (pause, fault) in schedule(seed) {
+                say(&format!("seed {seed}: after {pause:?}, {fault:?}"));
+                sleep(pause).await;
+                self.cause(fault, instances, record).await;
+            }
+        };
+        let kills = async {
+            for (pause, which) in kills(seed, number("EVENKEEL_FAULT_KILLS")) {
+                sleep(pause).await;
+                self.kill(which, instances, record).await;
+            }
+        };
+        tokio::join!(faults, kills);
         let before = evictions(self.control_plane).len();
         eventually("evictions in the calm after the faults", 90, async || {
             let after = evictions(self.control_plane).len();
@@ -137,7 +163,14 @@ impl<'c> Stage<'c> {
         .await;
     }
 
-    async fn cause(&self, fault: Fault, instances: &mut [Process; 2], record: &Record<'_>) {
+    async fn kill(&self, which: usize, instances: &Instances, record: &Record<'_>) {
+        let mut instance = instances[which].lock().await;
+        instance.kill_9();
+        record.count_kill();
+        *instance = self.start(which);
+    }
+
+    async fn cause(&self, fault: Fault, instances: &Instances, record: &Record<'_>) {
         match fault {
             Fault::Status(code, methods, text, time) => {
                 let _outage = self.proxy.answer(code, methods, text);
@@ -158,20 +191,28 @@ impl<'c> Stage<'c> {
             Fault::Cut => self.proxy.cut_watches(),
             Fault::Writer => record.write_foreign().await,
             Fault::Corrupt(text, time) => record.corrupt(text, time).await,
-            Fault::Kill(which) => {
-                instances[which].kill_9();
-                record.count_kill();
-                instances[which] = self.start(which);
+            Fault::Silence(each, time) => {
+                let _outage = self.proxy.silence(each, "watch=true");
+                self.proxy.cut_watches();
+                sleep(time).await;
             }
+            Fault::Clock(which, seconds, time) => {
+                clock::set(self.control_plane, which, seconds);
+                sleep(time).await;
+                clock::set(self.control_plane, which, 0);
+            }
+            Fault::Kill(which) => self.kill(which, instances, record).await,
             Fault::Stop(which) => {
-                let status = instances[which].stop(25).await;
+                let mut instance = instances[which].lock().await;
+                let status = instance.stop(25).await;
                 assert!(status.success(), "{status}");
-                instances[which] = self.start(which);
+                *instance = self.start(which);
             }
             Fault::Suspend(which, time) => {
-                instances[which].signal("STOP");
+                let instance = instances[which].lock().await;
+                instance.signal("STOP");
                 sleep(time).await;
-                instances[which].signal("CONT");
+                instance.signal("CONT");
             }
         }
     }
@@ -181,7 +222,7 @@ impl<'c> Stage<'c> {
 fn check(
     control_plane: &ControlPlane,
     (record, evicted): (&Record<'_>, &[Request]),
-    instances: &[Process; 2],
+    instances: [&Process; 2],
     began: Instant,
 ) {
     record.check(evicted, REST);

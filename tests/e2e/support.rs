@@ -1,6 +1,7 @@
 //! Building blocks of the end-to-end tests.
 
 pub mod audit;
+pub mod clock;
 pub mod control_plane;
 pub mod browser;
 pub mod helm;

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use evenkeel::cluster::client::from_config;
+use evenkeel::cluster::clock::ServerClock;
 use evenkeel::cluster::request_metrics::RequestMetrics;
 use evenkeel::daemon::telemetry::metrics::catalogue::{
     ALL, DESCHEDULER, LabelValues, MetricInfo, MetricKind, MetricLabel,
@@ -66,6 +67,7 @@ async fn failed_requests() -> RequestMetrics {
     let client = from_config(
         kube::Config::new("http://127.0.0.1:1".parse().unwrap()),
         &requests,
+        &ServerClock::default(),
     )
     .unwrap();
     for path in [

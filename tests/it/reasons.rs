@@ -399,6 +399,7 @@ pub(crate) fn outcomes() -> Vec<Outcome> {
 }
 
 fn untried() -> Vec<Untried> {
+    let clock = "the local clock is 1h ahead of that of the API server";
     let watch = "watch of Pod disconnected since 2026-11-21T12:00:00Z: connection refused";
     vec![
         Untried::Failed,
@@ -407,6 +408,7 @@ fn untried() -> Vec<Untried> {
         Untried::Expired(SignedDuration::from_secs(30)),
         Untried::Throttled,
         Untried::Blind(watch.to_owned()),
+        Untried::WrongClock(clock.to_owned()),
         Untried::Unsafe(halts()[1].to_string()),
         Untried::PodChanged,
         Untried::DestinationChanged("n2".to_owned()),
@@ -421,6 +423,7 @@ fn is_listed_untried(why: &Untried) {
         | Untried::Expired(_)
         | Untried::Throttled
         | Untried::Blind(_)
+        | Untried::WrongClock(_)
         | Untried::Unsafe(_)
         | Untried::PodChanged
         | Untried::DestinationChanged(_) => {}

@@ -53,8 +53,8 @@ pub(super) async fn serve_status(
 
 #[cfg(test)]
 mod tests {
-    use super::super::clock;
     use super::*;
+    use crate::cluster::clock;
 
     #[test]
     fn the_status_page_has_an_address_or_none() {

@@ -6,10 +6,11 @@ use jiff::SignedDuration;
 use tokio::time::Instant;
 use tracing::{Instrument, info};
 
+use crate::cluster::clock;
 use crate::cluster::evict;
 use crate::daemon::stop::finish;
 use crate::daemon::telemetry::metrics::Phase;
-use crate::daemon::{clock, report, since, spans};
+use crate::daemon::{report, since, spans};
 use crate::model::plan::{Move, Outcome, Untried};
 use crate::model::snapshot::Snapshot;
 
@@ -33,12 +34,12 @@ impl Cycle<'_> {
         decided: &Snapshot,
         moves: &[Move],
     ) -> Vec<Outcome> {
-        let (start, mut current) = (clock(), Current::default());
+        let (start, mut current) = (clock::now(), Current::default());
         let mut outcomes = Vec::new();
         let mut ended = None;
         for planned in moves {
             // A slow API server must not look like a stuck program.
-            self.daemon.health.beat(clock());
+            self.daemon.health.beat(clock::now());
             let obstacle = ended
                 .clone()
                 .or_else(|| self.obstacle())
@@ -78,14 +79,17 @@ impl Cycle<'_> {
         if Instant::now() >= self.expires {
             return Some(Untried::Expired(LONGEST_PLAN));
         }
-        let cut_off = self.daemon.cluster.cut_off(clock());
+        if let Some(difference) = self.daemon.cluster.clock_difference() {
+            return Some(Untried::WrongClock(difference.to_string()));
+        }
+        let cut_off = self.daemon.cluster.cut_off(clock::now());
         cut_off.map(|kind| Untried::Blind(kind.to_string()))
     }
 
     /// Returns the reason why the cluster of now forbids a move that was planned before.
     fn change(&self, planned: &Move, decided: &Snapshot, current: &mut Current) -> Option<Untried> {
         let current = current.refreshed(|| self.snapshot());
-        self.engine.recheck(planned, decided, current, clock())
+        self.engine.recheck(planned, decided, current, clock::now())
     }
 
     async fn evict(&self, planned: &Move) -> Outcome {
@@ -107,7 +111,7 @@ impl Cycle<'_> {
             strategy = planned.strategy, outcome = outcome.code(), reason = %planned.reason,
             "eviction: {outcome}");
         if *outcome == Outcome::Evicted {
-            self.daemon.events.evicted(planned, clock());
+            self.daemon.events.evicted(planned, clock::now());
         }
     }
 }

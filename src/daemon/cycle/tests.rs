@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::Cycle;
 use crate::cluster::client::tests::{fake, status};
+use crate::cluster::clock;
 use crate::daemon::fixture::{node, objects, pod};
-use crate::daemon::{Daemon, DaemonError, clock};
+use crate::daemon::{Daemon, DaemonError};
 use crate::decide::engine::Engine;
 use crate::model::ledger::{Ledger, State};
 use crate::model::snapshot::objects::Object;
@@ -179,7 +180,7 @@ async fn scribbles_between_two_cycles_end_all_evictions_until_they_are_removed()
 #[tokio::test]
 async fn an_entry_of_another_process_between_two_saves_is_kept() {
     let mut fixture = CycleFixture::new().await;
-    fixture.store.lock().unwrap().foreign = Some(foreign(clock()));
+    fixture.store.lock().unwrap().foreign = Some(foreign(clock::now()));
     fixture.cycle().await.unwrap();
     let expected = [("job-1", State::Evicted), ("web-0", State::Evicted)];
     let expected: Vec<_> = expected.map(|(pod, state)| (pod.to_owned(), state)).into();
@@ -205,12 +206,12 @@ async fn outcomes_that_could_not_be_saved_are_saved_by_the_next_cycle() {
 #[tokio::test]
 async fn times_in_the_future_do_not_stop_evictions() {
     let mut fixture = CycleFixture::new().await;
-    let next_year = clock() + SignedDuration::from_hours(24 * 365);
+    let next_year = clock::now() + SignedDuration::from_hours(24 * 365);
     fixture.write(&foreign(next_year));
     let ledger = fixture.daemon.store.load().await.unwrap();
     fixture.engine.reload(ledger);
     fixture.cycle().await.unwrap();
     assert_eq!(fixture.evictions(), 1);
     let ledger = Ledger::parse(&fixture.stored()).unwrap();
-    assert!(ledger.entries().iter().all(|e| e.at <= clock()));
+    assert!(ledger.entries().iter().all(|e| e.at <= clock::now()));
 }

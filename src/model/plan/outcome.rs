@@ -59,6 +59,9 @@ pub enum Untried {
     /// A watch fails, so the cluster may have changed.
     #[error("{0}")]
     Blind(String),
+    /// The local clock and that of the API server differ.
+    #[error("{0}")]
+    WrongClock(String),
     /// The cluster has become unhealthy.
     #[error("{0}")]
     Unsafe(String),

@@ -22,6 +22,10 @@ pub(super) enum Fault {
     Slow(&'static str, Duration, Duration),
     /// All watches break off.
     Cut,
+    /// All watches break off, and the next ones end after a while without an event or a bookmark.
+    Silence(Duration, Duration),
+    /// The clock of an instance is set ahead or back by these seconds, for a while.
+    Clock(usize, i64, Duration),
     /// Another process adds an entry to the ledger.
     Writer,
     /// The ledger has this text for a while.
@@ -39,6 +43,9 @@ const READS: &[Method] = &[Method::GET];
 const LEDGER: &str = "/configmaps/";
 const EVICTION: &str = "/eviction";
 const LEASE: &str = "/leases/";
+
+const HOUR: i64 = 3600;
+const YEAR: i64 = 365 * 24 * HOUR;
 
 /// Numbers from a seed, by splitmix64.
 struct Dice(u64);
@@ -74,9 +81,17 @@ pub(super) fn schedule(seed: u64) -> Vec<(Duration, Fault)> {
         .collect()
 }
 
+/// The pauses between kills that happen beside the faults of a seed, each with its instance.
+pub(super) fn kills(seed: u64, count: usize) -> Vec<(Duration, usize)> {
+    let mut dice = Dice(!seed);
+    (0..count)
+        .map(|_| (dice.millis(500, 6000), dice.instance()))
+        .collect()
+}
+
 fn fault(dice: &mut Dice) -> Fault {
     let time = dice.millis(500, 4000);
-    match dice.below(13) {
+    match dice.below(16) {
         0 => Fault::Status(
             dice.of(&[
                 StatusCode::INTERNAL_SERVER_ERROR,
@@ -104,6 +119,12 @@ fn fault(dice: &mut Dice) -> Fault {
             time,
         ),
         10 | 11 => Fault::Kill(dice.instance()),
+        12 => Fault::Silence(dice.millis(500, 3000), time),
+        13 | 14 => Fault::Clock(
+            dice.instance(),
+            dice.of(&[-YEAR, -HOUR, -600, 600, HOUR, YEAR]),
+            time,
+        ),
         _ => dice.of(&[
             Fault::Stop(0),
             Fault::Stop(1),

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::clock;
 use super::control_plane::{ControlPlane, run};
 use super::wait::{eventually, that};
 
@@ -84,6 +85,8 @@ pub struct Launch {
     scheduler: Option<PathBuf>,
     /// The port of the status page, if there is one.
     shown: Option<u16>,
+    /// The file with the offset of the clock, if the clock can be set.
+    clock: Option<PathBuf>,
     port: u16,
 }
 
@@ -115,6 +118,7 @@ impl Launch {
             kubeconfig: control_plane.kubeconfig(server).await,
             scheduler: None,
             shown: None,
+            clock: None,
             port: control_plane.port(0),
         }
     }
@@ -131,6 +135,14 @@ impl Launch {
     pub fn shown(self) -> Self {
         Launch {
             shown: Some(self.port + STATUS),
+            ..self
+        }
+    }
+
+    /// The same with a wall clock that is off by the seconds in this file, such as `+3600`.
+    pub fn with_clock(self, offset: PathBuf) -> Self {
+        Launch {
+            clock: Some(offset),
             ..self
         }
     }
@@ -190,6 +202,9 @@ impl Launch {
             .arg("--status-listen")
             .arg(self.status_listen())
             .args(more);
+        if let Some(offset) = &self.clock {
+            command.envs(clock::environment(offset));
+        }
         Process::start(command, self.port)
     }
 

@@ -18,6 +18,7 @@ use super::control_plane::ControlPlane;
 use super::wait::{eventually, that};
 
 const WRITES: &[Method] = &[Method::POST, Method::PUT];
+const READS: &[Method] = &[Method::GET];
 
 /// A running proxy.
 pub struct Proxy {
@@ -49,6 +50,9 @@ enum Deed {
     Busy,
     /// Forwards the request and answers as a proxy without a response does.
     Lose,
+    /// Accepts the request and sends nothing: a watch without an event or a bookmark. It ends
+    /// politely after this time.
+    Silence(Duration),
     /// Forwards the request after a while.
     Delay(Duration),
     /// Holds the request.
@@ -165,6 +169,14 @@ impl Proxy {
         }
     }
 
+    /// Lets matching reads succeed without content for this long, from now on.
+    pub fn silence(&self, time: Duration, text: &'static str) -> Outage<'_> {
+        Outage {
+            proxy: self,
+            id: self.add(READS, text, Deed::Silence(time)),
+        }
+    }
+
     /// Breaks every open watch off in the middle of its response.
     pub fn cut_watches(&self) {
         self.inner.cut.send_modify(|cuts| *cuts += 1);
@@ -251,6 +263,9 @@ async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response 
             .body(Body::from("Too many requests, please try again later.\n"))
             .unwrap();
     }
+    if let Some(Deed::Silence(time)) = deed {
+        return Response::new(silent(time));
+    }
     if let Some(Deed::Delay(time)) = deed {
         tokio::time::sleep(time).await;
     }
@@ -294,6 +309,12 @@ async fn send(inner: &Inner, request: Request) -> Result<Response, String> {
         body
     };
     Ok(Response::from_parts(head, body))
+}
+
+/// A body that has no content and ends after this time.
+fn silent(time: Duration) -> Body {
+    let end = stream::once(tokio::time::sleep(time));
+    Body::from_stream(end.filter_map(async |()| None::<Result<Vec<u8>, axum::Error>>))
 }
 
 /// The stream, broken off at the next cut.

@@ -10,9 +10,10 @@ use tokio_util::sync::CancellationToken;
 use super::super::Cycle;
 use super::LONGEST_PLAN;
 use crate::cluster::Cluster;
+use crate::cluster::clock;
+use crate::daemon::Daemon;
 use crate::daemon::fixture::{client, moves, node, objects, pod};
 use crate::daemon::stop::GRACE;
-use crate::daemon::{Daemon, clock};
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{Outcome, Untried};
@@ -138,7 +139,7 @@ async fn the_plan_ends_when_nodes_are_no_longer_ready() {
 #[tokio::test(start_paused = true)]
 async fn the_plan_ends_when_a_watch_fails() {
     let mut fixture = ActFixture::new(SLOW);
-    let long_ago = clock() - SignedDuration::from_secs(60);
+    let long_ago = clock::now() - SignedDuration::from_secs(60);
     let outcomes = fixture
         .act_while(|cluster, _| cluster.interrupt(long_ago))
         .await;
@@ -178,7 +179,7 @@ async fn an_event_that_hangs_delays_no_eviction() {
 async fn a_long_plan_does_not_look_stuck() {
     let mut fixture = ActFixture::new(SLOW);
     fixture.daemon.health.beat(Timestamp::UNIX_EPOCH);
-    assert!(fixture.daemon.health.is_stuck(clock()));
+    assert!(fixture.daemon.health.is_stuck(clock::now()));
     fixture.act_while(|_, _| {}).await;
-    assert!(!fixture.daemon.health.is_stuck(clock()));
+    assert!(!fixture.daemon.health.is_stuck(clock::now()));
 }

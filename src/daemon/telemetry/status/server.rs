@@ -16,7 +16,9 @@ use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::super::{Health, clock, connections};
+use crate::cluster::clock;
+
+use super::super::{Health, connections};
 use super::{Board, page};
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -62,7 +64,7 @@ fn respond(
     content_type: &'static str,
     render: Render,
 ) -> Response {
-    match render(board, health, clock()) {
+    match render(board, health, clock::now()) {
         Some(body) => ([(CONTENT_TYPE, content_type)], body).into_response(),
         None => (StatusCode::NOT_FOUND, "the status page is off\n").into_response(),
     }
