@@ -124,7 +124,10 @@ async fn server(args: &DoctorArgs, steers: bool) -> anyhow::Result<Vec<Diagnosis
 
 fn clock(difference: Option<ClockDifference>) -> Diagnosis {
     match difference {
-        None => Diagnosis::ok("clock", "the local clock agrees with that of the API server"),
+        None => Diagnosis::ok(
+            "clock",
+            "the local clock agrees with that of the API server",
+        ),
         Some(difference) => Diagnosis::warning(
             "clock",
             difference.to_string(),
