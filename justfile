@@ -14,6 +14,10 @@ lint:
 docs:
     env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet
 
+# the documentation as a book, in target/book
+book:
+    mdbook build
+
 # workflows
 actionlint:
     go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12

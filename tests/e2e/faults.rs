@@ -145,6 +145,7 @@ impl<'c> Stage<'c> {
             for (pause, fault) in schedule(seed) {
                 say(&format!("seed {seed}: after {pause:?}, {fault:?}"));
                 sleep(pause).await;
+                self.restart_ended(instances).await;
                 self.cause(fault, instances, record).await;
             }
         };
@@ -155,12 +156,24 @@ impl<'c> Stage<'c> {
             }
         };
         tokio::join!(faults, kills);
+        self.restart_ended(instances).await;
         let before = evictions(self.control_plane).len();
         eventually("evictions in the calm after the faults", 90, async || {
             let after = evictions(self.control_plane).len();
             that(after >= before + 3, format!("{before} before, {after} now"))
         })
         .await;
+    }
+
+    /// Starts instances again that have ended, as a kubelet does. One ends if the ledger is
+    /// unreadable when it starts.
+    async fn restart_ended(&self, instances: &Instances) {
+        for (which, instance) in instances.iter().enumerate() {
+            let mut instance = instance.lock().await;
+            if instance.has_ended() {
+                *instance = self.start(which);
+            }
+        }
     }
 
     async fn kill(&self, which: usize, instances: &Instances, record: &Record<'_>) {

@@ -107,7 +107,7 @@ impl Resource {
 fn smoothing(load: &LoadSummary) -> &'static str {
     match load.smoothing {
         _ if load.estimated => "an estimate, because there are no samples",
-        "half_life" => "their exponentially weighted mean",
+        "half_life" => "an average in which older samples count less",
         "percentile" => "a percentile of them",
         "max" => "their maximum",
         _ => "their mean",

@@ -450,6 +450,11 @@ impl Process {
         self.child.wait().unwrap();
     }
 
+    /// Whether the program has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Sends a signal: STOP, CONT and so on.
     pub fn signal(&self, name: &str) {
         run(Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]));
