@@ -17,7 +17,8 @@ fn deviation(percentages: &[f64]) -> f64 {
 }
 
 /// Counts the containers that were scraped for a minute.
-const SCRAPED: &str = "count(count_over_time(container_cpu_usage_seconds_total[5m]) >= 12)";
+const SCRAPED: &str =
+    "count(count_over_time(container_cpu_usage_seconds_total{namespace=\"default\"}[5m]) >= 12)";
 
 /// Waits until every container of late nodes was scraped for a minute.
 async fn scraped(prometheus: &Prometheus) {
