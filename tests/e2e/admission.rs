@@ -286,8 +286,11 @@ async fn prepare(control_plane: &ControlPlane) {
         "--type=merge",
         &format!("--patch={patch}"),
     ]);
+    let mut attempts = 0;
     eventually("the admission policy", 60, async || {
-        let label = json!({"metadata": {"labels": {"probe": ""}}});
+        // Each attempt needs another value: one that succeeded before would change nothing.
+        attempts += 1;
+        let label = json!({"metadata": {"labels": {"probe": attempts.to_string()}}});
         let refused = send(
             control_plane,
             USER,
