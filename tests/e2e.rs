@@ -32,6 +32,7 @@ mod e2e {
     mod packing;
     mod panels;
     mod plan;
+    mod pools;
     mod probes;
     mod prometheus;
     mod reload;

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -11,6 +12,7 @@ use serde_json::Value;
 
 use super::clock;
 use super::control_plane::{ControlPlane, run};
+use super::ledger;
 use super::wait::{eventually, that};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_evenkeel");
@@ -87,6 +89,7 @@ pub struct Launch {
     shown: Option<u16>,
     /// The file with the offset of the clock, if the clock can be set.
     clock: Option<PathBuf>,
+    ledger: &'static str,
     port: u16,
 }
 
@@ -112,13 +115,17 @@ impl Launch {
     }
 
     async fn with(control_plane: &ControlPlane, policy: &str, server: &str) -> Self {
-        let policy = control_plane.write("policy.yaml", policy);
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        // Each instance has its own file, because it reads the file again when it changes.
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let policy = control_plane.write(&format!("policy-{number}.yaml"), policy);
         Launch {
             policy,
             kubeconfig: control_plane.kubeconfig(server).await,
             scheduler: None,
             shown: None,
             clock: None,
+            ledger: ledger::NAME,
             port: control_plane.port(0),
         }
     }
@@ -145,6 +152,11 @@ impl Launch {
             clock: Some(offset),
             ..self
         }
+    }
+
+    /// The same with another ledger.
+    pub fn with_ledger(self, ledger: &'static str) -> Self {
+        Launch { ledger, ..self }
     }
 
     /// The URL of the status page.
@@ -191,7 +203,7 @@ impl Launch {
             "--namespace",
             "kube-system",
             "--ledger",
-            "evenkeel-ledger",
+            self.ledger,
             "--log-format",
             "json",
         ]);
