@@ -10,10 +10,13 @@ use std::str::FromStr;
 /// | release | change |
 /// |---|---|
 /// | 1.33 | NodeResourcesBalancedAllocation skips pods without requests |
+/// | 1.33 | NodePorts counts the host ports of sidecars |
 /// | 1.36 | NodeResourcesBalancedAllocation scores the change of the balance instead of the balance |
 ///
 /// Not covered: since 1.37, VolumeBinding prefers nodes with free capacity for new volumes, if their
-/// driver reports it.
+/// driver reports it. In 1.31, NodeResourcesFit does not add the requests of sidecars to
+/// those of the other containers of a pod that has a node (`calculateResource` in
+/// pkg/scheduler/framework/types.go of 1.31 and 1.32).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KubernetesRelease {
     minor: u32,
@@ -38,6 +41,12 @@ impl KubernetesRelease {
     /// Returns true if NodeResourcesBalancedAllocation scores pods without requests.
     pub(crate) fn balances_pods_without_requests(self) -> bool {
         self < Self::new(33)
+    }
+
+    /// Returns true if NodePorts counts the host ports of sidecars (pkg/scheduler/util/utils.go of
+    /// Kubernetes 1.33, and plugins/nodeports/node_ports.go of 1.32).
+    pub(crate) fn counts_ports_of_sidecars(self) -> bool {
+        self >= Self::new(33)
     }
 
     /// Returns true if NodeResourcesBalancedAllocation scores the change that the pod makes, and not

@@ -1,5 +1,5 @@
 //! NodePorts: no two pods on a node use the same host port on the same address. `0.0.0.0` is every
-//! address.
+//! address. Before Kubernetes 1.33 the ports of sidecars did not count.
 
 use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::HostPort;
@@ -9,7 +9,9 @@ use super::question::Question;
 
 /// Returns the nodes where a host port of the pod is in use.
 pub(super) fn taken(question: &Question<'_, '_>) -> Vec<NodeId> {
-    let wanted = &question.pod.ports;
+    let sidecars = question.profile.release.counts_ports_of_sidecars();
+    let counts = |port: &&HostPort| sidecars || !port.of_sidecar;
+    let wanted: Vec<&HostPort> = question.pod.ports.iter().filter(counts).collect();
     if wanted.is_empty() || !question.runs(FilterPlugin::NodePorts) {
         return Vec::new();
     }
@@ -20,7 +22,8 @@ pub(super) fn taken(question: &Question<'_, '_>) -> Vec<NodeId> {
         .flat_map(|p| question.places(*p).map(move |node| (p, node)));
     let clashing = others.filter(|(p, _)| {
         let used = &question.draft.world.snapshot.pod(**p).ports;
-        wanted.iter().any(|w| used.iter().any(|u| clash(w, u)))
+        let clashes = |u: &HostPort| wanted.iter().any(|w| clash(w, u));
+        used.iter().filter(counts).any(clashes)
     });
     clashing.map(|(_, node)| node).collect()
 }
@@ -42,6 +45,7 @@ mod tests {
             ip: ip.to_owned(),
             protocol: protocol.to_owned(),
             port,
+            of_sidecar: false,
         };
         let one = port("10.0.0.1", "TCP", 80);
         assert!(clash(&one, &one));

@@ -11,7 +11,7 @@ use crate::model::plan::Reason;
 use crate::model::snapshot::objects::Objects;
 use crate::model::snapshot::{PodId, Snapshot, import};
 use crate::model::usage::Usage;
-use crate::policy::{FilterPlugin, FitStrategy, Policy, ScorePlugin, Weights};
+use crate::policy::{FilterPlugin, FitStrategy, KubernetesRelease, Policy, ScorePlugin, Weights};
 
 /// Three nodes in two zones, with 4 cores and 8 GiB each.
 const NODES: &str = "
@@ -118,6 +118,27 @@ fn a_host_port_is_used_once() {
         outcome(&(others + &web("p", "", "10.0.0.2"))),
         "c; b: already using one of its host ports"
     );
+}
+
+#[test]
+fn before_1_33_the_host_ports_of_sidecars_do_not_count() {
+    let port = "{name: c, restartPolicy: Always, ports: [{hostPort: 80}]}";
+    let (main, sidecar) = (
+        format!("containers: [{port}]"),
+        format!("initContainers: [{port}]"),
+    );
+    let nodes = |one: &str, other: &str, minor| {
+        ask(
+            &(pod("q", &format!("nodeName: a, {one}")) + &pod("p", other)),
+            |policy| policy.set_release(KubernetesRelease::new(minor)),
+            |draft, p| forecast(draft, p).scored.len(),
+        )
+    };
+    for (one, other) in [(&main, &sidecar), (&sidecar, &main), (&sidecar, &sidecar)] {
+        assert_eq!(nodes(one, other, 32), 3);
+        assert_eq!(nodes(one, other, 33), 2);
+    }
+    assert_eq!(nodes(&main, &main, 32), 2);
 }
 
 #[test]

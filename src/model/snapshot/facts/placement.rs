@@ -33,6 +33,8 @@ pub struct HostPort {
     pub protocol: String,
     /// The port number.
     pub port: i32,
+    /// Whether a sidecar has the port, which older schedulers ignore.
+    pub of_sidecar: bool,
 }
 
 /// An image that a node has.

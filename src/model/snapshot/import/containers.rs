@@ -60,16 +60,19 @@ pub(super) fn host_ports(spec: &ApiPodSpec) -> Vec<HostPort> {
         .init_containers
         .iter()
         .filter(|c| requests::is_sidecar(c));
-    let ports = sidecars.chain(&spec.containers).flat_map(|c| &c.ports);
-    ports.filter_map(host_port).collect()
+    let of_sidecars = sidecars.flat_map(|c| &c.ports).map(|p| host_port(p, true));
+    let main = spec.containers.iter().flat_map(|c| &c.ports);
+    let all = of_sidecars.chain(main.map(|p| host_port(p, false)));
+    all.flatten().collect()
 }
 
-fn host_port(port: &ApiPort) -> Option<HostPort> {
+fn host_port(port: &ApiPort, of_sidecar: bool) -> Option<HostPort> {
     let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
     // Zero means no host port, as in the API.
     (port.host_port > 0).then(|| HostPort {
         ip: or(&port.host_ip, "0.0.0.0"),
         protocol: or(&port.protocol, "TCP"),
         port: port.host_port,
+        of_sidecar,
     })
 }
