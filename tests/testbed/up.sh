@@ -4,7 +4,8 @@
 #   PORT etcd, +1 API server, +2 etcd's peers, +3 kwok (the nodes' metrics), +4 metrics-server
 # Writes DIR/admin.kubeconfig, DIR/audit.log (what ServiceAccounts did), DIR/pids; and for each part NAME DIR/cmd.NAME,
 # DIR/pid.NAME, DIR/NAME.log. Needs kubectl and openssl, and the binaries of build.sh, which it builds if they are missing.
-# $TESTBED_SCHEDULER holds more flags for kube-scheduler.
+# $TESTBED_SCHEDULER holds more flags for kube-scheduler. $TESTBED_SCHEDULER_BINARY names another kube-scheduler than
+# the one of build.sh: see scheduler.sh.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -128,8 +129,13 @@ kcm=(
 )
 command_line kcm "$bin/kube-controller-manager" "${kcm[@]}"
 
+scheduler=("${TESTBED_SCHEDULER_BINARY:-$bin/kube-scheduler}" --config="$dir/scheduler.yaml" --secure-port=0)
+# 1.37 places no pod before it has listed resources of resource.k8s.io/v1 that an API server of 1.36 does not have
+if [ -n "${TESTBED_SCHEDULER_BINARY:-}" ] && [[ $("$TESTBED_SCHEDULER_BINARY" --version) == *" v1.37."* ]]; then
+  scheduler+=(--feature-gates=DRADeviceTaintRules=false)
+fi
 # shellcheck disable=SC2086 # several flags, separated by spaces
-command_line scheduler "$bin/kube-scheduler" --config="$dir/scheduler.yaml" --secure-port=0 ${TESTBED_SCHEDULER:-}
+command_line scheduler "${scheduler[@]}" ${TESTBED_SCHEDULER:-}
 
 kwok=(
   --kubeconfig="$dir/kwok.kubeconfig" --config="$cache/kwok/stages.yaml" --manage-all-nodes
