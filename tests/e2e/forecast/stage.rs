@@ -1,11 +1,14 @@
 //! Plays a scenario on a control plane, of which only etcd, the API server and the scheduler run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
+use evenkeel::policy::KubernetesRelease;
 use serde_json::{Value, json};
 
-use crate::e2e::support::control_plane::ControlPlane;
+use crate::e2e::support::control_plane::{ControlPlane, run};
 use crate::shared::placements::case::{Case, Placement};
 
 use super::cluster::Scenario;
@@ -32,6 +35,8 @@ const GONE: &str = "?gracePeriodSeconds=0&propagationPolicy=Background";
 pub struct Stage<'b> {
     control_plane: &'b ControlPlane,
     log: Log,
+    /// The release of the kube-scheduler, such as 1.36.
+    pub release: String,
 }
 
 impl<'b> Stage<'b> {
@@ -43,11 +48,15 @@ impl<'b> Stage<'b> {
         Stage {
             control_plane,
             log: Log::open(&control_plane.dir),
+            release: release(&control_plane.dir),
         }
     }
 
     /// Creates the cluster, schedules one pod after another, and deletes everything.
-    pub async fn play(&mut self, scenario: Scenario) -> Case {
+    pub async fn play(&mut self, mut scenario: Scenario) -> Case {
+        for object in scenario.objects.iter_mut().chain(&mut scenario.pods) {
+            self.drop_newer_fields(object);
+        }
         let objects = self.set_up(scenario.objects).await;
         let mut placements = Vec::new();
         let mut owned = Vec::new();
@@ -74,11 +83,20 @@ impl<'b> Stage<'b> {
         Case {
             name: scenario.name,
             seed: scenario.seed,
-            // The one that the testbed pins.
-            release: "1.36".to_owned(),
+            release: self.release.clone(),
             plugins,
             objects,
             placements,
+        }
+    }
+
+    /// Removes what an API server of the scheduler's release would not store: that of the testbed
+    /// may be newer. Before 1.34, resources of a whole pod need a feature gate
+    /// (pkg/features/kube_features.go and pkg/api/pod/util.go of Kubernetes 1.33).
+    fn drop_newer_fields(&self, object: &mut Value) {
+        let release: KubernetesRelease = self.release.parse().unwrap();
+        if object["kind"] == "Pod" && release < KubernetesRelease::new(34) {
+            object["spec"].as_object_mut().unwrap().remove("resources");
         }
     }
 
@@ -319,6 +337,16 @@ impl<'b> Stage<'b> {
             .await
             .unwrap_or_else(|error| panic!("{method} {path}: {error}\n{body}"))
     }
+}
+
+/// Asks the kube-scheduler of a control plane for its release. It may be another than that of the
+/// API server.
+fn release(folder: &Path) -> String {
+    let command = std::fs::read_to_string(folder.join("cmd.scheduler")).unwrap();
+    let binary = command.split_whitespace().next().unwrap();
+    let said = run(Command::new(binary).arg("--version"));
+    let version = said.trim().strip_prefix("Kubernetes ").unwrap();
+    version.parse::<KubernetesRelease>().unwrap().to_string()
 }
 
 fn put(pod: Value, decision: Decision) -> Placement {

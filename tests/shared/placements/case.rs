@@ -12,19 +12,13 @@ use serde_json::Value;
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) seed: u64,
-    /// The release of Kubernetes whose scheduler decided.
-    #[serde(default = "recorded_first")]
+    /// The release of Kubernetes whose scheduler decided, such as 1.36.
     pub(crate) release: String,
     /// The scoring plugins, in the order of the scores.
     pub(crate) plugins: Vec<String>,
     /// The objects before the first pod.
     pub(crate) objects: Vec<Value>,
     pub(crate) placements: Vec<Placement>,
-}
-
-/// The release of the cases that do not name one.
-fn recorded_first() -> String {
-    "1.36".to_owned()
 }
 
 /// One decision of the scheduler.
@@ -62,7 +56,7 @@ impl Placement {
     }
 }
 
-/// Returns the folder of the recorded cases.
+/// Returns the folder of the recorded cases, with one folder for each release.
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/placements")
 }

@@ -58,6 +58,11 @@ impl Figures {
         float(self.foreseen) / float(self.landed.max(1)) * 100.0
     }
 
+    /// Returns the percentage of scored nodes whose scores are all as forecast.
+    pub(crate) fn agreement(&self) -> f64 {
+        float(self.agreed) / float(self.scored.max(1)) * 100.0
+    }
+
     /// Returns how many times larger the forecast sets are than the truly tied sets: the mean, or
     /// the ratio of the sums if that is worse.
     pub(crate) fn width(&self) -> f64 {
