@@ -282,12 +282,8 @@ pub(crate) mod tests {
         let url = format!("http://{}/behind/a/proxy", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
         let metrics = RequestMetrics::default();
-        let client = from_config(
-            Config::new(url.parse().unwrap()),
-            &metrics,
-            &ServerClock::default(),
-        )
-        .unwrap();
+        let (config, clock) = (Config::new(url.parse().unwrap()), ServerClock::default());
+        let client = from_config(config, &metrics, &clock).unwrap();
         let send = |method: &str, path: &str| {
             let request = http::Request::builder()
                 .method(method)

@@ -482,7 +482,7 @@ fn the_page_of_a_pod() {
     to change that: change the preferred node affinity so that it does not favour n1; or use `steering`,
         so that the scheduler avoids hot nodes
 
-    Usage  5 samples in 5m; decisions use an average in which older samples count less
+    Usage  5 samples in 5m; decisions use an average with a half-life
     cpu     ▃▄▆▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   requests 100m
     memory  █████  min 600Mi  now 600Mi  max 600Mi  smoothed 600Mi  requests 256Mi
 
@@ -528,7 +528,7 @@ strategies:
         hot allows 2
     no strategy selects this pod
 
-    Usage  5 samples in 5m; decisions use an average in which older samples count less
+    Usage  5 samples in 5m; decisions use an average with a half-life
     cpu     ▃▄▆▇█  min 40m    now 100m   max 100m   smoothed 82m    requests 100m
     memory  █████  min 100Mi  now 100Mi  max 100Mi  smoothed 100Mi  requests 256Mi
 
@@ -554,7 +554,7 @@ fn the_page_of_a_node() {
     assert_snapshot!(page(EVEN, &Subject::Node("n1".to_owned()), 100), @r"
     Node n1  Ready, 5 pods
 
-    Usage  5 samples in 5m; decisions use an average in which older samples count less
+    Usage  5 samples in 5m; decisions use an average with a half-life
     cpu     ▃▄▆▇█  min 2.52   now 6.3    max 6.3    smoothed 5.11   requests 500m  of 8
     memory  █████  min 3.4Gi  now 3.4Gi  max 3.4Gi  smoothed 3.4Gi  requests 1Gi   of 32Gi
 

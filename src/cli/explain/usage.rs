@@ -107,7 +107,7 @@ impl Resource {
 fn smoothing(load: &LoadSummary) -> &'static str {
     match load.smoothing {
         _ if load.estimated => "an estimate, because there are no samples",
-        "half_life" => "an average in which older samples count less",
+        "half_life" => "an average with a half-life",
         "percentile" => "a percentile of them",
         "max" => "their maximum",
         _ => "their mean",
