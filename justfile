@@ -42,9 +42,9 @@ e2e-build:
 e2e: testbed e2e-build
     cargo test --locked --test e2e -- --test-threads 64
 
-# random faults between evenkeel and a real API server, for example `just faults 1-100`
-faults seeds="1-100":
-    tests/faults.sh {{seeds}}
+# random faults between evenkeel and a real API server, and kills beside them, for example `just faults 1-80 13`
+faults seeds="1-80" kills="12":
+    tests/faults.sh {{seeds}} {{kills}}
 
 # changed inputs for one target of fuzz/, for example `just fuzz policy 60`
 fuzz target seconds="60":

@@ -96,20 +96,29 @@ def container(name, r):
                          {"name": "kube-api-access", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True}]}
 
 
+def name_of(i, generation):
+    return f"service-{i // PODS_PER_SET}-5d9f8c7b6-{i:06d}-{generation}"
+
+
+def node_of(i, nodes):
+    # Every other set of pods sits on the first half of the nodes, so that there is something to decide.
+    r = i // PODS_PER_SET
+    return f"n{(i * 7919 + r) % (nodes // 2 if r % 2 else nodes)}"
+
+
 def pod(i, generation, nodes):
     r = i // PODS_PER_SET
     return {
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {
-            "name": f"service-{r}-5d9f8c7b6-{i:06d}-{generation}", "namespace": namespace_of(r),
+            "name": name_of(i, generation), "namespace": namespace_of(r),
             "labels": {"app": f"service-{r}", "pod-template-hash": "5d9f8c7b6", "team": f"team-{r % 50}", "tier": f"tier-{r % 3}"},
             "annotations": {"prometheus.io/scrape": "true", "prometheus.io/port": "8080",
                             "checksum/config": f"{r:064x}"},
             "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"service-{r}-5d9f8c7b6",
                                  "uid": f"set-{r}", "controller": True, "blockOwnerDeletion": True}]},
         "spec": {
-            # Every other set of pods sits on the first half of the nodes, so that there is something to decide.
-            "nodeName": f"n{(i * 7919 + r) % (nodes // 2 if r % 2 else nodes)}",
+            "nodeName": node_of(i, nodes),
             "containers": [container("app", r), container("proxy", r), container("exporter", r)],
             "serviceAccountName": "default", "automountServiceAccountToken": False,
             "tolerations": [{"key": "node.kubernetes.io/" + key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}

@@ -16,6 +16,7 @@ work=$(mktemp -d)
 stop() {
   [ -z "${program:-}" ] || kill "$program" 2> /dev/null || true
   [ -z "${churn:-}" ] || kill "$churn" 2> /dev/null || true
+  [ -z "${server:-}" ] || kill "$server" 2> /dev/null || true
   "$root/tests/testbed/down.sh" "$dir" > /dev/null || true
   [ -n "${LOAD_DIR:-}" ] || rm -rf "$dir"
   rm -rf "$work"
@@ -28,14 +29,16 @@ if [ -z "${EVENKEEL:-}" ]; then
 fi
 peer=$("$root/tests/testbed/build.sh" | tail -n 1)/bin/descheduler
 
-"$root/tests/testbed/up.sh" "$dir" "$port" > "$work/up.log"
-export KUBECONFIG=$dir/admin.kubeconfig
-# No controller may change what fill.py writes.
-"$root/tests/testbed/component.sh" "$dir" stop kwok kcm scheduler > /dev/null
 if [ ! -e "$dir/filled-$nodes-$pods" ]; then
-  python3 "$here/fill.py" "$KUBECONFIG" fill "$nodes" "$pods"
+  "$root/tests/testbed/up.sh" "$dir" "$port" > "$work/up.log"
+  # No controller may change what fill.py writes.
+  "$root/tests/testbed/component.sh" "$dir" stop kwok kcm scheduler metrics-server > /dev/null
+  python3 "$here/fill.py" "$dir/admin.kubeconfig" fill "$nodes" "$pods"
   touch "$dir/filled-$nodes-$pods"
+else
+  "$root/tests/testbed/component.sh" "$dir" start etcd apiserver > /dev/null
 fi
+export KUBECONFIG=$dir/admin.kubeconfig
 
 cat > "$work/policy.yaml" << 'YAML'
 apiVersion: descheduler/v1alpha2
@@ -82,6 +85,67 @@ for _ in 1 2 3; do
   once evenkeel "$EVENKEEL" run "${arguments[@]}" --descheduling-interval 0
   [ ! -x "$peer" ] || once descheduler "$peer" "${arguments[@]}" --descheduling-interval 0
 done
+
+# serve PORT ARGUMENT...: starts a server of servers.py and waits until it listens
+serve() {
+  local port=$1
+  shift
+  python3 "$here/servers.py" "$@" &
+  server=$!
+  until (echo > "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do sleep 0.1; done
+}
+end_server() {
+  kill "$server"
+  wait "$server" 2> /dev/null || true
+  server=
+}
+
+through=(--kubeconfig "$KUBECONFIG.proxy" --policy-config-file "$work/policy.yaml" --dry-run)
+for refused in 0 5 0 5 0 5; do
+  serve $((port + 5)) proxy "$KUBECONFIG" $((port + 5)) $refused
+  once "$refused% refused" "$EVENKEEL" run "${through[@]}" --descheduling-interval 0
+  end_server
+done
+
+cat > "$work/actual.yaml" << YAML
+apiVersion: evenkeel/v1alpha1
+kind: Policy
+interval: 15s
+dryRun: true
+usage:
+  source: prometheus
+  poll: 15s
+  window: 5m30s
+  smoothing: {percentile: 90}
+  prometheus:
+    url: http://127.0.0.1:$((port + 6))
+    scrapeInterval: 15s
+    timeout: 30s
+    queries: {nodeCpu: node_cpu, nodeMemory: node_memory, nodeTime: none, podCpu: pod_cpu, podMemory: pod_memory, podTime: none}
+strategies:
+- lowNodeUtilization: {thresholds: {cpu: 20%}, targetThresholds: {cpu: 50%}}
+YAML
+memory() { printf '%-40s memory %5d MB   peak %5d MB\n' "$1" $(($(field "$program" VmRSS) / 1024)) $(($(field "$program" VmHWM) / 1024)); }
+cycles() { grep -c 'cycle: ' "$work/actual.log" || true; }
+# more_cycles COUNT: waits until this many more cycles have ended
+more_cycles() {
+  local until=$(($(cycles) + $1))
+  while [ "$(cycles)" -lt "$until" ]; do sleep 0.5; done
+}
+serve $((port + 6)) prometheus $((port + 6)) "$nodes" "$pods"
+usage=$server
+serve $((port + 5)) proxy "$KUBECONFIG" $((port + 5))
+"$EVENKEEL" run --kubeconfig "$KUBECONFIG.proxy" --policy "$work/actual.yaml" > "$work/actual.log" 2>&1 &
+program=$!
+more_cycles 3
+memory "by actual usage, 22 samples of each pod"
+for _ in 1 2 3 4 5; do
+  kill -USR1 "$server"
+  more_cycles 3
+done
+memory "after five lists of everything"
+kill "$program" "$usage"
+end_server
 
 echo "evenkeel while 1 % of the pods are replaced per minute, a decision every 30 s"
 "$EVENKEEL" run "${arguments[@]}" --descheduling-interval 30s > "$work/steady.log" 2>&1 &
