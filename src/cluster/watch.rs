@@ -34,6 +34,8 @@ const SHORTEST_ROUND: Duration = Duration::from_millis(500);
 const STEADY: Duration = Duration::from_secs(15);
 /// After this many ERROR events without progress, only a new list can help.
 const MOST_ERRORS: u32 = 3;
+/// The status by which the API server refuses a request because it is busy (priority and fairness).
+const BUSY: u16 = 429;
 /// Everything is listed again after this time, up to twice as long with jitter, so that a lost
 /// event does no harm forever.
 const LIST_AGAIN: Duration = Duration::from_secs(60 * 60);
@@ -158,18 +160,22 @@ impl Watcher {
         } else {
             Pages::whole(path, accepted)
         };
+        let mut attempts = 0;
         let position = loop {
             match self.page(&mut pages, &mut gone).await {
-                Ok(None) => {}
+                Ok(None) => attempts = 0,
                 Ok(Some(position)) => break position,
                 Err(error) if error.is_expired() || !self.by_page => {
-                    self.by_page = true;
+                    // A busy server refuses a list before it reads anything. A hundred pages would
+                    // make it busier, and be refused as often.
+                    self.by_page |= error.code != Some(BUSY);
                     return Err(error);
                 }
                 Err(error) => {
-                    let pause = self.fail(&error);
+                    attempts += 1;
+                    self.note(&error);
                     pages.accept(self.accepted());
-                    sleep(pause).await;
+                    sleep(error.pause(attempts)).await;
                     continue;
                 }
             }
@@ -311,9 +317,16 @@ impl Watcher {
         }
     }
 
-    /// Records a failure and returns the pause before the next attempt. The position stays valid,
-    /// except after 410 and after an answer that is not understood.
+    /// Records a failure and returns the pause before the next attempt.
     fn fail(&mut self, error: &StreamError) -> Duration {
+        self.note(error);
+        self.failures += 1;
+        error.pause(self.failures)
+    }
+
+    /// Records an error. The position stays valid, except after 410 and after an answer that is not
+    /// understood.
+    fn note(&mut self, error: &StreamError) {
         self.errors += u32::from(error.code.is_some());
         if error.is_expired() || error.invalid || self.errors >= MOST_ERRORS {
             self.position = None;
@@ -323,9 +336,7 @@ impl Watcher {
             let (kind, why) = (self.watched.kind.name(), &error.why);
             info!(kind, why, "protobuf refused, reading JSON");
         }
-        self.failures += 1;
         self.report(error);
-        error.pause(self.failures)
     }
 
     /// Logs a failure: as a warning if it is news, because one outage usually fails every watch.

@@ -84,7 +84,7 @@ class Proxy(Handler):
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
                 self.wfile.flush()
             self.wfile.write(b"0\r\n\r\n")
-        except OSError:
+        except (OSError, http.client.HTTPException):
             self.close_connection = True
         finally:
             with Proxy.lock:

@@ -1,5 +1,7 @@
 //! Lists and watches against a fake API server.
 
+use std::sync::{Arc, Mutex};
+
 use super::*;
 use crate::cluster::client::tests::{ApiRequests, fake, status};
 use crate::model::snapshot::Snapshot;
@@ -300,6 +302,52 @@ async fn a_watch_without_event_or_bookmark_leads_to_a_list() {
     .await;
     watcher.watch("1").await.unwrap();
     assert_eq!(watcher.position.as_deref(), Some("20"));
+}
+
+#[tokio::test]
+async fn a_list_that_a_busy_server_refuses_is_asked_for_again_as_a_whole() {
+    let refused = Arc::new(Mutex::new(false));
+    let (mut watcher, requests) = watcher(PODS, move |_, _, _| {
+        if std::mem::replace(&mut refused.lock().unwrap(), true) {
+            page("7", "", &[pod("p1", "n1", 1)])
+        } else {
+            (429, "Too many requests".to_owned())
+        }
+    })
+    .await;
+    assert_eq!(watcher.list().await.unwrap_err().code, Some(429));
+    watcher.list().await.unwrap();
+    assert_eq!(pods(&watcher.cluster), ["p1 on n1"]);
+    let requests = requests.lock().unwrap();
+    assert!(
+        requests.iter().all(|r| r.1 == "/api/v1/pods?limit=0"),
+        "{requests:?}"
+    );
+}
+
+/// Every other request for a page is refused. The pauses must not grow from page to page: then they
+/// would take at least 3.7 s.
+#[tokio::test]
+async fn each_page_that_is_refused_has_a_short_pause() {
+    let asked = Arc::new(Mutex::new(0));
+    let (mut watcher, _) = watcher(PODS, move |_, _, _| {
+        let mut asked = asked.lock().unwrap();
+        *asked += 1;
+        match *asked {
+            8 => page("7", "", &[]),
+            odd if odd % 2 == 1 => (429, "Too many requests".to_owned()),
+            _ => page("7", "more", &[]),
+        }
+    })
+    .await;
+    watcher.by_page = true;
+    let start = Instant::now();
+    watcher.list().await.unwrap();
+    let took = start.elapsed();
+    assert!(
+        took < Duration::from_millis(3500),
+        "four pauses took {took:?}"
+    );
 }
 
 #[tokio::test]
