@@ -207,6 +207,12 @@ impl Cluster {
         Snapshot::join(&objects, named.iter().copied())
     }
 
+    /// The number of nodes and pods, which have usage.
+    pub fn measured_objects(&self) -> usize {
+        let objects = self.objects();
+        objects.count(ObjectKind::Node) + objects.count(ObjectKind::Pod)
+    }
+
     /// The names and addresses of the nodes.
     pub fn node_addresses(&self) -> NodeAddresses {
         self.objects().node_addresses()

@@ -17,7 +17,7 @@ use crate::daemon::telemetry::status::Board;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::plan::Class;
-use crate::model::usage::{NodeUsage, Unmeasured};
+use crate::model::usage::{NodeUsage, Readings, Unmeasured};
 use crate::policy::{Basis, Policy, Rule};
 
 use self::arrivals::UsableNodes;
@@ -373,9 +373,17 @@ impl Daemon {
         for skipped in &poll.readings.skipped {
             debug!("{skipped}");
         }
-        let now = clock::now();
-        engine.catch_up(&snapshot, &poll.past, now);
-        engine.observe(&snapshot, &poll.readings, now);
+        if let Some(missed) = &poll.missed {
+            let (addresses, end) = (self.cluster.node_addresses(), clock::now());
+            let cluster = (&addresses, self.cluster.measured_objects());
+            let take = |at, readings: &Readings| {
+                if at <= end {
+                    engine.observe(&snapshot, readings, at);
+                }
+            };
+            self.usage.read_missed(missed, cluster, take).await;
+        }
+        engine.observe(&snapshot, &poll.readings, clock::now());
         true
     }
 }

@@ -85,11 +85,13 @@ async fn past_usage(
     notes: &mut Vec<String>,
 ) -> Vec<(Timestamp, Readings)> {
     let source = Source::first(&policy.usage, cluster.client());
-    let past = source.read_past(&cluster.node_addresses(), None).await;
-    let mut readings = past.unwrap_or_else(|error| {
+    let (mut readings, samples) = (Vec::new(), cluster.measured_objects());
+    let take = |at, past| readings.push((at, past));
+    let addresses = cluster.node_addresses();
+    if let Err(error) = source.read_past(&addresses, (None, samples), take).await {
         notes.push(format!("usage: cannot read the past window: {error}"));
-        Vec::new()
-    });
+        readings.clear();
+    }
     let end = clock::now().saturating_add(look).unwrap_or(Timestamp::MAX);
     let poll = policy.usage.poll.unsigned_abs();
     // The end is checked against the clock, because a slow source may answer later than the next

@@ -137,17 +137,18 @@ impl Source {
         }
     }
 
-    /// Reads the usage since a time, but at most of one window, in the order of time.
-    /// metrics.k8s.io keeps no past, so its result is empty.
+    /// Reads the usage since a time, but at most of one window, and passes it to `take` in the order
+    /// of time. `samples` is about the number of nodes and pods. metrics.k8s.io keeps no past.
     pub async fn read_past(
         &self,
         node_addresses: &NodeAddresses,
-        since: Option<Timestamp>,
-    ) -> Result<Vec<(Timestamp, Readings)>, SourceError> {
+        (since, samples): (Option<Timestamp>, usize),
+        take: impl FnMut(Timestamp, Readings),
+    ) -> Result<(), SourceError> {
         match self {
-            Source::MetricsApi(_) => Ok(Vec::new()),
+            Source::MetricsApi(_) => Ok(()),
             Source::Prometheus(prometheus) => prometheus
-                .read_past(node_addresses, since)
+                .read_past(node_addresses, (since, samples), take)
                 .await
                 .map_err(|error| from_prometheus(prometheus, error)),
         }

@@ -46,9 +46,16 @@ struct PolledSource {
 /// Result of one poll.
 #[derive(Debug, Default)]
 pub(super) struct Poll {
-    /// Earlier readings that fill the window, if the source keeps a history and we have a gap.
-    pub(super) past: Vec<(Timestamp, Readings)>,
     pub(super) readings: Readings,
+    /// The earlier usage that was missed, after a start or an outage.
+    pub(super) missed: Option<MissedUsage>,
+}
+
+/// Usage that a source may know from before.
+#[derive(Debug)]
+pub(super) struct MissedUsage {
+    source: SourceKind,
+    since: Option<Timestamp>,
 }
 
 impl UsagePoller {
@@ -148,6 +155,37 @@ impl UsagePoller {
         poll
     }
 
+    /// Reads usage that was missed and passes it to `take` in the order of time. `samples` is about
+    /// the number of nodes and pods.
+    pub(super) async fn read_missed(
+        &self,
+        missed: &MissedUsage,
+        (node_addresses, samples): (&NodeAddresses, usize),
+        mut take: impl FnMut(Timestamp, &Readings),
+    ) {
+        let mut sources = std::iter::once(&self.first).chain(&self.fallback);
+        let Some(polled) = sources.find(|polled| polled.source.kind() == missed.source) else {
+            return;
+        };
+        let mut count = 0;
+        let counted = |at, readings: Readings| {
+            count += 1;
+            take(at, &readings);
+        };
+        let since = (missed.since, samples);
+        let read = polled.source.read_past(node_addresses, since, counted);
+        let (result, source) = (read.await, polled.name());
+        if let Err(error) = result {
+            // Without history, the window fills by polling.
+            warn!(
+                source,
+                "cannot read usage history: {error}; nodes stay unknown until polls fill the window"
+            );
+        } else if count > 0 {
+            info!(source, readings = count, "read usage history");
+        }
+    }
+
     /// Records the source in use, and logs each change.
     fn set_active(&mut self, active: ActiveSource, metrics: &Metrics) {
         let kinds = std::iter::once(&self.first)
@@ -244,8 +282,7 @@ impl PolledSource {
         }
     }
 
-    /// Reads the current usage, and after a restart or an outage also the history since the last
-    /// read.
+    /// Reads the current usage. After a start or an outage, earlier usage is missed.
     async fn read(
         &self,
         node_addresses: &NodeAddresses,
@@ -254,33 +291,12 @@ impl PolledSource {
     ) -> Result<Poll, SourceError> {
         let readings = self.source.read(node_addresses).await?;
         // History costs a range query per metric, so only a gap justifies it.
-        if self.read.is_some_and(|at| now.duration_since(at) <= gap) {
-            return Ok(Poll {
-                past: Vec::new(),
-                readings,
-            });
-        }
-        // Without history, the window fills by polling.
-        let past = self
-            .source
-            .read_past(node_addresses, self.read)
-            .await
-            .unwrap_or_else(|error| {
-                warn!(
-                    source = self.name(),
-                    "cannot read usage history: {error}; nodes stay unknown until polls fill the \
-                        window"
-                );
-                Vec::new()
-            });
-        if !past.is_empty() {
-            info!(
-                source = self.name(),
-                readings = past.len(),
-                "read usage history"
-            );
-        }
-        Ok(Poll { past, readings })
+        let complete = self.read.is_some_and(|at| now.duration_since(at) <= gap);
+        let missed = (!complete).then(|| MissedUsage {
+            source: self.source.kind(),
+            since: self.read,
+        });
+        Ok(Poll { readings, missed })
     }
 }
 
@@ -395,10 +411,12 @@ mod tests {
         let mut poller = UsagePoller::new(&rules, &metrics_api(NOW).await);
         let mut ranges = Vec::new();
         for second in [0, 15, 30, 90] {
-            poller
-                .poll(&node_addresses(), &Metrics::default(), at(NOW + second))
-                .await
-                .unwrap();
+            let (addresses, now) = (node_addresses(), at(NOW + second));
+            let poll = poller.poll(&addresses, &Metrics::default(), now).await;
+            if let Some(missed) = poll.unwrap().missed {
+                let cluster = (&addresses, 10);
+                poller.read_missed(&missed, cluster, |_, _| {}).await;
+            }
             ranges.push(
                 asked
                     .lock()

@@ -15,6 +15,7 @@ use crate::policy::{self, UsagePolicy};
 
 use self::client::PrometheusClient;
 use self::error::PrometheusError;
+use self::history::{Steps, part_of};
 use self::query::{PromQuery, QueryTimes};
 use self::readings::{JoinOptions, ReadingsBuilder, UsageQuery};
 use self::response::QueryResult;
@@ -80,15 +81,20 @@ impl Prometheus {
         within(limit, Box::pin(read)).await
     }
 
-    /// Reads the usage since a time, but at most of one window, in the order of time.
+    /// Reads the usage since a time, but at most of one window, and passes it to `take` in the order
+    /// of time. `samples` is about the number of nodes and pods: of many, few steps are held at a
+    /// time.
     pub async fn read_past(
         &self,
         node_addresses: &NodeAddresses,
-        since: Option<Timestamp>,
-    ) -> Result<Vec<(Timestamp, Readings)>, PrometheusError> {
+        (since, samples): (Option<Timestamp>, usize),
+        take: impl FnMut(Timestamp, Readings),
+    ) -> Result<(), PrometheusError> {
         let read = async {
-            let range = self.range(self.server_time().await?, since);
-            self.query_all(node_addresses, self.queries(), range).await
+            let steps = self.missed(self.server_time().await?, since);
+            let parts = (steps, part_of(samples));
+            self.read_in_parts(node_addresses, &self.queries(), parts, take)
+                .await
         };
         within(LONGEST_READ, Box::pin(read)).await
     }
@@ -102,8 +108,8 @@ impl Prometheus {
         response::time(&self.client.query(&query).await?)
     }
 
-    /// The evaluation times of a range query. The last one is the present.
-    fn range(&self, end: i64, since: Option<Timestamp>) -> QueryTimes {
+    /// The evaluation times since a time. The last one is the present.
+    fn missed(&self, end: i64, since: Option<Timestamp>) -> Steps {
         // Nothing changes between two scrapes.
         let step = self
             .poll
@@ -112,8 +118,12 @@ impl Prometheus {
         let step = millis(step).max(1000);
         let earliest = end - millis(self.window) / step * step;
         let start = since.map_or(earliest, |since| earliest.max(since.as_millisecond()));
-        let start = end - (end - start).max(0) / step * step;
-        QueryTimes::Range { start, end, step }
+        let count = (end - start).max(0) / step;
+        Steps {
+            start: end - count * step,
+            step,
+            count: usize::try_from(count).unwrap_or_default() + 1,
+        }
     }
 
     async fn query_all(

@@ -15,8 +15,8 @@ use super::{Prometheus, millis};
 const FIRST_PART: usize = 10;
 /// The most steps of a part. Prometheus allows 11,000.
 const MOST_IN_PART: usize = 120;
-/// The most samples of a part. They take up to 150 MB while they are joined.
-const MOST_SAMPLES: usize = 100_000;
+/// The most samples of a part. They take up to 75 MB while they are joined.
+const MOST_SAMPLES: usize = 50_000;
 /// How Prometheus rejects a query that reads more than its `--query.max-samples`.
 const TOO_MANY_SAMPLES: &str = "too many samples";
 
@@ -52,18 +52,49 @@ impl Prometheus {
         range: HistoryRange,
         mut take: impl FnMut(Timestamp, &Readings),
     ) -> Result<(), PrometheusError> {
-        let (mut done, mut part, mut most) = (0, FIRST_PART, MOST_IN_PART);
+        let step = millis(range.step).max(1);
+        // A mean is evaluated at the end of its step.
+        let half = step - step / 2;
+        let steps = Steps {
+            start: range.start.as_millisecond() + half,
+            step,
+            count: range.steps,
+        };
+        let queries = self.history_queries(range.step);
+        let take = |at: Timestamp, readings: Readings| {
+            let at = Timestamp::from_millisecond(at.as_millisecond() - half).unwrap_or(at);
+            take(at, &readings);
+        };
+        self.read_in_parts(node_addresses, &queries, (steps, FIRST_PART), take)
+            .await
+    }
+
+    /// Reads steps in parts, the first of which has this many steps, and passes them to `take` in
+    /// the order of time. The readings of one part are held at a time.
+    ///
+    /// # Errors
+    /// The reason why Prometheus yields no usage, or none in all steps.
+    pub(super) async fn read_in_parts(
+        &self,
+        node_addresses: &NodeAddresses,
+        queries: &[(UsageQuery, String)],
+        (steps, first_part): (Steps, usize),
+        mut take: impl FnMut(Timestamp, Readings),
+    ) -> Result<(), PrometheusError> {
+        let (mut done, mut part, mut most) = (0, first_part, MOST_IN_PART);
         let (mut found, mut empty) = (false, None);
-        while done < range.steps {
-            part = part.min(most).min(range.steps - done);
-            match self.read_part(node_addresses, range, done, part).await {
+        while done < steps.count {
+            part = part.min(most).min(steps.count - done);
+            let times = steps.times(done, part);
+            let read = self.query_all(node_addresses, queries.to_vec(), times);
+            match read.await {
                 Ok(all) => {
                     found |= !all.is_empty();
-                    for (at, readings) in &all {
-                        take(*at, readings);
-                    }
                     done += part;
                     part = next_part(&all);
+                    for (at, readings) in all {
+                        take(at, readings);
+                    }
                 }
                 // Prometheus may be younger than the range, or may have had an outage.
                 Err(error @ PrometheusError::NoData { .. }) => {
@@ -80,36 +111,6 @@ impl Prometheus {
         }
     }
 
-    /// Reads this many steps of a range.
-    async fn read_part(
-        &self,
-        node_addresses: &NodeAddresses,
-        range: HistoryRange,
-        first: usize,
-        count: usize,
-    ) -> Result<Vec<(Timestamp, Readings)>, PrometheusError> {
-        let step = millis(range.step).max(1);
-        let offset = |steps: usize| {
-            i64::try_from(steps)
-                .unwrap_or(i64::MAX)
-                .saturating_mul(step)
-        };
-        // A mean is evaluated at the end of its step.
-        let half = step - step / 2;
-        let start = range.start.as_millisecond() + half + offset(first);
-        let times = QueryTimes::Range {
-            start,
-            end: start + offset(count - 1),
-            step,
-        };
-        let queries = self.history_queries(range.step);
-        let mut all = self.query_all(node_addresses, queries, times).await?;
-        for (at, _) in &mut all {
-            *at = Timestamp::from_millisecond(at.as_millisecond() - half).unwrap_or(*at);
-        }
-        Ok(all)
-    }
-
     /// The queries for usage. Times of measurement are of no use in a mean.
     fn history_queries(&self, step: SignedDuration) -> Vec<(UsageQuery, String)> {
         let queries = &self.policy.queries;
@@ -124,12 +125,40 @@ impl Prometheus {
     }
 }
 
+/// Evaluation times with an equal distance, in milliseconds of Unix time.
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    pub(super) start: i64,
+    pub(super) step: i64,
+    pub(super) count: usize,
+}
+
+impl Steps {
+    fn times(self, first: usize, count: usize) -> QueryTimes {
+        let offset = |steps: usize| {
+            i64::try_from(steps)
+                .unwrap_or(i64::MAX)
+                .saturating_mul(self.step)
+        };
+        let start = self.start.saturating_add(offset(first));
+        QueryTimes::Range {
+            start,
+            end: start.saturating_add(offset(count - 1)),
+            step: self.step,
+        }
+    }
+}
+
 /// The steps of the next part, by the samples of this one.
 fn next_part(all: &[(Timestamp, Readings)]) -> usize {
     let samples =
         |(_, readings): &(Timestamp, Readings)| readings.nodes.len() + readings.pods.len();
-    let largest = all.iter().map(samples).max().unwrap_or(1);
-    (MOST_SAMPLES / largest.max(1)).max(1)
+    part_of(all.iter().map(samples).max().unwrap_or_default())
+}
+
+/// The steps of a part if each step has this many samples.
+pub(super) fn part_of(samples: usize) -> usize {
+    (MOST_SAMPLES / samples.max(1)).clamp(1, MOST_IN_PART)
 }
 
 /// Whether a part had too many steps for the server or for our limits.

@@ -275,6 +275,18 @@ async fn of_two_pods_with_one_name_the_one_measured_last_counts() {
     );
 }
 
+/// The readings since a time, of a cluster with few pods.
+async fn read_past(
+    prometheus: &Prometheus,
+    since: Option<Timestamp>,
+) -> Vec<(Timestamp, Readings)> {
+    let mut past = Vec::new();
+    let (addresses, take) = (node_addresses(), |at, readings| past.push((at, readings)));
+    let read = prometheus.read_past(&addresses, (since, 10), take);
+    read.await.unwrap();
+    past
+}
+
 #[tokio::test]
 async fn the_past_is_read_by_one_range_query_per_figure() {
     let (router, requests) = router(|query| {
@@ -302,7 +314,7 @@ async fn the_past_is_read_by_one_range_query_per_figure() {
         )
     });
     let prometheus = prometheus(&serve(router).await, "");
-    let past = prometheus.read_past(&node_addresses(), None).await.unwrap();
+    let past = read_past(&prometheus, None).await;
     assert_eq!(
         (past.len(), past[0].0, past[9].0),
         (10, at(NOW - 300), at(NOW))
@@ -327,15 +339,38 @@ async fn the_past_is_read_by_one_range_query_per_figure() {
     );
 
     let since = Some(at(NOW - 100));
-    prometheus
-        .read_past(&node_addresses(), since)
-        .await
-        .unwrap();
+    read_past(&prometheus, since).await;
     assert_eq!(
         requests.lock().unwrap().last().unwrap().params["start"],
         (NOW - 90).to_string() + ".000",
         "only the unknown part"
     );
+}
+
+/// All steps of a large cluster would take a gigabyte at once.
+#[tokio::test]
+async fn the_past_of_many_pods_is_read_step_by_step() {
+    let (router, requests) = router(|query| {
+        if query == "time()" {
+            return healthy(query);
+        }
+        let labels = json!({"node": "n1", "namespace": "shop", "pod": "web"});
+        json_of(
+            &json!({"status": "success", "data": {"resultType": "matrix",
+            "result": [{"metric": labels, "values": [[NOW, "2"]]}]}}),
+        )
+    });
+    let prometheus = prometheus(&serve(router).await, "");
+    let addresses = node_addresses();
+    let read = prometheus.read_past(&addresses, (None, 50_000), |_, _| {});
+    read.await.unwrap();
+    let requests = requests.lock().unwrap();
+    let ranges = requests.iter().filter(|r| r.path == "/api/v1/query_range");
+    let first: Vec<_> = ranges
+        .take(6)
+        .map(|r| (&r.params["start"], &r.params["end"]))
+        .collect();
+    assert!(first.iter().all(|(start, end)| start == end), "{first:?}");
 }
 
 #[tokio::test]

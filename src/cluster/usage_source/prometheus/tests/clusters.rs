@@ -4,8 +4,8 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{
-    CannedResponse, NOW, PrometheusError, healthy, node_addresses, point, prometheus, router,
-    serve, vector,
+    CannedResponse, NOW, PrometheusError, healthy, node_addresses, point, prometheus, read_past,
+    router, serve, vector,
 };
 use crate::model::usage::Readings;
 
@@ -128,10 +128,7 @@ async fn the_past_may_contain_only_deleted_nodes() {
             {"metric": labels, "values": [[NOW - 60, "1"], [NOW - 30, "1"]]}]}}),
         )
     });
-    let past = prometheus(&serve(router).await, "")
-        .read_past(&node_addresses(), None)
-        .await
-        .unwrap();
+    let past = read_past(&prometheus(&serve(router).await, ""), None).await;
     assert!(
         past.iter().all(|(_, readings)| readings.nodes.is_empty()),
         "{past:?}"
