@@ -3,9 +3,10 @@
 //! policy.
 //!
 //! Each file is one plugin of the scheduler's default profile, as of Kubernetes 1.31 to 1.37. See
-//! <https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins>. Not covered:
-//! preemption, dynamic resources, capacity for volumes that are not provisioned yet, and attach
-//! limits of volumes that are not of a CSI driver.
+//! <https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins>. Not covered: dynamic
+//! resources, capacity for volumes that are not provisioned yet, attach limits of volumes that are
+//! not of a CSI driver, and topology spread with pods that are only nominated for a node. A forecast
+//! never counts on preemption; [`preempted`] finds out whether it may happen.
 //!
 //! # Examples
 //!
@@ -66,7 +67,9 @@ mod image_locality;
 mod node_affinity;
 mod node_ports;
 mod node_resources;
+mod nominated;
 mod pod_affinity;
+mod preemption;
 mod question;
 mod scores;
 mod taints;
@@ -251,6 +254,27 @@ pub fn fitting<'q, 'w>(
             _ => gone,
         }
     }
+}
+
+/// Returns a pod that the scheduler could remove to place the replacement of a pod, and its node.
+/// `None` if the replacement fits on a node as it is, or cannot remove any pod.
+///
+/// The scheduler removes only pods of lower priority, and only for pods whose `preemptionPolicy` is
+/// not `Never`. See
+/// <https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/>.
+pub fn preempted(draft: &Draft<'_>, pod: PodId) -> Option<(NodeId, PodId)> {
+    let question = Question::after(draft, pod);
+    let is_lower = |rank: i32| rank < question.pod.rank();
+    let may = question.pod.preempts && question.profile.preempts;
+    if !may || !draft.index().lowest_rank().is_some_and(is_lower) {
+        return None;
+    }
+    let fits = fitting(draft, pod);
+    let mut nodes = draft.world.snapshot.node_ids();
+    if nodes.any(|node| fits(node).is_ok()) {
+        return None;
+    }
+    preemption::find(&question)
 }
 
 /// Checks a node as descheduler's `nodeFit` does.

@@ -13,8 +13,8 @@ use crate::values::selector::Labels;
 use crate::values::{Amount, PerResource, Resources};
 
 use self::facts::{
-    AttachLimits, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, PodPhase, Skipped,
-    StorageClass, Taint, Volume,
+    AttachLimits, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, Skipped, StorageClass,
+    Taint, Volume,
 };
 use self::objects::Objects;
 
@@ -22,6 +22,7 @@ pub mod facts;
 pub mod import;
 pub mod objects;
 pub mod node_addresses;
+mod nominations;
 mod storage;
 
 pub use storage::{AttachedVolume, NewVolume};
@@ -68,6 +69,8 @@ pub struct Snapshot {
     pub storage_classes: BTreeMap<String, StorageClass>,
     /// The pod selectors of services, by namespace and name.
     pub services: BTreeMap<(String, String), Labels>,
+    /// The pods that have reserved room on a node before they are bound, by node.
+    nominated: Vec<(NodeId, PodId)>,
     /// The number of pods that stay in each group of pods, by namespace and group.
     gangs: BTreeMap<(String, Gang), usize>,
     /// Objects that could not be read.
@@ -191,6 +194,7 @@ impl Snapshot {
             ..Snapshot::default()
         };
         snapshot.join_pods(objects);
+        snapshot.join_nominations();
         snapshot.mark_doubts();
         snapshot
     }
@@ -385,16 +389,4 @@ fn requests_of(pod: &PodFacts, resources: &Resources) -> PerResource<Amount> {
             .find(|(n, _)| n == name)
             .map_or(Amount::ZERO, |(_, amount)| *amount),
     })
-}
-
-impl PodFacts {
-    /// Returns true if the pod succeeded or failed and no longer uses resources.
-    pub fn finished(&self) -> bool {
-        matches!(self.phase, PodPhase::Succeeded | PodPhase::Failed)
-    }
-
-    /// Returns true if the pod is neither finished nor terminating.
-    pub fn stays(&self) -> bool {
-        !self.terminating && !self.finished()
-    }
 }

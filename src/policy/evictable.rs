@@ -173,8 +173,8 @@ fn destinations(section: Section<Evictable>) -> Section<Evictable> {
         .field(
             "nodeFit",
             "Evict a pod only if it fits another node. Strategies that balance nodes look for a \
-                destination in any \
-             case.",
+                destination in any case. With false, the replacement may stay pending; a pod whose \
+                replacement fits only if others are removed stays, see preemption in `allow`.",
             boolean(),
             |e| &mut e.node_fit,
         )

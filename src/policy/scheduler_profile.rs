@@ -21,6 +21,8 @@ pub struct SchedulerProfile {
     pub weights: Weights,
     /// Disabled filters.
     pub filters_off: BTreeSet<FilterPlugin>,
+    /// Whether a pod that fits on no node may remove pods of lower priority: `DefaultPreemption`.
+    pub preempts: bool,
     /// `NodeResourcesFitArgs`.
     pub fit: Fit,
     /// `NodeResourcesBalancedAllocationArgs.resources`: the resources whose requested shares should
@@ -285,6 +287,7 @@ impl Default for SchedulerProfile {
             name: "default-scheduler".to_owned(),
             weights: Weights::default(),
             filters_off: BTreeSet::new(),
+            preempts: true,
             fit: Fit::default(),
             balanced: vec!["cpu".to_owned(), "memory".to_owned()],
             spread: DefaultSpread::System,

@@ -25,7 +25,7 @@ pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
         .map(|(name, life)| {
             (
                 // Negated, because the sort is ascending and the highest priority goes first.
-                -life.facts.priority.unwrap_or_default(),
+                -life.facts.rank(),
                 life.serial,
                 name.clone(),
             )

@@ -183,6 +183,8 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             gang: None,
             owners,
             priority: Some(workload.priority),
+            preempts: true,
+            nominated: None,
             qos: if workload.requests.is_empty() {
                 Qos::BestEffort
             } else {

@@ -81,3 +81,48 @@ fn the_recorded_pod_has_every_fact() {
         (Some("encoded-node"), Some(1000), true)
     );
 }
+
+/// The recorded pod is not bound. A message that follows another one is merged into it.
+#[test]
+fn the_nomination_and_the_preemption_policy_of_a_pod_are_read_in_both_encodings() {
+    let read = |json: &str, protobuf: &[u8]| {
+        let Object::Pod(pod) = import::json(ObjectKind::Pod, json.as_bytes()).unwrap() else {
+            panic!("{json}")
+        };
+        let whole = [&message("Pod-bare.pb"), protobuf].concat();
+        let Object::Pod(same) = import::protobuf(ObjectKind::Pod, &whole).unwrap() else {
+            panic!("{json}")
+        };
+        assert_eq!(pod.nominated, same.nominated, "{json}");
+        assert_eq!(pod.preempts, same.preempts, "{json}");
+        (pod.nominated.clone(), pod.preempts)
+    };
+    let nominated = (Some("n2".to_owned()), true);
+    let meta = r#""metadata": {"name": "bare"}"#;
+    assert_eq!(
+        read(
+            &format!(r#"{{{meta}, "status": {{"nominatedNodeName": "n2"}}}}"#),
+            // status (3) with nominatedNodeName (11)
+            b"\x1a\x04\x5a\x02n2"
+        ),
+        nominated
+    );
+    assert_eq!(
+        read(
+            &format!(
+                r#"{{{meta}, "spec": {{"nodeName": "n1"}}, "status": {{"nominatedNodeName": "n2"}}}}"#
+            ),
+            // and spec (2) with nodeName (10)
+            b"\x12\x04\x52\x02n1\x1a\x04\x5a\x02n2"
+        ),
+        (None, true)
+    );
+    assert_eq!(
+        read(
+            &format!(r#"{{{meta}, "spec": {{"preemptionPolicy": "Never"}}}}"#),
+            // spec (2) with preemptionPolicy (31)
+            b"\x12\x08\xfa\x01\x05Never"
+        ),
+        (None, false)
+    );
+}

@@ -369,6 +369,14 @@ fn refusals_by_landing() -> Vec<Case> {
             to("", ""),
             "evictable: {destinations: pool=a}",
         ),
+        Case::new(
+            "would-preempt",
+            "node n1 taint=a:NoSchedule\n vip*2 cpu=4 priority=10\nnode n2\n web*2 cpu=3",
+            "",
+        )
+        .with_strategy(
+            "evictable: {nodeFit: false}\nstrategies: [{removePodsViolatingNodeTaints: {}}]",
+        ),
         Case::new("unremovable-node", half_empty("no-scale-down", ""), "").with_strategy(emptying),
         Case::new(
             "not-alone",

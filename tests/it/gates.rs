@@ -156,6 +156,8 @@ fn a_pod_with_volumes_moves_only_within_the_attach_limits() {
     // A driver without a limit, and a limit of another driver.
     assert_eq!(answer("node n3"), moves);
     assert_eq!(answer("node n3 attach=nfs:0"), moves);
+    let reserved = answer("node n3 attach=ebs:1\n job volume=ebs nominated=n3");
+    assert!(reserved.starts_with("keep web-1 on n1: "), "{reserved}");
     let finished = "node n3 attach=ebs:1\n job uses=0 volume=ebs phase=Succeeded";
     assert_eq!(answer(finished), moves);
 }
@@ -571,4 +573,90 @@ fn outside_a_window_the_plan_lists_the_pods_that_would_move() {
             "the windows of the policy forbid evictions for another 1h"
         );
     }
+}
+
+/// Plans without `nodeFit` for a pod on a tainted node. The only other node is full.
+fn without_node_fit(vip: &str, other: &str, more: &str, tune: impl Fn(&mut Policy)) -> String {
+    let cluster = Cluster::parse(&format!(
+        "
+        node n1 taint=closed:NoSchedule
+          vip cpu=4 {vip}
+        node n2
+          web cpu=6 {other}
+        {more}
+        "
+    ));
+    let mut policy = parse(
+        "evictable: {nodeFit: false, minReplicas: 1, minPodAge: 0s}
+strategies: [{removePodsViolatingNodeTaints: {}}]\n",
+    );
+    tune(&mut policy);
+    text(&cluster.plan_by(policy))
+}
+
+#[test]
+fn a_move_that_would_preempt_another_pod_is_refused() {
+    let same = |_: &mut Policy| {};
+    let high = "priority=10";
+    let moves =
+        "move vip-1 from n1 to ?: does not tolerate the taint closed:NoSchedule of its node";
+    assert_snapshot!(without_node_fit(high, "", "", same), @"keep vip-1 on n1: its replacement fits on no node and could remove web-1 of lower priority from n2");
+    let allowed = |policy: &mut Policy| policy.profiles[0].evictable.protected.preemption = false;
+    assert_eq!(without_node_fit(high, "", "", allowed), moves);
+    // The replacement would stay pending without harm.
+    assert_eq!(
+        without_node_fit("priority=10 never-preempts", "", "", same),
+        moves
+    );
+    assert_eq!(without_node_fit("", "", "", same), moves);
+    assert_eq!(without_node_fit(high, "priority=10", "", same), moves);
+    // Another node has room.
+    assert_eq!(without_node_fit(high, "", "node n3", same), moves);
+    // A pod of lower priority whose removal does not help.
+    let beside = "node n3 taint=a:NoSchedule\n low cpu=4 tolerates=a:NoSchedule";
+    assert_eq!(without_node_fit(high, "priority=10", beside, same), moves);
+    assert_eq!(without_node_fit(high, "terminating", beside, same), moves);
+    // Descheduler does not look.
+    let exact = |policy: &mut Policy| policy.exact = true;
+    assert_eq!(without_node_fit(high, "", "", exact), moves);
+    // With nodeFit the reason is what it was.
+    let fit = |policy: &mut Policy| policy.profiles[0].evictable.node_fit = true;
+    assert_snapshot!(without_node_fit(high, "", "", fit), @"keep vip-1 on n1: no other node can take it: 1 is short of cpu by requests");
+}
+
+#[test]
+fn a_replacement_that_fits_on_its_own_node_preempts_nothing() {
+    let policy = "evictable: {nodeFit: false, minReplicas: 1, minPodAge: 0s}
+strategies: [{podLifeTime: {maxPodLifeTimeSeconds: 600}}]\n";
+    let plan = Cluster::parse(
+        "
+        node n1
+          vip cpu=6 priority=10
+        node n2
+          web cpu=6 age=1m
+        ",
+    )
+    .plan(policy);
+    assert_eq!(plan.moves.len(), 1, "{}", text(&plan));
+}
+
+#[test]
+fn room_that_a_pending_pod_has_reserved_is_not_free() {
+    let answer = |waits: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 system=2
+              web*2 cpu=1 memory=1Gi uses=3 priority=5
+              idle*4 cpu=500m memory=500Mi uses=0 priority=5
+            node n2
+              {waits}
+            "
+        ));
+        text(&cluster.plan(EVEN))
+    };
+    let moved = answer("job cpu=7500m nominated=n2 priority=4");
+    assert!(moved.starts_with("move web-1 from n1 to n2: "), "{moved}");
+    let stays = "keep web-1 on n1: no other node can take it: 1 is short of cpu by requests";
+    let kept = answer("job cpu=7500m nominated=n2 priority=5");
+    assert!(kept.starts_with(stays), "{kept}");
 }

@@ -84,6 +84,10 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         },
         Refusal::LedgerFull(1500),
         Refusal::NoRoom("3 are tainted".to_owned()),
+        Refusal::WouldPreempt {
+            node: "n2".to_owned(),
+            pod: "web-1".to_owned(),
+        },
         Refusal::WouldReturn {
             node: "n1".to_owned(),
             chance: Ratio::ONE,
@@ -145,6 +149,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Ineffective { .. }
         | Refusal::LedgerFull(_)
         | Refusal::NoRoom(_)
+        | Refusal::WouldPreempt { .. }
         | Refusal::NotAlone(_) => {}
     }
 }

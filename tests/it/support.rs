@@ -330,6 +330,8 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
                 owners
             },
             priority: words.get("priority").map(|p| p.parse().unwrap()),
+            preempts: !words.has("never-preempts"),
+            nominated: words.get("nominated").map(str::to_owned),
             qos: Qos::Burstable,
             presumed: presumed(words),
             presumed_of_containers: presumed(words),

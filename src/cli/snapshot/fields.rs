@@ -210,6 +210,7 @@ const POD_SPEC: Keep = Keep::Fields(&[
     ("nodeName", Name(NameKind::Node)),
     ("priority", Plain),
     ("priorityClassName", Name(NameKind::Priority)),
+    ("preemptionPolicy", Plain),
     ("schedulerName", Name(NameKind::Scheduler)),
     (
         "schedulingGates",
@@ -245,6 +246,7 @@ const POD: KeptFields = &[
             ("phase", Plain),
             ("reason", Plain),
             ("qosClass", Plain),
+            ("nominatedNodeName", Name(NameKind::Node)),
             ("startTime", Plain),
             ("conditions", CONDITION),
             ("containerStatuses", CONTAINER_STATUS),

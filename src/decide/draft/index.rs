@@ -33,6 +33,7 @@ pub struct Index<'w> {
     with_ports: Vec<PodId>,
     images: OnceCell<BTreeMap<&'w str, NodeImage>>,
     rotation: OnceCell<Vec<NodeId>>,
+    lowest_rank: OnceCell<Option<i32>>,
     attached: OnceCell<Vec<(PodId, AttachedVolume<'w>)>>,
     topologies: RefCell<BTreeMap<String, Rc<Topology>>>,
     selected: RefCell<BTreeMap<&'w str, BTreeMap<Selector, Pods>>>,
@@ -115,6 +116,7 @@ impl<'w> Index<'w> {
             terms_of,
             images: OnceCell::new(),
             rotation: OnceCell::new(),
+            lowest_rank: OnceCell::new(),
             attached: OnceCell::new(),
             topologies: RefCell::default(),
             selected: RefCell::default(),
@@ -262,6 +264,14 @@ impl<'w> Index<'w> {
     /// turn.
     pub fn rotation(&self) -> &[NodeId] {
         self.rotation.get_or_init(|| rotation(self.snapshot))
+    }
+
+    /// Returns the lowest priority of the pods that stay on a node; `None` without such pods.
+    pub fn lowest_rank(&self) -> Option<i32> {
+        let pods = || self.snapshot.pods.iter();
+        let staying = || pods().filter(|p| p.node.is_some() && p.stays());
+        let lowest = || staying().map(|p| p.rank()).min();
+        *self.lowest_rank.get_or_init(lowest)
     }
 
     fn means(&self, term: &AffinityTerm<'w>, alike: &LabelGroup<'w>) -> bool {

@@ -23,8 +23,11 @@ use super::landing_flaw::{LandingFlaw, judge, ratio_after, rules};
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Refusal> {
     // A finished pod has no replacement that must land somewhere.
     let finished = draft.world.snapshot.pod(candidate.pod).finished();
-    if candidate.room.is_none() && (finished || !rules(candidate, draft).node_fit) {
+    if candidate.room.is_none() && finished {
         return Ok(Prospect::certain());
+    }
+    if candidate.room.is_none() && !rules(candidate, draft).node_fit {
+        return forbid_preemption(candidate, draft).map(|()| Prospect::certain());
     }
     let forecast = scheduler::forecast(draft, candidate.pod);
     require_other_node(candidate, draft, &forecast)?;
@@ -227,6 +230,23 @@ fn require_other_node(
         }
     }
     Err(Refusal::NoRoom(summary(&misfits)))
+}
+
+/// Refuses a move whose replacement fits only if the scheduler removes other pods for it. Without
+/// `nodeFit`, the replacement may stay pending, but it must not cost pods that the policy does not
+/// evict.
+fn forbid_preemption(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let snapshot = draft.world.snapshot;
+    if !rules(candidate, draft).protected.preemption {
+        return Ok(());
+    }
+    match scheduler::preempted(draft, candidate.pod) {
+        None => Ok(()),
+        Some((node, pod)) => Err(Refusal::WouldPreempt {
+            node: snapshot.node(node).name.clone(),
+            pod: snapshot.pod(pod).name.clone(),
+        }),
+    }
 }
 
 /// For each feasible node: its largest ratio after the move, or why the move would gain nothing.

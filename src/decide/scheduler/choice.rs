@@ -45,6 +45,11 @@ pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
             0.5,
         ));
     }
+    // The scheduler tries the node of a nomination first (`evaluateNominatedNode`).
+    if let Some(node) = question.nomination().filter(|n| filters.admit(*n).is_ok()) {
+        let chance = Ratio::ONE;
+        winners = vec![Winner { node, chance }];
+    }
     Forecast {
         winners,
         scored,
@@ -258,6 +263,9 @@ fn windows_won(credit: i128) -> f64 {
 /// The best nodes if the scheduler starts at this position, and the position where it starts next.
 pub(super) fn choose(question: &Question<'_, '_>, start: usize) -> (Vec<NodeId>, usize) {
     let filters = Filters::new(question);
+    if let Some(node) = question.nomination().filter(|n| filters.admit(*n).is_ok()) {
+        return (vec![node], start);
+    }
     let rotation = question.index().rotation();
     let quota = quota(question);
     let (mut feasible, mut seen) = (Vec::new(), 0);

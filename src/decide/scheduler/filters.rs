@@ -4,6 +4,7 @@
 use crate::model::snapshot::NodeId;
 use crate::policy::FilterPlugin;
 
+use super::nominated::NominatedPods;
 use super::question::Question;
 use super::topology_spread::SpreadLimits;
 use super::volume_limits::AttachedVolumes;
@@ -17,6 +18,7 @@ pub(super) struct Filters<'q, 'w> {
     /// Nodes where a host port of the pod is in use.
     ports: Vec<NodeId>,
     requests: node_resources::Wanted,
+    nominated: NominatedPods,
     attached: AttachedVolumes<'w>,
     volumes: volumes::VolumeAccess<'w>,
     spread: SpreadLimits,
@@ -25,14 +27,16 @@ pub(super) struct Filters<'q, 'w> {
 
 impl<'q, 'w> Filters<'q, 'w> {
     pub(super) fn new(question: &Question<'q, 'w>) -> Self {
+        let nominated = NominatedPods::new(question);
         Filters {
             barred: barred(question),
-            ports: node_ports::taken(question),
+            ports: node_ports::taken(question, &nominated),
             requests: node_resources::Wanted::new(question),
-            attached: AttachedVolumes::new(question),
+            attached: AttachedVolumes::new(question, &nominated),
             volumes: volumes::VolumeAccess::new(question),
             spread: SpreadLimits::new(question),
             neighbours: pod_affinity::AffinityDomains::new(question),
+            nominated,
             question: *question,
         }
     }
@@ -46,7 +50,7 @@ impl<'q, 'w> Filters<'q, 'w> {
         if self.ports.contains(&node) {
             return Err(Misfit::Port);
         }
-        if let Some(resource) = self.requests.lacking(&self.question, node) {
+        if let Some(resource) = self.requests.lacking(&self.question, &self.nominated, node) {
             return Err(Misfit::Full(
                 self.question
                     .draft
@@ -66,7 +70,11 @@ impl<'q, 'w> Filters<'q, 'w> {
         if !self.spread.admit(node) {
             return Err(Misfit::Spread);
         }
-        self.neighbours.admit(node)
+        self.neighbours.admit(node)?;
+        if self.question.runs(FilterPlugin::InterPodAffinity) {
+            self.nominated.admit(&self.question, node)?;
+        }
+        Ok(())
     }
 
     /// Checks the node itself, regardless of the pods on it.

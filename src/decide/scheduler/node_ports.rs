@@ -5,10 +5,11 @@ use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::HostPort;
 use crate::policy::FilterPlugin;
 
+use super::nominated::NominatedPods;
 use super::question::Question;
 
-/// Returns the nodes where a host port of the pod is in use.
-pub(super) fn taken(question: &Question<'_, '_>) -> Vec<NodeId> {
+/// Returns the nodes where a host port of the pod is in use or reserved.
+pub(super) fn taken(question: &Question<'_, '_>, nominated: &NominatedPods) -> Vec<NodeId> {
     let sidecars = question.profile.release.counts_ports_of_sidecars();
     let counts = |port: &&HostPort| sidecars || !port.of_sidecar;
     let wanted: Vec<&HostPort> = question.pod.ports.iter().filter(counts).collect();
@@ -19,7 +20,8 @@ pub(super) fn taken(question: &Question<'_, '_>) -> Vec<NodeId> {
         .index()
         .with_ports()
         .iter()
-        .flat_map(|p| question.places(*p).map(move |node| (p, node)));
+        .flat_map(|p| question.places(*p).map(move |node| (p, node)))
+        .chain(nominated.all().iter().map(|(node, p)| (p, *node)));
     let clashing = others.filter(|(p, _)| {
         let used = &question.draft.world.snapshot.pod(**p).ports;
         let clashes = |u: &HostPort| wanted.iter().any(|w| clash(w, u));

@@ -4,6 +4,7 @@ use crate::model::snapshot::NodeId;
 use crate::policy::{FilterPlugin, Fit, FitStrategy};
 use crate::values::{Amount, PerResource, ResourceId};
 
+use super::nominated::NominatedPods;
 use super::question::Question;
 
 /// Returns the first resource with less free than the pod requests. A request of zero always fits.
@@ -34,11 +35,20 @@ impl Wanted {
         Wanted(all.map(|(r, wanted)| (r, *wanted)).collect())
     }
 
-    pub(super) fn lacking(&self, question: &Question<'_, '_>, node: NodeId) -> Option<ResourceId> {
+    /// Returns the first resource with less free than the pod requests. Nominated pods take room,
+    /// too.
+    pub(super) fn lacking(
+        &self,
+        question: &Question<'_, '_>,
+        nominated: &NominatedPods,
+        node: NodeId,
+    ) -> Option<ResourceId> {
         let whole = &question.node(node).allocatable;
-        let short = |(r, wanted): &&(ResourceId, Amount)| {
-            *wanted > whole[*r].minus(question.reserved(node, *r))
+        let taken = |r: ResourceId| {
+            let promised = nominated.requests(question, node, r);
+            question.reserved(node, r).plus(promised)
         };
+        let short = |(r, wanted): &&(ResourceId, Amount)| *wanted > whole[*r].minus(taken(*r));
         self.0.iter().find(short).map(|(r, _)| *r)
     }
 }

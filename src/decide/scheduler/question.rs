@@ -18,6 +18,8 @@ pub(super) struct Question<'q, 'w> {
     home: Option<NodeId>,
     /// Whether the replaced pod still runs.
     lingers: bool,
+    /// Pods that are taken as removed, sorted. They are on one node.
+    removed: &'q [PodId],
 }
 
 /// Returns true if the replacement is created only after its pod has gone. A StatefulSet does so,
@@ -49,7 +51,16 @@ impl<'q, 'w> Question<'q, 'w> {
             profile,
             home: draft.place(id),
             lingers: false,
+            removed: &[],
         }
+    }
+
+    /// The same cluster without these pods, which are sorted and on one node.
+    pub(super) fn without<'r>(&self, removed: &'r [PodId]) -> Question<'r, 'w>
+    where
+        'q: 'r,
+    {
+        Question { removed, ..*self }
     }
 
     pub(super) fn index(&self) -> &'q Index<'w> {
@@ -70,7 +81,7 @@ impl<'q, 'w> Question<'q, 'w> {
 
     /// Returns the node of a pod for host ports, volumes and affinity. Includes the replaced pod.
     pub(super) fn place(&self, other: PodId) -> Option<NodeId> {
-        if other == self.id && !self.lingers {
+        if (other == self.id && !self.lingers) || self.is_removed(other) {
             None
         } else {
             self.draft.place(other)
@@ -88,12 +99,21 @@ impl<'q, 'w> Question<'q, 'w> {
     /// Returns the node of a pod for topology spread, which ignores terminating pods.
     pub(super) fn lasting_place(&self, other: PodId) -> Option<NodeId> {
         let ends = other == self.id || self.draft.world.snapshot.pod(other).terminating;
-        if ends { None } else { self.draft.place(other) }
+        if ends || self.is_removed(other) {
+            None
+        } else {
+            self.draft.place(other)
+        }
+    }
+
+    /// Returns the node that is nominated for the pod itself.
+    pub(super) fn nomination(&self) -> Option<NodeId> {
+        self.draft.world.snapshot.nomination(self.id)
     }
 
     /// Returns the requests of one resource of all pods of a node.
     pub(super) fn reserved(&self, node: NodeId, resource: ResourceId) -> Amount {
-        let all = self.draft.reserved(node)[resource];
+        let all = self.draft.reserved(node)[resource].minus(self.released(node, resource));
         if self.left(node) {
             all.minus(self.pod.requests[resource])
         } else {
@@ -125,6 +145,18 @@ impl<'q, 'w> Question<'q, 'w> {
     /// The requests of pods that were moved before. While this pod terminates, they do so as well.
     fn lingering(&self, node: NodeId) -> Option<&'q LingeringRequests> {
         self.draft.lingering(node).filter(|_| self.lingers)
+    }
+
+    fn is_removed(&self, other: PodId) -> bool {
+        self.removed.binary_search(&other).is_ok()
+    }
+
+    /// The requests of the removed pods.
+    fn released(&self, node: NodeId, resource: ResourceId) -> Amount {
+        let here = |p: &&PodId| self.draft.place(**p) == Some(node);
+        let pods = self.removed.iter().filter(here);
+        pods.map(|p| self.draft.world.snapshot.pod(*p).requests[resource])
+            .sum()
     }
 
     fn left(&self, node: NodeId) -> bool {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::question::Question;
-use super::{Forecast, choice, choose, fits, forecast};
+use super::{Forecast, choice, choose, fits, forecast, preempted};
 use crate::decide::draft::{Candidate, Draft, HotSince, Landing, World};
 use crate::model::ledger::Ledger;
 use crate::model::plan::Reason;
@@ -298,6 +298,158 @@ fn earlier_moves_count() {
         },
     );
     assert_eq!(moved, format!("a c; b: {full}"));
+}
+
+/// A pending pod that has reserved room on a node.
+fn nominated(name: &str, node: &str, rest: &str) -> String {
+    let pod = pod(name, rest);
+    let whole = pod.trim_end().strip_suffix('}').unwrap();
+    format!("{whole}, status: {{nominatedNodeName: {node}}}}}\n")
+}
+
+const LARGE: &str = "containers: [{name: c, resources: {requests: {cpu: 3}}}]";
+
+#[test]
+fn a_nominated_pod_reserves_room_from_pods_of_lower_or_equal_priority() {
+    let with = |own: &str, other: &str| {
+        let reserved = nominated("q", "b", &format!("{LARGE}, {other}"));
+        outcome(&(reserved + &pod("p", &format!("{LARGE}, {own}"))))
+    };
+    let reserved = "a c; b: short of cpu by requests";
+    assert_eq!(with("priority: 5", "priority: 5"), reserved);
+    assert_eq!(with("priority: 4", "priority: 5"), reserved);
+    assert_eq!(with("priority: 6", "priority: 5"), "a b c");
+    // Without a priority it is zero.
+    assert_eq!(with("priority: -1", "hostNetwork: true"), reserved);
+    assert_eq!(with("priority: 1", "hostNetwork: true"), "a b c");
+    // Bound to another node, it needs no room here any more.
+    assert_eq!(
+        with("priority: 5", "priority: 5, nodeName: c"),
+        "a b; c: short of cpu by requests"
+    );
+    // The scheduler does not know the nominations of another one.
+    assert_eq!(
+        with("priority: 5", "priority: 5, schedulerName: mine"),
+        "a b c"
+    );
+}
+
+#[test]
+fn a_nominated_pod_counts_for_ports_pods_and_anti_affinity() {
+    let port = "containers: [{name: c, ports: [{hostPort: 80}]}]";
+    assert_eq!(
+        outcome(&(nominated("q", "b", port) + &pod("p", port))),
+        "a c; b: already using one of its host ports"
+    );
+    let many: String = (0..9)
+        .map(|i| nominated(&format!("q{i}"), "b", ""))
+        .collect();
+    assert_eq!(
+        outcome(&(many + &pod("p", ""))),
+        "a c; b: short of pods by requests"
+    );
+    let apart = |app: &str| {
+        format!(
+            "affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [
+            {{topologyKey: zone, labelSelector: {{matchLabels: {{app: {app}}}}}}}]}}}}"
+        )
+    };
+    assert_eq!(
+        outcome(&(nominated("q", "b", "") + &pod("p", &apart("q")))),
+        "a c; b: occupied by a pod that it avoids"
+    );
+    assert_eq!(
+        outcome(&(nominated("q", "b", &apart("p")) + &pod("p", ""))),
+        "a c; b: occupied by a pod that avoids it"
+    );
+}
+
+#[test]
+fn a_pod_goes_to_the_node_that_is_nominated_for_it_if_it_fits_there() {
+    assert_eq!(outcome(&nominated("p", "b", LARGE)), "b");
+    let best = ask(
+        &nominated("p", "b", LARGE),
+        |_| {},
+        |draft, pod| choose(draft, pod, 2),
+    );
+    assert_eq!(
+        (best.0.iter().map(|n| n.0).collect::<Vec<_>>(), best.1),
+        (vec![1], 2)
+    );
+    let taken = pod("q", &format!("nodeName: b, {LARGE}"));
+    assert_eq!(
+        outcome(&(taken + &nominated("p", "b", LARGE))),
+        "a c; b: short of cpu by requests"
+    );
+    assert_eq!(outcome(&nominated("p", "gone", LARGE)), "a b c");
+}
+
+/// The pod that the pod named `p` would remove, and its node: `q from a`.
+fn victim(objects: &str, tune: impl Fn(&mut Policy)) -> String {
+    ask(objects, tune, |draft, pod| {
+        let snapshot = draft.world.snapshot;
+        preempted(draft, pod).map_or_else(String::new, |(node, pod)| {
+            format!(
+                "{} from {}",
+                snapshot.pod(pod).name,
+                snapshot.node(node).name
+            )
+        })
+    })
+}
+
+#[test]
+fn a_pod_that_fits_nowhere_removes_the_fewest_pods_of_lower_priority() {
+    let on = |name: &str, node: &str, cpu: u32, rest: &str| {
+        let request = format!("containers: [{{name: c, resources: {{requests: {{cpu: {cpu}}}}}}}]");
+        pod(name, &format!("nodeName: {node}, {request}, {rest}"))
+    };
+    let full = on("a1", "a", 4, "priority: 9") + &on("c1", "c", 4, "priority: 9");
+    let p = pod("p", &format!("{LARGE}, priority: 5"));
+    let none = |_: &mut Policy| {};
+    let two = on("large", "b", 2, "priority: 4") + &on("small", "b", 1, "priority: 3");
+    // With the small pod alone, one core is used; with the large one, two are.
+    assert_eq!(victim(&(full.clone() + &two + &p), none), "large from b");
+    let equal = two.replace("priority: 4", "priority: 5");
+    assert_eq!(victim(&(full.clone() + &equal + &p), none), "");
+    assert_eq!(victim(&(two.clone() + &p), none), "", "two nodes have room");
+    let never = p.replace("priority: 5", "priority: 5, preemptionPolicy: Never");
+    assert_eq!(victim(&(full.clone() + &two + &never), none), "");
+    let off = |policy: &mut Policy| policy.scheduler.preempts = false;
+    assert_eq!(victim(&(full.clone() + &two + &p), off), "");
+    // Nothing is lost with pods that terminate.
+    let end = "labels: {app: large}, deletionTimestamp: '2026-01-01T00:00:00Z'";
+    let ends = two.replace("labels: {app: large}", end);
+    assert_eq!(victim(&(full.clone() + &ends + &p), none), "");
+    // A removal changes no taint, and does not help where a nominated pod waits for the room.
+    let closed =
+        "- {kind: Node, metadata: {name: b}, spec: {unschedulable: true}, status: *status}\n";
+    assert_eq!(victim(&(full.clone() + closed + &two + &p), none), "");
+    let waits = nominated("q", "b", &format!("{LARGE}, priority: 5"));
+    assert_eq!(victim(&(full + &two + &waits + &p), none), "");
+}
+
+#[test]
+fn a_pod_removes_the_pod_that_holds_its_host_port_or_its_domain() {
+    let port = "containers: [{name: c, ports: [{hostPort: 80}]}]";
+    let user =
+        |name: &str, rank: i32| pod(name, &format!("nodeName: {name}, {port}, priority: {rank}"));
+    let p = pod("p", &format!("{port}, priority: 5"));
+    let other = pod("o", "nodeName: c, priority: 1");
+    let users = user("a", 6) + &user("b", 7) + &user("c", 4);
+    assert_eq!(victim(&(users + &other + &p), |_| {}), "c from c");
+    let apart = "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [
+        {topologyKey: zone, labelSelector: {matchLabels: {tier: x}}}]}}, priority: 5";
+    let there = |name: &str, node: &str, rank: i32| {
+        format!(
+            "- {{kind: Pod, metadata: {{name: {name}, labels: {{tier: x}}}}, spec: {{nodeName: {node}, priority: {rank}}}}}\n"
+        )
+    };
+    // The zone of a and b has a pod on each. Only one node is freed, so the other pod excludes both.
+    let both = there("q", "a", 1) + &there("r", "b", 1) + &there("s", "c", 9) + &pod("p", apart);
+    assert_eq!(victim(&both, |_| {}), "");
+    let one = there("q", "a", 1) + &there("s", "c", 9) + &pod("p", apart);
+    assert_eq!(victim(&one, |_| {}), "q from a");
 }
 
 #[test]

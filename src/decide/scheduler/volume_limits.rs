@@ -6,6 +6,7 @@
 use crate::model::snapshot::{AttachedVolume, NodeId};
 use crate::policy::FilterPlugin;
 
+use super::nominated::NominatedPods;
 use super::question::Question;
 
 /// The volumes of the pod, and those of the same drivers that other pods use.
@@ -16,7 +17,7 @@ pub(super) struct AttachedVolumes<'w> {
 }
 
 impl<'w> AttachedVolumes<'w> {
-    pub(super) fn new(question: &Question<'_, 'w>) -> Self {
+    pub(super) fn new(question: &Question<'_, 'w>, nominated: &NominatedPods) -> Self {
         let snapshot = question.draft.world.snapshot;
         let runs = question.runs(FilterPlugin::NodeVolumeLimits);
         let mut wanted = snapshot.attached_volumes(question.pod);
@@ -30,9 +31,14 @@ impl<'w> AttachedVolumes<'w> {
         let same_driver =
             |volume: &AttachedVolume<'_>| wanted.iter().any(|w| w.driver == volume.driver);
         let attached = question.index().attached_volumes().iter();
-        let mut in_use: Vec<_> = attached
+        let placed = attached.filter_map(|(pod, volume)| Some((question.place(*pod)?, *volume)));
+        let reserved = nominated.all().iter().flat_map(|(node, pod)| {
+            let volumes = snapshot.attached_volumes(snapshot.pod(*pod));
+            volumes.into_iter().map(|volume| (*node, volume))
+        });
+        let mut in_use: Vec<_> = placed
+            .chain(reserved)
             .filter(|(_, volume)| same_driver(volume))
-            .filter_map(|(pod, volume)| Some((question.place(*pod)?, *volume)))
             .collect();
         in_use.sort_unstable();
         in_use.dedup();

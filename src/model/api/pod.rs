@@ -68,6 +68,10 @@ pub struct ApiPodSpec {
     /// `priority`.
     #[prost(int32, optional, tag = "25")]
     pub priority: Option<i32>,
+    /// `preemptionPolicy`.
+    #[prost(string, tag = "31")]
+    #[serde(deserialize_with = "nullable")]
+    pub preemption_policy: String,
     /// `overhead`.
     #[prost(btree_map = "string, message", tag = "32")]
     #[serde(deserialize_with = "nullable")]
@@ -294,6 +298,10 @@ pub struct ApiPodStatus {
     #[prost(message, repeated, tag = "10")]
     #[serde(deserialize_with = "nullable")]
     pub init_container_statuses: Vec<ApiContainerStatus>,
+    /// `nominatedNodeName`.
+    #[prost(string, tag = "11")]
+    #[serde(deserialize_with = "nullable")]
+    pub nominated_node_name: String,
     /// `ephemeralContainerStatuses`.
     #[prost(message, repeated, tag = "13")]
     #[serde(deserialize_with = "nullable")]

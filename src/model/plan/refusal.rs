@@ -174,6 +174,14 @@ pub enum Refusal {
     /// No other node that may run the pod has room for it.
     #[error("no other node can take it: {0}")]
     NoRoom(String),
+    /// No node has room for the replacement, and the scheduler could remove another pod for it.
+    #[error("its replacement fits on no node and could remove {pod} of lower priority from {node}")]
+    WouldPreempt {
+        /// The node.
+        node: String,
+        /// The pod that could be removed.
+        pod: String,
+    },
     /// The scheduler would or could put the replacement back on the same node.
     #[error("its replacement {} return to {node}: {cause}", would(*.chance))]
     WouldReturn {
@@ -274,6 +282,7 @@ impl Refusal {
             Refusal::Ineffective { .. } => "ineffective-move",
             Refusal::LedgerFull(_) => "ledger-full",
             Refusal::NoRoom(_) => "no-room",
+            Refusal::WouldPreempt { .. } => "would-preempt",
             Refusal::WouldReturn { .. } => "would-return",
             Refusal::WouldBeHot { .. } => "would-land-hot",
             Refusal::WouldBeUnknown(_) => "would-land-unknown",

@@ -58,6 +58,7 @@ impl Refusal {
             Refusal::StaleBudget(_) => "wait for the disruption controller",
             Refusal::LedgerFull(_) => "wait until entries expire, or lower `cooldown.rest`",
             Refusal::NoRoom(_) => NO_ROOM,
+            Refusal::WouldPreempt { .. } => PREEMPTION,
             Refusal::Unremovable(_) => AUTOSCALER,
         };
         fixed.to_owned()
@@ -90,6 +91,8 @@ const READY_REPLICAS: &str =
 const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evictions are Ready, \
                                   or lower `evictable.minReplicas`";
 const NO_ROOM: &str = "make room on another node that may run it, by requests and by usage";
+const PREEMPTION: &str =
+    "make room on a node that may run it, or set `evictable.allow: [preemption]`";
 const AUTOSCALER: &str = "change the cluster-autoscaler annotations on the node and its pods";
 const CLOSER_REQUESTS: &str = "set requests closer to usage, so that the scheduler sees the load";
 

@@ -164,6 +164,7 @@ impl DeprecatedFlags {
             do_not_disrupt: true,
             safe_to_evict: true,
             new_volumes: true,
+            preemption: true,
             single_replicas_with_budget: true,
         }
     }

@@ -35,6 +35,9 @@ pub struct Protections {
     /// Pods whose replacement needs a new volume at a place that cannot be foreseen. The exact mode
     /// evicts them.
     pub new_volumes: bool,
+    /// Pods whose replacement fits only where the scheduler removes pods of lower priority for it.
+    /// Without `nodeFit`, the replacement may otherwise stay pending. The exact mode evicts them.
+    pub preemption: bool,
     /// Pods of a workload with fewer than `minReplicas`, even if a PodDisruptionBudget covers them
     /// and allows a disruption.
     pub single_replicas_with_budget: bool,
@@ -62,10 +65,11 @@ pub(super) enum Lift {
     Gangs,
     ResourceClaims,
     NewVolumes,
+    Preemption,
     SingleReplicasWithBudget,
 }
 
-pub(super) const LIFTS: [Choice<Lift>; 11] = [
+pub(super) const LIFTS: [Choice<Lift>; 12] = [
     (
         "localStorage",
         Lift::LocalStorage,
@@ -113,6 +117,12 @@ pub(super) const LIFTS: [Choice<Lift>; 11] = [
         "pods whose replacement needs a new volume, unless it is provisioned where the pod lands",
     ),
     (
+        "preemption",
+        Lift::Preemption,
+        "with `nodeFit: false`, pods whose replacement fits only if the scheduler removes pods of \
+            lower priority",
+    ),
+    (
         "singleReplicasWithBudget",
         Lift::SingleReplicasWithBudget,
         "pods of a workload with fewer than `minReplicas`, if a PodDisruptionBudget covers them \
@@ -155,6 +165,7 @@ impl Protections {
         do_not_disrupt: true,
         safe_to_evict: true,
         new_volumes: true,
+        preemption: true,
         single_replicas_with_budget: true,
     };
 
@@ -170,6 +181,7 @@ impl Protections {
             Lift::Gangs => &mut self.gangs,
             Lift::ResourceClaims => &mut self.resource_claims,
             Lift::NewVolumes => &mut self.new_volumes,
+            Lift::Preemption => &mut self.preemption,
             Lift::SingleReplicasWithBudget => &mut self.single_replicas_with_budget,
         }
     }

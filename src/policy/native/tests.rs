@@ -284,7 +284,7 @@ fn system_priorities_are_refused() {
 #[test]
 fn unknown_protections_are_refused() {
     assert_snapshot!(refused("evictable: {allow: [localstorage], protect: withoutBudget}"), @"
-    policy.yaml:3:21: evictable.allow[0]: found localstorage, expected localStorage, daemonSets, systemCritical, failedBare, preferNoEviction, doNotDisrupt, notSafeToEvict, gangs, resourceClaims, newVolumes or singleReplicasWithBudget
+    policy.yaml:3:21: evictable.allow[0]: found localstorage, expected localStorage, daemonSets, systemCritical, failedBare, preferNoEviction, doNotDisrupt, notSafeToEvict, gangs, resourceClaims, newVolumes, preemption or singleReplicasWithBudget
       | evictable: {allow: [localstorage], protect: withoutBudget}
       |                     ^
     policy.yaml:3:45: evictable.protect: found withoutBudget, expected a list of protections to add

@@ -13,12 +13,11 @@ use super::super::read::{Fields, Spot};
 use super::super::scheduler_profile::{FilterPlugin, SchedulerProfile, ScorePlugin, Weights};
 use super::ANYWHERE;
 
-/// Extension points other than filter and score.
-const OTHERS: [&str; 12] = [
+/// Extension points other than filter, postFilter and score.
+const OTHERS: [&str; 11] = [
     "preEnqueue",
     "queueSort",
     "preFilter",
-    "postFilter",
     "preScore",
     "reserve",
     "permit",
@@ -34,7 +33,7 @@ const OTHERS: [&str; 12] = [
 const NEUTRAL: [&str; 14] = [
     "SchedulingGates",
     "PrioritySort",
-    "DefaultPreemption",
+    PREEMPTION,
     "DefaultBinder",
     "DynamicResources",
     "NodeDeclaredFeatures",
@@ -47,6 +46,9 @@ const NEUTRAL: [&str; 14] = [
     "GCEPDLimits",
     "*",
 ];
+
+/// The plugin of kube-scheduler that removes pods of lower priority.
+const PREEMPTION: &str = "DefaultPreemption";
 
 /// A plugin in the file.
 struct PluginEntry {
@@ -72,7 +74,7 @@ impl ExtensionPoint {
     }
 }
 
-/// Reads `plugins` into weights and filters.
+/// Reads `plugins` into weights, filters and preemption.
 pub(super) fn plugins(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfile) {
     for other in OTHERS {
         set(f.field(other));
@@ -82,6 +84,7 @@ pub(super) fn plugins(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfile) {
         set(f.field("filter")),
         set(f.field("score")),
     );
+    profile.preempts = enabled(PREEMPTION, &multi, &set(f.field("postFilter")));
     profile.weights = weights(&multi, &score);
     let off = |plugin: &FilterPlugin| !enabled(plugin.name(), &multi, &filter);
     profile.filters_off = FilterPlugin::ALL.into_iter().filter(off).collect();

@@ -232,6 +232,8 @@ fn plugins_are_merged_as_kube_scheduler_does_it() {
         .filter(|p| !some.filters_off.contains(p))
         .collect();
     assert_eq!(on, [FilterPlugin::NodeName, FilterPlugin::NodeResourcesFit]);
+    let off = "{postFilter: {disabled: [{name: DefaultPreemption}]}}";
+    assert!(!some.preempts && !with(off).preempts && with("{}").preempts);
     // Off at one point, it stays at work at the other.
     let filters = with("{filter: {disabled: [{name: TaintToleration}]}}");
     assert_eq!((weights(&filters)[0], filters.filters_off.len()), (3, 1));

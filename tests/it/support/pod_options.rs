@@ -2,6 +2,7 @@
 //!
 //! - status: `not-started`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
 //! - owner: `owner=Job`, `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
+//! - priority: `never-preempts`, `nominated=n2` (pending, with room reserved on n2)
 //! - replicas: `evict-single` (the annotation that admits the eviction of a single replica)
 //! - nodes: `tolerates=key=value:NoSchedule`, `requires=disk:ssd`, `prefers=disk:ssd*60`
 //! - other pods: `avoids=web@zone` (app web in the same zone; without `@zone` on the same node),
@@ -61,6 +62,9 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
             name,
             controller: true,
         }];
+    }
+    if pod.nominated.is_some() {
+        (pod.node, pod.phase, pod.ready, pod.started) = (None, PodPhase::Pending, false, None);
     }
     if words.has("not-started") {
         pod.started = None;

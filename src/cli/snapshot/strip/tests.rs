@@ -231,6 +231,21 @@ fn references_between_objects_survive_scrambling() {
 }
 
 #[test]
+fn a_nomination_and_the_preemption_policy_survive_scrambling() {
+    let node = others().remove(0);
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+        "spec": {"preemptionPolicy": "Never"}, "status": {"nominatedNodeName": "n1"}});
+    assert_eq!(facts(&strip(&pod).unwrap()), facts(&pod));
+    let all = scramble(&[node, pod], 5);
+    assert_ne!(all[0]["metadata"]["name"], "n1");
+    assert_eq!(
+        all[1]["status"]["nominatedNodeName"],
+        all[0]["metadata"]["name"]
+    );
+    assert_eq!(all[1]["spec"]["preemptionPolicy"], "Never");
+}
+
+#[test]
 fn another_seed_gives_other_names() {
     let nodes: Vec<Value> = (0..9)
         .map(|i| {

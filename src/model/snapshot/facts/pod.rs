@@ -58,6 +58,12 @@ pub struct PodSpecFacts {
     pub owners: Vec<Owner>,
     /// Its priority, as resolved by admission.
     pub priority: Option<i32>,
+    /// Whether the scheduler may remove pods of lower priority for it, that is, its
+    /// `preemptionPolicy` is not `Never`.
+    pub preempts: bool,
+    /// The name of the node where a pod that is not bound has reserved room:
+    /// `status.nominatedNodeName`. Nearly all pods share that they have none.
+    pub nominated: Option<String>,
     /// Its quality of service class.
     pub qos: Qos,
     /// The requests that the scheduler counts: containers, init containers, sidecars and overhead.
@@ -95,6 +101,24 @@ pub struct PodSpecFacts {
     pub likes: Vec<Likes>,
     /// Whether it uses dynamic resource claims.
     pub resource_claims: bool,
+}
+
+impl PodFacts {
+    /// Returns true if the pod succeeded or failed and no longer uses resources.
+    pub fn finished(&self) -> bool {
+        matches!(self.phase, PodPhase::Succeeded | PodPhase::Failed)
+    }
+
+    /// Returns true if the pod is neither finished nor terminating.
+    pub fn stays(&self) -> bool {
+        !self.terminating && !self.finished()
+    }
+
+    /// Returns its priority, and zero without one (`PodPriority` in
+    /// k8s.io/component-helpers/scheduling/corev1).
+    pub fn rank(&self) -> i32 {
+        self.priority.unwrap_or_default()
+    }
 }
 
 impl Deref for PodFacts {

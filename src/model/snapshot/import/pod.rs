@@ -55,6 +55,9 @@ fn spec_facts(pod: &ApiPod) -> Result<PodSpecFacts, Wrong> {
         gang: gang::of_pod(meta, spec),
         owners: owners_of(meta),
         priority: spec.priority,
+        preempts: spec.preemption_policy != "Never",
+        // Once a pod is bound, its nomination has no effect.
+        nominated: filled(&status.nominated_node_name).filter(|_| spec.node_name.is_empty()),
         // Convert these before the quality of service, so that an error names its field.
         requests: requests::of_pod(spec, status)?,
         limits: limits::of_pod(spec)?,

@@ -1,0 +1,89 @@
+//! Room that other pods have reserved before they are bound.
+//!
+//! The filters run for a node with and without the pods that are nominated for it and have at least
+//! the priority of the pod; both must succeed (`RunFilterPluginsWithNominatedPods` in
+//! kube-scheduler). Their requests, host ports, volumes to attach and required anti-affinity count
+//! here. They never make a filter succeed. Topology spread leaves them out.
+
+use crate::model::snapshot::{NodeId, Pod, PodId};
+use crate::policy::DEFAULT_SCHEDULER;
+use crate::values::{Amount, ResourceId};
+
+use super::question::Question;
+use super::{Misfit, avoids};
+
+/// The nominated pods that count for a pod, by node.
+pub(super) struct NominatedPods(Vec<(NodeId, PodId)>);
+
+impl NominatedPods {
+    pub(super) fn new(question: &Question<'_, '_>) -> Self {
+        let snapshot = question.draft.world.snapshot;
+        let counts = |(_, id): &&(NodeId, PodId)| {
+            let bound = || question.draft.place(*id).is_some();
+            let outranks = snapshot.pod(*id).rank() >= question.pod.rank();
+            *id != question.id && outranks && !bound() && is_known(question, *id)
+        };
+        NominatedPods(
+            snapshot
+                .nominated()
+                .iter()
+                .filter(counts)
+                .copied()
+                .collect(),
+        )
+    }
+
+    /// Returns the pods and their nodes.
+    pub(super) fn all(&self) -> &[(NodeId, PodId)] {
+        &self.0
+    }
+
+    /// Returns the requests of one resource of the pods that are nominated for a node.
+    pub(super) fn requests(
+        &self,
+        question: &Question<'_, '_>,
+        node: NodeId,
+        resource: ResourceId,
+    ) -> Amount {
+        let snapshot = question.draft.world.snapshot;
+        self.on(node)
+            .map(|id| snapshot.pod(id).requests[resource])
+            .sum()
+    }
+
+    /// Checks required anti-affinity between the pod and the pods that are nominated for a node.
+    pub(super) fn admit(&self, question: &Question<'_, '_>, node: NodeId) -> Result<(), Misfit> {
+        let (snapshot, there) = (question.draft.world.snapshot, question.node(node));
+        let apart = |of: &Pod, from: &Pod| {
+            let terms = of.avoids.iter();
+            let mut here = terms.filter(|term| there.labels.contains_key(&term.topology_key));
+            here.any(|term| avoids(snapshot, term, of, from))
+        };
+        let others = || self.on(node).map(|id| snapshot.pod(id));
+        if others().any(|other| apart(question.pod, other)) {
+            return Err(Misfit::AntiAffinity);
+        }
+        if others().any(|other| apart(other, question.pod)) {
+            return Err(Misfit::Avoided);
+        }
+        Ok(())
+    }
+
+    fn on(&self, node: NodeId) -> impl Iterator<Item = PodId> {
+        let first = self.0.partition_point(|(n, _)| *n < node);
+        let here = self.0[first..].iter().take_while(move |(n, _)| *n == node);
+        here.map(|(_, id)| *id)
+    }
+}
+
+/// Returns true if the scheduler of the pod knows a nomination. It knows those of all its own
+/// profiles, and ignores those of other schedulers.
+fn is_known(question: &Question<'_, '_>, nominated: PodId) -> bool {
+    let world = question.draft.world;
+    let own = question.pod.scheduler.as_deref();
+    let other = world.snapshot.pod(nominated).scheduler.as_deref();
+    let is_listed = |name: Option<&str>| {
+        world.policy.scheduler_of(name).name == name.unwrap_or(DEFAULT_SCHEDULER)
+    };
+    own == other || (is_listed(own) && is_listed(other))
+}
