@@ -58,7 +58,7 @@ fn before_its_window_opens_it_plans_and_evicts_nothing() {
             .await;
         assert_eq!(evictions(control_plane).len(), 0);
         process
-            .eventually("every node at its target", 240, async |_| {
+            .eventually("every node at its target", 420, async |_| {
                 at_most(50.0, control_plane).await
             })
             .await;
