@@ -25,6 +25,7 @@ pub mod error;
 mod http_error;
 mod connection;
 mod client;
+mod labels;
 mod response;
 mod readings;
 mod history;

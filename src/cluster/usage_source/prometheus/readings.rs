@@ -15,7 +15,8 @@ use crate::policy;
 use crate::values::Amount;
 
 use super::error::PrometheusError;
-use super::response::{QueryResult, SeriesLabels, TimeSeries};
+use super::labels::SeriesLabels;
+use super::response::{QueryResult, TimeSeries};
 
 /// Above any real machine. A query that returns more measures something else.
 const MOST_CORES: f64 = 1e6;
@@ -94,9 +95,13 @@ pub(super) struct ReadingsBuilder<'r> {
 #[derive(Default)]
 struct PartialReadings {
     nodes: BTreeMap<String, PartialSample>,
-    /// By namespace and name, then by node if the series name one.
-    pods: BTreeMap<(String, String), BTreeMap<Option<String>, PartialSample>>,
+    /// By namespace and name.
+    pods: BTreeMap<(String, String), SamplesByNode>,
 }
+
+/// The samples of the pods of one name on several nodes, if the series name one. Almost always there
+/// is one.
+type SamplesByNode = Vec<(Option<String>, PartialSample)>;
 
 #[derive(Clone, Copy, Default)]
 struct PartialSample {
@@ -274,12 +279,13 @@ impl<'r> ReadingsBuilder<'r> {
 
     fn add_pods(
         &self,
-        pods: BTreeMap<(String, String), BTreeMap<Option<String>, PartialSample>>,
+        pods: BTreeMap<(String, String), SamplesByNode>,
         at: Timestamp,
         readings: &mut Readings,
         incomplete: &mut Incomplete,
     ) {
-        for (pod, by_node) in pods {
+        for (pod, mut by_node) in pods {
+            by_node.sort_by(|(one, _), (other, _)| one.cmp(other));
             // Pods of one name on several nodes followed each other. The newest measurement is of
             // the current one.
             let samples = by_node.into_iter().filter_map(|(node, partial)| {
@@ -333,7 +339,13 @@ impl PartialReadings {
                 node,
             } => {
                 let by_node = self.pods.entry((namespace.clone(), name.clone()));
-                by_node.or_default().entry(node.clone()).or_default()
+                let by_node = by_node.or_insert_with(|| Vec::with_capacity(1));
+                let known = by_node.iter().position(|(known, _)| known == node);
+                let position = known.unwrap_or(by_node.len());
+                if known.is_none() {
+                    by_node.push((node.clone(), PartialSample::default()));
+                }
+                &mut by_node[position].1
             }
         }
     }

@@ -2,8 +2,6 @@
 //!
 //! Format: <https://prometheus.io/docs/prometheus/latest/querying/api/>.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -11,6 +9,7 @@ use serde_json::value::RawValue;
 use crate::cluster::error_text::one_line;
 
 use super::error::PrometheusError;
+use super::labels::SeriesLabels;
 
 /// How Prometheus 3 starts a remark that takes nothing from the result. Prometheus and Mimir list
 /// remarks under `infos`; Thanos lists them under `warnings`.
@@ -26,8 +25,6 @@ pub(super) struct QueryResult {
     /// Rejected series and values, each with the labels (if readable) and the reason.
     pub(super) rejected: Vec<(SeriesLabels, String)>,
 }
-
-pub(super) type SeriesLabels = BTreeMap<String, String>;
 
 /// Values of one series, finite and not negative, each with its time in milliseconds of Unix time.
 #[derive(Debug, PartialEq)]
