@@ -530,10 +530,13 @@ impl Process {
     pub async fn metrics(&self) -> String {
         let server = format!("http://127.0.0.1:{}", self.port);
         let client = kube::Client::try_from(kube::Config::new(server.parse().unwrap())).unwrap();
-        client
-            .request_text(http::Request::get("/metrics").body(Vec::new()).unwrap())
-            .await
-            .unwrap()
+        // A process that has just begun does not listen yet.
+        eventually("the metrics", 60, async || {
+            let request = http::Request::get("/metrics").body(Vec::new()).unwrap();
+            let answer = client.request_text(request).await;
+            answer.map_err(|error| error.to_string())
+        })
+        .await
     }
 
     async fn ask(&self, server: &str, path: &str) -> Result<u16, String> {
