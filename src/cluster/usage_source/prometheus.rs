@@ -17,8 +17,9 @@ use self::client::PrometheusClient;
 use self::error::PrometheusError;
 use self::history::{Steps, part_of};
 use self::query::{PromQuery, QueryTimes};
-use self::readings::{JoinOptions, ReadingsBuilder, UsageQuery};
+use self::readings::{JoinOptions, ReadingsBuilder};
 use self::response::QueryResult;
+use self::usage_query::UsageQuery;
 
 mod query;
 pub mod error;
@@ -27,6 +28,7 @@ mod connection;
 mod client;
 mod labels;
 mod response;
+mod usage_query;
 mod readings;
 mod history;
 

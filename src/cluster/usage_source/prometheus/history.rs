@@ -8,7 +8,7 @@ use crate::model::usage::recorded::HistoryRange;
 
 use super::error::PrometheusError;
 use super::query::QueryTimes;
-use super::readings::UsageQuery;
+use super::usage_query::UsageQuery;
 use super::{Prometheus, millis};
 
 /// The steps of the first part, when it is not yet known how many pods there are.

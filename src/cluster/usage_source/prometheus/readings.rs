@@ -17,55 +17,7 @@ use crate::values::Amount;
 use super::error::PrometheusError;
 use super::labels::SeriesLabels;
 use super::response::{QueryResult, TimeSeries};
-
-/// Above any real machine. A query that returns more measures something else.
-const MOST_CORES: f64 = 1e6;
-const MOST_BYTES: f64 = 1e18;
-const LATEST_SECOND: f64 = 1e11;
-
-/// The usage queries of the policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum UsageQuery {
-    NodeCpu,
-    NodeMemory,
-    NodeTime,
-    PodCpu,
-    PodMemory,
-    PodTime,
-}
-
-impl UsageQuery {
-    /// Its name in the policy.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            UsageQuery::NodeCpu => "nodeCpu",
-            UsageQuery::NodeMemory => "nodeMemory",
-            UsageQuery::NodeTime => "nodeTime",
-            UsageQuery::PodCpu => "podCpu",
-            UsageQuery::PodMemory => "podMemory",
-            UsageQuery::PodTime => "podTime",
-        }
-    }
-
-    const fn is_of_pods(self) -> bool {
-        matches!(
-            self,
-            UsageQuery::PodCpu | UsageQuery::PodMemory | UsageQuery::PodTime
-        )
-    }
-
-    const fn is_time(self) -> bool {
-        matches!(self, UsageQuery::NodeTime | UsageQuery::PodTime)
-    }
-
-    const fn largest_value(self) -> f64 {
-        match self {
-            UsageQuery::NodeCpu | UsageQuery::PodCpu => MOST_CORES,
-            UsageQuery::NodeMemory | UsageQuery::PodMemory => MOST_BYTES,
-            UsageQuery::NodeTime | UsageQuery::PodTime => LATEST_SECOND,
-        }
-    }
-}
+use super::usage_query::UsageQuery;
 
 /// How series become readings.
 #[derive(Clone, Copy)]
