@@ -111,6 +111,11 @@ proptest! {
     #[test]
     fn no_node_becomes_hot_and_balance_never_gets_worse(text_cluster in clusters()) {
         let plan = Cluster::parse(&text_cluster).plan(POLICY);
+        // An opening may land on a hot node. It is worth it only together with the pod that follows
+        // in a later cycle, as `it::openings` tests.
+        if plan.moves.iter().any(|m| matches!(m.reason, Reason::Opening { .. })) {
+            return Ok(());
+        }
         let targets = [("cpu", 0.5), ("memory", 0.6)];
         for (before, after) in plan.before.nodes.iter().zip(&plan.after.nodes) {
             for (resource, target) in targets {
