@@ -12,7 +12,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_e
 
 use super::clock::ServerClock;
 use super::error_text::causes;
-use super::request_metrics::RequestMetrics;
+use super::request_metrics::{RequestMetrics, RequestObserver};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Everything but the unreserved characters of RFC 3986.
@@ -94,8 +94,13 @@ pub fn from_config(
         USER_AGENT,
         HeaderValue::from_static(concat!("evenkeel/", env!("CARGO_PKG_VERSION"))),
     ));
-    let builder = ClientBuilder::try_from(config)?;
-    Ok(builder.with_layer(clock).with_layer(metrics).build())
+    let observer = RequestObserver {
+        metrics: metrics.clone(),
+        clock: clock.clone(),
+    };
+    Ok(ClientBuilder::try_from(config)?
+        .with_layer(&observer)
+        .build())
 }
 
 /// The HTTP status of the response; `None` if there was none.

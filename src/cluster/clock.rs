@@ -4,16 +4,13 @@
 //! two differ, or the local clock is set during a run, pods would seem older and rests over.
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 
+use http::HeaderMap;
 use http::header::DATE;
-use http::{HeaderMap, Request, Response};
 use jiff::fmt::rfc2822::DateTimeParser;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
-use tower::{Layer, Service};
 
 /// A smaller difference is harmless: no rest and no age that matters is that short.
 const HARMLESS: SignedDuration = SignedDuration::from_mins(1);
@@ -29,8 +26,7 @@ pub fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// The clock of the API server by the `Date` headers of its responses, as a tower layer. Clones
-/// share it.
+/// The clock of the API server by the `Date` headers of its responses. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct ServerClock(Arc<Mutex<Option<ClockReading>>>);
 
@@ -62,7 +58,8 @@ impl ServerClock {
         reading?.difference(LocalTime::now())
     }
 
-    fn read(&self, asked: LocalTime, headers: &HeaderMap) {
+    /// Reads the headers of the response to a request that was sent at this time.
+    pub(super) fn read(&self, asked: LocalTime, headers: &HeaderMap) {
         if let Some(reading) = ClockReading::new(asked, headers, LocalTime::now()) {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(reading);
         }
@@ -71,13 +68,14 @@ impl ServerClock {
 
 /// A time by both local clocks. The steady one cannot be set.
 #[derive(Clone, Copy, Debug)]
-struct LocalTime {
+pub(super) struct LocalTime {
     wall: Timestamp,
     steady: Instant,
 }
 
 impl LocalTime {
-    fn now() -> Self {
+    /// The present.
+    pub(super) fn now() -> Self {
         LocalTime {
             wall: now(),
             steady: Instant::now(),
@@ -129,54 +127,15 @@ impl ClockReading {
     }
 }
 
-impl<S> Layer<S> for ServerClock {
-    type Service = ClockService<S>;
-
-    fn layer(&self, inner: S) -> ClockService<S> {
-        ClockService {
-            inner,
-            clock: self.clone(),
-        }
-    }
-}
-
-/// A client that reads the clock of its server.
-#[derive(Clone, Debug)]
-pub struct ClockService<S> {
-    inner: S,
-    clock: ServerClock,
-}
-
-impl<S, B, R> Service<Request<B>> for ClockService<S>
-where
-    S: Service<Request<B>, Response = Response<R>>,
-    S::Future: Send + 'static,
-{
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let (clock, asked) = (self.clock.clone(), LocalTime::now());
-        let response = self.inner.call(request);
-        Box::pin(async move {
-            let response = response.await?;
-            clock.read(asked, response.headers());
-            Ok(response)
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
+    use http::{Request, Response};
     use jiff::fmt::rfc2822::DateTimePrinter;
+    use tower::{Layer, Service};
 
+    use super::super::request_metrics::{RequestMetrics, RequestObserver};
     use super::*;
 
     /// A local time: seconds after a date by the wall clock, and by the steady clock.
@@ -242,7 +201,11 @@ mod tests {
             let response = Response::builder().header(DATE, *date.body());
             response.body(())
         });
-        let mut client = clock.layer(server);
+        let observer = RequestObserver {
+            metrics: RequestMetrics::default(),
+            clock: clock.clone(),
+        };
+        let mut client = observer.layer(server);
         let mut read = async |date| {
             client.call(Request::new(date)).await.unwrap();
             clock

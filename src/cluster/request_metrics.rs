@@ -1,5 +1,5 @@
-//! Counts requests to the API server by verb, resource and status class. Names of objects never
-//! become labels.
+//! Observes requests to the API server: counts them by verb, resource and status class, and reads
+//! the clock of the server. Names of objects never become labels.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,7 +11,9 @@ use prometheus_client::metrics::family::Family;
 use tower::{Layer, Service};
 use tracing::Span;
 
-/// The counters, as a tower layer. Clones share them.
+use super::clock::{LocalTime, ServerClock};
+
+/// The counters. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct RequestMetrics(Family<RequestLabels, Counter>);
 
@@ -70,25 +72,34 @@ impl RequestMetrics {
     }
 }
 
-impl<S> Layer<S> for RequestMetrics {
-    type Service = CountingService<S>;
+/// Observes the requests of a client and their responses, as a tower layer.
+#[derive(Clone, Debug)]
+pub struct RequestObserver {
+    /// Counts the requests.
+    pub metrics: RequestMetrics,
+    /// Reads the clock of the server.
+    pub clock: ServerClock,
+}
 
-    fn layer(&self, inner: S) -> CountingService<S> {
-        CountingService {
+impl<S> Layer<S> for RequestObserver {
+    type Service = ObservedService<S>;
+
+    fn layer(&self, inner: S) -> ObservedService<S> {
+        ObservedService {
             inner,
-            metrics: self.clone(),
+            observer: self.clone(),
         }
     }
 }
 
-/// A client that counts its requests.
+/// A client whose requests are observed.
 #[derive(Clone, Debug)]
-pub struct CountingService<S> {
+pub struct ObservedService<S> {
     inner: S,
-    metrics: RequestMetrics,
+    observer: RequestObserver,
 }
 
-impl<S, B, R> Service<Request<B>> for CountingService<S>
+impl<S, B, R> Service<Request<B>> for ObservedService<S>
 where
     S: Service<Request<B>, Response = Response<R>>,
     S::Future: Send + 'static,
@@ -102,11 +113,13 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let mut pending = PendingRequest::new(&self.metrics, &request);
+        let mut pending = PendingRequest::new(&self.observer.metrics, &request);
+        let (clock, asked) = (self.observer.clock.clone(), LocalTime::now());
         let response = self.inner.call(request);
         Box::pin(async move {
             let response = response.await;
             if let Ok(response) = &response {
+                clock.read(asked, response.headers());
                 pending.set_status(response.status().as_u16());
                 // Only spans of a single request have this field; others ignore it.
                 Span::current().record("http.response.status_code", response.status().as_u16());
