@@ -13,6 +13,7 @@ use evenkeel::decide::draft::{Draft, HotSince, World};
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::scheduler::forecast;
 use evenkeel::model::ledger::Ledger;
+use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{PodId, Snapshot, import};
 use evenkeel::model::usage::{Readings, import as metrics};
@@ -57,12 +58,14 @@ fn forecast_one_pod(bencher: Bencher<'_, '_>, nodes: usize) {
     let cluster = Cluster::new(&regular(nodes));
     let usage = cluster.engine.usage(&cluster.snapshot, now());
     let (policy, ledger, hot_since) = (policy(), Ledger::default(), HotSince::default());
+    let search_start = SearchStart::default();
     let draft = Draft::new(World {
         policy: &policy,
         snapshot: &cluster.snapshot,
         usage: &usage,
         ledger: &ledger,
         hot_since: &hot_since,
+        search_start: &search_start,
         now: now(),
     });
     bencher.bench_local(|| forecast(&draft, PodId(0)));

@@ -4,5 +4,6 @@
 pub mod api;
 pub mod snapshot;
 pub mod usage;
+pub mod search_start;
 pub mod ledger;
 pub mod plan;

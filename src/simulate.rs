@@ -223,9 +223,8 @@ impl<'s> Run<'s> {
         let grace = self.engine.policy().grace_period;
         let mut erred = false;
         for planned in &plan.moves {
-            let age = self
-                .cluster
-                .age(&(planned.namespace.clone(), planned.pod.clone()));
+            let pod = (planned.namespace.clone(), planned.pod.clone());
+            let age = self.cluster.age(&pod);
             let outcome = if erred {
                 Outcome::Untried(Untried::Failed)
             } else {
@@ -233,6 +232,9 @@ impl<'s> Run<'s> {
             };
             // As in the daemon: after a failure the rest of the plan is not tried.
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
+            if outcome == Outcome::Evicted {
+                controllers::replace(&mut self.cluster, &pod);
+            }
             self.engine.resolve(planned, &outcome);
             recorder.outcome(plan.at, planned, age, &outcome);
         }

@@ -124,6 +124,8 @@ impl<'de> Deserialize<'de> for Ratio {
 impl Ratio {
     /// 0%.
     pub const ZERO: Ratio = Ratio(0.0);
+    /// 1%.
+    pub const ONE_PERCENT: Ratio = Ratio(0.01);
     /// 25%.
     pub const QUARTER: Ratio = Ratio(0.25);
     /// 60%.

@@ -15,6 +15,7 @@ use evenkeel::decide::draft::{Candidate, Draft, HotSince, Landing, World};
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::scheduler;
 use evenkeel::model::ledger::Ledger;
+use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::{NodeId, PodId, Snapshot};
 use evenkeel::model::usage::Readings;
 use evenkeel::policy::{Basis, Policy};
@@ -184,6 +185,7 @@ fn lower_bound(snapshot: &Snapshot, readings: &Readings) -> usize {
 fn reachable(scenario: &Scenario, snapshot: &Snapshot, readings: &Readings) -> usize {
     let policy = Policy::parse("policy.yaml", OURS).expect("a valid policy");
     let (now, ledger, hot_since) = (scenario.start(), Ledger::default(), HotSince::new());
+    let search_start = SearchStart::default();
     let mut engine = Engine::new(policy.clone(), Ledger::default());
     engine.observe_steady(snapshot, readings, now);
     let usage = engine.usage(snapshot, now);
@@ -193,6 +195,7 @@ fn reachable(scenario: &Scenario, snapshot: &Snapshot, readings: &Readings) -> u
         usage: &usage,
         ledger: &ledger,
         hot_since: &hot_since,
+        search_start: &search_start,
         now,
     });
     let hot = snapshot.node_ids().filter(|n| ratio(&draft, *n) > TARGET);

@@ -45,6 +45,7 @@ mod it {
     mod rightsizing;
     mod rightsizing_effect;
     mod scheduler_config;
+    mod search_start;
     mod simulate;
     mod smoothing;
     mod status;

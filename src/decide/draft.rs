@@ -20,9 +20,11 @@ mod finish;
 mod forecasts;
 pub mod index;
 mod lingering;
+mod starts;
 mod world;
 
 pub use lingering::LingeringRequests;
+pub use starts::Starts;
 pub use world::{Candidate, DestinationLimits, HotSince, Landing, Prospect, World};
 
 /// The world plus the decisions so far. Loads are those after the moves.
@@ -45,6 +47,8 @@ pub struct Draft<'w> {
     /// The same draft, except that replacements with several possible nodes have not landed
     /// anywhere.
     open: Option<Box<Draft<'w>>>,
+    /// Where the scheduler may start its search after the moves so far.
+    starts: OnceCell<Option<Starts>>,
     kept: BTreeMap<(usize, PodId), Refusal>,
     verdicts: Vec<Verdict>,
     notes: Vec<Note>,
@@ -89,6 +93,7 @@ impl<'w> Draft<'w> {
             moves: BTreeMap::new(),
             accepted: Vec::new(),
             open: None,
+            starts: OnceCell::new(),
             kept: BTreeMap::new(),
             verdicts: Vec::new(),
             notes: Vec::new(),
@@ -114,6 +119,7 @@ impl<'w> Draft<'w> {
             moves: self.moves.clone(),
             accepted: self.accepted.clone(),
             open: self.open.as_ref().map(|open| Box::new(open.trial())),
+            starts: self.starts.clone(),
             kept: BTreeMap::new(),
             verdicts: Vec::new(),
             notes: Vec::new(),
@@ -295,8 +301,8 @@ impl<'w> Draft<'w> {
         }
         if let Some(open) = &mut self.open {
             let nowhere = Landing {
-                on: None,
-                among: Vec::new(),
+                starts: landing.starts.clone(),
+                ..Landing::default()
             };
             open.accept(
                 candidate.clone(),
@@ -306,6 +312,9 @@ impl<'w> Draft<'w> {
                     landing.clone()
                 },
             );
+        }
+        if landing.starts.is_some() {
+            self.starts = OnceCell::from(landing.starts.clone());
         }
         let pod = candidate.pod;
         let snapshot = self.world.snapshot;
@@ -338,6 +347,14 @@ impl<'w> Draft<'w> {
         self.shift(node, pod, |m| m.plus(used), Amount::plus);
         self.places[pod.0] = Some(node);
         self.landed.entry(node).or_default().push(pod);
+    }
+
+    /// Takes a pod off its node, as it was before the scheduler bound it.
+    pub fn unbind(&mut self, pod: PodId) {
+        let used = self.world.usage.pod(pod).unwrap_or_default();
+        if let Some(node) = self.places[pod.0].take() {
+            self.shift(node, pod, |m| m.minus(used), Amount::minus);
+        }
     }
 
     fn shift(

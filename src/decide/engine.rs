@@ -10,10 +10,12 @@ use crate::decide::doctor::{self, Diagnosis};
 use crate::decide::draft::{Draft, HotSince, World};
 use crate::decide::explain::{self, Context, Explanation, NotFound, Subject};
 use crate::decide::rightsizing;
+use crate::decide::scheduler;
 use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
 use crate::model::ledger::{Aim, Entry, Ledger, Settled};
 use crate::model::plan::{Move, Outcome, Plan, Reason, Rightsizing};
+use crate::model::search_start::SearchStart;
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
 use crate::model::usage::{Readings, Usage};
@@ -37,6 +39,7 @@ pub struct Engine {
     history: History,
     ledger: Ledger,
     hot_since: HotSince,
+    search_start: SearchStart,
 }
 
 impl Engine {
@@ -48,6 +51,7 @@ impl Engine {
             history,
             ledger,
             hot_since: HotSince::new(),
+            search_start: SearchStart::default(),
         }
     }
 
@@ -117,6 +121,7 @@ impl Engine {
             hot.insert(key, since);
         }
         self.hot_since = hot;
+        self.search_start = scheduler::evaluate(self.world(&observed));
         observed
     }
 
@@ -241,7 +246,10 @@ impl Engine {
     /// Records in the ledger the outcome of a move.
     pub fn resolve(&mut self, done: &Move, outcome: &Outcome) {
         match outcome {
-            Outcome::Evicted => self.ledger.evicted(&done.uid),
+            Outcome::Evicted => {
+                self.search_start.await_one();
+                self.ledger.evicted(&done.uid);
+            }
             // Unknown for now. The next snapshot shows whether the pod is gone.
             Outcome::Unanswered(_) => {}
             Outcome::Deferred(_) => self.ledger.deferred(&done.uid),
@@ -264,6 +272,7 @@ impl Engine {
 
     /// Like [`Engine::settle`], with a snapshot that is already joined.
     pub fn settle_observed(&mut self, observed: &Observed<'_>) -> Vec<Settled> {
+        self.search_start = scheduler::evaluate(self.world(observed));
         let hot = self.hot_nodes(observed);
         let is_hot = |node: NodeId| hot.iter().any(|(_, n)| *n == node);
         let cooldown = &self.policy.cooldown;
@@ -283,6 +292,7 @@ impl Engine {
             usage: &observed.usage,
             ledger: &self.ledger,
             hot_since: &self.hot_since,
+            search_start: &self.search_start,
             now: observed.now,
         }
     }

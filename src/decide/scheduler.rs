@@ -14,6 +14,7 @@
 //! use evenkeel::decide::draft::{Draft, HotSince, World};
 //! use evenkeel::decide::scheduler::forecast;
 //! use evenkeel::model::ledger::Ledger;
+//! use evenkeel::model::search_start::SearchStart;
 //! use evenkeel::model::snapshot::objects::Objects;
 //! use evenkeel::model::snapshot::{Snapshot, import};
 //! use evenkeel::model::usage::Usage;
@@ -36,12 +37,14 @@
 //! let policy = Policy::parse("policy.yaml", text).expect("a valid policy");
 //! let snapshot = Snapshot::join(&objects, policy.resources());
 //! let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
+//! let search_start = SearchStart::default();
 //! let draft = Draft::new(World {
 //!     policy: &policy,
 //!     snapshot: &snapshot,
 //!     usage: &usage,
 //!     ledger: &ledger,
 //!     hot_since: &hot_since,
+//!     search_start: &search_start,
 //!     now: "2026-11-21T12:00:00Z".parse().expect("a timestamp"),
 //! });
 //! let pod = snapshot.find_pod("default", "web").expect("the pod");
@@ -53,7 +56,7 @@
 use std::fmt;
 use std::ops::Index;
 
-use crate::decide::draft::Draft;
+use crate::decide::draft::{Draft, Starts};
 use crate::model::plan::PlacementCause;
 use crate::model::snapshot::facts::{Neighbours, Taint};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
@@ -72,10 +75,14 @@ mod pod_affinity;
 mod preemption;
 mod question;
 mod scores;
+mod search_start;
 mod taints;
 mod topology_spread;
 mod volume_limits;
 mod volumes;
+mod walk;
+
+pub use search_start::evaluate;
 
 use filters::Filters;
 use question::Question;
@@ -149,6 +156,8 @@ pub struct Forecast {
     pub scored: Vec<Scored>,
     /// Every other node with the reason why it is not feasible.
     pub misfits: Vec<(NodeId, Misfit)>,
+    /// Where the search for the next pod may start. `None` if that is not known.
+    pub starts: Option<Starts>,
 }
 
 /// A node that may win.
@@ -206,7 +215,7 @@ pub fn forecast(draft: &Draft<'_>, pod: PodId) -> Forecast {
 /// Returns the nodes with the best score among those that the scheduler visits from position
 /// `start`, and the start position for the next pod.
 ///
-/// Meant for pending pods. In a large cluster the scheduler visits only some feasible nodes
+/// Meant for pending pods, and for nodes that joined while the scheduler ran. In a large cluster the scheduler visits only some feasible nodes
 /// (`percentageOfNodesToScore`) and continues from there with the next pod.
 pub fn choose(draft: &Draft<'_>, pod: PodId, start: usize) -> (Vec<NodeId>, usize) {
     choice::choose(&Question::after(draft, pod), start)

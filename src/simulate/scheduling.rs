@@ -4,6 +4,7 @@
 use crate::decide::draft::{Draft, HotSince, World};
 use crate::decide::scheduler;
 use crate::model::ledger::Ledger;
+use crate::model::search_start::SearchStart;
 use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::objects::Name;
 use crate::model::snapshot::{NodeId, PodId};
@@ -12,12 +13,15 @@ use crate::policy::Policy;
 
 use super::cluster::{Life, SimulatedCluster};
 
-/// Binds every pending pod with a feasible node: by priority, then by age (PrioritySort). There is
-/// no preemption.
+/// Binds every pending pod with a feasible node: by priority, then by age (PrioritySort). A pod that
+/// was just created is scheduled before the next one is created, so its priority does not matter.
+/// There is no preemption.
 pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
     let waits = |life: &Life| {
         life.facts.node.is_none() && life.facts.stays() && life.facts.phase == PodPhase::Pending
     };
+    let (begun, now) = (cluster.begun, cluster.now);
+    let arrived = |life: &Life| begun && life.facts.created == now;
     let mut waiting: Vec<(i32, u64, Name)> = cluster
         .pods
         .iter()
@@ -25,7 +29,7 @@ pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
         .map(|(name, life)| {
             (
                 // Negated, because the sort is ascending and the highest priority goes first.
-                -life.facts.rank(),
+                if arrived(life) { 0 } else { -life.facts.rank() },
                 life.serial,
                 name.clone(),
             )
@@ -38,12 +42,14 @@ pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
     let snapshot = cluster.snapshot();
     // The scheduler does not know usage or the ledger.
     let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
+    let search_start = SearchStart::default();
     let world = World {
         policy,
         snapshot: &snapshot,
         usage: &usage,
         ledger: &ledger,
         hot_since: &hot_since,
+        search_start: &search_start,
         now: cluster.now,
     };
     let mut draft = Draft::new(world);

@@ -47,6 +47,7 @@ pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> SimulatedCluster {
 /// Adds a node to the cluster.
 pub(super) fn join(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
     let facts = NodeFacts {
+        created: cluster.now,
         addresses: Vec::new(),
         name: spec.name.clone(),
         labels: spec.labels.clone(),

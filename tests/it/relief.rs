@@ -8,6 +8,7 @@ use evenkeel::decide::engine::Engine;
 use evenkeel::decide::gate;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Reason;
+use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::{NodeId, PodId};
 use evenkeel::policy::{Basis, Policy};
 use evenkeel::simulate::scenario::Scenario;
@@ -208,6 +209,7 @@ impl Search {
 fn least(scenario: &Scenario, policy: &Policy) -> Option<usize> {
     let (snapshot, readings) = simulate::at_start(scenario, policy);
     let (now, ledger, hot_since) = (scenario.start(), Ledger::default(), HotSince::new());
+    let search_start = SearchStart::default();
     let mut engine = Engine::new(policy.clone(), Ledger::default());
     engine.observe_steady(&snapshot, &readings, now);
     let usage = engine.usage(&snapshot, now);
@@ -217,6 +219,7 @@ fn least(scenario: &Scenario, policy: &Policy) -> Option<usize> {
         usage: &usage,
         ledger: &ledger,
         hot_since: &hot_since,
+        search_start: &search_start,
         now,
     };
     Search::least(&Draft::new(world), Ratio::percent(60.0).unwrap())

@@ -121,6 +121,7 @@ impl Cluster {
             .flat_map(|t| t.split(','))
             .map(pod_options::taint);
         self.objects.apply(Object::Node(NodeFacts {
+            created: Timestamp::UNIX_EPOCH,
             addresses: Vec::new(),
             name: name.clone(),
             labels,

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::model::search_start::NodeOrder;
 use crate::model::snapshot::facts::Neighbours;
 use crate::model::snapshot::{AttachedVolume, NodeId, PodId, Snapshot};
 use crate::values::selector::{Labels, Requirement, Selector, Test};
@@ -32,7 +33,7 @@ pub struct Index<'w> {
     terms_of: BTreeMap<PodId, Vec<usize>>,
     with_ports: Vec<PodId>,
     images: OnceCell<BTreeMap<&'w str, NodeImage>>,
-    rotation: OnceCell<Vec<NodeId>>,
+    rotations: [OnceCell<Vec<NodeId>>; 2],
     lowest_rank: OnceCell<Option<i32>>,
     attached: OnceCell<Vec<(PodId, AttachedVolume<'w>)>>,
     topologies: RefCell<BTreeMap<String, Rc<Topology>>>,
@@ -115,7 +116,7 @@ impl<'w> Index<'w> {
             terms,
             terms_of,
             images: OnceCell::new(),
-            rotation: OnceCell::new(),
+            rotations: [OnceCell::new(), OnceCell::new()],
             lowest_rank: OnceCell::new(),
             attached: OnceCell::new(),
             topologies: RefCell::default(),
@@ -262,8 +263,8 @@ impl<'w> Index<'w> {
 
     /// Returns all nodes in the order in which the scheduler visits them: one node of each zone in
     /// turn.
-    pub fn rotation(&self) -> &[NodeId] {
-        self.rotation.get_or_init(|| rotation(self.snapshot))
+    pub fn rotation(&self, order: NodeOrder) -> &[NodeId] {
+        self.rotations[order as usize].get_or_init(|| rotation(self.snapshot, order))
     }
 
     /// Returns the lowest priority of the pods that stay on a node; `None` without such pods.

@@ -7,10 +7,13 @@ use jiff::Timestamp;
 
 use crate::model::ledger::Ledger;
 use crate::model::plan::Reason;
+use crate::model::search_start::SearchStart;
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::model::usage::Usage;
 use crate::policy::{Basis, Policy};
 use crate::values::{Ratio, ResourceId};
+
+use super::Starts;
 
 /// The time since when a node has been above a target, by strategy position and node name.
 pub type HotSince = BTreeMap<(usize, String), Timestamp>;
@@ -28,6 +31,8 @@ pub struct World<'w> {
     pub ledger: &'w Ledger,
     /// The time since when nodes have been hot.
     pub hot_since: &'w HotSince,
+    /// Where kube-scheduler may start its next search.
+    pub search_start: &'w SearchStart,
     /// The current time.
     pub now: Timestamp,
 }
@@ -91,10 +96,12 @@ impl Prospect {
 }
 
 /// The nodes where the forecast expects a replacement.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Landing {
     /// The node that the draft adds the load to; `None` without a forecast.
     pub on: Option<NodeId>,
     /// Every node that may win, the most likely first.
     pub among: Vec<NodeId>,
+    /// Where the scheduler may start its next search; `None` if that is not known.
+    pub starts: Option<Starts>,
 }

@@ -32,7 +32,7 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, 
         .is_some_and(|room| !room.ceiling.is_empty());
     Ok(Landing {
         on: counts.then_some(best),
-        among: Vec::new(),
+        ..Landing::default()
     })
 }
 

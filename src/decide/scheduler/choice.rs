@@ -1,14 +1,15 @@
 //! The winners of a forecast: the scheduler picks one of the best among the nodes that it scores.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::model::search_start::NodeOrder;
 use crate::model::snapshot::NodeId;
 use crate::values::Ratio;
 
 use super::filters::Filters;
 use super::question::Question;
+use super::walk::Walk;
 use super::{Forecast, Scored, Winner, scores};
 
 /// In larger clusters the scheduler scores only a part of the nodes, but at least this many
@@ -36,14 +37,15 @@ pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
     }
     let mut scored = scores::of(question, &feasible);
     scored.sort_by_key(|s| (Reverse(s.total), s.node));
-    let quota = quota(question);
-    let mut winners = winners(&scored, quota);
-    if quota < scored.len() {
-        winners = likely(join(
-            &winners,
-            &windows(&scored, question.index().rotation(), quota),
-            0.5,
-        ));
+    let known = question.draft.world.search_start.likeliest();
+    let order = known.map_or(NodeOrder::Name, |(order, _)| order);
+    let (mut winners, walk) = anywhere(question, &scored, order);
+    let starts = walk.as_ref().and_then(|_| question.starts());
+    if let (Some(walk), Some(starts), Some((_, known))) = (&walk, &starts, known) {
+        winners = join(&walk.winners(Some(starts)), &winners, known.trust.get());
+    }
+    if walk.is_some() {
+        winners = likely(winners);
     }
     // The scheduler tries the node of a nomination first (`evaluateNominatedNode`).
     if let Some(node) = question.nomination().filter(|n| filters.admit(*n).is_ok()) {
@@ -54,7 +56,37 @@ pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
         winners,
         scored,
         misfits,
+        starts: walk.zip(starts).map(|(walk, starts)| walk.next(&starts)),
     }
+}
+
+/// The chances if nothing is known about where the scheduler starts its search. Without a walk, it
+/// scores all feasible nodes.
+///
+/// The scheduler checks several nodes at a time and the rotation may differ from the one assumed
+/// here, so half of the chances are those of nodes in random order.
+pub(super) fn anywhere(
+    question: &Question<'_, '_>,
+    scored: &[Scored],
+    order: NodeOrder,
+) -> (Vec<Winner>, Option<Walk>) {
+    let quota = quota(question);
+    let winners = winners(scored, quota);
+    if quota >= scored.len() {
+        return (winners, None);
+    }
+    let walk = Walk::new(scored, question.index().rotation(order), quota);
+    (join(&winners, &walk.winners(None), 0.5), Some(walk))
+}
+
+/// The feasible nodes with their scores, the best first.
+pub(super) fn scored(question: &Question<'_, '_>) -> Vec<Scored> {
+    let filters = Filters::new(question);
+    let nodes = question.draft.world.snapshot.node_ids();
+    let feasible: Vec<NodeId> = nodes.filter(|node| filters.admit(*node).is_ok()).collect();
+    let mut scored = scores::of(question, &feasible);
+    scored.sort_by_key(|s| (Reverse(s.total), s.node));
+    scored
 }
 
 /// Combines the forecasts for the two cases that the replaced pod still terminates, and that it has
@@ -72,6 +104,7 @@ pub(super) fn either(first: Forecast, second: Forecast) -> Forecast {
     let Forecast {
         mut scored,
         mut misfits,
+        starts,
         ..
     } = first;
     let known: BTreeSet<NodeId> = scored.iter().map(|s| s.node).collect();
@@ -89,6 +122,7 @@ pub(super) fn either(first: Forecast, second: Forecast) -> Forecast {
         winners,
         scored,
         misfits,
+        starts,
     }
 }
 
@@ -125,148 +159,13 @@ fn likely(mut winners: Vec<Winner>) -> Vec<Winner> {
     winners
 }
 
-/// The chances if the scheduler walks the nodes in rotation order and scores the first `quota`
-/// feasible nodes. Each node is the start with the same probability.
-///
-/// Nodes that joined late are neighbours in the rotation and often the emptiest, so many windows
-/// contain none of them. The cost is O(n log n) and does not depend on the quota.
-fn windows(scored: &[Scored], rotation: &[NodeId], quota: usize) -> Vec<Winner> {
-    let mut totals: Vec<Option<i64>> = vec![None; rotation.len()];
-    for one in scored {
-        totals[one.node.0] = Some(one.total);
-    }
-    let order: Vec<(NodeId, i64)> = rotation
-        .iter()
-        .filter_map(|n| Some((*n, totals[n.0]?)))
-        .collect();
-    let circle = Circle::new(&order, quota);
-    let mut credit = Credit::new(&circle);
-    for (start, best) in circle.maxima().into_iter().enumerate() {
-        credit.add(best, start..start + circle.quota);
-    }
-    let mut credits: Vec<i128> = vec![0; order.len()];
-    for (position, credit) in credit.by_position() {
-        credits[position % order.len()] += credit;
-    }
-    let won = order.iter().zip(credits).filter(|(_, credit)| *credit > 0);
-    won.map(|((node, _), credit)| Winner {
-        node: *node,
-        chance: ratio(windows_won(credit) / count(order.len())),
-    })
-    .collect()
-}
-
-/// The scores in rotation order. The first window is repeated at the end, so that windows can cross
-/// the end of the rotation.
-struct Circle {
-    totals: Vec<i64>,
-    nodes: usize,
-    quota: usize,
-}
-
-impl Circle {
-    fn new(order: &[(NodeId, i64)], quota: usize) -> Self {
-        let totals = order.iter().chain(order.iter().take(quota));
-        Circle {
-            totals: totals.map(|(_, total)| *total).collect(),
-            nodes: order.len(),
-            quota: quota.min(order.len()),
-        }
-    }
-
-    /// The best score of the window that starts at each node (sliding-window maximum).
-    fn maxima(&self) -> Vec<i64> {
-        // Positions with falling scores: the first one is the best of the window.
-        let mut falling: VecDeque<usize> = VecDeque::new();
-        let mut maxima = Vec::with_capacity(self.nodes);
-        for (position, total) in self.totals.iter().enumerate() {
-            while falling.back().is_some_and(|p| self.totals[*p] < *total) {
-                falling.pop_back();
-            }
-            falling.push_back(position);
-            let Some(start) = (position + 1).checked_sub(self.quota) else {
-                continue;
-            };
-            while falling.front().is_some_and(|p| *p < start) {
-                falling.pop_front();
-            }
-            if start < self.nodes {
-                maxima.extend(falling.front().map(|p| self.totals[*p]));
-            }
-        }
-        maxima
-    }
-}
-
-/// The windows that each position of a circle wins, in units of [`WINDOW`].
-///
-/// Positions are grouped by score. The positions of a window that have its best score are
-/// consecutive in their group, so a difference array credits all of them in two steps.
-struct Credit {
-    positions: BTreeMap<i64, Vec<usize>>,
-    /// By score, the difference between the credit of each position and the one before.
-    changes: BTreeMap<i64, Vec<i128>>,
-}
-
-/// The credit for one window. An integer, so that differences cancel exactly and nodes in the same
-/// situation get the same chance.
-const WINDOW: i128 = 1 << 64;
-
-impl Credit {
-    fn new(circle: &Circle) -> Self {
-        let mut positions: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
-        for (position, total) in circle.totals.iter().enumerate() {
-            positions.entry(*total).or_default().push(position);
-        }
-        let groups = positions.iter();
-        Credit {
-            changes: groups
-                .map(|(total, at)| (*total, vec![0; at.len() + 1]))
-                .collect(),
-            positions,
-        }
-    }
-
-    /// Divides one window among its positions with the best score.
-    fn add(&mut self, best: i64, window: Range<usize>) {
-        let (Some(at), Some(changes)) = (self.positions.get(&best), self.changes.get_mut(&best))
-        else {
-            return;
-        };
-        let first = at.partition_point(|p| *p < window.start);
-        let end = at.partition_point(|p| *p < window.end);
-        let share = i128::try_from(end - first).map_or(0, |ties| WINDOW / ties.max(1));
-        changes[first] += share;
-        changes[end] -= share;
-    }
-
-    fn by_position(&self) -> impl Iterator<Item = (usize, i128)> {
-        let groups = self.positions.values().zip(self.changes.values());
-        groups.flat_map(|(at, changes)| {
-            let credits = changes.iter().scan(0, |credit, change| {
-                *credit += change;
-                Some(*credit)
-            });
-            at.iter().copied().zip(credits)
-        })
-    }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a chance does not need more digits than a float has"
-)]
-fn windows_won(credit: i128) -> f64 {
-    credit as f64 / WINDOW as f64
-}
-
 /// The best nodes if the scheduler starts at this position, and the position where it starts next.
 pub(super) fn choose(question: &Question<'_, '_>, start: usize) -> (Vec<NodeId>, usize) {
     let filters = Filters::new(question);
     if let Some(node) = question.nomination().filter(|n| filters.admit(*n).is_ok()) {
         return (vec![node], start);
     }
-    let rotation = question.index().rotation();
+    let rotation = question.index().rotation(NodeOrder::Creation);
     let quota = quota(question);
     let (mut feasible, mut seen) = (Vec::new(), 0);
     while seen < rotation.len() && feasible.len() < quota {
@@ -366,9 +265,6 @@ fn ratio(share: f64) -> Ratio {
 
 #[cfg(test)]
 mod tests {
-    use proptest::collection::vec;
-    use proptest::prelude::{any, prop_assert, proptest};
-
     use super::*;
     use crate::decide::scheduler::Parts;
 
@@ -379,56 +275,6 @@ mod tests {
             parts: Parts::default(),
         };
         totals.iter().enumerate().map(scored).collect()
-    }
-
-    /// The definition of [`windows`]: visits every node of every window.
-    fn chances_by_definition(totals: &[i64], rotation: &[NodeId], quota: usize) -> Vec<f64> {
-        let all = rotation.len();
-        let mut chances = vec![0.0; all];
-        for start in 0..all {
-            let window = || (start..start + quota).map(|i| rotation[i % all].0);
-            let best = window().map(|node| totals[node]).max();
-            let ties: Vec<usize> = window().filter(|n| Some(totals[*n]) == best).collect();
-            for node in &ties {
-                chances[*node] += 1.0 / count(ties.len()) / count(all);
-            }
-        }
-        chances
-    }
-
-    proptest! {
-        #[test]
-        fn windows_follow_their_definition(
-            totals in vec(0_i64..6, 1..60),
-            seeds in vec(any::<u32>(), 60),
-            part in 0.0..1.0_f64,
-        ) {
-            let quota = (1..=totals.len()).rfind(|q| count(*q) <= part * count(totals.len()));
-            let quota = quota.unwrap_or(1);
-            let mut rotation: Vec<NodeId> = (0..totals.len()).map(NodeId).collect();
-            rotation.sort_by_key(|n| seeds[n.0]);
-            let mut chances = vec![0.0; totals.len()];
-            for winner in windows(&scored(&totals), &rotation, quota) {
-                prop_assert!(winner.chance > Ratio::ZERO);
-                chances[winner.node.0] = winner.chance.get();
-            }
-            let expected = chances_by_definition(&totals, &rotation, quota);
-            for (chance, expected) in chances.iter().zip(&expected) {
-                prop_assert!((chance - expected).abs() < 1e-12, "{chances:?}, not {expected:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn neighbours_in_the_rotation_share_the_windows_without_a_better_node() {
-        let scored = scored(&[2, 1, 1, 1]);
-        let rotation: Vec<NodeId> = (0..4).map(NodeId).collect();
-        let chances: Vec<(usize, f64)> = windows(&scored, &rotation, 2)
-            .iter()
-            .map(|w| (w.node.0, w.chance.get()))
-            .collect();
-        // Two of the windows 01, 12, 23 and 30 contain the best node.
-        assert_eq!(chances, [(0, 0.5), (1, 0.125), (2, 0.25), (3, 0.125)]);
     }
 
     #[test]

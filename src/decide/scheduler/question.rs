@@ -1,7 +1,7 @@
 //! The input of a forecast: a pod to place, and whether the pod that it replaces still runs.
 
 use crate::decide::draft::index::Index;
-use crate::decide::draft::{Draft, LingeringRequests};
+use crate::decide::draft::{Draft, LingeringRequests, Starts};
 use crate::model::snapshot::facts::Presumed;
 use crate::model::snapshot::{Node, NodeId, Pod, PodId};
 use crate::policy::{FilterPlugin, SchedulerProfile, ScorePlugin};
@@ -61,6 +61,16 @@ impl<'q, 'w> Question<'q, 'w> {
         'q: 'r,
     {
         Question { removed, ..*self }
+    }
+
+    /// Returns where the scheduler may start its search for this pod. `None` if that is not known.
+    pub(super) fn starts(&self) -> Option<Starts> {
+        // Its search comes after those of all later moves.
+        if self.home.is_some() && in_turn(self.pod) {
+            return None;
+        }
+        let starts = self.draft.starts()?;
+        Some(starts.unless(self.draft.world.search_start.disturbed()))
     }
 
     pub(super) fn index(&self) -> &'q Index<'w> {

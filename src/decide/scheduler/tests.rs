@@ -8,6 +8,7 @@ use super::{Forecast, choice, choose, fits, forecast, preempted};
 use crate::decide::draft::{Candidate, Draft, HotSince, Landing, World};
 use crate::model::ledger::Ledger;
 use crate::model::plan::Reason;
+use crate::model::search_start::SearchStart;
 use crate::model::snapshot::objects::Objects;
 use crate::model::snapshot::{PodId, Snapshot, import};
 use crate::model::usage::Usage;
@@ -35,6 +36,7 @@ fn ask<T>(
     }
     let snapshot = Snapshot::join(&all, policy.resources());
     let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
+    let search_start = SearchStart::default();
     let now = jiff::Timestamp::UNIX_EPOCH;
     let world = World {
         policy: &policy,
@@ -42,6 +44,7 @@ fn ask<T>(
         usage: &usage,
         ledger: &ledger,
         hot_since: &hot_since,
+        search_start: &search_start,
         now,
     };
     let pod = snapshot.find_pod("default", "p").unwrap();
@@ -96,7 +99,7 @@ fn move_pod(draft: &mut Draft<'_>, pod: &str, to: &str) {
     };
     let landing = Landing {
         on: draft.world.snapshot.find_node(to),
-        among: Vec::new(),
+        ..Landing::default()
     };
     draft.accept(candidate, landing);
 }

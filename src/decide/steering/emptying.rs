@@ -152,7 +152,7 @@ fn empty<'w>(
         let node = nodes.find(|node| takes(&after, (position, rule), pod, *node))?;
         let landing = Landing {
             on: Some(node),
-            among: Vec::new(),
+            ..Landing::default()
         };
         after.accept(Candidate::counted(pod, position), landing);
         landings.push(node);

@@ -28,6 +28,8 @@ pub use pod::{PodFacts, PodSpecFacts};
 pub struct NodeFacts {
     /// Its name, which pods and metrics use.
     pub name: String,
+    /// Its creation time by the API server's clock, in whole seconds.
+    pub created: Timestamp,
     /// Its addresses of type InternalIP, which metrics may use.
     pub addresses: Vec<String>,
     /// Its labels.

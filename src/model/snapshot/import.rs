@@ -292,6 +292,7 @@ mod tests {
             effect,
         };
         let expected = NodeFacts {
+            created: Timestamp::UNIX_EPOCH,
             addresses: Vec::new(),
             name: "n1".into(),
             labels: [("zone".to_owned(), "a".to_owned())].into(),

@@ -10,6 +10,7 @@ use super::facts::{
     Volume,
 };
 use super::node_addresses::NodeAddresses;
+use super::placements::Placements;
 
 use self::sharing::Sharing;
 
@@ -32,6 +33,7 @@ pub struct Objects {
     pub(super) attach_limits: BTreeMap<String, AttachLimits>,
     pub(super) services: BTreeMap<Name, Labels>,
     owners: BTreeMap<OwnerKey, Option<Owner>>,
+    pub(super) placements: Placements,
     sharing: Sharing,
     skipped: BTreeMap<(ObjectKind, Name), Skipped>,
 }
@@ -191,7 +193,10 @@ impl Objects {
             return;
         }
         self.sharing.pod(&mut pod);
-        self.pods.insert(name, Arc::new(pod));
+        let pod = Arc::new(pod);
+        self.placements
+            .note(self.pods.get(&name).map(Arc::as_ref), &pod);
+        self.pods.insert(name, pod);
         self.sharing.changed(self.pods.len());
     }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use evenkeel::decide::draft::{Draft, HotSince, World};
 use evenkeel::decide::scheduler::{Forecast, Parts, forecast};
 use evenkeel::model::ledger::Ledger;
+use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{Snapshot, import};
 use evenkeel::model::usage::Usage;
@@ -298,12 +299,14 @@ fn foresee(policy: &Policy, snapshot: &Snapshot, (namespace, name): &(String, St
         HotSince::new(),
         Timestamp::UNIX_EPOCH,
     );
+    let search_start = SearchStart::default();
     let world = World {
         policy,
         snapshot,
         usage: &usage,
         ledger: &ledger,
         hot_since: &hot_since,
+        search_start: &search_start,
         now,
     };
     let draft = Draft::new(world);

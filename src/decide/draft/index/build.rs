@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use crate::model::search_start::NodeOrder;
 use crate::model::snapshot::facts::Role;
 use crate::model::snapshot::{AttachedVolume, NodeId, Pod, PodId, Snapshot};
 use crate::values::selector::Labels;
@@ -146,23 +147,33 @@ fn asked_for(asked: &BTreeSet<&str>, name: &str) -> bool {
             .is_some_and(|bare| asked.contains(bare))
 }
 
-/// Returns the nodes in the order in which the scheduler visits them: one of each zone in turn.
-pub(super) fn rotation(snapshot: &Snapshot) -> Vec<NodeId> {
-    let mut zones: BTreeMap<_, Vec<NodeId>> = BTreeMap::new();
-    for node in snapshot.node_ids() {
+/// Returns the nodes in the order in which the scheduler visits them: one of each zone in turn, with
+/// the zones in the order in which it learned of them (`nodeTree` in kube-scheduler).
+pub(super) fn rotation(snapshot: &Snapshot, order: NodeOrder) -> Vec<NodeId> {
+    let mut nodes: Vec<NodeId> = snapshot.node_ids().collect();
+    if order == NodeOrder::Creation {
+        nodes.sort_by_key(|node| snapshot.node(*node).created);
+    }
+    let mut turns: BTreeMap<_, usize> = BTreeMap::new();
+    let mut zones: Vec<Vec<NodeId>> = Vec::new();
+    for node in nodes {
         let labels = &snapshot.node(node).labels;
         let zone = [
             "topology.kubernetes.io/region",
             "topology.kubernetes.io/zone",
         ]
         .map(|key| labels.get(key));
-        zones.entry(zone).or_default().push(node);
+        let turn = *turns.entry(zone).or_insert(zones.len());
+        if turn == zones.len() {
+            zones.push(Vec::new());
+        }
+        zones[turn].push(node);
     }
-    let longest = zones.values().map(Vec::len).max().unwrap_or_default();
+    let longest = zones.iter().map(Vec::len).max().unwrap_or_default();
     (0..longest)
         .flat_map(|turn| {
             zones
-                .values()
+                .iter()
                 .filter_map(move |nodes| nodes.get(turn).copied())
         })
         .collect()

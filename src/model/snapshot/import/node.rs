@@ -1,16 +1,26 @@
 //! Conversion of nodes.
 
+use jiff::Timestamp;
+
 use crate::model::api::{ApiImage, ApiNode, ApiNodeStatus, ApiTaint};
 use crate::model::snapshot::facts::{Image, NodeFacts, Taint};
 use crate::values::shared::SharedValue;
 
-use super::{Wrong, annotation, effect, name_of, requests};
+use super::{Wrong, annotation, effect, name_of, requests, time};
 
 /// Converts a node.
 pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
     let status = &node.status;
     Ok(NodeFacts {
         name: name_of(&node.metadata)?,
+        // Only the order of the nodes depends on it, so an unreadable time harms nothing.
+        created: time(
+            "metadata.creationTimestamp",
+            node.metadata.creation_timestamp,
+        )
+        .ok()
+        .flatten()
+        .unwrap_or(Timestamp::UNIX_EPOCH),
         addresses: internal_addresses(status),
         labels: node.metadata.labels.clone(),
         taints: node

@@ -1,0 +1,146 @@
+//! Finds out where the scheduler's next search starts, from where it put pods.
+//!
+//! Each placement is compared with the placement that every possible start would have given (the
+//! forward algorithm of a hidden Markov model). Starts that explain it become more likely, and all
+//! of them move on by one search. After some placements usually one start is left.
+
+use std::collections::BTreeMap;
+
+use crate::decide::draft::{Draft, Starts, World};
+use crate::model::search_start::{NodeOrder, SearchStart, StartChances};
+use crate::model::snapshot::{NodeId, Placement, PodId};
+use crate::values::Ratio;
+
+use super::choice;
+use super::question::Question;
+use super::scores;
+use super::walk::Walk;
+
+/// The probability that a placement has another cause: a cluster that looked different then, or
+/// nodes that were visited in another order because the scheduler checks several at a time.
+const UNEXPLAINED: f64 = 0.1;
+/// The first trust in an order, and the limits of the trust, so that it can change again.
+const TRUST: f64 = 0.5;
+const TRUST_LIMITS: (f64, f64) = (0.02, 0.98);
+/// The probability that a search was missed or ended a few nodes later.
+const LOST: Ratio = Ratio::ONE_PERCENT;
+
+/// Returns the knowledge after the placements of the snapshot.
+pub fn evaluate(world: World<'_>) -> SearchStart {
+    let mut known = world.search_start.clone();
+    let placements = world.snapshot.placements();
+    let last = placements.last().map_or(0, |placement| placement.number);
+    let Some(evaluated) = known.evaluated() else {
+        // Pods that existed before show nothing.
+        known.evaluate(last, 0, world.now);
+        return known;
+    };
+    let new = placements.iter().filter(|p| p.number > evaluated);
+    let new: Vec<Placement> = new.copied().collect();
+    if new.is_empty() {
+        return known;
+    }
+    if new[0].number > evaluated + 1 {
+        known.by_order.clear();
+    }
+    follow(&mut known, &new, world);
+    known.evaluate(last, new.len(), world.now);
+    known
+}
+
+/// The knowledge about one order.
+struct Track {
+    order: NodeOrder,
+    starts: Starts,
+    trust: Ratio,
+}
+
+/// Compares the placements in order with the cluster as it was before each of them.
+fn follow(known: &mut SearchStart, new: &[Placement], world: World<'_>) {
+    let mut draft = Draft::new(world);
+    let mut tracks = NodeOrder::ALL.map(|order| {
+        let rotation = draft.index().rotation(order);
+        let known = known.by_order.get(&order);
+        Track {
+            order,
+            starts: Starts::known(known, world.snapshot, rotation),
+            trust: known.map_or_else(|| Ratio::new(TRUST).unwrap_or_default(), |k| k.trust),
+        }
+    });
+    let place = |p: &Placement| Some((p.pod?, draft.place(p.pod?)?));
+    let places: BTreeMap<PodId, NodeId> = new.iter().filter_map(place).collect();
+    for pod in places.keys() {
+        draft.unbind(*pod);
+    }
+    for placement in new {
+        let placed = placement.pod.and_then(|pod| places.get_key_value(&pod));
+        match placed {
+            Some((pod, node)) => {
+                if searched(&draft, *pod) {
+                    step(&draft, *pod, *node, &mut tracks);
+                }
+                draft.bind(*pod, *node);
+            }
+            // Without the requirements of the pod, the length of its search is unknown.
+            None => tracks
+                .iter_mut()
+                .for_each(|t| t.starts = t.starts.unless(Ratio::QUARTER)),
+        }
+    }
+    for track in tracks {
+        let rotation = draft.index().rotation(track.order).iter();
+        let names = rotation.map(|node| world.snapshot.node(*node).name.clone());
+        let chances = track.starts.chances().iter();
+        let chances = chances.map(|chance| Ratio::new(*chance).unwrap_or_default());
+        let known_now = StartChances {
+            chances: names.zip(chances).collect(),
+            trust: track.trust,
+        };
+        known.by_order.insert(track.order, known_now);
+    }
+}
+
+/// Whether the scheduler of the policy searched a node for the pod. Pods of a DaemonSet, and the
+/// pods that a kubelet reports itself, have their node from the beginning.
+fn searched(draft: &Draft<'_>, pod: PodId) -> bool {
+    let world = draft.world;
+    let facts = world.snapshot.pod(pod);
+    let of_node = |kind: &str| kind == "DaemonSet" || kind == "Node";
+    scores::ours(facts, world.policy.scheduler_of(facts.scheduler.as_deref()))
+        && !facts.owners.iter().any(|owner| of_node(&owner.kind))
+}
+
+/// Evaluates the placement of one pod on a node.
+fn step(draft: &Draft<'_>, pod: PodId, node: NodeId, tracks: &mut [Track]) {
+    let question = Question::after(draft, pod);
+    let scored = choice::scored(&question);
+    for track in tracks {
+        let (anywhere, walk) = choice::anywhere(&question, &scored, track.order);
+        let Some(walk) = walk else { return };
+        let unknown = anywhere.iter().find(|winner| winner.node == node);
+        let unknown = unknown.map_or(0.0, |winner| winner.chance.get());
+        track.learn(&walk, node, unknown);
+    }
+}
+
+impl Track {
+    /// Learns from a pod that landed on `node`, which had the probability `unknown` if nothing was
+    /// known.
+    fn learn(&mut self, walk: &Walk, node: NodeId, unknown: f64) {
+        let likelihoods = walk.likelihoods(node);
+        let pairs = || self.starts.chances().iter().zip(&likelihoods);
+        let explained: f64 = pairs().map(|(start, wins)| start * wins).sum();
+        let (with, without) = (
+            self.trust.get() * explained,
+            (1.0 - self.trust.get()) * unknown,
+        );
+        let floor = UNEXPLAINED * unknown.max(1e-6);
+        let weighed = pairs().map(|(start, wins)| start * (wins * (1.0 - UNEXPLAINED) + floor));
+        let weighed = Starts::weighted(weighed.collect());
+        if with + without > 0.0 {
+            let trust = (with / (with + without)).clamp(TRUST_LIMITS.0, TRUST_LIMITS.1);
+            self.trust = Ratio::new(trust).unwrap_or(self.trust);
+        }
+        self.starts = walk.next(&weighed).unless(LOST);
+    }
+}

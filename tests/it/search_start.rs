@@ -1,0 +1,246 @@
+//! Where kube-scheduler's search starts: learned from the placements of pods in a large cluster.
+
+use evenkeel::decide::draft::{Draft, HotSince, World};
+use evenkeel::decide::scheduler::{choose, evaluate, forecast};
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::search_start::{NodeOrder, SearchStart};
+use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
+use evenkeel::model::snapshot::{NodeId, PodId, Snapshot, import};
+use evenkeel::model::usage::Usage;
+use evenkeel::policy::Policy;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::shared::placements::case::{Case, folder};
+
+/// The scheduler scores 100 of 200 nodes.
+const NODES: usize = 200;
+
+/// A cluster whose scheduler starts each search where the test says.
+struct Cluster {
+    policy: Policy,
+    objects: Objects,
+    known: SearchStart,
+    pods: usize,
+}
+
+impl Cluster {
+    fn empty() -> Self {
+        let text =
+            "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removeDuplicates: {}}]}";
+        Cluster {
+            policy: Policy::parse("policy.yaml", text).unwrap(),
+            objects: Objects::default(),
+            known: SearchStart::default(),
+            pods: 0,
+        }
+    }
+
+    /// Nodes that are requested to different degrees.
+    fn new() -> Self {
+        let mut cluster = Cluster::empty();
+        for node in 0..NODES {
+            cluster.apply(&json!({"apiVersion": "v1", "kind": "Node",
+                "metadata": {"name": name(node)},
+                "status": {"allocatable": {"cpu": "32", "memory": "64Gi", "pods": "110"}}}));
+            let cpu = 8000 + (node * 7919) % 16_000;
+            cluster.pod(&format!("filler-{node:03}"), Some(node), cpu);
+        }
+        cluster.evaluate();
+        cluster
+    }
+
+    fn apply(&mut self, object: &Value) {
+        self.objects.apply(import::object(object).unwrap().unwrap());
+    }
+
+    fn pod(&mut self, pod: &str, node: Option<usize>, cpu: usize) {
+        self.apply(&json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": pod, "namespace": "default", "uid": pod},
+            "spec": {"nodeName": node.map(name), "containers": [{"name": "main",
+                "resources": {"requests": {"cpu": format!("{cpu}m"), "memory": "1Gi"}}}]}}));
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot::join(&self.objects, self.policy.resources())
+    }
+
+    /// Learns from the placements so far.
+    fn evaluate(&mut self) {
+        let snapshot = self.snapshot();
+        self.known = ask(self, &snapshot, &self.known, |world| evaluate(world));
+    }
+
+    /// Creates a pod, and returns the forecast's probability of the node that the scheduler chooses
+    /// from this start, without and with the knowledge so far. The second result is its next start.
+    fn place(&mut self, start: usize) -> ((f64, f64), usize) {
+        self.pods += 1;
+        let pod = format!("web-{}", self.pods);
+        let cpu = 100 + (self.pods * 389) % 900;
+        self.pod(&pod, None, cpu);
+        let snapshot = self.snapshot();
+        let id = snapshot.find_pod("default", &pod).unwrap();
+        let (best, next) = ask(self, &snapshot, &self.known, |world| {
+            choose(&Draft::new(world), id, start)
+        });
+        let landing = (id, best[0]);
+        let chances = (
+            chance(self, &snapshot, &SearchStart::default(), landing),
+            chance(self, &snapshot, &self.known, landing),
+        );
+        self.pod(&pod, Some(best[0].0), cpu);
+        (chances, next)
+    }
+}
+
+/// The forecast's probability that a pod lands on a node.
+fn chance(
+    cluster: &Cluster,
+    snapshot: &Snapshot,
+    known: &SearchStart,
+    (pod, node): (PodId, NodeId),
+) -> f64 {
+    let forecast = |world: World<'_>| forecast(&Draft::new(world), pod).winners;
+    let winners = ask(cluster, snapshot, known, forecast);
+    let winner = winners.iter().find(|winner| winner.node == node);
+    winner.map_or(0.0, |winner| winner.chance.get())
+}
+
+fn name(node: usize) -> String {
+    format!("node-{node:03}")
+}
+
+/// Calls a function with the world.
+fn ask<T>(
+    cluster: &Cluster,
+    snapshot: &Snapshot,
+    search_start: &SearchStart,
+    question: impl FnOnce(World<'_>) -> T,
+) -> T {
+    let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
+    question(World {
+        policy: &cluster.policy,
+        snapshot,
+        usage: &usage,
+        ledger: &ledger,
+        hot_since: &hot_since,
+        search_start,
+        now: Timestamp::UNIX_EPOCH,
+    })
+}
+
+/// The mean probability of the chosen nodes without and with the knowledge, over some placements
+/// that start where `start` says, given the scheduler's own next start.
+fn mean(
+    cluster: &mut Cluster,
+    placements: usize,
+    start: impl Fn(usize, usize) -> usize,
+) -> (f64, f64) {
+    let (mut without, mut with, mut next) = (0.0, 0.0, 57);
+    for number in 0..placements {
+        let (chances, after) = cluster.place(start(number, next));
+        cluster.evaluate();
+        without += chances.0;
+        with += chances.1;
+        next = after;
+    }
+    let number = f64::from(u32::try_from(placements).unwrap());
+    (without / number, with / number)
+}
+
+#[test]
+fn after_some_placements_the_next_one_is_known() {
+    let mut cluster = Cluster::new();
+    mean(&mut cluster, 12, |_, next| next);
+    let (without, with) = {
+        let next = (57 + 12 * 100) % NODES;
+        mean(
+            &mut cluster,
+            12,
+            |number, own| if number == 0 { next } else { own },
+        )
+    };
+    assert!(without < 0.6, "{without}");
+    assert!(with > 0.85, "{with}");
+}
+
+#[test]
+fn a_scheduler_that_starts_anywhere_is_not_trusted() {
+    let mut cluster = Cluster::new();
+    let anywhere = |number: usize, _| (number * 7907 + 31) % NODES;
+    mean(&mut cluster, 20, anywhere);
+    let (without, with) = mean(&mut cluster, 20, |number, _| anywhere(number + 20, 0));
+    assert!(with > 0.75 * without, "{with}, {without}");
+}
+
+#[test]
+fn several_placements_between_two_looks_are_told_apart() {
+    let mut cluster = Cluster::new();
+    let mut next = 57;
+    for _ in 0..4 {
+        for _ in 0..4 {
+            next = cluster.place(next).1;
+        }
+        cluster.evaluate();
+    }
+    let ((without, with), _) = cluster.place(next);
+    assert!(with > 0.85, "{with}, {without}");
+}
+
+/// Twenty placements of a real kube-scheduler in a cluster of 150 nodes, of which it scored 100. It
+/// ran while the nodes joined, so it visits them by creation.
+#[test]
+fn a_real_scheduler_is_followed() {
+    let file = folder().join("1.36/48-large.json");
+    let case: Case = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let mut cluster = Cluster::empty();
+    let mut nodes = 0;
+    for object in &case.objects {
+        let mut object = object.clone();
+        if object["kind"] == "Node" {
+            let created = Timestamp::from_second(nodes).unwrap();
+            object["metadata"]["creationTimestamp"] = created.to_string().into();
+            nodes += 1;
+        }
+        cluster.apply(&object);
+    }
+    cluster.evaluate();
+    let (mut with, mut without, mut best) = (0.0, 0.0, 0.0);
+    for (number, placement) in case.placements.iter().enumerate() {
+        let (namespace, name) = placement.name();
+        let asked = placement.replaces.clone().unwrap_or_else(|| name.clone());
+        if placement.replaces.is_none() {
+            cluster.apply(&placement.pod);
+        }
+        let snapshot = cluster.snapshot();
+        let pod = snapshot.find_pod(&namespace, &asked).unwrap();
+        let node = snapshot
+            .find_node(placement.node.as_ref().unwrap())
+            .unwrap();
+        let unknown = chance(&cluster, &snapshot, &SearchStart::default(), (pod, node));
+        let known = chance(&cluster, &snapshot, &cluster.known, (pod, node));
+        let ideal = 1.0 / f64::from(u32::try_from(placement.equal.len()).unwrap());
+        println!("{name}: {unknown:.2}, {known:.2}, at most {ideal:.2}");
+        if number >= 6 {
+            (with, without, best) = (with + known, without + unknown, best + ideal);
+        }
+        cluster.objects.delete(ObjectKind::Pod, &(namespace, asked));
+        let mut bound = placement.pod.clone();
+        bound["spec"]["nodeName"] = placement.node.clone().into();
+        cluster.apply(&bound);
+        cluster.evaluate();
+    }
+    let (order, known) = cluster.known.likeliest().unwrap();
+    assert_eq!(order, NodeOrder::Creation);
+    assert!(known.trust.get() > 0.9, "{}", known.trust);
+    assert!(
+        with > 1.3 * without && with > 0.7 * best,
+        "{with}, {without}, {best}"
+    );
+}
+
+#[test]
+fn nothing_is_known_at_the_first_look() {
+    let cluster = Cluster::new();
+    assert!(cluster.known.likeliest().is_none());
+}
