@@ -36,6 +36,7 @@ mod metrics;
 mod random;
 mod record;
 mod recorded_cluster;
+mod replacement;
 mod replay;
 pub mod rows;
 pub mod scenario;
@@ -233,7 +234,7 @@ impl<'s> Run<'s> {
             // As in the daemon: after a failure the rest of the plan is not tried.
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
             if outcome == Outcome::Evicted {
-                controllers::replace(&mut self.cluster, &pod);
+                replacement::replace(&mut self.cluster, &pod);
             }
             self.engine.resolve(planned, &outcome);
             recorder.outcome(plan.at, planned, age, &outcome);

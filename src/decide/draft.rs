@@ -15,6 +15,7 @@ use crate::values::{Amount, PerResource, Ratio, ResourceId};
 use self::forecasts::RememberedForecast;
 use self::index::Index;
 
+mod binding;
 mod deviation;
 mod finish;
 mod forecasts;
@@ -333,28 +334,6 @@ impl<'w> Draft<'w> {
         }
         self.moves.insert(pod, self.accepted.len());
         self.accepted.push((candidate, landing));
-    }
-
-    /// Records that the scheduler put a pending pod on a node.
-    pub fn bind(&mut self, pod: PodId, node: NodeId) {
-        let used = self
-            .world
-            .usage
-            .pods
-            .get(pod.0)
-            .and_then(|_| self.world.usage.pod(pod))
-            .unwrap_or_default();
-        self.shift(node, pod, |m| m.plus(used), Amount::plus);
-        self.places[pod.0] = Some(node);
-        self.landed.entry(node).or_default().push(pod);
-    }
-
-    /// Takes a pod off its node, as it was before the scheduler bound it.
-    pub fn unbind(&mut self, pod: PodId) {
-        let used = self.world.usage.pod(pod).unwrap_or_default();
-        if let Some(node) = self.places[pod.0].take() {
-            self.shift(node, pod, |m| m.minus(used), Amount::minus);
-        }
     }
 
     fn shift(

@@ -247,7 +247,7 @@ impl Engine {
     pub fn resolve(&mut self, done: &Move, outcome: &Outcome) {
         match outcome {
             Outcome::Evicted => {
-                self.search_start.await_one();
+                self.search_start.expect_one();
                 self.ledger.evicted(&done.uid);
             }
             // Unknown for now. The next snapshot shows whether the pod is gone.

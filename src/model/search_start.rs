@@ -23,7 +23,7 @@ pub struct SearchStart {
     /// The number of the last placement that was evaluated; `None` before the first snapshot.
     evaluated: Option<u64>,
     /// The evictions whose replacements have not been placed yet.
-    awaited: u32,
+    expected: u32,
     /// The placements of other pods within about the last ten minutes.
     others: Ratio,
     /// The time of the last evaluation.
@@ -58,7 +58,7 @@ impl Default for SearchStart {
         SearchStart {
             by_order: BTreeMap::new(),
             evaluated: None,
-            awaited: 0,
+            expected: 0,
             others: Ratio::ZERO,
             at: Timestamp::MIN,
         }
@@ -79,8 +79,8 @@ impl SearchStart {
     }
 
     /// Records that one more replacement will be placed.
-    pub fn await_one(&mut self) {
-        self.awaited = self.awaited.saturating_add(1);
+    pub fn expect_one(&mut self) {
+        self.expected = self.expected.saturating_add(1);
     }
 
     /// Returns the number of the last placement that was evaluated; `None` before the first
@@ -92,8 +92,8 @@ impl SearchStart {
     /// Records that the placements up to this number, of so many pods, have been evaluated.
     pub fn evaluate(&mut self, last: u64, pods: usize, now: Timestamp) {
         let pods = u32::try_from(pods).unwrap_or(u32::MAX);
-        let ours = pods.min(self.awaited);
-        self.awaited -= ours;
+        let ours = pods.min(self.expected);
+        self.expected -= ours;
         let passed = now.duration_since(self.at).as_secs_f64().max(0.0);
         let kept = self.others.get() * (-passed / HALF_LIFE).exp2();
         self.others = Ratio::new(kept + f64::from(pods - ours)).unwrap_or_default();

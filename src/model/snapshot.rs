@@ -26,7 +26,7 @@ mod nominations;
 mod placements;
 mod storage;
 
-pub use placements::Placement;
+pub use placements::RecentPlacement;
 pub use storage::{AttachedVolume, NewVolume};
 
 /// The position of a node in [`Snapshot::nodes`].
@@ -74,7 +74,7 @@ pub struct Snapshot {
     /// The pods that have reserved room on a node before they are bound, by node.
     nominated: Vec<(NodeId, PodId)>,
     /// The latest placements of pods, the earliest first.
-    placements: Vec<Placement>,
+    placements: Vec<RecentPlacement>,
     /// The number of pods that stay in each group of pods, by namespace and group.
     gangs: BTreeMap<(String, Gang), usize>,
     /// Objects that could not be read.

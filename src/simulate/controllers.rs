@@ -213,25 +213,9 @@ pub(super) fn workloads(cluster: &mut SimulatedCluster) {
     cluster.stirred = false;
 }
 
-/// Replaces a pod that was just evicted. The controllers of a Deployment or Job do so before the
-/// next eviction, so replacements are created in the order of the evictions.
-pub(super) fn replace(cluster: &mut SimulatedCluster, evicted: &Name) {
-    let Some(work) = cluster.pods.get(evicted).and_then(|life| life.work) else {
-        return;
-    };
-    if matches!(
-        cluster.works[work].kind,
-        WorkloadKind::Deployment | WorkloadKind::Job
-    ) {
-        let own = cluster.pods.iter().filter(|(_, l)| l.work == Some(work));
-        let own: Vec<Name> = own.map(|(name, _)| name.clone()).collect();
-        alike(cluster, work, &own);
-    }
-}
-
 /// Returns the missing pods of a ReplicaSet or Job. A ReplicaSet ignores terminating pods, so it
 /// replaces them at once. A Job counts its completed pods.
-fn alike(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
+pub(super) fn alike(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
     let job = cluster.works[work].kind == WorkloadKind::Job;
     let counts =
         |life: &Life| life.facts.stays() || (job && life.facts.phase == PodPhase::Succeeded);

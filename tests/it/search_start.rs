@@ -51,7 +51,9 @@ impl Cluster {
     }
 
     fn apply(&mut self, object: &Value) {
-        self.objects.apply(import::object(object).unwrap().unwrap());
+        if let Some(object) = import::object(object).unwrap() {
+            self.objects.apply(object);
+        }
     }
 
     fn pod(&mut self, pod: &str, node: Option<usize>, cpu: usize) {
@@ -71,8 +73,9 @@ impl Cluster {
         self.known = ask(self, &snapshot, &self.known, |world| evaluate(world));
     }
 
-    /// Creates a pod, and returns the forecast's probability of the node that the scheduler chooses
-    /// from this start, without and with the knowledge so far. The second result is its next start.
+    /// Creates a pod, and returns the forecast's probability that it lands on one of the best nodes
+    /// that the scheduler finds from this start, without and with the knowledge so far. The second
+    /// result is its next start.
     fn place(&mut self, start: usize) -> ((f64, f64), usize) {
         self.pods += 1;
         let pod = format!("web-{}", self.pods);
@@ -83,11 +86,13 @@ impl Cluster {
         let (best, next) = ask(self, &snapshot, &self.known, |world| {
             choose(&Draft::new(world), id, start)
         });
-        let landing = (id, best[0]);
-        let chances = (
-            chance(self, &snapshot, &SearchStart::default(), landing),
-            chance(self, &snapshot, &self.known, landing),
-        );
+        let chances = |known: &SearchStart| -> f64 {
+            let chances = best
+                .iter()
+                .map(|node| chance(self, &snapshot, known, (id, *node)));
+            chances.sum()
+        };
+        let chances = (chances(&SearchStart::default()), chances(&self.known));
         self.pod(&pod, Some(best[0].0), cpu);
         (chances, next)
     }
@@ -129,7 +134,7 @@ fn ask<T>(
     })
 }
 
-/// The mean probability of the chosen nodes without and with the knowledge, over some placements
+/// The mean probability of the best nodes without and with the knowledge, over some placements
 /// that start where `start` says, given the scheduler's own next start.
 fn mean(
     cluster: &mut Cluster,
@@ -160,7 +165,7 @@ fn after_some_placements_the_next_one_is_known() {
             |number, own| if number == 0 { next } else { own },
         )
     };
-    assert!(without < 0.6, "{without}");
+    assert!(without < 0.7, "{without}");
     assert!(with > 0.85, "{with}");
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::decide::draft::{Draft, Starts, World};
 use crate::model::search_start::{NodeOrder, SearchStart, StartChances};
-use crate::model::snapshot::{NodeId, Placement, PodId};
+use crate::model::snapshot::{NodeId, PodId, RecentPlacement};
 use crate::values::Ratio;
 
 use super::choice;
@@ -36,7 +36,7 @@ pub fn evaluate(world: World<'_>) -> SearchStart {
         return known;
     };
     let new = placements.iter().filter(|p| p.number > evaluated);
-    let new: Vec<Placement> = new.copied().collect();
+    let new: Vec<RecentPlacement> = new.copied().collect();
     if new.is_empty() {
         return known;
     }
@@ -56,7 +56,7 @@ struct Track {
 }
 
 /// Compares the placements in order with the cluster as it was before each of them.
-fn follow(known: &mut SearchStart, new: &[Placement], world: World<'_>) {
+fn follow(known: &mut SearchStart, new: &[RecentPlacement], world: World<'_>) {
     let mut draft = Draft::new(world);
     let mut tracks = NodeOrder::ALL.map(|order| {
         let rotation = draft.index().rotation(order);
@@ -67,7 +67,7 @@ fn follow(known: &mut SearchStart, new: &[Placement], world: World<'_>) {
             trust: known.map_or_else(|| Ratio::new(TRUST).unwrap_or_default(), |k| k.trust),
         }
     });
-    let place = |p: &Placement| Some((p.pod?, draft.place(p.pod?)?));
+    let place = |p: &RecentPlacement| Some((p.pod?, draft.place(p.pod?)?));
     let places: BTreeMap<PodId, NodeId> = new.iter().filter_map(place).collect();
     for pod in places.keys() {
         draft.unbind(*pod);

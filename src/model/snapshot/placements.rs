@@ -19,7 +19,7 @@ pub(super) struct Placements {
 
 /// A placement of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placement {
+pub struct RecentPlacement {
     /// The number of the placement, counted from one.
     pub number: u64,
     /// The pod; `None` if it no longer exists.
@@ -49,7 +49,7 @@ impl Placements {
 
 impl Snapshot {
     /// Returns the latest placements, the earliest first.
-    pub fn placements(&self) -> &[Placement] {
+    pub fn placements(&self) -> &[RecentPlacement] {
         &self.placements
     }
 
@@ -57,7 +57,7 @@ impl Snapshot {
         let find = |(number, facts): (u64, &PodFacts)| {
             let pod = self.find_pod(&facts.namespace, &facts.name);
             let pod = pod.filter(|id| self.pod(*id).uid == facts.uid);
-            Placement { number, pod }
+            RecentPlacement { number, pod }
         };
         self.placements = placements.numbered().map(find).collect();
     }

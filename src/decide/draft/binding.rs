@@ -1,0 +1,30 @@
+//! Pods that the scheduler binds to nodes, in a simulation or before the present.
+
+use crate::model::snapshot::{NodeId, PodId};
+use crate::model::usage::Measure;
+use crate::values::Amount;
+
+use super::Draft;
+
+impl Draft<'_> {
+    /// Records that the scheduler put a pending pod on a node.
+    pub fn bind(&mut self, pod: PodId, node: NodeId) {
+        let used = self.used(pod);
+        self.shift(node, pod, |m| m.plus(used), Amount::plus);
+        self.places[pod.0] = Some(node);
+        self.landed.entry(node).or_default().push(pod);
+    }
+
+    /// Takes a pod off its node, as it was before the scheduler bound it.
+    pub fn unbind(&mut self, pod: PodId) {
+        let used = self.used(pod);
+        if let Some(node) = self.places[pod.0].take() {
+            self.shift(node, pod, |m| m.minus(used), Amount::minus);
+        }
+    }
+
+    /// The usage of a pod that changes its node; zero if it is unknown.
+    fn used(&self, pod: PodId) -> Measure {
+        self.world.usage.pod(pod).unwrap_or_default()
+    }
+}
