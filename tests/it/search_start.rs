@@ -3,7 +3,7 @@
 use evenkeel::decide::draft::{Draft, HotSince, World};
 use evenkeel::decide::scheduler::{choose, evaluate, forecast};
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::search_start::{NodeOrder, SearchStart};
+use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{NodeId, PodId, Snapshot, import};
 use evenkeel::model::usage::Usage;
@@ -235,11 +235,11 @@ fn a_real_scheduler_is_followed() {
         cluster.apply(&bound);
         cluster.evaluate();
     }
-    let (order, known) = cluster.known.likeliest().unwrap();
-    assert_eq!(order, NodeOrder::Creation);
+    let (_, known) = cluster.known.likeliest().unwrap();
     assert!(known.trust.get() > 0.9, "{}", known.trust);
+    // With perfect knowledge the sum would be `best`.
     assert!(
-        with > 1.3 * without && with > 0.7 * best,
+        with > 1.15 * without && with > 0.8 * best,
         "{with}, {without}, {best}"
     );
 }

@@ -263,6 +263,19 @@ mod tests {
         totals.iter().enumerate().map(scored).collect()
     }
 
+    fn count(n: usize) -> f64 {
+        f64::from(u32::try_from(n).unwrap())
+    }
+
+    /// A search that certainly starts at this position.
+    fn start(position: usize, all: usize) -> Starts {
+        Starts::weighted(
+            (0..all)
+                .map(|p| f64::from(u8::from(p == position)))
+                .collect(),
+        )
+    }
+
     /// The definition of [`Walk::winners`]: visits every node of every window.
     fn chances_by_definition(totals: &[i64], rotation: &[NodeId], quota: usize) -> Vec<f64> {
         let all = rotation.len();
@@ -290,7 +303,7 @@ mod tests {
             let mut rotation: Vec<NodeId> = (0..totals.len()).map(NodeId).collect();
             rotation.sort_by_key(|n| seeds[n.0]);
             let mut chances = vec![0.0; totals.len()];
-            for winner in windows(&scored(&totals), &rotation, quota) {
+            for winner in Walk::new(&scored(&totals), &rotation, quota).winners(None) {
                 prop_assert!(winner.chance > Ratio::ZERO);
                 chances[winner.node.0] = winner.chance.get();
             }
@@ -299,13 +312,49 @@ mod tests {
                 prop_assert!((chance - expected).abs() < 1e-12, "{chances:?}, not {expected:?}");
             }
         }
+
+        #[test]
+        fn the_likelihood_is_the_chance_from_a_known_start(
+            totals in vec(0_i64..6, 1..40),
+            part in 0.0..1.0_f64,
+            first in 0_usize..40,
+        ) {
+            let all = totals.len();
+            let quota = (1..=all).rfind(|q| count(*q) <= part * count(all)).unwrap_or(1);
+            let rotation: Vec<NodeId> = (0..all).map(NodeId).collect();
+            let walk = Walk::new(&scored(&totals), &rotation, quota);
+            let first = first % all;
+            let winners = walk.winners(Some(&start(first, all)));
+            let mut sum = 0.0;
+            for node in &rotation {
+                let winner = winners.iter().find(|winner| winner.node == *node);
+                let chance = winner.map_or(0.0, |winner| winner.chance.get());
+                prop_assert!((walk.likelihoods(*node)[first] - chance).abs() < 1e-9);
+                sum += chance;
+            }
+            prop_assert!((sum - 1.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn the_next_search_starts_behind_the_last_visited_node() {
+        let rotation: Vec<NodeId> = (0..5).map(NodeId).collect();
+        let mut feasible = scored(&[1, 1, 1, 1, 1]);
+        feasible.remove(2);
+        let walk = Walk::new(&feasible, &rotation, 2);
+        let next = |first| {
+            let next = walk.next(&start(first, 5));
+            next.chances().iter().position(|chance| *chance > 0.5)
+        };
+        assert_eq!([0, 1, 2, 4].map(next), [Some(2), Some(4), Some(0), Some(1)]);
     }
 
     #[test]
     fn neighbours_in_the_rotation_share_the_windows_without_a_better_node() {
         let scored = scored(&[2, 1, 1, 1]);
         let rotation: Vec<NodeId> = (0..4).map(NodeId).collect();
-        let chances: Vec<(usize, f64)> = windows(&scored, &rotation, 2)
+        let chances: Vec<(usize, f64)> = Walk::new(&scored, &rotation, 2)
+            .winners(None)
             .iter()
             .map(|w| (w.node.0, w.chance.get()))
             .collect();
