@@ -73,8 +73,7 @@ fn follow(known: &mut SearchStart, new: &[RecentPlacement], world: World<'_>) {
         draft.unbind(*pod);
     }
     for placement in new {
-        let placed = placement.pod.and_then(|pod| places.get_key_value(&pod));
-        match placed {
+        match placement.pod.and_then(|pod| places.get_key_value(&pod)) {
             Some((pod, node)) => {
                 if searched(&draft, *pod) {
                     step(&draft, *pod, *node, &mut tracks);
@@ -82,9 +81,11 @@ fn follow(known: &mut SearchStart, new: &[RecentPlacement], world: World<'_>) {
                 draft.bind(*pod, *node);
             }
             // Without the requirements of the pod, the length of its search is unknown.
-            None => tracks
-                .iter_mut()
-                .for_each(|t| t.starts = t.starts.unless(Ratio::QUARTER)),
+            None => {
+                for track in &mut tracks {
+                    track.starts = track.starts.unless(Ratio::QUARTER);
+                }
+            }
         }
     }
     for track in tracks {
