@@ -18,7 +18,9 @@ impl Starts {
     pub fn weighted(mut weights: Vec<f64>) -> Self {
         let sum: f64 = weights.iter().sum();
         if sum > 0.0 {
-            weights.iter_mut().for_each(|weight| *weight /= sum);
+            for weight in &mut weights {
+                *weight /= sum;
+            }
             Starts(weights.into())
         } else {
             let even = 1.0 / f64::from(u32::try_from(weights.len()).unwrap_or(u32::MAX).max(1));
