@@ -70,7 +70,7 @@ impl Cluster {
     /// Learns from the placements so far.
     fn evaluate(&mut self) {
         let snapshot = self.snapshot();
-        self.known = ask(self, &snapshot, &self.known, |world| evaluate(world));
+        self.known = ask(self, &snapshot, &self.known, evaluate);
     }
 
     /// Creates a pod, and returns the forecast's probability that it lands on one of the best nodes
