@@ -10,7 +10,7 @@ use crate::values::Ratio;
 use super::filters::Filters;
 use super::question::Question;
 use super::walk::Walk;
-use super::{Forecast, Scored, Winner, scores};
+use super::{Forecast, Misfit, Scored, Winner, scores};
 
 /// In larger clusters the scheduler scores only a part of the nodes, but at least this many
 /// (`minFeasibleNodesToFind` in kube-scheduler).
@@ -27,16 +27,7 @@ const UNLIKELY: f64 = 0.01;
 
 /// Filters and scores all nodes, and computes their chances.
 pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
-    let filters = Filters::new(question);
-    let (mut feasible, mut misfits) = (Vec::new(), Vec::new());
-    for node in question.draft.world.snapshot.node_ids() {
-        match filters.admit(node) {
-            Ok(()) => feasible.push(node),
-            Err(why) => misfits.push((node, why)),
-        }
-    }
-    let mut scored = scores::of(question, &feasible);
-    scored.sort_by_key(|s| (Reverse(s.total), s.node));
+    let (scored, misfits) = scored(question);
     let known = question.draft.world.search_start.likeliest();
     let order = known.map_or(NodeOrder::Name, |(order, _)| order);
     let (mut winners, walk) = anywhere(question, &scored, order);
@@ -48,7 +39,8 @@ pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
         winners = likely(winners);
     }
     // The scheduler tries the node of a nomination first (`evaluateNominatedNode`).
-    if let Some(node) = question.nomination().filter(|n| filters.admit(*n).is_ok()) {
+    let is_feasible = |node: &NodeId| scored.iter().any(|s| s.node == *node);
+    if let Some(node) = question.nomination().filter(is_feasible) {
         let chance = Ratio::ONE;
         winners = vec![Winner { node, chance }];
     }
@@ -79,14 +71,19 @@ pub(super) fn anywhere(
     (join(&winners, &walk.winners(None), 0.5), Some(walk))
 }
 
-/// The feasible nodes with their scores, the best first.
-pub(super) fn scored(question: &Question<'_, '_>) -> Vec<Scored> {
+/// The feasible nodes with their scores, the best first, and the other nodes with their reasons.
+pub(super) fn scored(question: &Question<'_, '_>) -> (Vec<Scored>, Vec<(NodeId, Misfit)>) {
     let filters = Filters::new(question);
-    let nodes = question.draft.world.snapshot.node_ids();
-    let feasible: Vec<NodeId> = nodes.filter(|node| filters.admit(*node).is_ok()).collect();
+    let (mut feasible, mut misfits) = (Vec::new(), Vec::new());
+    for node in question.draft.world.snapshot.node_ids() {
+        match filters.admit(node) {
+            Ok(()) => feasible.push(node),
+            Err(why) => misfits.push((node, why)),
+        }
+    }
     let mut scored = scores::of(question, &feasible);
     scored.sort_by_key(|s| (Reverse(s.total), s.node));
-    scored
+    (scored, misfits)
 }
 
 /// Combines the forecasts for the two cases that the replaced pod still terminates, and that it has
@@ -190,6 +187,11 @@ pub(super) fn choose(question: &Question<'_, '_>, start: usize) -> (Vec<NodeId>,
             .collect(),
         next,
     )
+}
+
+/// Returns true if the scheduler visits all nodes of a cluster of this size, with any configuration.
+pub(super) const fn visits_all(nodes: usize) -> bool {
+    nodes <= LEAST
 }
 
 /// The number of feasible nodes after which the scheduler stops searching

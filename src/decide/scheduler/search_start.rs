@@ -22,6 +22,9 @@ const UNEXPLAINED: f64 = 0.1;
 /// The first trust in an order, and the limits of the trust, so that it can change again.
 const TRUST: f64 = 0.5;
 const TRUST_LIMITS: (f64, f64) = (0.02, 0.98);
+/// The most placements between two looks that are followed. Each costs as much as a forecast, and where
+/// more pods arrive, the start is lost again before the next eviction.
+const MOST: usize = 64;
 /// The probability that a search was missed or ended a few nodes later.
 const LOST: Ratio = Ratio::ONE_PERCENT;
 
@@ -40,10 +43,12 @@ pub fn evaluate(world: World<'_>) -> SearchStart {
     if new.is_empty() {
         return known;
     }
-    if new[0].number > evaluated + 1 {
+    let missed = new[0].number > evaluated + 1;
+    if missed || new.len() > MOST || choice::visits_all(world.snapshot.nodes.len()) {
         known.by_order.clear();
+    } else {
+        follow(&mut known, &new, world);
     }
-    follow(&mut known, &new, world);
     known.evaluate(last, new.len(), world.now);
     known
 }
@@ -114,7 +119,7 @@ fn searched(draft: &Draft<'_>, pod: PodId) -> bool {
 /// Evaluates the placement of one pod on a node.
 fn step(draft: &Draft<'_>, pod: PodId, node: NodeId, tracks: &mut [Track]) {
     let question = Question::after(draft, pod);
-    let scored = choice::scored(&question);
+    let (scored, _) = choice::scored(&question);
     for track in tracks {
         let (anywhere, walk) = choice::anywhere(&question, &scored, track.order);
         let Some(walk) = walk else { return };
