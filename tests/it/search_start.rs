@@ -3,11 +3,12 @@
 use evenkeel::decide::draft::{Draft, HotSince, World};
 use evenkeel::decide::scheduler::{choose, evaluate, forecast};
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::search_start::SearchStart;
+use evenkeel::model::search_start::{NodeOrder, SearchStart};
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{NodeId, PodId, Snapshot, import};
 use evenkeel::model::usage::Usage;
 use evenkeel::policy::Policy;
+use evenkeel::values::Ratio;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -36,12 +37,17 @@ impl Cluster {
         }
     }
 
-    /// Nodes that are requested to different degrees.
     fn new() -> Self {
+        Cluster::joined(|_| 0)
+    }
+
+    /// Nodes that are requested to different degrees, with the second in which each was created.
+    fn joined(second: impl Fn(usize) -> usize) -> Self {
         let mut cluster = Cluster::empty();
         for node in 0..NODES {
+            let created = Timestamp::from_second(second(node).try_into().unwrap()).unwrap();
             cluster.apply(&json!({"apiVersion": "v1", "kind": "Node",
-                "metadata": {"name": name(node)},
+                "metadata": {"name": name(node), "creationTimestamp": created.to_string()},
                 "status": {"allocatable": {"cpu": "32", "memory": "64Gi", "pods": "110"}}}));
             let cpu = 8000 + (node * 7919) % 16_000;
             cluster.pod(&format!("filler-{node:03}"), Some(node), cpu);
@@ -242,6 +248,41 @@ fn a_real_scheduler_is_followed() {
         with > 1.15 * without && with > 0.8 * best,
         "{with}, {without}, {best}"
     );
+}
+
+/// The simulated scheduler visits nodes by creation, as one that ran while they joined.
+#[test]
+fn the_order_of_the_nodes_is_learned() {
+    let mut cluster = Cluster::joined(|node| (node * 7919) % NODES);
+    mean(&mut cluster, 20, |_, next| next);
+    let (order, known) = cluster.known.likeliest().unwrap();
+    assert_eq!(order, NodeOrder::Creation);
+    assert!(known.trust.get() > 0.9, "{}", known.trust);
+}
+
+#[test]
+fn more_placements_than_can_be_followed_leave_nothing_known() {
+    let mut cluster = Cluster::new();
+    mean(&mut cluster, 4, |_, next| next);
+    assert!(cluster.known.likeliest().is_some());
+    for start in 0..65 {
+        cluster.place(start);
+    }
+    cluster.evaluate();
+    assert!(cluster.known.likeliest().is_none());
+}
+
+#[test]
+fn only_placements_of_others_make_the_start_uncertain_and_only_for_a_while() {
+    let mut known = SearchStart::default();
+    known.expect_one();
+    known.expect_one();
+    known.evaluate(2, 2, Timestamp::UNIX_EPOCH);
+    assert_eq!(known.disturbed(), Ratio::ZERO);
+    known.evaluate(302, 300, Timestamp::UNIX_EPOCH);
+    assert!(known.disturbed().get() > 0.4, "{}", known.disturbed());
+    known.evaluate(302, 0, Timestamp::from_second(3600).unwrap());
+    assert!(known.disturbed().get() < 0.05, "{}", known.disturbed());
 }
 
 #[test]
