@@ -8,7 +8,7 @@ test:
 lint:
     cargo fmt --check
     cargo clippy --locked --all-targets -- -D warnings
-    cargo clippy --locked --test e2e --test soak -- -D warnings
+    cargo clippy --locked --test e2e --test arena --test soak -- -D warnings
 
 # API documentation, without broken links
 docs:

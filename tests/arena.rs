@@ -245,6 +245,7 @@ fn moved<'w>(draft: &Draft<'w>, pod: PodId) -> Option<Draft<'w>> {
     let landing = Landing {
         on: Some(node),
         among: vec![node],
+        starts: None,
     };
     moved.accept(Candidate::counted(pod, 0), landing);
     Some(moved.settled())
