@@ -314,14 +314,14 @@ impl<'w> Draft<'w> {
                 },
             );
         }
-        if landing.starts.is_some() {
-            self.starts = OnceCell::from(landing.starts.clone());
-        }
         let pod = candidate.pod;
         let snapshot = self.world.snapshot;
         let used = self.world.usage.pod(pod).unwrap_or_default();
         // A finished pod takes no load along: the load of its node does not include it.
         let counted = !snapshot.pod(pod).finished();
+        if counted {
+            self.starts = OnceCell::from(landing.starts.clone());
+        }
         if let Some(from) = snapshot.pod(pod).node.filter(|_| counted) {
             self.shift(from, pod, |m| m.minus(used), Amount::minus);
             self.linger(from, pod);

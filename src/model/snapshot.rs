@@ -23,10 +23,10 @@ pub mod import;
 pub mod objects;
 pub mod node_addresses;
 mod nominations;
-mod placements;
+mod binding_log;
 mod storage;
 
-pub use placements::RecentPlacement;
+pub use binding_log::{BindingChange, Departure, RecentBinding};
 pub use storage::{AttachedVolume, NewVolume};
 
 /// The position of a node in [`Snapshot::nodes`].
@@ -73,8 +73,8 @@ pub struct Snapshot {
     pub services: BTreeMap<(String, String), Labels>,
     /// The pods that have reserved room on a node before they are bound, by node.
     nominated: Vec<(NodeId, PodId)>,
-    /// The latest placements of pods, the earliest first.
-    placements: Vec<RecentPlacement>,
+    /// The latest pods that got a node or left one, the earliest first.
+    bindings: Vec<RecentBinding>,
     /// The number of pods that stay in each group of pods, by namespace and group.
     gangs: BTreeMap<(String, Gang), usize>,
     /// Objects that could not be read.
@@ -199,7 +199,7 @@ impl Snapshot {
         };
         snapshot.join_pods(objects);
         snapshot.join_nominations();
-        snapshot.join_placements(&objects.placements);
+        snapshot.join_bindings(&objects.bindings);
         snapshot.mark_doubts();
         snapshot
     }

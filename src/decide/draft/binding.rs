@@ -1,6 +1,6 @@
 //! Pods that the scheduler binds to nodes, in a simulation or before the present.
 
-use crate::model::snapshot::{NodeId, PodId};
+use crate::model::snapshot::{Departure, NodeId, PodId};
 use crate::model::usage::Measure;
 use crate::values::Amount;
 
@@ -21,6 +21,27 @@ impl Draft<'_> {
         if let Some(node) = self.places[pod.0].take() {
             self.shift(node, pod, |m| m.minus(used), Amount::minus);
         }
+    }
+
+    /// Adds the requests of a pod that has ended, as they were before.
+    pub fn hold(&mut self, departure: &Departure) {
+        self.change_held(departure, Amount::plus);
+    }
+
+    /// Removes the requests of a pod that has ended.
+    pub fn release(&mut self, departure: &Departure) {
+        self.change_held(departure, Amount::minus);
+    }
+
+    fn change_held(&mut self, departure: &Departure, by: fn(Amount, Amount) -> Amount) {
+        let node = departure.node.0;
+        for (resource, amount) in departure.requests.iter() {
+            let reserved = &mut self.reserved[node][resource];
+            *reserved = by(*reserved, *amount);
+        }
+        let presumed = &mut self.presumed[node];
+        presumed.cpu = by(presumed.cpu, departure.presumed.cpu);
+        presumed.memory = by(presumed.memory, departure.presumed.memory);
     }
 
     /// The usage of a pod that changes its node; zero if it is unknown.

@@ -40,6 +40,7 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect,
         relief,
     };
     outcome.add(case, None);
+    outcome.landing.starts.clone_from(&forecast.starts);
     let mut forecasts = 1.0;
     if let Some(open) = draft.open() {
         let forecast = scheduler::forecast(open, candidate.pod);

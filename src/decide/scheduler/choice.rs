@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::decide::draft::Starts;
 use crate::model::search_start::NodeOrder;
 use crate::model::snapshot::NodeId;
 use crate::values::Ratio;
@@ -48,7 +49,20 @@ pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
         winners,
         scored,
         misfits,
-        starts: walk.zip(starts).map(|(walk, starts)| walk.next(&starts)),
+        starts: next_starts(question, walk.as_ref(), starts),
+    }
+}
+
+/// Where the scheduler starts its next search after this one.
+fn next_starts(
+    question: &Question<'_, '_>,
+    walk: Option<&Walk>,
+    starts: Option<Starts>,
+) -> Option<Starts> {
+    match walk {
+        Some(walk) => starts.map(|starts| walk.next(&starts)),
+        // The scheduler visits all nodes and ends where it began.
+        None => question.draft.starts().cloned(),
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::decide::draft::{Draft, Starts, World};
 use crate::model::search_start::{NodeOrder, SearchStart, StartChances};
-use crate::model::snapshot::{NodeId, PodId, RecentPlacement};
+use crate::model::snapshot::{BindingChange, NodeId, PodId, RecentBinding};
 use crate::values::Ratio;
 
 use super::choice;
@@ -31,25 +31,26 @@ const LOST: Ratio = Ratio::ONE_PERCENT;
 /// Returns the knowledge after the placements of the snapshot.
 pub fn evaluate(world: World<'_>) -> SearchStart {
     let mut known = world.search_start.clone();
-    let placements = world.snapshot.placements();
-    let last = placements.last().map_or(0, |placement| placement.number);
+    let bindings = world.snapshot.bindings();
+    let last = bindings.last().map_or(0, |binding| binding.number);
     let Some(evaluated) = known.evaluated() else {
         // Pods that existed before show nothing.
         known.evaluate(last, 0, world.now);
         return known;
     };
-    let new = placements.iter().filter(|p| p.number > evaluated);
-    let new: Vec<RecentPlacement> = new.copied().collect();
-    if new.is_empty() {
+    let new = &bindings[bindings.partition_point(|binding| binding.number <= evaluated)..];
+    let Some(first) = new.first() else {
         return known;
-    }
-    let missed = new[0].number > evaluated + 1;
-    if missed || new.len() > MOST || choice::visits_all(world.snapshot.nodes.len()) {
+    };
+    let began = |binding: &&RecentBinding| matches!(binding.change, BindingChange::Began(_));
+    let placements = new.iter().filter(began).count();
+    let missed = first.number > evaluated + 1;
+    if missed || placements > MOST || choice::visits_all(world.snapshot.nodes.len()) {
         known.by_order.clear();
-    } else {
-        follow(&mut known, &new, world);
+    } else if placements > 0 {
+        follow(&mut known, new, world);
     }
-    known.evaluate(last, new.len(), world.now);
+    known.evaluate(last, placements, world.now);
     known
 }
 
@@ -61,7 +62,7 @@ struct Track {
 }
 
 /// Compares the placements in order with the cluster as it was before each of them.
-fn follow(known: &mut SearchStart, new: &[RecentPlacement], world: World<'_>) {
+fn follow(known: &mut SearchStart, new: &[RecentBinding], world: World<'_>) {
     let mut draft = Draft::new(world);
     let mut tracks = NodeOrder::ALL.map(|order| {
         let rotation = draft.index().rotation(order);
@@ -72,23 +73,16 @@ fn follow(known: &mut SearchStart, new: &[RecentPlacement], world: World<'_>) {
             trust: known.map_or_else(|| Ratio::new(TRUST).unwrap_or_default(), |k| k.trust),
         }
     });
-    let place = |p: &RecentPlacement| Some((p.pod?, draft.place(p.pod?)?));
-    let places: BTreeMap<PodId, NodeId> = new.iter().filter_map(place).collect();
-    for pod in places.keys() {
-        draft.unbind(*pod);
-    }
-    for placement in new {
-        match placement.pod.and_then(|pod| places.get_key_value(&pod)) {
-            Some((pod, node)) => {
-                if searched(&draft, *pod) {
-                    step(&draft, *pod, *node, &mut tracks);
-                }
-                draft.bind(*pod, *node);
-            }
-            // Without the requirements of the pod, the length of its search is unknown.
-            None => {
-                for track in &mut tracks {
-                    track.starts = track.starts.unless(Ratio::QUARTER);
+    let places = undo(&mut draft, new);
+    for binding in new {
+        match &binding.change {
+            BindingChange::Began(pod) => match pod.and_then(|pod| places.get_key_value(&pod)) {
+                Some((pod, node)) => place(&mut draft, *pod, *node, &mut tracks),
+                None => miss(&mut tracks),
+            },
+            BindingChange::Ended(departure) => {
+                if let Some(departure) = departure {
+                    draft.release(departure);
                 }
             }
         }
@@ -103,6 +97,43 @@ fn follow(known: &mut SearchStart, new: &[RecentPlacement], world: World<'_>) {
             trust: track.trust,
         };
         known.by_order.insert(track.order, known_now);
+    }
+}
+
+/// Makes the draft the cluster before these changes. Returns the nodes of the pods that got one.
+fn undo(draft: &mut Draft<'_>, new: &[RecentBinding]) -> BTreeMap<PodId, NodeId> {
+    let mut places = BTreeMap::new();
+    for binding in new {
+        match &binding.change {
+            BindingChange::Began(pod) => {
+                let place = pod.and_then(|pod| Some((pod, draft.place(pod)?)));
+                places.extend(place);
+            }
+            BindingChange::Ended(departure) => {
+                if let Some(departure) = departure {
+                    draft.hold(departure);
+                }
+            }
+        }
+    }
+    for pod in places.keys() {
+        draft.unbind(*pod);
+    }
+    places
+}
+
+/// Learns from a pod that got a node.
+fn place(draft: &mut Draft<'_>, pod: PodId, node: NodeId, tracks: &mut [Track]) {
+    if searched(draft, pod) {
+        step(draft, pod, node, tracks);
+    }
+    draft.bind(pod, node);
+}
+
+/// Notes a search of unknown length: the pod no longer exists.
+fn miss(tracks: &mut [Track]) {
+    for track in tracks {
+        track.starts = track.starts.unless(Ratio::QUARTER);
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crate::values::selector::Labels;
 
+use super::binding_log::BindingLog;
 use super::facts::{
     AttachLimits, BudgetFacts, Claim, NodeFacts, Owner, OwnerKey, PodFacts, Skipped, StorageClass,
     Volume,
 };
 use super::node_addresses::NodeAddresses;
-use super::placements::Placements;
 
 use self::sharing::Sharing;
 
@@ -33,7 +33,7 @@ pub struct Objects {
     pub(super) attach_limits: BTreeMap<String, AttachLimits>,
     pub(super) services: BTreeMap<Name, Labels>,
     owners: BTreeMap<OwnerKey, Option<Owner>>,
-    pub(super) placements: Placements,
+    pub(super) bindings: BindingLog,
     sharing: Sharing,
     skipped: BTreeMap<(ObjectKind, Name), Skipped>,
 }
@@ -194,8 +194,7 @@ impl Objects {
         }
         self.sharing.pod(&mut pod);
         let pod = Arc::new(pod);
-        self.placements
-            .note(self.pods.get(&name).map(Arc::as_ref), &pod);
+        self.bindings.note(self.pods.get(&name), Some(&pod));
         self.pods.insert(name, pod);
         self.sharing.changed(self.pods.len());
     }
@@ -205,7 +204,10 @@ impl Objects {
         self.skipped.remove(&(kind, name.clone()));
         match kind {
             ObjectKind::Node => drop(self.nodes.remove(&name.1)),
-            ObjectKind::Pod => drop(self.pods.remove(name)),
+            ObjectKind::Pod => {
+                let before = self.pods.remove(name);
+                self.bindings.note(before.as_ref(), None);
+            }
             ObjectKind::Budget => drop(self.budgets.remove(name)),
             ObjectKind::Namespace => drop(self.namespaces.remove(&name.1)),
             ObjectKind::Class => drop(self.classes.remove(&name.1)),

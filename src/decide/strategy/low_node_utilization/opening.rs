@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::cmp::Reverse;
 use std::rc::Rc;
 
-use crate::decide::draft::{Candidate, DestinationLimits, Draft};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft, Prospect};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Forecast};
 use crate::model::plan::Reason;
@@ -38,6 +38,10 @@ const HEAVY_PODS: usize = 2;
 const TARGETS: usize = 4;
 /// The number of pods of such a node that are tried.
 const LIGHT_PODS: usize = 2;
+/// The most pods that leave such a node before the pod of the hot node, one in each cycle.
+const LONGEST_CHAIN: u32 = 4;
+/// The relief for each such pod after the first, as a share of the hot node.
+const LEAST_RELIEF: f64 = 0.01;
 /// The most work of the search in one cycle, in forecasts times nodes: about a quarter of a second.
 const MOST_WORK: usize = 500_000;
 /// The number of hot nodes among which this work is divided. With more hot nodes, each cycle begins with
@@ -176,23 +180,63 @@ impl OpeningSearch<'_, '_, '_> {
         candidates.take(HEAVY_PODS).collect()
     }
 
-    /// The openings for one pod of a hot node, each with the probability that both pods land well.
+    /// The openings for one pod of a hot node, each with its value.
     fn openings(&self, hot: &HotNode, follower: &Candidate) -> Vec<(f64, PodId, Candidate)> {
         let forecast = self.forecast(self.later, follower.pod);
         let landings = gate::landings(follower, self.later, &forecast);
         let good = landings.iter().filter(|(_, judged)| judged.is_ok());
         let targets = good.map(|(node, _)| *node).take(TARGETS);
-        let pods = targets.flat_map(|node| self.light_pods(node));
-        let openings = pods.filter_map(|pod| {
-            let (success, opener) = self.opener(hot, follower, pod)?;
-            Some((success, follower.pod, opener))
+        let chains = targets.filter_map(|target| {
+            let (value, first) = self.chain(hot, follower, target)?;
+            Some((value, follower.pod, first))
         });
-        openings.collect()
+        chains.collect()
+    }
+
+    /// The first of the pods that must leave a node one after the other until the follower probably
+    /// lands there, and the value of all these moves: the probability that each goes well, divided by
+    /// their number.
+    fn chain(
+        &self,
+        hot: &HotNode,
+        follower: &Candidate,
+        target: NodeId,
+    ) -> Option<(f64, Candidate)> {
+        let mut after = self.later.trial();
+        let (mut first, mut success) = (None, 1.0);
+        for moves in 1..=LONGEST_CHAIN {
+            let now = if moves == 1 { self.draft } else { &after };
+            let (opener, prospect) = self.opener(hot, follower, target, now)?;
+            success *= prospect.success.get();
+            after.accept(opener.clone(), prospect.landing);
+            after = after.settled();
+            let first = first.get_or_insert(opener);
+            let follows = self.success(&after, follower);
+            if follows >= FOLLOWS {
+                let value = success * follows / f64::from(moves + 1);
+                let gains = self.gains(hot, follower, after, f64::from(moves));
+                return gains.then(|| (value, first.clone()));
+            }
+        }
+        None
+    }
+
+    /// Whether the moves of a chain and of the follower are worth it.
+    fn gains(&self, hot: &HotNode, follower: &Candidate, mut after: Draft<'_>, moves: f64) -> bool {
+        let Ok(landing) = gate::landing(follower, &after) else {
+            return false;
+        };
+        after.accept(follower.clone(), landing);
+        let gain = self.excess(self.later) - self.excess(&after);
+        let relief = hot.benefit(self.later, follower.pod);
+        let relief = relief.map_or(0.0, |benefit| benefit.relief().get());
+        gain >= relief * LEAST_GAIN && relief >= LEAST_RELIEF * (moves - 1.0)
     }
 
     /// The pods of a node that change its attractiveness most in relation to their usage.
-    fn light_pods(&self, node: NodeId) -> Vec<PodId> {
-        let mut pods: Vec<PodId> = self.run.remaining(self.draft, node).collect();
+    fn light_pods(&self, node: NodeId, after: &Draft<'_>) -> Vec<PodId> {
+        let here = |pod: &PodId| !after.moves(*pod);
+        let mut pods: Vec<PodId> = self.run.remaining(self.draft, node).filter(here).collect();
         pods.sort_by(|a, b| {
             self.lightness(node, *b)
                 .total_cmp(&self.lightness(node, *a))
@@ -214,46 +258,49 @@ impl OpeningSearch<'_, '_, '_> {
             - share(usage.unwrap_or_default(), ResourceId::CPU)
     }
 
-    /// The pod as a candidate, if the follower probably lands well after it has moved, and both moves
-    /// together are worth it; with the probability of both.
-    fn opener(&self, hot: &HotNode, follower: &Candidate, pod: PodId) -> Option<(f64, Candidate)> {
+    /// The next pod that leaves a node of a chain, with its prospect.
+    fn opener(
+        &self,
+        hot: &HotNode,
+        follower: &Candidate,
+        target: NodeId,
+        after: &Draft<'_>,
+    ) -> Option<(Candidate, Prospect)> {
         let snapshot = self.draft.world.snapshot;
-        let workload = snapshot.pod(pod).workload;
+        let pods = self.light_pods(target, after).into_iter();
         // Replicas of one workload are not moved one after the other.
-        if self.is_spent() || workload == snapshot.pod(follower.pod).workload {
-            return None;
-        }
-        let opener = self.candidate(hot, follower, pod)?;
-        gate::admit_before_landing(&opener, self.draft).ok()?;
-        let prospect = gate::prospect(&opener, self.draft).ok()?;
-        if prospect.success.get() < LEAVES {
-            return None;
-        }
-        let mut after = self.later.trial();
-        after.accept(opener.clone(), prospect.landing);
-        let mut after = after.settled();
-        let success = self.success(&after, follower);
-        if success < FOLLOWS {
-            return None;
-        }
-        after.accept(follower.clone(), gate::landing(follower, &after).ok()?);
-        let gain = self.excess(self.later) - self.excess(&after);
-        let relief = hot.benefit(self.later, follower.pod).ok()?.relief().get();
-        (gain >= relief * LEAST_GAIN).then_some((success * prospect.success.get(), opener))
+        let differs =
+            |pod: &PodId| snapshot.pod(*pod).workload != snapshot.pod(follower.pod).workload;
+        pods.filter(differs).find_map(|pod| {
+            if self.is_spent() {
+                return None;
+            }
+            let opener = self.candidate(hot, follower, pod, after)?;
+            gate::admit_before_landing(&opener, self.draft).ok()?;
+            self.count();
+            let prospect = gate::prospect(&opener, after).ok()?;
+            (prospect.success.get() >= LEAVES).then_some((opener, prospect))
+        })
     }
 
     /// The pod as a candidate that may land wherever the forecast sees it. A node that becomes hot
     /// by it is weighed by [`OpeningSearch::opener`].
-    fn candidate(&self, hot: &HotNode, follower: &Candidate, pod: PodId) -> Option<Candidate> {
+    fn candidate(
+        &self,
+        hot: &HotNode,
+        follower: &Candidate,
+        pod: PodId,
+        after: &Draft<'_>,
+    ) -> Option<Candidate> {
         let snapshot = self.draft.world.snapshot;
         let pool = self.run.pool(snapshot.pod(pod).node?)?;
         let basis = self.run.rule.basis;
-        let winners = self.forecast(self.draft, pod).winners;
+        let winners = self.forecast(after, pod).winners;
         let nodes: Rc<[NodeId]> = winners.iter().map(|winner| winner.node).collect();
         let ceiling = pool.band.high.iter().map(|(resource, target)| {
             let more = self.draft.weight(pod, *resource, basis).unwrap_or_default();
-            let after = |n: &NodeId| self.draft.ratio_with(*n, *resource, basis, more);
-            let ratios = nodes.iter().filter_map(after);
+            let with_pod = |n: &NodeId| after.ratio_with(*n, *resource, basis, more);
+            let ratios = nodes.iter().filter_map(with_pod);
             let highest = ratios.fold(*target, |a, b| if b > a { b } else { a });
             (*resource, highest)
         });
