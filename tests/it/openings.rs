@@ -89,3 +89,33 @@ workloads:
         ]
     );
 }
+
+#[test]
+fn two_light_pods_move_where_one_does_not_suffice() {
+    let scenario = "
+name: chain
+about: Only after two light pods have left n2 does the scheduler prefer it to the hot node
+duration: 30m
+nodes: [{name: n, count: 3, cpu: 8, memory: 32Gi}]
+workloads:
+- {name: heavy, replicas: 1, requests: {cpu: 1}, usage: {cpu: 2500m}, on: [n1]}
+- {name: rock, replicas: 1, requests: {cpu: 1}, usage: {cpu: 2500m}, on: [n1]}
+- {name: light, replicas: 1, requests: {cpu: 1}, usage: {cpu: 100m}, on: [n2]}
+- {name: idle, replicas: 1, requests: {cpu: 1}, usage: {cpu: 100m}, on: [n2]}
+- {name: busy, replicas: 3, requests: {cpu: 1200m}, usage: {cpu: 700m}, on: [n2]}
+- {name: full, replicas: 2, requests: {cpu: 3500m}, usage: {cpu: 2}, on: [n3]}
+";
+    let scenario = Scenario::parse("chain.yaml", scenario).unwrap();
+    let trace = simulate::run(&scenario, parse(POLICY), "test", |_| {});
+    let evictions = trace.evictions.iter();
+    let went: Vec<_> = evictions
+        .map(|e| (e.from.as_str(), e.to.as_deref()))
+        .collect();
+    assert_eq!(
+        went,
+        [("n2", Some("n1")), ("n2", Some("n1")), ("n1", Some("n2"))],
+        "{:?}",
+        trace.refusals
+    );
+    assert!(trace.summary.time_to_balance.is_some());
+}

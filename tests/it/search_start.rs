@@ -1,6 +1,7 @@
 //! Where kube-scheduler's search starts: learned from the placements of pods in a large cluster.
 
-use evenkeel::decide::draft::{Draft, HotSince, World};
+use evenkeel::decide::draft::{Candidate, Draft, HotSince, World};
+use evenkeel::decide::gate;
 use evenkeel::decide::scheduler::{choose, evaluate, forecast};
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::search_start::{NodeOrder, SearchStart};
@@ -196,6 +197,52 @@ fn several_placements_between_two_looks_are_told_apart() {
     }
     let ((without, with), _) = cluster.place(next);
     assert!(with > 0.85, "{with}, {without}");
+}
+
+#[test]
+fn ended_pods_count_at_the_placements_before_their_end() {
+    let mut cluster = Cluster::new();
+    let mut next = 57;
+    for number in 0..12 {
+        next = cluster.place(next).1;
+        // Without this pod its node is by far the emptiest.
+        let filler = format!("filler-{:03}", number * 17 % NODES);
+        let filler = ("default".to_owned(), filler);
+        cluster.objects.delete(ObjectKind::Pod, &filler);
+        cluster.evaluate();
+    }
+    let (_, known) = cluster.known.likeliest().unwrap();
+    assert!(known.trust.get() > 0.9, "{}", known.trust);
+}
+
+#[test]
+fn each_planned_move_moves_the_search_on() {
+    let mut cluster = Cluster::new();
+    let mut next = 57;
+    for _ in 0..12 {
+        next = cluster.place(next).1;
+        cluster.evaluate();
+    }
+    let snapshot = cluster.snapshot();
+    let likeliest = |draft: &Draft<'_>| {
+        let chances = draft.starts().unwrap().chances();
+        let best = chances.iter().enumerate();
+        best.max_by(|a, b| a.1.total_cmp(b.1)).unwrap().0
+    };
+    let (before, after) = ask(&cluster, &snapshot, &cluster.known, |world| {
+        let mut draft = Draft::new(world);
+        let before = likeliest(&draft);
+        let mut candidates = snapshot.pod_ids().map(|pod| Candidate::counted(pod, 0));
+        let landing = |candidate: Candidate| {
+            let landing = gate::landing(&candidate, &draft).ok()?;
+            Some((candidate, landing))
+        };
+        let (candidate, landing) = candidates.find_map(landing).unwrap();
+        draft.accept(candidate, landing);
+        (before, likeliest(&draft))
+    });
+    // The scheduler scores 100 of 200 nodes, all of which are feasible.
+    assert_eq!(after, (before + 100) % NODES);
 }
 
 /// Twenty placements of a real kube-scheduler in a cluster of 150 nodes, of which it scored 100. It

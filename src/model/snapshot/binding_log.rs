@@ -30,11 +30,11 @@ enum Binding {
 pub struct RecentBinding {
     /// The number of the change, counted from one.
     pub number: u64,
-    /// The change.
+    /// Whether the pod got the node or left it.
     pub change: BindingChange,
 }
 
-/// What changed.
+/// The beginning or end of a pod on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BindingChange {
     /// A pod got a node. `None` if the pod no longer exists.

@@ -11,6 +11,7 @@
 
 use std::cell::Cell;
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft, Prospect};
@@ -52,7 +53,9 @@ const NODES_IN_A_CYCLE: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Openings {
     /// The pods of hot nodes that can move in a later cycle.
-    followers: Vec<PodId>,
+    followers: BTreeSet<PodId>,
+    /// The number of openings.
+    count: usize,
     work: Cell<usize>,
 }
 
@@ -61,7 +64,7 @@ impl LowNodeUtilizationRun<'_> {
     pub(super) fn next_opening(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         // With the taint on the hot nodes, their pods land elsewhere without an opening.
         if draft.world.policy.steering.hot
-            || self.openings.followers.len() >= MOST_OPENINGS
+            || self.openings.count >= MOST_OPENINGS
             || self.is_discouraged(draft)
         {
             return None;
@@ -74,7 +77,8 @@ impl LowNodeUtilizationRun<'_> {
             until: Cell::new(MOST_WORK),
         };
         let (follower, opener) = search.find()?;
-        self.openings.followers.push(follower);
+        self.openings.followers.insert(follower);
+        self.openings.count += 1;
         self.asked.insert(opener.pod);
         self.last = Some(opener.pod);
         Some(opener)
@@ -210,6 +214,9 @@ impl OpeningSearch<'_, '_, '_> {
             success *= prospect.success.get();
             after.accept(opener.clone(), prospect.landing);
             after = after.settled();
+            // Two copies of the draft cost about as much as two forecasts.
+            self.count();
+            self.count();
             let first = first.get_or_insert(opener);
             let follows = self.success(&after, follower);
             if follows >= FOLLOWS {

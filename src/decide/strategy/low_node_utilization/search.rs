@@ -15,7 +15,7 @@ use super::{LowNodeUtilizationRun, leaves_soon};
 
 /// The expected number of useless moves in one cycle. Beyond it, later moves wait for the next
 /// cycle, which knows where the replacements have landed.
-const MOST_DOUBT: f64 = 1.0;
+const MOST_DOUBT: f64 = 0.5;
 /// The success of a less important pod may be this much less probable than that of the best pod.
 const ABOUT_EQUAL: f64 = 0.1;
 /// A pod whose forecast has improved goes before the lighter pods of its node if it succeeds at least
