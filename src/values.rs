@@ -128,8 +128,8 @@ impl Ratio {
     pub const ONE_PERCENT: Ratio = Ratio(0.01);
     /// 25%.
     pub const QUARTER: Ratio = Ratio(0.25);
-    /// 40%.
-    pub const FORTY_PERCENT: Ratio = Ratio(0.4);
+    /// 50%.
+    pub const HALF: Ratio = Ratio(0.5);
     /// 100%.
     pub const ONE: Ratio = Ratio(1.0);
 

@@ -52,7 +52,7 @@ pub struct ForecastPolicy {
 impl ForecastPolicy {
     /// The probability that LowNodeUtilization accepts by default. It moves the most promising pod
     /// of all hot nodes first, so that few moves come close to this limit.
-    const OF_WEIGHED_MOVES: Ratio = Ratio::FORTY_PERCENT;
+    const OF_WEIGHED_MOVES: Ratio = Ratio::HALF;
 
     /// Returns the accepted probability of a useless move. `weighed` is true for a strategy that
     /// weighs what a move gains, and so can compare it with what a bad landing costs.
@@ -165,7 +165,7 @@ pub(super) fn forecast() -> Section<ForecastPolicy> {
             "The accepted probability that the replacement lands without any gain: back on its \
             node, or on a node \
          that would be hot. With 0%, every node that the scheduler may choose must be an \
-         improvement. By default it is 40% for LowNodeUtilization, which moves the most promising \
+         improvement. By default it is 50% for LowNodeUtilization, which moves the most promising \
          pod first and never one that would add more usage above the targets than it removes, and \
          0% for the other strategies.",
             percent().optional(),
