@@ -212,9 +212,8 @@ fn can_relieve(draft: &Draft<'_>, hot: NodeId) -> bool {
         }
         let next = moved_from(&draft, hot).or_else(|| {
             let others = emptiest(&draft).into_iter().filter(|n| *n != hot);
-            let pods = others.flat_map(|n| draft.pods_on(n).collect::<Vec<_>>());
-            pods.filter_map(|pod| moved_from(&moved(&draft, pod)?, hot))
-                .next()
+            let mut pods = others.flat_map(|n| draft.pods_on(n).collect::<Vec<_>>());
+            pods.find_map(|pod| moved_from(&moved(&draft, pod)?, hot))
         });
         let Some(next) = next else { return false };
         draft = next;
