@@ -344,17 +344,29 @@ impl<'w> Draft<'w> {
         by: fn(Amount, Amount) -> Amount,
     ) {
         self.actual[node.0] = self.actual[node.0].map(used);
-        let (sum, one) = (self.presumed[node.0], self.world.snapshot.pod(pod).presumed);
-        self.presumed[node.0] = Presumed {
-            cpu: by(sum.cpu, one.cpu),
-            memory: by(sum.memory, one.memory),
-        };
-        for r in self.world.snapshot.resources.ids() {
-            let request = self.world.snapshot.pod(pod).requests[r];
-            for table in [&mut self.requested, &mut self.reserved] {
-                table[node.0][r] = by(table[node.0][r], request);
-            }
+        let pod = self.world.snapshot.pod(pod);
+        for (resource, request) in pod.requests.iter() {
+            let requested = &mut self.requested[node.0][resource];
+            *requested = by(*requested, *request);
         }
+        self.reserve(node, &pod.requests, pod.presumed, by);
+    }
+
+    /// Changes what the scheduler counts as requested on a node.
+    fn reserve(
+        &mut self,
+        node: NodeId,
+        requests: &PerResource<Amount>,
+        presumed: Presumed,
+        by: fn(Amount, Amount) -> Amount,
+    ) {
+        for (resource, request) in requests.iter() {
+            let reserved = &mut self.reserved[node.0][resource];
+            *reserved = by(*reserved, *request);
+        }
+        let sum = &mut self.presumed[node.0];
+        sum.cpu = by(sum.cpu, presumed.cpu);
+        sum.memory = by(sum.memory, presumed.memory);
     }
 
     /// Records the refusal of a candidate.

@@ -205,10 +205,11 @@ fn ended_pods_count_at_the_placements_before_their_end() {
     let mut next = 57;
     for number in 0..12 {
         next = cluster.place(next).1;
-        // Without this pod its node is by far the emptiest.
-        let filler = format!("filler-{:03}", number * 17 % NODES);
-        let filler = ("default".to_owned(), filler);
-        cluster.objects.delete(ObjectKind::Pod, &filler);
+        // Without these pods their nodes are by far the emptiest, and every search visits one of them.
+        for node in [number * 7, number * 7 + 100] {
+            let filler = ("default".to_owned(), format!("filler-{node:03}"));
+            cluster.objects.delete(ObjectKind::Pod, &filler);
+        }
         cluster.evaluate();
     }
     let (_, known) = cluster.known.likeliest().unwrap();
@@ -218,11 +219,7 @@ fn ended_pods_count_at_the_placements_before_their_end() {
 #[test]
 fn each_planned_move_moves_the_search_on() {
     let mut cluster = Cluster::new();
-    let mut next = 57;
-    for _ in 0..12 {
-        next = cluster.place(next).1;
-        cluster.evaluate();
-    }
+    mean(&mut cluster, 12, |_, next| next);
     let snapshot = cluster.snapshot();
     let likeliest = |draft: &Draft<'_>| {
         let chances = draft.starts().unwrap().chances();

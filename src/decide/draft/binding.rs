@@ -25,23 +25,14 @@ impl Draft<'_> {
 
     /// Adds the requests of a pod that has ended, as they were before.
     pub fn hold(&mut self, departure: &Departure) {
-        self.change_held(departure, Amount::plus);
+        let (node, presumed) = (departure.node, departure.presumed);
+        self.reserve(node, &departure.requests, presumed, Amount::plus);
     }
 
     /// Removes the requests of a pod that has ended.
     pub fn release(&mut self, departure: &Departure) {
-        self.change_held(departure, Amount::minus);
-    }
-
-    fn change_held(&mut self, departure: &Departure, by: fn(Amount, Amount) -> Amount) {
-        let node = departure.node.0;
-        for (resource, amount) in departure.requests.iter() {
-            let reserved = &mut self.reserved[node][resource];
-            *reserved = by(*reserved, *amount);
-        }
-        let presumed = &mut self.presumed[node];
-        presumed.cpu = by(presumed.cpu, departure.presumed.cpu);
-        presumed.memory = by(presumed.memory, departure.presumed.memory);
+        let (node, presumed) = (departure.node, departure.presumed);
+        self.reserve(node, &departure.requests, presumed, Amount::minus);
     }
 
     /// The usage of a pod that changes its node; zero if it is unknown.

@@ -39,13 +39,7 @@ impl<'w> Draft<'w> {
         let Some(node) = self.places[id.0].take() else {
             return;
         };
-        for r in self.world.snapshot.resources.ids() {
-            let reserved = &mut self.reserved[node.0][r];
-            *reserved = reserved.minus(pod.requests[r]);
-        }
-        let presumed = &mut self.presumed[node.0];
-        presumed.cpu = presumed.cpu.minus(pod.presumed.cpu);
-        presumed.memory = presumed.memory.minus(pod.presumed.memory);
+        self.reserve(node, &pod.requests, pod.presumed, Amount::minus);
     }
 
     /// Remembers the requests of a moved pod on the node that it leaves.

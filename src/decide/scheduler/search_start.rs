@@ -80,11 +80,8 @@ fn follow(known: &mut SearchStart, new: &[RecentBinding], world: World<'_>) {
                 Some((pod, node)) => place(&mut draft, *pod, *node, &mut tracks),
                 None => miss(&mut tracks),
             },
-            BindingChange::Ended(departure) => {
-                if let Some(departure) = departure {
-                    draft.release(departure);
-                }
-            }
+            BindingChange::Ended(Some(departure)) => draft.release(departure),
+            BindingChange::Ended(None) => {}
         }
     }
     for track in tracks {
@@ -109,11 +106,8 @@ fn undo(draft: &mut Draft<'_>, new: &[RecentBinding]) -> BTreeMap<PodId, NodeId>
                 let place = pod.and_then(|pod| Some((pod, draft.place(pod)?)));
                 places.extend(place);
             }
-            BindingChange::Ended(departure) => {
-                if let Some(departure) = departure {
-                    draft.hold(departure);
-                }
-            }
+            BindingChange::Ended(Some(departure)) => draft.hold(departure),
+            BindingChange::Ended(None) => {}
         }
     }
     for pod in places.keys() {

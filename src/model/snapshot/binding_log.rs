@@ -145,6 +145,7 @@ mod tests {
         log.note(Some(&bound), Some(&bound));
         log.note(Some(&bound), Some(&next));
         log.note(Some(&next), Some(&done));
+        assert_eq!(log.count, 4, "a finished pod has left its node");
         log.note(Some(&done), None);
         let changes: Vec<_> = log
             .numbered()

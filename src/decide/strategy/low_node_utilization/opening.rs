@@ -3,10 +3,10 @@
 //! kube-scheduler prefers the nodes with the fewest requests. If such a node is warm or hot, each pod
 //! of a hot node would land there or return, and nothing could be moved. A pod with large requests
 //! and little usage changes that: its replacement makes the preferred node less attractive, and the
-//! node that it leaves becomes more attractive. The pod of the hot node follows in a later cycle,
-//! when the first pod has ended.
+//! node that it leaves becomes more attractive. Where one such pod does not suffice, several leave
+//! that node (a chain). The pod of the hot node follows in a later cycle, when they have ended.
 //!
-//! Both moves together must lower the usage above the targets, or nothing is begun. Where evenkeel
+//! All these moves together must lower the usage above the targets, or nothing is begun. Where evenkeel
 //! steers the scheduler by taints, no opening is needed.
 
 use std::cell::Cell;
@@ -39,7 +39,7 @@ const HEAVY_PODS: usize = 2;
 const TARGETS: usize = 4;
 /// The number of pods of such a node that are tried.
 const LIGHT_PODS: usize = 2;
-/// The most pods that leave such a node before the pod of the hot node, one in each cycle.
+/// The most pods that leave such a node before the pod of the hot node.
 const LONGEST_CHAIN: u32 = 4;
 /// The relief for each such pod after the first, as a share of the hot node.
 const LEAST_RELIEF: f64 = 0.01;
@@ -84,7 +84,7 @@ impl LowNodeUtilizationRun<'_> {
         Some(opener)
     }
 
-    /// Whether so many moves did not help lately that the forecast should not be relied on for two
+    /// Whether so many moves did not help lately that the forecast should not be relied on for several
     /// moves in a row.
     fn is_discouraged(&self, draft: &Draft<'_>) -> bool {
         draft.world.ledger.resting(draft.world.now) >= 5 * (self.hot.len() + 1)
@@ -206,24 +206,26 @@ impl OpeningSearch<'_, '_, '_> {
         follower: &Candidate,
         target: NodeId,
     ) -> Option<(f64, Candidate)> {
-        let mut after = self.later.trial();
         let (mut first, mut success) = (None, 1.0);
+        let mut after: Option<Draft<'_>> = None;
         for moves in 1..=LONGEST_CHAIN {
-            let now = if moves == 1 { self.draft } else { &after };
+            let now = after.as_ref().unwrap_or(self.draft);
             let (opener, prospect) = self.opener(hot, follower, target, now)?;
             success *= prospect.success.get();
-            after.accept(opener.clone(), prospect.landing);
-            after = after.settled();
+            let mut moved = after.unwrap_or_else(|| self.later.trial());
+            moved.accept(opener.clone(), prospect.landing);
+            let settled = moved.settled();
             // Two copies of the draft cost about as much as two forecasts.
             self.count();
             self.count();
             let first = first.get_or_insert(opener);
-            let follows = self.success(&after, follower);
+            let follows = self.success(&settled, follower);
             if follows >= FOLLOWS {
                 let value = success * follows / f64::from(moves + 1);
-                let gains = self.gains(hot, follower, after, f64::from(moves));
+                let gains = self.gains(hot, follower, settled, f64::from(moves));
                 return gains.then(|| (value, first.clone()));
             }
+            after = Some(settled);
         }
         None
     }
