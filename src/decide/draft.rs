@@ -352,23 +352,6 @@ impl<'w> Draft<'w> {
         self.reserve(node, &pod.requests, pod.presumed, by);
     }
 
-    /// Changes what the scheduler counts as requested on a node.
-    fn reserve(
-        &mut self,
-        node: NodeId,
-        requests: &PerResource<Amount>,
-        presumed: Presumed,
-        by: fn(Amount, Amount) -> Amount,
-    ) {
-        for (resource, request) in requests.iter() {
-            let reserved = &mut self.reserved[node.0][resource];
-            *reserved = by(*reserved, *request);
-        }
-        let sum = &mut self.presumed[node.0];
-        sum.cpu = by(sum.cpu, presumed.cpu);
-        sum.memory = by(sum.memory, presumed.memory);
-    }
-
     /// Records the refusal of a candidate.
     pub fn refuse(&mut self, candidate: &Candidate, why: Refusal) {
         self.kept.insert((candidate.strategy, candidate.pod), why);

@@ -1,8 +1,9 @@
 //! Pods that the scheduler binds to nodes, in a simulation or before the present.
 
+use crate::model::snapshot::facts::Presumed;
 use crate::model::snapshot::{Departure, NodeId, PodId};
 use crate::model::usage::Measure;
-use crate::values::Amount;
+use crate::values::{Amount, PerResource};
 
 use super::Draft;
 
@@ -33,6 +34,23 @@ impl Draft<'_> {
     pub fn release(&mut self, departure: &Departure) {
         let (node, presumed) = (departure.node, departure.presumed);
         self.reserve(node, &departure.requests, presumed, Amount::minus);
+    }
+
+    /// Changes what the scheduler counts as requested on a node.
+    pub(super) fn reserve(
+        &mut self,
+        node: NodeId,
+        requests: &PerResource<Amount>,
+        presumed: Presumed,
+        by: fn(Amount, Amount) -> Amount,
+    ) {
+        for (resource, request) in requests.iter() {
+            let reserved = &mut self.reserved[node.0][resource];
+            *reserved = by(*reserved, *request);
+        }
+        let sum = &mut self.presumed[node.0];
+        sum.cpu = by(sum.cpu, presumed.cpu);
+        sum.memory = by(sum.memory, presumed.memory);
     }
 
     /// The usage of a pod that changes its node; zero if it is unknown.
