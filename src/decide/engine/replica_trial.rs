@@ -3,22 +3,21 @@
 //! Workloads with too few replicas stay. If most candidates on hot nodes belong to such workloads,
 //! the trial decides once more, with the number of replicas that they have as the minimum.
 
-use crate::decide::draft::{Draft, World};
-use crate::decide::strategy;
+use crate::decide::draft::World;
 use crate::model::plan::{Plan, Refusal, ReplicaTrial};
 use crate::policy::Policy;
 
 use super::Engine;
 use super::balance_report::balance_report;
 use super::observed::Observed;
-use super::trial::{MOST_MOVES, hot_nodes, relieved, without_limits};
+use super::trial::{MOST_MOVES, after_cycles, hot_nodes, relieved, without_limits};
 
 impl Engine {
     /// Finds out what a lower `evictable.minReplicas` would achieve, for a plan that leaves nodes hot
     /// mainly because of workloads with too few replicas. Returns `None` for any other plan, and if
     /// no further node would be relieved.
     ///
-    /// It costs about as much as the decision, and changes nothing.
+    /// It costs as much as a few decisions, and changes nothing.
     pub fn replica_trial(&self, observed: &Observed<'_>, plan: &Plan) -> Option<ReplicaTrial> {
         if self.policy.exact || plan.halted.is_some() || !plan.keeps_most_for_replicas() {
             return None;
@@ -27,13 +26,10 @@ impl Engine {
         let replicas: Vec<u32> = kept.iter().filter_map(|k| replicas(&k.refusal)).collect();
         let min_replicas = replicas.iter().copied().min()?;
         let policy = trial_policy(&self.policy, min_replicas);
-        let mut draft = Draft::new(World {
+        let draft = after_cycles(World {
             policy: &policy,
             ..self.world(observed)
         });
-        for position in 0..policy.strategies.len() {
-            strategy::run(&mut draft, position, |_, _| {});
-        }
         let hot = hot_nodes(plan);
         let after = balance_report(&draft);
         let moves = draft.finish().0;

@@ -22,13 +22,15 @@ use super::observed::Observed;
 
 /// The most evictions of a trial. It bounds the cost in a large cluster with many hot nodes.
 pub(super) const MOST_MOVES: u32 = 100;
+/// The most cycles of a trial.
+const CYCLES: usize = 4;
 
 impl Engine {
     /// Finds out what steering would achieve for a plan that keeps most candidates because of where
     /// their replacements could land. Returns `None` for any other plan, and if steering would
     /// relieve no further node.
     ///
-    /// It costs about as much as the decision, and changes nothing.
+    /// It costs as much as a few decisions, and changes nothing.
     pub fn steering_trial(&self, observed: &Observed<'_>, plan: &Plan) -> Option<SteeringTrial> {
         if self.policy.exact || plan.halted.is_some() || !plan.keeps_most_for_landing() {
             return None;
@@ -43,13 +45,10 @@ impl Engine {
             return None;
         }
         let snapshot = observed.snapshot.with_taint(&tainted, &hot_taint());
-        let mut draft = Draft::new(World {
+        let draft = after_cycles(World {
             snapshot: &snapshot,
             ..world
         });
-        for position in 0..policy.strategies.len() {
-            strategy::run(&mut draft, position, |_, _| {});
-        }
         let hot = hot_nodes(plan);
         let with_taints = balance_report(&draft);
         let moves = draft.finish().0;
@@ -75,6 +74,23 @@ fn trial_policy(policy: &Policy) -> Policy {
     let mut policy = without_limits(policy);
     policy.steering.hot = true;
     policy
+}
+
+/// The draft after some cycles, each of which knows where the moves of the one before have landed. One
+/// cycle makes few moves whose landing is uncertain.
+pub(super) fn after_cycles(world: World<'_>) -> Draft<'_> {
+    let mut draft = Draft::new(world);
+    for _ in 0..CYCLES {
+        let moves = draft.accepted().count();
+        for position in 0..world.policy.strategies.len() {
+            strategy::run(&mut draft, position, |_, _| {});
+        }
+        if draft.accepted().count() == moves {
+            break;
+        }
+        draft = draft.settled();
+    }
+    draft
 }
 
 /// The policy with no limits except one for the cost of a trial.

@@ -28,9 +28,11 @@ use benefit::Benefit;
 use excess::ResourceExcess;
 use hot_node::{HotNode, still_runs};
 use nodes::classify;
-use opening::Openings;
+use opening::{Heat, Openings};
+use pace::Pace;
 use pool::BalancedPool;
 use queue::CandidateQueue;
+use search::NextPod;
 
 mod benefit;
 mod eligible;
@@ -38,6 +40,7 @@ mod excess;
 mod hot_node;
 mod nodes;
 mod opening;
+mod pace;
 mod pool;
 mod queue;
 mod search;
@@ -64,6 +67,9 @@ pub(super) struct LowNodeUtilizationRun<'w> {
     hot: BTreeMap<NodeId, HotNode>,
     queue: CandidateQueue,
     started: bool,
+    /// The number of accepted moves when all pods were queued.
+    queued_after: usize,
+    pace: Pace,
     /// The expected number of moves so far that do not help.
     doubt: f64,
     openings: Openings,
@@ -114,6 +120,8 @@ impl<'w> LowNodeUtilizationRun<'w> {
             hot: BTreeMap::new(),
             queue: CandidateQueue::default(),
             started: false,
+            queued_after: 0,
+            pace: Pace::default(),
             doubt: 0.0,
             openings: Openings::default(),
         }
@@ -225,8 +233,29 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         self.refresh(draft);
         while !self.waits_for_landings() {
-            let Some(pod) = self.search(draft) else {
-                return self.next_opening(draft);
+            let pod = match self.search(draft) {
+                Some(NextPod::Refused(pod)) => pod,
+                Some(NextPod::Sound(pod)) => {
+                    self.pace.count_sound();
+                    pod
+                }
+                None if !self.pace.allows_tentative() => return None,
+                None => return self.opening_at_end(draft),
+                Some(NextPod::Tentative(_)) if !self.pace.allows_tentative() => {
+                    self.pace.end();
+                    return None;
+                }
+                Some(NextPod::Tentative(entry)) if self.pace.try_opening() => {
+                    self.queue.put_back(entry);
+                    match self.next_opening(draft, Heat::Forbidden) {
+                        Some(opener) => return Some(opener),
+                        None => continue,
+                    }
+                }
+                Some(NextPod::Tentative(entry)) => {
+                    self.pace.count_tentative();
+                    self.least_important(draft, entry)
+                }
             };
             self.asked.insert(pod);
             self.last = Some(pod);

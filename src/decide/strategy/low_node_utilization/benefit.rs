@@ -24,6 +24,18 @@ const USAGE_VALUE: f64 = 6.0;
 /// The value of usage beyond the margin: it makes the move harder and gains nothing.
 const SURPLUS_VALUE: f64 = -0.5;
 
+/// A move that helps at least this probably can be sound.
+const SOUND: f64 = 0.95;
+
+/// The order of moves: sound ones come first, then the more valuable ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct MoveScore {
+    /// Whether the move takes its node one pod closer to the targets and almost certainly helps. A
+    /// move that is not sound is tentative.
+    pub(super) sound: bool,
+    value: i64,
+}
+
 /// The benefit of moving a pod for its node. All numbers are shares of the node, summed over the
 /// resources above their targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,6 +49,8 @@ pub(super) struct Benefit {
     requests: f64,
     /// Whether this one move brings the node below its targets.
     pub(super) suffices: bool,
+    /// Whether the node needs one pod less after this move: as few as if its heaviest pod had moved.
+    direct: bool,
     /// Whether the usage of the pod is unknown.
     unknown: bool,
 }
@@ -54,6 +68,7 @@ impl Benefit {
         let requests = &draft.world.snapshot.pod(pod).requests;
         let mut benefit = Benefit {
             suffices: true,
+            direct: true,
             requests: share(requests[ResourceId::CPU], ResourceId::CPU)
                 + share(requests[ResourceId::MEMORY], ResourceId::MEMORY),
             ..Benefit::default()
@@ -68,6 +83,7 @@ impl Benefit {
             benefit.excess += share(one.amount, resource);
             benefit.usage += share(weight, resource);
             benefit.suffices &= weight >= one.amount;
+            benefit.direct &= weight >= one.step;
         }
         benefit
     }
@@ -110,8 +126,8 @@ impl Benefit {
         Ratio::new(self.relief).unwrap_or_default()
     }
 
-    /// Returns the value of the move in hundredths, if it helps with this probability. Whole numbers,
-    /// so that the less important of two pods goes if they are about equally good.
+    /// Returns the score of the move if it helps with this probability. The value is in hundredths and a
+    /// whole number, so that the less important of two pods goes if they are about equally good.
     ///
     /// A pod is better the more of the excess it takes along and the likelier that is to help. Its
     /// requests count against it, because a node that loses requests attracts the next pods. A pod of
@@ -120,14 +136,20 @@ impl Benefit {
         clippy::cast_possible_truncation,
         reason = "shares of a node are far from the bounds, and casts saturate"
     )]
-    pub(super) fn score(&self, success: Ratio) -> i64 {
+    pub(super) fn score(&self, success: Ratio) -> MoveScore {
         if self.unknown {
-            return i64::MIN;
+            return MoveScore {
+                sound: false,
+                value: i64::MIN,
+            };
         }
         let enough = self.excess + MARGIN;
         let relieved = success.get() * self.relief / self.excess;
         let usage = USAGE_VALUE * self.usage.min(enough);
         let surplus = SURPLUS_VALUE * (self.usage - enough).max(0.0);
-        ((relieved + usage + surplus - self.requests) * 100.0).round() as i64
+        MoveScore {
+            sound: self.direct && success.get() >= SOUND,
+            value: ((relieved + usage + surplus - self.requests) * 100.0).round() as i64,
+        }
     }
 }

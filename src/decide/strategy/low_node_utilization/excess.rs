@@ -20,6 +20,9 @@ const LARGEST_INSIGNIFICANT: f64 = 0.05;
 pub(super) struct ResourceExcess {
     pub(super) above: AboveTarget,
     pub(super) amount: Amount,
+    /// The least load that takes the node one pod closer to its target (see
+    /// [`ResourceExcess::with_step`]).
+    pub(super) step: Amount,
 }
 
 impl ResourceExcess {
@@ -40,7 +43,29 @@ impl ResourceExcess {
             ratio,
             target,
         };
-        (amount > Amount::ZERO).then_some(ResourceExcess { above, amount })
+        (amount > Amount::ZERO).then_some(ResourceExcess {
+            above,
+            amount,
+            step: amount,
+        })
+    }
+
+    /// Sets the step for a node whose pods of these loads may move.
+    ///
+    /// The fewest pods that remove the excess are the heaviest ones. A pod can take the place of one of
+    /// them if its load is at least the rest that the others leave.
+    pub(super) fn with_step(self, mut loads: Vec<Amount>) -> Self {
+        loads.sort_unstable_by(|a, b| b.cmp(a));
+        let mut step = self.amount;
+        for load in loads.into_iter().filter(|load| *load > Amount::ZERO) {
+            if load >= step {
+                return ResourceExcess { step, ..self };
+            }
+            step = step.minus(load);
+        }
+        // All pods together are too light, so each of them is needed.
+        let step = Amount::ZERO;
+        ResourceExcess { step, ..self }
     }
 
     /// The part of the excess that leaves with the pod; `None` if its usage is unknown.

@@ -37,14 +37,23 @@ impl HotNode {
     ) -> Self {
         let variations = excess.iter().map(|e| e.variation(draft, basis, node));
         let variations: Vec<Ratio> = variations.collect();
+        let why_not = within_variation(draft, &excess, &variations)
+            .or_else(|| out_of_reach(draft, basis, &excess, movable));
+        let with_step = |one: ResourceExcess| {
+            let loads = movable.iter();
+            one.with_step(
+                loads
+                    .filter_map(|p| draft.weight(*p, one.above.resource, basis))
+                    .collect(),
+            )
+        };
         let larger = |a, b: &Ratio| if *b > a { *b } else { a };
         HotNode {
             variation: variations.iter().fold(Ratio::ZERO, larger),
-            why_not: within_variation(draft, &excess, &variations)
-                .or_else(|| out_of_reach(draft, basis, &excess, movable)),
+            why_not,
             node,
             basis,
-            excess,
+            excess: excess.into_iter().map(with_step).collect(),
         }
     }
 

@@ -21,18 +21,17 @@ use crate::model::plan::Reason;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, Ratio, ResourceId};
 
+use super::benefit::MoveScore;
 use super::hot_node::HotNode;
 use super::{LowNodeUtilizationRun, staying};
 
-/// The most openings of one cycle.
-const MOST_OPENINGS: usize = 5;
 /// The probability with which the first pod must land on another node.
 const LEAVES: f64 = 0.6;
 /// The probability with which the pod of the hot node must land well after the opening.
 const FOLLOWS: f64 = 0.6;
-/// The part of the relief that both moves together must achieve. The rest may be lost because the
-/// first pod lands on a hot node.
-const LEAST_GAIN: f64 = 0.7;
+/// The part of the relief that all moves together must achieve. The rest may be lost because a light
+/// pod lands on a hot node.
+const LEAST_GAIN: f64 = 0.95;
 /// The number of pods of a hot node for which openings are searched, the most promising first.
 const HEAVY_PODS: usize = 2;
 /// The number of nodes that a pod of a hot node could take, the most attractive first.
@@ -49,24 +48,38 @@ const MOST_WORK: usize = 500_000;
 /// other ones, so that nodes without an opening do not use up all the work for ever.
 const NODES_IN_A_CYCLE: usize = 8;
 
+/// Whether a light pod may make the node hot on which it lands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heat {
+    /// The node must stay below its targets.
+    Forbidden,
+    /// The node may become hot if all moves together still lower the usage above the targets.
+    Allowed,
+}
+
 /// The openings of one cycle.
 #[derive(Debug, Default)]
 pub(super) struct Openings {
     /// The pods of hot nodes that can move in a later cycle.
     followers: BTreeSet<PodId>,
-    /// The number of openings.
-    count: usize,
     work: Cell<usize>,
 }
 
 impl LowNodeUtilizationRun<'_> {
+    /// The opening of a cycle in which no pod of a hot node can move. If there was no other move, it
+    /// may make a node hot, because otherwise nothing would change any more.
+    pub(super) fn opening_at_end(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+        let opening = self.next_opening(draft, Heat::Forbidden);
+        if opening.is_some() || !self.pace.is_empty() {
+            return opening;
+        }
+        self.next_opening(draft, Heat::Allowed)
+    }
+
     /// The next pod of a node that is not hot whose move lets a pod of a hot node land well.
-    pub(super) fn next_opening(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+    pub(super) fn next_opening(&mut self, draft: &Draft<'_>, heat: Heat) -> Option<Candidate> {
         // With the taint on the hot nodes, their pods land elsewhere without an opening.
-        if draft.world.policy.steering.hot
-            || self.openings.count >= MOST_OPENINGS
-            || self.is_discouraged(draft)
-        {
+        if draft.world.policy.steering.hot || self.is_discouraged(draft) {
             return None;
         }
         let later = self.after_openings(draft);
@@ -74,11 +87,12 @@ impl LowNodeUtilizationRun<'_> {
             run: self,
             draft,
             later: &later,
-            until: Cell::new(MOST_WORK),
+            heat,
+            until: Cell::new(0),
         };
         let (follower, opener) = search.find()?;
         self.openings.followers.insert(follower);
-        self.openings.count += 1;
+        self.pace.count_tentative();
         self.asked.insert(opener.pod);
         self.last = Some(opener.pod);
         Some(opener)
@@ -111,6 +125,7 @@ struct OpeningSearch<'s, 'w, 'd> {
     draft: &'s Draft<'d>,
     /// The draft after everything that moves has landed and ended.
     later: &'s Draft<'d>,
+    heat: Heat,
     /// The work after which the search for the present hot node ends.
     until: Cell<usize>,
 }
@@ -127,7 +142,11 @@ impl OpeningSearch<'_, '_, '_> {
             hot.rotate_left(first);
         }
         let work = &self.run.openings.work;
-        let mut affordable = hot.iter().take_while(|_| work.get() < MOST_WORK);
+        let most = match self.heat {
+            Heat::Forbidden => MOST_WORK,
+            Heat::Allowed => 2 * MOST_WORK,
+        };
+        let mut affordable = hot.iter().take_while(|_| work.get() < most);
         affordable.find_map(|hot| {
             self.until.set(work.get() + MOST_WORK / NODES_IN_A_CYCLE);
             self.opening_for_node(hot)
@@ -172,7 +191,7 @@ impl OpeningSearch<'_, '_, '_> {
     fn followers(&self, hot: &HotNode) -> Vec<Candidate> {
         let here = |pod: &PodId| self.draft.world.snapshot.pod(*pod).node == Some(hot.node);
         let pods = self.later.pods_on(hot.node).filter(here);
-        let mut pods: Vec<(i64, PodId)> = pods
+        let mut pods: Vec<(MoveScore, PodId)> = pods
             .filter_map(|pod| Some((hot.judge(self.later, pod).ok()?.score(Ratio::ONE), pod)))
             .collect();
         pods.sort_by_key(|(score, pod)| (Reverse(*score), *pod));
@@ -292,8 +311,8 @@ impl OpeningSearch<'_, '_, '_> {
         })
     }
 
-    /// The pod as a candidate that may land wherever the forecast sees it. A node that becomes hot
-    /// by it is weighed by [`OpeningSearch::opener`].
+    /// The pod as a candidate that may land wherever the forecast sees it. Where a node may become hot
+    /// by it, [`OpeningSearch::gains`] weighs that.
     fn candidate(
         &self,
         hot: &HotNode,
@@ -311,7 +330,10 @@ impl OpeningSearch<'_, '_, '_> {
             let with_pod = |n: &NodeId| after.ratio_with(*n, *resource, basis, more);
             let ratios = nodes.iter().filter_map(with_pod);
             let highest = ratios.fold(*target, |a, b| if b > a { b } else { a });
-            (*resource, highest)
+            match self.heat {
+                Heat::Forbidden => (*resource, *target),
+                Heat::Allowed => (*resource, highest),
+            }
         });
         Some(Candidate {
             pod,

@@ -10,6 +10,8 @@ use crate::decide::draft::Draft;
 use crate::decide::strategy::importance::Importance;
 use crate::model::snapshot::{NodeId, PodId};
 
+use super::benefit::MoveScore;
+
 /// The most work of one search, in forecasts times nodes. The search of one cycle then ends
 /// after about two seconds of one core in a cluster of any size.
 const MOST_WORK: usize = 4_000_000;
@@ -18,7 +20,7 @@ const MOST_WORK: usize = 4_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct QueuedPod {
     /// The value of the move; without a forecast, the value if the move certainly helps.
-    pub(super) score: i64,
+    pub(super) score: MoveScore,
     importance: Reverse<Importance>,
     pod: Reverse<PodId>,
     pub(super) node: NodeId,
@@ -39,10 +41,8 @@ pub(super) struct CandidateQueue {
     heap: BinaryHeap<QueuedPod>,
     /// By node, the number of times that its excess has changed.
     generations: BTreeMap<NodeId, u32>,
-    /// Pods that the forecast refused, with the number of accepted moves that it knew of.
-    refused: BTreeMap<PodId, usize>,
-    /// Refused pods that were taken back before all others had their turn.
-    retried: BTreeSet<PodId>,
+    /// Pods that the forecast refused.
+    refused: BTreeSet<PodId>,
     work: usize,
 }
 
@@ -53,8 +53,8 @@ impl CandidateQueue {
     }
 
     /// Adds a pod, unless the forecast has refused it.
-    pub(super) fn push(&mut self, draft: &Draft<'_>, node: NodeId, pod: PodId, score: i64) {
-        if !self.refused.contains_key(&pod) {
+    pub(super) fn push(&mut self, draft: &Draft<'_>, node: NodeId, pod: PodId, score: MoveScore) {
+        if !self.refused.contains(&pod) {
             self.heap.push(QueuedPod {
                 score,
                 importance: Reverse(Importance::of(draft.world.snapshot.pod(pod))),
@@ -67,7 +67,7 @@ impl CandidateQueue {
     }
 
     /// Adds a pod again, now with its forecast.
-    pub(super) fn push_forecast(&mut self, entry: QueuedPod, score: i64, moves: usize) {
+    pub(super) fn push_forecast(&mut self, entry: QueuedPod, score: MoveScore, moves: usize) {
         self.heap.push(QueuedPod {
             score,
             forecast_after: Some(moves),
@@ -85,42 +85,25 @@ impl CandidateQueue {
         }
     }
 
-    /// Sets a pod aside that the forecast refuses, or that comes back too early.
-    pub(super) fn refuse(&mut self, pod: PodId, moves: usize) {
-        self.refused.insert(pod, moves);
+    /// Puts an entry back that was not used.
+    pub(super) fn put_back(&mut self, entry: QueuedPod) {
+        self.heap.push(entry);
     }
 
-    /// Takes back the pods whose refusal is older than the last accepted move: that move may have
-    /// filled the node on which they would have landed.
-    pub(super) fn take_outdated(&mut self, moves: usize) -> Vec<PodId> {
-        let outdated = self.refused.iter().filter(|(_, at)| **at < moves);
-        let outdated: Vec<PodId> = outdated.map(|(pod, _)| *pod).collect();
-        for pod in &outdated {
-            self.refused.remove(pod);
-            self.retried.remove(pod);
-        }
-        outdated
+    /// Sets a pod aside that the forecast refuses.
+    pub(super) fn refuse(&mut self, pod: PodId) {
+        self.refused.insert(pod);
     }
 
-    /// Takes back the outdated refusals of one node before its other pods have had their turn.
-    pub(super) fn retry(&mut self, draft: &Draft<'_>, node: NodeId) {
-        let moves = draft.accepted().count();
-        for pod in &draft.world.snapshot.node(node).pods {
-            if self.refused.get(pod).is_some_and(|at| *at < moves) {
-                self.refused.remove(pod);
-                self.retried.insert(*pod);
-            }
-        }
-    }
-
-    /// Returns true if a pod was taken back by [`CandidateQueue::retry`].
-    pub(super) fn is_retried(&self, pod: PodId) -> bool {
-        self.retried.contains(&pod)
+    /// Forgets all entries and refusals.
+    pub(super) fn clear(&mut self) {
+        self.heap.clear();
+        self.refused.clear();
     }
 
     /// Removes a pod that the forecast refused for good.
     pub(super) fn pop_refused(&mut self) -> Option<PodId> {
-        self.refused.pop_first().map(|(pod, _)| pod)
+        self.refused.pop_first()
     }
 
     /// Counts one forecast.

@@ -10,6 +10,7 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, Ratio, ResourceId};
 
 use super::benefit::Benefit;
+use super::pace::Pace;
 use super::queue::QueuedPod;
 use super::{LowNodeUtilizationRun, leaves_soon};
 
@@ -18,16 +19,23 @@ use super::{LowNodeUtilizationRun, leaves_soon};
 const MOST_DOUBT: f64 = 0.5;
 /// The success of a less important pod may be this much less probable than that of the best pod.
 const ABOUT_EQUAL: f64 = 0.1;
-/// A pod whose forecast has improved goes before the lighter pods of its node if it succeeds at least
-/// so probably. Less certain moves come last.
-const LIKELY: f64 = 0.5;
 /// The probability of a certain success, but for rounding.
 const CERTAIN: f64 = 1.0 - 1e-9;
+
+/// The most promising pod.
+pub(super) enum NextPod {
+    /// Its move is sound.
+    Sound(PodId),
+    /// Its move is tentative.
+    Tentative(QueuedPod),
+    /// A gate refuses the pod.
+    Refused(PodId),
+}
 
 impl LowNodeUtilizationRun<'_> {
     /// Whether so many moves are uncertain that the rest waits until they have landed.
     pub(super) fn waits_for_landings(&self) -> bool {
-        self.doubt >= MOST_DOUBT
+        self.pace.has_ended() || self.doubt >= MOST_DOUBT
     }
 
     /// Puts the pods of the hot nodes into the queue, first of all nodes, later of the node whose
@@ -41,6 +49,8 @@ impl LowNodeUtilizationRun<'_> {
                 .flat_map(|pool| &pool.hot)
                 .copied()
                 .collect();
+            self.pace = Pace::of_cycle(hot.len());
+            self.queued_after = draft.accepted().count();
             for node in hot {
                 self.renew(draft, node);
             }
@@ -80,7 +90,6 @@ impl LowNodeUtilizationRun<'_> {
             return;
         }
         let hot = self.hot_node(draft, node, excess);
-        self.queue.retry(draft, node);
         for pod in self.remaining(draft, node).collect::<Vec<_>>() {
             let may_go = gate::evictable(pod, self.position, draft).is_ok();
             let benefit = if may_go {
@@ -99,71 +108,68 @@ impl LowNodeUtilizationRun<'_> {
 
     /// The next pod that is worth asking the gates about. Pods that a gate other than the landing
     /// gate refuses come in their turn as well, so that the plan says why they stay.
-    pub(super) fn search(&mut self, draft: &Draft<'_>) -> Option<PodId> {
+    pub(super) fn search(&mut self, draft: &Draft<'_>) -> Option<NextPod> {
         let moves = draft.accepted().count();
         loop {
-            let Some(entry) = self.queue.pop() else {
-                if self.requeue_refused(draft, moves) {
-                    continue;
-                }
-                return self.queue.pop_refused();
+            let entry = self.queue.pop();
+            let judged = |entry: &QueuedPod| entry.forecast_after == Some(moves);
+            if !entry.is_some_and(|entry| entry.score.sound || !judged(&entry))
+                && self.queue_again(draft, moves)
+            {
+                continue;
+            }
+            let Some(entry) = entry else {
+                return self.queue.pop_refused().map(NextPod::Refused);
             };
-            if entry.forecast_after == Some(moves) {
-                return Some(self.least_important(draft, entry));
+            if judged(&entry) && entry.score.sound {
+                return Some(NextPod::Sound(self.least_important(draft, entry)));
+            }
+            if judged(&entry) {
+                return Some(NextPod::Tentative(entry));
             }
             let Some(candidate) = self.candidate_of(draft, entry.pod()) else {
                 continue;
             };
             if gate::admit_before_landing(&candidate, draft).is_err() {
-                return Some(entry.pod());
+                return Some(NextPod::Refused(entry.pod()));
             }
+            // Then the best pod of those with a forecast goes.
             if self.queue.is_spent() {
-                return self.queue.pop_refused();
+                continue;
             }
             self.queue.count(draft);
             match (
                 gate::prospect(&candidate, draft),
                 self.benefit(draft, entry),
             ) {
-                (Ok(prospect), Some(_))
-                    if self.queue.is_retried(entry.pod()) && prospect.success.get() < LIKELY =>
-                {
-                    self.queue.refuse(entry.pod(), moves);
-                }
                 (Ok(prospect), Some(benefit)) => {
                     let score = benefit.score(prospect.success);
                     self.queue.push_forecast(entry, score, moves);
                 }
-                (Err(_), _) => self.queue.refuse(entry.pod(), moves),
+                (Err(_), _) => self.queue.refuse(entry.pod()),
                 (Ok(_), None) => {}
             }
         }
     }
 
-    /// Gives pods that the forecast refused another chance if moves were accepted since.
-    fn requeue_refused(&mut self, draft: &Draft<'_>, moves: usize) -> bool {
-        if self.queue.is_spent() {
+    /// Queues all pods again if moves were accepted since: such a move may have filled the node on
+    /// which a pod would have landed, and it moves the scheduler's search on. Returns whether it did.
+    fn queue_again(&mut self, draft: &Draft<'_>, moves: usize) -> bool {
+        if self.queued_after == moves || self.queue.is_spent() {
             return false;
         }
-        let outdated = self.queue.take_outdated(moves);
-        let mut queued = false;
-        for pod in outdated {
-            let node = draft.world.snapshot.pod(pod).node;
-            let hot = node.and_then(|node| self.hot.get(&node));
-            let benefit = hot.and_then(|hot| hot.judge(draft, pod).ok());
-            if let Some((node, benefit)) = node.zip(benefit) {
-                let score = benefit.score(Ratio::ONE);
-                self.queue.push(draft, node, pod, score);
-                queued = true;
-            }
+        self.queued_after = moves;
+        self.queue.clear();
+        for node in self.hot.keys().copied().collect::<Vec<_>>() {
+            self.renew(draft, node);
         }
-        queued
+        true
     }
 
     /// The pod that goes instead of the best one of its node: the least important pod that suffices
     /// as well, and then the lightest one whose move certainly helps, because a light pod is easier
     /// to place and leaves the heavy ones for nodes that need them.
-    fn least_important(&self, draft: &Draft<'_>, best: QueuedPod) -> PodId {
+    pub(super) fn least_important(&self, draft: &Draft<'_>, best: QueuedPod) -> PodId {
         let node = best.node;
         let Some(of_best) = self.sufficient(draft, node, best.pod()) else {
             return best.pod();
