@@ -32,6 +32,7 @@ mod it {
     mod monitoring;
     mod openings;
     mod otlp;
+    mod pace;
     mod parity;
     mod past;
     mod pictures;

@@ -69,11 +69,12 @@ impl LowNodeUtilizationRun<'_> {
     /// The opening of a cycle in which no pod of a hot node can move. If there was no other move, it
     /// may make a node hot, because otherwise nothing would change any more.
     pub(super) fn opening_at_end(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        let opening = self.next_opening(draft, Heat::Forbidden);
-        if opening.is_some() || !self.pace.is_empty() {
-            return opening;
-        }
-        self.next_opening(draft, Heat::Allowed)
+        let heat = if self.pace.is_empty() {
+            Heat::Allowed
+        } else {
+            Heat::Forbidden
+        };
+        self.next_opening(draft, heat)
     }
 
     /// The next pod of a node that is not hot whose move lets a pod of a hot node land well.

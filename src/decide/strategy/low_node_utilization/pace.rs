@@ -50,7 +50,7 @@ impl Pace {
 
     /// Returns true if the cycle may propose another tentative move.
     pub(super) fn allows_tentative(&self) -> bool {
-        self.sound == 0 && self.tentative < self.hot.div_ceil(NODES_FOR_EACH)
+        self.sound + self.tentative < self.hot.div_ceil(NODES_FOR_EACH)
     }
 
     /// Returns true if nothing was proposed.
