@@ -6,8 +6,9 @@
 //! hottest. Among pods that each suffice, the least important one goes. A pod that relieves nothing
 //! is never selected.
 //!
-//! If nothing can leave a hot node because kube-scheduler would send every replacement to a warm node
-//! or back, the strategy moves a pod of another node first (`opening`).
+//! Moves that almost certainly help come first, and few others are made in one cycle (`pace`). If
+//! nothing can leave a hot node because kube-scheduler would send every replacement to a warm node or
+//! back, the strategy moves a pod of another node first (`opening`).
 //!
 //! A pod that only has to wait for a few intervals counts as gone, so that no worse pod is moved
 //! instead. Nothing is begun on a node whose movable pods together can remove less than a quarter of
