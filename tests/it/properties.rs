@@ -155,7 +155,9 @@ proptest! {
             cluster.replace(&m.namespace, &m.pod, m.to.as_deref().unwrap(), crate::it::support::noon() - jiff::SignedDuration::from_hours(1));
         }
         let again = cluster.plan(&unlimited);
-        let relieved = |node: &str| plan.moves.iter().any(|m| m.node == node) && !plan.kept.iter().any(|k| k.node == node);
+        // A cycle may end before a node has reached its targets.
+        let relieved = |node: &str| plan.moves.iter().any(|m| m.node == node)
+            && plan.after.nodes.iter().any(|picture| picture.name == node && picture.is_at_target());
         prop_assert!(!again.moves.iter().any(|m| relieved(&m.node)), "{}\nthen\n{}", text(&plan), text(&again));
     }
 }
