@@ -30,9 +30,7 @@ const LEAVES: f64 = 0.6;
 /// The probability with which the pod of the hot node must land well after the opening.
 const FOLLOWS: f64 = 0.6;
 /// The part of the relief that all moves together must achieve. A light pod on a hot node loses some.
-const LEAST_GAIN: f64 = 0.95;
-/// The same if many nodes are hot.
-const LEAST_GAIN_OF_MANY: f64 = 0.7;
+const LEAST_GAIN: f64 = 0.7;
 /// The number of pods of a hot node for which openings are searched, the most promising first.
 const HEAVY_PODS: usize = 2;
 /// The number of nodes that a pod of a hot node could take, the most attractive first.
@@ -84,10 +82,10 @@ impl LowNodeUtilizationRun<'_> {
         if draft.world.policy.steering.hot || self.is_discouraged(draft) {
             return None;
         }
-        let (heat, least_gain) = if self.pace.is_urgent() {
-            (Heat::Allowed, LEAST_GAIN_OF_MANY)
+        let heat = if self.pace.is_urgent() {
+            Heat::Allowed
         } else {
-            (heat, LEAST_GAIN)
+            heat
         };
         let later = self.after_openings(draft);
         let search = OpeningSearch {
@@ -95,7 +93,6 @@ impl LowNodeUtilizationRun<'_> {
             draft,
             later: &later,
             heat,
-            least_gain,
             until: Cell::new(0),
         };
         let (follower, opener) = search.find()?;
@@ -134,8 +131,6 @@ struct OpeningSearch<'s, 'w, 'd> {
     /// The draft after everything that moves has landed and ended.
     later: &'s Draft<'d>,
     heat: Heat,
-    /// The part of the relief that all moves together must achieve.
-    least_gain: f64,
     /// The work after which the search for the present hot node ends.
     until: Cell<usize>,
 }
@@ -268,7 +263,7 @@ impl OpeningSearch<'_, '_, '_> {
         let gain = self.excess(self.later) - self.excess(&after);
         let relief = hot.benefit(self.later, follower.pod);
         let relief = relief.map_or(0.0, |benefit| benefit.relief().get());
-        gain >= relief * self.least_gain && relief >= LEAST_RELIEF * (moves - 1.0)
+        gain >= relief * LEAST_GAIN && relief >= LEAST_RELIEF * (moves - 1.0)
     }
 
     /// The pods of a node that change its attractiveness most in relation to their usage.

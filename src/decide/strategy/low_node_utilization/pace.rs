@@ -55,7 +55,7 @@ impl Pace {
 
     /// Returns true if the cycle may propose another tentative move.
     pub(super) fn allows_tentative(&self) -> bool {
-        self.sound + self.tentative < FEW.max(self.hot / NODES_FOR_EACH)
+        self.sound + self.tentative < FEW.max(self.hot.div_ceil(NODES_FOR_EACH))
     }
 
     /// Returns true if so many nodes are hot that openings may be worse.
