@@ -1,7 +1,7 @@
 //! Moves that certainly help come first. Moves that may land badly wait for them, and few are made in
 //! one cycle.
 
-use crate::it::support::Cluster;
+use crate::it::support::{Cluster, text};
 
 const POLICY: &str = "evictable: {minReplicas: 1}
 strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}}]";
@@ -78,8 +78,13 @@ fn the_number_of_certain_moves_is_not_limited() {
 
 #[test]
 fn few_pods_go_at_a_time_if_the_node_needs_as_many_heavier_ones_after_them() {
-    // Both heavy pods must leave, however many light ones do. The cool node has no room for a heavy one.
-    let steps = "
+    assert_eq!(moved(STEPS), ["lamp-s-1", "leaf-s-1"]);
+    let roomy = STEPS.replace("uses=3500m", "uses=1");
+    assert_eq!(moved(&roomy), ["heavy-s-1", "large-s-1"]);
+}
+
+/// Both heavy pods must leave, however many light ones do. The cool node has no room for a heavy one.
+const STEPS: &str = "
 node hot-s labels=group:s
   heavy-s   cpu=1 uses=1500m requires=group:s
   large-s   cpu=1 uses=1500m requires=group:s
@@ -91,7 +96,16 @@ node hot-s labels=group:s
 node cool-s labels=group:s
   small-s   cpu=100m uses=3500m stay
 ";
-    assert_eq!(moved(steps), ["lamp-s-1", "leaf-s-1"]);
-    let roomy = steps.replace("uses=3500m", "uses=1");
-    assert_eq!(moved(&roomy), ["heavy-s-1", "large-s-1"]);
+
+#[test]
+fn a_pod_that_would_land_badly_says_so_when_the_cycle_ends_early() {
+    let plan = Cluster::parse(STEPS).plan(POLICY);
+    let kept = |pod: &str| {
+        plan.kept
+            .iter()
+            .find(|k| k.pod == pod)
+            .map(|k| k.refusal.code())
+    };
+    assert_eq!(kept("heavy-s-1"), Some("would-land-hot"), "{}", text(&plan));
+    assert_eq!(kept("lime-s-1"), None, "{}", text(&plan));
 }

@@ -36,6 +36,7 @@ use queue::CandidateQueue;
 use search::NextPod;
 
 mod benefit;
+mod chain;
 mod eligible;
 mod excess;
 mod hot_node;
@@ -244,7 +245,7 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
                 None => return self.opening_at_end(draft),
                 Some(NextPod::Tentative(_)) if !self.pace.allows_tentative() => {
                     self.pace.end();
-                    return None;
+                    break;
                 }
                 Some(NextPod::Tentative(entry)) if self.pace.try_opening() => {
                     self.queue.put_back(entry);
@@ -265,7 +266,7 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
                 return Some(candidate);
             }
         }
-        None
+        self.next_refused(draft)
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {

@@ -22,6 +22,7 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, Ratio, ResourceId};
 
 use super::benefit::MoveScore;
+use super::chain::Chain;
 use super::hot_node::HotNode;
 use super::{LowNodeUtilizationRun, staying};
 
@@ -29,20 +30,16 @@ use super::{LowNodeUtilizationRun, staying};
 const LEAVES: f64 = 0.6;
 /// The probability with which the pod of the hot node must land well after the opening.
 const FOLLOWS: f64 = 0.6;
-/// The part of the relief that all moves together must achieve. A light pod on a hot node loses some.
-const LEAST_GAIN: f64 = 0.7;
 /// The number of pods of a hot node for which openings are searched, the most promising first.
 const HEAVY_PODS: usize = 2;
 /// The number of nodes that a pod of a hot node could take, the most attractive first.
-const TARGETS: usize = 4;
+const TARGETS: usize = 16;
 /// The number of pods of such a node that are tried.
 const LIGHT_PODS: usize = 2;
 /// The most pods that leave such a node before the pod of the hot node.
 const LONGEST_CHAIN: u32 = 4;
-/// The relief for each such pod after the first, as a share of the hot node.
-const LEAST_RELIEF: f64 = 0.01;
-/// The most work of the search in one cycle, in forecasts times nodes: about a quarter of a second.
-const MOST_WORK: usize = 500_000;
+/// The most work of the search in one cycle, in forecasts times nodes: about half a second.
+const MOST_WORK: usize = 1_000_000;
 /// The number of hot nodes among which this work is divided. With more hot nodes, each cycle begins with
 /// other ones, so that nodes without an opening do not use up all the work for ever.
 const NODES_IN_A_CYCLE: usize = 8;
@@ -222,8 +219,7 @@ impl OpeningSearch<'_, '_, '_> {
     }
 
     /// The first of the pods that must leave a node one after the other until the follower probably
-    /// lands there, and the value of all these moves: the probability that each goes well, divided by
-    /// their number.
+    /// lands there, and the value of all these moves.
     fn chain(
         &self,
         hot: &HotNode,
@@ -245,25 +241,20 @@ impl OpeningSearch<'_, '_, '_> {
             let first = first.get_or_insert(opener);
             let follows = self.success(&settled, follower);
             if follows >= FOLLOWS {
-                let value = success * follows / f64::from(moves + 1);
-                let gains = self.gains(hot, follower, settled, f64::from(moves));
-                return gains.then(|| (value, first.clone()));
+                let chain = Chain {
+                    run: self.run,
+                    before: self.later,
+                    follower,
+                    target,
+                    first: first.pod,
+                    moves,
+                };
+                let value = chain.value(hot, settled, success * follows)?;
+                return Some((value, first.clone()));
             }
             after = Some(settled);
         }
         None
-    }
-
-    /// Whether the moves of a chain and of the follower are worth it.
-    fn gains(&self, hot: &HotNode, follower: &Candidate, mut after: Draft<'_>, moves: f64) -> bool {
-        let Ok(landing) = gate::landing(follower, &after) else {
-            return false;
-        };
-        after.accept(follower.clone(), landing);
-        let gain = self.excess(self.later) - self.excess(&after);
-        let relief = hot.benefit(self.later, follower.pod);
-        let relief = relief.map_or(0.0, |benefit| benefit.relief().get());
-        gain >= relief * LEAST_GAIN && relief >= LEAST_RELIEF * (moves - 1.0)
     }
 
     /// The pods of a node that change its attractiveness most in relation to their usage.
@@ -354,23 +345,6 @@ impl OpeningSearch<'_, '_, '_> {
                 cool: Rc::default(),
             }),
         })
-    }
-
-    /// The load above the targets, summed over the nodes and resources.
-    fn excess(&self, draft: &Draft<'_>) -> f64 {
-        let basis = self.run.rule.basis;
-        let of_node = |node: NodeId, targets: &[(ResourceId, Ratio)]| -> f64 {
-            let above = |(resource, target): &(ResourceId, Ratio)| {
-                Some(draft.ratio(node, *resource, basis)?.minus(*target).get())
-            };
-            targets.iter().filter_map(above).sum()
-        };
-        let pools = self.run.pools.iter();
-        let sums = pools.flat_map(|pool| {
-            let nodes = pool.band.nodes.iter();
-            nodes.map(|node| of_node(*node, &pool.band.high))
-        });
-        sums.sum()
     }
 
     /// The probability that a move helps; zero if the landing gate refuses it.

@@ -152,6 +152,25 @@ impl LowNodeUtilizationRun<'_> {
         }
     }
 
+    /// The next pod that the forecast refuses, in a cycle that proposes no more moves: the plan then
+    /// says why it stays.
+    pub(super) fn next_refused(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+        while !self.queue.is_spent() {
+            let pod = self.queue.pop_refused()?;
+            let Some(candidate) = self.candidate_of(draft, pod) else {
+                continue;
+            };
+            self.queue.count(draft);
+            // A later move may have made a place for it. Then the next cycle considers it.
+            if gate::landing(&candidate, draft).is_err() {
+                self.asked.insert(pod);
+                self.last = Some(pod);
+                return Some(candidate);
+            }
+        }
+        None
+    }
+
     /// Queues all pods again if moves were accepted since: such a move may have filled the node on
     /// which a pod would have landed, and it moves the scheduler's search on. Returns whether it did.
     fn queue_again(&mut self, draft: &Draft<'_>, moves: usize) -> bool {

@@ -1,0 +1,111 @@
+//! The value of an opening: what the pods that move first make possible.
+
+use crate::decide::draft::{Candidate, Draft};
+use crate::decide::gate;
+use crate::model::snapshot::{NodeId, PodId};
+use crate::values::{Ratio, ResourceId};
+
+use super::LowNodeUtilizationRun;
+use super::hot_node::HotNode;
+
+/// The part of the relief that all moves together must achieve. A light pod on a hot node loses some.
+const LEAST_GAIN: f64 = 0.7;
+/// The relief for each pod after the first, as a share of the hot node.
+const LEAST_RELIEF: f64 = 0.01;
+/// The most pods that are expected to follow one that moved first. Others land there in the meantime.
+const MOST_FOLLOWERS: f64 = 6.0;
+
+/// The pods that leave a node one after the other until a pod of a hot node probably lands there.
+pub(super) struct Chain<'c, 'w, 'd> {
+    pub(super) run: &'c LowNodeUtilizationRun<'w>,
+    /// The cluster if none of these pods moves.
+    pub(super) before: &'c Draft<'d>,
+    /// The pod of the hot node.
+    pub(super) follower: &'c Candidate,
+    pub(super) target: NodeId,
+    /// The first pod that leaves the target.
+    pub(super) first: PodId,
+    /// The number of pods that leave it.
+    pub(super) moves: u32,
+}
+
+impl Chain<'_, '_, '_> {
+    /// Returns how many pods of hot nodes probably land well for each eviction, or `None` if the moves are
+    /// not worth it.
+    ///
+    /// `after` is the cluster after the pods of the chain have landed. `success` is the probability that
+    /// they and the follower land well.
+    pub(super) fn value(&self, hot: &HotNode, after: Draft<'_>, success: f64) -> Option<f64> {
+        let followers = self.followers(&after);
+        let gains = self.gains(hot, after);
+        gains.then(|| success * followers / f64::from(self.moves + 1))
+    }
+
+    /// The number of pods like the follower that the target can take: until it has no room below its
+    /// targets, or as many requests as before.
+    fn followers(&self, after: &Draft<'_>) -> f64 {
+        let snapshot = after.world.snapshot;
+        let [gone, follower] = [self.first, self.follower.pod].map(|pod| {
+            let requests = snapshot.pod(pod).requests[ResourceId::CPU];
+            requests.share_of(snapshot.node(self.target).allocatable[ResourceId::CPU])
+        });
+        let by_requests = quotient(gone, follower);
+        self.by_usage(after)
+            .min(by_requests)
+            .clamp(1.0, MOST_FOLLOWERS)
+    }
+
+    /// The number of pods like the follower for which the target has room below its targets.
+    fn by_usage(&self, after: &Draft<'_>) -> f64 {
+        let Some(pool) = self.run.pool(self.target) else {
+            return 0.0;
+        };
+        let basis = self.run.rule.basis;
+        let whole = &after.world.snapshot.node(self.target).allocatable;
+        let counts = pool.band.high.iter().map(|(resource, target)| {
+            let used = after.ratio(self.target, *resource, basis);
+            let weight = after.weight(self.follower.pod, *resource, basis);
+            let share = weight.and_then(|weight| weight.share_of(whole[*resource]));
+            quotient(used.map(|used| target.minus(used)), share)
+        });
+        counts.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Whether the moves of the chain and of the follower are worth it.
+    fn gains(&self, hot: &HotNode, mut after: Draft<'_>) -> bool {
+        let Ok(landing) = gate::landing(self.follower, &after) else {
+            return false;
+        };
+        after.accept(self.follower.clone(), landing);
+        let gain = self.excess(self.before) - self.excess(&after);
+        let relief = hot.benefit(self.before, self.follower.pod);
+        let relief = relief.map_or(0.0, |benefit| benefit.relief().get());
+        gain >= relief * LEAST_GAIN && relief >= LEAST_RELIEF * f64::from(self.moves - 1)
+    }
+
+    /// The load above the targets, summed over the nodes and resources.
+    fn excess(&self, draft: &Draft<'_>) -> f64 {
+        let basis = self.run.rule.basis;
+        let of_node = |node: NodeId, targets: &[(ResourceId, Ratio)]| -> f64 {
+            let above = |(resource, target): &(ResourceId, Ratio)| {
+                Some(draft.ratio(node, *resource, basis)?.minus(*target).get())
+            };
+            targets.iter().filter_map(above).sum()
+        };
+        let pools = self.run.pools.iter();
+        let sums = pools.flat_map(|pool| {
+            let nodes = pool.band.nodes.iter();
+            nodes.map(|node| of_node(*node, &pool.band.high))
+        });
+        sums.sum()
+    }
+}
+
+/// How many times a share fits into another. Without a size, any number of times.
+fn quotient(whole: Option<Ratio>, part: Option<Ratio>) -> f64 {
+    match (whole, part) {
+        (Some(whole), Some(part)) if part > Ratio::ZERO => (whole.get() / part.get()).floor(),
+        (None, _) => 0.0,
+        _ => f64::INFINITY,
+    }
+}
