@@ -171,12 +171,7 @@ fn cells(ratio: Ratio, width: usize) -> usize {
 }
 
 /// The style of [`Bar::svg`], in the colours of [`super::html::PALETTE`].
-pub const STYLE: &str = r"
-.bar{display:block;overflow:visible}.track{fill:var(--track)}
-.fill.idle{fill:var(--h1)}.fill.even{fill:var(--even)}.fill.hot{fill:var(--h7)}.thin{fill:var(--faint)}
-.ghost{fill:none;stroke-width:1.5;stroke-dasharray:3 2}.ghost.idle{stroke:var(--idle)}.ghost.even{stroke:var(--soft)}.ghost.hot{stroke:var(--hot)}
-.bar .edge{stroke-width:1.5}.bar .edge.low{stroke:var(--idle);stroke-dasharray:2 2}.bar .edge.high{stroke:var(--hot);stroke-dasharray:none}
-";
+pub const STYLE: &str = include_str!("bar.css");
 
 #[cfg(test)]
 mod tests {
