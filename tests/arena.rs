@@ -180,8 +180,8 @@ fn lower_bound(snapshot: &Snapshot, readings: &Readings) -> usize {
     snapshot.nodes.iter().map(of_node).sum()
 }
 
-/// The number of hot nodes that some sequence of moves could relieve, each alone: the replacement of
-/// every moved pod lands where the scheduler most probably puts it, and makes no node hot.
+/// The number of hot nodes that some sequence of moves could relieve, each alone: the replacement
+/// of every moved pod lands where the scheduler most probably puts it, and makes no node hot.
 fn reachable(scenario: &Scenario, snapshot: &Snapshot, readings: &Readings) -> usize {
     let policy = Policy::parse("policy.yaml", OURS).expect("a valid policy");
     let (now, ledger, hot_since) = (scenario.start(), Ledger::default(), HotSince::new());
@@ -250,7 +250,8 @@ fn moved<'w>(draft: &Draft<'w>, pod: PodId) -> Option<Draft<'w>> {
     Some(moved.settled())
 }
 
-/// The nodes with the fewest cpu requests. Only these can become the next that the scheduler prefers.
+/// The nodes with the fewest cpu requests. Only these can become the next that the scheduler
+/// prefers.
 fn emptiest(draft: &Draft<'_>) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = draft.world.snapshot.node_ids().collect();
     nodes.sort_by_key(|n| draft.reserved(*n)[ResourceId::CPU]);

@@ -303,8 +303,8 @@ impl RunArgs {
 /// Runs until a signal stops the daemon.
 pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
     let timing = args.election.timing(args.once())?;
-    // A single run never acts beside a leader, so it holds the Lease during its cycle. descheduler's
-    // roles have no right to the Lease.
+    // A single run never acts beside a leader, so it holds the Lease during its cycle.
+    // descheduler's roles have no right to the Lease.
     let timing = match timing {
         None if args.once() && !args.as_descheduler() => Some(args.election.checked_timing()?),
         timing => timing,
@@ -324,8 +324,8 @@ pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
         policy::sentence(&policy)
     );
     if args.once() {
-        // The CronJob of descheduler has a liveness probe, which would end a run that observes usage
-        // for minutes.
+        // The CronJob of descheduler has a liveness probe, which would end a run that observes
+        // usage for minutes.
         args.serve_secure(&daemon, &stop).await?;
         return Ok(Box::pin(daemon::run_once(daemon, policy)).await?);
     }

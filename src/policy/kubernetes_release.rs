@@ -13,8 +13,8 @@ use std::str::FromStr;
 /// | 1.33 | NodePorts counts the host ports of sidecars |
 /// | 1.36 | NodeResourcesBalancedAllocation scores the change of the balance instead of the balance |
 ///
-/// Not covered: since 1.37, VolumeBinding prefers nodes with free capacity for new volumes, if their
-/// driver reports it. In 1.31, NodeResourcesFit does not add the requests of sidecars to
+/// Not covered: since 1.37, VolumeBinding prefers nodes with free capacity for new volumes, if
+/// their driver reports it. In 1.31, NodeResourcesFit does not add the requests of sidecars to
 /// those of the other containers of a pod that has a node (`calculateResource` in
 /// pkg/scheduler/framework/types.go of 1.31 and 1.32).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,8 +49,8 @@ impl KubernetesRelease {
         self >= Self::new(33)
     }
 
-    /// Returns true if NodeResourcesBalancedAllocation scores the change that the pod makes, and not
-    /// the balance that follows (kubernetes/kubernetes#135573).
+    /// Returns true if NodeResourcesBalancedAllocation scores the change that the pod makes, and
+    /// not the balance that follows (kubernetes/kubernetes#135573).
     pub(crate) fn balance_counts_the_change(self) -> bool {
         self >= Self::new(36)
     }

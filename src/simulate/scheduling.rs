@@ -13,9 +13,9 @@ use crate::policy::Policy;
 
 use super::cluster::{Life, SimulatedCluster};
 
-/// Binds every pending pod with a feasible node: by priority, then by age (PrioritySort). A pod that
-/// was just created is scheduled before the next one is created, so its priority does not matter.
-/// There is no preemption.
+/// Binds every pending pod with a feasible node: by priority, then by age (PrioritySort). A pod
+/// that was just created is scheduled before the next one is created, so its priority does not
+/// matter. There is no preemption.
 pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
     let waits = |life: &Life| {
         life.facts.node.is_none() && life.facts.stays() && life.facts.phase == PodPhase::Pending

@@ -73,8 +73,8 @@ fn pods_land_where_we_forecast() {
     });
 }
 
-/// Plays the scenarios, prints the accuracy of the forecast, and writes each case to a folder of its
-/// release. To debug a miss, copy its file to tests/data/placements.
+/// Plays the scenarios, prints the accuracy of the forecast, and writes each case to a folder of
+/// its release. To debug a miss, copy its file to tests/data/placements.
 async fn play(stage: &mut Stage<'_>, scenarios: impl IntoIterator<Item = Scenario>) -> Vec<Case> {
     let kept = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("forecast")

@@ -42,7 +42,8 @@ fn the_program_is_ready_after_its_first_lists_and_ends_on_sigterm() {
     });
 }
 
-/// The kubelet ends a pod whose liveness probe fails for a minute, and a run may observe for longer.
+/// The kubelet ends a pod whose liveness probe fails for a minute, and a run may observe for
+/// longer.
 #[test]
 fn a_single_run_answers_the_probe_of_deschedulers_manifest() {
     with_control_plane(async |control_plane| {

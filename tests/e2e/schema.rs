@@ -1,5 +1,5 @@
-//! The JSON Schema of the policy agrees with the reader. helm validates values by the schema of their
-//! chart, so a chart with the schema of the policy validates policies.
+//! The JSON Schema of the policy agrees with the reader. helm validates values by the schema of
+//! their chart, so a chart with the schema of the policy validates policies.
 
 use std::path::{Path, PathBuf};
 

@@ -109,8 +109,8 @@ fn the_flags_of_its_manifests_are_understood() {
     });
 }
 
-/// Runs the commands of docs/from-descheduler.md that give descheduler's own ServiceAccount the rights it
-/// needs.
+/// Runs the commands of docs/from-descheduler.md that give descheduler's own ServiceAccount the
+/// rights it needs.
 async fn its_account_gets_the_rights_that_we_say(control_plane: &ControlPlane) {
     let page = include_str!("../../docs/from-descheduler.md");
     let (_, rest) = page.split_once("## In a manifest").unwrap();

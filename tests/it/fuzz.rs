@@ -1,5 +1,6 @@
 //! Bad input is refused, and never panics: policies of every format, ledgers and objects of the API
-//! with bytes changed, moved, doubled and cut. `PROPTEST_CASES=100000 cargo test --test it fuzz` goes on for longer.
+//! with bytes changed, moved, doubled and cut. `PROPTEST_CASES=100000 cargo test --test it fuzz`
+//! goes on for longer.
 
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::snapshot::import;

@@ -122,7 +122,8 @@ workloads:
 
 #[test]
 fn the_opening_after_which_more_pods_can_follow_comes_first() {
-    // Either pod can move first. After `small` one pod of the hot node can follow, after `large` three.
+    // Either pod can move first. After `small` one pod of the hot node can follow, after `large`
+    // three.
     let plan = Cluster::parse(
         "
 node n1

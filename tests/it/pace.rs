@@ -1,5 +1,5 @@
-//! Moves that certainly help come first. Moves that may land badly wait for them, and few are made in
-//! one cycle.
+//! Moves that certainly help come first. Moves that may land badly wait for them, and few are made
+//! in one cycle.
 
 use crate::it::support::{Cluster, text};
 
@@ -83,7 +83,8 @@ fn few_pods_go_at_a_time_if_the_node_needs_as_many_heavier_ones_after_them() {
     assert_eq!(moved(&roomy), ["heavy-s-1", "large-s-1"]);
 }
 
-/// Both heavy pods must leave, however many light ones do. The cool node has no room for a heavy one.
+/// Both heavy pods must leave, however many light ones do. The cool node has no room for a heavy
+/// one.
 const STEPS: &str = "
 node hot-s labels=group:s
   heavy-s   cpu=1 uses=1500m requires=group:s

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::shared::placements::case::{Case, folder};
 use crate::shared::placements::judge::Figures;
 
-/// The release with the complete set of clusters, which is also the testbed's. Of each other release
-/// only the smallest clusters are kept.
+/// The release with the complete set of clusters, which is also the testbed's. Of each other
+/// release only the smallest clusters are kept.
 const COMPLETE: &str = "1.36";
 /// The releases whose schedulers decided.
 const RELEASES: [&str; 7] = ["1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37"];

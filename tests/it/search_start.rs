@@ -205,7 +205,8 @@ fn ended_pods_count_at_the_placements_before_their_end() {
     let mut next = 57;
     for number in 0..12 {
         next = cluster.place(next).1;
-        // Without these pods their nodes are by far the emptiest, and every search visits one of them.
+        // Without these pods their nodes are by far the emptiest, and every search visits one of
+        // them.
         for node in [number * 7, number * 7 + 100] {
             let filler = ("default".to_owned(), format!("filler-{node:03}"));
             cluster.objects.delete(ObjectKind::Pod, &filler);

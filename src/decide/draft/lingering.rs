@@ -19,8 +19,8 @@ pub struct LingeringRequests {
 }
 
 impl<'w> Draft<'w> {
-    /// Returns a copy in which every pod that leaves has ended, as in a later cycle. Replacements are
-    /// where the draft expects them.
+    /// Returns a copy in which every pod that leaves has ended, as in a later cycle. Replacements
+    /// are where the draft expects them.
     #[must_use]
     pub fn settled(&self) -> Draft<'w> {
         let mut settled = self.trial();

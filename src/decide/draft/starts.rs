@@ -29,7 +29,8 @@ impl Starts {
         }
     }
 
-    /// Reads the knowledge about the nodes of a snapshot. A node that joined since starts no search.
+    /// Reads the knowledge about the nodes of a snapshot. A node that joined since starts no
+    /// search.
     pub fn known(known: Option<&StartChances>, snapshot: &Snapshot, rotation: &[NodeId]) -> Self {
         let chance = |node: &NodeId| known?.chances.get(&snapshot.node(*node).name);
         let chances = rotation.iter().map(|node| chance(node).copied());

@@ -76,8 +76,8 @@ fn trial_policy(policy: &Policy) -> Policy {
     policy
 }
 
-/// The draft after some cycles, each of which knows where the moves of the one before have landed. One
-/// cycle makes few moves whose landing is uncertain.
+/// The draft after some cycles, each of which knows where the moves of the one before have landed.
+/// One cycle makes few moves whose landing is uncertain.
 pub(super) fn after_cycles(world: World<'_>) -> Draft<'_> {
     let mut draft = Draft::new(world);
     for _ in 0..CYCLES {

@@ -1,5 +1,5 @@
-//! Limits of evictions: the windows of the policy, and limits per cycle, minute, node, namespace and
-//! workload.
+//! Limits of evictions: the windows of the policy, and limits per cycle, minute, node, namespace
+//! and workload.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::ledger::{Entry, key_of};

@@ -1,7 +1,8 @@
 //! PodLifeTime: evicts pods that are too old or stuck in a state, the oldest first, on all nodes
 //! together.
 //!
-//! The conditions are those of descheduler's `PodLifeTime`. Each condition that the policy sets must hold.
+//! The conditions are those of descheduler's `PodLifeTime`. Each condition that the policy sets
+//! must hold.
 
 use jiff::{SignedDuration, Timestamp};
 

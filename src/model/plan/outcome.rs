@@ -14,8 +14,8 @@ pub enum Outcome {
     /// virtual machine that migrates first.
     #[error("accepted, another component evicts the pod later: {0}")]
     Deferred(String),
-    /// HTTP 429 because of a budget, or another 4xx: a webhook refuses the eviction, or a permission
-    /// is missing.
+    /// HTTP 429 because of a budget, or another 4xx: a webhook refuses the eviction, or a
+    /// permission is missing.
     #[error("refused by the API server: {0}")]
     Refused(String),
     /// HTTP 429 because of the load of the API server, and how long it asks to wait.

@@ -60,8 +60,8 @@ impl Snapshot {
         lasting.chain(ephemeral).collect()
     }
 
-    /// Returns the volumes of a pod that CSI drivers attach to its node. See `filterAttachableVolumes`
-    /// in the source of the scheduler's NodeVolumeLimits plugin.
+    /// Returns the volumes of a pod that CSI drivers attach to its node. See
+    /// `filterAttachableVolumes` in the source of the scheduler's NodeVolumeLimits plugin.
     pub fn attached_volumes<'w>(&'w self, pod: &'w Pod) -> Vec<AttachedVolume<'w>> {
         let lasting = pod.volumes.claims.iter().map(|name| {
             let claim = self.claim(pod, name)?;

@@ -283,7 +283,8 @@ mod tests {
     #[test]
     fn the_newest_day_counts_most() {
         let rhythm = after(&[idle, idle, office]);
-        // The mean of 800 and 100, and a quarter of their deviation. The present agrees with the mean.
+        // The mean of 800 and 100, and a quarter of their deviation. The present agrees with the
+        // mean.
         assert_eq!(expected(&rhythm, 3 * 24 + 10, 450), Some(540));
     }
 

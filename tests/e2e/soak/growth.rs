@@ -2,8 +2,8 @@
 //!
 //! The first quarter of the samples is the warm-up: windows of usage fill, the allocator takes its
 //! arenas. The rest is split into two halves. A figure is flat if its median of the second half is
-//! at most its allowance above the median of the first. Medians, because a sample in the middle of a
-//! cycle is higher.
+//! at most its allowance above the median of the first. Medians, because a sample in the middle of
+//! a cycle is higher.
 
 use std::fmt::Write as _;
 

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 /// Generates up to eight nodes in three zones with up to twelve pods each, of four apps in three
-/// namespaces. Each pod and each node has at most one of the given options; to have none is as likely
-/// as to have one of `plain` of them.
+/// namespaces. Each pod and each node has at most one of the given options; to have none is as
+/// likely as to have one of `plain` of them.
 pub(crate) fn clusters(
     plain: (usize, usize),
     pods: &[&'static str],

@@ -1,7 +1,7 @@
 //! Volumes in a text cluster.
 //!
-//! - `storage-class fast driver=ebs`: a class whose volumes wait for a pod, with `zones=a,b` only in
-//!   these zones, and with `immediate` for volumes that do not wait
+//! - `storage-class fast driver=ebs`: a class whose volumes wait for a pod, with `zones=a,b` only
+//!   in these zones, and with `immediate` for volumes that do not wait
 //! - node: `attach=ebs:2` (driver ebs attaches at most two volumes)
 //! - pod: `volume=ebs` (a claim of its own, bound to a volume of this driver), `ephemeral=fast` (a
 //!   generic ephemeral volume of this class), `claim` (an unknown claim)

@@ -147,8 +147,8 @@ fn asked_for(asked: &BTreeSet<&str>, name: &str) -> bool {
             .is_some_and(|bare| asked.contains(bare))
 }
 
-/// Returns the nodes in the order in which the scheduler visits them: one of each zone in turn, with
-/// the zones in the order in which it learned of them (`nodeTree` in kube-scheduler).
+/// Returns the nodes in the order in which the scheduler visits them: one of each zone in turn,
+/// with the zones in the order in which it learned of them (`nodeTree` in kube-scheduler).
 pub(super) fn rotation(snapshot: &Snapshot, order: NodeOrder) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = snapshot.node_ids().collect();
     if order == NodeOrder::Creation {

@@ -1,5 +1,5 @@
-//! The average of all samples of a pod in which older samples count less, and how far the samples are
-//! from it.
+//! The average of all samples of a pod in which older samples count less, and how far the samples
+//! are from it.
 //!
 //! The average needs no samples to be kept, so it can reach further back than the window.
 
@@ -11,8 +11,8 @@ use crate::values::Amount;
 /// The average and the variance of cpu and memory, with exponentially decreasing weights.
 ///
 /// After each sample all earlier weights are multiplied by a factor that depends on the time since
-/// then. Mean and variance are updated together (D. H. D. West, Communications of the ACM 22, 1979),
-/// so that constant usage has exactly its own mean and no variance.
+/// then. Mean and variance are updated together (D. H. D. West, Communications of the ACM 22,
+/// 1979), so that constant usage has exactly its own mean and no variance.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DecayedAverage {
     /// The sum of the weights. The newest sample has the weight one.

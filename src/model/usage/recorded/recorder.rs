@@ -110,8 +110,8 @@ impl<'s> UsageRecorder<'s> {
         self.tracks.len() - 1
     }
 
-    /// Adds the remainder of a node. It is certain if every pod of the node was measured, and no pod
-    /// came or left at this step or the next. Otherwise it may include the usage of a pod.
+    /// Adds the remainder of a node. It is certain if every pod of the node was measured, and no
+    /// pod came or left at this step or the next. Otherwise it may include the usage of a pod.
     fn add_node(&mut self, step: usize, node: &str, used: Measure, sum: PodSum) {
         let PodSum {
             used: of_pods,
