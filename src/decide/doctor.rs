@@ -8,7 +8,7 @@ use crate::decide::draft::{Draft, World};
 use crate::decide::gate;
 use crate::model::plan::{Halt, Refusal};
 use crate::model::snapshot::facts::PodPhase;
-use crate::model::snapshot::{Budget, NodeId, Pod, PodId, Snapshot, WorkloadId};
+use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::SchedulerProfile;
 use crate::values::text::count;
 
@@ -121,15 +121,23 @@ fn usage(world: World<'_>) -> Diagnosis {
     if !world.policy.weighs_usage() {
         return Diagnosis::ok("usage", "the policy compares requests, not usage");
     }
-    let ready = |id: &NodeId| snapshot.node(*id).ready;
-    let nodes: Vec<NodeId> = snapshot.node_ids().filter(ready).collect();
-    let is_unknown = |id: &&NodeId| usage.unmeasured(**id).is_some();
-    let unknown: Vec<&NodeId> = nodes.iter().filter(is_unknown).collect();
-    let running = |id: &PodId| runs(snapshot.pod(*id));
-    let pods: Vec<PodId> = snapshot.pod_ids().filter(running).collect();
-    let is_measured = |id: &&PodId| usage.unmeasured_pod(**id).is_none();
+    let ready = snapshot.node_ids().zip(&snapshot.nodes);
+    let nodes: Vec<NodeId> = ready
+        .filter_map(|(id, node)| node.ready.then_some(id))
+        .collect();
+    let running = snapshot.pod_ids().zip(&snapshot.pods);
+    let pods: Vec<PodId> = running
+        .filter_map(|(id, pod)| runs(pod).then_some(id))
+        .collect();
     let (total, all) = (nodes.len(), pods.len());
-    let with = pods.iter().filter(is_measured).count();
+    let unknown: Vec<NodeId> = nodes
+        .into_iter()
+        .filter(|id| usage.unmeasured(*id).is_some())
+        .collect();
+    let measured = pods
+        .iter()
+        .filter(|id| usage.unmeasured_pod(**id).is_none());
+    let with = measured.count();
     let shares = format!(
         "fresh usage of {} of {total} nodes and {with} of {all} pods",
         total - unknown.len()
@@ -145,8 +153,8 @@ fn usage(world: World<'_>) -> Diagnosis {
             )
         };
     };
-    let name = &snapshot.node(**first).name;
-    let why = usage.unmeasured(**first).map(|why| why.to_string());
+    let name = &snapshot.node(*first).name;
+    let why = usage.unmeasured(*first).map(|why| why.to_string());
     let message = format!("{shares}; {name}: {}", why.unwrap_or_default());
     let remedy = "install or repair metrics-server (`kubectl top nodes` shows what it has), or the \
                   queries of Prometheus; a node without usage neither gives nor takes pods";
@@ -202,12 +210,11 @@ fn schedulers(world: World<'_>) -> Diagnosis {
 
 /// Budgets that need every pod that they select, and so never allow an eviction.
 fn budgets(snapshot: &Snapshot) -> Diagnosis {
-    let needs_all = |budget: &&Budget| {
+    let blocking = snapshot.budgets.iter().filter(|budget| {
         let running = budget.pods.iter().filter(|id| runs(snapshot.pod(**id)));
         let running = running.count();
         running > 0 && budget.allowed == 0 && budget.desired as usize >= running
-    };
-    let blocking = snapshot.budgets.iter().filter(needs_all);
+    });
     let names: Vec<String> = blocking
         .map(|b| format!("{}/{}", b.namespace, b.name))
         .collect();
@@ -274,10 +281,9 @@ fn immovable_pods(draft: &Draft<'_>) -> Diagnosis {
 fn refusals<'d>(draft: &'d Draft<'_>) -> impl Iterator<Item = (PodId, Refusal)> + 'd {
     let snapshot = draft.world.snapshot;
     let has_strategy = !draft.world.policy.strategies.is_empty();
-    let running = move |id: &PodId| has_strategy && runs(snapshot.pod(*id));
     snapshot
         .pod_ids()
-        .filter(running)
+        .filter(move |id| has_strategy && runs(snapshot.pod(*id)))
         .filter_map(|id| gate::evictable(id, 0, draft).err().map(|why| (id, why)))
 }
 

@@ -53,7 +53,12 @@ struct Wish {
 impl Wish {
     /// Whether the node should have the taint even if replacements are expected on it.
     const fn is_urgent(&self) -> bool {
-        !matches!(self.value, SteerValue::Emptying) && !matches!(self.why, SteerReason::Warm { .. })
+        !matches!(self.value, SteerValue::Emptying) && !self.is_warm()
+    }
+
+    /// Whether the node is only almost hot.
+    const fn is_warm(&self) -> bool {
+        matches!(self.why, SteerReason::Warm { .. })
     }
 }
 
@@ -132,30 +137,23 @@ pub fn release(snapshot: &Snapshot) -> Vec<Steer> {
 
 /// The nodes with the steering taint, and its value if it is a known one.
 fn tainted(snapshot: &Snapshot) -> BTreeMap<NodeId, Option<SteerValue>> {
-    let ours = |node: NodeId| {
-        snapshot
-            .node(node)
-            .taints
-            .iter()
-            .find(|taint| taint.key == STEERING_KEY)
-    };
-    snapshot
-        .node_ids()
-        .filter_map(|node| Some((node, SteerValue::of(ours(node)?))))
+    let nodes = snapshot.node_ids().zip(&snapshot.nodes);
+    nodes
+        .filter_map(|(id, node)| {
+            let ours = node.taints.iter().find(|taint| taint.key == STEERING_KEY)?;
+            Some((id, SteerValue::of(ours)))
+        })
         .collect()
 }
 
 /// The number of nodes that the policy selects.
 fn selected(world: World<'_>) -> u32 {
-    let selects = |node: &NodeId| {
-        let labels = &world.snapshot.node(*node).labels;
-        world
-            .policy
-            .node_selector
-            .as_ref()
-            .is_none_or(|s| s.matches(labels))
+    let nodes = world.snapshot.nodes.iter();
+    let selected = match &world.policy.node_selector {
+        None => nodes.count(),
+        Some(selector) => nodes.filter(|node| selector.matches(&node.labels)).count(),
     };
-    u32::try_from(world.snapshot.node_ids().filter(selects).count()).unwrap_or(u32::MAX)
+    u32::try_from(selected).unwrap_or(u32::MAX)
 }
 
 /// The nodes that should have the taint: hot nodes first, then nodes to be emptied.
@@ -176,11 +174,10 @@ fn wishes(
         Vec::new()
     };
     hot.sort_by(|a, b| {
-        let kept = |wish: &Wish| has(wish.node, SteerValue::Hot);
-        let warm = |wish: &Wish| matches!(wish.why, SteerReason::Warm { .. });
-        warm(a)
-            .cmp(&warm(b))
-            .then(kept(b).cmp(&kept(a)))
+        let kept = has(b.node, SteerValue::Hot).cmp(&has(a.node, SteerValue::Hot));
+        a.is_warm()
+            .cmp(&b.is_warm())
+            .then(kept)
             .then(b.distance.order(a.distance))
             .then(a.node.cmp(&b.node))
     });
@@ -237,13 +234,13 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
             reasons.entry(node).or_insert(unlanded);
         }
     }
-    let wish = |(node, (why, distance))| Wish {
+    let wishes = reasons.into_iter().map(|(node, (why, distance))| Wish {
         node,
         value: SteerValue::Hot,
         why,
         distance,
-    };
-    reasons.into_iter().map(wish).collect()
+    });
+    wishes.collect()
 }
 
 /// The nodes that one more pod might make hot. The ratio decides which come first.
@@ -253,14 +250,15 @@ fn warm(
 ) -> BTreeMap<NodeId, (SteerReason, Ratio)> {
     let new = above(now, WARM).filter(|(node, _)| !has_taint(*node));
     let kept = above(now, STILL_WARM).filter(|(node, _)| has_taint(*node));
-    let why = |warm: AboveTarget| SteerReason::Warm {
-        resource: now.world.snapshot.resources.name(warm.resource).to_owned(),
-        ratio: warm.ratio,
-        limit: warm.target,
-    };
-    let both = new.chain(kept);
-    both.map(|(node, warm)| (node, (why(warm), warm.ratio)))
-        .collect()
+    let both = new.chain(kept).map(|(node, warm)| {
+        let why = SteerReason::Warm {
+            resource: now.world.snapshot.resources.name(warm.resource).to_owned(),
+            ratio: warm.ratio,
+            limit: warm.target,
+        };
+        (node, (why, warm.ratio))
+    });
+    both.collect()
 }
 
 /// The nodes with the taint that have not cooled.
@@ -268,15 +266,16 @@ fn cooling(
     now: &Draft<'_>,
     has_taint: impl Fn(NodeId) -> bool,
 ) -> BTreeMap<NodeId, (SteerReason, Ratio)> {
-    let why = |warm: AboveTarget| SteerReason::Cooling {
-        resource: now.world.snapshot.resources.name(warm.resource).to_owned(),
-        ratio: warm.ratio,
-        cool: warm.target,
-    };
     let tainted = above(now, COOL).filter(|(node, _)| has_taint(*node));
-    tainted
-        .map(|(node, warm)| (node, (why(warm), Ratio::ZERO)))
-        .collect()
+    let cooling = tainted.map(|(node, warm)| {
+        let why = SteerReason::Cooling {
+            resource: now.world.snapshot.resources.name(warm.resource).to_owned(),
+            ratio: warm.ratio,
+            cool: warm.target,
+        };
+        (node, (why, Ratio::ZERO))
+    });
+    cooling.collect()
 }
 
 /// The nodes above this share of a target.
@@ -288,13 +287,13 @@ fn above(now: &Draft<'_>, share: f64) -> impl Iterator<Item = (NodeId, AboveTarg
 
 /// The verdict because of which a node is not touched; `None` if there is none.
 fn unsure<'v>(verdicts: &'v [Verdict], node: &str) -> Option<&'v Verdict> {
-    let unsure = |class: &Class| {
+    let mut of_node = verdicts.iter().filter(|verdict| verdict.node == node);
+    of_node.find(|verdict| {
         matches!(
-            class,
+            verdict.class,
             Class::Unknown(_) | Class::Doubtful(_) | Class::NotReady | Class::NotSelected
         )
-    };
-    verdicts.iter().find(|v| v.node == node && unsure(&v.class))
+    })
 }
 
 /// Why a node loses the taint.

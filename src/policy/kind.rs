@@ -70,12 +70,11 @@ impl<V: 'static> Kind<V> {
 
 /// `true` or `false`.
 pub(super) fn boolean() -> Kind<bool> {
-    let write = |flag: &bool| Some(Item::Flag(*flag));
     Kind::new(
         "boolean",
         json!({"type": "boolean"}),
         |spot| spot.bool(),
-        write,
+        |flag| Some(Item::Flag(*flag)),
     )
 }
 
@@ -83,30 +82,43 @@ pub(super) fn boolean() -> Kind<bool> {
 pub(super) fn whole(least: u32) -> Kind<u32> {
     let schema = json!({"type": "integer", "minimum": least, "maximum": u32::MAX});
     let words = format!("whole number from {least}");
-    let write = |number: &u32| Some(Item::Number(i64::from(*number)));
-    Kind::new(words, schema, move |spot| spot.whole(least), write)
+    Kind::new(
+        words,
+        schema,
+        move |spot| spot.whole(least),
+        |number| Some(Item::Number(i64::from(*number))),
+    )
 }
 
 /// A whole number, or `none` for no limit.
 pub(super) fn limit() -> Kind<Option<u32>> {
     let schema = json!({"anyOf": [{"type": "integer", "minimum": 0}, {"const": "none"}]});
-    let write = |limit: &Option<u32>| Some(limit.map_or(none(), |n| Item::Number(i64::from(n))));
-    Kind::new("whole number or `none`", schema, |spot| spot.limit(), write)
+    Kind::new(
+        "whole number or `none`",
+        schema,
+        |spot| spot.limit(),
+        |limit| Some(limit.map_or(none(), |n| Item::Number(i64::from(n)))),
+    )
 }
 
 /// A whole number, a percentage, or `none` for no limit.
 pub(super) fn share() -> Kind<Option<Share>> {
     let schema = json!({"anyOf": [
         {"type": "integer", "minimum": 0}, {"$ref": "#/$defs/percentText"}, {"const": "none"}]});
-    let write = |share: &Option<Share>| {
-        Some(match share {
-            None => none(),
-            Some(Share::Count(count)) => Item::Number(i64::from(*count)),
-            Some(Share::Portion(ratio)) => ratio_item(*ratio),
-        })
-    };
-    let words = "whole number, percentage or `none`";
-    Kind::new(words, schema, |spot| spot.share(), write)
+    Kind::new(
+        "whole number, percentage or `none`",
+        schema,
+        |spot| spot.share(),
+        |share| Some(share_item(*share)),
+    )
+}
+
+fn share_item(share: Option<Share>) -> Item {
+    match share {
+        None => none(),
+        Some(Share::Count(count)) => Item::Number(i64::from(count)),
+        Some(Share::Portion(ratio)) => ratio_item(ratio),
+    }
 }
 
 fn none() -> Item {
@@ -116,19 +128,22 @@ fn none() -> Item {
 /// A percentage from 0% to 100%.
 pub(super) fn percent() -> Kind<Ratio> {
     let schema = json!({"$ref": "#/$defs/percentage"});
-    let write = |ratio: &Ratio| Some(ratio_item(*ratio));
-    Kind::new("percentage", schema, |spot| spot.percent(), write)
+    Kind::new(
+        "percentage",
+        schema,
+        |spot| spot.percent(),
+        |ratio| Some(ratio_item(*ratio)),
+    )
 }
 
 /// A percentile from 1 to 100.
 pub(super) fn percentile() -> Kind<Ratio> {
-    let write = |ratio: &Ratio| Some(ratio_item(*ratio));
     let schema = json!({"$ref": "#/$defs/percentage"});
     Kind::new(
         "percentile from 1 to 100",
         schema,
         |spot| spot.percentile(),
-        write,
+        |ratio| Some(ratio_item(*ratio)),
     )
 }
 
@@ -153,8 +168,12 @@ pub(super) fn duration(least: SignedDuration) -> Kind<SignedDuration> {
         format!("duration from {least:#}")
     };
     let schema = json!({"$ref": "#/$defs/duration"});
-    let write = |duration: &SignedDuration| Some(duration_item(*duration));
-    Kind::new(words, schema, move |spot| spot.duration(least), write)
+    Kind::new(
+        words,
+        schema,
+        move |spot| spot.duration(least),
+        |duration| Some(duration_item(*duration)),
+    )
 }
 
 /// A duration as one word, such as `1m30s`; the reader does not accept spaces between the units.
@@ -164,58 +183,78 @@ pub(super) fn duration_item(duration: SignedDuration) -> Item {
 
 /// A duration as a number of seconds.
 pub(super) fn seconds() -> Kind<SignedDuration> {
-    let write = |duration: &SignedDuration| Some(Item::Number(duration.as_secs()));
     let schema = json!({"type": "integer", "minimum": 0, "maximum": u32::MAX});
-    Kind::new("seconds", schema, |spot| spot.seconds(), write)
+    Kind::new(
+        "seconds",
+        schema,
+        |spot| spot.seconds(),
+        |duration| Some(Item::Number(duration.as_secs())),
+    )
 }
 
 /// Text that is not empty.
 pub(super) fn text() -> Kind<String> {
     let schema = json!({"type": "string", "minLength": 1});
-    let write = |text: &String| Some(Item::text(text)).filter(|_| !text.is_empty());
-    Kind::new("text", schema, |spot| spot.name(), write)
+    Kind::new(
+        "text",
+        schema,
+        |spot| spot.name(),
+        |text: &String| (!text.is_empty()).then(|| Item::text(text)),
+    )
 }
 
 /// A list of texts; an empty one is left out.
 pub(super) fn texts() -> Kind<Vec<String>> {
     let schema = json!({"type": "array", "items": {"type": "string", "minLength": 1}});
-    let write = |texts: &Vec<String>| (!texts.is_empty()).then(|| Item::texts(texts));
-    Kind::new("list of texts", schema, |spot| spot.names(), write)
+    Kind::new(
+        "list of texts",
+        schema,
+        |spot| spot.names(),
+        |texts: &Vec<String>| (!texts.is_empty()).then(|| Item::texts(texts)),
+    )
 }
 
 /// Exit codes of containers.
 pub(super) fn exit_codes() -> Kind<Vec<i32>> {
     let schema = json!({"type": "array", "items": {"type": "integer"}});
-    let read = |spot: Spot<'_, '_>| spot.list("exit codes", |item| item.exit_code());
-    let write = |codes: &Vec<i32>| {
-        let items = codes.iter().map(|code| Item::Number(i64::from(*code)));
-        (!codes.is_empty()).then(|| Item::List(items.collect()))
-    };
-    Kind::new("list of exit codes", schema, read, write)
+    Kind::new(
+        "list of exit codes",
+        schema,
+        |spot| spot.list("exit codes", |item| item.exit_code()),
+        |codes: &Vec<i32>| exit_codes_item(codes),
+    )
+}
+
+fn exit_codes_item(codes: &[i32]) -> Option<Item> {
+    let items = codes.iter().map(|code| Item::Number(i64::from(*code)));
+    (!codes.is_empty()).then(|| Item::List(items.collect()))
 }
 
 /// Names to include or to exclude.
 pub(super) fn names_in_or_out() -> Kind<Names> {
-    let write = |names: &Names| match names {
+    let schema = json!({"$ref": "#/$defs/names"});
+    let words = "`{exclude: […]}` or `{include: […]}`";
+    Kind::new(words, schema, |spot| spot.names_in_or_out(), names_item)
+        .shown_empty_as("{exclude: []}")
+}
+
+fn names_item(names: &Names) -> Option<Item> {
+    match names {
         // Excluding nothing means all namespaces, which is the default.
         Names::Except(names) if names.is_empty() => None,
         Names::Except(names) => Some(Item::one("exclude", Item::texts(names))),
         Names::Only(names) => Some(Item::one("include", Item::texts(names))),
-    };
-    let schema = json!({"$ref": "#/$defs/names"});
-    let words = "`{exclude: […]}` or `{include: […]}`";
-    Kind::new(words, schema, |spot| spot.names_in_or_out(), write).shown_empty_as("{exclude: []}")
+    }
 }
 
 /// A label selector; one that selects everything is `None`.
 pub(super) fn selector() -> Kind<Option<Selector>> {
     let schema = json!({"$ref": "#/$defs/labelSelector"});
-    let write = |selector: &Option<Selector>| selector.as_ref().map(selector_item);
     Kind::new(
         "label selector",
         schema,
         |spot| Some(spot.selector()),
-        write,
+        |selector: &Option<Selector>| selector.as_ref().map(selector_item),
     )
     .shown_empty_as("\"\"")
 }
@@ -235,10 +274,14 @@ pub(super) fn choice<V: Copy + PartialEq + 'static>(choices: &'static [Choice<V>
         .iter()
         .map(|(word, value, _)| (*word, *value))
         .collect();
-    let write = |value: &V| word_of(choices, *value).map(Item::text);
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     let words = either(&quoted.iter().map(String::as_str).collect::<Vec<_>>());
-    let mut kind = Kind::new(words, schema, move |spot| spot.one_of(&pairs), write);
+    let mut kind = Kind::new(
+        words,
+        schema,
+        move |spot| spot.one_of(&pairs),
+        |value| word_of(choices, *value).map(Item::text),
+    );
     kind.form.choices = helped(choices);
     kind
 }
@@ -254,12 +297,15 @@ pub(super) fn choices<V: Copy + PartialEq + 'static>(
         .iter()
         .map(|(word, value, _)| (*word, *value))
         .collect();
-    let read = move |spot: Spot<'_, '_>| spot.list(what, |item| item.one_of(&pairs));
-    let write = |values: &Vec<V>| {
-        let words = values.iter().filter_map(|value| word_of(choices, *value));
-        (!values.is_empty()).then(|| Item::texts(words))
-    };
-    let mut kind = Kind::new(format!("list of {what}"), schema, read, write);
+    let mut kind = Kind::new(
+        format!("list of {what}"),
+        schema,
+        move |spot| spot.list(what, |item| item.one_of(&pairs)),
+        |values: &Vec<V>| {
+            let words = values.iter().filter_map(|value| word_of(choices, *value));
+            (!values.is_empty()).then(|| Item::texts(words))
+        },
+    );
     kind.form.choices = helped(choices);
     kind.shown_empty_as("[]")
 }
@@ -280,7 +326,10 @@ fn helped<V>(choices: &[Choice<V>]) -> Vec<(&'static str, &'static str)> {
 
 /// A field that has the same value in every policy.
 pub(super) fn constant(word: &'static str) -> Kind<()> {
-    let read = move |spot: Spot<'_, '_>| spot.word(Code::UnsupportedVersion, &[(word, ())]);
-    let write = move |(): &()| Some(Item::text(word));
-    Kind::new(format!("`{word}`"), json!({"const": word}), read, write)
+    Kind::new(
+        format!("`{word}`"),
+        json!({"const": word}),
+        move |spot| spot.word(Code::UnsupportedVersion, &[(word, ())]),
+        move |()| Some(Item::text(word)),
+    )
 }

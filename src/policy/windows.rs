@@ -51,8 +51,8 @@ impl Windows {
         if self.is_open(now) {
             return None;
         }
-        let wait = |opens: Timestamp| opens.duration_since(now);
-        Some(self.opens_after(now).map_or(LONGEST_WAIT, wait))
+        let opens = self.opens_after(now);
+        Some(opens.map_or(LONGEST_WAIT, |opens| opens.duration_since(now)))
     }
 
     /// The next moment at which evictions are allowed. That is midnight, or the start of an allowed
@@ -124,11 +124,10 @@ impl EvictionWindow {
 }
 
 fn parse_days(text: &str) -> Option<[bool; 7]> {
-    let position = |name: &str| DAYS.iter().position(|day| day.eq_ignore_ascii_case(name));
     let mut days = [false; 7];
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (position(first)?, position(last)?);
+        let (first, last) = (position_of(first)?, position_of(last)?);
         // Fri-Mon goes over the end of the week.
         let length = (last + 7 - first) % 7;
         for day in first..=first + length {
@@ -136,6 +135,10 @@ fn parse_days(text: &str) -> Option<[bool; 7]> {
         }
     }
     Some(days)
+}
+
+fn position_of(day: &str) -> Option<usize> {
+    DAYS.iter().position(|name| name.eq_ignore_ascii_case(day))
 }
 
 fn parse_times(text: &str) -> Option<(u16, u16)> {
@@ -146,9 +149,10 @@ fn parse_times(text: &str) -> Option<(u16, u16)> {
 
 fn parse_time(text: &str) -> Option<u16> {
     let (hours, minutes) = text.split_once(':')?;
-    let two_digits = |text: &str| text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit());
-    if !two_digits(hours) || !two_digits(minutes) {
-        return None;
+    for part in [hours, minutes] {
+        if part.len() != 2 || !part.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
     }
     let (hours, minutes): (u16, u16) = (hours.parse().ok()?, minutes.parse().ok()?);
     let time = hours * 60 + minutes;
@@ -189,8 +193,8 @@ pub(super) fn windows() -> Section<Windows> {
     .field(
         "allow",
         "Evictions are allowed only in these windows, such as `[Mon-Fri 22:00-06:00, Sat, Sun]`. A \
-            window that ends before its start ends on the next day. Without days it is every day, and \
-            without times the whole day. An empty list allows every time.",
+            window that ends before its start ends on the next day. Without days it is every day, \
+            and without times the whole day. An empty list allows every time.",
         window_list(),
         |w| &mut w.allow,
     )
@@ -204,8 +208,9 @@ pub(super) fn windows() -> Section<Windows> {
 
 fn time_zone() -> Kind<TimeZone> {
     let schema = json!({"type": "string", "minLength": 1});
-    let write = |zone: &TimeZone| Some(Item::text(zone.iana_name().unwrap_or("UTC")));
-    Kind::new("time zone", schema, read_zone, write)
+    Kind::new("time zone", schema, read_zone, |zone: &TimeZone| {
+        Some(Item::text(zone.iana_name().unwrap_or("UTC")))
+    })
 }
 
 fn read_zone(spot: Spot<'_, '_>) -> Option<TimeZone> {
@@ -218,12 +223,16 @@ fn read_zone(spot: Spot<'_, '_>) -> Option<TimeZone> {
 
 fn window_list() -> Kind<Vec<EvictionWindow>> {
     let schema = json!({"type": "array", "items": {"type": "string", "minLength": 1}});
-    let read = |spot: Spot<'_, '_>| spot.list("windows", read_window);
-    let write = |windows: &Vec<EvictionWindow>| {
-        let texts = windows.iter().map(ToString::to_string);
-        (!windows.is_empty()).then(|| Item::texts(texts))
-    };
-    Kind::new("list of windows", schema, read, write).shown_empty_as("[]")
+    let kind = Kind::new(
+        "list of windows",
+        schema,
+        |spot| spot.list("windows", read_window),
+        |windows: &Vec<EvictionWindow>| {
+            let texts = windows.iter().map(ToString::to_string);
+            (!windows.is_empty()).then(|| Item::texts(texts))
+        },
+    );
+    kind.shown_empty_as("[]")
 }
 
 fn read_window(spot: Spot<'_, '_>) -> Option<EvictionWindow> {

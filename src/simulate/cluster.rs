@@ -211,20 +211,13 @@ impl SimulatedCluster {
         work: Option<usize>,
     ) -> Name {
         let name = (facts.namespace.clone(), facts.name.clone());
-        let covers = |g: &Guard| {
-            g.facts.namespace == facts.namespace
-                && g.facts
-                    .selector
-                    .as_ref()
-                    .is_some_and(|s| s.matches(&facts.labels))
-        };
-        let budgets = self
-            .budgets
-            .iter()
-            .enumerate()
-            .filter(|(_, g)| covers(g))
-            .map(|(i, _)| i)
-            .collect();
+        let budgets = self.budgets.iter().enumerate();
+        let covering = budgets.filter(|(_, guard)| {
+            let selector = guard.facts.selector.as_ref();
+            guard.facts.namespace == facts.namespace
+                && selector.is_some_and(|selector| selector.matches(&facts.labels))
+        });
+        let budgets = covering.map(|(position, _)| position).collect();
         self.serial += 1;
         self.apply(Object::Pod(Box::new(facts.clone())));
         let (serial, none) = (self.serial, None);
@@ -346,12 +339,11 @@ impl SimulatedCluster {
 
     /// Returns the unfinished pods on a node.
     pub(super) fn pods_on(&self, node: &str) -> Vec<Name> {
-        let here = |life: &Life| life.facts.node.as_deref() == Some(node) && !life.facts.finished();
-        self.pods
+        let here = self
+            .pods
             .iter()
-            .filter(|(_, life)| here(life))
-            .map(|(name, _)| name.clone())
-            .collect()
+            .filter(|(_, life)| life.facts.node.as_deref() == Some(node) && !life.facts.finished());
+        here.map(|(name, _)| name.clone()).collect()
     }
 
     /// Returns the age of a pod; zero if it does not exist.

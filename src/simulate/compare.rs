@@ -52,24 +52,25 @@ fn minutes(traces: &[&Trace], hour: usize) -> BTreeMap<String, Vec<Option<i64>>>
         .iter()
         .flat_map(|trace| trace.summary.above_target.keys());
     let resources: BTreeSet<&String> = resources.collect();
-    let of = |trace: &&Trace, resource: &String| {
-        let time = trace.summary.above_target.get(resource)?;
-        Some(time.by_hour.get(hour).map_or(0, SignedDuration::as_mins))
-    };
-    let row = |resource: &String| traces.iter().map(|trace| of(trace, resource)).collect();
-    let rows = resources.into_iter();
-    rows.map(|resource| (resource.clone(), row(resource)))
-        .collect()
+    let rows = resources.into_iter().map(|resource| {
+        let row = traces.iter().map(|trace| {
+            let time = trace.summary.above_target.get(resource)?;
+            Some(time.by_hour.get(hour).map_or(0, SignedDuration::as_mins))
+        });
+        (resource.clone(), row.collect())
+    });
+    rows.collect()
 }
 
 impl HourDifference {
     /// Returns the minutes above target of a run as text: `cpu 34, memory 0`.
     pub fn minutes_text(&self, run: usize) -> String {
-        let of = |(resource, row): (&String, &Vec<Option<i64>>)| {
+        let rows = self.minutes_above_target.iter();
+        let each = rows.filter_map(|(resource, row)| {
             let minutes = row.get(run).copied().flatten()?;
             Some(format!("{resource} {minutes}"))
-        };
-        let each: Vec<String> = self.minutes_above_target.iter().filter_map(of).collect();
+        });
+        let each: Vec<String> = each.collect();
         if each.is_empty() {
             "no target of usage".to_owned()
         } else {
@@ -84,8 +85,8 @@ impl HourDifference {
 
     /// A resource without a target in one of the policies is no difference.
     fn differs(&self) -> bool {
-        let minutes = |row: &Vec<Option<i64>>| unequal(row.iter().flatten());
-        unequal(&self.evictions) || self.minutes_above_target.values().any(minutes)
+        let mut rows = self.minutes_above_target.values();
+        unequal(&self.evictions) || rows.any(|row| unequal(row.iter().flatten()))
     }
 }
 

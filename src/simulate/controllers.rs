@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use jiff::SignedDuration;
 
-use crate::model::plan::{STEERING_KEY, Steer, SteerAction, SteerValue};
+use crate::model::plan::{STEERING_KEY, Steer, SteerAction};
 use crate::model::snapshot::facts::{Effect, PodPhase, Taint};
 use crate::model::snapshot::objects::{Name, Object};
 
@@ -129,11 +129,10 @@ pub(super) fn steer(cluster: &mut SimulatedCluster, steer: &Steer) {
             .facts
             .taints
             .retain(|taint| taint.key != STEERING_KEY);
-        let taint = |value: SteerValue| Taint {
+        machine.facts.taints.extend(value.map(|value| Taint {
             value: value.text().to_owned(),
             ..soft()
-        };
-        machine.facts.taints.extend(value.map(taint));
+        }));
     });
     let done = if value.is_some() {
         "gets the steering taint"
@@ -162,8 +161,8 @@ fn evict_from(cluster: &mut SimulatedCluster, node: &str) {
     for pod in cluster.pods_on(node) {
         // `kubectl drain --ignore-daemonsets` leaves such pods, and the DaemonSet controller lets
         // them tolerate an unreachable node.
-        let leaves = |life: &Life| !life.facts.terminating && !life.template.stays_with_its_node();
-        if !cluster.pods.get(&pod).is_some_and(leaves) {
+        let life = cluster.pods.get(&pod);
+        if life.is_none_or(|l| l.facts.terminating || l.template.stays_with_its_node()) {
             continue;
         }
         if draining {

@@ -12,7 +12,7 @@ use crate::values::{Amount, Ratio};
 use super::cluster::{Life, Machine, SimulatedCluster};
 use super::load::Moment;
 use super::random::mix;
-use super::scenario::MetricsSettings;
+use super::scenario::{Gap, MetricsSettings};
 
 /// The real usage at one time.
 pub(super) struct Used<'c> {
@@ -153,57 +153,47 @@ impl SimulatedMetricsApi {
     pub(super) fn read(&self, cluster: &SimulatedCluster, used: &Used<'_>) -> Readings {
         let elapsed = cluster.elapsed();
         // metrics-server computes cpu between two scrapes, so a sample covers one resolution.
-        let window = self.rules.resolution;
         let sample = |used: Measure| Sample {
             at: cluster.now,
-            window,
+            window: self.rules.resolution,
             used,
         };
-        let told = |node: &str| {
-            !self.gap(node, elapsed) && cluster.nodes.get(node).is_some_and(|m| m.base.is_some())
-        };
-        // A pod appears after its second sample, as with metrics-server.
-        let seen = |life: &Life| {
-            life.facts
-                .started
-                .is_some_and(|at| cluster.now.duration_since(at) >= window)
-        };
+        let measured = used.nodes.iter().filter(|(node, _)| {
+            let machine = cluster.nodes.get(**node);
+            !self.gap(node, elapsed) && machine.is_some_and(|m| m.base.is_some())
+        });
         // Without a gap now, the nodes of the pods need not be compared.
-        let gaps = self
-            .rules
-            .gaps
-            .iter()
-            .any(|g| (g.from..g.until).contains(&elapsed));
-        let shown = |life: &Life| {
-            !gaps
-                || life
-                    .facts
-                    .node
-                    .as_deref()
-                    .is_some_and(|n| !self.gap(n, elapsed))
-        };
+        let gaps = self.gaps(elapsed).next().is_some();
+        let shown = used.pods.iter().filter(|(_, life, _)| {
+            let node = life.facts.node.as_deref();
+            self.seen(life, cluster.now)
+                && (!gaps || node.is_some_and(|node| !self.gap(node, elapsed)))
+        });
         Readings {
-            nodes: used
-                .nodes
-                .iter()
-                .filter(|(n, _)| told(n))
-                .map(|(n, m)| ((*n).to_owned(), sample(*m)))
+            nodes: measured
+                .map(|(node, used)| ((*node).to_owned(), sample(*used)))
                 .collect(),
-            pods: used
-                .pods
-                .iter()
-                .filter(|(_, life, _)| seen(life) && shown(life))
-                .map(|(name, _, m)| ((*name).clone(), sample(*m)))
+            pods: shown
+                .map(|(name, _, used)| ((*name).clone(), sample(*used)))
                 .collect(),
             ..Readings::default()
         }
     }
 
+    /// Returns true after the second sample of a pod: only then metrics-server reports it.
+    fn seen(&self, life: &Life, now: Timestamp) -> bool {
+        let started = life.facts.started;
+        started.is_some_and(|at| now.duration_since(at) >= self.rules.resolution)
+    }
+
     fn gap(&self, node: &str, elapsed: SignedDuration) -> bool {
-        let covers = |nodes: &[String]| nodes.is_empty() || nodes.iter().any(|n| n == node);
-        self.rules
-            .gaps
-            .iter()
-            .any(|g| (g.from..g.until).contains(&elapsed) && covers(&g.nodes))
+        self.gaps(elapsed)
+            .any(|gap| gap.nodes.is_empty() || gap.nodes.iter().any(|name| name == node))
+    }
+
+    /// Returns the gaps at this time.
+    fn gaps(&self, elapsed: SignedDuration) -> impl Iterator<Item = &Gap> {
+        let gaps = self.rules.gaps.iter();
+        gaps.filter(move |gap| (gap.from..gap.until).contains(&elapsed))
     }
 }

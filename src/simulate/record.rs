@@ -144,15 +144,16 @@ impl Recorder {
         let (basis, bands) = (self.trace.basis, &self.trace.bands);
         for resource in &self.resources {
             let measured = basis == Basis::Actual && ["cpu", "memory"].contains(&resource.as_str());
-            let of = |s: &NodeState<'_>| {
+            let ratios = states.values().map(|state| {
                 if measured {
-                    s.actual.get(resource.as_str())
+                    &state.actual
                 } else {
-                    s.requests.get(resource.as_str())
+                    &state.requests
                 }
-                .copied()
-            };
-            let ratios: Vec<Ratio> = states.values().filter_map(of).collect();
+            });
+            let ratios: Vec<Ratio> = ratios
+                .filter_map(|ratios| ratios.get(resource.as_str()).copied())
+                .collect();
             let outside = bands.get(resource).and_then(|band| band.outside(&ratios));
             let series = self.trace.balance.entry(resource.clone()).or_default();
             series.push(balance(&ratios, outside));
@@ -169,8 +170,8 @@ impl Recorder {
             refused.times += 1;
             refused.last = kept.refusal.to_string();
         }
-        let hot = |class: &Class| matches!(class, Class::Hot { .. } | Class::Warming { .. });
-        if plan.nodes.iter().any(|verdict| hot(&verdict.class)) {
+        let mut classes = plan.nodes.iter().map(|verdict| &verdict.class);
+        if classes.any(|class| matches!(class, Class::Hot { .. } | Class::Warming { .. })) {
             self.first_hot = self.first_hot.or(Some(plan.at));
             // Only the cooling after the last hot cycle counts, so a new hot node resets it.
             (self.last_hot, self.cooled) = (Some(plan.at), None);
@@ -217,11 +218,11 @@ impl Recorder {
 
     pub(super) fn settled(&mut self, settled: &Settled) {
         let namespace = &settled.workload.namespace;
-        let is_it = |e: &&mut Eviction| {
-            e.helped.is_none() && e.pod == settled.pod && e.namespace == *namespace
-        };
         // The newest one: a StatefulSet may have had a pod of this name evicted before.
-        if let Some(eviction) = self.trace.evictions.iter_mut().rev().find(is_it) {
+        let mut newest_first = self.trace.evictions.iter_mut().rev();
+        if let Some(eviction) = newest_first
+            .find(|e| e.helped.is_none() && e.pod == settled.pod && e.namespace == *namespace)
+        {
             eviction.to.clone_from(&settled.to);
             eviction.helped = match settled.ending {
                 Ending::Helped | Ending::Renewed => Some(true),

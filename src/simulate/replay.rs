@@ -118,8 +118,9 @@ fn sums(history: &UsageHistory, snapshot: &Snapshot) -> BTreeMap<WorkloadId, Vec
         let Some(workload) = id.and_then(|id| snapshot.pod(id).workload) else {
             continue;
         };
-        let blank = || vec![StepSum::default(); history.range.steps];
-        let sums = sums.entry(workload).or_insert_with(blank);
+        let sums = sums
+            .entry(workload)
+            .or_insert_with(|| vec![StepSum::default(); history.range.steps]);
         for (step, sum) in sums.iter_mut().enumerate() {
             if let Some(used) = pod.usage.get(step) {
                 sum.used = sum.used.plus(used);
@@ -144,25 +145,30 @@ impl StepSum {
 /// A row whose beginning, before the pod existed, is the mean of its workload.
 fn with_beginning(usage: &RecordedUsage, mean: Option<&Vec<StepSum>>) -> GappyRow {
     let first = usage.first().unwrap_or(usage.len());
-    let value = |step: usize| {
-        let mean = || mean?.get(step)?.mean();
-        usage.get(step).or_else(|| mean().filter(|_| step < first))
-    };
-    (0..usage.len()).map(value).collect()
+    let values = (0..usage.len()).map(|step| match usage.get(step) {
+        None if step < first => mean?.get(step)?.mean(),
+        used => used,
+    });
+    values.collect()
 }
 
 impl FilledRows {
     /// Adds a row and returns its position; `None` if nothing of it is known.
     fn add(&mut self, row: &GappyRow) -> Option<usize> {
-        let values = |of: fn(Measure) -> Amount, unit: Amount| -> Vec<Option<f32>> {
-            let units = |used| to_f32(of(used).as_f64() / unit.as_f64());
-            row.iter().map(|used| used.map(units)).collect()
-        };
-        self.cpu.push(bridged(&values(|used| used.cpu, MILLICORE))?);
-        let memory = values(|used| used.memory, MEBIBYTE);
-        self.memory.push(bridged(&memory)?);
+        let cpu = row
+            .iter()
+            .map(|used| Some(in_units(used.as_ref()?.cpu, MILLICORE)));
+        self.cpu.push(bridged(&cpu.collect::<Vec<_>>())?);
+        let memory = row
+            .iter()
+            .map(|used| Some(in_units(used.as_ref()?.memory, MEBIBYTE)));
+        self.memory.push(bridged(&memory.collect::<Vec<_>>())?);
         Some(self.cpu.len() - 1)
     }
+}
+
+fn in_units(amount: Amount, unit: Amount) -> f32 {
+    to_f32(amount.as_f64() / unit.as_f64())
 }
 
 /// Fills the gaps of a row: linear between two known values, constant before the first and after
@@ -173,8 +179,8 @@ fn bridged(row: &[Option<f32>]) -> Option<Vec<f32>> {
     for (step, value) in known.filter_map(|(step, value)| Some((step, (*value)?))) {
         let before = filled.last().copied().unwrap_or(value);
         let gap = step - filled.len();
-        let share = |missing: usize| count(missing) / count(gap + 1);
-        filled.extend((1..=gap).map(|missing| before + (value - before) * share(missing)));
+        let shares = (1..=gap).map(|missing| count(missing) / count(gap + 1));
+        filled.extend(shares.map(|share| before + (value - before) * share));
         filled.push(value);
     }
     let last = *filled.last()?;

@@ -315,11 +315,16 @@ impl Scenario {
     /// of the recording.
     pub fn start(&self) -> Timestamp {
         let monday = Timestamp::from_second(1_767_571_200).unwrap_or_default();
-        let recorded = |given: &Given| {
-            let history = given.history.as_ref();
-            history.map_or(given.at, |history| history.range.start)
-        };
-        self.given.as_ref().map_or(monday, recorded)
+        match &self.given {
+            None => monday,
+            Some(Given {
+                history: None, at, ..
+            }) => *at,
+            Some(Given {
+                history: Some(history),
+                ..
+            }) => history.range.start,
+        }
     }
 
     /// Returns the namespaces of its workloads.
@@ -343,19 +348,19 @@ impl ScenarioWorkload {
 
     /// Returns the usage of one of its pods.
     pub fn load(&self) -> Load {
-        let requested = |name: &str| {
-            self.requests
-                .iter()
-                .find(|(n, _)| n == name)
-                .map(|(_, amount)| *amount)
-        };
-        let of = |name| requested(name).unwrap_or(Amount::ZERO);
         self.usage.clone().unwrap_or_else(|| {
             Load::steady(Measure {
-                cpu: of("cpu"),
-                memory: of("memory"),
+                cpu: self.requested("cpu").unwrap_or(Amount::ZERO),
+                memory: self.requested("memory").unwrap_or(Amount::ZERO),
             })
         })
+    }
+
+    /// Returns the request of one of its pods; `None` if it has none for this resource.
+    pub fn requested(&self, resource: &str) -> Option<Amount> {
+        let mut requests = self.requests.iter();
+        let (_, amount) = requests.find(|(name, _)| name == resource)?;
+        Some(*amount)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::model::snapshot::facts::{
     Annotations, BudgetFacts, Neighbours, NodeFacts, Owner, OwnerKey, PodFacts, PodPhase,
@@ -75,8 +75,8 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
         Placement::On(nodes) => nodes.clone(),
         Placement::Evenly => cluster.nodes.keys().cloned().collect(),
     };
-    let at = |wait: SignedDuration| after(cluster.start, wait);
-    let (from, until) = (workload.from.map(at), workload.until.map(at));
+    let times = [workload.from, workload.until];
+    let [from, until] = times.map(|wait| Some(after(cluster.start, wait?)));
     cluster.works.push(Work {
         key: OwnerKey {
             namespace: workload.namespace.clone(),
@@ -119,7 +119,7 @@ fn templates(workload: &ScenarioWorkload, nodes: usize) -> Vec<Rc<PodTemplate>> 
         | WorkloadKind::Job
         | WorkloadKind::Bare => usize::try_from(workload.replicas).unwrap_or(usize::MAX),
     };
-    let template = |replica| {
+    let templates = (0..replicas.max(1)).map(|replica| {
         Rc::new(PodTemplate {
             facts: facts.clone(),
             load: Some(load.of_replica(replica)),
@@ -127,8 +127,8 @@ fn templates(workload: &ScenarioWorkload, nodes: usize) -> Vec<Rc<PodTemplate>> 
             ending: workload.ending,
             runs: workload.runs,
         })
-    };
-    (0..replicas.max(1)).map(template).collect()
+    });
+    templates.collect()
 }
 
 /// Creates the facts of a workload's pods.
@@ -225,17 +225,10 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
 
 /// Computes the scoring requests as for one container with all requests of the workload.
 fn presumed(workload: &ScenarioWorkload) -> Presumed {
-    let of = |name: &str| {
-        workload
-            .requests
-            .iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, amount)| *amount)
-    };
     let usual = Presumed::PER_CONTAINER;
     Presumed {
-        cpu: of("cpu").unwrap_or(usual.cpu),
-        memory: of("memory").unwrap_or(usual.memory),
+        cpu: workload.requested("cpu").unwrap_or(usual.cpu),
+        memory: workload.requested("memory").unwrap_or(usual.memory),
     }
 }
 

@@ -104,10 +104,8 @@ impl<'w> Index<'w> {
         let (alike, alike_of) = alike(snapshot);
         let (siblings, siblings_of) = siblings(snapshot);
         let (terms, terms_of) = terms(snapshot);
-        let with_ports =
-            |p: &PodId| !snapshot.pod(*p).ports.is_empty() && !snapshot.pod(*p).finished();
         Index {
-            with_ports: snapshot.pod_ids().filter(with_ports).collect(),
+            with_ports: with_ports(snapshot),
             snapshot,
             alike,
             alike_of,
@@ -186,20 +184,17 @@ impl<'w> Index<'w> {
             .services
             .range(first..)
             .take_while(|(name, _)| name.0 == own.namespace);
-        let selects = |labels: &&Labels| {
-            !labels.is_empty() && labels.iter().all(|(k, v)| own.labels.get(k) == Some(v))
-        };
         let merged: Labels = services
             .map(|(_, labels)| labels)
-            .filter(selects)
+            .filter(|labels| selects(labels, &own.labels))
             .flatten()
             .map(pair)
             .collect();
-        let equal = |(key, value)| Requirement {
+        let equal = merged.into_iter().map(|(key, value)| Requirement {
             key,
             test: Test::In(vec![value]),
-        };
-        let selector = Selector::new(merged.into_iter().map(equal).collect());
+        });
+        let selector = Selector::new(equal.collect());
         (!selector.is_empty()).then(|| self.selected(&own.namespace, &selector))
     }
 
@@ -219,16 +214,14 @@ impl<'w> Index<'w> {
     /// Returns the positions of the terms that match a pod, which may include its own.
     pub fn terms_meaning(&self, pod: PodId) -> Rc<[usize]> {
         let alike = &self.alike[self.alike_of[pod.0]];
-        let means = |term: &AffinityTerm<'w>| self.means(term, alike);
-        let find = || {
+        Rc::clone(alike.named_by.get_or_init(|| {
             self.terms
                 .iter()
                 .enumerate()
-                .filter(|(_, t)| means(t))
-                .map(|(i, _)| i)
+                .filter(|(_, term)| self.means(term, alike))
+                .map(|(position, _)| position)
                 .collect()
-        };
-        Rc::clone(alike.named_by.get_or_init(find))
+        }))
     }
 
     /// Returns the pods that a term matches.
@@ -239,11 +232,13 @@ impl<'w> Index<'w> {
         } else {
             self.range(term.namespace)
         };
-        let meant = || self.alike[alike].iter().filter(|a| self.means(term, a));
-        Rc::clone(
-            term.meant
-                .get_or_init(|| meant().flat_map(|a| a.pods.iter().copied()).collect()),
-        )
+        Rc::clone(term.meant.get_or_init(|| {
+            self.alike[alike]
+                .iter()
+                .filter(|group| self.means(term, group))
+                .flat_map(|group| group.pods.iter().copied())
+                .collect()
+        }))
     }
 
     /// Returns the pods that use host ports.
@@ -269,10 +264,11 @@ impl<'w> Index<'w> {
 
     /// Returns the lowest priority of the pods that stay on a node; `None` without such pods.
     pub fn lowest_rank(&self) -> Option<i32> {
-        let pods = || self.snapshot.pods.iter();
-        let staying = || pods().filter(|p| p.node.is_some() && p.stays());
-        let lowest = || staying().map(|p| p.rank()).min();
-        *self.lowest_rank.get_or_init(lowest)
+        *self.lowest_rank.get_or_init(|| {
+            let staying = self.snapshot.pods.iter();
+            let staying = staying.filter(|p| p.node.is_some() && p.stays());
+            staying.map(|p| p.rank()).min()
+        })
     }
 
     fn means(&self, term: &AffinityTerm<'w>, alike: &LabelGroup<'w>) -> bool {
@@ -289,6 +285,19 @@ impl<'w> Index<'w> {
         let first = self.alike.partition_point(|a| a.namespace < namespace);
         first..first + self.alike[first..].partition_point(|a| a.namespace == namespace)
     }
+}
+
+/// Returns the pods that use host ports, without finished ones.
+fn with_ports(snapshot: &Snapshot) -> Vec<PodId> {
+    let pods = snapshot.pod_ids().zip(&snapshot.pods);
+    pods.filter(|(_, pod)| !pod.ports.is_empty() && !pod.finished())
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// Whether a service with this selector selects a pod with these labels.
+fn selects(selector: &Labels, labels: &Labels) -> bool {
+    !selector.is_empty() && selector.iter().all(|(k, v)| labels.get(k) == Some(v))
 }
 
 fn pair((key, value): (&String, &String)) -> (String, String) {

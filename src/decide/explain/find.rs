@@ -60,7 +60,7 @@ impl fmt::Display for NotFound {
             near,
             hint,
         } = self;
-        let either = || match near.split_last() {
+        let either = match near.split_last() {
             Some((last, [])) => last.clone(),
             Some((last, others)) => format!("{} or {last}", others.join(", ")),
             None => String::new(),
@@ -68,8 +68,7 @@ impl fmt::Display for NotFound {
         if *several {
             return write!(
                 f,
-                "more than one {kind} is called {asked}; say which: {}",
-                either()
+                "more than one {kind} is called {asked}; say which: {either}"
             );
         }
         write!(f, "no {kind} {asked}")?;
@@ -78,7 +77,7 @@ impl fmt::Display for NotFound {
         } else if near.is_empty() {
             Ok(())
         } else {
-            write!(f, "; did you mean {}?", either())
+            write!(f, "; did you mean {either}?")
         }
     }
 }
@@ -106,10 +105,9 @@ fn find_node(snapshot: &Snapshot, subject: &Subject, name: &str) -> Result<Match
 }
 
 fn find_pod(snapshot: &Snapshot, subject: &Subject, name: &str) -> Result<Match, NotFound> {
-    let with_name = |pod: PodId| (pod, name_of_pod(snapshot, pod));
     let found: Vec<(PodId, String)> = snapshot
         .pod_ids()
-        .map(with_name)
+        .map(|pod| (pod, name_of_pod(snapshot, pod)))
         .filter(|(pod, full)| full == name || snapshot.pod(*pod).name == name)
         .collect();
     let pod = only(subject, &found, || {

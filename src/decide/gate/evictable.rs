@@ -14,7 +14,7 @@ use jiff::SignedDuration;
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Refusal;
 use crate::model::snapshot::facts::{DoNotDisrupt, PodPhase};
-use crate::model::snapshot::{BudgetId, Pod, PodId, Snapshot, WorkloadId};
+use crate::model::snapshot::{Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, Rule, StorageClasses};
 
 /// The priority of `system-cluster-critical`; higher ones are the system's own as well.
@@ -188,7 +188,8 @@ fn do_not_disrupt(pod: &Pod, draft: &Draft<'_>) -> Result<(), Refusal> {
 }
 
 fn protecting_claim(pod: &Pod, classes: &StorageClasses, snapshot: &Snapshot) -> Option<String> {
-    let protects = |claim: &&String| match classes {
+    let mut claims = pod.volumes.claims.iter();
+    let protecting = claims.find(|claim| match classes {
         StorageClasses::Any => true,
         StorageClasses::Named(names) => {
             let claim = snapshot
@@ -199,8 +200,8 @@ fn protecting_claim(pod: &Pod, classes: &StorageClasses, snapshot: &Snapshot) ->
                 .and_then(|c| c.class.as_ref())
                 .is_none_or(|class| names.contains(class))
         }
-    };
-    pod.volumes.claims.iter().find(protects).cloned()
+    });
+    protecting.cloned()
 }
 
 fn priority(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(), Refusal> {
@@ -251,15 +252,16 @@ fn age(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> Result<(), Refusal> {
 /// before it evicts one.
 fn gone(pod: PodId, candidate: &Candidate, draft: &Draft<'_>) -> bool {
     let snapshot = draft.world.snapshot;
-    let node = |p: PodId| snapshot.pod(p).node;
+    let Some((by, _)) = draft.move_of(pod) else {
+        return false;
+    };
     let by_node = !matches!(
         draft.strategy(candidate.strategy).rule,
         Rule::PodLifeTime(_)
     );
-    let listed_before = |by: &Candidate| {
-        by.strategy == candidate.strategy && !(by_node && node(pod) != node(candidate.pod))
-    };
-    snapshot.pod(pod).finished() && draft.move_of(pod).is_some_and(|(by, _)| !listed_before(by))
+    let same_node = snapshot.pod(pod).node == snapshot.pod(candidate.pod).node;
+    let listed_before = by.strategy == candidate.strategy && (same_node || !by_node);
+    snapshot.pod(pod).finished() && !listed_before
 }
 
 /// Returns the replicas that the pod's workload needs. Its owner may admit a short downtime.
@@ -267,11 +269,11 @@ fn gone(pod: PodId, candidate: &Candidate, draft: &Draft<'_>) -> bool {
 /// A budget admits one only if the policy says so: many charts contain a budget with
 /// `maxUnavailable: 1`, whether or not the workload has a second replica.
 fn least_replicas(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> u32 {
-    let allows_one = |budgets: &[BudgetId]| match budgets {
+    let allows_one = match pod.budgets[..] {
         [only] => draft.world.snapshot.budgets[only.0].allowed > 0,
         _ => false,
     };
-    let by_budget = !rules.protected.single_replicas_with_budget && allows_one(&pod.budgets);
+    let by_budget = !rules.protected.single_replicas_with_budget && allows_one;
     let admitted = pod.annotations.evict_single_replica || by_budget;
     if admitted && !draft.world.policy.exact {
         rules.min_replicas.min(1)

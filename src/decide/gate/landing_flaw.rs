@@ -2,11 +2,11 @@
 //! nothing there.
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
-use crate::decide::scheduler::{self, Forecast, Scored};
+use crate::decide::scheduler::{self, Forecast};
 use crate::model::plan::{PlacementCause, Refusal};
 use crate::model::snapshot::NodeId;
 use crate::model::usage::Unmeasured;
-use crate::policy::{Basis, Evictable, LowNodeUtilization, Pool};
+use crate::policy::{Basis, Evictable, LowNodeUtilization};
 use crate::values::{Amount, Ratio, ResourceId};
 
 /// Why a landing on a node would gain nothing.
@@ -167,12 +167,12 @@ pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio
     let mut pools = rules
         .filter(|r| r.basis == Basis::Actual && !r.deviation)
         .flat_map(|r| &r.pools);
-    let selects = |p: &&Pool| {
-        p.selector
-            .as_ref()
-            .is_none_or(|s| s.matches(&snapshot.node(node).labels))
-    };
-    let targets = pools.find(selects).into_iter().flat_map(|p| &p.targets);
+    let labels = &snapshot.node(node).labels;
+    let pool = pools.find(|pool| match &pool.selector {
+        None => true,
+        Some(selector) => selector.matches(labels),
+    });
+    let targets = pool.into_iter().flat_map(|pool| &pool.targets);
     targets
         .filter_map(|(name, target)| Some((snapshot.resources.find(name)?, *target)))
         .collect()
@@ -206,10 +206,9 @@ pub(super) fn ratio_after(
 
 /// The larger of the cpu and memory requests of a node after the move, as a ratio.
 fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {
-    let requested = |r: ResourceId| {
-        ratio_after(candidate, draft, node, r, Basis::Requests).unwrap_or(Ratio::ONE)
-    };
-    let (cpu, memory) = (requested(ResourceId::CPU), requested(ResourceId::MEMORY));
+    let [cpu, memory] = [ResourceId::CPU, ResourceId::MEMORY].map(|resource| {
+        ratio_after(candidate, draft, node, resource, Basis::Requests).unwrap_or(Ratio::ONE)
+    });
     if cpu > memory { cpu } else { memory }
 }
 
@@ -223,13 +222,14 @@ pub(super) fn pull(
     if !scheduler::is_known(draft, candidate.pod) {
         return PlacementCause::Unscored;
     }
-    let wanted = |s: &&Scored| s.node != home && judge(candidate, draft, s.node).is_ok();
-    let scored = || forecast.scored.iter();
-    let best = scored().find(wanted).or(scored().find(|s| s.node != home));
-    let Some((home, best)) = scored().find(|s| s.node == home).zip(best) else {
+    let own = forecast.scored.iter().find(|scored| scored.node == home);
+    let mut others = forecast.scored.iter().filter(|scored| scored.node != home);
+    let first = others.clone().next();
+    let good = others.find(|scored| judge(candidate, draft, scored.node).is_ok());
+    let Some((own, best)) = own.zip(good.or(first)) else {
         return PlacementCause::Tie;
     };
-    scheduler::pull(home, best)
+    scheduler::pull(own, best)
 }
 
 /// The rules of the candidate's profile about which pods may be evicted.

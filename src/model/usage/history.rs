@@ -214,21 +214,8 @@ impl History {
         let pods: Vec<PodUsage> = pods
             .map(|((pod, known), own)| self.pod_usage(pod, (*known, *own), &typical, now))
             .collect();
-        let node_usage = |pods: &[PodUsage]| -> Vec<NodeUsage> {
-            let ids = snapshot.node_ids();
-            ids.map(|id| self.node_usage(snapshot, id, pods, now))
-                .collect()
-        };
-        let nodes = node_usage(&pods);
-        let newest = |node: &Node| self.nodes.get(&node.name).and_then(|series| series.newest);
-        let readings = snapshot
-            .nodes
-            .iter()
-            .map(|n| newest(n).map(|sample| sample.used))
-            .collect();
-        let deviation = |own: Option<&PodSeries>| {
-            own.map_or_else(Measure::default, |s| s.samples.average().deviation())
-        };
+        let nodes = self.usage_of_nodes(snapshot, &pods, now);
+        let readings = snapshot.nodes.iter().map(|n| self.reading(n)).collect();
         let deviations = series.iter().map(|own| deviation(*own)).collect();
         let expected = self.rules.ahead.and_then(|ahead| {
             let pods = expectation::of_pods(snapshot, &pods, &series, (now, ahead))?;
@@ -244,7 +231,7 @@ impl History {
             };
         };
         Usage {
-            nodes: node_usage(&expected),
+            nodes: self.usage_of_nodes(snapshot, &expected, now),
             pods: expected,
             deviations,
             readings,
@@ -287,6 +274,24 @@ impl History {
     /// Returns true if the pod has run for less than a whole window.
     fn too_new(&self, pod: &Pod, now: Timestamp) -> bool {
         now.duration_since(pod.started.unwrap_or(pod.created)) < self.rules.window
+    }
+
+    /// Returns the newest sample of a node.
+    fn reading(&self, node: &Node) -> Option<Measure> {
+        let newest = self.nodes.get(&node.name)?.newest?;
+        Some(newest.used)
+    }
+
+    fn usage_of_nodes(
+        &self,
+        snapshot: &Snapshot,
+        pods: &[PodUsage],
+        now: Timestamp,
+    ) -> Vec<NodeUsage> {
+        let nodes = snapshot.node_ids();
+        nodes
+            .map(|id| self.node_usage(snapshot, id, pods, now))
+            .collect()
     }
 
     fn node_usage(
@@ -339,6 +344,11 @@ impl History {
             reach >= self.rules.window
         })
     }
+}
+
+/// Returns how much the usage of a pod varies around its average.
+fn deviation(own: Option<&PodSeries>) -> Measure {
+    own.map_or_else(Measure::default, |s| s.samples.average().deviation())
 }
 
 /// Returns the pods of a node that existed when the sample was taken, so that they are part of it.

@@ -20,18 +20,13 @@ pub fn take(value: &Value, into: &mut Readings) -> bool {
     if !word("apiVersion").starts_with("metrics.k8s.io/") {
         return false;
     }
-    let items = || {
-        value
-            .get("items")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-    };
+    let items = value.get("items").and_then(Value::as_array);
+    let items = items.into_iter().flatten();
     match word("kind") {
         "NodeMetrics" => node(value, into),
         "PodMetrics" => pod(value, into),
-        "NodeMetricsList" => items().for_each(|item| node(item, into)),
-        "PodMetricsList" => items().for_each(|item| pod(item, into)),
+        "NodeMetricsList" => items.for_each(|item| node(item, into)),
+        "PodMetricsList" => items.for_each(|item| pod(item, into)),
         _ => return false,
     }
     true
@@ -51,13 +46,14 @@ pub fn pod(value: &Value, into: &mut Readings) {
 }
 
 fn add_node(name: String, sample: Result<Sample, String>, into: &mut Readings) {
-    let skip = |name, why| skipped("NodeMetrics", String::new(), name, why);
-    match sample {
+    let why = match sample {
         // A file may contain two recordings of the same node.
-        Ok(sample) if !name.is_empty() => newest(into.nodes.entry(name), sample),
-        Ok(_) => into.skipped.push(skip(name, NO_NAME.to_owned())),
-        Err(why) => into.skipped.push(skip(name, why)),
-    }
+        Ok(sample) if !name.is_empty() => return newest(into.nodes.entry(name), sample),
+        Ok(_) => NO_NAME.to_owned(),
+        Err(why) => why,
+    };
+    let skipped = skipped("NodeMetrics", String::new(), name, why);
+    into.skipped.push(skipped);
 }
 
 fn add_pod(
@@ -149,10 +145,11 @@ fn sum<C>(
 }
 
 fn used(field: &str, usage: Option<&Value>) -> Result<Measure, String> {
-    let part = |resource: &str| amount(field, resource, usage.and_then(|u| u.get(resource)));
+    let [cpu, memory] = ["cpu", "memory"]
+        .map(|resource| amount(field, resource, usage.and_then(|u| u.get(resource))));
     Ok(Measure {
-        cpu: part("cpu")?,
-        memory: part("memory")?,
+        cpu: cpu?,
+        memory: memory?,
     })
 }
 

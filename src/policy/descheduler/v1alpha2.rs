@@ -254,24 +254,24 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
     enabled
 }
 
+/// As in kube-scheduler's configuration, `*` means all plugins.
+fn means_all(spot: &Spot<'_, '_>) -> bool {
+    let node = spot.node();
+    node.is_some_and(|node| node.value == Value::Text("*".to_owned()))
+}
+
 /// One extension point: the plugins enabled at it.
 fn set(f: &mut Fields<'_, '_>, name: &'static str) -> Vec<(KnownPlugin, Place)> {
     f.field(name).section(|f| {
-        // As in kube-scheduler's configuration, `*` means all plugins.
-        let all = |spot: &Spot<'_, '_>| {
-            spot.node()
-                .is_some_and(|n| n.value == Value::Text("*".to_owned()))
-        };
-        let name = |item: Spot<'_, '_>| {
-            if all(&item) {
-                Some(())
-            } else {
-                known(item).map(|_| ())
-            }
-        };
         let disabled = f
             .field("disabled")
-            .list("names of plugins", name)
+            .list("names of plugins", |item| {
+                if means_all(&item) {
+                    Some(())
+                } else {
+                    known(item).map(|_| ())
+                }
+            })
             .unwrap_or_default();
         if !disabled.is_empty() {
             let sentence = "no effect, as in descheduler: plugins that are not enabled do not run";

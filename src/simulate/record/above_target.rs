@@ -8,7 +8,7 @@ use crate::model::snapshot::Snapshot;
 use crate::policy::Basis;
 use crate::simulate::metrics::Used;
 use crate::simulate::trace::{TimeAbove, TraceBand, hour_since};
-use crate::values::{Amount, Ratio};
+use crate::values::Ratio;
 
 /// Counts the nodes above a target and adds up their time.
 pub(super) struct HotTimeCount {
@@ -23,12 +23,12 @@ pub(super) struct HotTimeCount {
 impl HotTimeCount {
     /// Counts nothing if the policy does not balance by usage.
     pub(super) fn new(start: Timestamp, basis: Basis, bands: &BTreeMap<String, TraceBand>) -> Self {
-        let measured = |name: &str| ["cpu", "memory"].contains(&name);
-        let of = |(name, band): (&String, &TraceBand)| {
-            let counts = basis == Basis::Actual && measured(name) && band.high < Ratio::ONE;
-            counts.then(|| (name.clone(), band.high))
-        };
-        let targets: Vec<(String, Ratio)> = bands.iter().filter_map(of).collect();
+        let counted = bands.iter().filter(|(name, band)| {
+            let measured = ["cpu", "memory"].contains(&name.as_str());
+            basis == Basis::Actual && measured && band.high < Ratio::ONE
+        });
+        let targets = counted.map(|(name, band)| (name.clone(), band.high));
+        let targets: Vec<(String, Ratio)> = targets.collect();
         HotTimeCount {
             time: targets
                 .iter()
@@ -42,11 +42,11 @@ impl HotTimeCount {
 
     /// Counts the nodes of this step. Each counts until the next step.
     pub(super) fn note(&mut self, now: Timestamp, snapshot: &Snapshot, used: &Used<'_>) {
-        let above = |(name, target): &(String, Ratio)| {
+        let counts = self.targets.iter().map(|(name, target)| {
             let count = nodes_above(name, *target, snapshot, used);
             u32::try_from(count).unwrap_or(u32::MAX)
-        };
-        let counts = self.targets.iter().map(above).collect();
+        });
+        let counts = counts.collect();
         let Some((last, counts)) = self.last.replace((now, counts)) else {
             return;
         };
@@ -68,19 +68,16 @@ fn nodes_above(resource: &str, target: Ratio, snapshot: &Snapshot, used: &Used<'
     let Some(id) = snapshot.resources.find(resource) else {
         return 0;
     };
-    let amount = |name: &str| -> Option<Amount> {
-        let used = used.nodes.get(name)?;
-        Some(if resource == "cpu" {
+    let ratios = snapshot.nodes.iter().filter_map(|node| {
+        let used = used.nodes.get(node.name.as_str())?;
+        let amount = if resource == "cpu" {
             used.cpu
         } else {
             used.memory
-        })
-    };
-    let nodes = snapshot.nodes.iter();
-    nodes
-        .filter_map(|node| amount(&node.name)?.share_of(node.allocatable[id]))
-        .filter(|ratio| *ratio > target)
-        .count()
+        };
+        amount.share_of(node.allocatable[id])
+    });
+    ratios.filter(|ratio| *ratio > target).count()
 }
 
 impl TimeAbove {

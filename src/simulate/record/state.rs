@@ -22,44 +22,47 @@ pub(super) fn states<'c>(
     snapshot: &'c Snapshot,
     used: &Used<'_>,
 ) -> BTreeMap<&'c str, NodeState<'c>> {
-    let find = |name: &'c str| Some((name, snapshot.resources.find(name)?));
-    let weighed: Vec<(&str, ResourceId)> = resources.iter().filter_map(|name| find(name)).collect();
-    let measured = [
-        find("cpu").map(|r| (r, cpu as MeasuredAmount)),
-        find("memory").map(|r| (r, memory as MeasuredAmount)),
-    ];
-    let state = |node: &'c Node| {
-        let pods = || node.pods.iter().map(|pod| &snapshot.pod(*pod).requests);
-        let sum = |r: ResourceId| pods().fold(Amount::ZERO, |sum, requests| sum.plus(requests[r]));
+    let weighed: Vec<(&str, ResourceId)> = resources
+        .iter()
+        .filter_map(|name| Some((name.as_str(), snapshot.resources.find(name)?)))
+        .collect();
+    let states = snapshot.nodes.iter().map(|node| {
         let real = used.nodes.get(node.name.as_str());
-        let actual = measured.iter().flatten().filter_map(|((name, r), part)| {
-            Some((*name, part(real?).share_of(node.allocatable[*r])?))
-        });
-        let requests = weighed
+        let state = NodeState {
+            pods: u32::try_from(node.pods.len()).unwrap_or(u32::MAX),
+            actual: real.map_or_else(BTreeMap::new, |real| actual(snapshot, node, real)),
+            requests: requests(snapshot, node, &weighed),
+        };
+        (node.name.as_str(), state)
+    });
+    states.collect()
+}
+
+/// Returns the shares of the measured resources that a node uses.
+fn actual<'c>(snapshot: &Snapshot, node: &Node, real: &Measure) -> BTreeMap<&'c str, Ratio> {
+    let measured = [("cpu", real.cpu), ("memory", real.memory)];
+    let shares = measured.into_iter().filter_map(|(name, used)| {
+        let resource = snapshot.resources.find(name)?;
+        Some((name, used.share_of(node.allocatable[resource])?))
+    });
+    shares.collect()
+}
+
+/// Returns the shares of these resources that the pods of a node request.
+fn requests<'c>(
+    snapshot: &Snapshot,
+    node: &Node,
+    weighed: &[(&'c str, ResourceId)],
+) -> BTreeMap<&'c str, Ratio> {
+    let shares = weighed.iter().filter_map(|(name, resource)| {
+        let pods = node
+            .pods
             .iter()
-            .filter_map(|(name, r)| Some((*name, sum(*r).share_of(node.allocatable[*r])?)));
-        let count = u32::try_from(node.pods.len()).unwrap_or(u32::MAX);
-        (
-            node.name.as_str(),
-            NodeState {
-                pods: count,
-                actual: actual.collect(),
-                requests: requests.collect(),
-            },
-        )
-    };
-    snapshot.nodes.iter().map(state).collect()
-}
-
-/// Returns the usage of one resource.
-type MeasuredAmount = fn(&Measure) -> Amount;
-
-const fn cpu(of: &Measure) -> Amount {
-    of.cpu
-}
-
-const fn memory(of: &Measure) -> Amount {
-    of.memory
+            .map(|pod| snapshot.pod(*pod).requests[*resource]);
+        let sum = pods.fold(Amount::ZERO, Amount::plus);
+        Some((*name, sum.share_of(node.allocatable[*resource])?))
+    });
+    shares.collect()
 }
 
 /// Returns the basis of the first strategy that balances or packs, and its thresholds if they are

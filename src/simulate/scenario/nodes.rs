@@ -102,18 +102,19 @@ fn named(like: &NodeSpec, name: String, zone: Option<&String>) -> NodeSpec {
 }
 
 fn taints(spot: Spot<'_, '_>) -> Vec<Taint> {
-    let taint = |f: &mut Fields<'_, '_>| {
-        let key = f.required("key", "the key of the taint").name();
-        let value = f.field("value").name().unwrap_or_default();
-        let effect = effect(f.required("effect", "NoSchedule, PreferNoSchedule or NoExecute"));
-        Some(Taint {
-            key: key?,
-            value,
-            effect: effect?,
-        })
-    };
     spot.list("taints", |item| item.section(taint))
         .unwrap_or_default()
+}
+
+fn taint(f: &mut Fields<'_, '_>) -> Option<Taint> {
+    let key = f.required("key", "the key of the taint").name();
+    let value = f.field("value").name().unwrap_or_default();
+    let effect = effect(f.required("effect", "NoSchedule, PreferNoSchedule or NoExecute"));
+    Some(Taint {
+        key: key?,
+        value,
+        effect: effect?,
+    })
 }
 
 /// Parses the effect of a taint.

@@ -36,13 +36,12 @@ impl PercentThresholds {
     ) -> Result<Self, Idle> {
         let known = &draft.world.snapshot.resources;
         let always = [ResourceId::CPU, ResourceId::MEMORY, ResourceId::PODS];
-        let percents = |thresholds: &Thresholds| -> BTreeMap<ResourceId, f64> {
+        let [low, high] = [low, high].map(|thresholds| -> BTreeMap<ResourceId, f64> {
             thresholds
                 .iter()
                 .filter_map(|(name, ratio)| Some((known.find(name)?, in_percent(*ratio))))
                 .collect()
-        };
-        let (low, high) = (percents(low), percents(high));
+        });
         let resources: BTreeSet<ResourceId> = low.keys().copied().chain(always).collect();
         match resources
             .iter()
@@ -100,14 +99,14 @@ impl PercentThresholds {
 
     /// A node's ratios beside the thresholds.
     pub(super) fn levels(&self, node: &MeasuredNode) -> Vec<ResourceLevel> {
-        let level = |(resource, low): (&ResourceId, &f64)| ResourceLevel {
+        let levels = self.low.iter().map(|(resource, low)| ResourceLevel {
             resource: *resource,
             basis: self.basis,
             ratio: node.percent.get(resource).map(|percent| to_ratio(*percent)),
             low: Some(to_ratio(*low)),
             high: self.high.get(resource).map(|high| to_ratio(*high)),
-        };
-        self.low.iter().map(level).collect()
+        });
+        levels.collect()
     }
 
     /// The resource furthest above its target, the node's percentage and the target.
@@ -124,14 +123,14 @@ impl PercentThresholds {
     /// How much of each resource may be used on a node. A resource without a target may be used up.
     pub(super) fn ceiling(&self, draft: &Draft<'_>, node: NodeId) -> BTreeMap<ResourceId, i128> {
         let whole = &draft.world.snapshot.node(node).allocatable;
-        let of = |r: &ResourceId| match self.high.get(r) {
-            Some(percent) => part(*r, whole[*r], *percent),
-            None => whole[*r],
-        };
-        self.resources
-            .iter()
-            .map(|r| (*r, i128::from(of(r).get())))
-            .collect()
+        let ceilings = self.resources.iter().map(|resource| {
+            let ceiling = match self.high.get(resource) {
+                Some(percent) => part(*resource, whole[*resource], *percent),
+                None => whole[*resource],
+            };
+            (*resource, i128::from(ceiling.get()))
+        });
+        ceilings.collect()
     }
 
     /// The room that the destinations have together.
@@ -163,10 +162,10 @@ impl MeasuredNode {
 
 /// The latest reading of a node, or the requests of its pods including the terminating ones.
 fn used(draft: &Draft<'_>, basis: Basis, node: NodeId, resource: ResourceId) -> Amount {
-    let reading = || draft.world.usage.reading(node).unwrap_or_default();
+    let reading = draft.world.usage.reading(node).unwrap_or_default();
     match (basis, resource) {
-        (Basis::Actual, ResourceId::CPU) => reading().cpu,
-        (Basis::Actual, ResourceId::MEMORY) => reading().memory,
+        (Basis::Actual, ResourceId::CPU) => reading.cpu,
+        (Basis::Actual, ResourceId::MEMORY) => reading.memory,
         _ => {
             let snapshot = draft.world.snapshot;
             snapshot
@@ -186,13 +185,13 @@ pub(super) fn weight(
     pod: PodId,
     resource: ResourceId,
 ) -> Option<Amount> {
-    let reading = || match draft.world.usage.pods.get(pod.0) {
+    let reading = match draft.world.usage.pods.get(pod.0) {
         Some(PodUsage::Known(used)) => Some(*used),
         _ => None::<Measure>,
     };
     match (basis, resource) {
-        (Basis::Actual, ResourceId::CPU) => reading().map(|m| m.cpu),
-        (Basis::Actual, ResourceId::MEMORY) => reading().map(|m| m.memory),
+        (Basis::Actual, ResourceId::CPU) => reading.map(|m| m.cpu),
+        (Basis::Actual, ResourceId::MEMORY) => reading.map(|m| m.memory),
         _ => Some(draft.world.snapshot.pod(pod).requests[resource]),
     }
 }

@@ -1,8 +1,7 @@
 //! Conversion of persistent volume claims, persistent volumes, storage classes and CSI nodes.
 
 use crate::model::api::{
-    ApiClaim, ApiCsiDriver, ApiCsiNode, ApiPersistentVolume, ApiStorageClass,
-    ApiTopologyRequirement, ApiTopologyTerm,
+    ApiClaim, ApiCsiNode, ApiPersistentVolume, ApiStorageClass, ApiTopologyTerm,
 };
 use crate::model::snapshot::facts::{AttachLimits, Claim, StorageClass, Volume};
 use crate::model::snapshot::objects::Name;
@@ -85,24 +84,23 @@ pub(super) fn class(class: &ApiStorageClass) -> Result<(String, StorageClass), W
 
 fn topology(term: &ApiTopologyTerm) -> Selector {
     let expressions = term.match_label_expressions.iter();
-    let requirement = |e: &ApiTopologyRequirement| Requirement {
-        key: e.key.clone(),
-        test: Test::In(e.values.clone()),
-    };
-    Selector::new(expressions.map(requirement).collect())
+    let requirements = expressions.map(|expression| Requirement {
+        key: expression.key.clone(),
+        test: Test::In(expression.values.clone()),
+    });
+    Selector::new(requirements.collect())
 }
 
 /// Returns the name of a node and its attach limits. Without a count, a driver has no limit.
 pub(super) fn csi_node(node: &ApiCsiNode) -> Result<(String, AttachLimits), Wrong> {
-    let limit = |driver: &ApiCsiDriver| {
+    let limits = node.spec.drivers.iter().filter_map(|driver| {
         let count = driver.allocatable.count?;
         Some((
             driver.name.clone(),
             u32::try_from(count).unwrap_or_default(),
         ))
-    };
-    let limits = node.spec.drivers.iter().filter_map(limit).collect();
-    Ok((name_of(&node.metadata)?, limits))
+    });
+    Ok((name_of(&node.metadata)?, limits.collect()))
 }
 
 #[cfg(test)]
@@ -124,7 +122,8 @@ mod tests {
             class
         };
         let full = class(
-            "metadata: {name: fast, annotations: {storageclass.kubernetes.io/is-default-class: 'true'}},
+            "metadata: {name: fast,
+              annotations: {storageclass.kubernetes.io/is-default-class: 'true'}},
              volumeBindingMode: WaitForFirstConsumer,
              allowedTopologies: [{matchLabelExpressions: [{key: zone, values: [a, b]}]}]",
         );
@@ -180,7 +179,8 @@ mod tests {
         let found = facts_of(
             "{apiVersion: v1, kind: PersistentVolume,
               metadata: {name: pv-1, labels: {topology.kubernetes.io/zone: a__b, other: x}},
-              spec: {csi: {driver: ebs, volumeHandle: vol-1}, nodeAffinity: {required: {nodeSelectorTerms: [
+              spec: {csi: {driver: ebs, volumeHandle: vol-1},
+                nodeAffinity: {required: {nodeSelectorTerms: [
                 {matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]}}}}",
         );
         let Object::Volume(name, volume) = found else {

@@ -135,11 +135,9 @@ impl HistoryItem {
             return Err(format!("memory: found {found} values, expected {expected}"));
         }
         let values = cpu.into_iter().zip(memory);
-        let packed = |(cpu, memory): (Option<u32>, Option<u32>)| {
-            // Usage counts as known only if both are.
-            PackedMeasure::from_parts(cpu?, memory?)
-        };
-        let usage = RecordedUsage(values.map(packed).collect());
+        // Usage counts as known only if both are.
+        let packed = values.map(|(cpu, memory)| PackedMeasure::from_parts(cpu?, memory?));
+        let usage = RecordedUsage(packed.collect());
         Ok(HistoryItem {
             name: object.metadata,
             is_node: object.kind == NODE_KIND,

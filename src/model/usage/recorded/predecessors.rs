@@ -35,10 +35,11 @@ impl<'t> Predecessors<'t> {
         let mut groups: BTreeMap<_, Group> = BTreeMap::new();
         for ((namespace, name), &id) in ids {
             let present = snapshot.pods.get(id);
-            let by_name = || workload_of(workloads.get(namespace.as_str())?, name);
             let workload = match present {
                 Some(pod) => pod.workload,
-                None => by_name(),
+                None => workloads
+                    .get(namespace.as_str())
+                    .and_then(|names| workload_of(names, name)),
             };
             let Some(workload) = workload else { continue };
             // A pod of a DaemonSet belongs to one node.
@@ -140,20 +141,21 @@ fn names_of_workloads(snapshot: &Snapshot) -> WorkloadNames<'_> {
 /// workloads, the one with the longest name.
 fn workload_of(names: &BTreeMap<&str, WorkloadId>, pod: &str) -> Option<WorkloadId> {
     let (owner, suffix) = pod.rsplit_once('-')?;
-    let random = |text: &str| {
-        text.bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
-    };
-    if suffix.len() != SUFFIX || !random(suffix) {
+    if suffix.len() != SUFFIX || !is_random(suffix) {
         return None;
     }
-    let direct = names.get(owner);
+    if let Some(workload) = names.get(owner) {
+        return Some(*workload);
+    }
     // Pods of a Deployment have the hash of their template before the suffix.
-    let by_hash = || {
-        let (workload, hash) = owner.rsplit_once('-')?;
-        names.get(workload).filter(|_| random(hash))
-    };
-    direct.or_else(by_hash).copied()
+    let (workload, hash) = owner.rsplit_once('-')?;
+    names.get(workload).filter(|_| is_random(hash)).copied()
+}
+
+/// Whether a part of a name may be generated.
+fn is_random(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
 }
 
 #[cfg(test)]
