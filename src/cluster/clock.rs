@@ -1,7 +1,7 @@
 //! The local clock, and how far it differs from the clock of the API server.
 //!
-//! Creation times of pods come from the API server, and rests are counted by the local clock. If the
-//! two differ, or the local clock is set during a run, pods would seem older and rests over.
+//! Creation times of pods come from the API server, and rests are counted by the local clock. If
+//! the two differ, or the local clock is set during a run, pods would seem older and rests over.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

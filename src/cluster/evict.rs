@@ -54,8 +54,8 @@ struct Answer {
 
 /// Sends the request and returns the response with its body.
 ///
-/// Not `Api::evict`: it writes `delete_options` instead of `deleteOptions`, and the API server would
-/// ignore precondition and grace period. Its errors also lack the headers.
+/// Not `Api::evict`: it writes `delete_options` instead of `deleteOptions`, and the API server
+/// would ignore precondition and grace period. Its errors also lack the headers.
 async fn send(
     client: &Client,
     planned: &Move,

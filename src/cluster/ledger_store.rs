@@ -419,9 +419,9 @@ mod tests {
         };
         assert_eq!(
             message(r#"{"version":7,"evictions":[]}"#).await,
-            "cannot parse the ledger: unsupported version 7, expected 1; no evictions; run the evenkeel \
-                that wrote it, or remove key ledger.json of configmap system/ledger to start with an \
-                empty one"
+            "cannot parse the ledger: unsupported version 7, expected 1; no evictions; run the \
+             evenkeel that wrote it, or remove key ledger.json of configmap system/ledger to \
+             start with an empty one"
         );
     }
 

@@ -265,10 +265,10 @@ impl Watcher {
         self.judge(&watched, result)
     }
 
-    /// Judges a watch that has ended. The API server sends a bookmark before it ends a watch, so one
-    /// without any news shows nothing: objects may have changed unseen, and are listed again. That
-    /// is no failure if the watch lasted, because an API server has no bookmark to send for a kind
-    /// of which it has seen no event since its start.
+    /// Judges a watch that has ended. The API server sends a bookmark before it ends a watch, so
+    /// one without any news shows nothing: objects may have changed unseen, and are listed again.
+    /// That is no failure if the watch lasted, because an API server has no bookmark to send for a
+    /// kind of which it has seen no event since its start.
     fn judge(
         &mut self,
         watched: &Watched,

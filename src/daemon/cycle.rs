@@ -183,8 +183,8 @@ impl<'d> Cycle<'d> {
         }
     }
 
-    /// Adds to the plan what a lower `evictable.minReplicas` would achieve, if too few replicas keep
-    /// nodes hot.
+    /// Adds to the plan what a lower `evictable.minReplicas` would achieve, if too few replicas
+    /// keep nodes hot.
     fn try_replicas(&mut self, observed: &Observed<'_>, plan: &mut Plan) {
         let (engine, wanted) = (&*self.engine, plan.keeps_most_for_replicas());
         plan.replica_trial = self

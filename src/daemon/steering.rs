@@ -65,7 +65,8 @@ impl Steered {
             }
             SteeringRight::Denied(_) | SteeringRight::Granted | SteeringRight::Unlimited => {}
         }
-        // A policy that was just applied takes a moment to be in force, so one response is not enough.
+        // A policy that was just applied takes a moment to be in force, so one response is not
+        // enough.
         let confirmed = self.right.as_ref() == Some(&right);
         if right == SteeringRight::Unlimited && confirmed && !self.certain {
             warn!(

@@ -39,8 +39,8 @@ impl<T> Default for TrialSchedule<T> {
 impl<T: Clone + PartialEq + Display> TrialSchedule<T> {
     /// Returns the result for this cycle: a new trial if one is due, otherwise the last one.
     ///
-    /// `wanted` is whether the plan has a reason for a trial. Logs each result that differs from the
-    /// last one.
+    /// `wanted` is whether the plan has a reason for a trial. Logs each result that differs from
+    /// the last one.
     pub(super) fn next(&mut self, wanted: bool, run: impl FnOnce() -> Option<T>) -> Option<T> {
         let due = self.wait == 0;
         self.wait = self.wait.saturating_sub(1);

@@ -3,10 +3,10 @@
 //! policy.
 //!
 //! Each file is one plugin of the scheduler's default profile, as of Kubernetes 1.31 to 1.37. See
-//! <https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins>. Not covered: dynamic
-//! resources, capacity for volumes that are not provisioned yet, attach limits of volumes that are
-//! not of a CSI driver, and topology spread with pods that are only nominated for a node. A forecast
-//! never counts on preemption; [`preempted`] finds out whether it may happen.
+//! <https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins>. Not covered:
+//! dynamic resources, capacity for volumes that are not provisioned yet, attach limits of volumes
+//! that are not of a CSI driver, and topology spread with pods that are only nominated for a node.
+//! A forecast never counts on preemption; [`preempted`] finds out whether it may happen.
 //!
 //! # Examples
 //!
@@ -24,7 +24,8 @@
 //! let mut objects = Objects::default();
 //! for object in [
 //!     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "cordoned"},
-//!         "spec": {"unschedulable": true}, "status": {"allocatable": {"cpu": "4", "pods": "110"}}}),
+//!         "spec": {"unschedulable": true},
+//!         "status": {"allocatable": {"cpu": "4", "pods": "110"}}}),
 //!     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "free"},
 //!         "status": {"allocatable": {"cpu": "4", "pods": "110"}}}),
 //!     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}),
@@ -33,7 +34,7 @@
 //!     facts.into_iter().for_each(|facts| objects.apply(facts));
 //! }
 //!
-//! let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removeDuplicates: {}}]}";
+//! let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates]}";
 //! let policy = Policy::parse("policy.yaml", text).expect("a valid policy");
 //! let snapshot = Snapshot::join(&objects, policy.resources());
 //! let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
@@ -215,8 +216,9 @@ pub fn forecast(draft: &Draft<'_>, pod: PodId) -> Forecast {
 /// Returns the nodes with the best score among those that the scheduler visits from position
 /// `start`, and the start position for the next pod.
 ///
-/// Meant for pending pods, and for nodes that joined while the scheduler ran. In a large cluster the scheduler visits only some feasible nodes
-/// (`percentageOfNodesToScore`) and continues from there with the next pod.
+/// Meant for pending pods, and for nodes that joined while the scheduler ran. In a large cluster
+/// the scheduler visits only some feasible nodes (`percentageOfNodesToScore`) and continues from
+/// there with the next pod.
 pub fn choose(draft: &Draft<'_>, pod: PodId, start: usize) -> (Vec<NodeId>, usize) {
     choice::choose(&Question::after(draft, pod), start)
 }

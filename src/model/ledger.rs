@@ -38,8 +38,8 @@ const VERSION: u32 = 1;
 /// Time for which an eviction counts as requested although its pod still runs: a crash may have
 /// lost the response.
 const IN_FLIGHT: SignedDuration = SignedDuration::from_secs(60);
-/// Time after which an eviction that another component promised counts as given up. A virtual machine
-/// of 12 GiB may take that long to migrate, by KubeVirt's limit of 150 s per GiB.
+/// Time after which an eviction that another component promised counts as given up. A virtual
+/// machine of 12 GiB may take that long to migrate, by KubeVirt's limit of 150 s per GiB.
 const DEFERRED: SignedDuration = SignedDuration::from_mins(30);
 /// A replacement that is not Ready after this time, or after the rest if that is longer, did not
 /// help.
@@ -355,8 +355,8 @@ impl Ledger {
     }
 }
 
-/// Returns the rest after this many consecutive ineffective moves: each but the first doubles it, up
-/// to the cap.
+/// Returns the rest after this many consecutive ineffective moves: each but the first doubles it,
+/// up to the cap.
 fn rest_after(moves: u32, cooldown: &Cooldown) -> SignedDuration {
     // At most 30, because a shift by 31 or more would overflow. The cap is reached long before.
     let doublings = moves.saturating_sub(1).min(30);

@@ -54,7 +54,10 @@ fn the_same_cluster_is_balanced_by_requests() {
         "thresholds: {cpu: 30%}",
         "basis: requests, thresholds: {cpu: 30%}",
     ));
-    assert_snapshot!(text(&plan), @"default: every measured node is below its thresholds: idle, not unbalanced");
+    assert_snapshot!(
+        text(&plan),
+        @"default: every measured node is below its thresholds: idle, not unbalanced"
+    );
     assert_eq!(plan.nodes.len(), 10);
     assert!(
         nodes(&plan)
@@ -94,7 +97,8 @@ fn the_smallest_pod_that_suffices_moves() {
     // not.
     assert_snapshot!(text(&plan.plan("strategies: \
         [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 75%}}}]\nevictable: \
-        {minReplicas: 1}")), @"move fits-1 from n1 to n2: node usage: cpu 85% is above its target of 75%");
+        {minReplicas: 1}")), @"move fits-1 from n1 to n2: node usage: cpu 85% is above its target \
+        of 75%");
 }
 
 #[test]
@@ -122,7 +126,10 @@ fn a_pod_that_does_not_use_the_overloaded_resource_stays() {
         ",
     )
     .plan(EVEN);
-    assert_snapshot!(text(&plan), @"move burner-1 from n1 to n2: node usage: cpu 62% is above its target of 50%");
+    assert_snapshot!(
+        text(&plan),
+        @"move burner-1 from n1 to n2: node usage: cpu 62% is above its target of 50%"
+    );
 }
 
 #[test]
@@ -185,7 +192,11 @@ fn no_destination_becomes_hot() {
     .plan(EVEN);
     // One core is half of n2. A second one would be all of it.
     assert_eq!(plan.moves.len(), 1);
-    assert_snapshot!(text(&plan).lines().last().unwrap(), @"keep web-7 on n1: its replacement could land on n2, where cpu usage would reach 100%, above the target of 50%");
+    assert_snapshot!(
+        text(&plan).lines().last().unwrap(),
+        @"keep web-7 on n1: its replacement could land on n2, where cpu usage would reach 100%, \
+          above the target of 50%"
+    );
 }
 
 #[test]
@@ -200,8 +211,11 @@ fn thresholds_may_be_deviations_from_the_mean() {
           web*1 cpu=100m uses=1
         ",
     )
-    .plan("strategies: \
-        [{lowNodeUtilization: {useDeviationThresholds: true, thresholds: {cpu: 10%}, targetThresholds: {cpu: 10%}}}]");
+    .plan(
+        "strategies: \
+        [{lowNodeUtilization: {useDeviationThresholds: true, thresholds: {cpu: 10%},
+          targetThresholds: {cpu: 10%}}}]",
+    );
     // The mean is 25%: hot is above 35%, cold is at or below 15%.
     assert_snapshot!(text(&plan), @r"
     move web-1 from n1 to n2: node usage: cpu 50% is above its target of 35%
@@ -223,7 +237,8 @@ fn each_pool_is_balanced_separately() {
     .plan(
         "strategies: [{lowNodeUtilization: {nodePools: [
            {name: a, nodeSelector: pool=a, thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}},
-           {name: b, nodeSelector: pool=b, thresholds: {cpu: 30%}, targetThresholds: {cpu: 70%}}]}}]",
+           {name: b, nodeSelector: pool=b, thresholds: {cpu: 30%},
+             targetThresholds: {cpu: 70%}}]}}]",
     );
     assert_snapshot!(text(&plan), @r"
     move db-1 from b2 to b1: node usage: cpu 75% is above its target of 70%
@@ -249,7 +264,10 @@ fn number_of_nodes_requires_more_cold_nodes_than_its_value() {
         "thresholds: {cpu: 30%}",
         "numberOfNodes: 1, thresholds: {cpu: 30%}",
     );
-    assert_snapshot!(text(&cluster.plan(&policy)), @"default: nodes below their thresholds: 1; numberOfNodes requires more than 1");
+    assert_snapshot!(
+        text(&cluster.plan(&policy)),
+        @"default: nodes below their thresholds: 1; numberOfNodes requires more than 1"
+    );
 }
 
 #[test]
@@ -262,9 +280,15 @@ fn extended_resources_and_pods_count_by_requests() {
         node n3
         ",
     )
-    .plan("strategies: \
-        [{lowNodeUtilization: {thresholds: {nvidia.com/gpu: 25%}, targetThresholds: {nvidia.com/gpu: 75%}}}]");
-    assert_snapshot!(text(&plan), @"move train-1 from n1 to n2: node usage: nvidia.com/gpu 100% is above its target of 75%");
+    .plan(
+        "strategies: \
+        [{lowNodeUtilization: {thresholds: {nvidia.com/gpu: 25%},
+          targetThresholds: {nvidia.com/gpu: 75%}}}]",
+    );
+    assert_snapshot!(
+        text(&plan),
+        @"move train-1 from n1 to n2: node usage: nvidia.com/gpu 100% is above its target of 75%"
+    );
 }
 
 #[test]
@@ -279,7 +303,10 @@ fn an_unhealthy_cluster_is_not_touched() {
         ",
     )
     .plan(EVEN);
-    assert_snapshot!(text(&plan), @"halted: 2 of 4 nodes are not ready; safety.maxNotReady allows 40%");
+    assert_snapshot!(
+        text(&plan),
+        @"halted: 2 of 4 nodes are not ready; safety.maxNotReady allows 40%"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Reads a body piece by piece, with a limit on the size of each piece and on the time without data.
+//! Reads a body piece by piece, with a limit on the size of each piece and on the time without
+//! data.
 
 use std::io::ErrorKind;
 use std::time::Duration;

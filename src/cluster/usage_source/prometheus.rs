@@ -84,9 +84,9 @@ impl Prometheus {
         within(limit, Box::pin(read)).await
     }
 
-    /// Reads the usage since a time, but at most of one window, and passes it to `take` in the order
-    /// of time. `samples` is about the number of nodes and pods: of many, few steps are held at a
-    /// time.
+    /// Reads the usage since a time, but at most of one window, and passes it to `take` in the
+    /// order of time. `samples` is about the number of nodes and pods: of many, few steps are held
+    /// at a time.
     pub async fn read_past(
         &self,
         node_addresses: &NodeAddresses,
@@ -226,8 +226,8 @@ impl Prometheus {
     }
 }
 
-/// Joins answers to the queries for cpu, memory and time of nodes, then of pods, as a range query or
-/// at the time of the first value. For the fuzz targets in `fuzz/`.
+/// Joins answers to the queries for cpu, memory and time of nodes, then of pods, as a range query
+/// or at the time of the first value. For the fuzz targets in `fuzz/`.
 #[doc(hidden)]
 pub fn join_in_memory(
     answers: [&str; 6],

@@ -2,11 +2,11 @@
 //! little.
 //!
 //! kube-scheduler places pods by requests, taints, affinity and spread, not by usage. The forecast
-//! therefore follows those rules and gives each node that may win a probability. A landing is bad on
-//! the pod's own node, on a node that is hot by usage, and where the strategy does not want the pod.
-//! The policy limits the probability of a bad landing. A move away from a hot node must also lower
-//! the expected usage above the targets, summed over the nodes. A node that the policy's selector
-//! excludes is never accepted, however unlikely it is.
+//! therefore follows those rules and gives each node that may win a probability. A landing is bad
+//! on the pod's own node, on a node that is hot by usage, and where the strategy does not want the
+//! pod. The policy limits the probability of a bad landing. A move away from a hot node must also
+//! lower the expected usage above the targets, summed over the nodes. A node that the policy's
+//! selector excludes is never accepted, however unlikely it is.
 
 use std::collections::BTreeMap;
 
@@ -68,8 +68,8 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect,
     }
 }
 
-/// The usage above the targets that leaves the candidate's node, as a share of the node, summed over
-/// the resources. Zero if the candidate's strategy has no targets.
+/// The usage above the targets that leaves the candidate's node, as a share of the node, summed
+/// over the resources. Zero if the candidate's strategy has no targets.
 #[derive(Clone, Copy)]
 struct Relief(f64);
 

@@ -1,6 +1,6 @@
 //! NodeResourcesBalancedAllocation: a node scores by how much the pod balances the requested shares
-//! of its resources. Since Kubernetes 1.36 the change of the balance counts, centred on 75. Before, the
-//! balance counted that the node would have.
+//! of its resources. Since Kubernetes 1.36 the change of the balance counts, centred on 75. Before,
+//! the balance counted that the node would have.
 
 use crate::model::snapshot::NodeId;
 use crate::policy::KubernetesRelease;

@@ -19,9 +19,9 @@ const LEAST: usize = 100;
 /// The smallest percentage of nodes to score if the policy sets none
 /// (`minFeasibleNodesPercentageToFind` in kube-scheduler).
 const LEAST_PERCENTAGE: usize = 5;
-/// The probability that the replaced pod still terminates when the scheduler places its replacement.
-/// A controller creates the replacement at once, and a container takes a moment to end. Only a fast
-/// one may have ended before.
+/// The probability that the replaced pod still terminates when the scheduler places its
+/// replacement. A controller creates the replacement at once, and a container takes a moment to
+/// end. Only a fast one may have ended before.
 const DURING: f64 = 0.75;
 /// Nodes that together are less likely than this are omitted.
 const UNLIKELY: f64 = 0.01;
@@ -203,7 +203,8 @@ pub(super) fn choose(question: &Question<'_, '_>, start: usize) -> (Vec<NodeId>,
     )
 }
 
-/// Returns true if the scheduler visits all nodes of a cluster of this size, with any configuration.
+/// Returns true if the scheduler visits all nodes of a cluster of this size, with any
+/// configuration.
 pub(super) const fn visits_all(nodes: usize) -> bool {
     nodes <= LEAST
 }

@@ -1,5 +1,5 @@
-//! DefaultPreemption: if a pod fits on no node, the scheduler may remove pods of lower priority from
-//! one.
+//! DefaultPreemption: if a pod fits on no node, the scheduler may remove pods of lower priority
+//! from one.
 //!
 //! The rules are those of `SelectVictimsOnNode` in kube-scheduler. It takes all pods of lower
 //! priority off a node. If the pod fits then, it returns them one after the other, the most

@@ -22,8 +22,8 @@ const UNEXPLAINED: f64 = 0.1;
 /// The first trust in an order, and the limits of the trust, so that it can change again.
 const TRUST: f64 = 0.5;
 const TRUST_LIMITS: (f64, f64) = (0.02, 0.98);
-/// The most placements between two looks that are followed. Each costs as much as a forecast, and where
-/// more pods arrive, the start is lost again before the next eviction.
+/// The most placements between two looks that are followed. Each costs as much as a forecast, and
+/// where more pods arrive, the start is lost again before the next eviction.
 const MOST: usize = 64;
 /// The probability that a search was missed or ended a few nodes later.
 const LOST: Ratio = Ratio::ONE_PERCENT;

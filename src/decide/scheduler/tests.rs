@@ -16,9 +16,12 @@ use crate::policy::{FilterPlugin, FitStrategy, KubernetesRelease, Policy, ScoreP
 
 /// Three nodes in two zones, with 4 cores and 8 GiB each.
 const NODES: &str = "
-- {kind: Node, metadata: {name: a, labels: {kubernetes.io/hostname: a, zone: east}}, status: &status {allocatable: {cpu: 4, memory: 8Gi, pods: 9}}}
-- {kind: Node, metadata: {name: b, labels: {kubernetes.io/hostname: b, zone: east}}, status: *status}
-- {kind: Node, metadata: {name: c, labels: {kubernetes.io/hostname: c, zone: west}}, status: *status}
+- {kind: Node, metadata: {name: a, labels: {kubernetes.io/hostname: a, zone: east}},
+  status: &status {allocatable: {cpu: 4, memory: 8Gi, pods: 9}}}
+- {kind: Node, metadata: {name: b, labels: {kubernetes.io/hostname: b, zone: east}},
+  status: *status}
+- {kind: Node, metadata: {name: c, labels: {kubernetes.io/hostname: c, zone: west}},
+  status: *status}
 ";
 
 /// Evaluates a function on a draft and the pod named `p`.
@@ -173,7 +176,8 @@ fn a_moved_pod_holds_its_host_port_and_its_anti_affinity_until_it_ends() {
 fn a_pod_lands_where_its_volumes_are_accessible() {
     let claim = "
 - {kind: PersistentVolumeClaim, metadata: {name: data}, spec: {volumeName: pv}}
-- {kind: PersistentVolume, metadata: {name: pv}, spec: {nodeAffinity: {required: {nodeSelectorTerms: [
+- {kind: PersistentVolume, metadata: {name: pv},
+  spec: {nodeAffinity: {required: {nodeSelectorTerms: [
     {matchExpressions: [{key: zone, operator: In, values: [west]}]}]}}}}
 ";
     let user = pod(
@@ -445,10 +449,12 @@ fn a_pod_removes_the_pod_that_holds_its_host_port_or_its_domain() {
         {topologyKey: zone, labelSelector: {matchLabels: {tier: x}}}]}}, priority: 5";
     let there = |name: &str, node: &str, rank: i32| {
         format!(
-            "- {{kind: Pod, metadata: {{name: {name}, labels: {{tier: x}}}}, spec: {{nodeName: {node}, priority: {rank}}}}}\n"
+            "- {{kind: Pod, metadata: {{name: {name}, labels: {{tier: x}}}}, spec: {{nodeName: \
+             {node}, priority: {rank}}}}}\n"
         )
     };
-    // The zone of a and b has a pod on each. Only one node is freed, so the other pod excludes both.
+    // The zone of a and b has a pod on each. Only one node is freed, so the other pod excludes
+    // both.
     let both = there("q", "a", 1) + &there("r", "b", 1) + &there("s", "c", 9) + &pod("p", apart);
     assert_eq!(victim(&both, |_| {}), "");
     let one = there("q", "a", 1) + &there("s", "c", 9) + &pod("p", apart);
@@ -470,7 +476,8 @@ fn pods_of_one_controller_or_service_are_spread_by_default() {
     let owned = |name: &str, on: &str| {
         format!(
             "- {{kind: Pod, metadata: {{name: {name}, labels: {{app: web}},
-            ownerReferences: [{{kind: ReplicaSet, name: r, controller: true}}]}}, spec: {{{on}}}}}\n"
+            ownerReferences: [{{kind: ReplicaSet, name: r,
+              controller: true}}]}}, spec: {{{on}}}}}\n"
         )
     };
     let one = owned("q", "nodeName: a") + &owned("p", "");
@@ -500,7 +507,8 @@ fn pods_of_one_controller_or_service_are_spread_by_default() {
 fn required_constraints_exclude_the_fuller_domains() {
     let spread = |rest: &str| {
         format!(
-            "topologySpreadConstraints: [{{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, {rest}
+            "topologySpreadConstraints: [{{maxSkew: 1, topologyKey: zone,
+              whenUnsatisfiable: DoNotSchedule, {rest}
             labelSelector: {{matchLabels: {{app: p}}}}}}]"
         )
     };

@@ -1,5 +1,5 @@
-//! The walk of the scheduler through the nodes of a large cluster. It visits nodes in rotation order
-//! until it has found enough feasible ones, and continues there with the next pod.
+//! The walk of the scheduler through the nodes of a large cluster. It visits nodes in rotation
+//! order until it has found enough feasible ones, and continues there with the next pod.
 //!
 //! See `findNodesThatPassFilters` in kube-scheduler.
 
@@ -12,8 +12,8 @@ use crate::values::Ratio;
 
 use super::{Scored, Winner};
 
-/// The credit for one search that certainly starts at a node. An integer, so that differences cancel
-/// exactly and nodes in the same situation get the same chance.
+/// The credit for one search that certainly starts at a node. An integer, so that differences
+/// cancel exactly and nodes in the same situation get the same chance.
 const WHOLE: i128 = 1 << 64;
 
 /// The feasible nodes for a pod in the order of the scheduler's walk.
@@ -55,8 +55,8 @@ impl Walk {
     /// The chances of the nodes. Without starts, each feasible node is the first with the same
     /// probability.
     ///
-    /// Nodes that joined late are neighbours in the rotation and often the emptiest, so many windows
-    /// contain none of them. The cost is O(n log n) and does not depend on the quota.
+    /// Nodes that joined late are neighbours in the rotation and often the emptiest, so many
+    /// windows contain none of them. The cost is O(n log n) and does not depend on the quota.
     pub(super) fn winners(&self, starts: Option<&Starts>) -> Vec<Winner> {
         let weights = starts.map(|starts| self.by_feasible(starts));
         let mut credit = Credit::new(&self.totals);
@@ -100,8 +100,8 @@ impl Walk {
         Starts::weighted(next)
     }
 
-    /// The probability that the scheduler chooses `node`, by the position of the rotation at which the
-    /// search starts.
+    /// The probability that the scheduler chooses `node`, by the position of the rotation at which
+    /// the search starts.
     pub(super) fn likelihoods(&self, node: NodeId) -> Vec<f64> {
         let mut likelihoods = vec![0.0; self.all];
         let Some(place) = self.nodes.iter().position(|n| *n == node) else {

@@ -1,18 +1,18 @@
 //! LowNodeUtilization: moves pods from nodes above a target to nodes where they fit below it.
 //!
 //! The strategy compares the movable pods of all hot nodes and moves the most promising one first:
-//! the one that removes most of an excess and whose replacement most probably lands well. In a large
-//! cluster kube-scheduler chooses among few nodes, so this order matters more than which node is
-//! hottest. Among pods that each suffice, the least important one goes. A pod that relieves nothing
-//! is never selected.
+//! the one that removes most of an excess and whose replacement most probably lands well. In a
+//! large cluster kube-scheduler chooses among few nodes, so this order matters more than which node
+//! is hottest. Among pods that each suffice, the least important one goes. A pod that relieves
+//! nothing is never selected.
 //!
 //! Moves that almost certainly help come first, and few others are made in one cycle (`pace`). If
-//! nothing can leave a hot node because kube-scheduler would send every replacement to a warm node or
-//! back, the strategy moves a pod of another node first (`opening`).
+//! nothing can leave a hot node because kube-scheduler would send every replacement to a warm node
+//! or back, the strategy moves a pod of another node first (`opening`).
 //!
 //! A pod that only has to wait for a few intervals counts as gone, so that no worse pod is moved
-//! instead. Nothing is begun on a node whose movable pods together can remove less than a quarter of
-//! the excess.
+//! instead. Nothing is begun on a node whose movable pods together can remove less than a quarter
+//! of the excess.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-/// Labels by name, sorted. A series has few, so a map would take three times the memory, and a large
-/// cluster has a hundred thousand series.
+/// Labels by name, sorted. A series has few, so a map would take three times the memory, and a
+/// large cluster has a hundred thousand series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SeriesLabels(Vec<(String, String)>);
 

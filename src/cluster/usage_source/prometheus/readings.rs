@@ -51,8 +51,8 @@ struct PartialReadings {
     pods: BTreeMap<(String, String), SamplesByNode>,
 }
 
-/// The samples of the pods of one name on several nodes, if the series name one. Almost always there
-/// is one.
+/// The samples of the pods of one name on several nodes, if the series name one. Almost always
+/// there is one.
 type SamplesByNode = Vec<(Option<String>, PartialSample)>;
 
 #[derive(Clone, Copy, Default)]

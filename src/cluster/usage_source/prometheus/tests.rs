@@ -115,9 +115,11 @@ pub(crate) async fn serve(router: Router) -> String {
 /// A policy in which each query is the name of its field.
 pub(crate) fn usage(url: &str, more: &str) -> UsagePolicy {
     let text = format!(
-        "{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates], usage: {{source: prometheus,
+        "{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates],
+         usage: {{source: prometheus,
           prometheus: {{url: '{url}', retries: 0, timeout: 2s, {more}
-          queries: {{nodeCpu: nodeCpu, nodeMemory: nodeMemory, nodeTime: nodeTime, podCpu: podCpu, podMemory: podMemory,
+          queries: {{nodeCpu: nodeCpu, nodeMemory: nodeMemory, nodeTime: nodeTime, podCpu: podCpu,
+            podMemory: podMemory,
           podTime: podTime}}}}}}}}"
     );
     Policy::parse("policy.yaml", &text)

@@ -97,8 +97,8 @@ impl DeschedulerMetrics {
         series.insert(labels);
     }
 
-    /// Removes the series of nodes that no longer exist. Autoscalers create nodes with new names for
-    /// months.
+    /// Removes the series of nodes that no longer exist. Autoscalers create nodes with new names
+    /// for months.
     pub(super) fn retain_nodes(&self, exists: impl Fn(&str) -> bool) {
         let mut series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
         series.retain(|labels| {

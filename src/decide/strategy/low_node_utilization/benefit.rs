@@ -16,7 +16,8 @@ const NOTICEABLE: f64 = 0.7;
 /// A pod of this usage is never too light, as a share of the node.
 const MOST_NOTICEABLE: f64 = 0.05;
 /// The room below the target that a move should leave, as a share of the node. kube-scheduler soon
-/// sends other pods to a node that has lost requests, and without room they would make it hot again.
+/// sends other pods to a node that has lost requests, and without room they would make it hot
+/// again.
 const MARGIN: f64 = 0.10;
 /// The value of usage that leaves the node, relative to a certain and complete relief. It was
 /// measured on random clusters of 50 and 150 nodes.
@@ -49,7 +50,8 @@ pub(super) struct Benefit {
     requests: f64,
     /// Whether this one move brings the node below its targets.
     pub(super) suffices: bool,
-    /// Whether the node needs one pod less after this move: as few as if its heaviest pod had moved.
+    /// Whether the node needs one pod less after this move: as few as if its heaviest pod had
+    /// moved.
     direct: bool,
     /// Whether the usage of the pod is unknown.
     unknown: bool,
@@ -93,8 +95,9 @@ impl Benefit {
         !self.unknown && self.relief <= 0.0
     }
 
-    /// Returns the usage that leaves with the pod and the smallest that is worth an eviction, if the
-    /// pod is too light. On a node whose load varies, a pod that suffices must still be noticed.
+    /// Returns the usage that leaves with the pod and the smallest that is worth an eviction, if
+    /// the pod is too light. On a node whose load varies, a pod that suffices must still be
+    /// noticed.
     pub(super) fn too_light(&self, variation: Ratio) -> Option<(Ratio, Ratio)> {
         let noticeable = (variation.get() * NOTICEABLE).min(MOST_NOTICEABLE);
         let least = if self.suffices {
@@ -111,7 +114,8 @@ impl Benefit {
         (!self.unknown && leaves < least).then(|| (ratio(leaves), ratio(least)))
     }
 
-    /// Returns true if the plan should say why the pod stays, although it may not be evicted at all.
+    /// Returns true if the plan should say why the pod stays, although it may not be evicted at
+    /// all.
     pub(super) fn is_worth_a_note(&self) -> bool {
         self.unknown || self.suffices || self.relief >= self.excess * Ratio::QUARTER.get()
     }
@@ -126,12 +130,13 @@ impl Benefit {
         Ratio::new(self.relief).unwrap_or_default()
     }
 
-    /// Returns the score of the move if it helps with this probability. The value is in hundredths and a
-    /// whole number, so that the less important of two pods goes if they are about equally good.
+    /// Returns the score of the move if it helps with this probability. The value is in hundredths
+    /// and a whole number, so that the less important of two pods goes if they are about equally
+    /// good.
     ///
     /// A pod is better the more of the excess it takes along and the likelier that is to help. Its
-    /// requests count against it, because a node that loses requests attracts the next pods. A pod of
-    /// unknown usage comes last, so that the plan can say why it stays.
+    /// requests count against it, because a node that loses requests attracts the next pods. A pod
+    /// of unknown usage comes last, so that the plan can say why it stays.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "shares of a node are far from the bounds, and casts saturate"

@@ -8,11 +8,13 @@ use crate::values::{Ratio, ResourceId};
 use super::LowNodeUtilizationRun;
 use super::hot_node::HotNode;
 
-/// The part of the relief that all moves together must achieve. A light pod on a hot node loses some.
+/// The part of the relief that all moves together must achieve. A light pod on a hot node loses
+/// some.
 const LEAST_GAIN: f64 = 0.7;
 /// The relief for each pod after the first, as a share of the hot node.
 const LEAST_RELIEF: f64 = 0.01;
-/// The most pods that are expected to follow one that moved first. Others land there in the meantime.
+/// The most pods that are expected to follow one that moved first. Others land there in the
+/// meantime.
 const MOST_FOLLOWERS: f64 = 6.0;
 
 /// The pods that leave a node one after the other until a pod of a hot node probably lands there.
@@ -30,19 +32,19 @@ pub(super) struct Chain<'c, 'w, 'd> {
 }
 
 impl Chain<'_, '_, '_> {
-    /// Returns how many pods of hot nodes probably land well for each eviction, or `None` if the moves are
-    /// not worth it.
+    /// Returns how many pods of hot nodes probably land well for each eviction, or `None` if the
+    /// moves are not worth it.
     ///
-    /// `after` is the cluster after the pods of the chain have landed. `success` is the probability that
-    /// they and the follower land well.
+    /// `after` is the cluster after the pods of the chain have landed. `success` is the probability
+    /// that they and the follower land well.
     pub(super) fn value(&self, hot: &HotNode, after: Draft<'_>, success: f64) -> Option<f64> {
         let followers = self.followers(&after);
         let gains = self.gains(hot, after);
         gains.then(|| success * followers / f64::from(self.moves + 1))
     }
 
-    /// The number of pods like the follower that the target can take: until it has no room below its
-    /// targets, or as many requests as before.
+    /// The number of pods like the follower that the target can take: until it has no room below
+    /// its targets, or as many requests as before.
     fn followers(&self, after: &Draft<'_>) -> f64 {
         let snapshot = after.world.snapshot;
         let [gone, follower] = [self.first, self.follower.pod].map(|pod| {

@@ -9,8 +9,8 @@ use crate::values::{Amount, Ratio, ResourceId};
 use super::nodes::AboveTarget;
 
 /// An excess counts from this part of the standard deviation of the load. It was chosen on recorded
-/// usage (`tests/traces.sh`): with a larger part, nodes stay hot for longer, and with a smaller one more
-/// pods move for an excess that ends by itself.
+/// usage (`tests/traces.sh`): with a larger part, nodes stay hot for longer, and with a smaller one
+/// more pods move for an excess that ends by itself.
 const SIGNIFICANT: f64 = 0.35;
 /// A larger excess always counts, as a share of the node.
 const LARGEST_INSIGNIFICANT: f64 = 0.05;
@@ -52,8 +52,8 @@ impl ResourceExcess {
 
     /// Sets the step for a node whose pods of these loads may move.
     ///
-    /// The fewest pods that remove the excess are the heaviest ones. A pod can take the place of one of
-    /// them if its load is at least the rest that the others leave.
+    /// The fewest pods that remove the excess are the heaviest ones. A pod can take the place of
+    /// one of them if its load is at least the rest that the others leave.
     pub(super) fn with_step(self, mut loads: Vec<Amount>) -> Self {
         loads.sort_unstable_by(|a, b| b.cmp(a));
         let mut step = self.amount;
@@ -98,7 +98,8 @@ impl ResourceExcess {
         deviation.share_of(whole).unwrap_or_default()
     }
 
-    /// Whether the excess is a small part of this variation, so that it may be gone in a few minutes.
+    /// Whether the excess is a small part of this variation, so that it may be gone in a few
+    /// minutes.
     pub(super) fn is_within(&self, variation: Ratio) -> bool {
         let least = variation.get() * SIGNIFICANT;
         self.above.distance().get() < least.min(LARGEST_INSIGNIFICANT)

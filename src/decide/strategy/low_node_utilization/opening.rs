@@ -1,13 +1,14 @@
 //! Openings: moves of pods from nodes that are not hot, after which a pod of a hot node lands well.
 //!
-//! kube-scheduler prefers the nodes with the fewest requests. If such a node is warm or hot, each pod
-//! of a hot node would land there or return, and nothing could be moved. A pod with large requests
-//! and little usage changes that: its replacement makes the preferred node less attractive, and the
-//! node that it leaves becomes more attractive. Where one such pod does not suffice, several leave
-//! that node (a chain). The pod of the hot node follows in a later cycle, when they have ended.
+//! kube-scheduler prefers the nodes with the fewest requests. If such a node is warm or hot, each
+//! pod of a hot node would land there or return, and nothing could be moved. A pod with large
+//! requests and little usage changes that: its replacement makes the preferred node less
+//! attractive, and the node that it leaves becomes more attractive. Where one such pod does not
+//! suffice, several leave that node (a chain). The pod of the hot node follows in a later cycle,
+//! when they have ended.
 //!
-//! All these moves together must lower the usage above the targets, or nothing is begun. Where evenkeel
-//! steers the scheduler by taints, no opening is needed.
+//! All these moves together must lower the usage above the targets, or nothing is begun. Where
+//! evenkeel steers the scheduler by taints, no opening is needed.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -40,8 +41,8 @@ const LIGHT_PODS: usize = 2;
 const LONGEST_CHAIN: u32 = 4;
 /// The most work of the search in one cycle, in forecasts times nodes: about half a second.
 const MOST_WORK: usize = 1_000_000;
-/// The number of hot nodes among which this work is divided. With more hot nodes, each cycle begins with
-/// other ones, so that nodes without an opening do not use up all the work for ever.
+/// The number of hot nodes among which this work is divided. With more hot nodes, each cycle begins
+/// with other ones, so that nodes without an opening do not use up all the work for ever.
 const NODES_IN_A_CYCLE: usize = 8;
 
 /// Whether a light pod may make the node hot on which it lands.
@@ -62,8 +63,8 @@ pub(super) struct Openings {
 }
 
 impl LowNodeUtilizationRun<'_> {
-    /// The opening of a cycle in which no pod of a hot node can move. If there was no other move, it
-    /// may make a node hot, because otherwise nothing would change any more.
+    /// The opening of a cycle in which no pod of a hot node can move. If there was no other move,
+    /// it may make a node hot, because otherwise nothing would change any more.
     pub(super) fn opening_at_end(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         let heat = if self.pace.is_empty() {
             Heat::Allowed
@@ -100,8 +101,8 @@ impl LowNodeUtilizationRun<'_> {
         Some(opener)
     }
 
-    /// Whether so many moves did not help lately that the forecast should not be relied on for several
-    /// moves in a row.
+    /// Whether so many moves did not help lately that the forecast should not be relied on for
+    /// several moves in a row.
     fn is_discouraged(&self, draft: &Draft<'_>) -> bool {
         draft.world.ledger.resting(draft.world.now) >= 5 * (self.hot.len() + 1)
     }
@@ -307,8 +308,8 @@ impl OpeningSearch<'_, '_, '_> {
         })
     }
 
-    /// The pod as a candidate that may land wherever the forecast sees it. Where a node may become hot
-    /// by it, [`OpeningSearch::gains`] weighs that.
+    /// The pod as a candidate that may land wherever the forecast sees it. Where a node may become
+    /// hot by it, [`OpeningSearch::gains`] weighs that.
     fn candidate(
         &self,
         hot: &HotNode,

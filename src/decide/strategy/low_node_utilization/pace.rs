@@ -1,8 +1,8 @@
 //! The pace of one cycle: how many moves may be made that are not sound.
 //!
 //! A move that is not sound may land badly, or leaves its node with as much to do as before. It is
-//! worth an eviction only if nothing better can be done. Often something better can be done a moment
-//! later: each move changes which nodes kube-scheduler visits next, and which it prefers. So
+//! worth an eviction only if nothing better can be done. Often something better can be done a
+//! moment later: each move changes which nodes kube-scheduler visits next, and which it prefers. So
 //! tentative moves are made only if no sound move is left, and few of them in a cycle.
 
 /// The most moves of a cycle after which a tentative one is still made.
@@ -10,7 +10,8 @@ const FEW: usize = 2;
 /// With many hot nodes, one such move for this many of them. Both were chosen on random clusters
 /// (`tests/arena.sh`): with more moves in a cycle, evictions grow by a third at 200 nodes.
 const NODES_FOR_EACH: usize = 20;
-/// With more hot nodes than this, most of them would stay hot for hours if each move had to be a good one.
+/// With more hot nodes than this, most of them would stay hot for hours if each move had to be a
+/// good one.
 const MANY_HOT: usize = 40;
 
 /// The moves that one cycle has proposed.

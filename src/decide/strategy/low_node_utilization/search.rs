@@ -152,8 +152,8 @@ impl LowNodeUtilizationRun<'_> {
         }
     }
 
-    /// The next pod that the forecast refuses, in a cycle that proposes no more moves: the plan then
-    /// says why it stays.
+    /// The next pod that the forecast refuses, in a cycle that proposes no more moves: the plan
+    /// then says why it stays.
     pub(super) fn next_refused(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         while !self.queue.is_spent() {
             let pod = self.queue.pop_refused()?;
@@ -172,7 +172,8 @@ impl LowNodeUtilizationRun<'_> {
     }
 
     /// Queues all pods again if moves were accepted since: such a move may have filled the node on
-    /// which a pod would have landed, and it moves the scheduler's search on. Returns whether it did.
+    /// which a pod would have landed, and it moves the scheduler's search on. Returns whether it
+    /// did.
     fn queue_again(&mut self, draft: &Draft<'_>, moves: usize) -> bool {
         if self.queued_after == moves || self.queue.is_spent() {
             return false;
@@ -221,8 +222,8 @@ impl LowNodeUtilizationRun<'_> {
         goes.map_or(best.pod(), |(_, _, pod)| pod)
     }
 
-    /// Whether a quarter of the pool's nodes have fewer requests than this node when the pod leaves.
-    /// kube-scheduler then prefers those, so that the node needs no room below its target.
+    /// Whether a quarter of the pool's nodes have fewer requests than this node when the pod
+    /// leaves. kube-scheduler then prefers those, so that the node needs no room below its target.
     fn stays_unattractive(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> bool {
         let requested = |node: NodeId, gone: Amount| {
             let requests = draft.reserved(node)[ResourceId::CPU].minus(gone);

@@ -221,42 +221,59 @@ async fn no_invalid_response_becomes_usage() {
         };
         results.extend([what, ": ", &result, "\n"]);
     }
-    assert_snapshot!(results, @r#"
-    not a number: nodeCpu {node="n1"} cannot be read: NaN is not finite
-    infinity: nodeCpu {node="n1"} cannot be read: +Inf is not finite
-    a negative number: nodeCpu {node="n1"} cannot be read: negative value
-    more than any machine has: nodeCpu {node="n1"} cannot be read: more than any machine has
-    a word: nodeMemory {node="n1"} cannot be read: much is not a number
-    a value that is not a string: nodeMemory {node="n1"} cannot be read: the value is not a string
-    not a pair: nodeMemory {node="n1"} cannot be read: not a pair of time and value
-    a time that is not a number: nodeMemory {node="n1"} cannot be read: invalid time
-    a native histogram: nodeMemory {node="n1"} cannot be read: no value, perhaps a native histogram
+    assert_snapshot!(results, @"
+    not a number: nodeCpu {node=\"n1\"} cannot be read: NaN is not finite
+    infinity: nodeCpu {node=\"n1\"} cannot be read: +Inf is not finite
+    a negative number: nodeCpu {node=\"n1\"} cannot be read: negative value
+    more than any machine has: nodeCpu {node=\"n1\"} cannot be read: more than any machine has
+    a word: nodeMemory {node=\"n1\"} cannot be read: much is not a number
+    a value that is not a string: nodeMemory {node=\"n1\"} cannot be read: the value is not a string
+    not a pair: nodeMemory {node=\"n1\"} cannot be read: not a pair of time and value
+    a time that is not a number: nodeMemory {node=\"n1\"} cannot be read: invalid time
+    a native histogram: nodeMemory {node=\"n1\"} cannot be read: no value, perhaps a native \
+        histogram
     an item that is not a series: nodeMemory {} cannot be read: not a series
-    no node label: [foreign] returns no series of this cluster for the query nodeMemory, only others such as {} (no label names the node): does it store this cluster, do `matchers` select it, and do `nodeLabels` name the label of the node?
-    a node of another cluster: [foreign] returns no series of this cluster for the query nodeMemory, only others such as {instance="10.0.0.1:1",node="x"} (not a node of this cluster): does it store this cluster, do `matchers` select it, and do `nodeLabels` name the label of the node?
-    a time beyond every clock: nodeTime {node="n1"} cannot be read: invalid time
-    a pod without a namespace: [foreign] returns no series of this cluster for the query podCpu, only others such as {pod="web"} (no labels namespace and pod): does it store this cluster, do `matchers` select it, and do `nodeLabels` name the label of the node?
+    no node label: [foreign] returns no series of this cluster for the query nodeMemory, only \
+        others such as {} (no label names the node): does it store this cluster, do `matchers` \
+        select it, and do `nodeLabels` name the label of the node?
+    a node of another cluster: [foreign] returns no series of this cluster for the query \
+        nodeMemory, only others such as {instance=\"10.0.0.1:1\",node=\"x\"} (not a node of this \
+        cluster): does it store this cluster, do `matchers` select it, and do `nodeLabels` name \
+        the label of the node?
+    a time beyond every clock: nodeTime {node=\"n1\"} cannot be read: invalid time
+    a pod without a namespace: [foreign] returns no series of this cluster for the query podCpu, \
+        only others such as {pod=\"web\"} (no labels namespace and pod): does it store this \
+        cluster, do `matchers` select it, and do `nodeLabels` name the label of the node?
     a scalar: [nonsense] returns a scalar for the query nodeCpu, expected a vector of series
     a string: [nonsense] returns a string for the query nodeCpu, expected a vector of series
-    an empty result: [empty] returns no data for the query podCpu: does it scrape the kubelets at least twice in 2m? check `scrapeInterval`, `matchers` and `queries`
-    a partial result: [partial] returns a partial result for the query nodeCpu, and missing usage would pass for idle: store b: deadline exceeded
+    an empty result: [empty] returns no data for the query podCpu: does it scrape the kubelets at \
+        least twice in 2m? check `scrapeInterval`, `matchers` and `queries`
+    a partial result: [partial] returns a partial result for the query nodeCpu, and missing usage \
+        would pass for idle: store b: deadline exceeded
     an error with status 200: [refused] rejects the query nodeCpu: execution: too many samples
     a rejected query: [refused] rejects the query nodeCpu: 1:3: parse error
     no data: [nonsense] returns an invalid response: no `data`
-    not a list: [nonsense] returns no list of series for the query nodeCpu, expected a vector of series
-    a truncated body: [nonsense] returns an invalid response: EOF while parsing an object at line 1 column 82
+    not a list: [nonsense] returns no list of series for the query nodeCpu, expected a vector of \
+        series
+    a truncated body: [nonsense] returns an invalid response: EOF while parsing an object at line \
+        1 column 82
     control characters: [nonsense] returns an invalid response: expected value at line 1 column 1
-    an empty body: [nonsense] returns an invalid response: EOF while parsing a value at line 1 column 0
-    a login page: [nonsense] returns text/html; charset=utf-8 instead of JSON: is the url that of Prometheus, and is a login page in front of it?
-    a result as plain text: [nonsense] returns text/plain instead of JSON: is the url that of Prometheus, and is a login page in front of it?
+    an empty body: [nonsense] returns an invalid response: EOF while parsing a value at line 1 \
+        column 0
+    a login page: [nonsense] returns text/html; charset=utf-8 instead of JSON: is the url that of \
+        Prometheus, and is a login page in front of it?
+    a result as plain text: [nonsense] returns text/plain instead of JSON: is the url that of \
+        Prometheus, and is a login page in front of it?
     a redirect: [nonsense] redirects to another address; if that is Prometheus, set it as url
     forbidden: [forbidden] denies the query (403): no
-    an unknown path: [absent] has no /api/v1/query (404): the url must be the address of Prometheus without /api/v1, but with its prefix if it has one, such as /prometheus for Mimir or /select/0/prometheus for a VictoriaMetrics cluster
+    an unknown path: [absent] has no /api/v1/query (404): the url must be the address of \
+        Prometheus without /api/v1, but with its prefix if it has one, such as /prometheus for \
+        Mimir or /select/0/prometheus for a VictoriaMetrics cluster
     too many requests: [broken] fails with status 429: Too Many Requests
     an overloaded server: [broken] fails with status 503: query timed out
     a bad gateway: [broken] fails with status 502: Bad Gateway
     no time: [nonsense] returns a vector for the query time(), expected a scalar
-    "#);
+    ");
 }
 
 proptest! {

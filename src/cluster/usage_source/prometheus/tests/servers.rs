@@ -48,7 +48,8 @@ async fn a_missing_or_surplus_path_prefix_is_recognised() {
         r#"unsupported path requested: "/select/0/api/v1/query""#,
     ] {
         let cluster = format!(
-            r#"remoteAddr: "127.0.0.1:50144"; requestURI: /api/v1/query?query=nodeCpu&nocache=1; {why}"#
+            "remoteAddr: \"127.0.0.1:50144\"; requestURI: /api/v1/query?query=nodeCpu&nocache=1; \
+             {why}"
         );
         assert!(
             error_from(plain(400, &cluster))
