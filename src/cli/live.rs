@@ -54,7 +54,7 @@ pub(super) async fn observe(
     let snapshot = cluster.snapshot(policy.resources());
     let now = clock::now();
     let polls = match readings.len() {
-        1 => "one reading; run averages several".to_owned(),
+        1 => "one reading; `evenkeel run` averages several".to_owned(),
         polls => count(polls, "reading"),
     };
     let mut head = vec![

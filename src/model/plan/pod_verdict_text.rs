@@ -5,9 +5,11 @@ use super::Class;
 /// The pods that go instead of it.
 pub(super) fn others(going: usize, waiting: usize) -> String {
     let moves = if going == 1 { "moves" } else { "move" };
-    match waiting {
-        0 => format!("{going} {moves}"),
-        waiting => format!("{going} {moves}, {waiting} to wait"),
+    let waits = if waiting == 1 { "waits" } else { "wait" };
+    match (going, waiting) {
+        (_, 0) => format!("{going} {moves}"),
+        (0, _) => format!("{waiting} {waits}"),
+        _ => format!("{going} {moves}, {waiting} {waits}"),
     }
 }
 
