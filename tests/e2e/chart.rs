@@ -624,7 +624,10 @@ fn mistakes_in_values_are_refused_with_the_reason() {
     }
 }
 
-/// Values of descheduler's chart as public repositories set them.
+/// The default values of descheduler's chart.
+const DEFAULTS: &str = include_str!("../data/helm/descheduler-0.36-defaults.json");
+
+/// The default values of descheduler's chart, and values as public repositories set them.
 fn values_in_use() -> Vec<Value> {
     let policy = json!({"profiles": [{
         "name": "default",
@@ -634,6 +637,7 @@ fn values_in_use() -> Vec<Value> {
              "args": {"thresholds": {"cpu": 20}, "targetThresholds": {"cpu": 50}}}],
         "plugins": {"balance": {"enabled": ["LowNodeUtilization"]}}}]});
     vec![
+        serde_json::from_str(DEFAULTS).unwrap(),
         json!({"kind": "Deployment"}),
         json!({"kind": "Deployment", "replicas": 2, "deschedulingInterval": "1m",
                "deschedulerPolicyAPIVersion": "descheduler/v1alpha2", "deschedulerPolicy": policy,
