@@ -246,7 +246,8 @@ fn pod(node: usize, index: usize, request: u64) -> Value {
             "name": pod_name(node, index), "namespace": "default", "uid": pod_name(node, index),
             "labels": {"app": workload}, "creationTimestamp": "2026-01-05T00:00:00Z",
             "ownerReferences": [{
-                "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": workload, "uid": workload, "controller": true,
+                "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": workload, "uid": workload,
+                "controller": true,
             }],
         },
         "spec": {

@@ -47,7 +47,10 @@
 //!     })
 //! };
 //! let pod = |name: &str| {
-//!     let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1", "controller": true});
+//!     let owner = json!({
+//!         "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1",
+//!         "controller": true,
+//!     });
 //!     json!({
 //!         "apiVersion": "v1", "kind": "Pod",
 //!         "metadata": {"name": name, "labels": {"app": "web"}, "ownerReferences": [owner]},

@@ -47,7 +47,8 @@ fn main() {
     let picks = arguments.get(3);
     let picked = |short: &str| picks.is_none_or(|list| list.split(',').any(|pick| pick == short));
     println!(
-        "| nodes | way | hot before | reachable | hot after | evictions | lower bound | useless | pending | node-minutes above target |"
+        "| nodes | way | hot before | reachable | hot after | evictions | lower bound | useless | \
+         pending | node-minutes above target |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for size in sizes.split(',') {

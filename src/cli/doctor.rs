@@ -22,9 +22,11 @@ const ROLE: &str = "bind the roles of deploy/base/rbac.yaml to this account, or 
 const EXAMPLES: &str = "\
 Examples:
   evenkeel doctor --policy policy.yaml
-  evenkeel doctor --service-account kube-system/evenkeel     the rights of that account, not of yours
+  evenkeel doctor --service-account kube-system/evenkeel     the rights of that account, \
+    not of yours
   evenkeel doctor --from cluster.json
-  kubectl -n kube-system exec deployment/evenkeel -- evenkeel doctor --policy /etc/evenkeel/policy.yaml
+  kubectl -n kube-system exec deployment/evenkeel -- \
+    evenkeel doctor --policy /etc/evenkeel/policy.yaml
 
 Exit status: 0 without a failure, 1 with one, 2 wrong usage or invalid policy.";
 

@@ -402,9 +402,9 @@ mod tests {
             "---\n# a comment\n---\n{NODE}---\nnull\n---\napiVersion: v1\nkind: List\nitems:\n- \
                 apiVersion: v1\n  kind: Pod\n  \
              metadata: \
-             {{name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z, labels: {{v: \"on\", w: \"1.0\"}}}}\n  \
-             spec: {{nodeName: n1, containers: []}}\n- apiVersion: v1\n  kind: ConfigMap\n  \
-             metadata: {{name: c}}\n---\n"
+             {{name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z, labels: \
+             {{v: \"on\", w: \"1.0\"}}}}\n  spec: {{nodeName: n1, containers: []}}\n- apiVersion: \
+             v1\n  kind: ConfigMap\n  metadata: {{name: c}}\n---\n"
         );
         let cluster = parse(&text).unwrap();
         assert_eq!(cluster.objects.skipped().next(), None);
@@ -432,11 +432,15 @@ mod tests {
     #[test]
     fn json_documents_may_be_concatenated_and_may_hold_metrics() {
         let text = r#"
-            {"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8"}}}
+            {"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},
+              "status":{"allocatable":{"cpu":"8"}}}
             {"kind":"NodeMetricsList","apiVersion":"metrics.k8s.io/v1beta1","items":[
-              {"metadata":{"name":"n1"},"timestamp":"2026-01-01T00:00:00Z","window":"15s","usage":{"cpu":"1","memory":"1Gi"}}]}
-            {"kind":"PodMetrics","apiVersion":"metrics.k8s.io/v1beta1","metadata":{"name":"a","namespace":"d"},
-              "timestamp":"2026-01-01T00:00:00Z","window":"15s","containers":[{"name":"c","usage":{"cpu":"1","memory":"1Gi"}}]}
+              {"metadata":{"name":"n1"},"timestamp":"2026-01-01T00:00:00Z","window":"15s",
+                "usage":{"cpu":"1","memory":"1Gi"}}]}
+            {"kind":"PodMetrics","apiVersion":"metrics.k8s.io/v1beta1",
+              "metadata":{"name":"a","namespace":"d"},
+              "timestamp":"2026-01-01T00:00:00Z","window":"15s",
+                "containers":[{"name":"c","usage":{"cpu":"1","memory":"1Gi"}}]}
             {"kind":"List","apiVersion":"v1","items":null}"#;
         let cluster = parse(text).unwrap();
         assert_eq!(cluster.summary(), "1 node; metrics of 1 node and 1 pod");

@@ -118,9 +118,9 @@ fn ages(section: Section<Evictable>) -> Section<Evictable> {
         )
         .field(
             "minReplicas",
-            "A workload with fewer replicas is left alone, since a single replica leaves a gap until its \
-                replacement is Ready. The annotation evenkeel.io/evict-single-replica: \"true\" \
-                exempts a pod.",
+            "A workload with fewer replicas is left alone, since a single replica leaves a gap \
+             until its replacement is Ready. The annotation evenkeel.io/evict-single-replica: \
+             \"true\" exempts a pod.",
             whole(0),
             |e| &mut e.min_replicas,
         )

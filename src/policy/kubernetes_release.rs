@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// |---|---|
 /// | 1.33 | NodeResourcesBalancedAllocation skips pods without requests |
 /// | 1.33 | NodePorts counts the host ports of sidecars |
-/// | 1.36 | NodeResourcesBalancedAllocation scores the change of the balance instead of the balance |
+/// | 1.36 | NodeResourcesBalancedAllocation scores the change of the balance, not the balance |
 ///
 /// Not covered: since 1.37, VolumeBinding prefers nodes with free capacity for new volumes, if
 /// their driver reports it. In 1.31, NodeResourcesFit does not add the requests of sidecars to

@@ -262,16 +262,14 @@ fn sections(section: Section<Document>) -> Section<Document> {
 const STEERING: &str = "Steers the scheduler. The scheduler places pods by requests, and may put a \
     replacement back on a hot node. Such nodes get the taint evenkeel.io/steer with the effect \
     PreferNoSchedule: the scheduler chooses them last, but they stay open.\n\
-    Steering is off by default, because it changes nodes. The policy in deploy/base turns it on, and \
-    deploy/base grants the permission, limited to this taint by an admission policy. Without the \
-    permission, evenkeel says so once and decides without taints.\n\
+    Steering is off by default, because it changes nodes. The policy in deploy/base turns it on, \
+    and deploy/base grants the permission, limited to this taint by an admission policy. Without \
+    the permission, evenkeel says so once and decides without taints.\n\
     A single run (`run --once`) sets no taints, because nothing would remove them.";
 
 const RIGHTSIZING: &str = "Reports workloads whose requests differ much from the usage of their \
-    pods. The scheduler fills \
-     nodes by requests: requests that are too low overload a node, and requests that are too high \
-     keep it empty. Nothing \
-     is changed.\n\
+    pods. The scheduler fills nodes by requests: requests that are too low overload a node, and \
+    requests that are too high keep it empty. Nothing is changed.\n\
      Before you apply a recommendation: a HorizontalPodAutoscaler that aims at a share of the \
      request will aim at \
      something else, and a pod whose limit stays the same stops being Guaranteed.";

@@ -79,7 +79,8 @@ mod tests {
     fn parse(rightsizing: &str) -> Result<Policy, String> {
         let text = format!(
             "apiVersion: evenkeel/v1alpha1\nkind: Policy\nrightsizing: {rightsizing}\nstrategies: \
-                [{{lowNodeUtilization: {{thresholds: {{cpu: 1%}}, targetThresholds: {{cpu: 2%}}}}}}]\n"
+                [{{lowNodeUtilization: {{thresholds: {{cpu: 1%}},
+                  targetThresholds: {{cpu: 2%}}}}}}]\n"
         );
         Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
     }
@@ -135,7 +136,8 @@ mod tests {
         policy.yaml:3:67: rightsizing.top: found -1, expected a whole number from 0 on
           | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
           |                                                                   ^
-        policy.yaml:3:71: rightsizing.most: unknown field; allowed here: percentile, headroom, tolerance, top
+        policy.yaml:3:71: rightsizing.most: unknown field; allowed here: percentile, headroom, \
+            tolerance, top
           | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
           |                                                                       ^
         ");

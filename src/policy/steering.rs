@@ -130,7 +130,8 @@ mod tests {
         policy.yaml:3:22: steering.taintHot: found hot, expected true or false
           | steering: {taintHot: hot, maxNode: 1}
           |                      ^
-        policy.yaml:3:27: steering.maxNode: unknown field (did you mean `maxNodes`?); allowed here: taintHot, taintEmptying, maxNodes
+        policy.yaml:3:27: steering.maxNode: unknown field (did you mean `maxNodes`?); allowed \
+            here: taintHot, taintEmptying, maxNodes
           | steering: {taintHot: hot, maxNode: 1}
           |                           ^
         ");

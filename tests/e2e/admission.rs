@@ -315,7 +315,8 @@ async fn set_size(control_plane: &ControlPlane, labels: usize, taints: usize) {
     let labels: Map<String, Value> = (0..labels).map(label).collect();
     let annotations = json!({"a": "v".repeat(200_000)});
     let taints: Vec<Value> = (0..taints).map(taint).collect();
-    let patch = json!({"metadata": {"labels": labels, "annotations": annotations}, "spec": {"taints": taints}});
+    let patch = json!({"metadata": {"labels": labels, "annotations": annotations},
+        "spec": {"taints": taints}});
     send(control_plane, OTHER, Method::PATCH, NODE, &patch)
         .await
         .unwrap();

@@ -107,8 +107,8 @@ fn a_node_that_can_take_pods_again_leads_to_an_early_cycle() {
             .await;
         let first = evictions(control_plane)[0].at;
         say(&format!(
-            "early cycle: the first eviction {} s after the nodes could take pods, with an interval \
-             of 30 minutes",
+            "early cycle: the first eviction {} s after the nodes could take pods, with an \
+             interval of 30 minutes",
             first.duration_since(uncordoned).as_secs()
         ));
     });

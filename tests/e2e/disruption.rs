@@ -50,7 +50,8 @@ fn a_budget_is_counted_ahead_of_the_call() {
 /// Creates a PodDisruptionBudget that allows one disruption of Deployment hot.
 async fn one_at_a_time(control_plane: &ControlPlane) {
     let budget = json!({
-        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "hot", "namespace": "default"},
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+        "metadata": {"name": "hot", "namespace": "default"},
         "spec": {"minAvailable": 5, "selector": {"matchLabels": {"app": "hot"}}},
     });
     control_plane.apply(&budget.to_string());

@@ -204,7 +204,8 @@ async fn a_kept_pod(control_plane: &ControlPlane, node: &str, nodes: u32) {
     )
     .await;
     let budget = json!({
-        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "stuck", "namespace": "default"},
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+        "metadata": {"name": "stuck", "namespace": "default"},
         "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "stuck"}}},
     });
     control_plane.apply(&budget.to_string());

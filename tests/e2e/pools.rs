@@ -25,7 +25,8 @@ kind: Role
 metadata: {name: second, namespace: kube-system}
 rules:
 - {apiGroups: [''], resources: [configmaps], resourceNames: [second-ledger], verbs: [get, update]}
-- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [second], verbs: [get, update]}
+- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [second],
+  verbs: [get, update]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding

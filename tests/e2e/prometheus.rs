@@ -280,19 +280,31 @@ const POD: &str = r#"{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="
 const KUBE_PROMETHEUS_STACK: QueryCase = QueryCase {
     series: &[
         (
-            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a",id="/a"}"#,
+            concat!(
+                r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250","#,
+                r#"namespace="shop",pod="web",container="a",id="/a"}"#
+            ),
             "0+15x20",
         ),
         (
-            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="b",id="/b"}"#,
+            concat!(
+                r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250","#,
+                r#"namespace="shop",pod="web",container="b",id="/b"}"#
+            ),
             "0+30x20",
         ),
         (
-            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",id="/pod"}"#,
+            concat!(
+                r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250","#,
+                r#"namespace="shop",pod="web",id="/pod"}"#
+            ),
             "0+45x20",
         ),
         (
-            r#"container_memory_working_set_bytes{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a",id="/a"}"#,
+            concat!(
+                r#"container_memory_working_set_bytes{node="n1",instance="10.0.0.1:10250","#,
+                r#"namespace="shop",pod="web",container="a",id="/a"}"#
+            ),
             "7x20",
         ),
         (
@@ -338,7 +350,10 @@ const CADVISOR: QueryCase = QueryCase {
             "50x20",
         ),
         (
-            r#"container_cpu_usage_seconds_total{instance="n1",namespace="shop",pod="web",container="a",id="/a"}"#,
+            concat!(
+                r#"container_cpu_usage_seconds_total{instance="n1",namespace="shop",pod="web","#,
+                r#"container="a",id="/a"}"#
+            ),
             "0+15x20",
         ),
     ],
@@ -361,11 +376,17 @@ const RESOURCE: QueryCase = QueryCase {
             "0+90x20",
         ),
         (
-            r#"pod_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#,
+            concat!(
+                r#"pod_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250","#,
+                r#"namespace="shop",pod="web"}"#
+            ),
             "0+45x20",
         ),
         (
-            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a"}"#,
+            concat!(
+                r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250","#,
+                r#"namespace="shop",pod="web",container="a"}"#
+            ),
             "0+45x20",
         ),
         (
@@ -387,35 +408,61 @@ const RESOURCE: QueryCase = QueryCase {
 const REPLICAS: QueryCase = QueryCase {
     series: &[
         (
-            r#"container_cpu_usage_seconds_total{cluster="a",prometheus_replica="r1",node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a",id="/a"}"#,
+            concat!(
+                r#"container_cpu_usage_seconds_total{cluster="a",prometheus_replica="r1","#,
+                r#"node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a","#,
+                r#"id="/a"}"#
+            ),
             "0+15x20",
         ),
         (
-            r#"container_cpu_usage_seconds_total{cluster="a",prometheus_replica="r2",node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a",id="/a"}"#,
+            concat!(
+                r#"container_cpu_usage_seconds_total{cluster="a",prometheus_replica="r2","#,
+                r#"node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a","#,
+                r#"id="/a"}"#
+            ),
             "0+15x20",
         ),
         (
-            r#"node_cpu_seconds_total{cluster="a",prometheus_replica="r1",instance="10.0.0.1:9100",cpu="0",mode="user"}"#,
+            concat!(
+                r#"node_cpu_seconds_total{cluster="a",prometheus_replica="r1","#,
+                r#"instance="10.0.0.1:9100",cpu="0",mode="user"}"#
+            ),
             "0+15x20",
         ),
         (
-            r#"node_cpu_seconds_total{cluster="a",prometheus_replica="r2",instance="10.0.0.1:9100",cpu="0",mode="user"}"#,
+            concat!(
+                r#"node_cpu_seconds_total{cluster="a",prometheus_replica="r2","#,
+                r#"instance="10.0.0.1:9100",cpu="0",mode="user"}"#
+            ),
             "0+15x20",
         ),
         (
-            r#"node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r1",instance="10.0.0.1:9100"}"#,
+            concat!(
+                r#"node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r1","#,
+                r#"instance="10.0.0.1:9100"}"#
+            ),
             "100x20",
         ),
         (
-            r#"node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r1",instance="10.0.0.1:9100"}"#,
+            concat!(
+                r#"node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r1","#,
+                r#"instance="10.0.0.1:9100"}"#
+            ),
             "30x20",
         ),
         (
-            r#"node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r2",instance="10.0.0.1:9100"}"#,
+            concat!(
+                r#"node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r2","#,
+                r#"instance="10.0.0.1:9100"}"#
+            ),
             "100x20",
         ),
         (
-            r#"node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r2",instance="10.0.0.1:9100"}"#,
+            concat!(
+                r#"node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r2","#,
+                r#"instance="10.0.0.1:9100"}"#
+            ),
             "30x20",
         ),
     ],

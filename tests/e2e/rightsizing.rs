@@ -47,7 +47,8 @@ fn the_heavy_workload_is_named_first_with_a_request_that_fits() {
         );
 
         let mut process = launch.run(&["--dry-run"]);
-        let suggested = "evenkeel_rightsizing_suggested_request{namespace=\"default\",kind=\"Deployment\",workload=\"hot\",resource=\"cpu\",unit=\"core\"} ";
+        let suggested = "evenkeel_rightsizing_suggested_request{namespace=\"default\",\
+            kind=\"Deployment\",workload=\"hot\",resource=\"cpu\",unit=\"core\"} ";
         let cores: f64 = process
             .eventually(
                 "the same in metrics, by the samples of a window",

@@ -138,8 +138,10 @@ async fn its_account_gets_the_rights_that_we_say(control_plane: &ControlPlane) {
     for asked in [
         json!({"verb": "create", "resource": "pods", "subresource": "eviction"}),
         json!({"verb": "list", "group": "apps", "resource": "replicasets"}),
-        json!({"verb": "get", "resource": "configmaps", "namespace": "kube-system", "name": "evenkeel-ledger"}),
-        json!({"verb": "update", "resource": "configmaps", "namespace": "kube-system", "name": "evenkeel-ledger"}),
+        json!({"verb": "get", "resource": "configmaps", "namespace": "kube-system",
+            "name": "evenkeel-ledger"}),
+        json!({"verb": "update", "resource": "configmaps", "namespace": "kube-system",
+            "name": "evenkeel-ledger"}),
     ] {
         let what = format!("the right to {asked}");
         eventually(&what, 30, async || {
@@ -151,8 +153,10 @@ async fn its_account_gets_the_rights_that_we_say(control_plane: &ControlPlane) {
 
 /// Whether descheduler's own ServiceAccount has this right.
 async fn may(control_plane: &ControlPlane, what: &Value) -> bool {
-    let spec = json!({"user": "system:serviceaccount:kube-system:descheduler-sa", "resourceAttributes": what});
-    let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec});
+    let spec = json!({"user": "system:serviceaccount:kube-system:descheduler-sa",
+        "resourceAttributes": what});
+    let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+        "spec": spec});
     let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
     let request = http::Request::post(path)
         .body(review.to_string().into_bytes())

@@ -22,7 +22,9 @@ spec:
     resourceRules:
     - {apiGroups: [''], apiVersions: [v1], resources: [nodes], operations: [UPDATE]}
   matchConditions:
-  - {name: by-evenkeel, expression: \"request.userInfo.username.startsWith('system:serviceaccount:kube-system:evenkeel')\"}
+  - name: by-evenkeel
+    expression: >-
+      request.userInfo.username.startsWith('system:serviceaccount:kube-system:evenkeel')
   validations:
   - {expression: 'false', message: no taints here}
 ---

@@ -321,7 +321,8 @@ async fn names_of(control_plane: &ControlPlane, deployment: &str) -> BTreeSet<St
 fn container_status(restarts: u32) -> Value {
     let started = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
     let it = json!({
-        "name": "main", "image": "main", "imageID": "", "ready": true, "restartCount": restarts, "state": started,
+        "name": "main", "image": "main", "imageID": "", "ready": true, "restartCount": restarts,
+        "state": started,
     });
     json!({"containerStatuses": [it]})
 }

@@ -310,9 +310,11 @@ mod packing {
             "node n1\n web cpu=500m\n api cpu=200m\nnode n2\n web cpu=4\nnode n3\n api cpu=3",
         );
         let plan = cluster.plan_by(pack(high()));
-        assert_snapshot!(text(&plan), @r"
-        move api-1 from n1 to n2: node requests: cpu 8.8% and every other resource are at or below their thresholds (20%), so the node is emptied
-        move web-1 from n1 to n2: node requests: cpu 8.8% and every other resource are at or below their thresholds (20%), so the node is emptied
+        assert_snapshot!(text(&plan), @"
+        move api-1 from n1 to n2: node requests: cpu 8.8% and every other resource are at or \
+            below their thresholds (20%), so the node is emptied
+        move web-1 from n1 to n2: node requests: cpu 8.8% and every other resource are at or \
+            below their thresholds (20%), so the node is emptied
         ");
         assert_snapshot!(nodes(&plan), @r"
         n1: at or below every threshold: to be emptied
@@ -364,7 +366,10 @@ mod packing {
             .collect();
         assert_eq!(moves, [("n4", "n3"), ("n1", "n3"), ("n2", "n3")]);
         let theirs = cluster.plan_by(exact(pack(high())));
-        assert_snapshot!(text(&theirs), @"default: no other node can take pods: each is below its thresholds or cordoned");
+        assert_snapshot!(
+            text(&theirs),
+            @"default: no other node can take pods: each is below its thresholds or cordoned"
+        );
     }
 
     #[test]
@@ -443,7 +448,10 @@ mod as_descheduler {
         let cluster =
             "node n1\n a cpu=2 priority=2\n b cpu=500m priority=1\n c cpu=2\n d cpu=1\nnode n2";
         let plan = Cluster::parse(cluster).plan_by(even(low()));
-        assert_snapshot!(text(&plan), @"move c-1 from n1 to ?: node requests: cpu 69% is above its target of 50%");
+        assert_snapshot!(
+            text(&plan),
+            @"move c-1 from n1 to ?: node requests: cpu 69% is above its target of 50%"
+        );
     }
 
     #[test]
@@ -563,7 +571,10 @@ mod as_descheduler {
         };
         let plan = Cluster::parse("node n1\n a*3 cpu=1\nnode n2\n b cpu=1\nnode n3\n c*2 cpu=1")
             .plan_by(even(rule));
-        assert_snapshot!(text(&plan), @"move a-1 from n1 to ?: node requests: cpu 38% is above its target of 35%");
+        assert_snapshot!(
+            text(&plan),
+            @"move a-1 from n1 to ?: node requests: cpu 38% is above its target of 35%"
+        );
     }
 }
 
@@ -650,8 +661,17 @@ proptest! {
             // A pod with a bad landing before may have a good one after others have left. The
             // strategy asks for nothing else.
             let landing = ["no-room", "would-return", "would-not-help"];
-            let stayed = |pod: &str| plan.kept.iter().any(|k| k.pod == pod && landing.contains(&k.refusal.code()));
-            prop_assert!(again.moves.iter().all(|m| stayed(&m.pod)), "{}\nthen\n{}", text(&plan), text(&again));
+            let stayed = |pod: &str| {
+                plan.kept
+                    .iter()
+                    .any(|k| k.pod == pod && landing.contains(&k.refusal.code()))
+            };
+            prop_assert!(
+                again.moves.iter().all(|m| stayed(&m.pod)),
+                "{}\nthen\n{}",
+                text(&plan),
+                text(&again)
+            );
             for _ in 0..4 {
                 let plan = cluster.plan_by(policy.clone());
                 carry_out(&mut cluster, &plan);
@@ -671,14 +691,30 @@ proptest! {
                 for m in &plan.moves {
                     let id = snapshot.find_pod(&m.namespace, &m.pod).unwrap();
                     let pod = snapshot.pod(id);
-                    let fixed = pod.owners.is_empty() || pod.owners[0].kind == "DaemonSet" || pod.volumes.local || pod.annotations.mirror || pod.terminating;
+                    let fixed = pod.owners.is_empty()
+                        || pod.owners[0].kind == "DaemonSet"
+                        || pod.volumes.local
+                        || pod.annotations.mirror
+                        || pod.terminating;
                     prop_assert!(!fixed && seen.insert(id), "{}", text(&plan));
                     let home = snapshot.node(pod.node.unwrap());
                     prop_assert!(home.ready && m.to.as_deref() != Some(home.name.as_str()));
-                    let class = plan.nodes.iter().find(|v| v.node == m.node).map(|v| v.class.code());
-                    prop_assert!(class.is_none_or(|c| c == "hot" || c == "underused"), "{}", text(&plan));
+                    let class = plan
+                        .nodes
+                        .iter()
+                        .find(|v| v.node == m.node)
+                        .map(|v| v.class.code());
+                    prop_assert!(
+                        class.is_none_or(|c| c == "hot" || c == "underused"),
+                        "{}",
+                        text(&plan)
+                    );
                     if m.strategy == "RemoveDuplicates" {
-                        let siblings = home.pods.iter().filter(|p| snapshot.pod(**p).owners == pod.owners).count();
+                        let siblings = home
+                            .pods
+                            .iter()
+                            .filter(|p| snapshot.pod(**p).owners == pod.owners)
+                            .count();
                         prop_assert!(siblings > 1);
                     }
                 }
@@ -691,11 +727,17 @@ proptest! {
         let cluster = Cluster::parse(&text_cluster);
         let plan = cluster.plan_by(pack(high()));
         for kept in &plan.kept {
-            prop_assert!(!plan.moves.iter().any(|m| m.node == kept.node), "{}", text(&plan));
+            prop_assert!(
+                !plan.moves.iter().any(|m| m.node == kept.node),
+                "{}",
+                text(&plan)
+            );
         }
         let full = plan.after.nodes.iter().zip(&plan.before.nodes);
         for (after, before) in full {
-            let (Some(is), Some(was)) = (after.requests["cpu"], before.requests["cpu"]) else { continue };
+            let (Some(is), Some(was)) = (after.requests["cpu"], before.requests["cpu"]) else {
+                continue;
+            };
             prop_assert!(is <= was || is <= Ratio::ONE, "{}", text(&plan));
         }
     }

@@ -107,11 +107,13 @@ fn option<'a>(args: &[&'a str], name: &str) -> &'a str {
 fn the_pod_has_no_privileges() {
     let (pod, container) = pod();
     let user = json!({
-        "runAsNonRoot": true, "runAsUser": 65532, "runAsGroup": 65532, "seccompProfile": {"type": "RuntimeDefault"},
+        "runAsNonRoot": true, "runAsUser": 65532, "runAsGroup": 65532,
+        "seccompProfile": {"type": "RuntimeDefault"},
     });
     assert_eq!(pod["securityContext"], user);
     let confined = json!({
-        "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]},
+        "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+        "capabilities": {"drop": ["ALL"]},
     });
     assert_eq!(container["securityContext"], confined);
     // No host access and nothing writable: the policy is the only mount.

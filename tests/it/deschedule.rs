@@ -350,7 +350,11 @@ fn the_reason_names_every_condition_of_the_policy() {
         &format!("node n1\n{AGEING}\nnode n2"),
         only(Rule::PodLifeTime(rule)),
     );
-    insta::assert_snapshot!(plan, @"move sick-1 from n1 to ?: is 2h old, older than 1h, has a container that ended with exit code 137 and belongs to a ReplicaSet");
+    insta::assert_snapshot!(
+        plan,
+        @"move sick-1 from n1 to ?: is 2h old, older than 1h, has a container that ended with exit \
+          code 137 and belongs to a ReplicaSet"
+    );
 }
 
 #[test]
@@ -664,7 +668,11 @@ fn a_preferred_node_counts_only_if_it_has_room() {
         )
     };
     let preferred = || only(affinity(&[AffinityKind::Preferred]));
-    insta::assert_snapshot!(said(&cluster(""), preferred()), @"move web-1 from n1 to n2: its preferred node affinity gives its node the weight 0 and another 60");
+    insta::assert_snapshot!(
+        said(&cluster(""), preferred()),
+        @"move web-1 from n1 to n2: its preferred node affinity gives its node the weight 0 and \
+          another 60"
+    );
     let full = "keep web-1 on n1: no other node can take it: 1 is short of cpu by requests";
     let elsewhere =
         "keep web-1 on n1: its replacement could land on n3, where the move would improve nothing";
@@ -726,9 +734,11 @@ fn one_of_two_pods_that_avoid_each_other_goes() {
           web avoids=web
         node n2
     ";
-    insta::assert_snapshot!(said(cluster, rule()), @r"
-    move web-3 from n1 to ?: its required anti-affinity forbids default/web-1 in the same kubernetes.io/hostname
-    move web-2 from n1 to ?: its required anti-affinity forbids default/web-1 in the same kubernetes.io/hostname
+    insta::assert_snapshot!(said(cluster, rule()), @"
+    move web-3 from n1 to ?: its required anti-affinity forbids default/web-1 in the same \
+        kubernetes.io/hostname
+    move web-2 from n1 to ?: its required anti-affinity forbids default/web-1 in the same \
+        kubernetes.io/hostname
     ");
     // A pod that may not be evicted is still a neighbour. A pod without the rule is never selected.
     let cluster = "
@@ -738,8 +748,9 @@ fn one_of_two_pods_that_avoid_each_other_goes() {
           api priority=-5 avoids=none
         node n2
     ";
-    insta::assert_snapshot!(said(cluster, rule()), @r"
-    move web-2 from n1 to ?: its required anti-affinity forbids default/web-1 in the same kubernetes.io/hostname
+    insta::assert_snapshot!(said(cluster, rule()), @"
+    move web-2 from n1 to ?: its required anti-affinity forbids default/web-1 in the same \
+        kubernetes.io/hostname
     keep web-1 on n1: no controller would recreate it
     ");
 }
@@ -1066,18 +1077,33 @@ proptest! {
     #![proptest_config(cases(100))]
 
     #[test]
-    fn a_strategy_selects_only_pods_that_its_rule_covers(cluster in clusters(), exact: bool, node_fit: bool) {
+    fn a_strategy_selects_only_pods_that_its_rule_covers(
+        cluster in clusters(),
+        exact: bool,
+        node_fit: bool,
+    ) {
         let cluster = Cluster::parse(&cluster);
         let policy = everything(exact, node_fit);
         let snapshot = cluster.snapshot(&policy);
         let plan = cluster.plan_by(policy.clone());
-        let moves = plan.moves.iter().map(|m| (m.strategy, &m.namespace, &m.pod));
-        let mut asked: Vec<_> = moves.chain(plan.kept.iter().map(|k| (k.strategy, &k.namespace, &k.pod))).collect();
+        let moves = plan
+            .moves
+            .iter()
+            .map(|m| (m.strategy, &m.namespace, &m.pod));
+        let mut asked: Vec<_> = moves
+            .chain(plan.kept.iter().map(|k| (k.strategy, &k.namespace, &k.pod)))
+            .collect();
         for (strategy, namespace, name) in &asked {
             let pod = snapshot.pod(snapshot.find_pod(namespace, name).unwrap());
-            prop_assert!(breaks(strategy, pod, &snapshot), "{strategy} asks for \
-                {name}:\n{}", text(&plan));
-            prop_assert!(!pod.terminating && snapshot.node(pod.node.unwrap()).ready, "{name}");
+            prop_assert!(
+                breaks(strategy, pod, &snapshot),
+                "{strategy} asks for {name}:\n{}",
+                text(&plan)
+            );
+            prop_assert!(
+                !pod.terminating && snapshot.node(pod.node.unwrap()).ready,
+                "{name}"
+            );
         }
         let all = asked.len();
         asked.sort_unstable();
@@ -1086,7 +1112,12 @@ proptest! {
         let mut uids: Vec<_> = plan.moves.iter().map(|m| &m.uid).collect();
         uids.sort_unstable();
         uids.dedup();
-        prop_assert_eq!(uids.len(), plan.moves.len(), "evicted twice:\n{}", text(&plan));
+        prop_assert_eq!(
+            uids.len(),
+            plan.moves.len(),
+            "evicted twice:\n{}",
+            text(&plan)
+        );
         // The same world gives the same plan.
         prop_assert_eq!(text(&plan), text(&cluster.plan_by(policy)));
     }
@@ -1100,12 +1131,29 @@ proptest! {
         if plan.halted.is_some() {
             return Ok(());
         }
-        for pod in snapshot.pods.iter().filter(|p| !p.terminating && snapshot.node(p.node.unwrap()).ready) {
-            let strategies = ["RemovePodsViolatingNodeTaints", "RemovePodsHavingTooManyRestarts", "PodLifeTime", "RemoveFailedPods"];
+        for pod in snapshot
+            .pods
+            .iter()
+            .filter(|p| !p.terminating && snapshot.node(p.node.unwrap()).ready)
+        {
+            let strategies = [
+                "RemovePodsViolatingNodeTaints",
+                "RemovePodsHavingTooManyRestarts",
+                "PodLifeTime",
+                "RemoveFailedPods",
+            ];
             let broken = strategies.iter().any(|s| breaks(s, pod, &snapshot));
             let moved = plan.moves.iter().any(|m| m.uid == pod.uid);
-            let kept = plan.kept.iter().any(|k| (&k.namespace, &k.pod) == (&pod.namespace, &pod.name));
-            prop_assert!(!broken || moved || kept, "{} is passed over:\n{}", pod.name, text(&plan));
+            let kept = plan
+                .kept
+                .iter()
+                .any(|k| (&k.namespace, &k.pod) == (&pod.namespace, &pod.name));
+            prop_assert!(
+                !broken || moved || kept,
+                "{} is passed over:\n{}",
+                pod.name,
+                text(&plan)
+            );
         }
     }
 }

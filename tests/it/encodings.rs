@@ -110,7 +110,8 @@ fn the_nomination_and_the_preemption_policy_of_a_pod_are_read_in_both_encodings(
     assert_eq!(
         read(
             &format!(
-                r#"{{{meta}, "spec": {{"nodeName": "n1"}}, "status": {{"nominatedNodeName": "n2"}}}}"#
+                r#"{{{meta}, "spec": {{"nodeName": "n1"}},
+                  "status": {{"nominatedNodeName": "n2"}}}}"#
             ),
             // and spec (2) with nodeName (10)
             b"\x12\x04\x52\x02n1\x1a\x04\x5a\x02n2"

@@ -28,7 +28,10 @@ node n4
         "thresholds: {cpu: 30%}",
         "numberOfNodes: 0, thresholds: {cpu: 30%}",
     );
-    assert_snapshot!(text(&Cluster::parse(cluster).plan(&counted)), @"default: 1 node is above its target, but no node below its thresholds can take pods");
+    assert_snapshot!(
+        text(&Cluster::parse(cluster).plan(&counted)),
+        @"default: 1 node is above its target, but no node below its thresholds can take pods"
+    );
 }
 
 #[test]
@@ -58,7 +61,10 @@ node n1
 node n2
 node n3
 ";
-    assert_snapshot!(text(&Cluster::parse(cluster).plan(SIXTY)), @"keep rock-1 on n1: its annotation prefer-no-eviction asks not to evict it");
+    assert_snapshot!(
+        text(&Cluster::parse(cluster).plan(SIXTY)),
+        @"keep rock-1 on n1: its annotation prefer-no-eviction asks not to evict it"
+    );
 }
 
 #[test]

@@ -27,12 +27,14 @@ strategies:
 - podLifeTime: {maxPodLifeTimeSeconds: 36000, labelSelector: 'app in (app0, app1)'}
 - removePodsHavingTooManyRestarts: {podRestartThreshold: 5}
 - removePodsViolatingNodeTaints: {includePreferNoSchedule: true}
-- removePodsViolatingNodeAffinity: {nodeAffinityType: [requiredDuringSchedulingIgnoredDuringExecution]}
+- removePodsViolatingNodeAffinity: {nodeAffinityType: \
+    [requiredDuringSchedulingIgnoredDuringExecution]}
 - removePodsViolatingInterPodAntiAffinity
 - removePodsViolatingTopologySpreadConstraint: {namespaces: {exclude: [ns2]}}
 - removeDuplicates: {excludeOwnerKinds: [Job]}
 - highNodeUtilization: {thresholds: {cpu: 10%}}
-- lowNodeUtilization: {thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 50%, memory: 60%}}
+- lowNodeUtilization: {thresholds: {cpu: 30%, memory: 40%},
+  targetThresholds: {cpu: 50%, memory: 60%}}
 ";
 
 fn pod(engine: &Engine, snapshot: &Snapshot, name: &str) -> PodExplanation {
@@ -82,45 +84,115 @@ proptest! {
     #![proptest_config(cases(16))]
 
     #[test]
-    fn the_verdict_of_each_strategy_on_each_pod_agrees_with_the_plan(text in clusters(), exact in any::<bool>()) {
-        let policy = if exact { parse(ALL_STRATEGIES).exactly() } else { parse(ALL_STRATEGIES) };
+    fn the_verdict_of_each_strategy_on_each_pod_agrees_with_the_plan(
+        text in clusters(),
+        exact in any::<bool>(),
+    ) {
+        let policy = if exact {
+            parse(ALL_STRATEGIES).exactly()
+        } else {
+            parse(ALL_STRATEGIES)
+        };
         let names: Vec<&str> = policy.strategies.iter().map(|s| s.rule.name()).collect();
         let (engine, snapshot) = Cluster::parse(&text).seen(policy, Ledger::default());
         let plan = engine.decide(&snapshot, noon());
         for subject in &snapshot.pods {
-            let explained = pod(&engine, &snapshot, &format!("{}/{}", subject.namespace, subject.name));
-            prop_assert_eq!(explained.words.iter().map(|said| said.strategy).collect::<Vec<_>>(), names.clone());
+            let explained = pod(
+                &engine,
+                &snapshot,
+                &format!("{}/{}", subject.namespace, subject.name),
+            );
+            prop_assert_eq!(
+                explained
+                    .words
+                    .iter()
+                    .map(|said| said.strategy)
+                    .collect::<Vec<_>>(),
+                names.clone()
+            );
             let mut moved = false;
             for said in &explained.words {
-                let matches = |namespace: &str, pod: &str, strategy| (namespace, pod, strategy) == (subject.namespace.as_str(), subject.name.as_str(), said.strategy);
-                let planned = plan.moves.iter().find(|planned| matches(&planned.namespace, &planned.pod, planned.strategy));
-                let kept = plan.kept.iter().find(|kept| matches(&kept.namespace, &kept.pod, kept.strategy));
-                let context = format!("{} on {}/{}: {} in\n{text}", said.strategy, subject.namespace, subject.name, said.word);
+                let matches = |namespace: &str, pod: &str, strategy| {
+                    (namespace, pod, strategy)
+                        == (
+                            subject.namespace.as_str(),
+                            subject.name.as_str(),
+                            said.strategy,
+                        )
+                };
+                let planned = plan
+                    .moves
+                    .iter()
+                    .find(|planned| matches(&planned.namespace, &planned.pod, planned.strategy));
+                let kept = plan
+                    .kept
+                    .iter()
+                    .find(|kept| matches(&kept.namespace, &kept.pod, kept.strategy));
+                let context = format!(
+                    "{} on {}/{}: {} in\n{text}",
+                    said.strategy, subject.namespace, subject.name, said.word
+                );
                 match (&said.word, planned, kept) {
-                    (PodVerdict::Moved { reason, to }, Some(planned), _) => prop_assert!(*reason == planned.reason && *to == planned.to, "{context}"),
-                    (PodVerdict::Kept(refusal), None, Some(kept)) => prop_assert_eq!(refusal, &kept.refusal, "{}", context),
-                    (PodVerdict::NotSelected(_), None, None) => prop_assert!(!said.word.remedy().unwrap().is_empty()),
+                    (PodVerdict::Moved { reason, to }, Some(planned), _) => {
+                        prop_assert!(*reason == planned.reason && *to == planned.to, "{context}")
+                    }
+                    (PodVerdict::Kept(refusal), None, Some(kept)) => {
+                        prop_assert_eq!(refusal, &kept.refusal, "{}", context)
+                    }
+                    (PodVerdict::NotSelected(_), None, None) => {
+                        prop_assert!(!said.word.remedy().unwrap().is_empty())
+                    }
                     _ => prop_assert!(false, "{context}"),
                 }
                 // Only a strategy that chooses among equal pods says that others go first.
-                let chooses = ["RemoveDuplicates", "RemovePodsViolatingTopologySpreadConstraint"].contains(&said.strategy);
+                let chooses = [
+                    "RemoveDuplicates",
+                    "RemovePodsViolatingTopologySpreadConstraint",
+                ]
+                .contains(&said.strategy);
                 prop_assert!(chooses || said.word.code() != "others-first", "{context}");
                 prop_assert!(!moved || said.word.code() == "moved-before", "{context}");
                 moved |= planned.is_some();
             }
             let gates = explained.gates.unwrap();
-            let selected = explained.words.iter().find(|said| matches!(said.word, PodVerdict::Moved { .. }))
-                .or_else(|| explained.words.iter().find(|said| matches!(said.word, PodVerdict::Kept(_))));
+            let selected = explained
+                .words
+                .iter()
+                .find(|said| matches!(said.word, PodVerdict::Moved { .. }))
+                .or_else(|| {
+                    explained
+                        .words
+                        .iter()
+                        .find(|said| matches!(said.word, PodVerdict::Kept(_)))
+                });
             if let Some(said) = selected {
-                let first = gates.answers.iter().find_map(|answer| answer.refusal.clone());
+                let first = gates
+                    .answers
+                    .iter()
+                    .find_map(|answer| answer.refusal.clone());
                 prop_assert_eq!(gates.strategy, said.strategy);
                 match &said.word {
-                    PodVerdict::Moved { .. } => prop_assert_eq!(first, None, "{} in \
-                        {}", subject.name, text),
+                    PodVerdict::Moved { .. } => prop_assert_eq!(
+                        first,
+                        None,
+                        "{} in {}",
+                        subject.name,
+                        text
+                    ),
                     // HighNodeUtilization refuses a pod if its whole node cannot be emptied, and
                     // exact decisions follow descheduler; no gate has such a refusal.
-                    PodVerdict::Kept(refusal) if exact || said.strategy == "HighNodeUtilization" => drop(refusal.remedy()),
-                    PodVerdict::Kept(refusal) => prop_assert_eq!(first.as_ref(), Some(refusal), "{} in {}", subject.name, text),
+                    PodVerdict::Kept(refusal)
+                        if exact || said.strategy == "HighNodeUtilization" =>
+                    {
+                        drop(refusal.remedy())
+                    }
+                    PodVerdict::Kept(refusal) => prop_assert_eq!(
+                        first.as_ref(),
+                        Some(refusal),
+                        "{} in {}",
+                        subject.name,
+                        text
+                    ),
                     PodVerdict::NotSelected(_) => {}
                 }
             }
@@ -221,8 +293,10 @@ impl Case {
 /// A ledger entry: an eviction from `n1` five minutes ago that helped.
 fn evicted(workload: &str) -> String {
     format!(
-        r#"{{"workload":"default/Deployment/{workload}","pod":"{workload}-0","uid":"uid-gone-{workload}","node":"n1",
-        "at":"2026-11-21T11:55:00Z","newest":"2026-11-21T11:00:00Z","state":{{"settled":"helped"}}}}"#
+        r#"{{"workload":"default/Deployment/{workload}","pod":"{workload}-0",
+          "uid":"uid-gone-{workload}","node":"n1",
+        "at":"2026-11-21T11:55:00Z","newest":"2026-11-21T11:00:00Z",
+          "state":{{"settled":"helped"}}}}"#
     )
 }
 
@@ -288,7 +362,8 @@ fn refusals_by_pod() -> Vec<Case> {
 }
 
 fn refusals_by_time() -> Vec<Case> {
-    let useless = r#""default/Deployment/web":{"useless":2,"until":"2026-11-21T12:18:00Z","attempt":"2026-11-21T11:40:00Z"}"#;
+    let useless = r#""default/Deployment/web":{"useless":2,"until":"2026-11-21T12:18:00Z",
+        "attempt":"2026-11-21T11:40:00Z"}"#;
     let full: Vec<String> = (0..1500).map(|i| evicted(&format!("other{i}"))).collect();
     vec![
         Case::of_seven(
@@ -342,7 +417,8 @@ fn refusals_by_landing() -> Vec<Case> {
         )
     };
     let pooled = "strategies: \
-        [{lowNodeUtilization: {nodeSelector: pool=a, thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}}]";
+        [{lowNodeUtilization: {nodeSelector: pool=a, thresholds: {cpu: 30%},
+          targetThresholds: {cpu: 50%}}}]";
     let emptying = "strategies: [{highNodeUtilization: {basis: actual, thresholds: {cpu: 20%}}}]";
     let half_empty = |node: &str, pod: &str| {
         format!(
@@ -452,7 +528,8 @@ fn dead_loop(policy: &str) -> (Engine, Snapshot) {
     let ledger = evicted("hot")
         .replace("helped", "sameNode")
         .replace("11:55", "11:20");
-    let useless = r#""default/Deployment/hot":{"useless":1,"until":"2026-11-21T11:30:00Z","attempt":"2026-11-21T11:20:00Z"}"#;
+    let useless = r#""default/Deployment/hot":{"useless":1,"until":"2026-11-21T11:30:00Z",
+        "attempt":"2026-11-21T11:20:00Z"}"#;
     let ledger = Ledger::parse(&format!(
         r#"{{"version":1,"entries":[{ledger}],"resting":{{{useless}}}}}"#
     ))
@@ -484,41 +561,41 @@ fn page(policy: &str, subject: &Subject, width: usize) -> String {
 #[test]
 fn the_page_of_a_pod() {
     assert_snapshot!(page(EVEN, &Subject::Pod("default/hot-1".to_owned()), 100), @r"
-    Pod default/hot-1  on n1, of Deployment hot, Ready, 1h old, PodDisruptionBudget hot allows 2
-    LowNodeUtilization: stays: its replacement would return to n1: its preferred node affinity outweighs
-        the free nodes
-    to change that: change the preferred node affinity so that it does not favour n1; or use `steering`,
-        so that the scheduler avoids hot nodes
+Pod default/hot-1  on n1, of Deployment hot, Ready, 1h old, PodDisruptionBudget hot allows 2
+LowNodeUtilization: stays: its replacement would return to n1: its preferred node affinity outweighs
+    the free nodes
+to change that: change the preferred node affinity so that it does not favour n1; or use `steering`,
+    so that the scheduler avoids hot nodes
 
-    Usage  5 samples in 5m; decisions use an average with a half-life
-    cpu     ▃▄▆▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   requests 100m
-    memory  █████  min 600Mi  now 600Mi  max 600Mi  smoothed 600Mi  requests 256Mi
+Usage  5 samples in 5m; decisions use an average with a half-life
+cpu     ▃▄▆▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   requests 100m
+memory  █████  min 600Mi  now 600Mi  max 600Mi  smoothed 600Mi  requests 256Mi
 
-    Gates  each checked alone, as if LowNodeUtilization selected the pod now
-    evictable   admits
-    disruption  admits
-    cooldown    admits
-    landing     refuses: its replacement would return to n1: its preferred node affinity outweighs the
-                free nodes
-                to change that: change the preferred node affinity so that it does not favour n1; or use
-                `steering`, so that the scheduler avoids hot nodes
-    limits      admits
+Gates  each checked alone, as if LowNodeUtilization selected the pod now
+evictable   admits
+disruption  admits
+cooldown    admits
+landing     refuses: its replacement would return to n1: its preferred node affinity outweighs the
+            free nodes
+            to change that: change the preferred node affinity so that it does not favour n1; or use
+            `steering`, so that the scheduler avoids hot nodes
+limits      admits
 
-    Landing  predicted nodes of the replacement, by the scheduler's scores
-    n1 (current)  100%  score 768  its own node: nothing is gained
-          NodeAffinity=200, NodeResourcesFit=93, PodTopologySpread=100
-    n2              0%  score 672  helps; the node would be 18% full
-          NodeAffinity=0, NodeResourcesFit=97, PodTopologySpread=200
-    equal on all nodes: ImageLocality, InterPodAffinity, NodeResourcesBalancedAllocation,
-        TaintToleration
-    returns to its node: its preferred node affinity outweighs the free nodes
-    cannot run it: n3 is cordoned
-    cannot run it: n4 is tainted
+Landing  predicted nodes of the replacement, by the scheduler's scores
+n1 (current)  100%  score 768  its own node: nothing is gained
+      NodeAffinity=200, NodeResourcesFit=93, PodTopologySpread=100
+n2              0%  score 672  helps; the node would be 18% full
+      NodeAffinity=0, NodeResourcesFit=97, PodTopologySpread=200
+equal on all nodes: ImageLocality, InterPodAffinity, NodeResourcesBalancedAllocation,
+    TaintToleration
+returns to its node: its preferred node affinity outweighs the free nodes
+cannot run it: n3 is cordoned
+cannot run it: n4 is tainted
 
-    Ledger  earlier evictions of default/Deployment/hot
-    the last move did not help; the workload rested until 2026-11-21T11:30:00Z
-    40m ago  hot-0  n1 → n1  the replacement returned to the same node
-    ");
+Ledger  earlier evictions of default/Deployment/hot
+the last move did not help; the workload rested until 2026-11-21T11:30:00Z
+40m ago  hot-0  n1 → n1  the replacement returned to the same node
+");
 }
 
 #[test]
@@ -560,27 +637,27 @@ strategies:
 #[test]
 fn the_page_of_a_node() {
     assert_snapshot!(page(EVEN, &Subject::Node("n1".to_owned()), 100), @r"
-    Node n1  Ready, 5 pods
+Node n1  Ready, 5 pods
 
-    Usage  5 samples in 5m; decisions use an average with a half-life
-    cpu     ▃▄▆▇█  min 2.52   now 6.3    max 6.3    smoothed 5.11   requests 500m  of 8
-    memory  █████  min 3.4Gi  now 3.4Gi  max 3.4Gi  smoothed 3.4Gi  requests 1Gi   of 32Gi
+Usage  5 samples in 5m; decisions use an average with a half-life
+cpu     ▃▄▆▇█  min 2.52   now 6.3    max 6.3    smoothed 5.11   requests 500m  of 8
+memory  █████  min 3.4Gi  now 3.4Gi  max 3.4Gi  smoothed 3.4Gi  requests 1Gi   of 32Gi
 
-    Strategies  balancing strategies; before → after the moves of this cycle
-    LowNodeUtilization  hot: cpu 64% is above the target 50%
-      cpu  ███████┊████│██            64%  ┊ threshold 30%  │ target 50%  over by 1.11
+Strategies  balancing strategies; before → after the moves of this cycle
+LowNodeUtilization  hot: cpu 64% is above the target 50%
+  cpu  ███████┊████│██            64%  ┊ threshold 30%  │ target 50%  over by 1.11
 
-    Pods  heaviest first, each with its most important verdict
-    default/hot-1    1.22  600Mi  stays: its replacement would return to n1: its preferred node affinity
-                                  outweighs the free nodes
-                                  to change that: change the preferred node affinity so that it does not
-                                  favour n1; or use `steering`, so that the scheduler avoids hot nodes
-    default/hot-2    1.22  600Mi  as above
-    default/hot-3    1.22  600Mi  as above
-    default/hot-4    1.22  600Mi  as above
-    default/agent-1   82m   60Mi  the strategy does not count it, because it may not be evicted: its
-                                  DaemonSet would recreate it on the same node
-    ");
+Pods  heaviest first, each with its most important verdict
+default/hot-1    1.22  600Mi  stays: its replacement would return to n1: its preferred node affinity
+                              outweighs the free nodes
+                              to change that: change the preferred node affinity so that it does not
+                              favour n1; or use `steering`, so that the scheduler avoids hot nodes
+default/hot-2    1.22  600Mi  as above
+default/hot-3    1.22  600Mi  as above
+default/hot-4    1.22  600Mi  as above
+default/agent-1   82m   60Mi  the strategy does not count it, because it may not be evicted: its
+                              DaemonSet would recreate it on the same node
+");
 }
 
 #[test]
@@ -732,7 +809,9 @@ fn a_ledger_in_the_file_is_used() {
             "kube-system",
         ])
     };
-    let useless = r#"{"version":1,"entries":[],"resting":{"default/Deployment/hot":{"useless":2,"until":"2026-11-21T07:48:00Z","attempt":"2026-11-21T07:00:00Z"}}}"#;
+    let useless = r#"{"version":1,"entries":[],
+        "resting":{"default/Deployment/hot":{"useless":2,"until":"2026-11-21T07:48:00Z",
+          "attempt":"2026-11-21T07:00:00Z"}}}"#;
     let data = format!("data: {{ledger.json: '{useless}'}}\n");
     let page = String::from_utf8(explain("evenkeel-ledger", &data).stdout).unwrap();
     assert!(

@@ -27,11 +27,15 @@ profiles:
       nodeFit: true
       priorityThreshold: {value: 1000}
       labelSelector: {matchExpressions: [{key: app, operator: In, values: [a, b]}]}
-      podProtections: {extraEnabled: [PodsWithPVC], config: {PodsWithPVC: {protectedStorageClasses: [{name: fast}]}}}
+      podProtections: {extraEnabled: [PodsWithPVC],
+        config: {PodsWithPVC: {protectedStorageClasses: [{name: fast}]}}}
   - name: LowNodeUtilization
-    args: {thresholds: {cpu: 20, memory: 20.5}, targetThresholds: {cpu: 50, memory: 50}, metricsUtilization: {source: KubernetesMetrics}, evictionLimits: {node: 3}}
+    args: {thresholds: {cpu: 20, memory: 20.5}, targetThresholds: {cpu: 50, memory: 50},
+      metricsUtilization: {source: KubernetesMetrics}, evictionLimits: {node: 3}}
   - name: PodLifeTime
-    args: {maxPodLifeTimeSeconds: 86400, states: [Running], conditions: [{type: Ready, minTimeSinceLastTransitionSeconds: 5}], ownerKinds: {exclude: [Job]}}
+    args: {maxPodLifeTimeSeconds: 86400, states: [Running],
+      conditions: [{type: Ready,
+        minTimeSinceLastTransitionSeconds: 5}], ownerKinds: {exclude: [Job]}}
   - name: RemovePodsViolatingNodeTaints
     args: {excludedTaints: [dedicated=x, other], namespaces: {include: [a]}}
   plugins:
@@ -51,8 +55,10 @@ strategies:
        nodeResourceUtilizationThresholds:
          thresholds: {"cpu" : 20, "memory": 20, "pods": 20}
          targetThresholds: {"cpu" : 50, "memory": 50, "pods": 50}
-  "PodLifeTime": {enabled: true, params: {podLifeTime: {maxPodLifeTimeSeconds: 86400, podStatusPhases: [Pending]}}}
-  "RemovePodsViolatingTopologySpreadConstraint": {enabled: false, params: {includeSoftConstraints: true}}
+  "PodLifeTime": {enabled: true, params: {podLifeTime: {maxPodLifeTimeSeconds: 86400,
+    podStatusPhases: [Pending]}}}
+  "RemovePodsViolatingTopologySpreadConstraint": {enabled: false,
+    params: {includeSoftConstraints: true}}
 "#;
 
 /// Characters with a meaning in YAML.
@@ -80,7 +86,7 @@ proptest! {
     #[test]
     fn a_policy_that_was_tampered_with_is_read_or_refused(
         format in 0..3_usize,
-        changes in prop::collection::vec((0..4_u8, any::<Index>(), any::<Index>(), any::<u8>()), 1..8),
+        changes in changes(),
     ) {
         let mut bytes = [NATIVE, V1ALPHA2, V1ALPHA1][format].as_bytes().to_vec();
         for one in changes {
@@ -157,7 +163,11 @@ proptest! {
         which in 0..3_usize,
         changes in changes(),
     ) {
-        let kinds = [(ObjectKind::Pod, POD), (ObjectKind::Node, NODE), (ObjectKind::Budget, BUDGET)];
+        let kinds = [
+            (ObjectKind::Pod, POD),
+            (ObjectKind::Node, NODE),
+            (ObjectKind::Budget, BUDGET),
+        ];
         let (kind, text) = kinds[which];
         if let Err(skipped) = import::json(kind, tampered(text, changes).as_bytes()) {
             prop_assert_eq!(skipped.kind.as_str(), kind.name());

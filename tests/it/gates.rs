@@ -126,7 +126,11 @@ fn a_member_of_a_gang_stays_while_other_members_run() {
         text(&cluster.plan(&format!("{policy}{EVEN}")))
     };
     let moves = "move web-1 from n1 to n3: node usage: cpu 62% is above its target of 50%";
-    assert_snapshot!(answer("gang=train", ""), @"keep web-1 on n1: it belongs to PodGroup train, whose other pods would stop or wait without it");
+    assert_snapshot!(
+        answer("gang=train", ""),
+        @"keep web-1 on n1: it belongs to PodGroup train, whose other pods would stop or wait \
+          without it"
+    );
     assert_eq!(answer("gang=train", "evictable: {allow: [gangs]}\n"), moves);
     // The pod is all that is left of its group.
     assert_eq!(answer("gang=train phase=Succeeded", ""), moves);
@@ -151,7 +155,10 @@ fn a_pod_with_volumes_moves_only_within_the_attach_limits() {
         text(&cluster.plan(EVEN))
     };
     let moves = "move web-1 from n1 to n3: node usage: cpu 62% is above its target of 50%";
-    assert_snapshot!(answer("node n3 attach=ebs:0"), @"keep web-1 on n1: no other node can take it: 2 are at the limit of volumes of ebs");
+    assert_snapshot!(
+        answer("node n3 attach=ebs:0"),
+        @"keep web-1 on n1: no other node can take it: 2 are at the limit of volumes of ebs"
+    );
     assert_eq!(answer("node n3 attach=ebs:1"), moves);
     // A driver without a limit, and a limit of another driver.
     assert_eq!(answer("node n3"), moves);
@@ -196,7 +203,8 @@ fn a_pod_moves_if_its_new_volume_is_provisioned_where_it_lands() {
         ));
         text(&cluster.plan(&format!("{policy}{EVEN}")))
     };
-    let stays = "keep web-1 on n1: its replacement needs a new volume for claim web-1-scratch, which may be provisioned anywhere";
+    let stays = "keep web-1 on n1: its replacement needs a new volume for claim web-1-scratch, \
+        which may be provisioned anywhere";
     let to = |node: &str| {
         format!("move web-1 from n1 to {node}: node usage: cpu 62% is above its target of 50%")
     };
@@ -212,7 +220,10 @@ fn a_pod_moves_if_its_new_volume_is_provisioned_where_it_lands() {
         answer("storage-class fast driver=ebs zones=a,c", ""),
         to("n3")
     );
-    assert_snapshot!(answer("storage-class fast driver=ebs zones=a", ""), @"keep web-1 on n1: no other node can take it: 3 are unable to reach its volumes");
+    assert_snapshot!(
+        answer("storage-class fast driver=ebs zones=a", ""),
+        @"keep web-1 on n1: no other node can take it: 3 are unable to reach its volumes"
+    );
 }
 
 #[test]
@@ -367,7 +378,11 @@ node n4
 
 #[test]
 fn a_trial_shows_what_single_replicas_cost() {
-    assert_snapshot!(replica_trial(SINGLES, EVEN), @"8 of 8 rejected candidates on hot nodes are single replicas; with `evictable.minReplicas: 1`, 2 evictions would bring 2 of 2 hot nodes to target; without it 0");
+    assert_snapshot!(
+        replica_trial(SINGLES, EVEN),
+        @"8 of 8 rejected candidates on hot nodes are single replicas; with \
+      `evictable.minReplicas: 1`, 2 evictions would bring 2 of 2 hot nodes to target; without it 0"
+    );
     // The limits of a cycle do not apply to the trial.
     let limited = format!("limits: {{perCycle: 0}}\n{EVEN}");
     assert_eq!(
@@ -510,9 +525,11 @@ fn a_terminating_pod_uses_its_node_until_it_has_ended() {
         Cluster::parse("node n1\n web*2 cpu=100m uses=3\nnode n2\n job cpu=0 uses=4 terminating")
             .plan(EVEN);
     assert!(nodes(&plan).contains("n2: at or below every threshold"));
-    assert_snapshot!(text(&plan), @r"
-    keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 88%, above the target of 50%
-    keep web-2 on n1: its replacement could land on n2, where cpu usage would reach 88%, above the target of 50%
+    assert_snapshot!(text(&plan), @"
+    keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 88%, above \
+        the target of 50%
+    keep web-2 on n1: its replacement could land on n2, where cpu usage would reach 88%, above \
+        the target of 50%
     ");
 }
 
@@ -524,9 +541,11 @@ fn a_soft_taint_is_an_obstacle_only_if_it_decides() {
         );
         text(&Cluster::parse(&cluster).plan(EVEN))
     };
-    assert_snapshot!(plan(""), @r"
-    keep web-1 on n1: its replacement would return to n1: the free nodes have PreferNoSchedule taints
-    keep web-2 on n1: its replacement would return to n1: the free nodes have PreferNoSchedule taints
+    assert_snapshot!(plan(""), @"
+    keep web-1 on n1: its replacement would return to n1: the free nodes have PreferNoSchedule \
+        taints
+    keep web-2 on n1: its replacement would return to n1: the free nodes have PreferNoSchedule \
+        taints
     ");
     assert_snapshot!(plan("taint=a:PreferNoSchedule"), @r"
     move web-1 from n1 to n2: node usage: cpu 100% is above its target of 50%
@@ -600,7 +619,11 @@ fn a_move_that_would_preempt_another_pod_is_refused() {
     let high = "priority=10";
     let moves =
         "move vip-1 from n1 to ?: does not tolerate the taint closed:NoSchedule of its node";
-    assert_snapshot!(without_node_fit(high, "", "", same), @"keep vip-1 on n1: its replacement fits on no node and could remove web-1 of lower priority from n2");
+    assert_snapshot!(
+        without_node_fit(high, "", "", same),
+        @"keep vip-1 on n1: its replacement fits on no node and could remove web-1 of lower \
+          priority from n2"
+    );
     let allowed = |policy: &mut Policy| policy.profiles[0].evictable.protected.preemption = false;
     assert_eq!(without_node_fit(high, "", "", allowed), moves);
     // The replacement would stay pending without harm.
@@ -621,7 +644,10 @@ fn a_move_that_would_preempt_another_pod_is_refused() {
     assert_eq!(without_node_fit(high, "", "", exact), moves);
     // With nodeFit the reason is what it was.
     let fit = |policy: &mut Policy| policy.profiles[0].evictable.node_fit = true;
-    assert_snapshot!(without_node_fit(high, "", "", fit), @"keep vip-1 on n1: no other node can take it: 1 is short of cpu by requests");
+    assert_snapshot!(
+        without_node_fit(high, "", "", fit),
+        @"keep vip-1 on n1: no other node can take it: 1 is short of cpu by requests"
+    );
 }
 
 #[test]

@@ -55,7 +55,11 @@ fn a_pod_that_fits_by_usage_but_not_by_requests_stays() {
 #[test]
 fn no_node_is_filled_above_the_ceiling_by_usage() {
     let plan = plan("node n1\n web cpu=100m uses=1500m\nnode n2\n api cpu=4 uses=5");
-    assert_snapshot!(text(&plan), @"keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 81%, above the target of 80%");
+    assert_snapshot!(
+        text(&plan),
+        @"keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 81%, \
+          above the target of 80%"
+    );
 }
 
 #[test]
@@ -73,8 +77,9 @@ fn no_node_is_filled_above_the_target_of_another_strategy() {
     let low = "{lowNodeUtilization: {thresholds: {cpu: 10%}, targetThresholds: {cpu: 60%}}}";
     let policy = BY_USAGE.replace("}}]", &format!("}}}}, {low}]"));
     let cluster = Cluster::parse("node n1\n web cpu=100m uses=1\nnode n2\n api cpu=4 uses=4");
-    assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @r"
-    keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 62%, above the target of 60%
+    assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @"
+    keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 62%, above \
+        the target of 60%
     default: no measured node is above its target
     ");
 }
@@ -86,7 +91,10 @@ fn a_node_without_metrics_is_neither_emptied_nor_filled() {
             api cpu=1 uses=3",
     );
     assert_eq!(plan.moves.len(), 0, "{}", text(&plan));
-    assert_snapshot!(text(&plan), @"keep web-1 on n1: its replacement could land on n2, whose usage is unknown");
+    assert_snapshot!(
+        text(&plan),
+        @"keep web-1 on n1: its replacement could land on n2, whose usage is unknown"
+    );
 }
 
 #[test]
@@ -100,7 +108,11 @@ fn if_all_nodes_are_underused_the_emptiest_is_emptied_into_a_fuller_one() {
 #[test]
 fn with_a_scheduler_that_spreads_nothing_moves_and_the_plan_says_why() {
     let cluster = Cluster::parse("node n1\n web cpu=500m uses=100m\nnode n2\n api*2 cpu=2 uses=2");
-    assert_snapshot!(text(&cluster.plan(BY_USAGE)), @"keep web-1 on n1: its replacement would return to n1: the free nodes are no better by requests, and the scheduler does not see usage");
+    assert_snapshot!(
+        text(&cluster.plan(BY_USAGE)),
+        @"keep web-1 on n1: its replacement would return to n1: the free nodes are no better by \
+          requests, and the scheduler does not see usage"
+    );
 }
 
 #[test]
@@ -108,9 +120,10 @@ fn replicas_that_the_scheduler_spreads_by_default_would_return() {
     let mut policy = packing(BY_USAGE);
     policy.scheduler.weights[ScorePlugin::PodTopologySpread] = 2;
     let cluster = Cluster::parse("node n1\n web*2 cpu=100m uses=100m\nnode n2\n api cpu=4 uses=4");
-    assert_snapshot!(text(&cluster.plan_by(policy)), @r"
+    assert_snapshot!(text(&cluster.plan_by(policy)), @"
     keep web-1 on n1: its node is emptied completely or not at all, and web-2 has to stay
-    keep web-2 on n1: its replacement would return to n1: its topology spread constraints outweigh the free nodes
+    keep web-2 on n1: its replacement would return to n1: its topology spread constraints \
+        outweigh the free nodes
     ");
 }
 
@@ -130,8 +143,9 @@ fn a_pod_that_a_budget_protects_keeps_its_node_from_being_emptied() {
 fn a_limit_only_delays_the_emptying() {
     let policy = BY_USAGE.replace("perNode: none", "perNode: 1");
     let cluster = Cluster::parse("node n1\n web*2 cpu=100m uses=100m\nnode n2\n api cpu=4 uses=4");
-    assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @r"
-    move web-1 from n1 to n2: node usage: cpu 2.5% and every other resource are at or below their thresholds (20%), so the node is emptied
+    assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @"
+    move web-1 from n1 to n2: node usage: cpu 2.5% and every other resource are at or below their \
+        thresholds (20%), so the node is emptied
     keep web-2 on n1: the limit of 1 evictions per node is reached
     ");
 }
@@ -148,9 +162,12 @@ fn both_replicas_of_a_workload_leave_one_after_the_other() {
         "node n1\n web*2 cpu=100m uses=100m\n api*3 cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4",
     );
     assert_snapshot!(text(&plan), @"
-    move api-1 from n1 to n2: node usage: cpu 6.2% and every other resource are at or below their thresholds (20%), so the node is emptied
-    move api-2 from n1 to n2: node usage: cpu 6.2% and every other resource are at or below their thresholds (20%), so the node is emptied
-    move web-1 from n1 to n2: node usage: cpu 6.2% and every other resource are at or below their thresholds (20%), so the node is emptied
+    move api-1 from n1 to n2: node usage: cpu 6.2% and every other resource are at or below their \
+        thresholds (20%), so the node is emptied
+    move api-2 from n1 to n2: node usage: cpu 6.2% and every other resource are at or below their \
+        thresholds (20%), so the node is emptied
+    move web-1 from n1 to n2: node usage: cpu 6.2% and every other resource are at or below their \
+        thresholds (20%), so the node is emptied
     keep api-3 on n1: 0 other replicas would be Ready, and at least 1 must be
     keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
     ");
@@ -190,13 +207,15 @@ fn pods_that_may_go_later_and_daemon_pods_do_not_keep_a_node_from_being_emptied(
         ))
     };
     assert_snapshot!(text(&beside("new*2 age=10s")), @"
-    move web-1 from n1 to n2: node usage: cpu 5% and every other resource are at or below their thresholds (20%), so the node is emptied
+    move web-1 from n1 to n2: node usage: cpu 5% and every other resource are at or below their \
+        thresholds (20%), so the node is emptied
     keep new-1 on n1: it is 10s old, and the minimum age is 1m
     keep new-2 on n1: it is 10s old, and the minimum age is 1m
     keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
     ");
     assert_snapshot!(text(&beside("agent daemon")), @"
-    move web-1 from n1 to n2: node usage: cpu 3.8% and every other resource are at or below their thresholds (20%), so the node is emptied
+    move web-1 from n1 to n2: node usage: cpu 3.8% and every other resource are at or below their \
+        thresholds (20%), so the node is emptied
     keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
     ");
 }
@@ -257,9 +276,11 @@ mod cluster_autoscaler {
     #[test]
     fn a_node_that_it_may_not_remove_is_not_emptied() {
         let cluster = with_node(three(), "n1", |n| n.scale_down_disabled = true);
-        assert_snapshot!(text(&cluster.plan_by(packing(BY_USAGE))), @r"
-        move b-1 from n2 to n3: node usage: cpu 2.5% and every other resource are at or below their thresholds (20%), so the node is emptied
-        keep a-1 on n1: emptying its node would gain nothing, because cluster-autoscaler cannot remove it: the node has the annotation scale-down-disabled: true
+        assert_snapshot!(text(&cluster.plan_by(packing(BY_USAGE))), @"
+        move b-1 from n2 to n3: node usage: cpu 2.5% and every other resource are at or below \
+            their thresholds (20%), so the node is emptied
+        keep a-1 on n1: emptying its node would gain nothing, because cluster-autoscaler cannot \
+            remove it: the node has the annotation scale-down-disabled: true
         ");
     }
 

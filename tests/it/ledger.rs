@@ -25,7 +25,15 @@ fn a_stored_ledger_reads_back_the_same() {
     engine.resolve(&plan.moves[0], &Outcome::Evicted);
     let written = engine.ledger().write();
     assert_eq!(&Ledger::parse(&written).unwrap(), engine.ledger());
-    assert_snapshot!(written, @r#"{"entries":[{"at":"2026-11-21T12:00:00Z","foreseen":["n2"],"newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-1","state":"evicted","uid":"uid-default-web-1","workload":"default/Deployment/web"},{"at":"2026-11-21T12:00:00Z","foreseen":["n2"],"newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-10","state":"intended","uid":"uid-default-web-10","workload":"default/Deployment/web"}],"resting":{},"version":1}"#);
+    let intended = concat!(
+        r#"{"entries":[{"at":"2026-11-21T12:00:00Z","foreseen":["n2"],"#,
+        r#""newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-1","state":"evicted","#,
+        r#""uid":"uid-default-web-1","workload":"default/Deployment/web"},"#,
+        r#"{"at":"2026-11-21T12:00:00Z","foreseen":["n2"],"newest":"2026-11-21T11:00:00Z","#,
+        r#""node":"n1","pod":"web-10","state":"intended","uid":"uid-default-web-10","#,
+        r#""workload":"default/Deployment/web"}],"resting":{},"version":1}"#
+    );
+    assert_eq!(written, intended);
 }
 
 #[test]
@@ -45,9 +53,11 @@ fn a_pending_replacement_counts_on_its_expected_node() {
     let db = snapshot.find_pod("default", "db-1").unwrap();
     ledger.intend(&snapshot, db, (Aim::Move, &["n2".to_owned()]), noon());
     ledger.evicted("uid-default-db-1");
-    assert_snapshot!(text(&plan(ledger)), @r"
-    keep web-1 on n3: its replacement could land on n2, where cpu usage would reach 75%, above the target of 50%
-    keep web-2 on n3: its replacement could land on n2, where cpu usage would reach 75%, above the target of 50%
+    assert_snapshot!(text(&plan(ledger)), @"
+    keep web-1 on n3: its replacement could land on n2, where cpu usage would reach 75%, above \
+        the target of 50%
+    keep web-2 on n3: its replacement could land on n2, where cpu usage would reach 75%, above \
+        the target of 50%
     ");
 }
 
@@ -55,9 +65,19 @@ fn a_pending_replacement_counts_on_its_expected_node() {
 fn an_invalid_ledger_is_rejected_with_its_position() {
     let error = |text: &str| Ledger::parse(text).unwrap_err().to_string();
     assert_snapshot!(error("{}"), @"not a ledger: missing field `version` at line 1 column 2");
-    assert_snapshot!(error(r#"{"version":2,"entries":[],"resting":{}}"#), @"unsupported version 2, expected 1");
-    assert_snapshot!(error(r#"{"version":1,"entries":[],"resting":{},"more":1}"#), @"not a ledger: unknown field `more`, expected one of `version`, `entries`, `resting` at line 1 column 45");
-    assert_snapshot!(error(r#"{"version":1,"entries":[{"workload":"web"}],"resting":{}}"#), @r#"not a ledger: found "web", expected namespace/Kind/name at line 1 column 42"#);
+    assert_snapshot!(
+        error(r#"{"version":2,"entries":[],"resting":{}}"#),
+        @"unsupported version 2, expected 1"
+    );
+    assert_snapshot!(
+        error(r#"{"version":1,"entries":[],"resting":{},"more":1}"#),
+        @"not a ledger: unknown field `more`, expected one of `version`, `entries`, `resting` at \
+          line 1 column 45"
+    );
+    assert_snapshot!(
+        error(r#"{"version":1,"entries":[{"workload":"web"}],"resting":{}}"#),
+        @r#"not a ledger: found "web", expected namespace/Kind/name at line 1 column 42"#
+    );
 }
 
 #[test]
@@ -144,10 +164,20 @@ fn a_count_of_bad_landings_at_its_limit_does_not_overflow() {
 
 #[test]
 fn a_ledger_without_forecasts_can_be_read() {
-    let old = r#"{"entries":[{"at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-1","state":"evicted","uid":"u","workload":"default/Deployment/web"}],"resting":{},"version":1}"#;
+    let old = concat!(
+        r#"{"entries":[{"at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","#,
+        r#""node":"n1","pod":"web-1","state":"evicted","uid":"u","#,
+        r#""workload":"default/Deployment/web"}],"resting":{},"version":1}"#
+    );
     let ledger = Ledger::parse(old).unwrap();
     assert!(ledger.entries()[0].foreseen.is_empty());
     assert_eq!(ledger.write(), old);
+}
+
+/// A pod, an aim, the expected nodes and the time of an eviction.
+fn ledger_entry() -> impl Strategy<Value = (usize, u8, Vec<String>, i64)> {
+    let nodes = prop::collection::vec("[a-z0-9.-]{1,40}", 0..20);
+    (0..20_usize, 0..4_u8, nodes, 0..200_i64)
 }
 
 proptest! {
@@ -155,7 +185,7 @@ proptest! {
 
     #[test]
     fn any_stored_ledger_reads_back_the_same(
-        pods in prop::collection::vec((0..20_usize, 0..4_u8, prop::collection::vec("[a-z0-9.-]{1,40}", 0..20), 0..200_i64), 0..30),
+        pods in prop::collection::vec(ledger_entry(), 0..30),
     ) {
         let snapshot = hot(20).snapshot(&parse(EVEN));
         let mut ledger = Ledger::default();

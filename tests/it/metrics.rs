@@ -333,7 +333,8 @@ fn a_ratio_has_its_basis_and_its_smoothing_as_labels() {
     let metrics = Metrics::default();
     let policy = "
 usage: {smoothing: max}
-strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, nvidia.com/gpu: 10%}, targetThresholds: {cpu: 50%, nvidia.com/gpu: 90%}}}]";
+strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, nvidia.com/gpu: 10%},
+  targetThresholds: {cpu: 50%, nvidia.com/gpu: 90%}}}]";
     let cluster =
         Cluster::parse("node n1 gpu=4\n  web cpu=1 gpu=1 uses=6\nnode n2 gpu=4 no-metrics");
     metrics.plan(&cluster.plan(policy), &parse(policy));
@@ -375,7 +376,8 @@ fn halted_plans_and_idle_strategies_are_exposed() {
     );
     let text = metrics.text(ExpositionFormat::Classic);
     assert!(text.contains("\nevenkeel_halted 0\n"));
-    let idle = r#"evenkeel_idle_strategies{strategy="LowNodeUtilization",pool="default",code="all-cold"} 1"#;
+    let labels = r#"{strategy="LowNodeUtilization",pool="default",code="all-cold"}"#;
+    let idle = &format!("evenkeel_idle_strategies{labels} 1");
     assert!(text.contains(idle), "{text}");
     metrics.plan(
         &Cluster::parse("node n1\n  web cpu=1 uses=1").plan(EVEN),

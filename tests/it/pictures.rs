@@ -69,7 +69,8 @@ strategies:
 - lowNodeUtilization:
     thresholds: {cpu: 30%}
     targetThresholds: {cpu: 50%}
-    nodePools: [{name: gpu, nodeSelector: pool=gpu, thresholds: {nvidia.com/gpu: 20%}, targetThresholds: {nvidia.com/gpu: 60%}}]
+    nodePools: [{name: gpu, nodeSelector: pool=gpu, thresholds: {nvidia.com/gpu: 20%},
+      targetThresholds: {nvidia.com/gpu: 60%}}]
 ";
     assert_snapshot!(show(&Cluster::parse(CLUSTER).plan(policy).before), @"
     gpu by actual: 1 of 1 outside nvidia.com/gpu 20% to 60%
@@ -90,7 +91,8 @@ strategies:
 #[test]
 fn deviation_thresholds_are_shown_as_absolute_bounds() {
     let policy = "strategies: \
-        [{lowNodeUtilization: {useDeviationThresholds: true, thresholds: {cpu: 10%}, targetThresholds: {cpu: 5%}}}]";
+        [{lowNodeUtilization: {useDeviationThresholds: true, thresholds: {cpu: 10%},
+          targetThresholds: {cpu: 5%}}}]";
     assert_snapshot!(show(&Cluster::parse(CLUSTER).plan(policy).before), @"
     default by actual: 3 of 3 outside cpu 28% to 42%
       cpu: mean 38%, deviation 27%, largest 38% above

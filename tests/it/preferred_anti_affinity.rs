@@ -19,7 +19,8 @@ fn moved(cluster: &str, policy: Policy) -> String {
 
 fn policy(kinds: &str) -> Policy {
     parse(&format!(
-        "strategies: [{{removePodsViolatingInterPodAntiAffinity: {kinds}}}]\nevictable: {{minReplicas: 1}}"
+        "strategies: [{{removePodsViolatingInterPodAntiAffinity: {kinds}}}]\nevictable: \
+         {{minReplicas: 1}}"
     ))
 }
 
@@ -34,7 +35,11 @@ fn a_pod_moves_where_preferred_anti_affinity_is_violated_less() {
         ";
     assert_eq!(moved(cluster, policy(PREFERRED)), "web-1");
     assert_eq!(moved(cluster, policy("{}")), "", "it is off by default");
-    assert_snapshot!(text(&Cluster::parse(cluster).plan_by(policy(PREFERRED))), @"move web-1 from n1 to n3: preferred anti-affinity counts 200 against its node and only 0 against another");
+    assert_snapshot!(
+        text(&Cluster::parse(cluster).plan_by(policy(PREFERRED))),
+        @"move web-1 from n1 to n3: preferred anti-affinity counts 200 against its node and only 0 \
+          against another"
+    );
     // Every node has such a pod already.
     let full = cluster.replace(
         "node n3",

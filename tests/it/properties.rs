@@ -11,7 +11,8 @@ use crate::it::support::{Cluster, cases, random_cluster, text};
 const POLICY: &str = "
 forecast: {tolerance: 0%}
 limits: {perCycle: 7, perNode: 3, perNamespace: 6, perWorkload: 2, perMinute: none}
-strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 50%, memory: 60%}}}]
+strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, memory: 40%},
+  targetThresholds: {cpu: 50%, memory: 60%}}}]
 ";
 
 fn clusters() -> impl Strategy<Value = String> {
@@ -65,7 +66,10 @@ proptest! {
         // healthy.
         let snapshot = evenkeel::model::snapshot::Snapshot::join(&cluster.objects, []);
         let ready = |name: &str| snapshot.pod(snapshot.find_pod("ns0", name).unwrap()).ready;
-        let in_budget = plan.moves.iter().filter(|m| m.namespace == "ns0" && m.pod.starts_with("app0"));
+        let in_budget = plan
+            .moves
+            .iter()
+            .filter(|m| m.namespace == "ns0" && m.pod.starts_with("app0"));
         let budgeted = in_budget.filter(|m| ready(&m.pod)).count();
         prop_assert!(budgeted <= 1);
     }
@@ -73,7 +77,14 @@ proptest! {
     #[test]
     fn only_pods_of_hot_nodes_and_openings_move_and_none_to_a_hot_one(text_cluster in clusters()) {
         let plan = Cluster::parse(&text_cluster).plan(POLICY);
-        let class = |node: &str| plan.nodes.iter().find(|v| v.node == node).unwrap().class.code();
+        let class = |node: &str| {
+            plan.nodes
+                .iter()
+                .find(|v| v.node == node)
+                .unwrap()
+                .class
+                .code()
+        };
         for m in &plan.moves {
             // An opening leaves a node that is not hot, and may land anywhere.
             if matches!(m.reason, Reason::Opening { .. }) {
@@ -82,8 +93,12 @@ proptest! {
             }
             prop_assert_eq!(class(&m.node), "hot");
             for to in &m.may_land {
-                prop_assert!(["cold", "even"].contains(&class(to)), "{} may land on {to}, which is \
-                    {}", m.pod, class(to));
+                prop_assert!(
+                    ["cold", "even"].contains(&class(to)),
+                    "{} may land on {to}, which is {}",
+                    m.pod,
+                    class(to)
+                );
             }
             prop_assert!(m.may_land.contains(m.to.as_ref().unwrap()));
         }
@@ -97,14 +112,25 @@ proptest! {
         for m in &plan.moves {
             let pod = snapshot.pod(snapshot.find_pod(&m.namespace, &m.pod).unwrap());
             let daemon = pod.owners.iter().any(|o| o.kind == "DaemonSet");
-            let protected = daemon || pod.owners.is_empty() || pod.volumes.local || pod.annotations.mirror || pod.annotations.prefer_no_eviction;
+            let protected = daemon
+                || pod.owners.is_empty()
+                || pod.volumes.local
+                || pod.annotations.mirror
+                || pod.annotations.prefer_no_eviction;
             prop_assert!(!protected, "{}", m.pod);
             let siblings = pod.workload.map(|w| &snapshot.workload(w).pods).unwrap();
             let left = siblings.iter().map(|p| snapshot.pod(*p)).filter(|p| {
-                p.serves() && !plan.moves.iter().any(|m| m.namespace == p.namespace && m.pod == p.name)
+                p.serves()
+                    && !plan
+                        .moves
+                        .iter()
+                        .any(|m| m.namespace == p.namespace && m.pod == p.name)
             });
-            prop_assert!(!pod.serves() || left.count() >= 1, "the last Ready replica {} \
-                moved", m.pod);
+            prop_assert!(
+                !pod.serves() || left.count() >= 1,
+                "the last Ready replica {} moved",
+                m.pod
+            );
         }
     }
 
@@ -113,20 +139,39 @@ proptest! {
         let plan = Cluster::parse(&text_cluster).plan(POLICY);
         // An opening may land on a hot node. It is worth it only together with the pod that follows
         // in a later cycle, as `it::openings` tests.
-        if plan.moves.iter().any(|m| matches!(m.reason, Reason::Opening { .. })) {
+        if plan
+            .moves
+            .iter()
+            .any(|m| matches!(m.reason, Reason::Opening { .. }))
+        {
             return Ok(());
         }
         let targets = [("cpu", 0.5), ("memory", 0.6)];
         for (before, after) in plan.before.nodes.iter().zip(&plan.after.nodes) {
             for (resource, target) in targets {
-                let (Some(was), Some(is)) = (before.ratios[resource], after.ratios[resource]) else { continue };
-                prop_assert!(is.get() <= was.get() + 1e-9 || is.get() <= target + 1e-9, "{} \
-                    {resource}: {was} to {is}", before.name);
+                let (Some(was), Some(is)) = (before.ratios[resource], after.ratios[resource])
+                else {
+                    continue;
+                };
+                prop_assert!(
+                    is.get() <= was.get() + 1e-9 || is.get() <= target + 1e-9,
+                    "{} {resource}: {was} to {is}",
+                    before.name
+                );
             }
         }
         let over = |picture: &evenkeel::model::plan::BalanceReport| -> f64 {
             let by = |r: Option<Ratio>, target: f64| r.map_or(0.0, |r| (r.get() - target).max(0.0));
-            picture.nodes.iter().map(|n| targets.iter().map(|(r, t)| by(n.ratios[*r], *t)).sum::<f64>()).sum()
+            picture
+                .nodes
+                .iter()
+                .map(|n| {
+                    targets
+                        .iter()
+                        .map(|(r, t)| by(n.ratios[*r], *t))
+                        .sum::<f64>()
+                })
+                .sum()
         };
         prop_assert!(over(&plan.after) <= over(&plan.before) + 1e-9);
     }
@@ -134,7 +179,12 @@ proptest! {
     #[test]
     fn every_pod_has_one_answer_and_every_node_a_verdict(text_cluster in clusters()) {
         let plan = Cluster::parse(&text_cluster).plan(POLICY);
-        let mut pods: Vec<_> = plan.moves.iter().map(|m| (&m.namespace, &m.pod)).chain(plan.kept.iter().map(|k| (&k.namespace, &k.pod))).collect();
+        let mut pods: Vec<_> = plan
+            .moves
+            .iter()
+            .map(|m| (&m.namespace, &m.pod))
+            .chain(plan.kept.iter().map(|k| (&k.namespace, &k.pod)))
+            .collect();
         let all = pods.len();
         pods.sort();
         pods.dedup();
@@ -145,19 +195,40 @@ proptest! {
     }
 
     #[test]
-    fn after_a_plan_lands_as_forecast_the_relieved_nodes_need_nothing_more(text_cluster in clusters()) {
-        let unlimited = POLICY.replace("{perCycle: 7, perNode: 3, perNamespace: 6, perWorkload: 2, perMinute: none}",
-            "{perCycle: none, perNode: none, perWorkload: none, perMinute: none}");
+    fn after_a_plan_lands_as_forecast_the_relieved_nodes_need_nothing_more(
+        text_cluster in clusters(),
+    ) {
+        let unlimited = POLICY.replace(
+            "{perCycle: 7, perNode: 3, perNamespace: 6, perWorkload: 2, \
+             perMinute: none}",
+            "{perCycle: none, perNode: none, perWorkload: none, perMinute: none}",
+        );
         prop_assert_ne!(unlimited.as_str(), POLICY);
         let mut cluster = Cluster::parse(&text_cluster);
         let plan = cluster.plan(&unlimited);
         for m in &plan.moves {
-            cluster.replace(&m.namespace, &m.pod, m.to.as_deref().unwrap(), crate::it::support::noon() - jiff::SignedDuration::from_hours(1));
+            cluster.replace(
+                &m.namespace,
+                &m.pod,
+                m.to.as_deref().unwrap(),
+                crate::it::support::noon() - jiff::SignedDuration::from_hours(1),
+            );
         }
         let again = cluster.plan(&unlimited);
         // A cycle may end before a node has reached its targets.
-        let relieved = |node: &str| plan.moves.iter().any(|m| m.node == node)
-            && plan.after.nodes.iter().any(|picture| picture.name == node && picture.is_at_target());
-        prop_assert!(!again.moves.iter().any(|m| relieved(&m.node)), "{}\nthen\n{}", text(&plan), text(&again));
+        let relieved = |node: &str| {
+            plan.moves.iter().any(|m| m.node == node)
+                && plan
+                    .after
+                    .nodes
+                    .iter()
+                    .any(|picture| picture.name == node && picture.is_at_target())
+        };
+        prop_assert!(
+            !again.moves.iter().any(|m| relieved(&m.node)),
+            "{}\nthen\n{}",
+            text(&plan),
+            text(&again)
+        );
     }
 }

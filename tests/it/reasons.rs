@@ -661,8 +661,8 @@ fn document() -> String {
     for outcome in outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
     }
-    doc += "\n## Why a planned eviction is not tried\n\nThe next cycle decides again.\n\n| message | \
-        the rest of the plan |\n|---|---|\n";
+    doc += "\n## Why a planned eviction is not tried\n\nThe next cycle decides again.\n\n| \
+            message | the rest of the plan |\n|---|---|\n";
     for why in untried() {
         is_listed_untried(&why);
         let rest = if why.ends_the_plan() {

@@ -29,7 +29,8 @@ interval: 1m
 usage: {poll: 30s, window: 3m, smoothing: mean, staleAfter: 2m, minSamples: 2}
 evictable: {minReplicas: 1}
 limits: {perWorkload: 50%, perNode: none, perCycle: none}
-strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}, sustainedFor: 1m}}]";
+strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%},
+  sustainedFor: 1m}}]";
 
 /// A small random generator, so that the clusters are the same on every machine.
 struct Dice(u64);
@@ -88,7 +89,8 @@ fn cluster(seed: u64) -> Scenario {
         let _ = writeln!(
             text,
             "- \
-                {{name: w{workload}, replicas: {}, requests: {{cpu: {asks}m, memory: 128Mi}}, usage: {{cpu: {takes}m, memory: 200Mi}}, on: [{}]}}",
+                {{name: w{workload}, replicas: {}, requests: {{cpu: {asks}m, memory: 128Mi}},
+                  usage: {{cpu: {takes}m, memory: 200Mi}}, on: [{}]}}",
             on.len(),
             on.join(", ")
         );

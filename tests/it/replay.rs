@@ -18,12 +18,18 @@ about: Services with peaks at different hours
 duration: 24h
 nodes: [{name: n, count: 12, cpu: 8, memory: 32Gi, base: {cpu: 200m, memory: 1Gi}}]
 workloads:
-- {name: agent, kind: DaemonSet, requests: {cpu: 100m, memory: 100Mi}, usage: {cpu: 80m, memory: 90Mi}}
-- {name: night, replicas: 18, on: [n1, n2, n3], requests: {cpu: 200m, memory: 256Mi}, usage: {cpu: {wave: {mean: 700m, swing: 500m, peak: 3h}, noise: 5%}, memory: 600Mi}}
-- {name: morning, replicas: 18, on: [n3, n4, n5], requests: {cpu: 200m, memory: 256Mi}, usage: {cpu: {wave: {mean: 700m, swing: 500m, peak: 9h}, noise: 5%}, memory: 400Mi}}
-- {name: evening, replicas: 18, on: [n5, n6, n7], requests: {cpu: 200m, memory: 256Mi}, usage: {cpu: {wave: {mean: 600m, swing: 500m, peak: 20h}, noise: 5%}, memory: 400Mi}}
-- {name: db, kind: StatefulSet, replicas: 5, requests: {cpu: 500m, memory: 1Gi}, usage: {cpu: 600m, memory: 2Gi}}
-- {name: batch, replicas: 8, on: [n8, n9], requests: {cpu: 100m, memory: 128Mi}, usage: {cpu: {wave: {mean: 600m, swing: 500m, peak: 14h}, noise: 5%}, memory: 300Mi}}
+- {name: agent, kind: DaemonSet, requests: {cpu: 100m, memory: 100Mi},
+  usage: {cpu: 80m, memory: 90Mi}}
+- {name: night, replicas: 18, on: [n1, n2, n3], requests: {cpu: 200m, memory: 256Mi},
+  usage: {cpu: {wave: {mean: 700m, swing: 500m, peak: 3h}, noise: 5%}, memory: 600Mi}}
+- {name: morning, replicas: 18, on: [n3, n4, n5], requests: {cpu: 200m, memory: 256Mi},
+  usage: {cpu: {wave: {mean: 700m, swing: 500m, peak: 9h}, noise: 5%}, memory: 400Mi}}
+- {name: evening, replicas: 18, on: [n5, n6, n7], requests: {cpu: 200m, memory: 256Mi},
+  usage: {cpu: {wave: {mean: 600m, swing: 500m, peak: 20h}, noise: 5%}, memory: 400Mi}}
+- {name: db, kind: StatefulSet, replicas: 5, requests: {cpu: 500m, memory: 1Gi},
+  usage: {cpu: 600m, memory: 2Gi}}
+- {name: batch, replicas: 8, on: [n8, n9], requests: {cpu: 100m, memory: 128Mi},
+  usage: {cpu: {wave: {mean: 600m, swing: 500m, peak: 14h}, noise: 5%}, memory: 300Mi}}
 ";
 
 /// Steering, because without it chance decides whether a move helps, and runs differ much.

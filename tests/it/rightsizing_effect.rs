@@ -21,12 +21,14 @@ fn scene() -> Scenario {
              usage: {{cpu: {{steady: {uses}, noise: 3%}}, memory: 80Mi}}}}\n"
         )
     };
-    let mut text = "name: wrong-requests\nabout: requests that do not say what pods use\nduration: \
+    let mut text =
+        "name: wrong-requests\nabout: requests that do not say what pods use\nduration: \
         30m\n\
         nodes: [{name: n, count: 10, cpu: 8, memory: 32Gi}]\nworkloads:\n\
         - \
-        {name: agent, namespace: kube-system, kind: DaemonSet, requests: {cpu: 100m, memory: 80Mi}}\n"
-        .to_owned();
+        {name: agent, namespace: kube-system, kind: DaemonSet,
+          requests: {cpu: 100m, memory: 80Mi}}\n"
+            .to_owned();
     text.extend((1..=5).map(|n| pod(&format!("batch-{n}"), "3", "50m")));
     text.extend((1..=30).map(|n| pod(&format!("shop-{n}"), "100m", "1000m")));
     Scenario::parse("scene.yaml", &text).unwrap_or_else(|e| panic!("{e}"))

@@ -82,10 +82,14 @@ seed: 26
 scheduler: MostAllocated
 nodes: [{name: n, count: 9, cpu: 16, memory: 64Gi, base: {cpu: 200m, memory: 1Gi}, zones: [a, b]}]
 workloads:
-- {name: w0, kind: StatefulSet, ending: 2m, replicas: 2, requests: {cpu: 100m, memory: 128Mi}, usage: {cpu: 600m, memory: 1Gi}, on: [n9]}
-- {name: w5, replicas: 3, requests: {cpu: 400m, memory: 128Mi}, usage: {cpu: 600m, memory: 100Mi}, on: [n5, n4, n7]}
-- {name: w6, replicas: 2, requests: {cpu: 50m, memory: 128Mi}, usage: {cpu: 50m, memory: 1Gi}, on: [n1]}
-- {name: w7, replicas: 3, requests: {cpu: 50m, memory: 128Mi}, usage: {cpu: 900m, memory: 100Mi}, on: [n1]}
+- {name: w0, kind: StatefulSet, ending: 2m, replicas: 2, requests: {cpu: 100m, memory: 128Mi},
+  usage: {cpu: 600m, memory: 1Gi}, on: [n9]}
+- {name: w5, replicas: 3, requests: {cpu: 400m, memory: 128Mi}, usage: {cpu: 600m, memory: 100Mi},
+  on: [n5, n4, n7]}
+- {name: w6, replicas: 2, requests: {cpu: 50m, memory: 128Mi}, usage: {cpu: 50m, memory: 1Gi},
+  on: [n1]}
+- {name: w7, replicas: 3, requests: {cpu: 50m, memory: 128Mi}, usage: {cpu: 900m, memory: 100Mi},
+  on: [n1]}
 - {name: w10, replicas: 6, requests: {cpu: 50m, memory: 128Mi}, usage: {cpu: 900m, memory: 1Gi}}
 policy:
   apiVersion: evenkeel/v1alpha1
@@ -93,7 +97,8 @@ policy:
   steering: {taintHot: true, taintEmptying: true, maxNodes: 60%}
   limits: {perWorkload: 1}
   strategies:
-  - lowNodeUtilization: {thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 60%, memory: 70%}}
+  - lowNodeUtilization: {thresholds: {cpu: 30%, memory: 40%},
+    targetThresholds: {cpu: 60%, memory: 70%}}
   - highNodeUtilization: {basis: actual, thresholds: {cpu: 35%, memory: 40%}}
 ";
 
@@ -120,7 +125,9 @@ about: A StatefulSet that is steered around the node it prefers
 duration: 2h
 nodes: [{name: n, count: 4, cpu: 8, memory: 32Gi}]
 workloads:
-- {name: db, kind: StatefulSet, ending: 8m, replicas: 7, requests: {cpu: 100m, memory: 100Mi}, usage: {cpu: 1100m, memory: 200Mi}, nodeAffinity: {preferred: [{weight: 100, nodes: kubernetes.io/hostname=n1}]}, on: [n1]}
+- {name: db, kind: StatefulSet, ending: 8m, replicas: 7, requests: {cpu: 100m, memory: 100Mi},
+  usage: {cpu: 1100m, memory: 200Mi}, nodeAffinity: {preferred: [{weight: 100,
+    nodes: kubernetes.io/hostname=n1}]}, on: [n1]}
 policy:
   apiVersion: evenkeel/v1alpha1
   kind: Policy
@@ -545,7 +552,7 @@ fn refused(part: &str) -> String {
 
 #[test]
 fn errors_in_a_file_have_positions() {
-    assert_snapshot!(Scenario::parse("s.yaml", "nme: x").unwrap_err(), @r"
+    assert_snapshot!(Scenario::parse("s.yaml", "nme: x").unwrap_err(), @"
     s.yaml:1:1: name: missing, expected the name of the scenario
       | nme: x
       | ^
@@ -561,25 +568,30 @@ fn errors_in_a_file_have_positions() {
     s.yaml:1:1: workloads: missing, expected a list of workloads
       | nme: x
       | ^
-    s.yaml:1:1: nme: unknown field (did you mean `name`?); allowed here: name, about, seed, duration, policy, scheduler, nodes, workloads, metrics
+    s.yaml:1:1: nme: unknown field (did you mean `name`?); allowed here: name, about, seed, \
+        duration, policy, scheduler, nodes, workloads, metrics
       | nme: x
       | ^
     ");
     assert_snapshot!(refused("workloads: [{name: web, replica: 3}]"), @"
-    s.yaml:5:25: workloads[0].replica: unknown field (did you mean `replicas`?); allowed here: kind, requests, replicas, from, until, startup, ending, runs, nodeAffinity, namespace, name, labels, usage, tolerations, nodeSelector, apart, spread, priority, emptyDir, budget, on
-      | workloads: [{name: web, replica: 3}]
-      |                         ^
-    ");
+s.yaml:5:25: workloads[0].replica: unknown field (did you mean `replicas`?); allowed here: \
+    kind, requests, replicas, from, until, startup, ending, runs, nodeAffinity, namespace, \
+    name, labels, usage, tolerations, nodeSelector, apart, spread, priority, emptyDir, budget, on
+  | workloads: [{name: web, replica: 3}]
+  |                         ^
+");
     assert_snapshot!(refused("workloads: [{name: web, on: [n3]}]"), @r"
     s.yaml:5:30: workloads[0].on[0]: no node has the name `n3` (did you mean `n1`?)
       | workloads: [{name: web, on: [n3]}]
       |                              ^
     ");
     assert_snapshot!(refused("workloads: [{name: Web, kind: Deploiment, usage: {cpu: lots}}]"), @"
-    s.yaml:5:20: workloads[0].name: found Web, expected a name of lower-case letters, digits, - and .
+    s.yaml:5:20: workloads[0].name: found Web, expected a name of lower-case letters, digits, - \
+        and .
       | workloads: [{name: Web, kind: Deploiment, usage: {cpu: lots}}]
       |                    ^
-    s.yaml:5:31: workloads[0].kind: found Deploiment, expected Deployment, StatefulSet, DaemonSet, Job or Pod
+    s.yaml:5:31: workloads[0].kind: found Deploiment, expected Deployment, StatefulSet, \
+        DaemonSet, Job or Pod
       | workloads: [{name: Web, kind: Deploiment, usage: {cpu: lots}}]
       |                               ^
     s.yaml:5:56: workloads[0].usage.cpu: found lots, expected a quantity of cpu, such as 500m or 2
@@ -599,8 +611,9 @@ fn conflicting_fields_are_reported() {
       | workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]
       |                                       ^
     ");
-    assert_snapshot!(refused("workloads: [{name: web}, {name: web, budget: {}}]"), @r"
-    s.yaml:5:46: workloads[1].budget: expected exactly one of minAvailable or maxUnavailable: a number of pods, or a percentage
+    assert_snapshot!(refused("workloads: [{name: web}, {name: web, budget: {}}]"), @"
+    s.yaml:5:46: workloads[1].budget: expected exactly one of minAvailable or maxUnavailable: a \
+        number of pods, or a percentage
       | workloads: [{name: web}, {name: web, budget: {}}]
       |                                              ^
     ");
@@ -611,11 +624,14 @@ fn conflicting_fields_are_reported() {
       |                                          ^
     ");
     assert_snapshot!(refused("workloads: []\npolicy: \
-        {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}"), @r"
-    s.yaml:6:1: policy.strategies: missing, expected a list with at least one strategy, such as lowNodeUtilization
+        {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}"), @"
+    s.yaml:6:1: policy.strategies: missing, expected a list with at least one strategy, such as \
+        lowNodeUtilization
       | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}
       | ^
-    s.yaml:6:55: policy.strategy: unknown field (did you mean `strategies`?); allowed here: apiVersion, kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, gracePeriod, limits, cooldown, windows, safety, forecast, steering, rightsizing, strategies
+    s.yaml:6:55: policy.strategy: unknown field (did you mean `strategies`?); allowed here: \
+        apiVersion, kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, \
+        gracePeriod, limits, cooldown, windows, safety, forecast, steering, rightsizing, strategies
       | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}
       |                                                       ^
     ");

@@ -53,7 +53,10 @@ fn only_a_hot_node_gains_the_taint() {
           web*3 cpu=100m uses=1
         node n3
     ";
-    assert_snapshot!(of(cluster, &hot()), @"n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere");
+    assert_snapshot!(
+        of(cluster, &hot()),
+        @"n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere"
+    );
 }
 
 #[test]
@@ -146,7 +149,11 @@ fn an_unhealthy_cluster_is_not_steered() {
     let cluster = format!(
         "node n1 {HOT_TAINT}\n web*6 cpu=100m uses=1\nnode n2 not-ready\nnode n3 not-ready\nnode n4"
     );
-    assert_snapshot!(of(&cluster, &hot()), @"n1 remove : no taint without reliable data: 2 of 4 nodes are not ready; safety.maxNotReady allows 40%");
+    assert_snapshot!(
+        of(&cluster, &hot()),
+        @"n1 remove : no taint without reliable data: 2 of 4 nodes are not ready; \
+          safety.maxNotReady allows 40%"
+    );
 }
 
 #[test]
@@ -176,7 +183,10 @@ fn taints_left_by_an_earlier_policy_or_a_crash_are_removed() {
 fn a_steering_taint_in_another_form_is_corrected() {
     let cluster = "node n1 taint=evenkeel.io/steer=hot:NoSchedule,a=b:NoSchedule\n web*6 cpu=100m \
         uses=1\nnode n2\nnode n3";
-    assert_snapshot!(of(cluster, &hot()), @"n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere");
+    assert_snapshot!(
+        of(cluster, &hot()),
+        @"n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere"
+    );
 }
 
 #[test]
@@ -199,7 +209,10 @@ fn the_hottest_nodes_come_first_and_never_all_nodes_are_tainted() {
         "{}",
         of(&cluster, &most("1%"))
     );
-    assert_snapshot!(of(&cluster, &most("0")).lines().next().unwrap(), @"n1 remove : 0 nodes have the taint already, the most that steering.maxNodes allows");
+    assert_snapshot!(
+        of(&cluster, &most("0")).lines().next().unwrap(),
+        @"n1 remove : 0 nodes have the taint already, the most that steering.maxNodes allows"
+    );
 }
 
 #[test]
@@ -319,7 +332,10 @@ fn the_taint_stays_until_replacements_have_a_node() {
         )
     };
     assert_eq!(cluster(""), "");
-    assert_snapshot!(cluster(EMPTYING_TAINT), @"n1 keep emptying: the node is to be emptied: new pods should land elsewhere");
+    assert_snapshot!(
+        cluster(EMPTYING_TAINT),
+        @"n1 keep emptying: the node is to be emptied: new pods should land elsewhere"
+    );
 }
 
 #[test]
@@ -349,7 +365,10 @@ fn if_every_node_is_underused_emptier_nodes_go_to_fuller_ones() {
         node n3
           web cpu=500m
     ";
-    assert_snapshot!(of(cluster, EMPTYING), @"n3 add emptying: the node is to be emptied: new pods should land elsewhere");
+    assert_snapshot!(
+        of(cluster, EMPTYING),
+        @"n3 add emptying: the node is to be emptied: new pods should land elsewhere"
+    );
 }
 
 #[test]
@@ -389,7 +408,10 @@ fn a_destination_of_the_plan_gains_no_taint_in_the_same_plan() {
         .map(|m| (m.pod.as_str(), m.to.as_deref().unwrap()))
         .collect();
     assert_eq!(moves, [("web-1", "n2")]);
-    assert_snapshot!(steering(&plan), @"n1 keep emptying: the node is to be emptied: new pods should land elsewhere");
+    assert_snapshot!(
+        steering(&plan),
+        @"n1 keep emptying: the node is to be emptied: new pods should land elsewhere"
+    );
 }
 
 #[test]
@@ -468,11 +490,19 @@ fn trial(cluster: &str, policy: &str) -> String {
 
 #[test]
 fn a_trial_shows_what_steering_would_achieve() {
-    assert_snapshot!(trial(DEAD_LOOP, EVEN), @"7 of 7 rejected candidates stay because of where their replacements could land; with `steering: {taintHot: true}`, 3 evictions would bring 1 of 1 hot node to target; without it 0");
+    assert_snapshot!(
+        trial(DEAD_LOOP, EVEN),
+        @"7 of 7 rejected candidates stay because of where their replacements could land; with \
+      `steering: {taintHot: true}`, 3 evictions would bring 1 of 1 hot node to target; without it 0"
+    );
     // The limit of one eviction per cycle does not apply to the trial.
     let limited = format!("limits: {{perCycle: 1}}\n{}", hot());
     assert_eq!(trial(DEAD_LOOP, &limited), trial(DEAD_LOOP, &hot()));
-    assert_snapshot!(trial(DEAD_LOOP, &hot()), @"7 of 7 rejected candidates stay because of where their replacements could land; once the taints of `steering` are set, 3 evictions would bring 1 of 1 hot node to target; without them 0");
+    assert_snapshot!(
+        trial(DEAD_LOOP, &hot()),
+        @"7 of 7 rejected candidates stay because of where their replacements could land; once the \
+    taints of `steering` are set, 3 evictions would bring 1 of 1 hot node to target; without them 0"
+    );
 }
 
 #[test]
@@ -498,7 +528,10 @@ fn a_node_is_emptied_once_the_scheduler_avoids_it() {
     };
     let before = cluster("");
     assert!(before.moves.is_empty(), "{}", text(&before));
-    assert_snapshot!(steering(&before), @"n3 add emptying: the node is to be emptied: new pods should land elsewhere");
+    assert_snapshot!(
+        steering(&before),
+        @"n3 add emptying: the node is to be emptied: new pods should land elsewhere"
+    );
     let after = cluster(EMPTYING_TAINT);
     assert_eq!(
         after
@@ -510,7 +543,10 @@ fn a_node_is_emptied_once_the_scheduler_avoids_it() {
         "{}",
         text(&after)
     );
-    assert_snapshot!(steering(&after), @"n3 keep emptying: the node is to be emptied: new pods should land elsewhere");
+    assert_snapshot!(
+        steering(&after),
+        @"n3 keep emptying: the node is to be emptied: new pods should land elsewhere"
+    );
 }
 
 #[test]
@@ -544,12 +580,17 @@ fn no_pod_is_evicted_because_of_a_steering_taint() {
             .moves
             .is_empty()
     );
-    assert_snapshot!(text(&Cluster::parse(&cluster("other")).plan(&policy)), @"move web-1 from n1 to n2: does not tolerate the taint other=hot:PreferNoSchedule of its node");
+    assert_snapshot!(
+        text(&Cluster::parse(&cluster("other")).plan(&policy)),
+        @"move web-1 from n1 to n2: does not tolerate the taint other=hot:PreferNoSchedule of its \
+          node"
+    );
 }
 
 #[test]
 fn a_descheduler_policy_and_exact_mode_do_not_steer() {
-    let theirs = "{apiVersion: descheduler/v1alpha2, kind: DeschedulerPolicy, profiles: [{name: p, pluginConfig:
+    let theirs = "{apiVersion: descheduler/v1alpha2, kind: DeschedulerPolicy,
+     profiles: [{name: p, pluginConfig:
         [{name: LowNodeUtilization, args: {thresholds: {cpu: 20}, targetThresholds: {cpu: 50}}}],
         plugins: {balance: {enabled: [LowNodeUtilization]}}}]}";
     assert!(!Policy::parse("p.yaml", theirs).unwrap().steering.is_on());
@@ -559,12 +600,25 @@ fn a_descheduler_policy_and_exact_mode_do_not_steer() {
 #[test]
 fn the_plan_as_json_names_node_action_value_and_reason() {
     let plan = Cluster::parse("node n1\n web*6 cpu=100m uses=1\nnode n2").plan(&hot());
-    assert_snapshot!(serde_json::to_string(&plan.steering).unwrap(), @r#"[{"node":"n1","action":"add","value":"hot","code":"hot","message":"cpu 75% is above the target 50%: new pods should land elsewhere"}]"#);
+    assert_snapshot!(serde_json::to_string_pretty(&plan.steering).unwrap(), @r#"
+    [
+      {
+        "node": "n1",
+        "action": "add",
+        "value": "hot",
+        "code": "hot",
+        "message": "cpu 75% is above the target 50%: new pods should land elsewhere"
+      }
+    ]
+    "#);
 }
 
 #[test]
 fn a_taint_that_no_strategy_can_cause_is_a_warning() {
     let policy = parse(&format!("steering: {{taintEmptying: true}}\n{EVEN}"));
     let warnings: Vec<String> = policy.warnings.iter().map(ToString::to_string).collect();
-    assert_snapshot!(warnings.join("\n"), @"steering: taintEmptying has no effect without the strategy highNodeUtilization");
+    assert_snapshot!(
+        warnings.join("\n"),
+        @"steering: taintEmptying has no effect without the strategy highNodeUtilization"
+    );
 }

@@ -1,8 +1,9 @@
 //! Test clusters as text, and helpers to plan on them.
 //!
 //! ```text
-//! node n1 cpu=8 memory=32Gi system=500m/1Gi labels=pool:gpu taint=key:NoSchedule cordoned not-ready no-metrics no-scale-down
-//!   hot*3 cpu=100m memory=100Mi uses=1/200Mi          # three pods of Deployment hot, by a ReplicaSet of its name
+//! node n1 cpu=8 memory=32Gi system=500m/1Gi labels=pool:gpu taint=key:NoSchedule cordoned
+//! node n2 not-ready no-metrics no-scale-down
+//!   hot*3 cpu=100m memory=100Mi uses=1/200Mi   # three pods of Deployment and ReplicaSet hot
 //!   agent cpu=100m uses=100m daemon
 //! budget hot allows=1
 //! ```

@@ -152,23 +152,27 @@ fn mistakes_name_the_file_the_field_and_what_was_expected() {
         refused("{file: day.csv, step: 5m, unit: 1m}", "1,2\n3,x"),
         refused("{file: day.csv, row: -1, unit: lots}", "1"),
     ];
-    assert_snapshot!(all.join("\n"), @r"
+    assert_snapshot!(all.join("\n"), @"
     s.yaml:6:43: workloads[0].usage.cpu.trace.file: night.csv: No such file
       | - {name: web, usage: {cpu: {trace: {file: night.csv, step: 5m, unit: 1m}}}}
       |                                           ^
-    s.yaml:6:57: workloads[0].usage.cpu.trace.row: found 2, expected a row below 2, the rows of the file
+    s.yaml:6:57: workloads[0].usage.cpu.trace.row: found 2, expected a row below 2, the rows of \
+        the file
       | - {name: web, usage: {cpu: {trace: {file: day.csv, row: 2, step: 5m, unit: 1m}}}}
       |                                                         ^
-    s.yaml:6:43: workloads[0].usage.cpu.trace.file: day.csv: line 2, field 2: found `x`, expected a number of at least 0
+    s.yaml:6:43: workloads[0].usage.cpu.trace.file: day.csv: line 2, field 2: found `x`, expected \
+        a number of at least 0
       | - {name: web, usage: {cpu: {trace: {file: day.csv, step: 5m, unit: 1m}}}}
       |                                           ^
-    s.yaml:6:29: workloads[0].usage.cpu.trace.step: missing, expected the time from one value to the next, such as 5m
+    s.yaml:6:29: workloads[0].usage.cpu.trace.step: missing, expected the time from one value to \
+        the next, such as 5m
       | - {name: web, usage: {cpu: {trace: {file: day.csv, row: -1, unit: lots}}}}
       |                             ^
     s.yaml:6:57: workloads[0].usage.cpu.trace.row: found -1, expected a whole number from 0 on
       | - {name: web, usage: {cpu: {trace: {file: day.csv, row: -1, unit: lots}}}}
       |                                                         ^
-    s.yaml:6:67: workloads[0].usage.cpu.trace.unit: found lots, expected a quantity of cpu, such as 500m or 2
+    s.yaml:6:67: workloads[0].usage.cpu.trace.unit: found lots, expected a quantity of cpu, such \
+        as 500m or 2
       | - {name: web, usage: {cpu: {trace: {file: day.csv, row: -1, unit: lots}}}}
       |                                                                   ^
     ");

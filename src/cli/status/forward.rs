@@ -54,8 +54,8 @@ impl PortForward {
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         let mut kubectl = command.spawn().context(
-            "cannot start kubectl, which forwards the port; install it, or forward the port and use \
-             --url",
+            "cannot start kubectl, which forwards the port; install it, or forward the port and \
+             use --url",
         )?;
         let listening = timeout(TIMEOUT, local_port(&mut kubectl)).await;
         let Ok(listening) = listening else {

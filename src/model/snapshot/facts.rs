@@ -43,9 +43,9 @@ pub struct NodeFacts {
     /// The allocatable amount by resource, or the capacity if the kubelet reports no allocatable.
     pub allocatable: Vec<(String, Amount)>,
     /// Whether it has `cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"`.
-    /// cluster-autoscaler never removes such a node, so emptying it saves nothing. See
-    ///
-    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#how-can-i-prevent-cluster-autoscaler-from-scaling-down-a-particular-node>.
+    /// cluster-autoscaler never removes such a node, so emptying it saves nothing. See "How can I
+    /// prevent Cluster Autoscaler from scaling down a particular node?" in
+    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md>.
     pub scale_down_disabled: bool,
     /// The images that its kubelet reports.
     pub images: Vec<SharedValue<Image>>,

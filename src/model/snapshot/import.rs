@@ -281,8 +281,10 @@ mod tests {
     fn a_node_is_converted() {
         let node = node_of(
             "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}},
-              spec: {unschedulable: true, taints: [{key: gpu, value: t4, effect: NoSchedule}, {key: x, effect: NoExecute}]},
-              status: {images: [{names: ['web:7'], sizeBytes: 9}], allocatable: {cpu: 7910m, memory: 4Ki, pods: 110}, capacity: {cpu: 8},
+              spec: {unschedulable: true, taints: [{key: gpu, value: t4, effect: NoSchedule},
+                {key: x, effect: NoExecute}]},
+              status: {images: [{names: ['web:7'], sizeBytes: 9}],
+                allocatable: {cpu: 7910m, memory: 4Ki, pods: 110}, capacity: {cpu: 8},
                        conditions: [{type: Ready, status: 'True'}, {type: DiskPressure, status: \
                 'False'}]}}",
         );
@@ -324,7 +326,8 @@ mod tests {
         let disabled = |value: &str| {
             let name = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
             let node = format!(
-                "{{apiVersion: v1, kind: Node, metadata: {{name: n1, annotations: {{{name}: '{value}'}}}}}}"
+                "{{apiVersion: v1, kind: Node, metadata: {{name: n1,
+                  annotations: {{{name}: '{value}'}}}}}}"
             );
             node_of(&node).scale_down_disabled
         };
@@ -354,7 +357,8 @@ mod tests {
             ("[{type: Ready, status: Unknown}]", false),
         ] {
             let text = format!(
-                "{{apiVersion: v1, kind: Node, metadata: {{name: n1}}, status: {{conditions: {conditions}}}}}"
+                "{{apiVersion: v1, kind: Node, metadata: {{name: n1}},
+                  status: {{conditions: {conditions}}}}}"
             );
             assert_eq!(node_of(&text).ready, ready, "{conditions}");
         }
@@ -364,7 +368,8 @@ mod tests {
     fn a_missing_budget_selector_differs_from_an_empty_one() {
         let text = |spec: &str| {
             format!(
-                "{{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: b}}, spec: {spec}}}"
+                "{{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: b}},
+                  spec: {spec}}}"
             )
         };
         assert_eq!(budget_of(&text("{}")).selector, None);
@@ -389,7 +394,8 @@ mod tests {
     #[test]
     fn a_budget_is_stale_until_its_controller_observes_the_latest_spec() {
         let budget = budget_of(
-            "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: shop, generation: 3},
+            "{apiVersion: policy/v1, kind: PodDisruptionBudget,
+             metadata: {name: b, namespace: shop, generation: 3},
               spec: {selector: {}, unhealthyPodEvictionPolicy: AlwaysAllow},
               status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, \
                 desiredHealthy: 2}}",
@@ -423,12 +429,14 @@ mod tests {
         );
         assert_eq!(service, r#"Service(("default", "web"), {"app": "web"})"#);
         let set = shown(
-            "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-1, namespace: shop, ownerReferences:
+            "{apiVersion: apps/v1, kind: ReplicaSet,
+             metadata: {name: web-1, namespace: shop, ownerReferences:
                [{kind: Other, name: o}, {kind: Deployment, name: web, controller: true}]}}",
         );
         assert_eq!(
             set,
-            r#"Owner(ReplicaSet, ("shop", "web-1"), Some(Owner { kind: "Deployment", name: "web", controller: true }))"#
+            "Owner(ReplicaSet, (\"shop\", \"web-1\"), Some(Owner { kind: \"Deployment\", name: \
+             \"web\", controller: true }))"
         );
         let job = shown("{apiVersion: batch/v1, kind: Job, metadata: {name: j}}");
         assert_eq!(job, r#"Owner(Job, ("default", "j"), None)"#);
@@ -607,14 +615,17 @@ mod tests {
         );
     }
 
-    const NODE: &str =
-        "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}}, spec: {unschedulable: true,
-        taints: [{key: gpu, value: t4, effect: NoSchedule}]}, status: {images: [{names: ['web:7'], sizeBytes: 9}], allocatable: {cpu: 7910m, memory: 4Ki},
+    const NODE: &str = "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}},
+         spec: {unschedulable: true,
+        taints: [{key: gpu, value: t4, effect: NoSchedule}]},
+          status: {images: [{names: ['web:7'], sizeBytes: 9}],
+            allocatable: {cpu: 7910m, memory: 4Ki},
         conditions: [{type: Ready, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z'}]}}";
 
     const BUDGET: &str = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, \
         generation: 3},
-        spec: {selector: {matchExpressions: [{key: a, operator: In, values: [b]}]}, minAvailable: 50%},
+        spec: {selector: {matchExpressions: [{key: a, operator: In, values: [b]}]},
+          minAvailable: 50%},
         status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: \
         2}}";
 }

@@ -2,8 +2,8 @@
 //!
 //! After it has removed pods for another one, kube-scheduler writes the node into
 //! `status.nominatedNodeName` of the pod that waits, and keeps the room free of pods of lower
-//! priority. See
-//! <https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/#user-exposed-information>.
+//! priority. See "User exposed information" in
+//! <https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/>.
 
 use super::{NodeId, PodId, Snapshot};
 

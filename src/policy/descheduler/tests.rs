@@ -69,13 +69,15 @@ gracePeriodSeconds: 30
 profiles:
 - name: first
   pluginConfig:
-  - {name: DefaultEvictor, args: {nodeFit: true, minReplicas: 3, minPodAge: 1h, priorityThreshold: {name: high}}}
+  - {name: DefaultEvictor, args: {nodeFit: true, minReplicas: 3, minPodAge: 1h,
+    priorityThreshold: {name: high}}}
   - {name: RemoveDuplicates}
   - {name: RemovePodsViolatingNodeTaints, args: {excludedTaints: [a=b]}}
   plugins:
     balance: {enabled: [RemoveDuplicates]}
     deschedule: {enabled: [RemovePodsViolatingNodeTaints]}
-- pluginConfig: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 60, namespaces: {include: [x], exclude: []}}}]
+- pluginConfig: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 60,
+  namespaces: {include: [x], exclude: []}}}]
   plugins: {deschedule: {enabled: [PodLifeTime]}, preEvictionFilter: {enabled: [DefaultEvictor]}}
 ",
     )
@@ -142,7 +144,8 @@ fn thresholds_are_numbers_and_their_basis_is_the_source_of_usage() {
         metricsUtilization: {source: KubernetesMetrics}}";
     let text = |provider: &str| {
         format!(
-            "apiVersion: descheduler/v1alpha2\n{provider}\nprofiles: [{{name: a, pluginConfig: [{{name: LowNodeUtilization,
+            "apiVersion: descheduler/v1alpha2\n{provider}\nprofiles: [{{name: a,
+              pluginConfig: [{{name: LowNodeUtilization,
             args: {args}}}], plugins: {{balance: {{enabled: [LowNodeUtilization]}}}}}}]"
         )
     };
@@ -265,16 +268,20 @@ fn what_would_be_passed_over_in_silence_is_refused_with_a_suggestion() {
 #[test]
 fn what_has_no_effect_is_a_warning() {
     let policy = profile(
-        "pluginConfig: [{name: RemoveDuplicates}, {name: RemoveDuplicates}, {name: RemoveFailedPods}]
+        "pluginConfig: [{name: RemoveDuplicates}, {name: RemoveDuplicates}, \
+         {name: RemoveFailedPods}]
 plugins:
   balance: {enabled: [RemoveDuplicates], disabled: [RemoveDuplicates, '*']}
   sort: {enabled: [RemoveDuplicates]}",
     )
     .unwrap();
     assert_snapshot!(warnings(&policy), @"
-    4:51 profiles[0].pluginConfig[1].name: this plugin is already configured above; only the first entry counts
-    4:77 profiles[0].pluginConfig[2].name: this plugin is configured but not enabled, so it does not run
-    6:44 profiles[0].plugins.balance.disabled: no effect, as in descheduler: plugins that are not enabled do not run
+    4:51 profiles[0].pluginConfig[1].name: this plugin is already configured above; only the \
+        first entry counts
+    4:77 profiles[0].pluginConfig[2].name: this plugin is configured but not enabled, so it does \
+        not run
+    6:44 profiles[0].plugins.balance.disabled: no effect, as in descheduler: plugins that are not \
+        enabled do not run
     7:5 profiles[0].plugins.sort: no effect, as in descheduler
     ");
     let empty = parse("apiVersion: descheduler/v1alpha2").unwrap();
@@ -496,10 +503,14 @@ fn the_old_format_makes_a_profile_of_each_strategy() {
     };
     assert_eq!(rule.kinds, [AffinityKind::Preferred]);
     assert_snapshot!(warnings(&policy), @"
-    10:6 strategies.RemovePodsViolatingInterPodAntiAffinity.weight: no effect, as in descheduler: strategies run in the order of the file
-    15:8 strategies.LowNodeUtilization.params.labelSelector: no effect: LowNodeUtilization does not take this
-    19:71 strategies.PodLifeTime.params.nodeFit: no effect, as in descheduler: PodLifeTime does not need a node that fits
-    20:80 strategies.RemovePodsViolatingNodeTaints.params.podLifeTime: no effect: RemovePodsViolatingNodeTaints does not take this
+    10:6 strategies.RemovePodsViolatingInterPodAntiAffinity.weight: no effect, as in descheduler: \
+        strategies run in the order of the file
+    15:8 strategies.LowNodeUtilization.params.labelSelector: no effect: LowNodeUtilization does \
+        not take this
+    19:71 strategies.PodLifeTime.params.nodeFit: no effect, as in descheduler: PodLifeTime does \
+        not need a node that fits
+    20:80 strategies.RemovePodsViolatingNodeTaints.params.podLifeTime: no effect: \
+        RemovePodsViolatingNodeTaints does not take this
     ");
 }
 
@@ -546,13 +557,23 @@ fn the_old_format_is_refused_where_it_makes_no_sense() {
 
 #[test]
 fn both_formats_come_out_the_same_in_the_native_one() {
-    for text in [OLD,
-        "{apiVersion: descheduler/v1alpha2, profiles: [{name: 'a: b', pluginConfig: [{name: PodLifeTime, args: {
-        conditions: [{type: 'true', minTimeSinceLastTransitionSeconds: 5}], exitCodes: [-1, 137], ownerKinds: {exclude: [Job]}}}],
-        plugins: {deschedule: {enabled: [PodLifeTime]}}}]}"] {
+    for text in [
+        OLD,
+        "{apiVersion: descheduler/v1alpha2, profiles: [{name: 'a: b',
+         pluginConfig: [{name: PodLifeTime, args: {
+        conditions: [{type: 'true', minTimeSinceLastTransitionSeconds: 5}], exitCodes: [-1, 137],
+          ownerKinds: {exclude: [Job]}}}],
+        plugins: {deschedule: {enabled: [PodLifeTime]}}}]}",
+    ] {
         let policy = parse(text).unwrap();
-        let again = parse(&policy.to_native()).unwrap_or_else(|e| panic!("{e}\n{}",
-            policy.to_native()));
-        assert_eq!(again, Policy { warnings: Vec::new(), ..policy });
+        let again =
+            parse(&policy.to_native()).unwrap_or_else(|e| panic!("{e}\n{}", policy.to_native()));
+        assert_eq!(
+            again,
+            Policy {
+                warnings: Vec::new(),
+                ..policy
+            }
+        );
     }
 }

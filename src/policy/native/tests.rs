@@ -40,9 +40,11 @@ fn an_empty_section_has_its_defaults() {
 fn written_values_are_read() {
     let policy = parse(
         "interval: 1h30m
-nodeSelector: {matchLabels: {pool: web}, matchExpressions: [{key: zone, operator: In, values: [a, b]}]}
+nodeSelector: {matchLabels: {pool: web}, matchExpressions: [{key: zone, operator: In,
+  values: [a, b]}]}
 usage: {smoothing: {percentile: 95}}
-evictable: {priorityBelow: business, allow: [daemonSets], protect: [persistentVolumes], protectedStorageClasses: [ssd]}
+evictable: {priorityBelow: business, allow: [daemonSets], protect: [persistentVolumes],
+  protectedStorageClasses: [ssd]}
 limits: {perCycle: none, perNode: 0, perWorkload: 2}",
     )
     .unwrap();
@@ -86,13 +88,15 @@ fn zero_percent_of_a_workload_is_no_pod_instead_of_one() {
 #[test]
 fn all_problems_are_reported_in_file_order() {
     assert_snapshot!(refused("interval: soon\ndryRun: yes\nlimits: {perNode: -1}"), @"
-    policy.yaml:3:11: interval: found soon, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
+    policy.yaml:3:11: interval: found soon, expected a duration from 1s to 8760h, such as 90s, 5m \
+        or 1h30m
       | interval: soon
       |           ^
     policy.yaml:4:9: dryRun: found yes, expected true or false
       | dryRun: yes
       |         ^
-    policy.yaml:5:19: limits.perNode: found -1, expected a whole number from 0 on, or none for no limit
+    policy.yaml:5:19: limits.perNode: found -1, expected a whole number from 0 on, or none for no \
+        limit
       | limits: {perNode: -1}
       |                   ^
     ");
@@ -110,7 +114,9 @@ fn a_misspelt_field_is_an_error_with_a_suggestion() {
 #[test]
 fn a_misplaced_field_is_reported_with_its_right_place() {
     assert_snapshot!(refused("staleAfter: 1m"), @"
-    policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, gracePeriod, limits, cooldown, windows, safety, forecast, steering, rightsizing, strategies
+    policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, \
+        kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, gracePeriod, \
+        limits, cooldown, windows, safety, forecast, steering, rightsizing, strategies
       | staleAfter: 1m
       | ^
     ");
@@ -139,7 +145,8 @@ fn an_empty_file_lacks_the_required_fields() {
     policy.yaml:1:1: kind: missing, expected Policy
       | # nothing yet
       | ^
-    policy.yaml:1:1: strategies: missing, expected a list with at least one strategy, such as lowNodeUtilization
+    policy.yaml:1:1: strategies: missing, expected a list with at least one strategy, such as \
+        lowNodeUtilization
       | # nothing yet
       | ^
     ");
@@ -158,7 +165,8 @@ fn a_file_that_is_not_a_map_has_one_problem() {
 fn an_unknown_version_is_refused_without_checking_its_fields() {
     let text = "apiVersion: evenkeel/v9\nkind: Policy\nprofiles: []";
     assert_snapshot!(Policy::parse("policy.yaml", text).unwrap_err(), @"
-    policy.yaml:1:13: apiVersion: found evenkeel/v9, expected evenkeel/v1alpha1, descheduler/v1alpha2 or descheduler/v1alpha1
+    policy.yaml:1:13: apiVersion: found evenkeel/v9, expected evenkeel/v1alpha1, \
+        descheduler/v1alpha2 or descheduler/v1alpha1
       | apiVersion: evenkeel/v9
       |             ^
     ");
@@ -178,7 +186,8 @@ fn another_kind_is_refused() {
 fn at_least_one_strategy_is_required() {
     let text = "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies: []";
     assert_snapshot!(Policy::parse("policy.yaml", text).unwrap_err(), @"
-    policy.yaml:3:13: strategies: found an empty list, expected a list with at least one strategy, such as lowNodeUtilization
+    policy.yaml:3:13: strategies: found an empty list, expected a list with at least one \
+        strategy, such as lowNodeUtilization
       | strategies: []
       |             ^
     ");
@@ -187,10 +196,12 @@ fn at_least_one_strategy_is_required() {
 #[test]
 fn a_value_of_the_wrong_type_is_shown_with_the_expected_type() {
     assert_snapshot!(refused("usage: {poll: 15, window: [5m], minSamples: 2.5}"), @"
-    policy.yaml:3:15: usage.poll: found 15, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
+    policy.yaml:3:15: usage.poll: found 15, expected a duration from 1s to 8760h, such as 90s, 5m \
+        or 1h30m
       | usage: {poll: 15, window: [5m], minSamples: 2.5}
       |               ^
-    policy.yaml:3:27: usage.window: found a list, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
+    policy.yaml:3:27: usage.window: found a list, expected a duration from 1s to 8760h, such as \
+        90s, 5m or 1h30m
       | usage: {poll: 15, window: [5m], minSamples: 2.5}
       |                           ^
     policy.yaml:3:45: usage.minSamples: found 2.5, expected a whole number from 1 on
@@ -212,13 +223,16 @@ fn a_value_of_the_wrong_type_is_shown_with_the_expected_type() {
 #[test]
 fn a_limit_is_a_number_or_the_word_none() {
     assert_snapshot!(refused("limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}"), @"
-    policy.yaml:3:20: limits.perCycle: found 5%, expected a whole number from 0 on, or none for no limit
+    policy.yaml:3:20: limits.perCycle: found 5%, expected a whole number from 0 on, or none for \
+        no limit
       | limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}
       |                    ^
-    policy.yaml:3:24: limits.perNode: found nothing, expected a whole number from 0 on, or none for no limit
+    policy.yaml:3:24: limits.perNode: found nothing, expected a whole number from 0 on, or none \
+        for no limit
       | limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}
       |                        ^
-    policy.yaml:3:49: limits.perWorkload: found 101%, expected a whole number, a percentage from 0% to 100%, or none for no limit
+    policy.yaml:3:49: limits.perWorkload: found 101%, expected a whole number, a percentage from \
+        0% to 100%, or none for no limit
       | limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}
       |                                                 ^
     ");
@@ -227,7 +241,8 @@ fn a_limit_is_a_number_or_the_word_none() {
 #[test]
 fn the_window_holds_the_samples() {
     assert_snapshot!(refused("usage: {poll: 1m, window: 90s}"), @"
-    policy.yaml:3:19: usage.window: window is 1m 30s, but must be at least poll × (minSamples − 1), which is 2m
+    policy.yaml:3:19: usage.window: window is 1m 30s, but must be at least poll × (minSamples − \
+        1), which is 2m
       | usage: {poll: 1m, window: 90s}
       |                   ^
     ");
@@ -238,7 +253,8 @@ fn the_window_holds_the_samples() {
 #[test]
 fn usage_must_not_go_stale_between_two_polls() {
     assert_snapshot!(refused("usage: {poll: 2m}"), @"
-    policy.yaml:3:9: usage.poll: poll is 2m, but must be at most staleAfter, which is 1m 30s by default
+    policy.yaml:3:9: usage.poll: poll is 2m, but must be at most staleAfter, which is 1m 30s by \
+        default
       | usage: {poll: 2m}
       |         ^
     ");
@@ -247,12 +263,14 @@ fn usage_must_not_go_stale_between_two_polls() {
 #[test]
 fn smoothing_has_exactly_one_form() {
     assert_snapshot!(refused("usage: {smoothing: {halfLife: 1m, percentile: 95}}"), @"
-    policy.yaml:3:20: usage.smoothing: give one way of smoothing: mean, max, {halfLife: 10m} or {percentile: 95}
+    policy.yaml:3:20: usage.smoothing: give one way of smoothing: mean, max, {halfLife: 10m} or \
+        {percentile: 95}
       | usage: {smoothing: {halfLife: 1m, percentile: 95}}
       |                    ^
     ");
     assert_snapshot!(refused("usage: {smoothing: median}"), @"
-    policy.yaml:3:20: usage.smoothing: found median, expected mean, max, {halfLife: 10m} or {percentile: 95}
+    policy.yaml:3:20: usage.smoothing: found median, expected mean, max, {halfLife: 10m} or \
+        {percentile: 95}
       | usage: {smoothing: median}
       |                    ^
     ");
@@ -275,7 +293,8 @@ fn a_rest_does_not_exceed_its_cap() {
 #[test]
 fn system_priorities_are_refused() {
     assert_snapshot!(refused("evictable: {priorityBelow: 2000001000}"), @"
-    policy.yaml:3:28: evictable.priorityBelow: found 2000001000, expected a whole number up to 2000000000, or the name of a PriorityClass
+    policy.yaml:3:28: evictable.priorityBelow: found 2000001000, expected a whole number up to \
+        2000000000, or the name of a PriorityClass
       | evictable: {priorityBelow: 2000001000}
       |                            ^
     ");
@@ -284,7 +303,9 @@ fn system_priorities_are_refused() {
 #[test]
 fn unknown_protections_are_refused() {
     assert_snapshot!(refused("evictable: {allow: [localstorage], protect: withoutBudget}"), @"
-    policy.yaml:3:21: evictable.allow[0]: found localstorage, expected localStorage, daemonSets, systemCritical, failedBare, preferNoEviction, doNotDisrupt, notSafeToEvict, gangs, resourceClaims, newVolumes, preemption or singleReplicasWithBudget
+    policy.yaml:3:21: evictable.allow[0]: found localstorage, expected localStorage, daemonSets, \
+        systemCritical, failedBare, preferNoEviction, doNotDisrupt, notSafeToEvict, gangs, \
+        resourceClaims, newVolumes, preemption or singleReplicasWithBudget
       | evictable: {allow: [localstorage], protect: withoutBudget}
       |                     ^
     policy.yaml:3:45: evictable.protect: found withoutBudget, expected a list of protections to add
@@ -296,7 +317,8 @@ fn unknown_protections_are_refused() {
 #[test]
 fn storage_classes_need_their_protection() {
     assert_snapshot!(refused("evictable: {protectedStorageClasses: [ssd]}"), @"
-    policy.yaml:3:13: evictable.protectedStorageClasses: this narrows persistentVolumes, so `protect` must list persistentVolumes too
+    policy.yaml:3:13: evictable.protectedStorageClasses: this narrows persistentVolumes, so \
+        `protect` must list persistentVolumes too
       | evictable: {protectedStorageClasses: [ssd]}
       |             ^
     ");

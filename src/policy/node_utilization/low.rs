@@ -112,8 +112,8 @@ fn low_conditions(section: Section<LowArguments>) -> Section<LowArguments> {
     section
         .field(
             "numberOfNodes",
-            "Act only if more nodes than this are underused. By default no node has to be: a pod moves \
-             wherever the forecast finds a good place for it.",
+            "Act only if more nodes than this are underused. By default no node has to be: a pod \
+             moves wherever the forecast finds a good place for it.",
             whole(0).optional(),
             |r| &mut r.number_of_nodes,
         )

@@ -44,8 +44,10 @@ fn refused_field(field: &str) -> String {
 
 const ALL: &str = "{source: prometheus, fallback: metricsApi, prometheus: \
     {url: \"https://p.example/tenant/\", scrapeInterval: 15s,
-    averagedOver: 1m, matchers: 'cluster=\"a\"', nodeLabels: [instance], timeout: 3s, retries: 0, caFile: /ca,
-    clientCertificateFile: /crt, clientKeyFile: /key, basicAuth: {username: me, passwordFile: /word},
+    averagedOver: 1m, matchers: 'cluster=\"a\"', nodeLabels: [instance], timeout: 3s, retries: 0,
+      caFile: /ca,
+    clientCertificateFile: /crt, clientKeyFile: /key,
+      basicAuth: {username: me, passwordFile: /word},
     headers: {X-Scope-OrgID: \"a|b\"}, queries: {nodeCpu: 'sum(x{$matchers}[$range])', \
     nodeMemory: m, nodeTime: none, podCpu: c, podMemory: n, podTime: t}}}";
 

@@ -115,7 +115,8 @@ profiles:
       defaultingType: List
       defaultConstraints:
       - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway}
-      - {maxSkew: 2, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, nodeTaintsPolicy: Honor}
+      - {maxSkew: 2, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule,
+        nodeTaintsPolicy: Honor}
   - name: InterPodAffinity
     args: {hardPodAffinityWeight: 100, ignorePreferredTermsOfExistingPods: true}
   - name: NodeAffinity
@@ -275,7 +276,8 @@ fn an_extender_is_told_of() {
     assert!(parse(scoring).unwrap().profiles[0].unknown_scores);
     assert_snapshot!(warned(scoring), @"
     extenders: an extender filters nodes; the forecast does not know which nodes it excludes
-    extenders: an extender scores nodes; the forecast does not know how, so it treats all nodes that can take a pod as equally likely
+    extenders: an extender scores nodes; the forecast does not know how, so it treats all nodes \
+        that can take a pod as equally likely
     ");
     let some = "extenders: \
         [{urlPrefix: http://here, prioritizeVerb: p, weight: 2, managedResources: [{name: \
@@ -292,7 +294,8 @@ fn an_extender_is_told_of() {
 fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
     assert_snapshot!(refused("profiles:\n- schedulerName: a\n  pluginConfig:\n  - name: \
         NodeResourcesFit\n    args: {scoringStrategy: {type: BestFit}}"), @"
-    sched.yaml:7:36: profiles[0].pluginConfig[0].args.scoringStrategy.type: found BestFit, expected LeastAllocated, MostAllocated or RequestedToCapacityRatio
+    sched.yaml:7:36: profiles[0].pluginConfig[0].args.scoringStrategy.type: found BestFit, \
+        expected LeastAllocated, MostAllocated or RequestedToCapacityRatio
       |     args: {scoringStrategy: {type: BestFit}}
       |                                    ^
     ");
@@ -301,23 +304,37 @@ fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
     sched.yaml:3:27: percentageOfNodesToScore: found 101, expected a whole number from 0 to 100
       | percentageOfNodesToScore: 101
       |                           ^
-    sched.yaml:4:31: profiles[0].plugin: unknown field (did you mean `plugins`?); allowed here: schedulerName, percentageOfNodesToScore, plugins, pluginConfig
+    sched.yaml:4:31: profiles[0].plugin: unknown field (did you mean `plugins`?); allowed here: \
+        schedulerName, percentageOfNodesToScore, plugins, pluginConfig
       | profiles: [{schedulerName: a, plugin: {}}]
       |                               ^
     ");
     for (part, said) in [
-        ("profiles: [{schedulerName: a}, {}]", "with several profiles, each needs a schedulerName"),
-        ("profiles: [{schedulerName: a}, {schedulerName: a}]", "another profile has this name"),
-        ("profiles: [{plugins: {score: {enabled: [{weight: 2}]}}}]", "enabled[0].name: missing, \
-            expected the name of a plugin"),
-        ("profiles: [{pluginConfig: [{name: A}, {name: A}]}]", "has arguments already"),
+        (
+            "profiles: [{schedulerName: a}, {}]",
+            "with several profiles, each needs a schedulerName",
+        ),
+        (
+            "profiles: [{schedulerName: a}, {schedulerName: a}]",
+            "another profile has this name",
+        ),
+        (
+            "profiles: [{plugins: {score: {enabled: [{weight: 2}]}}}]",
+            "enabled[0].name: missing, \
+            expected the name of a plugin",
+        ),
+        (
+            "profiles: [{pluginConfig: [{name: A}, {name: A}]}]",
+            "has arguments already",
+        ),
         (
             "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultConstraints:
                [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway}]}}]}]",
             "custom constraints need defaultingType: List",
         ),
         (
-            "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio,
+            "profiles: [{pluginConfig: [{name: NodeResourcesFit,
+              args: {scoringStrategy: {type: RequestedToCapacityRatio,
                requestedToCapacityRatio: {shape: [{utilization: 9, score: 1}, {utilization: 9, \
                 score: 2}]}}}}]}]",
             "the utilization of each point must be above",

@@ -18,18 +18,23 @@ pub const MEMORY: &str = "kwok.x-k8s.io/usage-memory";
 /// A node as `nodes.sh` makes it.
 pub fn node(spec: &NodeSpec) -> Value {
     let path = format!("/metrics/nodes/{}/metrics/resource", spec.name);
-    let taint = |t: &evenkeel::model::snapshot::facts::Taint| json!({"key": t.key, "value": t.value, "effect": effect(t.effect)});
+    let taint = |t: &evenkeel::model::snapshot::facts::Taint| {
+        json!({"key": t.key, "value": t.value,
+        "effect": effect(t.effect)})
+    };
     let taints: Vec<Value> = spec.taints.iter().map(taint).collect();
     let has = amounts(&spec.allocatable);
     json!({
         "apiVersion": "v1", "kind": "Node",
         "metadata": {
             "name": spec.name, "labels": spec.labels,
-            "annotations": {"metrics.k8s.io/resource-metrics-path": path, "kwok.x-k8s.io/node": "fake"},
+            "annotations": {"metrics.k8s.io/resource-metrics-path": path,
+                "kwok.x-k8s.io/node": "fake"},
         },
         "spec": {"taints": taints},
         "status": {
-            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}, {"type": "Hostname", "address": spec.name}],
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"},
+                {"type": "Hostname", "address": spec.name}],
             "allocatable": has, "capacity": has,
         },
     })
@@ -48,14 +53,16 @@ pub fn setting(scenario: &Scenario) -> Vec<Value> {
         .unwrap_or_default();
     let requests = json!({"cpu": "0", "memory": "0"});
     all.push(json!({
-        "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": SYSTEM, "namespace": "kube-system"},
+        "apiVersion": "apps/v1", "kind": "DaemonSet",
+        "metadata": {"name": SYSTEM, "namespace": "kube-system"},
         "spec": {
             "selector": {"matchLabels": {"app": SYSTEM}},
             "template": {
                 "metadata": {"labels": {"app": SYSTEM}, "annotations": usage(base)},
                 "spec": {
                     "tolerations": [{"operator": "Exists"}],
-                    "containers": [{"name": "main", "image": "main", "resources": {"requests": requests}}],
+                    "containers": [{"name": "main", "image": "main",
+                        "resources": {"requests": requests}}],
                 },
             },
         },
@@ -78,7 +85,8 @@ pub fn workload(it: &ScenarioWorkload) -> Vec<Value> {
         }
         // The simulator creates all replicas at once.
         WorkloadKind::StatefulSet => json!({
-            "replicas": it.replicas, "selector": selector, "template": template, "serviceName": it.name,
+            "replicas": it.replicas, "selector": selector, "template": template,
+            "serviceName": it.name,
             "podManagementPolicy": "Parallel",
         }),
         WorkloadKind::DaemonSet => json!({"selector": selector, "template": template}),
@@ -87,14 +95,16 @@ pub fn workload(it: &ScenarioWorkload) -> Vec<Value> {
         }
     };
     let mut all = vec![
-        json!({"apiVersion": "apps/v1", "kind": it.kind.name(), "metadata": metadata, "spec": spec}),
+        json!({"apiVersion": "apps/v1", "kind": it.kind.name(), "metadata": metadata,
+            "spec": spec}),
     ];
     all.extend(it.budget.map(|rule| {
         let spec = match rule {
             BudgetRule::Least(part) => json!({"minAvailable": share(part), "selector": selector}),
             BudgetRule::Most(part) => json!({"maxUnavailable": share(part), "selector": selector}),
         };
-        json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec})
+        json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata,
+            "spec": spec})
     }));
     all
 }
@@ -106,7 +116,10 @@ pub fn usage(used: Measure) -> Value {
 
 fn pod(it: &ScenarioWorkload) -> Value {
     let requests = json!({"requests": amounts(&it.requests)});
-    let apart = |key: &String| json!({"labelSelector": {"matchLabels": {"app": it.name}}, "topologyKey": key});
+    let apart = |key: &String| {
+        json!({"labelSelector": {"matchLabels": {"app": it.name}},
+        "topologyKey": key})
+    };
     let apart: Vec<Value> = it.apart.iter().map(apart).collect();
     let preferred =
         |(weight, term): &(i32, NodeTerm)| json!({"weight": weight, "preference": node_term(term)});
@@ -131,7 +144,8 @@ fn pod(it: &ScenarioWorkload) -> Value {
     json!({
         "containers": [{"name": "main", "image": "main", "resources": requests}],
         "affinity": {
-            "nodeAffinity": nodes, "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart},
+            "nodeAffinity": nodes,
+            "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart},
         },
         "nodeSelector": it.node_selector, "tolerations": tolerations,
         "topologySpreadConstraints": it.spread.iter().map(|s| spread(it, s)).collect::<Vec<_>>(),

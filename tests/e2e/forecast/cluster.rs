@@ -166,7 +166,8 @@ pub const IMAGES: [(&str, u64); 8] = [
     ("registry.local/api:2024", 1250),
     ("registry.local/db", 2100),
     (
-        "registry.local/cache@sha256:9f2d8a4c5b1e3f607182930a4b5c6d7e8f901a2b3c4d5e6f708192a3b4c5d6e7",
+        "registry.local/cache@sha256:\
+         9f2d8a4c5b1e3f607182930a4b5c6d7e8f901a2b3c4d5e6f708192a3b4c5d6e7",
         90,
     ),
     ("nginx:1.27", 190),
@@ -253,10 +254,12 @@ fn add_existing(
 fn lasting() -> Vec<Value> {
     let namespace = |name: &str, team: &str| {
         let labels = json!({"kubernetes.io/metadata.name": name, "team": team});
-        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
+        json!({"apiVersion": "v1", "kind": "Namespace",
+            "metadata": {"name": name, "labels": labels}})
     };
     let overhead = json!({"podFixed": {"cpu": "250m", "memory": "160Mi"}});
-    let heavy = json!({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "heavy"},
+    let heavy = json!({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass",
+        "metadata": {"name": "heavy"},
         "handler": "heavy", "overhead": overhead});
     vec![
         namespace("shop", "red"),
@@ -312,7 +315,8 @@ fn node(theme: &Theme, dice: &mut Dice, i: u64, zones: u64, usual: Option<Size>)
     if dice.percent(60) {
         labels["pool"] = json!(dice.pick(&["a", "b", "c"]));
     }
-    let mut allocatable = json!({"cpu": format!("{cpu}m"), "memory": format!("{memory}Mi"), "pods": pods.to_string()});
+    let mut allocatable = json!({"cpu": format!("{cpu}m"), "memory": format!("{memory}Mi"),
+        "pods": pods.to_string()});
     if dice.percent(35) {
         allocatable["example.com/gpu"] = json!("4");
     }
@@ -321,7 +325,8 @@ fn node(theme: &Theme, dice: &mut Dice, i: u64, zones: u64, usual: Option<Size>)
     }
     let ready = !(dice.percent(theme.closed) && dice.percent(10));
     let mut node = json!({
-        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": {},
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels},
+        "spec": {},
         "status": {
             "capacity": allocatable, "allocatable": allocatable,
             "conditions": [{"type": "Ready", "status": if ready { "True" } else { "Unknown" }}],
@@ -391,11 +396,13 @@ fn close(theme: &Theme, dice: &mut Dice, node: &mut Value, ready: bool) {
 /// A DaemonSet's pod.
 fn agent(node: &str) -> Value {
     let requests = json!({"cpu": "20m", "memory": "50Mi"});
-    let owner = json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "controller": true,
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent",
+        "controller": true,
         "uid": "00000000-0000-0000-0000-000000000001"}]);
     json!({
         "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": format!("agent-{node}"), "namespace": "lab", "labels": {"app": "agent"}, "ownerReferences": owner},
+        "metadata": {"name": format!("agent-{node}"), "namespace": "lab",
+            "labels": {"app": "agent"}, "ownerReferences": owner},
         "spec": {
             "nodeName": node, "tolerations": [{"operator": "Exists"}],
             "containers": [{"name": "main", "image": "agent", "resources": {"requests": requests}}],

@@ -52,7 +52,8 @@ impl Workload {
             "ReplicaSet" => format!("{app}-{i}-{hash}"),
             _ => format!("{app}-{i}"),
         };
-        let mut labels = json!({"app": app, "instance": format!("{app}-{i}"), "tier": dice.pick(&["front", "back"])});
+        let mut labels = json!({"app": app, "instance": format!("{app}-{i}"),
+            "tier": dice.pick(&["front", "back"])});
         match kind {
             "ReplicaSet" => labels["pod-template-hash"] = json!(hash),
             "StatefulSet" => labels["controller-revision-hash"] = json!(format!("{name}-{hash}")),
@@ -87,14 +88,16 @@ impl Workload {
         if !["ReplicaSet", "StatefulSet"].contains(&self.kind) {
             return;
         }
-        let template = json!({"metadata": {"labels": self.labels}, "spec": {"containers": [{"name": "main", "image": "main"}]}});
+        let template = json!({"metadata": {"labels": self.labels},
+            "spec": {"containers": [{"name": "main", "image": "main"}]}});
         let mut select = self.labels.clone();
         select
             .as_object_mut()
             .unwrap()
             .retain(|key, _| ["app", "instance", "pod-template-hash"].contains(&key.as_str()));
         let mut controller = json!({
-            "apiVersion": "apps/v1", "kind": self.kind, "metadata": {"name": self.name, "namespace": self.namespace},
+            "apiVersion": "apps/v1", "kind": self.kind,
+            "metadata": {"name": self.name, "namespace": self.namespace},
             "spec": {"replicas": 3, "selector": {"matchLabels": select}, "template": template},
         });
         if self.kind == "StatefulSet" {
@@ -109,7 +112,8 @@ impl Workload {
     fn add_service(&mut self, dice: &mut Dice, i: u64) {
         let key = dice.pick(&["app", "instance", "instance", "tier"]);
         self.objects.push(json!({
-            "apiVersion": "v1", "kind": "Service", "metadata": {"name": format!("s{i}"), "namespace": self.namespace},
+            "apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": format!("s{i}"), "namespace": self.namespace},
             "spec": {"selector": {key: self.labels[key]}, "ports": [{"port": 80}]},
         }));
     }
@@ -129,13 +133,17 @@ impl Workload {
             "spec": {
                 "capacity": {"storage": "1Gi"}, "accessModes": [mode], "storageClassName": "slow",
                 "nfs": {"server": "nowhere", "path": "/"},
-                "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": self.namespace, "name": claim},
+                "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                    "namespace": self.namespace, "name": claim},
             },
         });
         let zone = dice
             .pick(&self.zones.iter().map(String::as_str).collect::<Vec<_>>()[..])
             .to_owned();
-        let term = |key: &str, values: Vec<String>| json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": key, "operator": "In", "values": values}]}]}});
+        let term = |key: &str, values: Vec<String>| {
+            let expression = json!({"key": key, "operator": "In", "values": values});
+            json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}})
+        };
         match dice.between(0, 4) {
             0 => volume["metadata"]["labels"] = json!({ZONE: zone}),
             1 => volume["metadata"]["labels"] = json!({ZONE: format!("{zone}__z1")}),
@@ -151,7 +159,8 @@ impl Workload {
         self.objects.push(volume);
         self.objects.push(json!({
             "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-            "metadata": {"name": claim, "namespace": self.namespace, "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+            "metadata": {"name": claim, "namespace": self.namespace,
+                "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
             "spec": {
                 "accessModes": [mode], "storageClassName": "slow", "volumeName": name,
                 "resources": {"requests": {"storage": "1Gi"}},
@@ -173,7 +182,8 @@ impl Workload {
         };
         let mut pod = json!({
             "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "namespace": self.namespace, "labels": self.labels}, "spec": self.spec,
+            "metadata": {"name": name, "namespace": self.namespace, "labels": self.labels},
+            "spec": self.spec,
         });
         match self.kind {
             "StatefulSet" => {
@@ -351,7 +361,8 @@ fn node_term(place: &Place, dice: &mut Dice, required: bool) -> Value {
     if dice.percent(8) {
         let one = name()[dice.index(place.nodes.len())].clone();
         let operator = if required { "NotIn" } else { "In" };
-        return json!({"matchFields": [{"key": "metadata.name", "operator": operator, "values": [one]}]});
+        return json!({"matchFields": [{"key": "metadata.name", "operator": operator,
+            "values": [one]}]});
     }
     let expressions: Vec<Value> = (0..dice.pick(&[1, 1, 2]))
         .map(|_| match dice.between(0, 6) {
@@ -375,7 +386,8 @@ fn selector(dice: &mut Dice, app: &str) -> Value {
         2..=11 => json!({"matchLabels": {"app": app}}),
         12..=14 => json!({"matchLabels": {"tier": "front"}}),
         15 | 16 => {
-            json!({"matchExpressions": [{"key": "app", "operator": "In", "values": [app, dice.pick(&APPS)]}]})
+            json!({"matchExpressions": [{"key": "app", "operator": "In",
+                "values": [app, dice.pick(&APPS)]}]})
         }
         17 | 18 => {
             json!({"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["back"]}]})
@@ -396,7 +408,8 @@ fn like_pods(dice: &mut Dice, app: &str, spec: &mut Value) {
             let terms: Vec<Value> = (0..dice.between(1, 2))
                 .map(|_| {
                     let topology = dice.pick(&TOPOLOGIES);
-                    json!({"weight": dice.pick(&[1, 20, 50, 100]), "podAffinityTerm": pod_term(dice, app, topology)})
+                    json!({"weight": dice.pick(&[1, 20, 50, 100]),
+                        "podAffinityTerm": pod_term(dice, app, topology)})
                 })
                 .collect();
             affinity["preferredDuringSchedulingIgnoredDuringExecution"] = json!(terms);
@@ -446,7 +459,8 @@ fn spread(dice: &mut Dice, app: &str) -> Value {
             continue;
         }
         let mut constraint = json!({
-            "topologyKey": topology, "whenUnsatisfiable": when, "maxSkew": dice.pick(&[1, 1, 2, 3, 5]),
+            "topologyKey": topology, "whenUnsatisfiable": when,
+            "maxSkew": dice.pick(&[1, 1, 2, 3, 5]),
             "labelSelector": selector(dice, app),
         });
         if when == "DoNotSchedule" && dice.percent(20) {

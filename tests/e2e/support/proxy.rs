@@ -337,7 +337,8 @@ fn until_cut(
 /// A response like the API server's for a failed request.
 fn failure(code: StatusCode, message: &str) -> Response {
     let status = serde_json::json!({
-        "apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code.as_u16(), "message": message,
+        "apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code.as_u16(),
+        "message": message,
         "reason": code.canonical_reason().unwrap_or_default(),
     });
     Response::builder()

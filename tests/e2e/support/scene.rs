@@ -60,10 +60,12 @@ pub async fn deployment_with(
     let annotations =
         json!({"kwok.x-k8s.io/usage-cpu": cpu, "kwok.x-k8s.io/usage-memory": "200Mi"});
     let manifest = json!({
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": "default"},
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "default"},
         "spec": {
             "replicas": replicas, "selector": {"matchLabels": {"app": name}},
-            "template": {"metadata": {"labels": {"app": name}, "annotations": annotations}, "spec": spec},
+            "template": {"metadata": {"labels": {"app": name}, "annotations": annotations},
+                "spec": spec},
         },
     });
     control_plane.apply(&manifest.to_string());
@@ -256,7 +258,8 @@ pub async fn lopsided_beside_a_mute_node(control_plane: &ControlPlane) {
 /// helps.
 pub async fn dead_loop(control_plane: &ControlPlane) {
     nodes(control_plane, 10).await;
-    let n1 = json!({"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n1"]}]});
+    let n1 = json!({"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In",
+        "values": ["n1"]}]});
     let preferred = json!([{"weight": 100, "preference": n1}]);
     let affinity =
         json!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}});
@@ -343,7 +346,8 @@ profiles:
   pluginConfig:
   - name: NodeResourcesFit
     args: \
-    {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]}}
+    {scoringStrategy: {type: MostAllocated,
+      resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]}}
   - name: PodTopologySpread
     args: {defaultingType: List, defaultConstraints: []}
 ";

@@ -78,7 +78,8 @@ async fn respond(request: Request, evicted: Arc<Mutex<Vec<String>>>) -> Response
 fn refusal(code: u16, message: &str) -> (u16, Value) {
     (
         code,
-        json!({"kind": "Status", "status": "Failure", "code": code, "reason": "Refused", "message": message}),
+        json!({"kind": "Status", "status": "Failure", "code": code, "reason": "Refused",
+            "message": message}),
     )
 }
 
@@ -121,7 +122,8 @@ fn version() -> Value {
 }
 
 fn meta(name: &str) -> Value {
-    json!({"name": name, "namespace": "shop", "uid": format!("uid-{name}"), "creationTimestamp": "2026-01-01T00:00:00Z"})
+    json!({"name": name, "namespace": "shop", "uid": format!("uid-{name}"),
+        "creationTimestamp": "2026-01-01T00:00:00Z"})
 }
 
 fn node(name: &str) -> Value {
@@ -131,17 +133,20 @@ fn node(name: &str) -> Value {
     let mut meta = meta(name);
     meta["namespace"].take();
     meta["labels"] = json!({"kubernetes.io/hostname": name});
-    json!({"metadata": meta, "spec": {}, "status": {"capacity": room, "allocatable": room, "conditions": ready}})
+    json!({"metadata": meta, "spec": {}, "status": {"capacity": room, "allocatable": room,
+        "conditions": ready}})
 }
 
 fn pod(name: &str) -> Value {
     let mut meta = meta(name);
-    meta["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "uid-web", "controller": true}]);
+    meta["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web",
+        "uid": "uid-web", "controller": true}]);
     let containers =
         json!([{"name": "main", "image": "main", "resources": {"requests": {"cpu": "100m"}}}]);
     let running = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
     let status = json!([{
-        "name": "main", "image": "main", "imageID": "", "ready": true, "restartCount": 200, "state": running,
+        "name": "main", "image": "main", "imageID": "", "ready": true, "restartCount": 200,
+        "state": running,
     }]);
     let ready =
         json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
@@ -149,7 +154,8 @@ fn pod(name: &str) -> Value {
         "metadata": meta,
         "spec": {"nodeName": "n1", "containers": containers},
         "status": {
-            "phase": "Running", "startTime": "2026-01-01T00:00:00Z", "conditions": ready, "containerStatuses": status,
+            "phase": "Running", "startTime": "2026-01-01T00:00:00Z", "conditions": ready,
+            "containerStatuses": status,
         },
     })
 }

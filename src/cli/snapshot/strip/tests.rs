@@ -26,7 +26,8 @@ metadata:
     cluster-autoscaler.kubernetes.io/safe-to-evict: 'false'
     kubernetes.io/config.mirror: secret-hash
     kubectl.kubernetes.io/last-applied-configuration: secret-configuration
-  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: secret-rs, controller: true, uid: secret-uid}]
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: secret-rs, controller: true,
+    uid: secret-uid}]
 spec:
   nodeName: secret-node
   priority: 10
@@ -46,9 +47,11 @@ spec:
     resources: {requests: {cpu: 250m, memory: 1Mi, secret.io/fpga: '1'}}
     ports: [{containerPort: 80, hostPort: 8080, name: secret, hostIP: 10.9.8.7}]
     livenessProbe: {exec: {command: [secret]}}
-  initContainers: [{name: secret-i, image: 'secret-init', restartPolicy: Always, resources: {limits: {cpu: '1'}}}]
+  initContainers: [{name: secret-i, image: 'secret-init', restartPolicy: Always,
+    resources: {limits: {cpu: '1'}}}]
   topologySpreadConstraints:
-  - {maxSkew: 1, topologyKey: secret-zone, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [rev], labelSelector: {matchLabels: {app: secret-app}}}
+  - {maxSkew: 1, topologyKey: secret-zone, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [rev],
+    labelSelector: {matchLabels: {app: secret-app}}}
   resourceClaims: [{name: secret-gpu}]
   tolerations:
   - {operator: Exists}
@@ -66,12 +69,15 @@ spec:
         - matchExpressions: [{key: secret-cores, operator: Gt, values: ['7']}]
         - matchFields: [{key: metadata.name, operator: In, values: [secret-node]}]
       preferredDuringSchedulingIgnoredDuringExecution:
-      - {weight: 60, preference: {matchExpressions: [{key: secret-disk, operator: In, values: [secret-nvme]}]}}
+      - {weight: 60, preference: {matchExpressions: [{key: secret-disk, operator: In,
+        values: [secret-nvme]}]}}
     podAntiAffinity:
       requiredDuringSchedulingIgnoredDuringExecution:
-      - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: secret-app}}, namespaceSelector: {}, namespaces: [secret-ns]}
+      - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: secret-app}},
+        namespaceSelector: {}, namespaces: [secret-ns]}
       preferredDuringSchedulingIgnoredDuringExecution:
-      - {weight: 40, podAffinityTerm: {topologyKey: secret-zone, labelSelector: {matchLabels: {app: secret-batch}}}}
+      - {weight: 40, podAffinityTerm: {topologyKey: secret-zone,
+        labelSelector: {matchLabels: {app: secret-batch}}}}
     podAffinity:
       requiredDuringSchedulingIgnoredDuringExecution:
       - {topologyKey: secret-zone, labelSelector: {matchLabels: {app: secret-db}}}
@@ -83,9 +89,11 @@ status:
   hostIP: 10.1.2.4
   conditions:
   - {type: Ready, status: 'True', message: secret words}
-  - {type: secret.io/gate, status: 'False', reason: Unschedulable, lastTransitionTime: '2026-01-01T00:00:03Z'}
+  - {type: secret.io/gate, status: 'False', reason: Unschedulable,
+    lastTransitionTime: '2026-01-01T00:00:03Z'}
   containerStatuses:
-  - {name: secret-c, restartCount: 120, state: {waiting: {reason: CrashLoopBackOff, message: secret}}, imageID: secret-sha}
+  - {name: secret-c, restartCount: 120, state: {waiting: {reason: CrashLoopBackOff,
+    message: secret}}, imageID: secret-sha}
 ";
 
 fn yaml(text: &str) -> Value {
@@ -94,13 +102,18 @@ fn yaml(text: &str) -> Value {
 
 fn others() -> Vec<Value> {
     [
-        "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: za},
+        "{apiVersion: v1, kind: Node, metadata: {name: n1,
+         labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: za},
            annotations: {cluster-autoscaler.kubernetes.io/scale-down-disabled: 'true'}},
-          spec: {unschedulable: true, providerID: x, taints: [{key: gpu, value: t4, effect: NoSchedule}]},
-          status: {allocatable: {cpu: 7910m, memory: 4Ki}, images: [{names: ['web:7'], sizeBytes: 9}],
+          spec: {unschedulable: true, providerID: x,
+            taints: [{key: gpu, value: t4, effect: NoSchedule}]},
+          status: {allocatable: {cpu: 7910m, memory: 4Ki},
+            images: [{names: ['web:7'], sizeBytes: 9}],
                    conditions: [{type: Ready, status: 'False'}]}}",
-        "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: d, generation: 3},
-          spec: {selector: {matchExpressions: [{key: app, operator: NotIn, values: [a, b]}]}, unhealthyPodEvictionPolicy: AlwaysAllow},
+        "{apiVersion: policy/v1, kind: PodDisruptionBudget,
+         metadata: {name: b, namespace: d, generation: 3},
+          spec: {selector: {matchExpressions: [{key: app, operator: NotIn, values: [a, b]}]},
+            unhealthyPodEvictionPolicy: AlwaysAllow},
           status: {disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1, \
             observedGeneration: 2}}",
         "{apiVersion: v1, kind: Namespace, metadata: {name: d, labels: {team: a}}}",
@@ -108,12 +121,15 @@ fn others() -> Vec<Value> {
         "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: d,
            annotations: {volume.beta.kubernetes.io/storage-class: old}}, spec: {storageClassName: \
             ssd, volumeName: v, accessModes: [ReadWriteOncePod]}}",
-        "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v, labels: {topology.kubernetes.io/zone: za__zb}},
+        "{apiVersion: v1, kind: PersistentVolume,
+         metadata: {name: v, labels: {topology.kubernetes.io/zone: za__zb}},
           spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: \
             kubernetes.io/hostname, operator: In, values: [n1]}]}]}}}}",
         "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: d}, spec: {selector: \
             {app: a}, clusterIP: 10.0.0.1}}",
-        "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r, namespace: d, ownerReferences: [{kind: Deployment, name: w, controller: true}]},
+        "{apiVersion: apps/v1, kind: ReplicaSet,
+         metadata: {name: r, namespace: d, ownerReferences: [{kind: Deployment, name: w,
+           controller: true}]},
           spec: {template: {spec: {containers: [{env: [{value: x}]}]}}}}",
     ]
     .map(yaml)
@@ -223,7 +239,8 @@ fn references_between_objects_survive_scrambling() {
     assert_eq!(
         of(
             "Pod",
-            "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchExpressions/0/values"
+            "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution\
+             /nodeSelectorTerms/0/matchExpressions/0/values"
         ),
         [json!(["7"])]
     );

@@ -21,9 +21,9 @@ pub struct Annotations {
     /// missing.
     pub deletion_cost: i32,
     /// `cluster-autoscaler.kubernetes.io/safe-to-evict`: whether cluster-autoscaler may evict the
-    /// pod to remove its node; `None` if the value is neither `true` nor `false`. See
-    ///
-    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-types-of-pods-can-prevent-ca-from-removing-a-node>.
+    /// pod to remove its node; `None` if the value is neither `true` nor `false`. See "What types
+    /// of pods can prevent CA from removing a node?" in
+    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md>.
     pub safe_to_evict: Option<bool>,
     /// `karpenter.sh/do-not-disrupt`; `None` if the value is neither `true` nor a duration. See
     ///

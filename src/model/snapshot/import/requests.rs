@@ -302,7 +302,8 @@ mod tests {
     fn init_containers_count_only_if_their_peak_is_higher() {
         let text = |init: &str| {
             format!(
-                "{{initContainers: [{init}], containers: [{{name: c, resources: {{requests: {{cpu: 1}}}}}}]}}"
+                "{{initContainers: [{init}], containers: [{{name: c,
+                  resources: {{requests: {{cpu: 1}}}}}}]}}"
             )
         };
         let small = "{name: a, resources: {requests: {cpu: 600m}}}, \
@@ -323,7 +324,8 @@ mod tests {
         let init = "{name: i, resources: {requests: {cpu: 2}}}";
         let text = |all: &str| {
             format!(
-                "{{initContainers: [{all}], containers: [{{name: c, resources: {{requests: {{cpu: 1}}}}}}]}}"
+                "{{initContainers: [{all}], containers: [{{name: c,
+                  resources: {{requests: {{cpu: 1}}}}}}]}}"
             )
         };
         assert_eq!(requests(&text(sidecar), "{}"), "cpu=1500m");
@@ -382,7 +384,8 @@ mod tests {
         let text = "{containers: [{name: c, resources: {requests: {cpu: 1}}}]}";
         let status = |conditions: &str| {
             format!(
-                "{{conditions: [{conditions}], containerStatuses: [{{name: c, allocatedResources: {{cpu: 2}},
+                "{{conditions: [{conditions}], containerStatuses: [{{name: c,
+                 allocatedResources: {{cpu: 2}},
                    resources: {{requests: {{cpu: 1500m}}}}}}]}}"
             )
         };

@@ -118,7 +118,8 @@ mod tests {
     #[test]
     fn every_field_is_converted() {
         let found = spread(
-            "{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, minDomains: 3, nodeAffinityPolicy: Ignore,
+            "{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, minDomains: 3,
+             nodeAffinityPolicy: Ignore,
               nodeTaintsPolicy: Honor, labelSelector: {matchLabels: {app: web}}, matchLabelKeys: \
                 [rev, absent]}",
         )
