@@ -136,11 +136,11 @@ struct WorkloadPods<'w, 's> {
 impl<'w, 's> WorkloadPods<'w, 's> {
     /// The pods that stay; `None` if there are none.
     fn new(world: World<'w>, samples: &Samples<'s>, workload: &Workload) -> Option<Self> {
-        let counts = |id: &&PodId| {
+        let counted = workload.pods.iter().filter(|id| {
             let pod = world.snapshot.pod(**id);
             pod.stays() && !pod.annotations.mirror && !pod.annotations.static_pod
-        };
-        let ids: Vec<PodId> = workload.pods.iter().filter(counts).copied().collect();
+        });
+        let ids: Vec<PodId> = counted.copied().collect();
         let pods = ids.iter().map(|id| world.snapshot.pod(*id));
         let known = ids.iter().filter_map(|id| measured(world, samples, *id));
         Some(WorkloadPods {

@@ -75,11 +75,10 @@ impl Plan {
     /// Returns the number of nodes that are left alone because of missing or doubtful data, as the
     /// end of a sentence; empty if there are none.
     pub fn aside(&self) -> String {
-        let doubtful = |v: &&Verdict| matches!(v.class, Class::Unknown(_) | Class::Doubtful(_));
         let alone: BTreeSet<&str> = self
             .nodes
             .iter()
-            .filter(doubtful)
+            .filter(|v| matches!(v.class, Class::Unknown(_) | Class::Doubtful(_)))
             .map(|v| v.node.as_str())
             .collect();
         match alone.len() {
@@ -106,11 +105,10 @@ impl Plan {
 
     /// Returns the rejected candidates on nodes that were hot and stay above a target.
     pub fn kept_on_hot_nodes(&self) -> Vec<&Kept> {
-        let hot = |verdict: &&Verdict| matches!(verdict.class, Class::Hot { .. });
         let mut hot: BTreeSet<&str> = self
             .nodes
             .iter()
-            .filter(hot)
+            .filter(|v| matches!(v.class, Class::Hot { .. }))
             .map(|v| v.node.as_str())
             .collect();
         for node in self.after.nodes.iter().filter(|node| node.is_at_target()) {
@@ -124,8 +122,10 @@ impl Plan {
     /// Returns true if most candidates on nodes that stay hot have too few replicas.
     pub fn keeps_most_for_replicas(&self) -> bool {
         let kept = self.kept_on_hot_nodes();
-        let few = |kept: &&&Kept| matches!(kept.refusal, Refusal::TooFewReplicas { .. });
-        kept.iter().filter(few).count() * 2 > kept.len()
+        let few = kept
+            .iter()
+            .filter(|kept| matches!(kept.refusal, Refusal::TooFewReplicas { .. }));
+        few.count() * 2 > kept.len()
     }
 }
 

@@ -134,13 +134,13 @@ proptest! {
                 );
                 match (&said.word, planned, kept) {
                     (PodVerdict::Moved { reason, to }, Some(planned), _) => {
-                        prop_assert!(*reason == planned.reason && *to == planned.to, "{context}")
+                        prop_assert!(*reason == planned.reason && *to == planned.to, "{context}");
                     }
                     (PodVerdict::Kept(refusal), None, Some(kept)) => {
-                        prop_assert_eq!(refusal, &kept.refusal, "{}", context)
+                        prop_assert_eq!(refusal, &kept.refusal, "{}", context);
                     }
                     (PodVerdict::NotSelected(_), None, None) => {
-                        prop_assert!(!said.word.remedy().unwrap().is_empty())
+                        prop_assert!(!said.word.remedy().unwrap().is_empty());
                     }
                     _ => prop_assert!(false, "{context}"),
                 }
@@ -184,7 +184,7 @@ proptest! {
                     PodVerdict::Kept(refusal)
                         if exact || said.strategy == "HighNodeUtilization" =>
                     {
-                        drop(refusal.remedy())
+                        drop(refusal.remedy());
                     }
                     PodVerdict::Kept(refusal) => prop_assert_eq!(
                         first.as_ref(),

@@ -221,8 +221,9 @@ impl WeighedPool {
         if self.low.is_empty() && self.high.is_empty() {
             return None;
         }
-        let outside = |n: &&NodeId| self.is_above(draft, **n) || self.is_below(draft, **n);
-        Some(self.nodes.iter().filter(outside).count())
+        let nodes = self.nodes.iter();
+        let outside = nodes.filter(|n| self.is_above(draft, **n) || self.is_below(draft, **n));
+        Some(outside.count())
     }
 
     fn is_above(&self, draft: &Draft<'_>, node: NodeId) -> bool {
@@ -233,11 +234,11 @@ impl WeighedPool {
     }
 
     fn is_below(&self, draft: &Draft<'_>, node: NodeId) -> bool {
-        let is_low = |(r, low): &(ResourceId, Ratio)| {
+        let all_low = self.low.iter().all(|(r, low)| {
             let ratio = draft.ratio(node, *r, self.basis);
             ratio.is_some_and(|ratio| ratio <= *low)
-        };
-        !self.low.is_empty() && self.low.iter().all(is_low)
+        });
+        !self.low.is_empty() && all_low
     }
 }
 

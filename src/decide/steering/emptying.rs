@@ -120,8 +120,10 @@ fn of_class(now: &Draft<'_>, verdicts: &[Verdict], class: &Class) -> Vec<NodeId>
 
 /// The larger ratio of cpu and memory requests.
 fn fullness(now: &Draft<'_>, node: NodeId) -> Ratio {
-    let ratio = |r| now.ratio(node, r, Basis::Requests).unwrap_or(Ratio::ONE);
-    let (cpu, memory) = (ratio(ResourceId::CPU), ratio(ResourceId::MEMORY));
+    let [cpu, memory] = [ResourceId::CPU, ResourceId::MEMORY].map(|resource| {
+        now.ratio(node, resource, Basis::Requests)
+            .unwrap_or(Ratio::ONE)
+    });
     if cpu > memory { cpu } else { memory }
 }
 
@@ -136,8 +138,10 @@ fn empty<'w>(
     if high_node_utilization::unremovable(ahead, source).is_some() {
         return None;
     }
-    let leaves = |pod: &PodId| !high_node_utilization::goes_with_its_node(snapshot.pod(*pod));
-    let mut pods: Vec<PodId> = ahead.pods_on(source).filter(leaves).collect();
+    let leaving = ahead.pods_on(source);
+    let leaving =
+        leaving.filter(|pod| !high_node_utilization::goes_with_its_node(snapshot.pod(*pod)));
+    let mut pods: Vec<PodId> = leaving.collect();
     if pods
         .iter()
         .any(|pod| !may_go(ahead, position, *pod, has_taint))
@@ -191,15 +195,17 @@ fn stays_below(
 
 /// Whether a pod may be evicted now or later.
 ///
+/// Whether the refusal ends when earlier replacements are Ready.
+const fn awaits_replacements(why: &Refusal) -> bool {
+    matches!(
+        why,
+        Refusal::LastReady { .. } | Refusal::Budget { .. } | Refusal::StaleBudget(_)
+    )
+}
+
 /// Other pods may have to wait until the replacements of earlier evictions are Ready. A node keeps
 /// its taint meanwhile.
 fn may_go(ahead: &Draft<'_>, position: usize, pod: PodId, has_taint: bool) -> bool {
-    let awaits = |why: &Refusal| {
-        matches!(
-            why,
-            Refusal::LastReady { .. } | Refusal::Budget { .. } | Refusal::StaleBudget(_)
-        )
-    };
     let answers = [
         gate::evictable(pod, position, ahead),
         gate::disruption(pod, position, ahead),
@@ -207,5 +213,5 @@ fn may_go(ahead: &Draft<'_>, position: usize, pod: PodId, has_taint: bool) -> bo
     answers
         .into_iter()
         .filter_map(Result::err)
-        .all(|why| why.is_temporary() || (has_taint && awaits(&why)))
+        .all(|why| why.is_temporary() || (has_taint && awaits_replacements(&why)))
 }

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::decide::draft::{Candidate, Draft, Landing};
+use crate::decide::draft::{Candidate, Draft};
 use crate::decide::scheduler;
 use crate::model::plan::{NotSelected, Reason};
 use crate::model::snapshot::facts::Neighbours;
@@ -135,13 +135,14 @@ impl<'w> RequiredAntiAffinityRun<'w> {
         group: usize,
     ) -> Option<Reason> {
         let snapshot = draft.world.snapshot;
-        let is_near = |other: &&PodId| {
+        let mut others = self.groups[group].iter();
+        let near = others.find(|other| {
             let other_node = snapshot.pod(**other).node;
             **other != pod
                 && stays(draft, self.position, **other)
                 && other_node.is_some_and(|n| same_domain(draft, &term.topology_key, node, n))
-        };
-        let other = snapshot.pod(*self.groups[group].iter().find(is_near)?);
+        });
+        let other = snapshot.pod(*near?);
         Some(Reason::Neighbour {
             pod: format!("{}/{}", other.namespace, other.name),
             topology_key: term.topology_key.clone(),
@@ -219,11 +220,11 @@ fn carrier<'w>(
 fn neighbours(draft: &Draft<'_>, position: usize, scope: &Scope) -> Vec<PodId> {
     let snapshot = draft.world.snapshot;
     // Difference: for descheduler a terminating neighbour is one that stays.
-    let counts = |p: &PodId| draft.world.policy.exact || !snapshot.pod(*p).terminating;
+    let exact = draft.world.policy.exact;
     let mut pods: Vec<PodId> = ready_nodes(draft)
         .into_iter()
         .flat_map(|n| snapshot.node(n).pods.iter().copied())
-        .filter(counts)
+        .filter(|p| exact || !snapshot.pod(*p).terminating)
         .filter(|p| stays(draft, position, *p) && scope.admits(snapshot.pod(*p)))
         .collect();
     pods.sort_unstable();
@@ -235,9 +236,10 @@ fn neighbours(draft: &Draft<'_>, position: usize, scope: &Scope) -> Vec<PodId> {
 /// Difference: for descheduler a pod that another strategy evicted is still there, because it is
 /// only terminating.
 fn stays(draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
-    let of_another =
-        |(by, _): (&Candidate, &Landing)| draft.world.policy.exact && by.strategy != position;
-    draft.move_of(pod).is_none_or(of_another)
+    match draft.move_of(pod) {
+        None => true,
+        Some((by, _)) => draft.world.policy.exact && by.strategy != position,
+    }
 }
 
 /// The neighbours that a term of this pod means.
@@ -271,9 +273,8 @@ fn namespaces<'n>(snapshot: &'n Snapshot, term: &'n Neighbours, own: &'n str) ->
 }
 
 fn same_domain(draft: &Draft<'_>, topology_key: &str, one: NodeId, other: NodeId) -> bool {
-    let domain = |n: NodeId| draft.world.snapshot.node(n).labels.get(topology_key);
-    match (domain(one), domain(other)) {
-        (Some(a), Some(b)) => a == b,
+    match [one, other].map(|node| draft.world.snapshot.node(node).labels.get(topology_key)) {
+        [Some(a), Some(b)] => a == b,
         // Difference: for descheduler a node is one domain with itself even without the label. Not
         // for the scheduler.
         _ => one == other && draft.world.policy.exact,

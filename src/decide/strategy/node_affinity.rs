@@ -63,8 +63,10 @@ impl JudgePod for NodeAffinityRule<'_> {
         if pod.finished() {
             return Err(NotSelected::Finished);
         }
-        let violated = |kind: &AffinityKind| self.violated(draft, node, pod, *kind);
-        kinds.iter().find_map(violated).ok_or_else(|| {
+        let mut violated = kinds
+            .iter()
+            .filter_map(|kind| self.violated(draft, node, pod, *kind));
+        violated.next().ok_or_else(|| {
             if kinds.iter().any(|kind| has_affinity(pod, *kind)) {
                 NotSelected::SuitableNode
             } else {
@@ -76,15 +78,16 @@ impl JudgePod for NodeAffinityRule<'_> {
     /// All pods of the first kind of affinity that the policy names come before those of the
     /// second.
     fn sort(&self, _draft: &Draft<'_>, selected: &mut Vec<(PodId, Selected)>) {
-        let kind_of = |reason: &Reason| {
-            if *reason == Reason::WrongNode {
-                AffinityKind::Required
-            } else {
-                AffinityKind::Preferred
-            }
-        };
         let kinds = &self.rule.kinds;
         selected.sort_by_key(|(_, s)| kinds.iter().position(|kind| *kind == kind_of(&s.reason)));
+    }
+}
+
+fn kind_of(reason: &Reason) -> AffinityKind {
+    if *reason == Reason::WrongNode {
+        AffinityKind::Required
+    } else {
+        AffinityKind::Preferred
     }
 }
 

@@ -117,9 +117,12 @@ impl<'w> TopologySpreadRun<'w> {
 
     fn initial_domains(&self, draft: &Draft<'_>) -> &[Vec<Domain>] {
         let only_admitted = self.exact.is_none();
-        let of = |constraint| domains(draft, constraint, &self.nodes, only_admitted);
-        self.initial
-            .get_or_init(|| self.constraints.iter().map(of).collect())
+        self.initial.get_or_init(|| {
+            let constraints = self.constraints.iter();
+            constraints
+                .map(|constraint| domains(draft, constraint, &self.nodes, only_admitted))
+                .collect()
+        })
     }
 
     /// The next pod that descheduler would evict.
@@ -175,10 +178,9 @@ impl<'w> TopologySpreadRun<'w> {
 
     /// Takes the least important pod of a domain that may still leave.
     fn take_pod(&mut self, draft: &Draft<'_>, from: usize) -> Option<PodId> {
-        let pods = &self.domains[from].pods;
-        let open = |p: &PodId| !draft.moves(*p) && !self.is_closed(draft, *p);
-        let at = pods.iter().rposition(open)?;
-        Some(self.domains[from].pods.remove(at))
+        let mut pods = self.domains[from].pods.iter();
+        let last_open = pods.rposition(|p| !draft.moves(*p) && !self.is_closed(draft, *p))?;
+        Some(self.domains[from].pods.remove(last_open))
     }
 
     /// The pod as a candidate for the emptiest domain that can take it.

@@ -137,7 +137,6 @@ pub enum Object {
 impl Object {
     /// Returns the kind, and the namespace and name.
     pub fn key(&self) -> (ObjectKind, Name) {
-        let plain = |name: &String| (String::new(), name.clone());
         match self {
             Object::Node(node) => (ObjectKind::Node, plain(&node.name)),
             Object::Pod(pod) => (ObjectKind::Pod, (pod.namespace.clone(), pod.name.clone())),
@@ -238,7 +237,6 @@ impl Objects {
 
     /// Returns the names of all objects of a kind, including those that could not be read.
     pub fn names(&self, kind: ObjectKind) -> BTreeSet<Name> {
-        let plain = |name: &String| (String::new(), name.clone());
         let mut names: BTreeSet<Name> = match kind {
             ObjectKind::Node => self.nodes.keys().map(plain).collect(),
             ObjectKind::Pod => self.pods.keys().cloned().collect(),
@@ -287,14 +285,9 @@ impl Objects {
 
     /// Follows owners from a pod to its top-level controller.
     pub(super) fn top_controller(&self, pod: &PodFacts) -> Option<OwnerKey> {
-        let controller = |owners: &[Owner]| {
-            owners
-                .iter()
-                .find(|o| o.controller)
-                .or(owners.first())
-                .cloned()
-        };
-        let mut top = key_of(&pod.namespace, controller(&pod.owners)?);
+        let controller = pod.owners.iter().find(|owner| owner.controller);
+        let controller = controller.or(pod.owners.first())?;
+        let mut top = key_of(&pod.namespace, controller.clone());
         // Two steps lead from a pod to a Deployment or CronJob. The bound stops at a cycle of
         // owners.
         for _ in 0..4 {
@@ -306,6 +299,12 @@ impl Objects {
         }
         Some(top)
     }
+}
+
+/// The name of an object without a namespace.
+#[expect(clippy::ptr_arg, reason = "maps the keys of a map")]
+fn plain(name: &String) -> Name {
+    (String::new(), name.clone())
 }
 
 fn key_of(namespace: &str, owner: Owner) -> OwnerKey {

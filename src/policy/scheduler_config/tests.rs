@@ -309,6 +309,15 @@ fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
       | profiles: [{schedulerName: a, plugin: {}}]
       |                               ^
     ");
+    let policy =
+        SchedulerConfig::parse("sched.yaml", "apiVersion: v1\nkind: ConfigMap").unwrap_err();
+    assert_snapshot!(policy.to_string().lines().next().unwrap(),
+        @"sched.yaml:1:13: apiVersion: found v1, expected kubescheduler.config.k8s.io/v1 or \
+            kubescheduler.config.k8s.io/v1beta3");
+}
+
+#[test]
+fn what_kube_scheduler_would_refuse_is_refused_with_a_reason() {
     for (part, said) in [
         (
             "profiles: [{schedulerName: a}, {}]",
@@ -360,11 +369,6 @@ fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
         let error = refused(part);
         assert!(error.contains(said), "{error}");
     }
-    let policy =
-        SchedulerConfig::parse("sched.yaml", "apiVersion: v1\nkind: ConfigMap").unwrap_err();
-    assert_snapshot!(policy.to_string().lines().next().unwrap(),
-        @"sched.yaml:1:13: apiVersion: found v1, expected kubescheduler.config.k8s.io/v1 or \
-            kubescheduler.config.k8s.io/v1beta3");
 }
 
 #[test]

@@ -30,10 +30,9 @@ pub(super) struct ReplicaGroup {
 impl ReplicaGroup {
     pub(super) fn new(draft: &Draft<'_>, nodes: &[NodeId], by_node: &ByNode<'_>) -> Self {
         let sets = || by_node.values().flat_map(BTreeMap::values);
-        let count = |equals: &BTreeMap<_, Vec<PodId>>| equals.values().map(Vec::len).sum();
         let initial: BTreeMap<NodeId, usize> = by_node
             .iter()
-            .map(|(n, equals)| (*n, count(equals)))
+            .map(|(n, equals)| (*n, equals.values().map(Vec::len).sum()))
             .collect();
         let all = initial.values().sum();
         let has_duplicates = sets().any(|pods| pods.len() > 1);
@@ -93,8 +92,10 @@ impl ReplicaGroup {
 
     /// The nodes that have less than their share now.
     pub(super) fn below_share(&self) -> Rc<[NodeId]> {
-        let below = |n: &&NodeId| count_on(&self.current, **n) < self.share;
-        self.targets.iter().filter(below).copied().collect()
+        let targets = self.targets.iter().copied();
+        targets
+            .filter(|node| count_on(&self.current, *node) < self.share)
+            .collect()
     }
 
     /// Counts a replica that moves from one node to another.

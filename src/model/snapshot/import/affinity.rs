@@ -91,7 +91,7 @@ fn preferred(
     own: &Labels,
     sign: i64,
 ) -> Result<Vec<Likes>, Wrong> {
-    let read = |(i, term): (usize, &ApiWeightedTerm)| {
+    let likes = terms.iter().enumerate().map(|(i, term)| {
         let whom = neighbours(
             &format!("{field}.preferred[{i}]"),
             &term.pod_affinity_term,
@@ -102,8 +102,8 @@ fn preferred(
             weight: sign * i64::from(term.weight),
             whom,
         })
-    };
-    terms.iter().enumerate().map(read).collect()
+    });
+    likes.collect()
 }
 
 fn neighbours(field: &str, term: &ApiPodAffinityTerm, own: &Labels) -> Result<Neighbours, Wrong> {

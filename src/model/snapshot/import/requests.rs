@@ -81,11 +81,13 @@ fn absent() -> Amounts {
 }
 
 fn cpu_and_memory(total: &Amounts) -> Presumed {
-    let of = |name: &str| total.get(name).copied().unwrap_or_default();
-    Presumed {
-        cpu: of("cpu"),
-        memory: of("memory"),
-    }
+    let [cpu, memory] = amounts_of(total);
+    Presumed { cpu, memory }
+}
+
+/// Returns the amounts of cpu and memory.
+fn amounts_of(table: &Amounts) -> [Amount; 2] {
+    ["cpu", "memory"].map(|name| table.get(name).copied().unwrap_or_default())
 }
 
 /// Returns true for resources that pod-level requests support.
@@ -257,10 +259,7 @@ pub(super) fn qos(spec: &ApiPodSpec) -> Result<Qos, Wrong> {
 }
 
 fn qos_of(limits: &Amounts, requests: &Amounts) -> Qos {
-    let of = |table: &Amounts| {
-        ["cpu", "memory"].map(|name| table.get(name).copied().unwrap_or_default())
-    };
-    let (limits, requests) = (of(limits), of(requests));
+    let (limits, requests) = (amounts_of(limits), amounts_of(requests));
     if limits == [Amount::ZERO; 2] && requests == [Amount::ZERO; 2] {
         Qos::BestEffort
     } else if limits == requests && !limits.contains(&Amount::ZERO) {

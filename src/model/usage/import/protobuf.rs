@@ -3,11 +3,9 @@
 use prost::Message;
 
 use crate::model::api::{
-    ApiDuration, ApiTime, ContainerMetrics, NodeMetrics, ObjectNames, ObjectOutline, PodMetrics,
-    Quantities,
+    ApiDuration, ApiTime, NodeMetrics, ObjectNames, ObjectOutline, PodMetrics, Quantities,
 };
 use crate::model::usage::{Measure, Readings, Sample};
-use crate::values::Amount;
 
 use super::{add_node, add_pod, missing, parsed, sum};
 
@@ -21,12 +19,13 @@ pub fn node(message: &[u8], into: &mut Readings) {
 
 /// Adds one PodMetrics message to the readings. A pod uses the sum of its containers.
 pub fn pod(message: &[u8], into: &mut Readings) {
-    let each = |field: &str, container: &ContainerMetrics| used(field, &container.usage);
     let sample = PodMetrics::decode(message)
         .map_err(|error| error.to_string())
         .and_then(|pod| {
             sample(pod.timestamp, pod.window, || {
-                sum(pod.containers.iter(), each)
+                sum(pod.containers.iter(), |field, container| {
+                    used(field, &container.usage)
+                })
             })
         });
     add_pod(names(message), sample, into);
@@ -36,8 +35,9 @@ pub fn pod(message: &[u8], into: &mut Readings) {
 fn names(message: &[u8]) -> (String, String) {
     let outline = ObjectOutline::decode(message).unwrap_or_default();
     let names = ObjectNames::decode(outline.metadata).unwrap_or_default();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&names.namespace), text(&names.name))
+    let names = [names.namespace, names.name];
+    let [namespace, name] = names.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (namespace, name)
 }
 
 fn sample(
@@ -55,14 +55,14 @@ fn sample(
 }
 
 fn used(field: &str, usage: &Quantities) -> Result<Measure, String> {
-    let part = |resource| -> Result<Amount, String> {
+    let [cpu, memory] = ["cpu", "memory"].map(|resource| {
         let quantity = usage
             .get(resource)
             .ok_or_else(|| missing(field, resource))?;
         parsed(field, resource, &quantity.text)
-    };
+    });
     Ok(Measure {
-        cpu: part("cpu")?,
-        memory: part("memory")?,
+        cpu: cpu?,
+        memory: memory?,
     })
 }
