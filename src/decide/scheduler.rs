@@ -75,6 +75,7 @@ mod nominated;
 mod pod_affinity;
 mod preemption;
 mod question;
+mod replacement;
 mod scores;
 mod search_start;
 mod taints;
@@ -206,11 +207,10 @@ impl Index<ScorePlugin> for Parts {
 /// replacement. It may also be gone by then, as always with a StatefulSet. The forecast covers both
 /// cases: a node that wins in either may win. The first case counts three times as much.
 pub fn forecast(draft: &Draft<'_>, pod: PodId) -> Forecast {
-    let after = || choice::forecast(&Question::after(draft, pod));
     if draft.place(pod).is_none() || question::in_turn(draft.world.snapshot.pod(pod)) {
-        return after();
+        return choice::forecast(&Question::after(draft, pod));
     }
-    choice::either(choice::forecast(&Question::during(draft, pod)), after())
+    replacement::forecast(draft, pod)
 }
 
 /// Returns the nodes with the best score among those that the scheduler visits from position

@@ -58,6 +58,11 @@ impl<'w> Draft<'w> {
         sum.presumed.memory = sum.presumed.memory.plus(pod.presumed.memory);
     }
 
+    /// Returns the nodes that moved pods leave, in order.
+    pub fn left(&self) -> impl Iterator<Item = NodeId> {
+        self.lingering.keys().copied()
+    }
+
     /// Returns the requests that the moved pods of a node hold until they end; `None` if no pod of
     /// the node moves.
     pub fn lingering(&self, node: NodeId) -> Option<&LingeringRequests> {

@@ -2,6 +2,8 @@
 //! of its resources. Since Kubernetes 1.36 the change of the balance counts, centred on 75. Before,
 //! the balance counted that the node would have.
 
+use smallvec::SmallVec;
+
 use crate::model::snapshot::NodeId;
 use crate::policy::KubernetesRelease;
 
@@ -24,7 +26,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
         weighed
             .iter()
             .filter_map(|w| w.level(question, *node))
-            .collect::<Vec<_>>()
+            .collect::<SmallVec<[_; 4]>>()
     };
     let points = |node| points(&levels(node), release);
     Some(nodes.iter().map(points).collect())
@@ -46,7 +48,7 @@ fn points(levels: &[ResourceRequests], release: KubernetesRelease) -> i64 {
     reason = "as the scheduler rounds it"
 )]
 fn evenness(levels: &[ResourceRequests], taken: impl Fn(&ResourceRequests) -> i64) -> i64 {
-    let shares: Vec<f64> = levels
+    let shares: SmallVec<[f64; 4]> = levels
         .iter()
         .map(|l| (taken(l) as f64 / l.whole as f64).min(1.0))
         .collect();

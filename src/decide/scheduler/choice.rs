@@ -1,7 +1,7 @@
 //! The winners of a forecast: the scheduler picks one of the best among the nodes that it scores.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::decide::draft::Starts;
 use crate::model::search_start::NodeOrder;
@@ -19,16 +19,20 @@ const LEAST: usize = 100;
 /// The smallest percentage of nodes to score if the policy sets none
 /// (`minFeasibleNodesPercentageToFind` in kube-scheduler).
 const LEAST_PERCENTAGE: usize = 5;
-/// The probability that the replaced pod still terminates when the scheduler places its
-/// replacement. A controller creates the replacement at once, and a container takes a moment to
-/// end. Only a fast one may have ended before.
-const DURING: f64 = 0.75;
 /// Nodes that together are less likely than this are omitted.
 const UNLIKELY: f64 = 0.01;
 
 /// Filters and scores all nodes, and computes their chances.
 pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
     let (scored, misfits) = scored(question);
+    Forecast {
+        misfits,
+        ..decide(question, scored)
+    }
+}
+
+/// Computes the chances of the feasible nodes. The result has no misfits.
+pub(super) fn decide(question: &Question<'_, '_>, scored: Vec<Scored>) -> Forecast {
     let known = question.draft.world.search_start.likeliest();
     let order = known.map_or(NodeOrder::Name, |(order, _)| order);
     let (mut winners, walk) = anywhere(question, &scored, order);
@@ -48,7 +52,7 @@ pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
     Forecast {
         winners,
         scored,
-        misfits,
+        misfits: Vec::new(),
         starts: next_starts(question, walk.as_ref(), starts),
     }
 }
@@ -95,50 +99,19 @@ pub(super) fn scored(question: &Question<'_, '_>) -> (Vec<Scored>, Vec<(NodeId, 
             Err(why) => misfits.push((node, why)),
         }
     }
-    let mut scored = scores::of(question, &feasible);
-    scored.sort_by_key(|s| (Reverse(s.total), s.node));
-    (scored, misfits)
+    (best_first(&scores::of(question, &feasible)), misfits)
 }
 
-/// Combines the forecasts for the two cases that the replaced pod still terminates, and that it has
-/// ended.
-pub(super) fn either(first: Forecast, second: Forecast) -> Forecast {
-    if first.winners.is_empty() || second.winners.is_empty() || first.winners == second.winners {
-        return if first.winners.is_empty() {
-            second
-        } else {
-            first
-        };
-    }
-    let winners = join(&first.winners, &second.winners, DURING);
-    // A node that fits only in the second case counts as fitting, with its score in that case.
-    let Forecast {
-        mut scored,
-        mut misfits,
-        starts,
-        ..
-    } = first;
-    let known: BTreeSet<NodeId> = scored.iter().map(|s| s.node).collect();
-    let late: Vec<Scored> = second
-        .scored
-        .into_iter()
-        .filter(|s| !known.contains(&s.node))
-        .collect();
-    if !late.is_empty() {
-        misfits.retain(|(node, _)| !late.iter().any(|s| s.node == *node));
-        scored.extend(late);
-        scored.sort_by_key(|s| (Reverse(s.total), s.node));
-    }
-    Forecast {
-        winners,
-        scored,
-        misfits,
-        starts,
-    }
+/// Sorts nodes by score. Only small keys are moved while they are sorted.
+fn best_first(scored: &[Scored]) -> Vec<Scored> {
+    let keys = scored.iter().enumerate();
+    let mut keys: Vec<_> = keys.map(|(i, s)| (Reverse(s.total), s.node, i)).collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|(.., i)| scored[i].clone()).collect()
 }
 
 /// Averages two lists of chances. The first list has this weight, of one for both.
-fn join(first: &[Winner], second: &[Winner], weight: f64) -> Vec<Winner> {
+pub(super) fn join(first: &[Winner], second: &[Winner], weight: f64) -> Vec<Winner> {
     let mut chances: BTreeMap<NodeId, f64> = BTreeMap::new();
     for (winners, weight) in [(first, weight), (second, 1.0 - weight)] {
         for winner in winners {

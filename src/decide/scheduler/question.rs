@@ -157,6 +157,23 @@ impl<'q, 'w> Question<'q, 'w> {
         self.draft.lingering(node).filter(|_| self.lingers)
     }
 
+    /// Returns the nodes that pods leave, sorted: the replaced one and those that were moved before.
+    /// On the other nodes it makes no difference for this pod whether they still terminate. `None` if
+    /// it may, because the pod has affinity or volumes.
+    pub(super) fn leaving(&self) -> Option<Vec<NodeId>> {
+        let volumes = &self.pod.volumes;
+        let has_volumes = !volumes.claims.is_empty() || !volumes.ephemeral.is_empty();
+        let index = self.index();
+        let has_terms = !index.terms_of(self.id).is_empty();
+        if has_volumes || has_terms || !index.terms_meaning(self.id).is_empty() {
+            return None;
+        }
+        let mut nodes: Vec<NodeId> = self.draft.left().chain(self.home).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        Some(nodes)
+    }
+
     fn is_removed(&self, other: PodId) -> bool {
         self.removed.binary_search(&other).is_ok()
     }

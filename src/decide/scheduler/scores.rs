@@ -37,6 +37,33 @@ pub(super) fn of(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<Scored> {
         .collect()
 }
 
+/// The plugins whose score of a node depends only on the requests of the pods there.
+const BY_REQUESTS: [ScorePlugin; 2] = [
+    ScorePlugin::NodeResourcesFit,
+    ScorePlugin::NodeResourcesBalancedAllocation,
+];
+
+/// Scores nodes again after nothing but the requests of their pods has changed.
+pub(super) fn update(question: &Question<'_, '_>, scored: &mut [Scored]) {
+    let nodes: Vec<NodeId> = scored.iter().map(|s| s.node).collect();
+    if !ours(question.pod, question.profile) {
+        return;
+    }
+    for plugin in BY_REQUESTS {
+        let weight = question.weight(plugin);
+        if weight == 0 {
+            continue;
+        }
+        let points = by(plugin, question, &nodes).into_iter().flatten();
+        for (one, points) in scored.iter_mut().zip(points) {
+            one.parts.0[plugin as usize] = weight * points;
+        }
+    }
+    for one in scored {
+        one.total = one.parts.total();
+    }
+}
+
 /// Returns true if the profile belongs to the pod's scheduler and the scores of all its plugins are
 /// known.
 pub(super) fn ours(pod: &Pod, profile: &SchedulerProfile) -> bool {

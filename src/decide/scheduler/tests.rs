@@ -25,7 +25,7 @@ const NODES: &str = "
 ";
 
 /// Evaluates a function on a draft and the pod named `p`.
-fn ask<T>(
+pub(super) fn ask<T>(
     objects: &str,
     tune: impl Fn(&mut Policy),
     question: impl Fn(&mut Draft<'_>, PodId) -> T,
@@ -86,14 +86,14 @@ fn points(objects: &str, plugin: ScorePlugin, tune: impl Fn(&mut Policy)) -> Vec
     })
 }
 
-fn pod(name: &str, rest: &str) -> String {
+pub(super) fn pod(name: &str, rest: &str) -> String {
     format!(
         "- {{kind: Pod, metadata: {{name: {name}, labels: {{app: {name}}}}}, spec: {{{rest}}}}}\n"
     )
 }
 
 /// Accepts the move of a pod to a node.
-fn move_pod(draft: &mut Draft<'_>, pod: &str, to: &str) {
+pub(super) fn move_pod(draft: &mut Draft<'_>, pod: &str, to: &str) {
     let candidate = Candidate {
         pod: draft.world.snapshot.find_pod("default", pod).unwrap(),
         strategy: 0,

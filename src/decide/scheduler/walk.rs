@@ -3,7 +3,7 @@
 //!
 //! See `findNodesThatPassFilters` in kube-scheduler.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::decide::draft::Starts;
@@ -21,34 +21,49 @@ pub(super) struct Walk {
     nodes: Vec<NodeId>,
     /// The position of each feasible node in the rotation.
     positions: Vec<usize>,
+    /// By position in the rotation, the first feasible node that a search from there finds.
+    first: Vec<usize>,
     /// The scores. The first window is repeated at the end, so that windows can cross the end.
     totals: Vec<i64>,
-    /// The number of all nodes.
-    all: usize,
     quota: usize,
+    /// By the first feasible node of a search, the best score that it finds.
+    best: Vec<i64>,
+    /// The scores that win from some start, each with its position, sorted.
+    ranked: Vec<(i64, usize)>,
 }
 
 impl Walk {
     /// The walk through `rotation` that ends after `quota` of the feasible nodes.
     pub(super) fn new(scored: &[Scored], rotation: &[NodeId], quota: usize) -> Self {
-        let mut totals: Vec<Option<i64>> = vec![None; rotation.len()];
+        let mut by_node: Vec<Option<i64>> = vec![None; rotation.len()];
         for one in scored {
-            totals[one.node.0] = Some(one.total);
+            by_node[one.node.0] = Some(one.total);
         }
-        let feasible = rotation.iter().enumerate();
-        let order: Vec<(usize, NodeId, i64)> = feasible
-            .filter_map(|(position, node)| Some((position, *node, totals[node.0]?)))
-            .collect();
+        let (mut nodes, mut positions, mut totals) = (Vec::new(), Vec::new(), Vec::new());
+        let mut first = Vec::with_capacity(rotation.len());
+        for (position, node) in rotation.iter().enumerate() {
+            first.push(nodes.len());
+            if let Some(total) = by_node[node.0] {
+                nodes.push(*node);
+                positions.push(position);
+                totals.push(total);
+            }
+        }
+        for next in &mut first {
+            *next %= nodes.len().max(1);
+        }
+        totals.extend_from_within(..quota.min(nodes.len()));
+        let quota = quota.min(nodes.len());
+        let best = maxima(&totals, nodes.len(), quota);
+        let ranked = ranked(&totals, &best);
         Walk {
-            nodes: order.iter().map(|(_, node, _)| *node).collect(),
-            positions: order.iter().map(|(position, ..)| *position).collect(),
-            totals: order
-                .iter()
-                .chain(order.iter().take(quota))
-                .map(|(.., total)| *total)
-                .collect(),
-            all: rotation.len(),
-            quota: quota.min(order.len()),
+            nodes,
+            positions,
+            first,
+            totals,
+            quota,
+            best,
+            ranked,
         }
     }
 
@@ -58,27 +73,27 @@ impl Walk {
     /// Nodes that joined late are neighbours in the rotation and often the emptiest, so many
     /// windows contain none of them. The cost is O(n log n) and does not depend on the quota.
     pub(super) fn winners(&self, starts: Option<&Starts>) -> Vec<Winner> {
-        let weights = starts.map(|starts| self.by_feasible(starts));
-        let mut credit = Credit::new(&self.totals);
-        for (start, best) in self.maxima().into_iter().enumerate() {
-            let weight = weights.as_ref().map_or(WHOLE, |weights| weights[start]);
-            if weight > 0 {
-                credit.add(best, start..start + self.quota, weight);
-            }
+        let weights = match starts {
+            Some(starts) => self.by_feasible(starts),
+            None => vec![WHOLE; self.nodes.len()],
+        };
+        // The difference between the credit of each ranked position and the one before.
+        let mut changes: Vec<i128> = vec![0; self.ranked.len() + 1];
+        for (start, weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0) {
+            let tied = self.tied(start);
+            let share = i128::try_from(tied.len()).map_or(0, |ties| weight / ties.max(1));
+            changes[tied.start] += share;
+            changes[tied.end] -= share;
         }
         let mut credits: Vec<i128> = vec![0; self.nodes.len()];
-        for (position, credit) in credit.by_position() {
+        let mut credit = 0;
+        for ((_, position), change) in self.ranked.iter().zip(changes) {
+            credit += change;
             credits[position % self.nodes.len()] += credit;
         }
-        let sum = weights.map_or_else(
-            || WHOLE * i128::try_from(self.nodes.len()).unwrap_or(1),
-            |weights| weights.iter().sum(),
-        );
-        let won = self
-            .nodes
-            .iter()
-            .zip(credits)
-            .filter(|(_, credit)| *credit > 0);
+        let sum: i128 = weights.iter().sum();
+        let nodes = self.nodes.iter().zip(credits);
+        let won = nodes.filter(|(_, credit)| *credit > 0);
         won.map(|(node, credit)| Winner {
             node: *node,
             chance: Ratio::new(float(credit) / float(sum.max(1))).unwrap_or_default(),
@@ -92,10 +107,10 @@ impl Walk {
             // The scheduler visits all nodes and ends where it began.
             return starts.clone();
         }
-        let mut next = vec![0.0; self.all];
-        for (position, chance) in starts.chances().iter().enumerate() {
-            let last = (self.first_feasible(position) + self.quota - 1) % self.nodes.len();
-            next[(self.positions[last] + 1) % self.all] += chance;
+        let mut next = vec![0.0; self.first.len()];
+        for (first, chance) in self.first.iter().zip(starts.chances()) {
+            let last = (first + self.quota - 1) % self.nodes.len();
+            next[(self.positions[last] + 1) % self.first.len()] += chance;
         }
         Starts::weighted(next)
     }
@@ -103,130 +118,76 @@ impl Walk {
     /// The probability that the scheduler chooses `node`, by the position of the rotation at which
     /// the search starts.
     pub(super) fn likelihoods(&self, node: NodeId) -> Vec<f64> {
-        let mut likelihoods = vec![0.0; self.all];
         let Some(place) = self.nodes.iter().position(|n| *n == node) else {
-            return likelihoods;
+            return vec![0.0; self.first.len()];
         };
-        let credit = Credit::new(&self.totals);
         let count = self.nodes.len();
-        let wins: Vec<f64> = (0..count)
-            .zip(self.maxima())
-            .map(|(start, best)| {
-                let visited = (place + count - start) % count < self.quota;
-                let window = start..start + self.quota;
-                if visited && best == self.totals[place] {
-                    1.0 / float(
-                        i128::try_from(credit.ties(best, window))
-                            .unwrap_or(1)
-                            .max(1),
-                    )
-                } else {
-                    0.0
-                }
-            })
-            .collect();
-        for (position, likelihood) in likelihoods.iter_mut().enumerate() {
-            *likelihood = wins[self.first_feasible(position)];
-        }
-        likelihoods
-    }
-
-    /// The index of the first feasible node that a search from this position finds.
-    fn first_feasible(&self, position: usize) -> usize {
-        self.positions.partition_point(|p| *p < position) % self.nodes.len()
+        let wins = |start: usize| {
+            let visited = (place + count - start) % count < self.quota;
+            if visited && self.best[start] == self.totals[place] {
+                let ties = i128::try_from(self.tied(start).len());
+                1.0 / float(ties.unwrap_or(1).max(1))
+            } else {
+                0.0
+            }
+        };
+        let wins: Vec<f64> = (0..count).map(wins).collect();
+        self.first.iter().map(|first| wins[*first]).collect()
     }
 
     /// The weight of each feasible node as the first one that is found.
     fn by_feasible(&self, starts: &Starts) -> Vec<i128> {
         let mut weights = vec![0; self.nodes.len()];
-        for (position, chance) in starts.chances().iter().enumerate() {
-            weights[self.first_feasible(position)] += fixed(*chance);
+        for (first, chance) in self.first.iter().zip(starts.chances()) {
+            weights[*first] += fixed(*chance);
         }
         weights
     }
 
-    /// The best score of the window that starts at each node (sliding-window maximum).
-    fn maxima(&self) -> Vec<i64> {
-        // Positions with falling scores: the first one is the best of the window.
-        let mut falling: VecDeque<usize> = VecDeque::new();
-        let mut maxima = Vec::with_capacity(self.nodes.len());
-        for (position, total) in self.totals.iter().enumerate() {
-            while falling.back().is_some_and(|p| self.totals[*p] < *total) {
-                falling.pop_back();
-            }
-            falling.push_back(position);
-            let Some(start) = (position + 1).checked_sub(self.quota) else {
-                continue;
-            };
-            while falling.front().is_some_and(|p| *p < start) {
-                falling.pop_front();
-            }
-            if start < self.nodes.len() {
-                maxima.extend(falling.front().map(|p| self.totals[*p]));
-            }
-        }
-        maxima
+    /// The ranked positions that win together if a search finds this feasible node first.
+    fn tied(&self, start: usize) -> Range<usize> {
+        let best = self.best[start];
+        let before = |end: usize| self.ranked.partition_point(|at| *at < (best, end));
+        before(start)..before(start + self.quota)
     }
 }
 
-/// The windows that each position wins, in units of [`WHOLE`].
-///
-/// Positions are grouped by score. The positions of a window that have its best score are
-/// consecutive in their group, so a difference array credits all of them in two steps.
-struct Credit {
-    positions: BTreeMap<i64, Vec<usize>>,
-    /// By score, the difference between the credit of each position and the one before.
-    changes: BTreeMap<i64, Vec<i128>>,
-}
-
-impl Credit {
-    fn new(totals: &[i64]) -> Self {
-        let mut positions: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
-        for (position, total) in totals.iter().enumerate() {
-            positions.entry(*total).or_default().push(position);
+/// The best score of the window that starts at each node (sliding-window maximum).
+fn maxima(totals: &[i64], nodes: usize, quota: usize) -> Vec<i64> {
+    // Positions with falling scores: the first one is the best of the window.
+    let mut falling: VecDeque<usize> = VecDeque::new();
+    let mut maxima = Vec::with_capacity(nodes);
+    for (position, total) in totals.iter().enumerate() {
+        while falling.back().is_some_and(|p| totals[*p] < *total) {
+            falling.pop_back();
         }
-        let groups = positions.iter();
-        Credit {
-            changes: groups
-                .map(|(total, at)| (*total, vec![0; at.len() + 1]))
-                .collect(),
-            positions,
-        }
-    }
-
-    /// Divides the weight of a window among its positions with the best score.
-    fn add(&mut self, best: i64, window: Range<usize>, weight: i128) {
-        let tied = self.tied(best, window);
-        let share = i128::try_from(tied.len()).map_or(0, |ties| weight / ties.max(1));
-        if let Some(changes) = self.changes.get_mut(&best) {
-            changes[tied.start] += share;
-            changes[tied.end] -= share;
-        }
-    }
-
-    /// The number of positions of a window with this score.
-    fn ties(&self, score: i64, window: Range<usize>) -> usize {
-        self.tied(score, window).len()
-    }
-
-    fn tied(&self, score: i64, window: Range<usize>) -> Range<usize> {
-        let Some(at) = self.positions.get(&score) else {
-            return 0..0;
+        falling.push_back(position);
+        let Some(start) = (position + 1).checked_sub(quota) else {
+            continue;
         };
-        let first = at.partition_point(|p| *p < window.start);
-        first..at.partition_point(|p| *p < window.end)
+        while falling.front().is_some_and(|p| *p < start) {
+            falling.pop_front();
+        }
+        if start < nodes {
+            maxima.extend(falling.front().map(|p| totals[*p]));
+        }
     }
+    maxima
+}
 
-    fn by_position(&self) -> impl Iterator<Item = (usize, i128)> {
-        let groups = self.positions.values().zip(self.changes.values());
-        groups.flat_map(|(at, changes)| {
-            let credits = changes.iter().scan(0, |credit, change| {
-                *credit += change;
-                Some(*credit)
-            });
-            at.iter().copied().zip(credits)
-        })
-    }
+/// The positions that may win, by score. Most positions have a better one in every window.
+///
+/// The positions of a window that have its best score are consecutive here, so a difference array
+/// credits all of them in two steps.
+fn ranked(totals: &[i64], best: &[i64]) -> Vec<(i64, usize)> {
+    let least = best.iter().min().copied().unwrap_or(i64::MAX);
+    let positions = totals.iter().enumerate();
+    let mut ranked: Vec<(i64, usize)> = positions
+        .filter(|(_, total)| **total >= least)
+        .map(|(position, total)| (*total, position))
+        .collect();
+    ranked.sort_unstable();
+    ranked
 }
 
 #[expect(
