@@ -46,7 +46,7 @@ pub(super) fn steering() -> Section<Steering> {
     .field(
         "taintHot",
         "Taint nodes that have been above a target of lowNodeUtilization for `sustainedFor`, until \
-            they are a tenth below their targets. While a node is hot, also taint the nodes above \
+            they are a fifth below their targets. While a node is hot, also taint the nodes above \
             85% of a target, because one more pod might make them hot.",
         boolean(),
         |s| &mut s.hot,

@@ -126,7 +126,7 @@ duration: 2h
 nodes: [{name: n, count: 4, cpu: 8, memory: 32Gi}]
 workloads:
 - {name: db, kind: StatefulSet, ending: 8m, replicas: 7, requests: {cpu: 100m, memory: 100Mi},
-  usage: {cpu: 1100m, memory: 200Mi}, nodeAffinity: {preferred: [{weight: 100,
+  usage: {cpu: 1050m, memory: 200Mi}, nodeAffinity: {preferred: [{weight: 100,
     nodes: kubernetes.io/hostname=n1}]}, on: [n1]}
 policy:
   apiVersion: evenkeel/v1alpha1

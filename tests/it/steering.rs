@@ -67,15 +67,15 @@ fn without_the_setting_no_node_is_tainted() {
 }
 
 #[test]
-fn the_taint_stays_until_the_node_is_a_tenth_below_its_target() {
-    // n1 to n4 use 75 %, 48 %, 41 % and 39 %. A node has cooled at 45 %, and is almost hot above
-    // 42.5 %, or above 40 % if it has the taint.
+fn the_taint_stays_until_the_node_is_a_fifth_below_its_target() {
+    // n1 to n4 use 75 %, 41 %, 41 % and 39 %. A node has cooled at 40 %, and is almost hot above
+    // 42.5 %.
     let cluster = format!(
         "
         node n1 {HOT_TAINT}
           web*6 cpu=100m uses=1
         node n2 {HOT_TAINT}
-          web*4 cpu=100m uses=960m
+          web*4 cpu=100m uses=820m
         node n3
           web*4 cpu=100m uses=820m
         node n4 {HOT_TAINT}
@@ -84,7 +84,7 @@ fn the_taint_stays_until_the_node_is_a_tenth_below_its_target() {
     );
     assert_snapshot!(of(&cluster, &hot()), @"
     n1 keep hot: cpu 75% is above the target 50%: new pods should land elsewhere
-    n2 keep hot: the node was hot, and cpu 48% is still above 45%
+    n2 keep hot: the node was hot, and cpu 41% is still above 40%
     n4 remove : the node has cooled
     ");
 }
@@ -113,11 +113,11 @@ fn while_a_node_is_hot_the_almost_hot_ones_have_the_taint_as_well() {
     assert_snapshot!(of(&cluster("1"), &any), @"
     n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere
     n2 add hot: other nodes are hot, and cpu 46% is above 42%
-    n3 keep hot: other nodes are hot, and cpu 41% is above 40%
+    n3 keep hot: the node was hot, and cpu 41% is still above 40%
     n5 remove : the node has cooled
     ");
     assert_snapshot!(of(&cluster("400m"), &any), @"
-    n3 remove : the node has cooled
+    n3 keep hot: the node was hot, and cpu 41% is still above 40%
     n5 remove : the node has cooled
     ");
     let one = hot().replace("maxNodes: none", "maxNodes: 1");

@@ -157,8 +157,8 @@ impl<'q, 'w> Question<'q, 'w> {
         self.draft.lingering(node).filter(|_| self.lingers)
     }
 
-    /// Returns the nodes that pods leave, sorted: the replaced one and those that were moved before.
-    /// On the other nodes it makes no difference for this pod whether they still terminate. `None` if
+    /// Returns the nodes that pods leave, sorted: the replaced pod and those that moved before. On
+    /// the other nodes it makes no difference for this pod whether they still terminate. `None` if
     /// it may, because the pod has affinity or volumes.
     pub(super) fn leaving(&self) -> Option<Vec<NodeId>> {
         let volumes = &self.pod.volumes;

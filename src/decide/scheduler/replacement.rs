@@ -14,9 +14,9 @@ use super::filters::Filters;
 use super::question::Question;
 use super::{Forecast, Misfit, Scored, scores};
 
-/// The probability that the replaced pod still terminates when the scheduler places its replacement.
-/// A controller creates the replacement at once, and a container takes a moment to end. Only a fast
-/// one may have ended before.
+/// The probability that the replaced pod still terminates when the scheduler places its
+/// replacement. A controller creates the replacement at once, and a container takes a moment to
+/// end. Only a fast one may have ended before.
 const DURING: f64 = 0.75;
 
 /// Combines the forecasts for the two cases that the replaced pod still terminates, and that it has

@@ -7,7 +7,7 @@ use proptest::strategy::{Just, Strategy};
 use super::super::tests::{ask, move_pod, pod};
 use super::*;
 
-/// What a pod may have that the scheduler looks at.
+/// A part of a spec that the scheduler considers.
 fn part() -> impl Strategy<Value = &'static str> {
     prop_oneof![
         4 => Just(""),

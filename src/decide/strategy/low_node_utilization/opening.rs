@@ -39,8 +39,8 @@ const TARGETS: usize = 16;
 const LIGHT_PODS: usize = 2;
 /// The most pods that leave such a node before the pod of the hot node.
 const LONGEST_CHAIN: u32 = 4;
-/// The most work of the search in one cycle, in forecasts times nodes: about half a second.
-const MOST_WORK: usize = 1_000_000;
+/// The most work of the search in one cycle, in forecasts times nodes: about a quarter of a second.
+const MOST_WORK: usize = 500_000;
 /// The number of hot nodes among which this work is divided. With more hot nodes, each cycle begins
 /// with other ones, so that nodes without an opening do not use up all the work for ever.
 const NODES_IN_A_CYCLE: usize = 8;
