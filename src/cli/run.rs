@@ -306,7 +306,9 @@ pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
     // A single run never acts beside a leader, so it holds the Lease during its cycle. descheduler's
     // roles have no right to the Lease.
     let timing = match timing {
-        None if args.once() && !args.as_descheduler() => Some(args.election.checked_timing()?),
+        None if args.once() && !args.as_descheduler() => {
+            Some(args.election.checked_timing()?.of_single_run())
+        }
         timing => timing,
     };
     let (policy, warnings) = args.policy()?;
