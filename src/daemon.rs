@@ -90,7 +90,10 @@ pub enum DaemonError {
     #[error("{0}")]
     Ledger(StoreError),
     /// Another instance leads, so a single run must not act.
-    #[error("no evictions: another instance leads: {}", holder.as_deref().unwrap_or("unknown"))]
+    #[error(
+        "no evictions: another instance leads: {}; stop it before a single run",
+        holder.as_deref().unwrap_or("unknown")
+    )]
     NotLeading {
         /// Its identity, if known.
         holder: Option<String>,
@@ -151,7 +154,7 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
             }
             daemon.board.sources(|| daemon.usage.source_facts());
             next_poll = after(now, poll);
-            let arrived = usable.arrivals(&daemon.cluster.snapshot(engine.policy().resources()));
+            let arrived = usable.arrivals(daemon.cluster.usable_nodes());
             if !arrived.is_empty() && next_cycle > now {
                 info!(
                     "cycle: early, nodes can take pods now: {}",
@@ -370,7 +373,7 @@ impl Daemon {
         };
         spans::observed(self.usage.source_in_use(), &poll);
         let snapshot = self.cluster.snapshot(engine.policy().resources());
-        for skipped in &poll.readings.skipped {
+        for skipped in poll.readings.skipped.examples() {
             debug!("{skipped}");
         }
         if let Some(missed) = &poll.missed {

@@ -16,12 +16,14 @@ use self::facts::{
     AttachLimits, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, Skipped, StorageClass,
     Taint, Volume,
 };
+use self::groups::PodGroups;
 use self::objects::Objects;
 
 pub mod facts;
 pub mod import;
 pub mod objects;
 pub mod node_addresses;
+mod groups;
 mod nominations;
 mod binding_log;
 mod storage;
@@ -64,13 +66,13 @@ pub struct Snapshot {
     /// The values of the PriorityClasses.
     pub classes: BTreeMap<String, i32>,
     /// All PersistentVolumeClaims, by namespace and name.
-    pub claims: BTreeMap<(String, String), Claim>,
+    pub claims: Arc<BTreeMap<(String, String), Claim>>,
     /// All PersistentVolumes, by name.
-    pub volumes: BTreeMap<String, Volume>,
+    pub volumes: Arc<BTreeMap<String, Volume>>,
     /// All StorageClasses, by name.
     pub storage_classes: BTreeMap<String, StorageClass>,
     /// The pod selectors of services, by namespace and name.
-    pub services: BTreeMap<(String, String), Labels>,
+    pub services: Arc<BTreeMap<(String, String), Labels>>,
     /// The pods that have reserved room on a node before they are bound, by node.
     nominated: Vec<(NodeId, PodId)>,
     /// The latest pods that got a node or left one, the earliest first.
@@ -168,11 +170,8 @@ impl Snapshot {
     /// Joins the facts. `named` are resources of the policy. Resources that a pod requests are
     /// added.
     pub fn join<'a>(objects: &'a Objects, named: impl IntoIterator<Item = &'a str>) -> Self {
-        let requested = objects
-            .pods
-            .values()
-            .flat_map(|p| p.requests.iter().map(|(name, _)| name.as_str()));
-        let resources = Resources::with(requested.chain(named));
+        let groups = PodGroups::of(&objects.pods);
+        let resources = Resources::with(groups.requested().chain(named));
         let mut snapshot = Snapshot {
             nodes: objects
                 .nodes
@@ -189,66 +188,54 @@ impl Snapshot {
                 .collect(),
             namespaces: objects.namespaces.clone(),
             classes: objects.classes.clone(),
-            claims: objects.claims.clone(),
-            volumes: objects.volumes.clone(),
+            claims: Arc::clone(&objects.claims),
+            volumes: Arc::clone(&objects.volumes),
             storage_classes: objects.storage_classes.clone(),
-            services: objects.services.clone(),
+            services: Arc::clone(&objects.services),
             skipped: objects.skipped().cloned().collect(),
             resources,
             ..Snapshot::default()
         };
-        snapshot.join_pods(objects);
-        snapshot.join_nominations();
+        snapshot.join_pods(objects, &groups);
+        // Nearly always there are none.
+        if groups.examples.iter().any(|pod| pod.nominated.is_some()) {
+            snapshot.join_nominations();
+        }
         snapshot.join_bindings(&objects.bindings);
         snapshot.mark_doubts();
         snapshot
     }
 
-    fn join_pods(&mut self, objects: &Objects) {
-        let keys: Vec<Option<OwnerKey>> = objects
-            .pods
-            .values()
-            .map(|p| objects.top_controller(p))
-            .collect();
-        // The map sorts and removes duplicates before positions are assigned.
-        let mut workloads: BTreeMap<OwnerKey, WorkloadId> = keys
-            .iter()
-            .flatten()
-            .map(|k| (k.clone(), WorkloadId(0)))
-            .collect();
-        for (position, (key, id)) in workloads.iter_mut().enumerate() {
-            *id = WorkloadId(position);
-            self.workloads.push(Workload {
-                key: key.clone(),
-                pods: Vec::new(),
-            });
-        }
-        for ((position, facts), key) in objects.pods.values().enumerate().zip(keys) {
-            let id = PodId(position);
-            let node = facts.node.as_deref().and_then(|name| self.find_node(name));
-            let workload = key.and_then(|k| workloads.get(&k).copied());
-            let budgets = self.budgets_of(facts);
-            if let Some(workload) = workload {
+    fn join_pods(&mut self, objects: &Objects, groups: &PodGroups<'_>) {
+        let rows = self.join_groups(objects, groups);
+        // In one piece of memory, because each pod searches them.
+        let node_names: Vec<&str> = objects.nodes.keys().map(String::as_str).collect();
+        self.pods.reserve_exact(objects.pods.len());
+        let pods = objects.pods.values().zip(&groups.of_pods);
+        for (position, (facts, group)) in pods.enumerate() {
+            let (id, row) = (PodId(position), &rows[*group]);
+            let node = facts.node.as_deref();
+            let node = node.and_then(|name| node_names.binary_search(&name).ok().map(NodeId));
+            if let Some(workload) = row.workload {
                 self.workloads[workload.0].pods.push(id);
             }
             // A finished pod keeps its nodeName but uses nothing. The scheduler ignores it too.
             if let (Some(node), false) = (node, facts.finished()) {
                 self.nodes[node.0].pods.push(id);
             }
-            for budget in &budgets {
+            for budget in &row.budgets {
                 self.budgets[budget.0].pods.push(id);
             }
             if let Some(gang) = facts.gang.as_ref().filter(|_| facts.stays()) {
                 let key = (facts.namespace.clone(), gang.clone());
                 *self.gangs.entry(key).or_default() += 1;
             }
-            let requests = requests_of(facts, &self.resources);
             self.pods.push(Pod {
                 facts: Arc::clone(facts),
                 node,
-                workload,
-                requests,
-                budgets,
+                workload: row.workload,
+                requests: row.requests.clone(),
+                budgets: row.budgets.clone(),
             });
         }
     }

@@ -20,19 +20,22 @@ mod sharing;
 pub type Name = (String, String);
 
 /// The newest facts of each object: plain data that is filled and then joined.
+///
+/// The large maps are behind `Arc`, so that a copy to be joined is cheap. A map is copied only if it
+/// changes meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     pub(super) nodes: BTreeMap<String, Arc<NodeFacts>>,
-    pub(super) pods: BTreeMap<Name, Arc<PodFacts>>,
+    pub(super) pods: Arc<BTreeMap<Name, Arc<PodFacts>>>,
     pub(super) budgets: BTreeMap<Name, Arc<BudgetFacts>>,
     pub(super) namespaces: BTreeMap<String, Labels>,
     pub(super) classes: BTreeMap<String, i32>,
-    pub(super) claims: BTreeMap<Name, Claim>,
-    pub(super) volumes: BTreeMap<String, Volume>,
+    pub(super) claims: Arc<BTreeMap<Name, Claim>>,
+    pub(super) volumes: Arc<BTreeMap<String, Volume>>,
     pub(super) storage_classes: BTreeMap<String, StorageClass>,
     pub(super) attach_limits: BTreeMap<String, AttachLimits>,
-    pub(super) services: BTreeMap<Name, Labels>,
-    owners: BTreeMap<OwnerKey, Option<Owner>>,
+    pub(super) services: Arc<BTreeMap<Name, Labels>>,
+    owners: Arc<BTreeMap<OwnerKey, Option<Owner>>>,
     pub(super) bindings: BindingLog,
     sharing: Sharing,
     skipped: BTreeMap<(ObjectKind, Name), Skipped>,
@@ -168,12 +171,12 @@ impl Objects {
             Object::Budget(budget) => drop(self.budgets.insert(name, Arc::new(budget))),
             Object::Namespace(_, labels) => drop(self.namespaces.insert(name.1, labels)),
             Object::Class(_, value) => drop(self.classes.insert(name.1, value)),
-            Object::Claim(_, claim) => drop(self.claims.insert(name, claim)),
-            Object::Volume(_, volume) => drop(self.volumes.insert(name.1, volume)),
+            Object::Claim(_, claim) => store(&mut self.claims, name, claim),
+            Object::Volume(_, volume) => store(&mut self.volumes, name.1, volume),
             Object::StorageClass(_, class) => drop(self.storage_classes.insert(name.1, class)),
             Object::CsiNode(_, limits) => drop(self.attach_limits.insert(name.1, limits)),
-            Object::Service(_, selector) => drop(self.services.insert(name, selector)),
-            Object::Owner(_, _, owner) => drop(self.owners.insert(owner_key(kind, name), owner)),
+            Object::Service(_, selector) => store(&mut self.services, name, selector),
+            Object::Owner(_, _, owner) => store(&mut self.owners, owner_key(kind, name), owner),
         }
     }
 
@@ -195,7 +198,7 @@ impl Objects {
         self.sharing.pod(&mut pod);
         let pod = Arc::new(pod);
         self.bindings.note(self.pods.get(&name), Some(&pod));
-        self.pods.insert(name, pod);
+        Arc::make_mut(&mut self.pods).insert(name, pod);
         self.sharing.changed(self.pods.len());
     }
 
@@ -205,19 +208,19 @@ impl Objects {
         match kind {
             ObjectKind::Node => drop(self.nodes.remove(&name.1)),
             ObjectKind::Pod => {
-                let before = self.pods.remove(name);
+                let before = remove(&mut self.pods, name);
                 self.bindings.note(before.as_ref(), None);
             }
             ObjectKind::Budget => drop(self.budgets.remove(name)),
             ObjectKind::Namespace => drop(self.namespaces.remove(&name.1)),
             ObjectKind::Class => drop(self.classes.remove(&name.1)),
-            ObjectKind::Claim => drop(self.claims.remove(name)),
-            ObjectKind::Volume => drop(self.volumes.remove(&name.1)),
+            ObjectKind::Claim => drop(remove(&mut self.claims, name)),
+            ObjectKind::Volume => drop(remove(&mut self.volumes, &name.1)),
             ObjectKind::StorageClass => drop(self.storage_classes.remove(&name.1)),
             ObjectKind::CsiNode => drop(self.attach_limits.remove(&name.1)),
-            ObjectKind::Service => drop(self.services.remove(name)),
+            ObjectKind::Service => drop(remove(&mut self.services, name)),
             ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
-                self.owners.remove(&owner_key(kind, name.clone()));
+                remove(&mut self.owners, &owner_key(kind, name.clone()));
             }
         }
     }
@@ -266,6 +269,16 @@ impl Objects {
         names
     }
 
+    /// Returns the nodes by name.
+    pub fn nodes(&self) -> impl Iterator<Item = &NodeFacts> {
+        self.nodes.values().map(AsRef::as_ref)
+    }
+
+    /// Returns the pods by namespace and name.
+    pub fn pods(&self) -> impl Iterator<Item = &PodFacts> {
+        self.pods.values().map(AsRef::as_ref)
+    }
+
     /// Returns the names and addresses of all nodes.
     pub fn node_addresses(&self) -> NodeAddresses {
         let mut node_addresses = NodeAddresses::default();
@@ -280,9 +293,16 @@ impl Objects {
         self.skipped.values()
     }
 
-    /// Returns the number of objects of a kind.
+    /// Returns the number of objects of a kind, including those that could not be read.
     pub fn count(&self, kind: ObjectKind) -> usize {
-        self.names(kind).len()
+        let skipped = self.skipped.keys().filter(|(k, _)| *k == kind).count();
+        // The facts of an unreadable object are removed, so none counts twice.
+        skipped
+            + match kind {
+                ObjectKind::Node => self.nodes.len(),
+                ObjectKind::Pod => self.pods.len(),
+                _ => return self.names(kind).len(),
+            }
     }
 
     /// Follows owners from a pod to its top-level controller.
@@ -305,6 +325,30 @@ impl Objects {
             }
         }
         Some(top)
+    }
+}
+
+/// Stores a value. A map that is shared with a copy stays shared if nothing changes.
+fn store<K, V>(map: &mut Arc<BTreeMap<K, V>>, key: K, value: V)
+where
+    K: Ord + Clone,
+    V: PartialEq + Clone,
+{
+    if map.get(&key) != Some(&value) {
+        Arc::make_mut(map).insert(key, value);
+    }
+}
+
+/// Removes a value, as [`store`] stores one.
+fn remove<K, V>(map: &mut Arc<BTreeMap<K, V>>, key: &K) -> Option<V>
+where
+    K: Ord + Clone,
+    V: Clone,
+{
+    if map.contains_key(key) {
+        Arc::make_mut(map).remove(key)
+    } else {
+        None
     }
 }
 
