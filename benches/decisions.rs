@@ -98,7 +98,7 @@ fn decide_by_chance(bencher: Bencher<'_, '_>, (nodes, usage): (usize, u32)) {
     bencher.bench_local(|| cluster.engine.decide(&cluster.snapshot, now()));
 }
 
-/// What a poll costs after the source has answered: the join of all objects, the windows, the hot
+/// The cost of a poll after the source has answered: the join of all objects, the windows, the hot
 /// nodes and the start of the scheduler's search.
 #[divan::bench(args = POLLED, sample_count = 10, sample_size = 1)]
 fn poll(bencher: Bencher<'_, '_>, (nodes, pods_per_node): (usize, usize)) {

@@ -47,7 +47,7 @@ const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     entries: Vec<Entry>,
-    /// What is left of settled evictions that took too much room.
+    /// Rests of replacements whose evictions took too much room.
     rests: ReplacementRests,
     streaks: BTreeMap<OwnerKey, Streak>,
 }

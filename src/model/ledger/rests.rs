@@ -181,7 +181,7 @@ impl Ledger {
 }
 
 impl Entry {
-    /// What the rest of the replacements needs.
+    /// Returns the record that keeps the rest of the replacements.
     fn rest(&self, cooldown: &Cooldown, now: Timestamp) -> ReplacementRest {
         // Without the uids of the siblings of the same second, all pods of that second rest.
         let newest = if may_be_newer(self.at, self.newest) {

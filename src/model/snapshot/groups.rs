@@ -1,9 +1,8 @@
 //! Groups of pods that share their spec and their labels in memory, as the pods of one controller
 //! usually do.
 //!
-//! Most of what a pod brings to a snapshot is equal for the whole group: its requests, its workload
-//! and its budgets. It is computed once per group, because a large cluster has twenty times as many
-//! pods as groups.
+//! Requests, workload and budgets are equal for the whole group. They are computed once per group,
+//! because a large cluster has twenty times as many pods as groups.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ pub(super) struct PodGroups<'o> {
     pub(super) of_pods: Vec<usize>,
 }
 
-/// What the pods of a group bring to a snapshot.
+/// The values that all pods of a group have in a snapshot.
 pub(super) struct GroupRow {
     pub(super) workload: Option<WorkloadId>,
     pub(super) requests: PerResource<Amount>,
