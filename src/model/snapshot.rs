@@ -109,6 +109,9 @@ pub struct Pod {
     pub requests: PerResource<Amount>,
     /// The budgets that select it.
     pub budgets: Vec<BudgetId>,
+    // Copies of its facts, which are read much more often than others and are far away in memory.
+    finished: bool,
+    stays: bool,
 }
 
 /// The top-level controller of pods. It stays the same over a rollout or a restart of a job.
@@ -155,9 +158,14 @@ impl Pod {
         &self.facts
     }
 
+    /// Returns true if the pod succeeded or failed and no longer uses resources.
+    pub const fn finished(&self) -> bool {
+        self.finished
+    }
+
     /// Returns true if the pod is neither finished nor terminating.
-    pub fn stays(&self) -> bool {
-        self.facts.stays()
+    pub const fn stays(&self) -> bool {
+        self.stays
     }
 
     /// Returns true if the pod serves: Ready, and neither finished nor terminating.
@@ -170,7 +178,7 @@ impl Snapshot {
     /// Joins the facts. `named` are resources of the policy. Resources that a pod requests are
     /// added.
     pub fn join<'a>(objects: &'a Objects, named: impl IntoIterator<Item = &'a str>) -> Self {
-        let groups = PodGroups::of(&objects.pods);
+        let groups = PodGroups::of(objects);
         let resources = Resources::with(groups.requested().chain(named));
         let mut snapshot = Snapshot {
             nodes: objects
@@ -196,9 +204,9 @@ impl Snapshot {
             resources,
             ..Snapshot::default()
         };
-        snapshot.join_pods(objects, &groups);
-        // Nearly always there are none.
-        if groups.examples.iter().any(|pod| pod.nominated.is_some()) {
+        let has_nominations = groups.examples.iter().any(|pod| pod.nominated.is_some());
+        snapshot.join_pods(objects, groups);
+        if has_nominations {
             snapshot.join_nominations();
         }
         snapshot.join_bindings(&objects.bindings);
@@ -206,36 +214,34 @@ impl Snapshot {
         snapshot
     }
 
-    fn join_pods(&mut self, objects: &Objects, groups: &PodGroups<'_>) {
-        let rows = self.join_groups(objects, groups);
-        // In one piece of memory, because each pod searches them.
-        let node_names: Vec<&str> = objects.nodes.keys().map(String::as_str).collect();
-        self.pods.reserve_exact(objects.pods.len());
-        let pods = objects.pods.values().zip(&groups.of_pods);
-        for (position, (facts, group)) in pods.enumerate() {
-            let (id, row) = (PodId(position), &rows[*group]);
-            let node = facts.node.as_deref();
-            let node = node.and_then(|name| node_names.binary_search(&name).ok().map(NodeId));
+    fn join_pods(&mut self, objects: &Objects, groups: PodGroups<'_>) {
+        let rows = self.join_groups(objects, &groups);
+        self.pods.reserve_exact(groups.pods.len());
+        for (position, pod) in groups.pods.into_iter().enumerate() {
+            let (id, row) = (PodId(position), &rows[pod.group]);
             if let Some(workload) = row.workload {
                 self.workloads[workload.0].pods.push(id);
             }
             // A finished pod keeps its nodeName but uses nothing. The scheduler ignores it too.
-            if let (Some(node), false) = (node, facts.finished()) {
+            if let (Some(node), false) = (pod.node, pod.finished) {
                 self.nodes[node.0].pods.push(id);
             }
             for budget in &row.budgets {
                 self.budgets[budget.0].pods.push(id);
             }
-            if let Some(gang) = facts.gang.as_ref().filter(|_| facts.stays()) {
-                let key = (facts.namespace.clone(), gang.clone());
+            let example = groups.examples[pod.group];
+            if let Some(gang) = example.gang.as_ref().filter(|_| pod.stays) {
+                let key = (example.namespace.clone(), gang.clone());
                 *self.gangs.entry(key).or_default() += 1;
             }
             self.pods.push(Pod {
-                facts: Arc::clone(facts),
-                node,
+                facts: pod.facts,
+                node: pod.node,
                 workload: row.workload,
                 requests: row.requests.clone(),
                 budgets: row.budgets.clone(),
+                finished: pod.finished,
+                stays: pod.stays,
             });
         }
     }
