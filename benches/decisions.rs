@@ -34,6 +34,8 @@ const SPREAD: usize = 20;
 const BY_CHANCE: [(usize, u32); 4] = [(1000, 200), (1000, 642), (5000, 200), (5000, 483)];
 /// The numbers of nodes and of pods per node of a poll. The largest cluster that Kubernetes supports
 /// is the second.
+/// Of so many nodes, one has a pod replaced between two polls, which is 1 % of the pods in a minute.
+const REPLACED: usize = 13;
 const POLLED: [(usize, usize); 2] = [(1000, 30), (5000, 30)];
 const POLICY: &str = "
 apiVersion: evenkeel/v1alpha1
@@ -107,18 +109,34 @@ fn poll(bencher: Bencher<'_, '_>, (nodes, pods_per_node): (usize, usize)) {
         pods_per_node,
         mean_usage: None,
     };
-    let (policy, objects, readings) = (policy(), shape.objects(), shape.readings());
+    let (policy, mut objects, readings) = (policy(), shape.objects(), shape.readings());
     let mut engine = Engine::new(policy.clone(), Ledger::default());
-    let snapshot = Snapshot::join(&objects, policy.resources());
+    let mut snapshot = Snapshot::join(&objects, policy.resources());
     engine.observe_steady(&snapshot, &readings, now());
-    bencher.bench_local(|| {
-        let snapshot = Snapshot::join(&objects.clone(), policy.resources());
-        engine.observe(&snapshot, &readings, now());
-    });
+    let mut polls = 0;
+    bencher
+        .with_inputs(|| {
+            let of_nodes = (0..nodes).step_by(REPLACED);
+            let gone = of_nodes.clone().map(|node| pod_name(node, polls));
+            let new = of_nodes.map(|node| pod(node, pods_per_node + polls, 200));
+            let new = new.map(|pod| import::object(&pod).unwrap().unwrap());
+            let replaced: Vec<_> = gone.zip(new).collect();
+            polls += 1;
+            replaced
+        })
+        .bench_local_values(|replaced| {
+            for (gone, new) in replaced {
+                objects.delete(ObjectKind::Pod, &("default".to_owned(), gone));
+                objects.apply(new);
+            }
+            let earlier = std::mem::take(&mut snapshot);
+            snapshot = earlier.rejoined(&objects.clone(), policy.resources());
+            engine.observe(&snapshot, &readings, now());
+        });
 }
 
-/// The parts of [`poll`].
-#[divan::bench(args = ["clone", "join", "observe", "usage"], sample_count = 10, sample_size = 1)]
+/// The parts of [`poll`], and the join of all objects in a cycle.
+#[divan::bench(args = ["join", "observe", "usage"], sample_count = 10, sample_size = 1)]
 fn poll_part(bencher: Bencher<'_, '_>, part: &str) {
     let shape = Shape {
         nodes: POLLED[1].0,
@@ -130,7 +148,6 @@ fn poll_part(bencher: Bencher<'_, '_>, part: &str) {
     let snapshot = Snapshot::join(&objects, policy.resources());
     engine.observe_steady(&snapshot, &readings, now());
     match part {
-        "clone" => bencher.bench_local(|| objects.clone()),
         "join" => bencher.bench_local(|| Snapshot::join(&objects, policy.resources())),
         "observe" => bencher.bench_local(|| drop(engine.observe(&snapshot, &readings, now()))),
         _ => bencher.bench_local(|| engine.usage(&snapshot, now())),

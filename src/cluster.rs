@@ -202,11 +202,24 @@ impl Cluster {
 
     /// The current state of the cluster. `named` are the resources that the policy weighs.
     pub fn snapshot<'a>(&self, named: impl IntoIterator<Item = &'a str>) -> Snapshot {
-        // Copied first, so that the watches do not wait while the tables are joined. The copy shares
-        // the large maps.
-        let objects = self.objects().clone();
         let named: Vec<&str> = named.into_iter().collect();
-        Snapshot::join(&objects, named.iter().copied())
+        Snapshot::join(&self.copy(), named.iter().copied())
+    }
+
+    /// The current state of the cluster, with the pods of an earlier snapshot of this cluster that
+    /// have not changed. It takes a fraction of the time.
+    pub fn snapshot_after<'a>(
+        &self,
+        earlier: Snapshot,
+        named: impl IntoIterator<Item = &'a str>,
+    ) -> Snapshot {
+        let named: Vec<&str> = named.into_iter().collect();
+        earlier.rejoined(&self.copy(), named.iter().copied())
+    }
+
+    /// A copy, so that the watches do not wait while the tables are joined. It shares the large maps.
+    fn copy(&self) -> Objects {
+        self.objects().clone()
     }
 
     /// The names of the nodes that can take pods: Ready and not cordoned.

@@ -17,6 +17,7 @@ use crate::daemon::telemetry::status::Board;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::plan::Class;
+use crate::model::snapshot::Snapshot;
 use crate::model::usage::{NodeUsage, Readings, Unmeasured};
 use crate::policy::{Basis, Policy, Rule};
 
@@ -79,6 +80,8 @@ pub struct Daemon {
     pub release: ReleaseCheck,
     /// Whether this instance acts or stands by.
     pub lead: LeaderRole,
+    /// The snapshot of the last poll. Most of its pods are those of the next one.
+    pub polled: Snapshot,
     /// The file of the policy, if it is read again while the program runs.
     pub policy_file: Option<PolicyFile>,
 }
@@ -372,7 +375,9 @@ impl Daemon {
             return false;
         };
         spans::observed(self.usage.source_in_use(), &poll);
-        let snapshot = self.cluster.snapshot(engine.policy().resources());
+        let earlier = std::mem::take(&mut self.polled);
+        let resources = engine.policy().resources();
+        let snapshot = self.cluster.snapshot_after(earlier, resources);
         for skipped in poll.readings.skipped.examples() {
             debug!("{skipped}");
         }
@@ -387,6 +392,7 @@ impl Daemon {
             self.usage.read_missed(missed, cluster, take).await;
         }
         engine.observe(&snapshot, &poll.readings, clock::now());
+        self.polled = snapshot;
         true
     }
 }

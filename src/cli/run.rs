@@ -26,6 +26,7 @@ use crate::daemon::telemetry::{self, Health};
 use crate::daemon::{
     self, Daemon, LeaderRole, LogState, PolicyFile, ReleaseCheck, Steered, Trials, UsagePoller,
 };
+use crate::model::snapshot::Snapshot;
 use crate::policy::Policy;
 
 use super::descheduler::DeschedulerArgs;
@@ -266,6 +267,7 @@ impl RunArgs {
             throttled_until: None,
             release: ReleaseCheck::new(self.shared.scheduler.release()),
             lead: self.lead(timing, policy, &client),
+            polled: Snapshot::default(),
             policy_file: Some(self.policy_file(policy, timing, &client)),
         }
     }

@@ -13,18 +13,19 @@ use crate::values::selector::Labels;
 use crate::values::{Amount, PerResource, Resources};
 
 use self::facts::{
-    AttachLimits, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, Skipped, StorageClass,
-    Taint, Volume,
+    AttachLimits, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, Presumed, Skipped,
+    StorageClass, Taint, Volume,
 };
-use self::groups::PodGroups;
-use self::objects::Objects;
+use self::relations::RelationsVersion;
 
 pub mod facts;
 pub mod import;
 pub mod objects;
 pub mod node_addresses;
 mod groups;
+mod join;
 mod nominations;
+mod relations;
 mod binding_log;
 mod storage;
 
@@ -81,6 +82,8 @@ pub struct Snapshot {
     gangs: BTreeMap<(String, Gang), usize>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
+    /// The state of the objects that relations of unchanged pods depend on.
+    relations: RelationsVersion,
 }
 
 /// A node: its facts and its pods.
@@ -109,9 +112,13 @@ pub struct Pod {
     pub requests: PerResource<Amount>,
     /// The budgets that select it.
     pub budgets: Vec<BudgetId>,
-    // Copies of its facts, which are read much more often than others and are far away in memory.
+    /// Its requests as the scheduler counts them for scores. This is a copy of a fact, like the
+    /// fields below: facts of many pods are far away in memory.
+    pub presumed: Presumed,
     finished: bool,
     stays: bool,
+    in_gang: bool,
+    nominates: bool,
 }
 
 /// The top-level controller of pods. It stays the same over a rollout or a restart of a job.
@@ -175,102 +182,6 @@ impl Pod {
 }
 
 impl Snapshot {
-    /// Joins the facts. `named` are resources of the policy. Resources that a pod requests are
-    /// added.
-    pub fn join<'a>(objects: &'a Objects, named: impl IntoIterator<Item = &'a str>) -> Self {
-        let groups = PodGroups::of(objects);
-        let resources = Resources::with(groups.requested().chain(named));
-        let mut snapshot = Snapshot {
-            nodes: objects
-                .nodes
-                .values()
-                .map(|n| Node::new(n, objects.attach_limits.get(&n.name), &resources))
-                .collect(),
-            budgets: objects
-                .budgets
-                .values()
-                .map(|b| Budget {
-                    facts: Arc::clone(b),
-                    pods: Vec::new(),
-                })
-                .collect(),
-            namespaces: objects.namespaces.clone(),
-            classes: objects.classes.clone(),
-            claims: Arc::clone(&objects.claims),
-            volumes: Arc::clone(&objects.volumes),
-            storage_classes: objects.storage_classes.clone(),
-            services: Arc::clone(&objects.services),
-            skipped: objects.skipped().cloned().collect(),
-            resources,
-            ..Snapshot::default()
-        };
-        let has_nominations = groups.examples.iter().any(|pod| pod.nominated.is_some());
-        snapshot.join_pods(objects, groups);
-        if has_nominations {
-            snapshot.join_nominations();
-        }
-        snapshot.join_bindings(&objects.bindings);
-        snapshot.mark_doubts();
-        snapshot
-    }
-
-    fn join_pods(&mut self, objects: &Objects, groups: PodGroups<'_>) {
-        let rows = self.join_groups(objects, &groups);
-        self.pods.reserve_exact(groups.pods.len());
-        for (position, pod) in groups.pods.into_iter().enumerate() {
-            let (id, row) = (PodId(position), &rows[pod.group]);
-            if let Some(workload) = row.workload {
-                self.workloads[workload.0].pods.push(id);
-            }
-            // A finished pod keeps its nodeName but uses nothing. The scheduler ignores it too.
-            if let (Some(node), false) = (pod.node, pod.finished) {
-                self.nodes[node.0].pods.push(id);
-            }
-            for budget in &row.budgets {
-                self.budgets[budget.0].pods.push(id);
-            }
-            let example = groups.examples[pod.group];
-            if let Some(gang) = example.gang.as_ref().filter(|_| pod.stays) {
-                let key = (example.namespace.clone(), gang.clone());
-                *self.gangs.entry(key).or_default() += 1;
-            }
-            self.pods.push(Pod {
-                facts: pod.facts,
-                node: pod.node,
-                workload: row.workload,
-                requests: row.requests.clone(),
-                budgets: row.budgets.clone(),
-                finished: pod.finished,
-                stays: pod.stays,
-            });
-        }
-    }
-
-    fn mark_doubts(&mut self) {
-        for skipped in self.skipped.clone() {
-            if let Some(node) = skipped
-                .node
-                .as_deref()
-                .and_then(|name| self.find_node(name))
-            {
-                self.nodes[node.0].doubt = Some(skipped.to_string());
-            }
-        }
-    }
-
-    fn budgets_of(&self, pod: &PodFacts) -> Vec<BudgetId> {
-        let first = self
-            .budgets
-            .partition_point(|b| b.namespace < pod.namespace);
-        self.budgets[first..]
-            .iter()
-            .enumerate()
-            .take_while(|(_, b)| b.namespace == pod.namespace)
-            .filter(|(_, b)| b.selector.as_ref().is_some_and(|s| s.matches(&pod.labels)))
-            .map(|(i, _)| BudgetId(first + i))
-            .collect()
-    }
-
     /// Returns the same snapshot with a taint on these nodes.
     #[must_use]
     pub fn with_taint(&self, nodes: &BTreeSet<NodeId>, taint: &Taint) -> Self {

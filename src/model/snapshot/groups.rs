@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::facts::{OwnerKey, PodFacts};
+use super::facts::{PodFacts, Presumed};
 use super::objects::Objects;
-use super::{BudgetId, NodeId, Snapshot, Workload, WorkloadId, requests_of};
+use super::{BudgetId, NodeId, WorkloadId};
 use crate::values::{Amount, PerResource};
 
-/// The groups, and the group and the node of each pod in the order of the pods.
+/// The groups of some pods, and those pods in their order.
 pub(super) struct PodGroups<'o> {
     /// One pod of each group.
     pub(super) examples: Vec<&'o PodFacts>,
@@ -35,17 +35,20 @@ pub(super) struct GroupRow {
     pub(super) workload: Option<WorkloadId>,
     pub(super) requests: PerResource<Amount>,
     pub(super) budgets: Vec<BudgetId>,
+    pub(super) presumed: Presumed,
+    pub(super) in_gang: bool,
+    pub(super) nominates: bool,
 }
 
 impl<'o> PodGroups<'o> {
-    pub(super) fn of(objects: &'o Objects) -> Self {
+    pub(super) fn of(objects: &'o Objects, pods: impl Iterator<Item = &'o Arc<PodFacts>>) -> Self {
         let names = NodeNames::of(objects);
         let mut groups = PodGroups {
             examples: Vec::new(),
-            pods: Vec::with_capacity(objects.pods.len()),
+            pods: Vec::with_capacity(pods.size_hint().0),
         };
         let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-        for facts in objects.pods.values() {
+        for facts in pods {
             let key = (facts.spec.address(), facts.labels.address());
             let next = groups.examples.len();
             let found = *known.entry(key).or_insert(next);
@@ -104,38 +107,6 @@ fn hash(name: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
     hasher.finish()
-}
-
-impl Snapshot {
-    /// Adds the workloads of these groups, and returns the row of each group. The budgets and
-    /// resources must be there.
-    pub(super) fn join_groups(
-        &mut self,
-        objects: &Objects,
-        groups: &PodGroups<'_>,
-    ) -> Vec<GroupRow> {
-        let keys: Vec<Option<OwnerKey>> = groups
-            .examples
-            .iter()
-            .map(|pod| objects.top_controller(pod))
-            .collect();
-        // The map sorts and removes duplicates before positions are assigned.
-        let mut workloads: BTreeMap<&OwnerKey, WorkloadId> =
-            keys.iter().flatten().map(|k| (k, WorkloadId(0))).collect();
-        for (position, (key, id)) in workloads.iter_mut().enumerate() {
-            *id = WorkloadId(position);
-            self.workloads.push(Workload {
-                key: (*key).clone(),
-                pods: Vec::new(),
-            });
-        }
-        let row = |(pod, key): (&&PodFacts, &Option<OwnerKey>)| GroupRow {
-            workload: key.as_ref().and_then(|key| workloads.get(key).copied()),
-            requests: requests_of(pod, &self.resources),
-            budgets: self.budgets_of(pod),
-        };
-        groups.examples.iter().zip(&keys).map(row).collect()
-    }
 }
 
 #[cfg(test)]

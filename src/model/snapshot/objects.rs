@@ -11,9 +11,12 @@ use super::facts::{
     Volume,
 };
 use super::node_addresses::NodeAddresses;
+use super::relations::RelationChanges;
 
+use self::owners::owner_key;
 use self::sharing::Sharing;
 
+mod owners;
 mod sharing;
 
 /// Namespace and name. The namespace is empty for cluster-scoped objects.
@@ -37,6 +40,7 @@ pub struct Objects {
     pub(super) services: Arc<BTreeMap<Name, Labels>>,
     owners: Arc<BTreeMap<OwnerKey, Option<Owner>>>,
     pub(super) bindings: BindingLog,
+    pub(super) relations: RelationChanges,
     sharing: Sharing,
     skipped: BTreeMap<(ObjectKind, Name), Skipped>,
 }
@@ -168,7 +172,7 @@ impl Objects {
         match object {
             Object::Node(node) => self.apply_node(name.1, node),
             Object::Pod(pod) => self.apply_pod(name, *pod),
-            Object::Budget(budget) => drop(self.budgets.insert(name, Arc::new(budget))),
+            Object::Budget(budget) => self.apply_budget(name, budget),
             Object::Namespace(_, labels) => drop(self.namespaces.insert(name.1, labels)),
             Object::Class(_, value) => drop(self.classes.insert(name.1, value)),
             Object::Claim(_, claim) => store(&mut self.claims, name, claim),
@@ -176,7 +180,13 @@ impl Objects {
             Object::StorageClass(_, class) => drop(self.storage_classes.insert(name.1, class)),
             Object::CsiNode(_, limits) => drop(self.attach_limits.insert(name.1, limits)),
             Object::Service(_, selector) => store(&mut self.services, name, selector),
-            Object::Owner(_, _, owner) => store(&mut self.owners, owner_key(kind, name), owner),
+            Object::Owner(_, _, owner) => {
+                let key = owner_key(kind, name);
+                if self.owners.get(&key) != Some(&owner) {
+                    self.note_owner(&key);
+                    Arc::make_mut(&mut self.owners).insert(key, owner);
+                }
+            }
         }
     }
 
@@ -186,7 +196,18 @@ impl Objects {
             return;
         }
         self.sharing.node(&mut node);
-        self.nodes.insert(name, Arc::new(node));
+        if self.nodes.insert(name, Arc::new(node)).is_none() {
+            self.relations.note();
+        }
+    }
+
+    fn apply_budget(&mut self, name: Name, budget: BudgetFacts) {
+        let old = self.budgets.get(&name);
+        // The status changes with each pod that becomes Ready.
+        if old.is_none_or(|old| old.selector != budget.selector) {
+            self.relations.note();
+        }
+        self.budgets.insert(name, Arc::new(budget));
     }
 
     /// Stores a pod. Unchanged facts keep their place in memory, because snapshots and windows of
@@ -206,12 +227,20 @@ impl Objects {
     pub fn delete(&mut self, kind: ObjectKind, name: &Name) {
         self.skipped.remove(&(kind, name.clone()));
         match kind {
-            ObjectKind::Node => drop(self.nodes.remove(&name.1)),
+            ObjectKind::Node => {
+                if self.nodes.remove(&name.1).is_some() {
+                    self.relations.note();
+                }
+            }
             ObjectKind::Pod => {
                 let before = remove(&mut self.pods, name);
                 self.bindings.note(before.as_ref(), None);
             }
-            ObjectKind::Budget => drop(self.budgets.remove(name)),
+            ObjectKind::Budget => {
+                if self.budgets.remove(name).is_some() {
+                    self.relations.note();
+                }
+            }
             ObjectKind::Namespace => drop(self.namespaces.remove(&name.1)),
             ObjectKind::Class => drop(self.classes.remove(&name.1)),
             ObjectKind::Claim => drop(remove(&mut self.claims, name)),
@@ -220,7 +249,11 @@ impl Objects {
             ObjectKind::CsiNode => drop(self.attach_limits.remove(&name.1)),
             ObjectKind::Service => drop(remove(&mut self.services, name)),
             ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
-                remove(&mut self.owners, &owner_key(kind, name.clone()));
+                let key = owner_key(kind, name.clone());
+                if self.owners.contains_key(&key) {
+                    self.note_owner(&key);
+                    Arc::make_mut(&mut self.owners).remove(&key);
+                }
             }
         }
     }
@@ -304,28 +337,6 @@ impl Objects {
                 _ => return self.names(kind).len(),
             }
     }
-
-    /// Follows owners from a pod to its top-level controller.
-    pub(super) fn top_controller(&self, pod: &PodFacts) -> Option<OwnerKey> {
-        let controller = |owners: &[Owner]| {
-            owners
-                .iter()
-                .find(|o| o.controller)
-                .or(owners.first())
-                .cloned()
-        };
-        let mut top = key_of(&pod.namespace, controller(&pod.owners)?);
-        // Two steps lead from a pod to a Deployment or CronJob. The bound stops at a cycle of
-        // owners.
-        for _ in 0..4 {
-            match self.owners.get(&top) {
-                Some(Some(above)) => top = key_of(&pod.namespace, above.clone()),
-                Some(None) => break,
-                None => return Some(deployment_by_name(&top, &pod.labels).unwrap_or(top)),
-            }
-        }
-        Some(top)
-    }
 }
 
 /// Stores a value. A map that is shared with a copy stays shared if nothing changes.
@@ -350,37 +361,6 @@ where
     } else {
         None
     }
-}
-
-fn key_of(namespace: &str, owner: Owner) -> OwnerKey {
-    OwnerKey {
-        namespace: namespace.to_owned(),
-        kind: owner.kind,
-        name: owner.name,
-    }
-}
-
-fn owner_key(kind: ObjectKind, (namespace, name): Name) -> OwnerKey {
-    OwnerKey {
-        namespace,
-        kind: kind.name().to_owned(),
-        name,
-    }
-}
-
-/// Derives the Deployment of a ReplicaSet that is unknown, because files often contain pods without
-/// their ReplicaSets. A Deployment names its ReplicaSets after itself plus the hash that their pods
-/// have as a label.
-fn deployment_by_name(owner: &OwnerKey, labels: &Labels) -> Option<OwnerKey> {
-    let hash = labels
-        .get("pod-template-hash")
-        .filter(|_| owner.kind == "ReplicaSet")?;
-    let name = owner.name.strip_suffix(hash.as_str())?.strip_suffix('-')?;
-    Some(OwnerKey {
-        namespace: owner.namespace.clone(),
-        kind: "Deployment".to_owned(),
-        name: name.to_owned(),
-    })
 }
 
 #[cfg(test)]
