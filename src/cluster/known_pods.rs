@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use ring::digest::{SHA256, digest as hash};
-use tracing::{Level, debug, enabled};
+use tracing::{Level, debug, event_enabled};
 
 use super::Cluster;
 
@@ -26,7 +26,7 @@ pub fn digest<'p>(pods: impl Iterator<Item = (&'p str, &'p str, &'p str)>) -> St
 impl Cluster {
     /// Logs the number and the digest of the known pods at the level debug.
     pub fn log_known_pods(&self) {
-        if !enabled!(Level::DEBUG) {
+        if !event_enabled!(Level::DEBUG) {
             return;
         }
         let objects = self.objects();

@@ -107,8 +107,14 @@ impl Snapshot {
         groups: PodGroups<'_>,
     ) -> Self {
         let mut snapshot = Snapshot::without_pods(objects, resources);
-        let (moved, rows) = snapshot.join_workloads(objects, kept.workloads, &groups);
-        snapshot.pods.reserve_exact(kept.origins.len());
+        let pods = kept.origins.len();
+        let (moved, rows) = snapshot.join_workloads(objects, (kept.workloads, pods), &groups);
+        snapshot.pods.reserve_exact(pods);
+        // Thousands of lists that grow cost more than the pods in them.
+        let usual = pods / snapshot.nodes.len().max(1) + 1;
+        for node in &mut snapshot.nodes {
+            node.pods.reserve_exact(usual);
+        }
         let mut old = kept.pods.into_iter().enumerate();
         let mut new = groups.pods.into_iter();
         for origin in kept.origins {
@@ -156,44 +162,48 @@ impl Snapshot {
         }
     }
 
-    /// Adds the workloads of kept pods and of groups. Returns the new position of each kept
-    /// workload, and the row of each group.
+    /// Adds the workloads of kept pods and of groups. `pods` is the number of all pods. Returns the
+    /// new position of each kept workload, and the row of each group.
     fn join_workloads(
         &mut self,
         objects: &Objects,
-        kept: Vec<Option<OwnerKey>>,
+        (kept, pods): (Vec<Option<OwnerKey>>, usize),
         groups: &PodGroups<'_>,
     ) -> (Vec<WorkloadId>, Vec<GroupRow>) {
+        let mut moved = vec![WorkloadId(0); kept.len()];
+        let kept = kept.into_iter().enumerate();
+        let kept = kept.filter_map(|(position, key)| Some((key?, Some(position))));
+        // The map sorts and removes duplicates before positions are assigned.
+        let mut workloads: BTreeMap<OwnerKey, Option<usize>> = kept.collect();
         let of_groups = groups
             .examples
             .iter()
             .map(|pod| objects.top_controller(pod));
         let of_groups: Vec<Option<OwnerKey>> = of_groups.collect();
-        // The map sorts and removes duplicates before positions are assigned.
-        let all = kept.iter().chain(&of_groups).flatten();
-        let mut workloads: BTreeMap<&OwnerKey, WorkloadId> =
-            all.map(|key| (key, WorkloadId(0))).collect();
-        for (position, (key, id)) in workloads.iter_mut().enumerate() {
-            *id = WorkloadId(position);
-            self.workloads.push(Workload {
-                key: (*key).clone(),
-                pods: Vec::new(),
-            });
+        for key in of_groups.iter().flatten() {
+            if !workloads.contains_key(key) {
+                workloads.insert(key.clone(), None);
+            }
         }
-        let find =
-            |key: &Option<OwnerKey>| key.as_ref().and_then(|key| workloads.get(key).copied());
-        // Nothing refers to a workload without kept pods.
-        let moved = kept.iter().map(|key| find(key).unwrap_or(WorkloadId(0)));
+        let usual = pods / workloads.len().max(1) + 1;
+        for (position, (key, earlier)) in workloads.into_iter().enumerate() {
+            if let Some(earlier) = earlier {
+                moved[earlier] = WorkloadId(position);
+            }
+            let pods = Vec::with_capacity(usual);
+            self.workloads.push(Workload { key, pods });
+        }
         let rows = groups.examples.iter().zip(&of_groups);
         let rows = rows.map(|(pod, key)| GroupRow {
-            workload: find(key),
+            workload: key.as_ref().and_then(|key| self.find_workload(key)),
             requests: requests_of(pod, &self.resources),
             budgets: self.budgets_of(pod),
             presumed: pod.presumed,
             in_gang: pod.gang.is_some(),
             nominates: pod.nominated.is_some(),
         });
-        (moved.collect(), rows.collect())
+        let rows = rows.collect();
+        (moved, rows)
     }
 
     /// Adds a pod to its node, workload, budgets and gang.
