@@ -27,9 +27,16 @@ const NODES: [usize; 3] = [200, 1000, 5000];
 const CORES: u32 = 8;
 /// One node in so many is hot.
 const HOT: usize = 5;
+/// Replicas of one workload run on so many nodes.
+const SPREAD: usize = 20;
 /// The number of nodes, and their mean cpu usage in thousandths. With a target of 60 %, no node is
 /// hot at 200, one in eleven at 483, and two thirds at 642.
 const BY_CHANCE: [(usize, u32); 4] = [(1000, 200), (1000, 642), (5000, 200), (5000, 483)];
+/// The numbers of nodes and of pods per node of a poll. The largest cluster that Kubernetes supports
+/// is the second.
+/// Of so many nodes, one has a pod replaced between two polls, which is 1 % of the pods in a minute.
+const REPLACED: usize = 13;
+const POLLED: [(usize, usize); 2] = [(1000, 30), (5000, 30)];
 const POLICY: &str = "
 apiVersion: evenkeel/v1alpha1
 kind: Policy
@@ -93,6 +100,60 @@ fn decide_by_chance(bencher: Bencher<'_, '_>, (nodes, usage): (usize, u32)) {
     bencher.bench_local(|| cluster.engine.decide(&cluster.snapshot, now()));
 }
 
+/// The cost of a poll after the source has answered: the join of all objects, the windows, the hot
+/// nodes and the start of the scheduler's search.
+#[divan::bench(args = POLLED, sample_count = 10, sample_size = 1)]
+fn poll(bencher: Bencher<'_, '_>, (nodes, pods_per_node): (usize, usize)) {
+    let shape = Shape {
+        nodes,
+        pods_per_node,
+        mean_usage: None,
+    };
+    let (policy, mut objects, readings) = (policy(), shape.objects(), shape.readings());
+    let mut engine = Engine::new(policy.clone(), Ledger::default());
+    let mut snapshot = Snapshot::join(&objects, policy.resources());
+    engine.observe_steady(&snapshot, &readings, now());
+    let mut polls = 0;
+    bencher
+        .with_inputs(|| {
+            let of_nodes = (0..nodes).step_by(REPLACED);
+            let gone = of_nodes.clone().map(|node| pod_name(node, polls));
+            let new = of_nodes.map(|node| pod(node, pods_per_node + polls, 200));
+            let new = new.map(|pod| import::object(&pod).unwrap().unwrap());
+            let replaced: Vec<_> = gone.zip(new).collect();
+            polls += 1;
+            replaced
+        })
+        .bench_local_values(|replaced| {
+            for (gone, new) in replaced {
+                objects.delete(ObjectKind::Pod, &("default".to_owned(), gone));
+                objects.apply(new);
+            }
+            let earlier = std::mem::take(&mut snapshot);
+            snapshot = earlier.rejoined(&objects.clone(), policy.resources());
+            engine.observe(&snapshot, &readings, now());
+        });
+}
+
+/// The parts of [`poll`], and the join of all objects in a cycle.
+#[divan::bench(args = ["join", "observe", "usage"], sample_count = 10, sample_size = 1)]
+fn poll_part(bencher: Bencher<'_, '_>, part: &str) {
+    let shape = Shape {
+        nodes: POLLED[1].0,
+        pods_per_node: POLLED[1].1,
+        mean_usage: None,
+    };
+    let (policy, objects, readings) = (policy(), shape.objects(), shape.readings());
+    let mut engine = Engine::new(policy.clone(), Ledger::default());
+    let snapshot = Snapshot::join(&objects, policy.resources());
+    engine.observe_steady(&snapshot, &readings, now());
+    match part {
+        "join" => bencher.bench_local(|| Snapshot::join(&objects, policy.resources())),
+        "observe" => bencher.bench_local(|| drop(engine.observe(&snapshot, &readings, now()))),
+        _ => bencher.bench_local(|| engine.usage(&snapshot, now())),
+    }
+}
+
 /// An engine that has measured its cluster.
 struct Cluster {
     engine: Engine,
@@ -145,7 +206,9 @@ fn regular(nodes: usize) -> Shape {
 impl Shape {
     fn objects(&self) -> Objects {
         let mut objects = Objects::default();
-        for value in (0..self.nodes).map(node).chain(self.pods()) {
+        let sets = (0..=self.nodes / SPREAD)
+            .flat_map(|group| (0..self.pods_per_node).map(move |index| replica_set(group, index)));
+        for value in (0..self.nodes).map(node).chain(sets).chain(self.pods()) {
             let object = import::object(&value).unwrap();
             objects.apply(object.unwrap());
         }
@@ -239,7 +302,7 @@ fn node(node: usize) -> Value {
 
 fn pod(node: usize, index: usize, request: u64) -> Value {
     // Replicas of one workload run on different nodes.
-    let workload = format!("web-{}-{index}", node / 20);
+    let workload = workload(node / SPREAD, index);
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {
@@ -262,6 +325,23 @@ fn pod(node: usize, index: usize, request: u64) -> Value {
             "conditions": [{"type": "Ready", "status": "True"}],
         },
     })
+}
+
+fn replica_set(group: usize, index: usize) -> Value {
+    let name = workload(group, index);
+    json!({
+        "apiVersion": "apps/v1", "kind": "ReplicaSet",
+        "metadata": {
+            "name": name, "namespace": "default",
+            "ownerReferences": [{
+                "apiVersion": "apps/v1", "kind": "Deployment", "name": format!("{name}-d"), "uid": name, "controller": true,
+            }],
+        },
+    })
+}
+
+fn workload(group: usize, index: usize) -> String {
+    format!("web-{group}-{index}")
 }
 
 fn node_metrics(node: usize, cpu: u64) -> Value {

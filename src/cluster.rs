@@ -35,6 +35,7 @@ pub mod usage_source;
 pub mod events;
 pub mod evict;
 pub mod instances;
+pub mod known_pods;
 pub mod lease;
 pub mod ledger_store;
 pub mod taints;
@@ -201,10 +202,31 @@ impl Cluster {
 
     /// The current state of the cluster. `named` are the resources that the policy weighs.
     pub fn snapshot<'a>(&self, named: impl IntoIterator<Item = &'a str>) -> Snapshot {
-        // Cloned first, so that the watches do not wait while the tables are joined.
-        let objects = self.objects().clone();
         let named: Vec<&str> = named.into_iter().collect();
-        Snapshot::join(&objects, named.iter().copied())
+        Snapshot::join(&self.copy(), named.iter().copied())
+    }
+
+    /// The current state of the cluster, with the pods of an earlier snapshot of this cluster that
+    /// have not changed. It takes a fraction of the time.
+    pub fn snapshot_after<'a>(
+        &self,
+        earlier: Snapshot,
+        named: impl IntoIterator<Item = &'a str>,
+    ) -> Snapshot {
+        let named: Vec<&str> = named.into_iter().collect();
+        earlier.rejoined(&self.copy(), named.iter().copied())
+    }
+
+    /// A copy, so that the watches do not wait while the tables are joined. It shares the large maps.
+    fn copy(&self) -> Objects {
+        self.objects().clone()
+    }
+
+    /// The names of the nodes that can take pods: Ready and not cordoned.
+    pub fn usable_nodes(&self) -> BTreeSet<String> {
+        let objects = self.objects();
+        let usable = objects.nodes().filter(|node| node.ready && !node.cordoned);
+        usable.map(|node| node.name.clone()).collect()
     }
 
     /// The number of nodes and pods, which have usage.
@@ -227,6 +249,12 @@ impl Cluster {
     pub(crate) fn apply(&self, objects: impl IntoIterator<Item = Object>) {
         let mut known = self.objects();
         objects.into_iter().for_each(|object| known.apply(object));
+    }
+
+    /// Reads this date as if a response of the API server had had it now.
+    #[cfg(test)]
+    pub(crate) fn see_date(&self, date: Timestamp) {
+        self.clock.see(date);
     }
 
     /// Records an outage of the watch of pods as if it had begun at this time.

@@ -17,6 +17,7 @@ use crate::daemon::telemetry::status::Board;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::plan::Class;
+use crate::model::snapshot::Snapshot;
 use crate::model::usage::{NodeUsage, Readings, Unmeasured};
 use crate::policy::{Basis, Policy, Rule};
 
@@ -79,6 +80,8 @@ pub struct Daemon {
     pub release: ReleaseCheck,
     /// Whether this instance acts or stands by.
     pub lead: LeaderRole,
+    /// The snapshot of the last poll. Most of its pods are those of the next one.
+    pub polled: Snapshot,
     /// The file of the policy, if it is read again while the program runs.
     pub policy_file: Option<PolicyFile>,
 }
@@ -90,7 +93,10 @@ pub enum DaemonError {
     #[error("{0}")]
     Ledger(StoreError),
     /// Another instance leads, so a single run must not act.
-    #[error("no evictions: another instance leads: {}", holder.as_deref().unwrap_or("unknown"))]
+    #[error(
+        "no evictions: another instance leads: {}; stop it before a single run",
+        holder.as_deref().unwrap_or("unknown")
+    )]
     NotLeading {
         /// Its identity, if known.
         holder: Option<String>,
@@ -151,7 +157,7 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
             }
             daemon.board.sources(|| daemon.usage.source_facts());
             next_poll = after(now, poll);
-            let arrived = usable.arrivals(&daemon.cluster.snapshot(engine.policy().resources()));
+            let arrived = usable.arrivals(daemon.cluster.usable_nodes());
             if !arrived.is_empty() && next_cycle > now {
                 info!(
                     "cycle: early, nodes can take pods now: {}",
@@ -369,8 +375,10 @@ impl Daemon {
             return false;
         };
         spans::observed(self.usage.source_in_use(), &poll);
-        let snapshot = self.cluster.snapshot(engine.policy().resources());
-        for skipped in &poll.readings.skipped {
+        let earlier = std::mem::take(&mut self.polled);
+        let resources = engine.policy().resources();
+        let snapshot = self.cluster.snapshot_after(earlier, resources);
+        for skipped in poll.readings.skipped.examples() {
             debug!("{skipped}");
         }
         if let Some(missed) = &poll.missed {
@@ -384,6 +392,7 @@ impl Daemon {
             self.usage.read_missed(missed, cluster, take).await;
         }
         engine.observe(&snapshot, &poll.readings, clock::now());
+        self.polled = snapshot;
         true
     }
 }

@@ -160,7 +160,9 @@ impl ClusterFile {
     fn add_history(&mut self, item: Result<Box<HistoryItem>, Box<Skipped>>) {
         let item = item.map_err(|skipped| *skipped);
         let added = item.and_then(|item| item.add_to(&mut self.history));
-        self.readings.skipped.extend(added.err());
+        if let Err(skipped) = added {
+            self.readings.skipped.add(skipped);
+        }
     }
 
     /// The time of the newest metrics.

@@ -168,7 +168,7 @@ pub(super) fn prepare(
         warnings,
         usage_failures: observation.usage_failures,
         skipped: newest
-            .map(|(_, readings)| readings.skipped)
+            .map(|(_, readings)| readings.skipped.into_list())
             .unwrap_or_default(),
     })
 }

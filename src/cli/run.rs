@@ -26,6 +26,7 @@ use crate::daemon::telemetry::{self, Health};
 use crate::daemon::{
     self, Daemon, LeaderRole, LogState, PolicyFile, ReleaseCheck, Steered, Trials, UsagePoller,
 };
+use crate::model::snapshot::Snapshot;
 use crate::policy::Policy;
 
 use super::descheduler::DeschedulerArgs;
@@ -266,6 +267,7 @@ impl RunArgs {
             throttled_until: None,
             release: ReleaseCheck::new(self.shared.scheduler.release()),
             lead: self.lead(timing, policy, &client),
+            polled: Snapshot::default(),
             policy_file: Some(self.policy_file(policy, timing, &client)),
         }
     }
@@ -306,7 +308,9 @@ pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
     // A single run never acts beside a leader, so it holds the Lease during its cycle.
     // descheduler's roles have no right to the Lease.
     let timing = match timing {
-        None if args.once() && !args.as_descheduler() => Some(args.election.checked_timing()?),
+        None if args.once() && !args.as_descheduler() => {
+            Some(args.election.checked_timing()?.of_single_run())
+        }
         timing => timing,
     };
     let (policy, warnings) = args.policy()?;

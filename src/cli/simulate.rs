@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use jiff::SignedDuration;
 
-use crate::model::snapshot::facts::Skipped;
+use crate::model::usage::SkippedSamples;
 use crate::model::usage::recorded::object;
 use crate::render::table::Table;
 use crate::simulate;
@@ -265,10 +265,11 @@ fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
 }
 
 /// A line about rows of recorded usage that cannot be read.
-fn ignored_rows(skipped: &[Skipped]) -> Option<String> {
-    let mut rows = skipped.iter().filter(|row| object::is_history(&row.kind));
+fn ignored_rows(skipped: &SkippedSamples) -> Option<String> {
+    let examples = skipped.examples();
+    let mut rows = examples.iter().filter(|row| object::is_history(&row.kind));
     let first = rows.next()?;
-    Some(match rows.count() {
+    Some(match rows.count() + skipped.count() - examples.len() {
         0 => format!("ignored: {first}"),
         more => format!("ignored: {first}, and {}", count(more, "further row")),
     })

@@ -58,6 +58,17 @@ impl ServerClock {
         reading?.difference(LocalTime::now())
     }
 
+    /// Reads a date as if a response had had it now.
+    #[cfg(test)]
+    pub(crate) fn see(&self, date: Timestamp) {
+        let mut headers = HeaderMap::new();
+        let date = jiff::fmt::rfc2822::DateTimePrinter::new()
+            .timestamp_to_rfc9110_string(&date)
+            .unwrap();
+        headers.insert(DATE, date.parse().unwrap());
+        self.read(LocalTime::now(), &headers);
+    }
+
     /// Reads the headers of the response to a request that was sent at this time.
     pub(super) fn read(&self, asked: LocalTime, headers: &HeaderMap) {
         if let Some(reading) = ClockReading::new(asked, headers, LocalTime::now()) {

@@ -50,6 +50,8 @@ pub struct Leadership(watch::Receiver<LeadershipState>);
 struct LeadershipState {
     active: Option<ActiveTerm>,
     holder: Option<String>,
+    /// Whether the holder is another process that lives.
+    held_by_living: bool,
     error: Option<String>,
     /// Whether the error is a missing permission.
     forbidden: bool,
@@ -71,6 +73,11 @@ impl Leadership {
     /// The last known holder of the Lease.
     pub fn holder(&self) -> Option<String> {
         self.0.borrow().holder.clone()
+    }
+
+    /// Whether another process holds the Lease and has renewed it since the first read.
+    pub fn is_held_by_living(&self) -> bool {
+        self.0.borrow().held_by_living
     }
 
     /// Why the last read or write of the Lease failed, if it did.
@@ -285,11 +292,13 @@ impl Elector {
         }
         let active = self.election.active(Instant::now());
         let holder = self.election.holder().map(str::to_owned);
+        let held_by_living = self.election.is_held_by_living();
         self.state.send_if_modified(|state| {
             let changed = state.active.map(|a| a.term) != active.map(|a| a.term);
             *state = LeadershipState {
                 active,
                 holder,
+                held_by_living,
                 error,
                 forbidden,
             };

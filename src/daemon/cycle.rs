@@ -39,6 +39,7 @@ impl<'d> Cycle<'d> {
     }
 
     pub(super) async fn run(self) -> Result<(), DaemonError> {
+        self.daemon.cluster.log_known_pods();
         if !self.daemon.lead.holds() {
             self.daemon.stand_by(self.engine.policy(), self.started);
             return Ok(());

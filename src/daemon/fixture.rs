@@ -17,8 +17,8 @@ use crate::cluster::events::EventWriter;
 use crate::cluster::evict::tests::planned;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::model::plan::Move;
-use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{Object, ObjectKind};
+use crate::model::snapshot::{Snapshot, import};
 use crate::policy::Policy;
 
 /// A client whose requests get these bodies with status 200. There is no socket, so that tests may
@@ -55,6 +55,7 @@ impl Daemon {
             throttled_until: None,
             instance: "evenkeel-0".to_owned(),
             release: ReleaseCheck::default(),
+            polled: Snapshot::default(),
             policy_file: None,
             lead: LeaderRole::default(),
         }

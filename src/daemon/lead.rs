@@ -219,7 +219,8 @@ impl Daemon {
                 self.lead = LeaderRole::default();
                 continue;
             }
-            if began.elapsed() > candidate.takeover {
+            // A leader that has died is replaced once its Lease expires. One that lives keeps it.
+            if candidate.leadership.is_held_by_living() || began.elapsed() > candidate.takeover {
                 let holder = candidate.leadership.holder();
                 return Err(DaemonError::NotLeading { holder });
             }

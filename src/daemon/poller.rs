@@ -253,7 +253,7 @@ impl PolledSource {
         match self.read(node_addresses, gap, now).await {
             Ok(poll) => {
                 let newest = poll.readings.nodes.values().map(|s| s.at).max();
-                metrics.source_read(self.name(), now, newest, poll.readings.skipped.len());
+                metrics.source_read(self.name(), now, newest, poll.readings.skipped.count());
                 // A store can return older samples than before, for example from another replica.
                 (self.read, self.newest) = (Some(now), newest.max(self.newest));
                 if self.error.take().is_some() {

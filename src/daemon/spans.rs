@@ -131,7 +131,7 @@ pub(super) fn observed(source: Option<&str>, poll: &Poll) {
     }
     span.record("evenkeel.nodes", poll.readings.nodes.len())
         .record("evenkeel.pods", poll.readings.pods.len())
-        .record("evenkeel.skipped", poll.readings.skipped.len());
+        .record("evenkeel.skipped", poll.readings.skipped.count());
 }
 
 /// Records an error on the current span.

@@ -7,13 +7,14 @@ use std::rc::Rc;
 
 use crate::model::plan::{Note, Refusal, Verdict};
 use crate::model::snapshot::facts::Presumed;
-use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
+use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::model::usage::Measure;
 use crate::policy::{Basis, Strategy};
 use crate::values::{Amount, PerResource, Ratio, ResourceId};
 
 use self::forecasts::RememberedForecast;
 use self::index::Index;
+use self::node_sums::NodeSums;
 
 mod binding;
 mod deviation;
@@ -21,6 +22,7 @@ mod finish;
 mod forecasts;
 pub mod index;
 mod lingering;
+mod node_sums;
 mod starts;
 mod world;
 
@@ -61,33 +63,14 @@ impl<'w> Draft<'w> {
     /// Creates a draft without decisions.
     pub fn new(world: World<'w>) -> Self {
         let snapshot = world.snapshot;
-        let sum = |id: NodeId, counts: fn(&Pod) -> bool| {
-            let mut sum = PerResource::all(snapshot.resources.count(), Amount::ZERO);
-            for pod in snapshot
-                .node(id)
-                .pods
-                .iter()
-                .map(|p| snapshot.pod(*p))
-                .filter(|p| counts(p))
-            {
-                for (r, request) in pod.requests.iter() {
-                    sum[r] = sum[r].plus(*request);
-                }
-            }
-            sum
-        };
-        let reserved: Vec<_> = snapshot.node_ids().map(|n| sum(n, |_| true)).collect();
+        let sums = NodeSums::of(snapshot);
         Draft {
             actual: snapshot.node_ids().map(|n| world.usage.node(n)).collect(),
-            requested: snapshot.node_ids().map(|n| sum(n, Pod::stays)).collect(),
-            occupied: reserved.clone(),
-            reserved,
-            presumed: snapshot.node_ids().map(|n| presumed(snapshot, n)).collect(),
-            places: snapshot
-                .pods
-                .iter()
-                .map(|pod| pod.node.filter(|_| !pod.finished()))
-                .collect(),
+            requested: sums.requested,
+            occupied: sums.reserved.clone(),
+            reserved: sums.reserved,
+            presumed: sums.presumed,
+            places: sums.places,
             index: Rc::default(),
             landed: BTreeMap::new(),
             lingering: BTreeMap::new(),
@@ -376,16 +359,4 @@ impl<'w> Draft<'w> {
     pub fn note(&mut self, note: Note) {
         self.notes.push(note);
     }
-}
-
-fn presumed(snapshot: &Snapshot, node: NodeId) -> Presumed {
-    let pods = snapshot
-        .node(node)
-        .pods
-        .iter()
-        .map(|p| snapshot.pod(*p).presumed);
-    pods.fold(Presumed::default(), |sum, one| Presumed {
-        cpu: sum.cpu.plus(one.cpu),
-        memory: sum.memory.plus(one.memory),
-    })
 }

@@ -12,27 +12,23 @@ use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{Pod, PodId, Snapshot};
 use crate::policy::Cooldown;
 
+mod capacity;
 mod counts;
 mod deferred;
 mod entry;
 mod merge;
+mod rests;
 mod settle;
 
+pub use capacity::{FULL_BYTES, MOST_FORESEEN_BYTES};
 pub use entry::{Aim, Ending, Entry, Landed, State};
 pub use settle::Settled;
 
+use capacity::MOST_TWINS;
 use entry::may_be_newer;
+use rests::ReplacementRests;
 
-/// The most entries that the ledger keeps, so that it fits a ConfigMap (1 MiB) with room to spare.
-pub const MOST_ENTRIES: usize = 1500;
 const MOST_STREAKS: usize = 1500;
-/// The most siblings of the same second that an entry names.
-const MOST_TWINS: usize = 64;
-/// A forecast of more nodes than this is too vague to store.
-const MOST_FORESEEN: usize = 32;
-/// The most bytes of node names that all stored forecasts may have, like
-/// [`MOST_ENTRIES`].
-pub const MOST_FORESEEN_BYTES: usize = 128 * 1024;
 /// The version of the stored format.
 const VERSION: u32 = 1;
 /// Time for which an eviction counts as requested although its pod still runs: a crash may have
@@ -41,6 +37,8 @@ const IN_FLIGHT: SignedDuration = SignedDuration::from_secs(60);
 /// Time after which an eviction that another component promised counts as given up. A virtual
 /// machine of 12 GiB may take that long to migrate, by KubeVirt's limit of 150 s per GiB.
 const DEFERRED: SignedDuration = SignedDuration::from_mins(30);
+/// Time for which every entry stays, because the limit per minute counts entries.
+const LIMIT_PERIOD: SignedDuration = SignedDuration::from_mins(2);
 /// A replacement that is not Ready after this time, or after the rest if that is longer, did not
 /// help.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
@@ -49,6 +47,8 @@ const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     entries: Vec<Entry>,
+    /// Rests of replacements whose evictions took too much room.
+    rests: ReplacementRests,
     streaks: BTreeMap<OwnerKey, Streak>,
 }
 
@@ -107,6 +107,8 @@ struct LedgerDocument {
     version: u32,
     entries: Vec<Entry>,
     resting: BTreeMap<OwnerKey, Streak>,
+    #[serde(default, skip_serializing_if = "ReplacementRests::is_empty")]
+    replacements: ReplacementRests,
 }
 
 /// A stored ledger that cannot be read.
@@ -144,6 +146,7 @@ impl Ledger {
         let stored: LedgerDocument = serde_json::from_str(text)?;
         Ok(Ledger {
             entries: stored.entries,
+            rests: stored.replacements,
             streaks: stored.resting,
         })
     }
@@ -154,6 +157,7 @@ impl Ledger {
             version: VERSION,
             entries: self.entries.clone(),
             resting: self.streaks.clone(),
+            replacements: self.rests.clone(),
         };
         // This cannot fail: every key is text, and every value is text, a number or a list.
         serde_json::json!(stored).to_string()
@@ -162,11 +166,6 @@ impl Ledger {
     /// Returns the evictions that still matter, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
-    }
-
-    /// Returns true if the ledger has no room for another eviction after `planned` ones.
-    pub fn is_full(&self, planned: usize) -> bool {
-        self.entries.len() + planned >= MOST_ENTRIES
     }
 
     /// Records that this pod is about to be evicted, and where its replacement may land. Save the
@@ -200,7 +199,7 @@ impl Ledger {
             .take(MOST_TWINS + 1)
             .collect();
         // A large workload that was scaled in that second. Then no pod of it is a replacement.
-        let (newest, twins) = if twins.len() > MOST_TWINS {
+        let (newest, twins) = if !self.has_room_for_twins(&twins) {
             let next = newest.saturating_add(SignedDuration::from_secs(1));
             (next.unwrap_or(newest), Vec::new())
         } else {
@@ -220,18 +219,12 @@ impl Ledger {
             twins,
             state: State::Intended,
             replacement: None,
-            foreseen: if self.has_room(foreseen) {
+            foreseen: if self.has_room_for_forecast(foreseen) {
                 foreseen.to_vec()
             } else {
                 Vec::new()
             },
         });
-    }
-
-    fn has_room(&self, foreseen: &[String]) -> bool {
-        let bytes = |nodes: &[String]| nodes.iter().map(String::len).sum::<usize>();
-        let kept: usize = self.entries.iter().map(|e| bytes(&e.foreseen)).sum();
-        foreseen.len() <= MOST_FORESEEN && kept + bytes(foreseen) <= MOST_FORESEEN_BYTES
     }
 
     /// Records that the API server accepted the eviction of this pod.
@@ -287,7 +280,9 @@ impl Ledger {
             .entries
             .iter()
             .filter(|e| e.workload == key && e.is_replaced_by(pod));
-        let until = replaces.filter_map(until).max()?;
+        let short = self.rests.is_replacement(&key, pod.created);
+        let short = short.then(|| pod.created.saturating_add(cooldown.rest).ok());
+        let until = replaces.filter_map(until).chain(short.flatten()).max()?;
         (until > now).then(|| Rest::Replacement(until.duration_since(now)))
     }
 
@@ -327,17 +322,20 @@ impl Ledger {
     }
 
     /// Removes entries and streaks that no longer matter, so that the ledger stays small.
-    fn prune(&mut self, cooldown: &Cooldown, now: Timestamp) {
-        let keep_for = cooldown
-            .rest
-            .saturating_add(cooldown.rest)
-            // The limit per minute counts entries, so they stay longer than a minute even with a
-            // short rest.
-            .max(SignedDuration::from_mins(2));
-        let expired =
-            |e: &Entry| matches!(e.state, State::Settled(_)) && now.duration_since(e.at) > keep_for;
+    fn prune(&mut self, snapshot: &Snapshot, cooldown: &Cooldown, now: Timestamp) {
+        let longest = cooldown.rest.saturating_add(cooldown.rest);
+        let keep_for = |e: &Entry| match e.aim {
+            // Nothing replaces a finished pod, so nothing rests once it is gone.
+            Aim::Clear if !e.is_shown(snapshot) => LIMIT_PERIOD,
+            Aim::Clear | Aim::Move | Aim::Renew | Aim::Open => longest.max(LIMIT_PERIOD),
+        };
+        let expired = |e: &Entry| {
+            matches!(e.state, State::Settled(_)) && now.duration_since(e.at) > keep_for(e)
+        };
         self.entries.retain(|e| !expired(e));
         self.forget_forecasts();
+        self.rests.prune(now);
+        self.reduce(snapshot, cooldown, now);
         // A streak ends once the workload has been free to move for as long as the longest rest.
         let ended = |s: &Streak| now.duration_since(s.until) > cooldown.cap;
         self.streaks.retain(|_, s| !ended(s));

@@ -13,16 +13,19 @@ use crate::values::selector::Labels;
 use crate::values::{Amount, PerResource, Resources};
 
 use self::facts::{
-    AttachLimits, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, Skipped, StorageClass,
-    Taint, Volume,
+    AttachLimits, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, Presumed, Skipped,
+    StorageClass, Taint, Volume,
 };
-use self::objects::Objects;
+use self::relations::RelationsVersion;
 
 pub mod facts;
 pub mod import;
 pub mod objects;
 pub mod node_addresses;
+mod groups;
+mod join;
 mod nominations;
+mod relations;
 mod binding_log;
 mod storage;
 
@@ -64,13 +67,13 @@ pub struct Snapshot {
     /// The values of the PriorityClasses.
     pub classes: BTreeMap<String, i32>,
     /// All PersistentVolumeClaims, by namespace and name.
-    pub claims: BTreeMap<(String, String), Claim>,
+    pub claims: Arc<BTreeMap<(String, String), Claim>>,
     /// All PersistentVolumes, by name.
-    pub volumes: BTreeMap<String, Volume>,
+    pub volumes: Arc<BTreeMap<String, Volume>>,
     /// All StorageClasses, by name.
     pub storage_classes: BTreeMap<String, StorageClass>,
     /// The pod selectors of services, by namespace and name.
-    pub services: BTreeMap<(String, String), Labels>,
+    pub services: Arc<BTreeMap<(String, String), Labels>>,
     /// The pods that have reserved room on a node before they are bound, by node.
     nominated: Vec<(NodeId, PodId)>,
     /// The latest pods that got a node or left one, the earliest first.
@@ -79,6 +82,8 @@ pub struct Snapshot {
     gangs: BTreeMap<(String, Gang), usize>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
+    /// The state of the objects that relations of unchanged pods depend on.
+    relations: RelationsVersion,
 }
 
 /// A node: its facts and its pods.
@@ -107,6 +112,13 @@ pub struct Pod {
     pub requests: PerResource<Amount>,
     /// The budgets that select it.
     pub budgets: Vec<BudgetId>,
+    /// Its requests as the scheduler counts them for scores. This is a copy of a fact, like the
+    /// fields below: facts of many pods are far away in memory.
+    pub presumed: Presumed,
+    finished: bool,
+    stays: bool,
+    in_gang: bool,
+    nominates: bool,
 }
 
 /// The top-level controller of pods. It stays the same over a rollout or a restart of a job.
@@ -153,9 +165,14 @@ impl Pod {
         &self.facts
     }
 
+    /// Returns true if the pod succeeded or failed and no longer uses resources.
+    pub const fn finished(&self) -> bool {
+        self.finished
+    }
+
     /// Returns true if the pod is neither finished nor terminating.
-    pub fn stays(&self) -> bool {
-        self.facts.stays()
+    pub const fn stays(&self) -> bool {
+        self.stays
     }
 
     /// Returns true if the pod serves: Ready, and neither finished nor terminating.
@@ -165,119 +182,6 @@ impl Pod {
 }
 
 impl Snapshot {
-    /// Joins the facts. `named` are resources of the policy. Resources that a pod requests are
-    /// added.
-    pub fn join<'a>(objects: &'a Objects, named: impl IntoIterator<Item = &'a str>) -> Self {
-        let requested = objects
-            .pods
-            .values()
-            .flat_map(|p| p.requests.iter().map(|(name, _)| name.as_str()));
-        let resources = Resources::with(requested.chain(named));
-        let mut snapshot = Snapshot {
-            nodes: objects
-                .nodes
-                .values()
-                .map(|n| Node::new(n, objects.attach_limits.get(&n.name), &resources))
-                .collect(),
-            budgets: objects
-                .budgets
-                .values()
-                .map(|b| Budget {
-                    facts: Arc::clone(b),
-                    pods: Vec::new(),
-                })
-                .collect(),
-            namespaces: objects.namespaces.clone(),
-            classes: objects.classes.clone(),
-            claims: objects.claims.clone(),
-            volumes: objects.volumes.clone(),
-            storage_classes: objects.storage_classes.clone(),
-            services: objects.services.clone(),
-            skipped: objects.skipped().cloned().collect(),
-            resources,
-            ..Snapshot::default()
-        };
-        snapshot.join_pods(objects);
-        snapshot.join_nominations();
-        snapshot.join_bindings(&objects.bindings);
-        snapshot.mark_doubts();
-        snapshot
-    }
-
-    fn join_pods(&mut self, objects: &Objects) {
-        let keys: Vec<Option<OwnerKey>> = objects
-            .pods
-            .values()
-            .map(|p| objects.top_controller(p))
-            .collect();
-        // The map sorts and removes duplicates before positions are assigned.
-        let mut workloads: BTreeMap<OwnerKey, WorkloadId> = keys
-            .iter()
-            .flatten()
-            .map(|k| (k.clone(), WorkloadId(0)))
-            .collect();
-        for (position, (key, id)) in workloads.iter_mut().enumerate() {
-            *id = WorkloadId(position);
-            self.workloads.push(Workload {
-                key: key.clone(),
-                pods: Vec::new(),
-            });
-        }
-        for ((position, facts), key) in objects.pods.values().enumerate().zip(keys) {
-            let id = PodId(position);
-            let node = facts.node.as_deref().and_then(|name| self.find_node(name));
-            let workload = key.and_then(|k| workloads.get(&k).copied());
-            let budgets = self.budgets_of(facts);
-            if let Some(workload) = workload {
-                self.workloads[workload.0].pods.push(id);
-            }
-            // A finished pod keeps its nodeName but uses nothing. The scheduler ignores it too.
-            if let (Some(node), false) = (node, facts.finished()) {
-                self.nodes[node.0].pods.push(id);
-            }
-            for budget in &budgets {
-                self.budgets[budget.0].pods.push(id);
-            }
-            if let Some(gang) = facts.gang.as_ref().filter(|_| facts.stays()) {
-                let key = (facts.namespace.clone(), gang.clone());
-                *self.gangs.entry(key).or_default() += 1;
-            }
-            let requests = requests_of(facts, &self.resources);
-            self.pods.push(Pod {
-                facts: Arc::clone(facts),
-                node,
-                workload,
-                requests,
-                budgets,
-            });
-        }
-    }
-
-    fn mark_doubts(&mut self) {
-        for skipped in self.skipped.clone() {
-            if let Some(node) = skipped
-                .node
-                .as_deref()
-                .and_then(|name| self.find_node(name))
-            {
-                self.nodes[node.0].doubt = Some(skipped.to_string());
-            }
-        }
-    }
-
-    fn budgets_of(&self, pod: &PodFacts) -> Vec<BudgetId> {
-        let first = self
-            .budgets
-            .partition_point(|b| b.namespace < pod.namespace);
-        self.budgets[first..]
-            .iter()
-            .enumerate()
-            .take_while(|(_, b)| b.namespace == pod.namespace)
-            .filter(|(_, b)| b.selector.as_ref().is_some_and(|s| s.matches(&pod.labels)))
-            .map(|(i, _)| BudgetId(first + i))
-            .collect()
-    }
-
     /// Returns the same snapshot with a taint on these nodes.
     #[must_use]
     pub fn with_taint(&self, nodes: &BTreeSet<NodeId>, taint: &Taint) -> Self {

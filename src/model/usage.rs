@@ -5,7 +5,6 @@ use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::Amount;
 
@@ -13,7 +12,10 @@ pub mod history;
 pub mod import;
 pub mod recorded;
 mod rhythm;
+mod skipped;
 mod smoothing;
+
+pub use skipped::SkippedSamples;
 
 /// An amount of cpu and of memory, the two resources that usage sources measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +67,7 @@ pub struct Readings {
     /// The node of each pod, if the source reports it.
     pub placed: BTreeMap<(String, String), String>,
     /// Samples that could not be read.
-    pub skipped: Vec<Skipped>,
+    pub skipped: SkippedSamples,
 }
 
 /// Usage smoothed over the window, by position in one snapshot.

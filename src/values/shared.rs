@@ -14,6 +14,11 @@ impl<T> SharedValue<T> {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Returns the place in memory. While the value is borrowed, no other value has it.
+    pub fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     /// Returns true if nothing else shares the value.
     pub fn is_alone(&self) -> bool {
         Arc::strong_count(&self.0) == 1

@@ -162,7 +162,16 @@ fn effects_on_pods() -> Vec<Effect> {
     let account = json!({"serviceAccount": {"create": false, "name": "own"}});
     let image = |repository: &str| json!({"image": {"repository": repository, "tag": "v9"}});
     let image_field = format!("{CONTAINER}/image");
+    let digest = format!("sha256:{}", "0123456789abcdef".repeat(4));
+    let mut pinned = image("mirror.example/evenkeel");
+    pinned["image"]["digest"] = json!(digest);
     vec![
+        effect(
+            pinned,
+            "Deployment",
+            &image_field,
+            json!(format!("mirror.example/evenkeel:v9@{digest}")),
+        ),
         in_pod("tolerations", &tolerations),
         in_pod("topologySpreadConstraints", &spread),
         in_pod("initContainers", &init),

@@ -10,6 +10,8 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use evenkeel::cluster::known_pods::digest;
+use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
@@ -49,8 +51,13 @@ strategies:
 - podLifeTime: {maxPodLifeTimeSeconds: 1}
 ";
 
+/// Seconds of calm within which the pods of each instance must be those of the API server.
+const CALM: u64 = 60;
+
 /// Durations of the election, so short that a leader change takes seconds.
-const FLAGS: [&str; 4] = [
+const FLAGS: [&str; 5] = [
+    // With a digest of the known pods in each cycle.
+    "--log-level=info,evenkeel::cluster::known_pods=debug",
     "--leader-elect",
     "--leader-elect-lease-duration=6s",
     "--leader-elect-renew-deadline=4s",
@@ -163,6 +170,41 @@ impl<'c> Stage<'c> {
             that(after >= before + 3, format!("{before} before, {after} now"))
         })
         .await;
+        for instance in instances {
+            self.knows_all_pods(&*instance.lock().await).await;
+        }
+    }
+
+    /// Waits until the pods that an instance knows are those of the API server, by namespace, name
+    /// and uid. Pods come and go meanwhile, so this may take a few attempts.
+    async fn knows_all_pods(&self, instance: &Process) {
+        eventually(
+            "the pods of the API server in the cache",
+            CALM,
+            async || {
+                let before = instance.lines(KNOWN_PODS).len();
+                let pods = self.control_plane.list("/api/v1/pods").await;
+                let text =
+                    |pod: &Value, field: &str| pod["metadata"][field].as_str().unwrap().to_owned();
+                let names: Vec<[String; 3]> = pods
+                    .iter()
+                    .map(|pod| ["namespace", "name", "uid"].map(|field| text(pod, field)))
+                    .collect();
+                let listed = names.iter().map(|[namespace, name, uid]| {
+                    (namespace.as_str(), name.as_str(), uid.as_str())
+                });
+                let listed = digest(listed);
+                // The next cycle begins within a second of the list.
+                sleep(Duration::from_millis(1200)).await;
+                let known = instance.lines(KNOWN_PODS);
+                let same = known[before..].iter().any(|line| line["digest"] == *listed);
+                that(
+                    same,
+                    format!("{listed} is listed, {:?} known", &known[before..]),
+                )
+            },
+        )
+        .await;
     }
 
     /// Starts instances again that have ended, as a kubelet does. One ends if the ledger is
@@ -266,6 +308,9 @@ fn check(
         assert!(descriptors <= MOST_DESCRIPTORS, "{descriptors} descriptors");
     }
 }
+
+/// Part of the log line that each cycle writes about the known pods.
+const KNOWN_PODS: &str = "\"message\":\"known pods\"";
 
 /// The longest pause between two faults.
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);

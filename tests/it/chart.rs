@@ -221,6 +221,9 @@ fn special(path: &str) -> Option<Value> {
         }
         "replicas" => json!({"type": "integer", "minimum": 0}),
         "image.tag" => json!({"type": "string"}),
+        "image.digest" => {
+            json!({"type": ["string", "null"], "pattern": "^(sha256:[0-9a-f]{64})?$"})
+        }
         _ => return None,
     };
     Some(schema)

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use evenkeel::model::plan::{STEERING_KEY, SteerValue};
 use evenkeel::policy::{Policy, Rule};
@@ -243,6 +244,49 @@ fn the_policy_is_mounted_at_its_path_and_a_change_rolls_the_pod() {
         format!("{}/{file}", mount["mountPath"].as_str().unwrap())
     );
     assert!(root().join("deploy/base").join(file).is_file());
+}
+
+/// The workflow of a release runs the script once the image is pushed.
+#[test]
+fn a_release_names_its_image_by_digest() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pinned");
+    let files = [
+        "deploy/helm/evenkeel/values.yaml",
+        "deploy/base/deployment.yaml",
+    ];
+    for file in files {
+        let copy = folder.join(file);
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::write(copy, read(file)).unwrap();
+    }
+    let digest = format!("sha256:{}", "0123456789abcdef".repeat(4));
+    let pin = |digest: &str| {
+        let mut script = Command::new(root().join(".github/release/pin.sh"));
+        script.arg(digest).arg(&folder).output().unwrap()
+    };
+    assert!(!pin("latest").status.success());
+    let output = pin(&digest);
+    assert!(output.status.success(), "{output:?}");
+    let [values, deployment] = files.map(|f| fs::read_to_string(folder.join(f)).unwrap());
+    assert!(values.contains(&format!("  digest: {digest}\n")));
+    let version = env!("CARGO_PKG_VERSION");
+    let image = format!("image: ghcr.io/evenkeel/evenkeel:v{version}@{digest}\n");
+    assert!(deployment.contains(&image), "{deployment}");
+    assert!(!pin(&digest).status.success(), "it is pinned already");
+}
+
+/// Images that have no digest are listed where a release is described.
+#[test]
+fn images_without_a_digest_are_named_in_the_docs() {
+    let docs = read("docs/releasing.md");
+    for file in ["Dockerfile", "Dockerfile.release"] {
+        let text = read(file);
+        let images = text.lines().filter_map(|line| line.strip_prefix("FROM "));
+        for image in images.map(|image| image.split(' ').next().unwrap()) {
+            let named = docs.contains(&format!("`{file}`")) && docs.contains(&format!("`{image}`"));
+            assert!(image.contains("@sha256:") || named, "{file}: {image}");
+        }
+    }
 }
 
 #[test]

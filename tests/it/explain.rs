@@ -364,7 +364,7 @@ fn refusals_by_pod() -> Vec<Case> {
 fn refusals_by_time() -> Vec<Case> {
     let useless = r#""default/Deployment/web":{"useless":2,"until":"2026-11-21T12:18:00Z",
         "attempt":"2026-11-21T11:40:00Z"}"#;
-    let full: Vec<String> = (0..1500).map(|i| evicted(&format!("other{i}"))).collect();
+    let full: Vec<String> = (0..5000).map(|i| evicted(&format!("other{i}"))).collect();
     vec![
         Case::of_seven(
             "cycle-limit",

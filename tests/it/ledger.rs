@@ -1,10 +1,13 @@
 //! The stored ledger: complete, bounded and read without misinterpretation.
 
+use std::ops::Range;
+
 use evenkeel::decide::engine::Engine;
-use evenkeel::model::ledger::{Aim, Ending, Ledger, MOST_ENTRIES, MOST_FORESEEN_BYTES};
+use evenkeel::model::ledger::{Aim, Ending, Ledger, MOST_FORESEEN_BYTES};
 use evenkeel::model::plan::Outcome;
-use evenkeel::model::snapshot::PodId;
+use evenkeel::model::snapshot::{PodId, Snapshot};
 use insta::assert_snapshot;
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use crate::it::support::{Cluster, EVEN, after, cases, noon, parse, text};
@@ -71,8 +74,8 @@ fn an_invalid_ledger_is_rejected_with_its_position() {
     );
     assert_snapshot!(
         error(r#"{"version":1,"entries":[],"resting":{},"more":1}"#),
-        @"not a ledger: unknown field `more`, expected one of `version`, `entries`, `resting` at \
-          line 1 column 45"
+        @"not a ledger: unknown field `more`, expected one of `version`, `entries`, `resting`, \
+          `replacements` at line 1 column 45"
     );
     assert_snapshot!(
         error(r#"{"version":1,"entries":[{"workload":"web"}],"resting":{}}"#),
@@ -80,26 +83,109 @@ fn an_invalid_ledger_is_rejected_with_its_position() {
     );
 }
 
+/// A cluster of Deployments with one pod each, with names as people choose them.
+fn workloads(numbers: Range<usize>) -> Cluster {
+    let pods: String = numbers
+        .map(|i| {
+            let team = i % 20;
+            format!("  checkout-backend-{i} cpu=1m namespace=team-{team}-production\n")
+        })
+        .collect();
+    Cluster::parse(&format!("node n9 cpu=4000 pods=99999\n{pods}node n8"))
+}
+
+/// Records an eviction of a pod that runs in this cluster.
+fn evict(ledger: &mut Ledger, snapshot: &Snapshot, pod: PodId, at: Timestamp) {
+    ledger.intend(snapshot, pod, (Aim::Move, &[]), at);
+    ledger.evicted(&snapshot.pod(pod).uid);
+}
+
+/// Fills a ledger with evictions whose outcome is not known yet.
+fn full_ledger() -> Ledger {
+    let snapshot = workloads(0..5000).snapshot(&parse(EVEN));
+    let mut ledger = Ledger::default();
+    for pod in snapshot.pod_ids() {
+        if ledger.is_full(0) {
+            return ledger;
+        }
+        evict(&mut ledger, &snapshot, pod, noon());
+    }
+    panic!("5000 evictions do not fill a ledger");
+}
+
 #[test]
 fn a_full_ledger_refuses_evictions_and_fits_a_config_map() {
     let cluster = hot(200);
     let mut engine = Engine::new(parse(EVEN), Ledger::default());
     let snapshot = cluster.snapshot(engine.policy());
-    // Other pods, which are gone by now.
-    let past = Cluster::parse("node n9 cpu=4000 pods=9999\n  old*2000 cpu=100m");
-    let past = past.snapshot(engine.policy());
-    let mut ledger = Ledger::default();
-    for position in 0..MOST_ENTRIES {
-        ledger.intend(&past, PodId(position), (Aim::Move, &[]), noon());
-    }
+    let ledger = full_ledger();
     let written = ledger.write();
-    // Names of pods and nodes may have 253 characters. Real names have about a fifth of that.
-    assert!(written.len() * 3 < 1024 * 1024, "{} bytes", written.len());
+    assert!(written.len() <= 1_000_000, "{} bytes", written.len());
     engine.reload(ledger);
     engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
     let plan = engine.decide(&snapshot, noon());
     assert!(plan.moves.is_empty());
-    assert_snapshot!(text(&plan), @"keep web-1 on n1: the ledger is full at 1500 entries");
+    assert_snapshot!(text(&plan), @"keep web-1 on n1: the ledger is full at 880 kB");
+}
+
+/// Nothing replaces a finished pod, so that nothing of it has to rest.
+#[test]
+fn a_full_ledger_does_not_hold_up_finished_pods() {
+    let cluster =
+        Cluster::parse("node n1\n web*2 cpu=100m age=2h\n batch phase=Failed age=2h\nnode n2");
+    let policy = "strategies: [{podLifeTime: {maxPodLifeTimeSeconds: 60}}]";
+    let (engine, snapshot) = cluster.seen(parse(policy), full_ledger());
+    assert_snapshot!(text(&engine.decide(&snapshot, noon())), @"
+    move batch-1 from n1 to ?: is 2h old, older than 1m
+    keep web-1 on n1: the ledger is full at 880 kB
+    keep web-2 on n1: the ledger is full at 880 kB
+    ");
+}
+
+/// Each eviction is of another workload.
+#[test]
+fn a_ledger_has_room_for_thirty_evictions_a_minute_during_a_rest_of_six_hours() {
+    let policy = parse(&format!("cooldown: {{rest: 6h, cap: 6h}}\n{EVEN}"));
+    let (mut ledger, mut replaced) = (Ledger::default(), Vec::new());
+    for minute in 0..6 * 60 {
+        let mut cluster = workloads(minute * 30..(minute + 1) * 30);
+        let at = after(i64::try_from(minute).unwrap() * 60);
+        let snapshot = cluster.snapshot(&policy);
+        assert!(
+            !ledger.is_full(29),
+            "{} bytes after {minute} minutes",
+            ledger.bytes()
+        );
+        for pod in snapshot.pod_ids() {
+            evict(&mut ledger, &snapshot, pod, at);
+        }
+        for pod in &snapshot.pods {
+            cluster.replace(
+                &pod.namespace,
+                &pod.name,
+                "n8",
+                at + SignedDuration::from_secs(5),
+            );
+        }
+        let snapshot = cluster.snapshot(&policy);
+        let soon = at + SignedDuration::from_secs(30);
+        let settled = ledger.settle(&snapshot, |_| false, &policy.cooldown, soon);
+        assert_eq!(settled.len(), 30);
+        replaced.push(snapshot);
+    }
+    let written = ledger.write();
+    let sizes = (written.len(), ledger.bytes());
+    assert!(sizes.0 <= sizes.1 && sizes.1 < 900_000, "{sizes:?}");
+    assert!(ledger.entries().len() < 1000, "most are stored as rests");
+    assert_eq!(Ledger::parse(&written).unwrap(), ledger);
+    let end = after(6 * 3600 - 1);
+    for snapshot in &replaced {
+        let rest = ledger.rest(snapshot, PodId(0), &policy.cooldown, end);
+        assert!(rest.is_some(), "a replacement may be evicted");
+    }
+    let snapshot = workloads(0..0).snapshot(&policy);
+    ledger.settle(&snapshot, |_| false, &policy.cooldown, after(19 * 3600));
+    assert_eq!(ledger, Ledger::default(), "nothing is left after two rests");
 }
 
 /// All limits are off, and each forecast names the most nodes that are stored.
@@ -110,7 +196,7 @@ fn stored_forecasts_are_bounded() {
         .map(|n| format!("ip-10-0-{n}-17.eu-central-1.compute.internal"))
         .collect();
     let mut ledger = Ledger::default();
-    for position in 0..MOST_ENTRIES {
+    for position in 0..1500 {
         ledger.intend(&snapshot, PodId(position), (Aim::Move, &nodes), noon());
     }
     let kept: usize = ledger
@@ -220,6 +306,27 @@ fn old_entries_are_removed() {
         engine.ledger().entries().is_empty(),
         "twice the rest has passed"
     );
+}
+
+/// A workload that was scaled a moment ago has many siblings of the same second.
+#[test]
+fn stored_siblings_of_the_same_second_are_bounded() {
+    let policy = parse(EVEN);
+    let snapshot = Cluster::parse("node n1 pods=999\n  web*64 age=0s\nnode n2").snapshot(&policy);
+    let mut ledger = Ledger::default();
+    for pod in snapshot.pod_ids() {
+        ledger.intend(&snapshot, pod, (Aim::Move, &[]), noon());
+    }
+    let [first, .., last] = ledger.entries() else {
+        panic!("64 entries");
+    };
+    assert_eq!((first.twins.len(), first.newest), (64, noon()));
+    // Without the uids, pods of that second do not count as replacements.
+    assert_eq!((last.twins.len(), last.newest), (0, after(1)));
+    let twins = ledger.entries().iter().flat_map(|e| &e.twins);
+    let bytes: usize = twins.map(String::len).sum();
+    assert!((32_768..65_536).contains(&bytes), "{bytes} bytes of uids");
+    assert!(ledger.write().len() <= ledger.bytes());
 }
 
 /// Creation times are in whole seconds. In a young workload the siblings are as new as the

@@ -82,7 +82,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             times: 2,
             left: minutes(18),
         },
-        Refusal::LedgerFull(1500),
+        Refusal::LedgerFull(880),
         Refusal::NoRoom("3 are tainted".to_owned()),
         Refusal::WouldPreempt {
             node: "n2".to_owned(),

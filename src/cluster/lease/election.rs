@@ -76,6 +76,13 @@ impl LeaseTiming {
         })
     }
 
+    /// The durations of a single run, which reads the Lease often: its caller waits for it.
+    #[must_use]
+    pub fn of_single_run(self) -> Self {
+        let retry = self.retry.min(Duration::from_secs(2));
+        LeaseTiming { retry, ..self }
+    }
+
     /// How often the Lease is renewed or read.
     pub const fn retry(&self) -> Duration {
         self.retry
@@ -133,6 +140,8 @@ pub struct Election {
     known: Option<LeaseSpec>,
     /// When the record was first seen in this form.
     since: Option<Instant>,
+    /// Whether another holder has changed the record since it was first seen, so that it lives.
+    renewed: bool,
     /// Whether the record is believed to be current. If not, it has to be read before the next
     /// write.
     fresh: bool,
@@ -148,6 +157,7 @@ impl Election {
             timing,
             known: None,
             since: None,
+            renewed: false,
             fresh: false,
             active: None,
             terms: 0,
@@ -183,7 +193,9 @@ impl Election {
             return;
         }
         // Only a change of the record proves that its holder lives. An unchanged one keeps its age.
-        if self.since.is_none() || self.known != record {
+        let changed = self.known != record;
+        self.renewed = self.since.is_some() && (changed || self.renewed);
+        if self.since.is_none() || changed {
             self.since = Some(now);
         }
         self.known = record;
@@ -248,6 +260,12 @@ impl Election {
     /// The holder in the last seen record, which may be this process.
     pub fn holder(&self) -> Option<&str> {
         holder(self.known.as_ref()?)
+    }
+
+    /// Whether another process holds the Lease and has renewed or acquired it since this one first
+    /// read it. Then waiting for its end may take forever.
+    pub fn is_held_by_living(&self) -> bool {
+        self.renewed && self.holder().is_some_and(|holder| holder != self.identity)
     }
 
     /// Ends a term that was not renewed in time, even if no other process took over. A plan is

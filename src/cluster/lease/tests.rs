@@ -410,6 +410,7 @@ impl FakeElection {
         self.state.send_replace(LeadershipState {
             active,
             holder: Some("me".to_owned()),
+            held_by_living: false,
             error: None,
             forbidden: false,
         });
@@ -419,8 +420,15 @@ impl FakeElection {
         self.state.send_replace(LeadershipState {
             active: None,
             holder: Some("other".to_owned()),
+            held_by_living: false,
             error: None,
             forbidden: false,
         });
+    }
+
+    /// Another process holds the Lease and renews it.
+    pub(crate) fn renewed_by_another(&self) {
+        self.depose();
+        self.state.send_modify(|state| state.held_by_living = true);
     }
 }

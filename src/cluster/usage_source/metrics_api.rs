@@ -35,7 +35,7 @@ impl MetricsApi {
             tokio::try_join!(self.list("nodes", add_node), self.list("pods", add_pod))?;
         let mut readings = nodes;
         readings.pods = pods.pods;
-        readings.skipped.extend(pods.skipped);
+        readings.skipped.join(pods.skipped);
         Ok(readings)
     }
 
@@ -47,7 +47,13 @@ impl MetricsApi {
     ) -> Result<Readings, SourceError> {
         let uri = format!("/apis/{API}/{resource}");
         let read = async {
-            let reply = get(&self.client, &uri, Accepted::PROTOBUF, "").await?;
+            let reply = match get(&self.client, &uri, Accepted::PROTOBUF, "").await {
+                // A proxy may refuse the request because of one format.
+                Err(error) if error.may_be_about_protobuf() => {
+                    get(&self.client, &uri, Accepted::JSON, "").await?
+                }
+                reply => reply?,
+            };
             readings(reply, add).await
         };
         match tokio::time::timeout(TIMEOUT, read).await {
@@ -108,6 +114,9 @@ fn source_error(resource: &'static str, error: StreamError) -> SourceError {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::{Arc, Mutex};
+
     use super::*;
     use crate::cluster::client::tests::{client_of, fake, serve, status};
     use crate::cluster::usage_source::Source;
@@ -146,10 +155,25 @@ mod tests {
             (
                 readings.nodes.len(),
                 readings.pods.len(),
-                readings.skipped.len()
+                readings.skipped.count()
             ),
             (1, 0, 3)
         );
+    }
+
+    #[tokio::test]
+    async fn a_proxy_that_refuses_protobuf_is_asked_for_json() {
+        let asked = Arc::new(Mutex::new(BTreeSet::new()));
+        let readings = read(move |_, uri, _| {
+            if asked.lock().unwrap().insert(uri.to_owned()) {
+                return status(406, "only JSON here");
+            }
+            let item = r#"{"metadata": {"name": "n1"}, "timestamp": "2026-01-01T00:00:00Z",
+                "usage": {"cpu": "1", "memory": "1Ki"}}"#;
+            let items = if uri.ends_with("nodes") { item } else { "" };
+            (200, format!(r#"{{"items": [{items}]}}"#))
+        });
+        assert_eq!(readings.await.unwrap().nodes.len(), 1);
     }
 
     #[tokio::test]

@@ -4,12 +4,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::super::fixture::{self, moves};
 use super::{Daemon, ElectionCandidate, ElectionStage, LeaderRole};
 use crate::cluster::client::tests::{ApiRequests, fake, status};
 use crate::cluster::lease::tests::FakeElection;
 use crate::cluster::ledger_store::StoreError;
+use crate::daemon::DaemonError;
 use crate::daemon::cycle::Cycle;
 use crate::daemon::telemetry::metrics::ExpositionFormat;
 use crate::decide::engine::Engine;
@@ -220,4 +222,42 @@ async fn an_instance_that_lost_the_lead_writes_no_ledger_and_no_taint() {
         cycle.change_taints(&taint.iter().collect::<Vec<_>>()).await;
         assert_eq!(fixture.requests("GET", "/nodes"), usize::from(!lost));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_single_run_ends_when_the_leader_renews_its_lease() {
+    let mut fixture = LeadFixture::new(stored(LEDGER), 0).await;
+    fixture.ruler.lock().unwrap().depose();
+    let ruler = Arc::clone(&fixture.ruler);
+    let renewal = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        ruler.lock().unwrap().renewed_by_another();
+    };
+    let began = Instant::now();
+    let (won, ()) = tokio::join!(fixture.daemon.win_lead(&mut fixture.engine), renewal);
+    let error = won.unwrap_err();
+    assert!(matches!(error, DaemonError::NotLeading { .. }));
+    assert_eq!(
+        error.to_string(),
+        "no evictions: another instance leads: other; stop it before a single run"
+    );
+    assert!(
+        began.elapsed() < Duration::from_secs(7),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_single_run_waits_for_a_leader_that_may_have_died() {
+    let mut fixture = LeadFixture::new(stored(LEDGER), 0).await;
+    fixture.ruler.lock().unwrap().depose();
+    let ruler = Arc::clone(&fixture.ruler);
+    let end = async {
+        tokio::time::sleep(Duration::from_secs(29)).await;
+        ruler.lock().unwrap().elect();
+    };
+    let (won, ()) = tokio::join!(fixture.daemon.win_lead(&mut fixture.engine), end);
+    won.unwrap();
+    assert!(fixture.daemon.lead.holds());
 }

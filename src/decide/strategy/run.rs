@@ -90,8 +90,10 @@ impl StrategyRun<'_, '_> {
     pub(super) fn late(&self, pod: PodId) -> NotSelected {
         let snapshot = self.after.world.snapshot;
         let node = snapshot.pod(pod).node;
+        let finished = snapshot.pod(pod).finished();
         let ends = |(other, why): &(PodId, &Refusal)| match why.reach() {
             Reach::Cycle => true,
+            Reach::Replaced => !finished,
             Reach::Node => snapshot.pod(*other).node == node,
             Reach::Pod => false,
         };

@@ -35,7 +35,8 @@ impl Ledger {
     }
 
     /// Counts the evictions by phase: `open` until the outcome is known, `resting` while the
-    /// replacement rests, and `settled` while they are remembered.
+    /// replacement rests, and `settled` while they are remembered. Evictions that are no longer
+    /// listed count once per workload.
     pub fn by_phase(&self, cooldown: &Cooldown, now: Timestamp) -> [(&'static str, usize); 3] {
         let settled = |e: &&Entry| matches!(e.state, State::Settled(_));
         let rests = |e: &&Entry| settled(e) && now.duration_since(e.at) < cooldown.rest;
@@ -43,7 +44,7 @@ impl Ledger {
         let resting = self.entries.iter().filter(rests).count();
         [
             ("open", self.entries.len() - all_settled),
-            ("resting", resting),
+            ("resting", resting + self.rests.len()),
             ("settled", all_settled - resting),
         ]
     }

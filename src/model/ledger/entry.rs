@@ -3,8 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::model::snapshot::Pod;
 use crate::model::snapshot::facts::OwnerKey;
+use crate::model::snapshot::{Pod, Snapshot};
 
 /// One eviction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,6 +151,12 @@ impl Entry {
     /// either.
     pub(super) fn is_twin_of(&self, other: &Self) -> bool {
         self.at == other.at && self.workload == other.workload
+    }
+
+    /// Returns true if the evicted pod is still in the cluster, as far as the watch shows.
+    pub(super) fn is_shown(&self, snapshot: &Snapshot) -> bool {
+        let pod = snapshot.find_pod(&self.workload.namespace, &self.pod);
+        pod.is_some_and(|id| snapshot.pod(id).uid == self.uid)
     }
 
     /// Returns true if this pod of the same workload was created after the eviction.

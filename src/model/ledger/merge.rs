@@ -38,6 +38,7 @@ impl Ledger {
         entries.sort_by(|a, b| (a.at, &a.uid).cmp(&(b.at, &b.uid)));
         Ledger {
             entries,
+            rests: self.rests.merged(&theirs.rests),
             streaks: merged_streaks(&self.streaks, &base.streaks, &theirs.streaks),
         }
     }
@@ -61,7 +62,7 @@ impl Ledger {
             limit(&mut streak.attempt, latest, now);
             limit(&mut streak.until, longest, longest);
         }
-        clamped
+        clamped + self.rests.clamp(longest)
     }
 
     fn uids(&self) -> impl Iterator<Item = &str> {
@@ -133,7 +134,7 @@ mod tests {
     fn ledger(entries: &[Entry]) -> Ledger {
         Ledger {
             entries: entries.to_vec(),
-            streaks: BTreeMap::new(),
+            ..Ledger::default()
         }
     }
 
@@ -184,8 +185,8 @@ mod tests {
     fn of_two_streaks_the_one_with_the_later_attempt_counts() {
         let workload = OwnerKey::try_from("shop/Deployment/web".to_owned()).unwrap();
         let with = |minute| Ledger {
-            entries: Vec::new(),
             streaks: BTreeMap::from([(workload.clone(), streak(minute))]),
+            ..Ledger::default()
         };
         let none = Ledger::default();
         assert_eq!(with(1).merged(&with(0), &with(2)), with(2));
@@ -193,6 +194,39 @@ mod tests {
         assert_eq!(none.merged(&none, &with(1)), with(1), "they added it");
         assert_eq!(none.merged(&with(1), &with(1)), none, "it ended here");
         assert_eq!(none.merged(&with(1), &with(2)), with(2), "they renewed it");
+    }
+
+    /// A ledger with the rest of one workload, between two minutes after noon.
+    fn resting(workload: &str, newest: i64, until: i64) -> Ledger {
+        let second = |minute: i64| (noon() + SignedDuration::from_mins(minute)).as_second();
+        let (newest, until) = (second(newest), second(until));
+        let rests = format!(r#"{{"shop":{{"Deployment/{workload}":[{newest},{until}]}}}}"#);
+        let text = format!(r#"{{"version":1,"entries":[],"resting":{{}},"replacements":{rests}}}"#);
+        Ledger::parse(&text).unwrap()
+    }
+
+    #[test]
+    fn rests_of_replacements_are_joined_so_that_both_hold() {
+        let (own, theirs) = (resting("web", 5, 20), resting("web", 3, 10));
+        let merged = own.merged(&own, &theirs);
+        assert_eq!(merged, resting("web", 3, 20));
+        let other = resting("db", 1, 30);
+        let both = merged.merged(&own, &other);
+        let text = both.write();
+        assert!(
+            text.contains("Deployment/web") && text.contains("Deployment/db"),
+            "{text}"
+        );
+        assert_eq!(Ledger::parse(&text).unwrap(), both);
+    }
+
+    #[test]
+    fn the_end_of_a_rest_in_the_far_future_is_limited() {
+        let cooldown = Policy::default_native().cooldown;
+        let mut wrong = resting("web", 5, 60 * 24 * 365);
+        assert_eq!(wrong.clamp(&cooldown, noon()), 1);
+        // The cap of six hours and the tolerance of a minute.
+        assert_eq!(wrong, resting("web", 5, 361));
     }
 
     #[test]
@@ -206,6 +240,7 @@ mod tests {
                 entry("b", 0, State::Evicted),
             ],
             streaks: BTreeMap::from([(workload.clone(), streak(year))]),
+            ..Ledger::default()
         };
         assert_eq!(wrong.clamp(&cooldown, noon()), 3);
         assert_eq!(wrong.clamp(&cooldown, noon()), 0);

@@ -62,7 +62,7 @@ impl Ledger {
             let unlucky = ending == Ending::HotNode && is_unlucky(&entry, landed, to.as_deref());
             self.remember(&entry, (ending, unlucky), cooldown, now);
         }
-        self.prune(cooldown, now);
+        self.prune(snapshot, cooldown, now);
         settled
     }
 

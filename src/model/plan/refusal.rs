@@ -168,8 +168,8 @@ pub enum Refusal {
         /// Time for which the workload still rests.
         left: SignedDuration,
     },
-    /// The ledger holds this many entries and has no room for another.
-    #[error("the ledger is full at {0} entries")]
+    /// The ledger has reached this many kB and has no room for another eviction.
+    #[error("the ledger is full at {0} kB")]
     LedgerFull(usize),
     /// No other node that may run the pod has room for it.
     #[error("no other node can take it: {0}")]
@@ -236,6 +236,8 @@ pub enum Reach {
     Pod,
     /// Every pod on its node.
     Node,
+    /// Every pod in this cycle that a controller replaces.
+    Replaced,
     /// Every pod in this cycle.
     Cycle,
 }
@@ -300,7 +302,8 @@ impl Refusal {
     )]
     pub const fn reach(&self) -> Reach {
         match self {
-            Refusal::CycleLimit(_) | Refusal::RateLimit(_) | Refusal::LedgerFull(_) => Reach::Cycle,
+            Refusal::CycleLimit(_) | Refusal::RateLimit(_) => Reach::Cycle,
+            Refusal::LedgerFull(_) => Reach::Replaced,
             Refusal::NodeLimit(_) | Refusal::Doubtful(_) => Reach::Node,
             _ => Reach::Pod,
         }

@@ -11,29 +11,36 @@ use super::facts::{
     Volume,
 };
 use super::node_addresses::NodeAddresses;
+use super::relations::RelationChanges;
 
+use self::owners::owner_key;
 use self::sharing::Sharing;
 
+mod owners;
 mod sharing;
 
 /// Namespace and name. The namespace is empty for cluster-scoped objects.
 pub type Name = (String, String);
 
 /// The newest facts of each object: plain data that is filled and then joined.
+///
+/// The large maps are behind `Arc`, so that a copy to be joined is cheap. A map is copied only if it
+/// changes meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     pub(super) nodes: BTreeMap<String, Arc<NodeFacts>>,
-    pub(super) pods: BTreeMap<Name, Arc<PodFacts>>,
+    pub(super) pods: Arc<BTreeMap<Name, Arc<PodFacts>>>,
     pub(super) budgets: BTreeMap<Name, Arc<BudgetFacts>>,
     pub(super) namespaces: BTreeMap<String, Labels>,
     pub(super) classes: BTreeMap<String, i32>,
-    pub(super) claims: BTreeMap<Name, Claim>,
-    pub(super) volumes: BTreeMap<String, Volume>,
+    pub(super) claims: Arc<BTreeMap<Name, Claim>>,
+    pub(super) volumes: Arc<BTreeMap<String, Volume>>,
     pub(super) storage_classes: BTreeMap<String, StorageClass>,
     pub(super) attach_limits: BTreeMap<String, AttachLimits>,
-    pub(super) services: BTreeMap<Name, Labels>,
-    owners: BTreeMap<OwnerKey, Option<Owner>>,
+    pub(super) services: Arc<BTreeMap<Name, Labels>>,
+    owners: Arc<BTreeMap<OwnerKey, Option<Owner>>>,
     pub(super) bindings: BindingLog,
+    pub(super) relations: RelationChanges,
     sharing: Sharing,
     skipped: BTreeMap<(ObjectKind, Name), Skipped>,
 }
@@ -164,15 +171,21 @@ impl Objects {
         match object {
             Object::Node(node) => self.apply_node(name.1, node),
             Object::Pod(pod) => self.apply_pod(name, *pod),
-            Object::Budget(budget) => drop(self.budgets.insert(name, Arc::new(budget))),
+            Object::Budget(budget) => self.apply_budget(name, budget),
             Object::Namespace(_, labels) => drop(self.namespaces.insert(name.1, labels)),
             Object::Class(_, value) => drop(self.classes.insert(name.1, value)),
-            Object::Claim(_, claim) => drop(self.claims.insert(name, claim)),
-            Object::Volume(_, volume) => drop(self.volumes.insert(name.1, volume)),
+            Object::Claim(_, claim) => store(&mut self.claims, name, claim),
+            Object::Volume(_, volume) => store(&mut self.volumes, name.1, volume),
             Object::StorageClass(_, class) => drop(self.storage_classes.insert(name.1, class)),
             Object::CsiNode(_, limits) => drop(self.attach_limits.insert(name.1, limits)),
-            Object::Service(_, selector) => drop(self.services.insert(name, selector)),
-            Object::Owner(_, _, owner) => drop(self.owners.insert(owner_key(kind, name), owner)),
+            Object::Service(_, selector) => store(&mut self.services, name, selector),
+            Object::Owner(_, _, owner) => {
+                let key = owner_key(kind, name);
+                if self.owners.get(&key) != Some(&owner) {
+                    self.note_owner(&key);
+                    Arc::make_mut(&mut self.owners).insert(key, owner);
+                }
+            }
         }
     }
 
@@ -182,7 +195,18 @@ impl Objects {
             return;
         }
         self.sharing.node(&mut node);
-        self.nodes.insert(name, Arc::new(node));
+        if self.nodes.insert(name, Arc::new(node)).is_none() {
+            self.relations.note();
+        }
+    }
+
+    fn apply_budget(&mut self, name: Name, budget: BudgetFacts) {
+        let old = self.budgets.get(&name);
+        // The status changes with each pod that becomes Ready.
+        if old.is_none_or(|old| old.selector != budget.selector) {
+            self.relations.note();
+        }
+        self.budgets.insert(name, Arc::new(budget));
     }
 
     /// Stores a pod. Unchanged facts keep their place in memory, because snapshots and windows of
@@ -194,7 +218,7 @@ impl Objects {
         self.sharing.pod(&mut pod);
         let pod = Arc::new(pod);
         self.bindings.note(self.pods.get(&name), Some(&pod));
-        self.pods.insert(name, pod);
+        Arc::make_mut(&mut self.pods).insert(name, pod);
         self.sharing.changed(self.pods.len());
     }
 
@@ -202,21 +226,33 @@ impl Objects {
     pub fn delete(&mut self, kind: ObjectKind, name: &Name) {
         self.skipped.remove(&(kind, name.clone()));
         match kind {
-            ObjectKind::Node => drop(self.nodes.remove(&name.1)),
+            ObjectKind::Node => {
+                if self.nodes.remove(&name.1).is_some() {
+                    self.relations.note();
+                }
+            }
             ObjectKind::Pod => {
-                let before = self.pods.remove(name);
+                let before = remove(&mut self.pods, name);
                 self.bindings.note(before.as_ref(), None);
             }
-            ObjectKind::Budget => drop(self.budgets.remove(name)),
+            ObjectKind::Budget => {
+                if self.budgets.remove(name).is_some() {
+                    self.relations.note();
+                }
+            }
             ObjectKind::Namespace => drop(self.namespaces.remove(&name.1)),
             ObjectKind::Class => drop(self.classes.remove(&name.1)),
-            ObjectKind::Claim => drop(self.claims.remove(name)),
-            ObjectKind::Volume => drop(self.volumes.remove(&name.1)),
+            ObjectKind::Claim => drop(remove(&mut self.claims, name)),
+            ObjectKind::Volume => drop(remove(&mut self.volumes, &name.1)),
             ObjectKind::StorageClass => drop(self.storage_classes.remove(&name.1)),
             ObjectKind::CsiNode => drop(self.attach_limits.remove(&name.1)),
-            ObjectKind::Service => drop(self.services.remove(name)),
+            ObjectKind::Service => drop(remove(&mut self.services, name)),
             ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
-                self.owners.remove(&owner_key(kind, name.clone()));
+                let key = owner_key(kind, name.clone());
+                if self.owners.contains_key(&key) {
+                    self.note_owner(&key);
+                    Arc::make_mut(&mut self.owners).remove(&key);
+                }
             }
         }
     }
@@ -264,6 +300,16 @@ impl Objects {
         names
     }
 
+    /// Returns the nodes by name.
+    pub fn nodes(&self) -> impl Iterator<Item = &NodeFacts> {
+        self.nodes.values().map(AsRef::as_ref)
+    }
+
+    /// Returns the pods by namespace and name.
+    pub fn pods(&self) -> impl Iterator<Item = &PodFacts> {
+        self.pods.values().map(AsRef::as_ref)
+    }
+
     /// Returns the names and addresses of all nodes.
     pub fn node_addresses(&self) -> NodeAddresses {
         let mut node_addresses = NodeAddresses::default();
@@ -278,26 +324,16 @@ impl Objects {
         self.skipped.values()
     }
 
-    /// Returns the number of objects of a kind.
+    /// Returns the number of objects of a kind, including those that could not be read.
     pub fn count(&self, kind: ObjectKind) -> usize {
-        self.names(kind).len()
-    }
-
-    /// Follows owners from a pod to its top-level controller.
-    pub(super) fn top_controller(&self, pod: &PodFacts) -> Option<OwnerKey> {
-        let controller = pod.owners.iter().find(|owner| owner.controller);
-        let controller = controller.or(pod.owners.first())?;
-        let mut top = key_of(&pod.namespace, controller.clone());
-        // Two steps lead from a pod to a Deployment or CronJob. The bound stops at a cycle of
-        // owners.
-        for _ in 0..4 {
-            match self.owners.get(&top) {
-                Some(Some(above)) => top = key_of(&pod.namespace, above.clone()),
-                Some(None) => break,
-                None => return Some(deployment_by_name(&top, &pod.labels).unwrap_or(top)),
+        let skipped = self.skipped.keys().filter(|(k, _)| *k == kind).count();
+        // The facts of an unreadable object are removed, so none counts twice.
+        skipped
+            + match kind {
+                ObjectKind::Node => self.nodes.len(),
+                ObjectKind::Pod => self.pods.len(),
+                _ => return self.names(kind).len(),
             }
-        }
-        Some(top)
     }
 }
 
@@ -307,35 +343,28 @@ fn plain(name: &String) -> Name {
     (String::new(), name.clone())
 }
 
-fn key_of(namespace: &str, owner: Owner) -> OwnerKey {
-    OwnerKey {
-        namespace: namespace.to_owned(),
-        kind: owner.kind,
-        name: owner.name,
+/// Stores a value. A map that is shared with a copy stays shared if nothing changes.
+fn store<K, V>(map: &mut Arc<BTreeMap<K, V>>, key: K, value: V)
+where
+    K: Ord + Clone,
+    V: PartialEq + Clone,
+{
+    if map.get(&key) != Some(&value) {
+        Arc::make_mut(map).insert(key, value);
     }
 }
 
-fn owner_key(kind: ObjectKind, (namespace, name): Name) -> OwnerKey {
-    OwnerKey {
-        namespace,
-        kind: kind.name().to_owned(),
-        name,
+/// Removes a value, as [`store`] stores one.
+fn remove<K, V>(map: &mut Arc<BTreeMap<K, V>>, key: &K) -> Option<V>
+where
+    K: Ord + Clone,
+    V: Clone,
+{
+    if map.contains_key(key) {
+        Arc::make_mut(map).remove(key)
+    } else {
+        None
     }
-}
-
-/// Derives the Deployment of a ReplicaSet that is unknown, because files often contain pods without
-/// their ReplicaSets. A Deployment names its ReplicaSets after itself plus the hash that their pods
-/// have as a label.
-fn deployment_by_name(owner: &OwnerKey, labels: &Labels) -> Option<OwnerKey> {
-    let hash = labels
-        .get("pod-template-hash")
-        .filter(|_| owner.kind == "ReplicaSet")?;
-    let name = owner.name.strip_suffix(hash.as_str())?.strip_suffix('-')?;
-    Some(OwnerKey {
-        namespace: owner.namespace.clone(),
-        kind: "Deployment".to_owned(),
-        name: name.to_owned(),
-    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
+use crate::model::snapshot::{Node, NodeId, Pod, Snapshot, WorkloadId};
 use crate::policy::UsagePolicy;
 use crate::values::ResourceId;
 
@@ -17,6 +17,7 @@ use super::{Measure, NodeUsage, PodUsage, PresentUsage, Readings, Sample, Unmeas
 
 mod alignment;
 mod average;
+mod changes;
 mod enough;
 mod samples;
 mod expectation;
@@ -27,7 +28,8 @@ mod window;
 pub use samples::PodSamples;
 use samples::smallest;
 
-use alignment::{PodName, departed_pods, samples, since};
+use alignment::{PodName, departed_pods, samples};
+use changes::PodSeriesChanges;
 use series::{NodeSeries, PodSeries};
 
 /// The samples of the last window by node and by pod.
@@ -62,9 +64,9 @@ impl History {
 
     /// Records one poll. A sample counts once, identified by the source's timestamp.
     pub fn record(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
-        let samples = samples(snapshot, readings);
+        let (samples, since) = samples(snapshot, readings);
         let known = self.record_pods(snapshot, &samples, now);
-        self.record_nodes(snapshot, readings, (&samples, &known), now);
+        self.record_nodes(snapshot, readings, (&samples, &since, &known), now);
         self.prune(now);
     }
 
@@ -90,26 +92,14 @@ impl History {
         now: Timestamp,
     ) -> Vec<bool> {
         // Series and pods have the same order, so one pass joins them without a map of names.
-        let mut known = std::mem::take(&mut self.pods).into_iter().peekable();
-        let mut left: Vec<PodSeries> = Vec::new();
+        let mut known = PodSeriesChanges::new(std::mem::take(&mut self.pods));
         let mut has = vec![false; snapshot.pods.len()];
-        self.pods.reserve(snapshot.pods.len());
         for (position, (pod, sample)) in snapshot.pods.iter().zip(samples).enumerate() {
             if pod.finished() {
                 continue;
             }
-            // A pod of the same name but another uid starts a new series: the old series counts as
-            // left.
-            let mut own = None;
-            while let Some(next) = known.next_if(|series| series.order(pod).is_le()) {
-                if next.belongs_to(pod) {
-                    own = Some(next);
-                    break;
-                }
-                left.push(next);
-            }
             let found = pod.node.zip(*sample);
-            let Some(mut series) = own.or_else(|| found.map(|_| PodSeries::new(pod))) else {
+            let Some(series) = known.of(pod, found.is_some()) else {
                 continue;
             };
             if let Some((node, sample)) = found {
@@ -123,10 +113,10 @@ impl History {
                     self.rules.half_life(),
                 );
             }
-            self.pods.push(series);
             has[position] = true;
         }
-        left.extend(known);
+        let left;
+        (self.pods, left) = known.finish();
         for series in left {
             if let Some(node) = self.nodes.get_mut(&series.node) {
                 // Samples that began before now may still include the departed pod.
@@ -159,7 +149,7 @@ impl History {
         &mut self,
         snapshot: &Snapshot,
         readings: &Readings,
-        (samples, known): (&[Option<Sample>], &[bool]),
+        (samples, since, known): (&[Option<Sample>], &[Timestamp], &[bool]),
         now: Timestamp,
     ) {
         let departed = departed_pods(snapshot, readings, samples);
@@ -169,13 +159,16 @@ impl History {
             };
             // The node sample still includes pods that the watch has already removed.
             let guests = guests(departed.get(node.name.as_str()), sample);
-            let accounted = present(snapshot, node, sample)
+            // Pods that existed when the sample was taken, so that they are part of it.
+            let present = node.pods.iter().filter(|id| since[id.0] <= sample.at);
+            let accounted = present
+                .clone()
                 .filter_map(|id| samples[id.0])
                 .chain(guests.values().copied())
                 .fold(Measure::default(), |sum, s| sum.plus(s.used));
-            let complete = present(snapshot, node, sample)
-                .filter(|id| self.should_have_sample(snapshot.pod(*id), known[id.0], now))
-                .all(|id| samples[id.0].is_some());
+            let complete = present
+                .filter(|id| samples[id.0].is_none())
+                .all(|id| !self.should_have_sample(snapshot.pod(*id), known[id.0], now));
             let series = self.nodes.entry(node.name.clone()).or_default();
             series.take(*sample, accounted, guests.into_keys(), complete);
         }
@@ -349,12 +342,6 @@ impl History {
 /// Returns how much the usage of a pod varies around its average.
 fn deviation(own: Option<&PodSeries>) -> Measure {
     own.map_or_else(Measure::default, |s| s.samples.average().deviation())
-}
-
-/// Returns the pods of a node that existed when the sample was taken, so that they are part of it.
-fn present(snapshot: &Snapshot, node: &Node, sample: &Sample) -> impl Iterator<Item = PodId> {
-    let pods = node.pods.iter().copied();
-    pods.filter(|id| since(snapshot.pod(*id)) <= sample.at)
 }
 
 /// Returns the departed pods that are still part of the node's sample, because their own samples

@@ -53,7 +53,7 @@ fn add_node(name: String, sample: Result<Sample, String>, into: &mut Readings) {
         Err(why) => why,
     };
     let skipped = skipped("NodeMetrics", String::new(), name, why);
-    into.skipped.push(skipped);
+    into.skipped.add(skipped);
 }
 
 fn add_pod(
@@ -65,10 +65,10 @@ fn add_pod(
         Ok(sample) if !name.is_empty() => newest(into.pods.entry((namespace, name)), sample),
         Ok(_) => into
             .skipped
-            .push(skipped("PodMetrics", namespace, name, NO_NAME.to_owned())),
+            .add(skipped("PodMetrics", namespace, name, NO_NAME.to_owned())),
         Err(why) => into
             .skipped
-            .push(skipped("PodMetrics", namespace, name, why)),
+            .add(skipped("PodMetrics", namespace, name, why)),
     }
 }
 
@@ -227,11 +227,13 @@ pub(super) mod tests {
             "items": [item("n1", "1"), item("n2", "-1"), item("", "1"), item("n4", "many"), 7],
         })]);
         assert_eq!(readings.nodes.keys().collect::<Vec<_>>(), ["n1"]);
-        assert_eq!(readings.skipped.len(), 4);
+        assert_eq!(readings.skipped.count(), 4);
         assert!(
-            readings.skipped[0].why.starts_with("usage.cpu: "),
+            readings.skipped.examples()[0]
+                .why
+                .starts_with("usage.cpu: "),
             "{:?}",
-            readings.skipped[0]
+            readings.skipped.examples()[0]
         );
     }
 
@@ -275,11 +277,11 @@ pub(super) mod tests {
         ] {
             let readings = taken(&[value]);
             assert!(readings.pods.is_empty());
-            assert_eq!(readings.skipped[0].why, why);
+            assert_eq!(readings.skipped.examples()[0].why, why);
             assert_eq!(
                 (
-                    readings.skipped[0].namespace.as_str(),
-                    readings.skipped[0].name.as_str()
+                    readings.skipped.examples()[0].namespace.as_str(),
+                    readings.skipped.examples()[0].name.as_str()
                 ),
                 ("shop", "web")
             );
@@ -297,7 +299,7 @@ pub(super) mod tests {
         ] {
             assert!(!take(&value, &mut readings));
         }
-        assert!(readings.skipped.is_empty());
+        assert_eq!(readings.skipped.count(), 0);
     }
 
     proptest! {
@@ -318,7 +320,7 @@ pub(super) mod tests {
                     _ => json!({text: 1}),
             };
             let readings = taken(&[value]);
-            prop_assert_eq!(readings.pods.len() + readings.skipped.len(), 1);
+            prop_assert_eq!(readings.pods.len() + readings.skipped.count(), 1);
         }
     }
 }

@@ -11,6 +11,7 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 
 use super::audit::AuditLog;
+use super::proxy::{self, Proxy};
 use super::slots::{self, Slot};
 use super::wait::say;
 
@@ -26,6 +27,8 @@ pub struct ControlPlane {
     pub client: Client,
     pub(super) audit: AuditLog,
     port: u16,
+    /// The proxy of every program, if the tests run without protobuf.
+    json: Option<Proxy>,
     /// Stops the control plane when its standard input is closed.
     keeper: Child,
     /// Released after the control plane has stopped, because fields are dropped after `drop`.
@@ -81,14 +84,20 @@ impl ControlPlane {
             .arg(&dir)
             .arg(port.to_string()));
         let client = Client::try_from(admin(&dir).await).unwrap();
-        ControlPlane {
+        let mut control_plane = ControlPlane {
             audit: AuditLog::at(dir.join("audit.log")),
             dir,
             client,
             port,
+            json: None,
             keeper,
             slot,
+        };
+        if proxy::json_only() {
+            let upstream = control_plane.upstream().await;
+            control_plane.json = Some(Proxy::before(upstream, 0).await);
         }
+        control_plane
     }
 
     /// One of the five ports that the control plane leaves free.
@@ -97,9 +106,10 @@ impl ControlPlane {
         self.port + 5 + which
     }
 
-    /// The URL of the API server.
+    /// The URL of the API server, or of a proxy before it that refuses protobuf.
     pub fn server(&self) -> String {
-        format!("https://127.0.0.1:{}", self.port + 1)
+        let direct = || format!("https://127.0.0.1:{}", self.port + 1);
+        self.json.as_ref().map_or_else(direct, Proxy::url)
     }
 
     /// The address at which the simulated kubelets serve their metrics.

@@ -32,6 +32,13 @@ struct Inner {
     rules: Mutex<Vec<Rule>>,
     /// How often watches were cut.
     cut: watch::Sender<u32>,
+    /// Whether protobuf is refused, as some proxies do.
+    json_only: bool,
+}
+
+/// Whether this run of the tests reads lists and watches as JSON.
+pub fn json_only() -> bool {
+    std::env::var_os("EVENKEEL_JSON_ONLY").is_some()
 }
 
 /// The treatment of requests with one of these methods and this text in path and query.
@@ -91,17 +98,19 @@ impl Proxy {
         Proxy::before(control_plane.upstream().await, control_plane.port(1)).await
     }
 
-    /// Starts a proxy for another server at this port.
+    /// Starts a proxy for another server at this port, or at any free one if it is zero.
     pub async fn before(upstream: Client, port: u16) -> Self {
         let inner = Inner {
             upstream,
             rules: Mutex::default(),
             cut: watch::Sender::new(0),
+            json_only: json_only(),
         };
         let inner = Arc::new(inner);
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", port))
             .await
             .unwrap();
+        let port = listener.local_addr().unwrap().port();
         let app = Router::new()
             .fallback(forward)
             .with_state(Arc::clone(&inner));
@@ -252,6 +261,9 @@ impl Held {
 }
 
 async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response {
+    if inner.json_only && accepts_protobuf(&request) {
+        return failure(StatusCode::NOT_ACCEPTABLE, "the proxy speaks only JSON");
+    }
     let deed = inner.deed(&request);
     if let Some(Deed::Answer(code)) = deed {
         return failure(code, "the proxy answers so");
@@ -283,6 +295,11 @@ async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response 
         held.keep().await;
     }
     response
+}
+
+fn accepts_protobuf(request: &Request) -> bool {
+    let accepted = request.headers().get(http::header::ACCEPT);
+    accepted.is_some_and(|types| types.to_str().unwrap().contains("protobuf"))
 }
 
 async fn send(inner: &Inner, request: Request) -> Result<Response, String> {

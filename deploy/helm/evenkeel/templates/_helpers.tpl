@@ -91,7 +91,7 @@ policy.yaml: |
 {{- if hasSuffix "/descheduler" .Values.image.repository -}}
 ghcr.io/evenkeel/evenkeel:{{ $own }}
 {{- else -}}
-{{ .Values.image.repository }}:{{ default $own .Values.image.tag }}
+{{ .Values.image.repository }}:{{ default $own .Values.image.tag }}{{ with .Values.image.digest }}@{{ . }}{{ end }}
 {{- end -}}
 {{- end -}}
 

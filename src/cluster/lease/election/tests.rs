@@ -136,6 +136,33 @@ fn a_holder_keeps_the_lease_while_its_record_changes_whatever_time_it_writes() {
 }
 
 #[test]
+fn only_a_changed_record_proves_that_its_holder_lives() {
+    let mut alone = Alone::new();
+    for second in [0.0, 2.0, 14.0] {
+        alone.read(second, Some(held_by("other", FUTURE)));
+        assert!(!alone.election.is_held_by_living(), "{second}");
+    }
+    alone.read(14.5, Some(held_by("other", PAST)));
+    assert!(alone.election.is_held_by_living());
+    let released = LeaseSpec {
+        holder_identity: None,
+        ..held_by("other", PAST)
+    };
+    alone.read(14.8, Some(released));
+    assert!(!alone.election.is_held_by_living());
+}
+
+#[test]
+fn a_single_run_reads_the_lease_often_and_waits_little_longer_than_its_duration() {
+    let [lease, renew, retry] = [137, 107, 26].map(Duration::from_secs);
+    let timing = LeaseTiming::new(lease, renew, retry).unwrap();
+    let single = timing.of_single_run();
+    assert_eq!(single.retry(), Duration::from_secs(2));
+    assert_eq!(single.takeover(), Duration::from_secs(141));
+    assert_eq!(single.renew(), renew);
+}
+
+#[test]
 fn a_released_lease_is_taken_at_once() {
     for name in [None, Some(String::new())] {
         let mut alone = Alone::new();

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::cluster::error_text::one_line;
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::node_addresses::NodeAddresses;
-use crate::model::usage::{Measure, Readings, Sample};
+use crate::model::usage::{Measure, Readings, Sample, SkippedSamples};
 use crate::policy;
 use crate::values::Amount;
 
@@ -265,7 +265,7 @@ impl<'r> ReadingsBuilder<'r> {
     }
 
     /// One entry for each query and reason, however many series share it.
-    fn all_skipped(&self, nodes: Incomplete, pods: Incomplete) -> Vec<Skipped> {
+    fn all_skipped(&self, nodes: Incomplete, pods: Incomplete) -> SkippedSamples {
         let series = self
             .skipped
             .iter()

@@ -221,7 +221,7 @@ async fn readings_have_the_time_of_measurement() {
         (readings.pods[&web].used.cpu, readings.placed[&web].as_str()),
         (Amount::millicores(250), "n1")
     );
-    assert!(readings.skipped.is_empty(), "{:?}", readings.skipped);
+    assert_eq!(readings.skipped.count(), 0, "{:?}", readings.skipped);
     let requests = requests.lock().unwrap();
     assert_eq!(requests.len(), 7, "the time, then one query per figure");
     assert!(
@@ -244,7 +244,7 @@ async fn of_duplicate_series_the_largest_usage_counts() {
     let readings = read_with("nodeCpu", twice).await.unwrap();
     assert_eq!(readings.nodes["n1"].used.cpu, Amount::millicores(3000));
     assert_eq!(
-        readings.skipped[0].to_string(),
+        readings.skipped.examples()[0].to_string(),
         r#"nodeCpu {instance="b:1",node="n1"} cannot be read: duplicate series (and 1 more)"#
     );
 }

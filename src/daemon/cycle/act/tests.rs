@@ -3,7 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use http::{Request, Response};
 use jiff::{SignedDuration, Timestamp};
+use kube::Client;
+use kube::client::Body;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -45,10 +48,26 @@ impl ActFixture {
                 r#"{"kind": "Status", "status": "Success"}"#.to_owned()
             }
         });
+        ActFixture::by(&client, evictions)
+    }
+
+    /// The API server refuses each eviction as priority and fairness does, for two seconds.
+    fn busy() -> Self {
+        let evictions = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&evictions);
+        let service = tower::service_fn(move |_: Request<Body>| {
+            *count.lock().unwrap() += 1;
+            let response = Response::builder().status(429).header("Retry-After", "2");
+            async move { response.body(Body::empty()) }
+        });
+        ActFixture::by(&Client::new(service, "default"), evictions)
+    }
+
+    fn by(client: &Client, evictions: Arc<Mutex<usize>>) -> Self {
         let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: \
             [{removePodsViolatingNodeTaints: {}}]}";
         let policy = Policy::parse("p", text).unwrap();
-        let daemon = Daemon::fake(&client, &policy);
+        let daemon = Daemon::fake(client, &policy);
         daemon.cluster.apply(objects(20));
         ActFixture {
             daemon,
@@ -145,6 +164,37 @@ async fn the_plan_ends_when_a_watch_fails() {
         .await;
     assert_eq!(fixture.requested(), 1);
     assert!(matches!(untried(&outcomes[1]), Untried::Blind(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_plan_ends_when_the_clocks_differ() {
+    let mut fixture = ActFixture::new(SLOW);
+    let an_hour_ago = clock::now() - SignedDuration::from_hours(1);
+    let outcomes = fixture
+        .act_while(|cluster, _| cluster.see_date(an_hour_ago))
+        .await;
+    assert_eq!(fixture.requested(), 1);
+    assert!(matches!(untried(&outcomes[1]), Untried::WrongClock(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_server_ends_the_plan_and_gets_no_eviction_before_the_time_that_it_names() {
+    let mut fixture = ActFixture::busy();
+    let outcomes = fixture.act_while(|_, _| {}).await;
+    assert_eq!(outcomes[0].code(), "throttled");
+    assert_eq!(
+        (untried(&outcomes[1]), fixture.requested()),
+        (&Untried::Throttled, 1)
+    );
+    sleep(Duration::from_millis(1900)).await;
+    let outcomes = fixture.act_while(|_, _| {}).await;
+    assert_eq!(
+        (untried(&outcomes[0]), fixture.requested()),
+        (&Untried::Throttled, 1)
+    );
+    sleep(Duration::from_millis(200)).await;
+    fixture.act_while(|_, _| {}).await;
+    assert_eq!(fixture.requested(), 2);
 }
 
 #[tokio::test(start_paused = true)]

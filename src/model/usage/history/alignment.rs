@@ -51,14 +51,17 @@ pub(super) fn departed_pods<'r>(
 
 /// Returns the time from which samples belong to the pod. The start can be earlier than the
 /// creation, because a mirror pod can be recreated in the API while it keeps running.
-pub(super) fn since(pod: &Pod) -> Timestamp {
+fn since(pod: &Pod) -> Timestamp {
     pod.started
         .map_or(pod.created, |started| started.min(pod.created))
 }
 
-/// Returns the sample of each pod of a snapshot. A sample from before the pod existed belongs to
-/// another pod of the same name and is ignored.
-pub(super) fn samples(snapshot: &Snapshot, readings: &Readings) -> Vec<Option<Sample>> {
+/// Returns the sample of each pod of a snapshot, and the time from which samples belong to it. A
+/// sample from before that belongs to another pod of the same name and is ignored.
+pub(super) fn samples(
+    snapshot: &Snapshot,
+    readings: &Readings,
+) -> (Vec<Option<Sample>>, Vec<Timestamp>) {
     let mut remaining = readings
         .pods
         .iter()
@@ -72,8 +75,8 @@ pub(super) fn samples(snapshot: &Snapshot, readings: &Readings) -> Vec<Option<Sa
                 break;
             }
         }
-        let sample = own?;
-        (sample.at >= since(pod)).then_some(sample)
+        let since = since(pod);
+        (own.filter(|sample| sample.at >= since), since)
     };
-    snapshot.pods.iter().map(next).collect()
+    snapshot.pods.iter().map(next).unzip()
 }

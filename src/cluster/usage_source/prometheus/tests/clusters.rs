@@ -96,7 +96,7 @@ async fn a_cluster_with_other_node_names_is_skipped() {
     let readings = read(nodes, &[]).await.unwrap();
     assert_eq!(readings.nodes.keys().collect::<Vec<_>>(), ["n1"]);
     assert_eq!(
-        readings.skipped[0].to_string(),
+        readings.skipped.examples()[0].to_string(),
         r#"nodeCpu {cluster="dev",node="m1"} cannot be read: not a node of this cluster"#
     );
 }

@@ -1,0 +1,197 @@
+//! Rests of replacements whose evictions the ledger no longer lists.
+//!
+//! An entry takes a third of a kilobyte, and a rest may last for hours. After many evictions, settled
+//! ones are therefore reduced to one short record per workload, which keeps what the rest needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::fmt::serde::timestamp::second;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::facts::OwnerKey;
+use crate::policy::Cooldown;
+
+use super::capacity::MOST_DETAILED;
+use super::entry::may_be_newer;
+use super::{Aim, Entry, LIMIT_PERIOD, Ledger, State};
+
+/// Quotes, brackets, commas, the slash and two times.
+const PLAIN_REST: usize = 29;
+
+/// The records by namespace, and by kind and name. Namespaces are stored once, because most records
+/// share theirs with others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "RestsByNamespace", into = "RestsByNamespace")]
+pub(super) struct ReplacementRests {
+    by_namespace: RestsByNamespace,
+    /// The size of the stored text. It is asked for much more often than it changes.
+    bytes: usize,
+}
+
+type RestsByNamespace = BTreeMap<String, BTreeMap<String, ReplacementRest>>;
+
+/// Pods of the workload that were created later than the first time are replacements. The record no
+/// longer matters at the second time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ReplacementRest(
+    #[serde(with = "second::required")] Timestamp,
+    #[serde(with = "second::required")] Timestamp,
+);
+
+impl From<RestsByNamespace> for ReplacementRests {
+    fn from(by_namespace: RestsByNamespace) -> Self {
+        let bytes = size(&by_namespace);
+        ReplacementRests {
+            by_namespace,
+            bytes,
+        }
+    }
+}
+
+impl From<ReplacementRests> for RestsByNamespace {
+    fn from(rests: ReplacementRests) -> Self {
+        rests.by_namespace
+    }
+}
+
+impl ReplacementRests {
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_namespace.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.by_namespace.values().map(BTreeMap::len).sum()
+    }
+
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns true if a pod of this workload is a replacement by the time of its creation.
+    pub(super) fn is_replacement(&self, workload: &OwnerKey, created: Timestamp) -> bool {
+        let of_namespace = self.by_namespace.get(&workload.namespace);
+        let rest = of_namespace.and_then(|rests| rests.get(&name_of(workload)));
+        rest.is_some_and(|rest| created > rest.0)
+    }
+
+    fn extend<'e>(&mut self, added: impl Iterator<Item = (&'e OwnerKey, ReplacementRest)>) {
+        for (workload, rest) in added {
+            let namespace = workload.namespace.clone();
+            let rests = self.by_namespace.entry(namespace).or_default();
+            join(rests, name_of(workload), rest);
+        }
+        self.bytes = size(&self.by_namespace);
+    }
+
+    /// Joins the records of two ledgers.
+    pub(super) fn merged(&self, theirs: &Self) -> Self {
+        let mut merged = self.by_namespace.clone();
+        for (namespace, rests) in &theirs.by_namespace {
+            let own = merged.entry(namespace.clone()).or_default();
+            for (name, rest) in rests {
+                join(own, name.clone(), *rest);
+            }
+        }
+        merged.into()
+    }
+
+    /// Limits the ends of the records, and returns how many were later.
+    pub(super) fn clamp(&mut self, longest: Timestamp) -> usize {
+        let mut clamped = 0;
+        let rests = self
+            .by_namespace
+            .values_mut()
+            .flat_map(BTreeMap::values_mut);
+        for rest in rests.filter(|rest| rest.1 > longest) {
+            rest.1 = longest;
+            clamped += 1;
+        }
+        clamped
+    }
+
+    pub(super) fn prune(&mut self, now: Timestamp) {
+        if self.is_empty() {
+            return;
+        }
+        for rests in self.by_namespace.values_mut() {
+            rests.retain(|_, rest| rest.1 > now);
+        }
+        self.by_namespace.retain(|_, rests| !rests.is_empty());
+        self.bytes = size(&self.by_namespace);
+    }
+}
+
+/// Of two records of a workload, the time that covers more pods counts, and the later end.
+fn join(rests: &mut BTreeMap<String, ReplacementRest>, name: String, new: ReplacementRest) {
+    let kept = rests.entry(name).or_insert(new);
+    *kept = ReplacementRest(kept.0.min(new.0), kept.1.max(new.1));
+}
+
+fn name_of(workload: &OwnerKey) -> String {
+    format!("{}/{}", workload.kind, workload.name)
+}
+
+fn size(by_namespace: &RestsByNamespace) -> usize {
+    let names = |rests: &BTreeMap<String, ReplacementRest>| -> usize {
+        rests.keys().map(|name| name.len() + PLAIN_REST).sum()
+    };
+    let namespaces = by_namespace.iter();
+    namespaces
+        .map(|(namespace, rests)| namespace.len() + 6 + names(rests))
+        .sum()
+}
+
+impl Ledger {
+    /// Reduces the oldest settled evictions to the rests of their replacements, if all of them take
+    /// too much room.
+    ///
+    /// An entry stays while anything else depends on it: the limit per minute, another eviction of
+    /// the workload that is still open, or a pod that still seems to run.
+    pub(super) fn reduce(&mut self, snapshot: &Snapshot, cooldown: &Cooldown, now: Timestamp) {
+        let mut excess = self.entry_bytes().saturating_sub(MOST_DETAILED);
+        if excess == 0 {
+            return;
+        }
+        let settled = |e: &Entry| matches!(e.state, State::Settled(_));
+        let open: BTreeSet<OwnerKey> = self
+            .entries
+            .iter()
+            .filter(|e| !settled(e))
+            .map(|e| e.workload.clone())
+            .collect();
+        let mut reduced: Vec<Entry> = Vec::new();
+        self.entries.retain(|entry| {
+            let keep = excess == 0
+                || !settled(entry)
+                || now.duration_since(entry.at) <= LIMIT_PERIOD
+                || open.contains(&entry.workload)
+                || entry.is_shown(snapshot);
+            if !keep {
+                excess = excess.saturating_sub(entry.bytes());
+                reduced.push(entry.clone());
+            }
+            keep
+        });
+        let replaced = reduced.iter().filter(|e| e.aim != Aim::Clear);
+        self.rests
+            .extend(replaced.map(|e| (&e.workload, e.rest(cooldown, now))));
+    }
+}
+
+impl Entry {
+    /// Returns the record that keeps the rest of the replacements.
+    fn rest(&self, cooldown: &Cooldown, now: Timestamp) -> ReplacementRest {
+        // Without the uids of the siblings of the same second, all pods of that second rest.
+        let newest = if may_be_newer(self.at, self.newest) {
+            let before = self.newest.saturating_sub(SignedDuration::from_secs(1));
+            before.unwrap_or(self.newest)
+        } else {
+            self.newest
+        };
+        let later = |time: Timestamp| time.saturating_add(cooldown.rest).unwrap_or(Timestamp::MAX);
+        // A settled eviction has its replacement by now. No entry stays longer than two rests.
+        ReplacementRest(newest, later(now).min(later(later(self.at))))
+    }
+}

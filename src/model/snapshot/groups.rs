@@ -1,0 +1,178 @@
+//! Groups of pods that share their spec and their labels in memory, as the pods of one controller
+//! usually do.
+//!
+//! Requests, workload and budgets are equal for the whole group. They are computed once per group,
+//! because a large cluster has twenty times as many pods as groups.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use super::facts::{PodFacts, Presumed};
+use super::objects::Objects;
+use super::{BudgetId, NodeId, WorkloadId};
+use crate::values::{Amount, PerResource};
+
+/// The groups of some pods, and those pods in their order.
+pub(super) struct PodGroups<'o> {
+    /// One pod of each group.
+    pub(super) examples: Vec<&'o PodFacts>,
+    pub(super) pods: Vec<GroupedPod>,
+}
+
+/// A pod with all that a snapshot needs of its own facts. They are read in one pass, because those of
+/// a large cluster do not fit the processor's cache.
+pub(super) struct GroupedPod {
+    pub(super) facts: Arc<PodFacts>,
+    pub(super) group: usize,
+    pub(super) node: Option<NodeId>,
+    pub(super) finished: bool,
+    pub(super) stays: bool,
+}
+
+/// The values that all pods of a group have in a snapshot.
+pub(super) struct GroupRow {
+    pub(super) workload: Option<WorkloadId>,
+    pub(super) requests: PerResource<Amount>,
+    pub(super) budgets: Vec<BudgetId>,
+    pub(super) presumed: Presumed,
+    pub(super) in_gang: bool,
+    pub(super) nominates: bool,
+}
+
+impl<'o> PodGroups<'o> {
+    pub(super) fn of(objects: &'o Objects, pods: impl Iterator<Item = &'o Arc<PodFacts>>) -> Self {
+        let names = NodeNames::of(objects);
+        let mut groups = PodGroups {
+            examples: Vec::new(),
+            pods: Vec::with_capacity(pods.size_hint().0),
+        };
+        let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for facts in pods {
+            let key = (facts.spec.address(), facts.labels.address());
+            let next = groups.examples.len();
+            let found = *known.entry(key).or_insert(next);
+            let group = match groups.examples.get(found) {
+                // Equal owners of two namespaces are two workloads.
+                Some(example) if example.namespace == facts.namespace => found,
+                Some(_) | None => next,
+            };
+            if group == next {
+                groups.examples.push(facts);
+            }
+            groups.pods.push(GroupedPod {
+                facts: Arc::clone(facts),
+                group,
+                node: facts.node.as_deref().and_then(|name| names.find(name)),
+                finished: facts.finished(),
+                stays: facts.stays(),
+            });
+        }
+        groups
+    }
+
+    /// Returns the names of all requested resources, most of them several times.
+    pub(super) fn requested(&self) -> impl Iterator<Item = &'o str> {
+        let requests = self.examples.iter().flat_map(|pod| &pod.requests);
+        requests.map(|(name, _)| name.as_str())
+    }
+}
+
+/// The nodes by the hash of their names. Names of one cluster begin alike, so comparing them is slow.
+struct NodeNames<'o>(Vec<(u64, &'o str, NodeId)>);
+
+impl<'o> NodeNames<'o> {
+    fn of(objects: &'o Objects) -> Self {
+        let names = objects.nodes.keys().enumerate();
+        let mut names: Vec<_> = names
+            .map(|(position, name)| (hash(name), name.as_str(), NodeId(position)))
+            .collect();
+        names.sort_unstable();
+        NodeNames(names)
+    }
+
+    fn find(&self, name: &str) -> Option<NodeId> {
+        let hash = hash(name);
+        let first = self.0.partition_point(|(other, _, _)| *other < hash);
+        let mut equal = self.0[first..]
+            .iter()
+            .take_while(|(other, ..)| *other == hash);
+        equal
+            .find(|(_, other, _)| *other == name)
+            .map(|(.., node)| *node)
+    }
+}
+
+fn hash(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::model::snapshot::import;
+    use crate::model::snapshot::objects::{Object, Objects};
+    use crate::model::snapshot::{NodeId, PodId, Snapshot};
+
+    fn pod(name: &str, node: &str, cpu: &str) -> Object {
+        let object = json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"namespace": "shop", "name": name, "labels": {"app": "web"},
+                "ownerReferences": [{"kind": "ReplicaSet", "name": "web", "controller": true}]},
+            "spec": {"nodeName": node, "containers": [
+                {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]}});
+        import::object(&object).unwrap().unwrap()
+    }
+
+    /// Two nodes, three pods of one controller, and a copy of the first one in another namespace,
+    /// which shares the spec in memory.
+    fn objects() -> Objects {
+        let mut objects = Objects::default();
+        for name in ["n1", "n2"] {
+            let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}});
+            objects.apply(import::object(&node).unwrap().unwrap());
+        }
+        let first = pod("web-1", "n1", "1");
+        objects.apply(pod("web-2", "n2", "1"));
+        objects.apply(pod("web-3", "gone", "2"));
+        let Object::Pod(mut copy) = first.clone() else {
+            panic!("a pod");
+        };
+        copy.namespace = "test".to_owned();
+        objects.apply(first);
+        objects.apply(Object::Pod(copy));
+        objects
+    }
+
+    #[test]
+    fn pods_of_one_group_have_their_own_nodes_and_share_the_rest() {
+        let snapshot = Snapshot::join(&objects(), []);
+        let nodes: Vec<Option<NodeId>> = snapshot.pods.iter().map(|pod| pod.node).collect();
+        let [one, two] = [0, 1].map(|node| Some(NodeId(node)));
+        assert_eq!(nodes, [one, two, None, one]);
+        let [first, second, third, _] = [0, 1, 2, 3].map(|id| snapshot.pod(PodId(id)));
+        assert_eq!(first.requests, second.requests);
+        assert_ne!(first.requests, third.requests, "another spec");
+        assert_eq!(
+            (first.workload, first.workload),
+            (second.workload, third.workload)
+        );
+    }
+
+    #[test]
+    fn equal_pods_of_two_namespaces_have_two_workloads() {
+        let snapshot = Snapshot::join(&objects(), []);
+        let workloads: Vec<(String, usize)> = snapshot
+            .workloads
+            .iter()
+            .map(|workload| (workload.key.to_string(), workload.pods.len()))
+            .collect();
+        let expected = [("shop/ReplicaSet/web", 3), ("test/ReplicaSet/web", 1)];
+        assert_eq!(
+            workloads,
+            expected.map(|(key, pods)| (key.to_owned(), pods))
+        );
+    }
+}
