@@ -8,6 +8,8 @@
     reason = "a benchmark stops by panicking when its input is wrong"
 )]
 
+use std::cell::RefCell;
+
 use divan::Bencher;
 use evenkeel::decide::draft::{Draft, HotSince, World};
 use evenkeel::decide::engine::Engine;
@@ -109,28 +111,25 @@ fn poll(bencher: Bencher<'_, '_>, (nodes, pods_per_node): (usize, usize)) {
         pods_per_node,
         mean_usage: None,
     };
-    let (policy, mut objects, readings) = (policy(), shape.objects(), shape.readings());
+    let (policy, objects, readings) = (policy(), shape.objects(), shape.readings());
     let mut engine = Engine::new(policy.clone(), Ledger::default());
     let mut snapshot = Snapshot::join(&objects, policy.resources());
     engine.observe_steady(&snapshot, &readings, now());
-    let mut polls = 0;
+    let (objects, mut polls) = (RefCell::new(objects), 0);
     bencher
         .with_inputs(|| {
-            let of_nodes = (0..nodes).step_by(REPLACED);
-            let gone = of_nodes.clone().map(|node| pod_name(node, polls));
-            let new = of_nodes.map(|node| pod(node, pods_per_node + polls, 200));
-            let new = new.map(|pod| import::object(&pod).unwrap().unwrap());
-            let replaced: Vec<_> = gone.zip(new).collect();
-            polls += 1;
-            replaced
-        })
-        .bench_local_values(|replaced| {
-            for (gone, new) in replaced {
-                objects.delete(ObjectKind::Pod, &("default".to_owned(), gone));
-                objects.apply(new);
+            for node in (0..nodes).step_by(REPLACED) {
+                let gone = ("default".to_owned(), pod_name(node, polls));
+                objects.borrow_mut().delete(ObjectKind::Pod, &gone);
+                let new = import::object(&pod(node, pods_per_node + polls, 200)).unwrap();
+                objects.borrow_mut().apply(new.unwrap());
             }
+            polls += 1;
+        })
+        .bench_local_values(|()| {
             let earlier = std::mem::take(&mut snapshot);
-            snapshot = earlier.rejoined(&objects.clone(), policy.resources());
+            let objects = objects.borrow().clone();
+            snapshot = earlier.rejoined(&objects, policy.resources());
             engine.observe(&snapshot, &readings, now());
         });
 }

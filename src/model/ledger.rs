@@ -198,12 +198,12 @@ impl Ledger {
             .map(|p| p.uid.clone())
             .take(MOST_TWINS + 1)
             .collect();
-        // A large workload that was scaled in that second. Then no pod of it is a replacement.
-        let (newest, twins) = if !self.has_room_for_twins(&twins) {
+        // Without the uids, no pod of that second is a replacement. A large workload was scaled then.
+        let (newest, twins) = if self.has_room_for_twins(&twins) {
+            (newest, twins)
+        } else {
             let next = newest.saturating_add(SignedDuration::from_secs(1));
             (next.unwrap_or(newest), Vec::new())
-        } else {
-            (newest, twins)
         };
         self.entries.push(Entry {
             workload: key_of(snapshot, pod),

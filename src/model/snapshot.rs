@@ -115,10 +115,17 @@ pub struct Pod {
     /// Its requests as the scheduler counts them for scores. This is a copy of a fact, like the
     /// fields below: facts of many pods are far away in memory.
     pub presumed: Presumed,
-    finished: bool,
-    stays: bool,
+    stage: PodStage,
     in_gang: bool,
     nominates: bool,
+}
+
+/// How far a pod is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PodStage {
+    Stays,
+    Terminates,
+    Finished,
 }
 
 /// The top-level controller of pods. It stays the same over a rollout or a restart of a job.
@@ -159,6 +166,18 @@ impl Deref for Budget {
     }
 }
 
+impl PodStage {
+    fn of(facts: &PodFacts) -> Self {
+        if facts.finished() {
+            PodStage::Finished
+        } else if facts.terminating {
+            PodStage::Terminates
+        } else {
+            PodStage::Stays
+        }
+    }
+}
+
 impl Pod {
     /// Returns its facts. The value stays shared until the object changes.
     pub const fn facts(&self) -> &Arc<PodFacts> {
@@ -167,12 +186,12 @@ impl Pod {
 
     /// Returns true if the pod succeeded or failed and no longer uses resources.
     pub const fn finished(&self) -> bool {
-        self.finished
+        matches!(self.stage, PodStage::Finished)
     }
 
     /// Returns true if the pod is neither finished nor terminating.
     pub const fn stays(&self) -> bool {
-        self.stays
+        matches!(self.stage, PodStage::Stays)
     }
 
     /// Returns true if the pod serves: Ready, and neither finished nor terminating.

@@ -85,13 +85,12 @@ fn an_invalid_ledger_is_rejected_with_its_position() {
 
 /// A cluster of Deployments with one pod each, with names as people choose them.
 fn workloads(numbers: Range<usize>) -> Cluster {
-    let pods: String = numbers
-        .map(|i| {
-            let team = i % 20;
-            format!("  checkout-backend-{i} cpu=1m namespace=team-{team}-production\n")
-        })
-        .collect();
-    Cluster::parse(&format!("node n9 cpu=4000 pods=99999\n{pods}node n8"))
+    let pods = numbers.map(|i| {
+        let team = i % 20;
+        format!("  checkout-backend-{i} cpu=1m namespace=team-{team}-production")
+    });
+    let pods = pods.collect::<Vec<_>>().join("\n");
+    Cluster::parse(&format!("node n9 cpu=4000 pods=99999\n{pods}\nnode n8"))
 }
 
 /// Records an eviction of a pod that runs in this cluster.

@@ -18,10 +18,10 @@ pub(super) struct NodeSums {
 impl NodeSums {
     pub(super) fn of(snapshot: &Snapshot) -> Self {
         let nodes = snapshot.nodes.len();
-        let none = PerResource::all(snapshot.resources.count(), Amount::ZERO);
+        let zero = PerResource::all(snapshot.resources.count(), Amount::ZERO);
         let mut sums = NodeSums {
-            reserved: vec![none.clone(); nodes],
-            requested: vec![none; nodes],
+            reserved: vec![zero.clone(); nodes],
+            requested: vec![zero; nodes],
             presumed: vec![Presumed::default(); nodes],
             places: Vec::with_capacity(snapshot.pods.len()),
         };

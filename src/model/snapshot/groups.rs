@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::facts::{PodFacts, Presumed};
 use super::objects::Objects;
-use super::{BudgetId, NodeId, WorkloadId};
+use super::{BudgetId, NodeId, PodStage, WorkloadId};
 use crate::values::{Amount, PerResource};
 
 /// The groups of some pods, and those pods in their order.
@@ -26,8 +26,7 @@ pub(super) struct GroupedPod {
     pub(super) facts: Arc<PodFacts>,
     pub(super) group: usize,
     pub(super) node: Option<NodeId>,
-    pub(super) finished: bool,
-    pub(super) stays: bool,
+    pub(super) stage: PodStage,
 }
 
 /// The values that all pods of a group have in a snapshot.
@@ -64,8 +63,7 @@ impl<'o> PodGroups<'o> {
                 facts: Arc::clone(facts),
                 group,
                 node: facts.node.as_deref().and_then(|name| names.find(name)),
-                finished: facts.finished(),
-                stays: facts.stays(),
+                stage: PodStage::of(facts),
             });
         }
         groups

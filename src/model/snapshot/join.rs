@@ -213,14 +213,14 @@ impl Snapshot {
             self.workloads[workload].pods.push(id);
         }
         // A finished pod keeps its nodeName but uses nothing. The scheduler ignores it too.
-        if let (Some(NodeId(node)), false) = (pod.node, pod.finished) {
+        if let (Some(NodeId(node)), false) = (pod.node, pod.finished()) {
             self.nodes[node].pods.push(id);
         }
         for BudgetId(budget) in &pod.budgets {
             self.budgets[*budget].pods.push(id);
         }
         if pod.in_gang
-            && pod.stays
+            && pod.stays()
             && let Some(gang) = &pod.gang
         {
             let key = (pod.namespace.clone(), gang.clone());
@@ -264,8 +264,7 @@ impl GroupRow {
             requests: self.requests.clone(),
             budgets: self.budgets.clone(),
             presumed: self.presumed,
-            finished: pod.finished,
-            stays: pod.stays,
+            stage: pod.stage,
             in_gang: self.in_gang,
             nominates: self.nominates,
         }
@@ -405,14 +404,15 @@ mod tests {
                 object("ReplicaSet", owner_name(*name), namespace(*name / 3), &rest)
             }
             Event::Delete(kind, name) => {
-                let name = match kind {
-                    ObjectKind::Node => (String::new(), format!("n{name}")),
-                    ObjectKind::Budget => (namespace(*name).to_owned(), format!("b{name}")),
-                    ObjectKind::ReplicaSet => (
-                        namespace(*name / 3).to_owned(),
-                        owner_name(*name).to_owned(),
-                    ),
-                    _ => (namespace(*name).to_owned(), format!("p{name}")),
+                let name = if *kind == ObjectKind::Node {
+                    (String::new(), format!("n{name}"))
+                } else if *kind == ObjectKind::Budget {
+                    (namespace(*name).to_owned(), format!("b{name}"))
+                } else if *kind == ObjectKind::ReplicaSet {
+                    let owner = owner_name(*name).to_owned();
+                    (namespace(*name / 3).to_owned(), owner)
+                } else {
+                    (namespace(*name).to_owned(), format!("p{name}"))
                 };
                 return objects.delete(*kind, &name);
             }

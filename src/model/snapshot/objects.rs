@@ -326,14 +326,15 @@ impl Objects {
 
     /// Returns the number of objects of a kind, including those that could not be read.
     pub fn count(&self, kind: ObjectKind) -> usize {
-        let skipped = self.skipped.keys().filter(|(k, _)| *k == kind).count();
+        let known = if kind == ObjectKind::Node {
+            self.nodes.len()
+        } else if kind == ObjectKind::Pod {
+            self.pods.len()
+        } else {
+            return self.names(kind).len();
+        };
         // The facts of an unreadable object are removed, so none counts twice.
-        skipped
-            + match kind {
-                ObjectKind::Node => self.nodes.len(),
-                ObjectKind::Pod => self.pods.len(),
-                _ => return self.names(kind).len(),
-            }
+        known + self.skipped.keys().filter(|(k, _)| *k == kind).count()
     }
 }
 
