@@ -34,9 +34,9 @@ const SPREAD: usize = 20;
 /// The number of nodes, and their mean cpu usage in thousandths. With a target of 60 %, no node is
 /// hot at 200, one in eleven at 483, and two thirds at 642.
 const BY_CHANCE: [(usize, u32); 4] = [(1000, 200), (1000, 642), (5000, 200), (5000, 483)];
-/// The numbers of nodes and of pods per node of a poll. The largest cluster that Kubernetes supports
-/// is the second.
-/// Of so many nodes, one has a pod replaced between two polls, which is 1 % of the pods in a minute.
+/// The numbers of nodes and of pods per node of a poll. The largest cluster that Kubernetes
+/// supports is the second. Of so many nodes, one has a pod replaced between two polls, which is 1 %
+/// of the pods in a minute.
 const REPLACED: usize = 13;
 const POLLED: [(usize, usize); 2] = [(1000, 30), (5000, 30)];
 const POLICY: &str = "
@@ -333,7 +333,8 @@ fn replica_set(group: usize, index: usize) -> Value {
         "metadata": {
             "name": name, "namespace": "default",
             "ownerReferences": [{
-                "apiVersion": "apps/v1", "kind": "Deployment", "name": format!("{name}-d"), "uid": name, "controller": true,
+                "apiVersion": "apps/v1", "kind": "Deployment", "name": format!("{name}-d"), "uid": name,
+                "controller": true,
             }],
         },
     })

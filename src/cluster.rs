@@ -217,7 +217,8 @@ impl Cluster {
         earlier.rejoined(&self.copy(), named.iter().copied())
     }
 
-    /// A copy, so that the watches do not wait while the tables are joined. It shares the large maps.
+    /// A copy, so that the watches do not wait while the tables are joined. It shares the large
+    /// maps.
     fn copy(&self) -> Objects {
         self.objects().clone()
     }

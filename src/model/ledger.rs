@@ -198,7 +198,8 @@ impl Ledger {
             .map(|p| p.uid.clone())
             .take(MOST_TWINS + 1)
             .collect();
-        // Without the uids, no pod of that second is a replacement. A large workload was scaled then.
+        // Without the uids, no pod of that second is a replacement. A large workload was scaled
+        // then.
         let (newest, twins) = if self.has_room_for_twins(&twins) {
             (newest, twins)
         } else {

@@ -1,7 +1,8 @@
 //! Rests of replacements whose evictions the ledger no longer lists.
 //!
-//! An entry takes a third of a kilobyte, and a rest may last for hours. After many evictions, settled
-//! ones are therefore reduced to one short record per workload, which keeps what the rest needs.
+//! An entry takes a third of a kilobyte, and a rest may last for hours. After many evictions,
+//! settled ones are therefore reduced to one short record per workload, which keeps what the rest
+//! needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -20,8 +20,8 @@ pub(super) struct PodGroups<'o> {
     pub(super) pods: Vec<GroupedPod>,
 }
 
-/// A pod with all that a snapshot needs of its own facts. They are read in one pass, because those of
-/// a large cluster do not fit the processor's cache.
+/// A pod with all that a snapshot needs of its own facts. They are read in one pass, because those
+/// of a large cluster do not fit the processor's cache.
 pub(super) struct GroupedPod {
     pub(super) facts: Arc<PodFacts>,
     pub(super) group: usize,
@@ -76,7 +76,8 @@ impl<'o> PodGroups<'o> {
     }
 }
 
-/// The nodes by the hash of their names. Names of one cluster begin alike, so comparing them is slow.
+/// The nodes by the hash of their names. Names of one cluster begin alike, so comparing them is
+/// slow.
 struct NodeNames<'o>(Vec<(u64, &'o str, NodeId)>);
 
 impl<'o> NodeNames<'o> {

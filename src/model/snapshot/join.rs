@@ -1,7 +1,8 @@
 //! The join of all objects into a snapshot.
 //!
-//! A poll comes every few seconds, and of many pods few have changed meanwhile. [`Snapshot::rejoined`]
-//! takes the others from the snapshot before. It must give what [`Snapshot::join`] gives.
+//! A poll comes every few seconds, and of many pods few have changed meanwhile.
+//! [`Snapshot::rejoined`] takes the others from the snapshot before. It must give what
+//! [`Snapshot::join`] gives.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -355,7 +356,8 @@ mod tests {
             &format!("p{name}"),
             namespace(name),
             &json!({
-                "metadata": {"uid": format!("u{owner}{node}"), "labels": labels, "ownerReferences": [
+                "metadata": {"uid": format!("u{owner}{node}"), "labels": labels,
+                "ownerReferences": [
                     {"kind": "ReplicaSet", "name": owner_name, "controller": true}]},
                 "spec": {"nodeName": format!("n{node}"), "schedulingGroup": gang["schedulingGroup"],
                     "containers": [{"name": "c", "image": "i",
@@ -397,7 +399,10 @@ mod tests {
             Event::Owner { name, deployment } => {
                 let owners: Vec<Value> = deployment
                     .iter()
-                    .map(|d| json!({"kind": "Deployment", "name": format!("d{d}"), "controller": true}))
+                    .map(|d| {
+                        let name = format!("d{d}");
+                        json!({"kind": "Deployment", "name": name, "controller": true})
+                    })
                     .collect();
                 let rest =
                     json!({"apiVersion": "apps/v1", "metadata": {"ownerReferences": owners}});

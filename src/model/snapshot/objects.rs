@@ -24,8 +24,8 @@ pub type Name = (String, String);
 
 /// The newest facts of each object: plain data that is filled and then joined.
 ///
-/// The large maps are behind `Arc`, so that a copy to be joined is cheap. A map is copied only if it
-/// changes meanwhile.
+/// The large maps are behind `Arc`, so that a copy to be joined is cheap. A map is copied only if
+/// it changes meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     pub(super) nodes: BTreeMap<String, Arc<NodeFacts>>,

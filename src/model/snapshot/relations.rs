@@ -1,5 +1,5 @@
-//! Changes of objects that pods are joined with. A snapshot can keep the relations of a pod as long as
-//! nothing of this kind has changed.
+//! Changes of objects that pods are joined with. A snapshot can keep the relations of a pod as long
+//! as nothing of this kind has changed.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,8 @@ use super::facts::OwnerKey;
 /// The number of changes of owners that are kept.
 const KEPT: usize = 4096;
 
-/// Counts changes. Copies of objects continue the count, so a version belongs to one line of copies.
+/// Counts changes. Copies of objects continue the count, so a version belongs to one line of
+/// copies.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RelationChanges {
     latest: u64,
@@ -45,8 +46,8 @@ impl RelationChanges {
         }
     }
 
-    /// Returns the workloads whose pods may belong to others since a version; `None` if any relation
-    /// may have changed.
+    /// Returns the workloads whose pods may belong to others since a version; `None` if any
+    /// relation may have changed.
     pub(super) fn since(
         &self,
         RelationsVersion(version): RelationsVersion,
