@@ -349,19 +349,19 @@ mod tests {
     fn pod(name: u8, owner: u8, node: u8, phase: bool) -> Value {
         let (owner_name, phase) = (owner_name(owner), if phase { "Running" } else { "Failed" });
         let labels = json!({"app": owner_name, "pod-template-hash": "6d4cf56db6"});
-        let gang = json!({"schedulingGroup": {"podGroupName": "g"}});
+        let owners = json!([{"kind": "ReplicaSet", "name": owner_name, "controller": true}]);
+        let requests = json!({"cpu": format!("{owner}")});
+        let containers = json!([{"name": "c", "image": "i", "resources": {"requests": requests}}]);
+        let uid = format!("u{owner}{node}");
         let nominated = (name == 3).then_some("n0");
         object(
             "Pod",
             &format!("p{name}"),
             namespace(name),
             &json!({
-                "metadata": {"uid": format!("u{owner}{node}"), "labels": labels,
-                "ownerReferences": [
-                    {"kind": "ReplicaSet", "name": owner_name, "controller": true}]},
-                "spec": {"nodeName": format!("n{node}"), "schedulingGroup": gang["schedulingGroup"],
-                    "containers": [{"name": "c", "image": "i",
-                        "resources": {"requests": {"cpu": format!("{owner}")}}}]},
+                "metadata": {"uid": uid, "labels": labels, "ownerReferences": owners},
+                "spec": {"nodeName": format!("n{node}"), "containers": containers,
+                    "schedulingGroup": {"podGroupName": "g"}},
                 "status": {"phase": phase, "nominatedNodeName": nominated},
             }),
         )
@@ -397,13 +397,11 @@ mod tests {
                 )
             }
             Event::Owner { name, deployment } => {
-                let owners: Vec<Value> = deployment
-                    .iter()
-                    .map(|d| {
-                        let name = format!("d{d}");
-                        json!({"kind": "Deployment", "name": name, "controller": true})
-                    })
-                    .collect();
+                let owner = |d| {
+                    let name = format!("d{d}");
+                    json!({"kind": "Deployment", "name": name, "controller": true})
+                };
+                let owners: Vec<Value> = deployment.iter().map(owner).collect();
                 let rest =
                     json!({"apiVersion": "apps/v1", "metadata": {"ownerReferences": owners}});
                 object("ReplicaSet", owner_name(*name), namespace(*name / 3), &rest)
