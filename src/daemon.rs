@@ -19,7 +19,7 @@ use crate::model::ledger::Ledger;
 use crate::model::plan::Class;
 use crate::model::snapshot::Snapshot;
 use crate::model::usage::{NodeUsage, Readings, Unmeasured};
-use crate::policy::{Basis, Policy, Rule};
+use crate::policy::Policy;
 
 use self::arrivals::UsableNodes;
 use self::cycle::Cycle;
@@ -28,6 +28,7 @@ pub use self::poller::UsagePoller;
 pub use self::release::ReleaseCheck;
 pub use self::reload::{JoinElection, PolicyFile, ReadPolicy};
 pub use self::report::LogState;
+pub use self::single_run::run_once;
 pub use self::steering::Steered;
 pub use self::trials::Trials;
 
@@ -42,6 +43,7 @@ mod lead;
 mod release;
 mod reload;
 mod report;
+mod single_run;
 mod spans;
 mod steering;
 mod trials;
@@ -198,115 +200,6 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
     Ok(())
 }
 
-/// Observes until more samples cannot change the plan, acts once, and ends. This is how a Job runs.
-///
-/// A single run sets no steering taints and removes those that it finds. Nothing would remove them
-/// between two runs, once their reason is gone.
-///
-/// It acts only while it holds the Lease, because a Deployment may run beside it.
-pub async fn run_once(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> {
-    let ended = run_single(&mut daemon, policy).await;
-    daemon.lead.leave().await;
-    daemon.events.finish(stop::LAST_EVENTS).await;
-    ended
-}
-
-async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), DaemonError> {
-    let stop = daemon.stop.clone();
-    let Some(ledger) = daemon.start().await? else {
-        return Ok(());
-    };
-    if policy.steering.is_on() {
-        info!("steering is off: a single run could not remove its taints later");
-        policy.steering = policy.steering.off();
-    }
-    let poll = policy.usage.poll;
-    let wait = UsageWait::of(&policy);
-    let mut engine = Engine::new(policy, ledger);
-    if wait.longest.is_positive() {
-        info!(
-            "observing usage before the decision, for at most {:#}",
-            wait.longest
-        );
-    }
-    let give_up = after(clock::now(), wait.longest);
-    // One success is enough: later failures only let the samples age.
-    let mut seen = false;
-    while !stop.is_cancelled() {
-        let now = clock::now();
-        let polled = stop.run_until_cancelled(daemon.observe(&mut engine)).await;
-        seen |= polled == Some(true);
-        let settled = (seen || !wait.required) && daemon.is_settled(&engine, now);
-        if settled || now >= give_up {
-            if !seen && wait.required {
-                return Err(DaemonError::NoUsage(
-                    "no usage source could be read".to_owned(),
-                ));
-            }
-            // Not before, so that a run that only observes does not hold the Lease.
-            let won = stop.run_until_cancelled(daemon.win_lead(&mut engine));
-            let Some(won) = won.await else {
-                return Ok(());
-            };
-            won?;
-            if clock::now() > after(now, poll) {
-                daemon.observe(&mut engine).await;
-            }
-            daemon.check_release(&mut engine, now).await;
-            return Cycle::new(daemon, &mut engine).run().await;
-        }
-        let due = after(now, poll).min(give_up);
-        daemon.health.beat(due);
-        sleep_until(due, &stop).await;
-    }
-    Ok(())
-}
-
-/// How a single run observes usage before it decides.
-#[derive(Debug, PartialEq, Eq)]
-struct UsageWait {
-    /// A whole window, and then until hot nodes have been hot for `sustainedFor`. Zero if usage
-    /// changes no decision.
-    longest: SignedDuration,
-    /// Whether the run fails without usage. Ceilings apply only where usage is known.
-    required: bool,
-}
-
-impl UsageWait {
-    fn of(policy: &Policy) -> Self {
-        let rules = policy.strategies.iter().map(|s| &s.rule);
-        let sustained = rules.filter_map(|rule| sustained_for(rule, policy.exact));
-        let usage = &policy.usage;
-        let longest = sustained.max().map(|s| {
-            s.saturating_add(usage.window)
-                .saturating_add(usage.stale_after)
-        });
-        UsageWait {
-            longest: longest.unwrap_or_default(),
-            required: policy.weighs_usage(),
-        }
-    }
-}
-
-/// How long usage must last before a rule acts on it; `None` if the rule ignores usage.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the other strategies ignore usage"
-)]
-fn sustained_for(rule: &Rule, exact: bool) -> Option<SignedDuration> {
-    match rule {
-        Rule::LowNodeUtilization(rule) => {
-            (rule.basis == Basis::Actual).then_some(rule.sustained_for)
-        }
-        // Its ceilings limit actual usage with any basis. While the window of a node fills, they
-        // admit no pod, so a run that does not wait evicts nothing. `--exact` has no ceilings.
-        Rule::HighNodeUtilization(rule) => {
-            (rule.basis == Basis::Actual || !exact).then_some(SignedDuration::ZERO)
-        }
-        _ => None,
-    }
-}
-
 impl Daemon {
     /// Waits for the first list of every watch and for the ledger. Returns `None` if stopped
     /// before.
@@ -342,7 +235,10 @@ impl Daemon {
     /// Whether more samples would change nothing: every node has a full window, and every hot node
     /// has been hot for long enough. Always true if the policy ignores usage.
     fn is_settled(&self, engine: &Engine, now: Timestamp) -> bool {
-        if !UsageWait::of(engine.policy()).longest.is_positive() {
+        if !single_run::UsageWait::of(engine.policy())
+            .longest
+            .is_positive()
+        {
             return true;
         }
         let snapshot = self.cluster.snapshot(engine.policy().resources());
@@ -422,39 +318,6 @@ fn since(start: Timestamp) -> SignedDuration {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// How a single run observes usage with these strategies.
-    fn usage_wait(strategies: &str) -> UsageWait {
-        let text = format!(
-            "apiVersion: evenkeel/v1alpha1\nkind: Policy\n\
-             usage: {{window: 2m, staleAfter: 1m}}\nstrategies:\n{strategies}"
-        );
-        UsageWait::of(&Policy::parse("policy.yaml", &text).unwrap())
-    }
-
-    #[test]
-    fn a_single_run_waits_for_usage_that_limits_its_destinations() {
-        let wait = usage_wait("- highNodeUtilization: {basis: requests, thresholds: {cpu: 20%}}\n");
-        assert_eq!(wait.longest, SignedDuration::from_mins(3));
-        assert!(!wait.required, "without metrics, requests decide");
-    }
-
-    #[test]
-    fn a_single_run_does_not_wait_for_usage_that_changes_nothing() {
-        let wait = usage_wait("- removeDuplicates: {}\n");
-        assert_eq!(wait.longest, SignedDuration::ZERO);
-        assert!(!wait.required);
-    }
-
-    #[test]
-    fn a_single_run_that_weighs_usage_requires_it_and_waits_until_it_is_sustained() {
-        let wait = usage_wait(
-            "- lowNodeUtilization: {basis: actual, thresholds: {cpu: 20%}, \
-             targetThresholds: {cpu: 50%}, sustainedFor: 30s}\n",
-        );
-        assert_eq!(wait.longest, SignedDuration::from_secs(210));
-        assert!(wait.required);
-    }
 
     #[test]
     fn a_clock_that_is_set_back_does_not_delay_the_next_cycle() {

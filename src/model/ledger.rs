@@ -325,15 +325,8 @@ impl Ledger {
     /// Removes entries and streaks that no longer matter, so that the ledger stays small.
     fn prune(&mut self, snapshot: &Snapshot, cooldown: &Cooldown, now: Timestamp) {
         let longest = cooldown.rest.saturating_add(cooldown.rest);
-        let keep_for = |e: &Entry| match e.aim {
-            // Nothing replaces a finished pod, so nothing rests once it is gone.
-            Aim::Clear if !e.is_shown(snapshot) => LIMIT_PERIOD,
-            Aim::Clear | Aim::Move | Aim::Renew | Aim::Open => longest.max(LIMIT_PERIOD),
-        };
-        let expired = |e: &Entry| {
-            matches!(e.state, State::Settled(_)) && now.duration_since(e.at) > keep_for(e)
-        };
-        self.entries.retain(|e| !expired(e));
+        self.entries
+            .retain(|e| !e.is_expired(snapshot, longest, now));
         self.forget_forecasts();
         self.rests.prune(now);
         self.reduce(snapshot, cooldown, now);

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{Pod, Snapshot};
 
+use super::LIMIT_PERIOD;
+
 /// One eviction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -157,6 +159,24 @@ impl Entry {
     pub(super) fn is_shown(&self, snapshot: &Snapshot) -> bool {
         let pod = snapshot.find_pod(&self.workload.namespace, &self.pod);
         pod.is_some_and(|id| snapshot.pod(id).uid == self.uid)
+    }
+
+    /// Returns true if a settled eviction no longer affects any decision, because it is older than
+    /// the longest rest.
+    pub(super) fn is_expired(
+        &self,
+        snapshot: &Snapshot,
+        longest: SignedDuration,
+        now: Timestamp,
+    ) -> bool {
+        // Nothing replaces a finished pod, so nothing rests once it is gone.
+        let clears = self.aim == Aim::Clear && !self.is_shown(snapshot);
+        let keep_for = if clears {
+            LIMIT_PERIOD
+        } else {
+            longest.max(LIMIT_PERIOD)
+        };
+        matches!(self.state, State::Settled(_)) && now.duration_since(self.at) > keep_for
     }
 
     /// Returns true if this pod of the same workload was created after the eviction.
