@@ -33,8 +33,8 @@ use crate::values::Ratio;
 mod emptying;
 
 /// A node keeps the taint as long as a ratio is above this share of its target. It was chosen on
-/// recorded usage (`tests/traces.sh`): with 90%, nodes fill up again soon, and a third more pods
-/// are evicted.
+/// recorded usage (`tests/traces.sh`): with 90%, a tenth more pods are evicted, and nodes are above
+/// the target for longer.
 const COOL: f64 = 0.8;
 
 /// A node gets the taint while other nodes are hot if a ratio is above this share of its target.

@@ -463,8 +463,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_new_resource_and_a_new_owner_are_seen() {
+    /// A node with two pods of different owners.
+    fn two_pods() -> Objects {
         let mut objects = Objects::default();
         for event in [
             Event::Node {
@@ -486,6 +486,12 @@ mod tests {
         ] {
             apply(&mut objects, &event);
         }
+        objects
+    }
+
+    #[test]
+    fn a_new_resource_and_a_new_owner_are_seen() {
+        let mut objects = two_pods();
         let snapshot = Snapshot::join(&objects, []).rejoined(&objects, ["example.com/gpu"]);
         assert!(snapshot.resources.find("example.com/gpu").is_some());
         let owner = Event::Owner {
@@ -502,27 +508,7 @@ mod tests {
     /// Otherwise a poll would join all pods each time.
     #[test]
     fn unchanged_pods_are_kept() {
-        let mut objects = Objects::default();
-        for event in [
-            Event::Node {
-                name: 0,
-                ready: true,
-            },
-            Event::Pod {
-                name: 0,
-                owner: 0,
-                node: 0,
-                phase: true,
-            },
-            Event::Pod {
-                name: 2,
-                owner: 2,
-                node: 0,
-                phase: true,
-            },
-        ] {
-            apply(&mut objects, &event);
-        }
+        let mut objects = two_pods();
         let origins = |snapshot: &Snapshot, objects: &Objects| {
             snapshot.clone().keep(objects).map(|kept| kept.origins)
         };
