@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::NotSelected;
+use crate::model::plan::{NotSelected, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, Names, Rule};
 use crate::values::{Ratio, ResourceId};
@@ -44,6 +44,12 @@ pub trait SelectPods: Debug {
     /// The next pod that the strategy would move; `None` if there is no more. Each pod comes at
     /// most once.
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate>;
+
+    /// The pods that a forecast of the strategy itself refused and that did not become candidates,
+    /// because asking the gates as well would take too long. Call it when `next` returns `None`.
+    fn refused(&mut self, _draft: &Draft<'_>) -> Vec<(Candidate, Refusal)> {
+        Vec::new()
+    }
 
     /// Why a pod did not become a candidate. Call it when the run has ended.
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected;

@@ -35,6 +35,13 @@ impl Draft<'_> {
         }
     }
 
+    /// Returns the refusal of a candidate by a forecast that is remembered, of this or an earlier
+    /// state of the draft.
+    pub fn remembered_refusal(&self, strategy: usize, pod: PodId) -> Option<Refusal> {
+        let remembered = self.remembered.borrow();
+        remembered.get(&(strategy, pod))?.1.as_ref().err().cloned()
+    }
+
     /// Returns the probability that moving a candidate helps, if a forecast is remembered.
     pub fn success_of(&self, strategy: usize, pod: PodId) -> Option<Ratio> {
         let remembered = self.remembered.borrow();

@@ -48,14 +48,12 @@ fn points(levels: &[ResourceRequests], release: KubernetesRelease) -> i64 {
     reason = "as the scheduler rounds it"
 )]
 fn evenness(levels: &[ResourceRequests], taken: impl Fn(&ResourceRequests) -> i64) -> i64 {
-    let shares: SmallVec<[f64; 4]> = levels
-        .iter()
-        .map(|l| (taken(l) as f64 / l.whole as f64).min(1.0))
-        .collect();
-    let deviation = match shares[..] {
-        [one, other] => ((one - other) / 2.0).abs(),
+    let share = |level: &ResourceRequests| (taken(level) as f64 / level.whole as f64).min(1.0);
+    let deviation = match levels {
+        [one, other] => ((share(one) - share(other)) / 2.0).abs(),
         [] | [_] => 0.0,
         _ => {
+            let shares: SmallVec<[f64; 4]> = levels.iter().map(share).collect();
             let mean = shares.iter().sum::<f64>() / shares.len() as f64;
             (shares.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / shares.len() as f64)
                 .sqrt()

@@ -1,7 +1,6 @@
 //! The winners of a forecast: the scheduler picks one of the best among the nodes that it scores.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use crate::decide::draft::Starts;
 use crate::model::search_start::NodeOrder;
@@ -102,27 +101,29 @@ pub(super) fn scored(question: &Question<'_, '_>) -> (Vec<Scored>, Vec<(NodeId, 
     (best_first(&scores::of(question, &feasible)), misfits)
 }
 
-/// Sorts nodes by score. Only small keys are moved while they are sorted.
+/// Sorts nodes by score. Those with the same score keep their order. Only small keys are moved
+/// while they are sorted.
 fn best_first(scored: &[Scored]) -> Vec<Scored> {
     let keys = scored.iter().enumerate();
-    let mut keys: Vec<_> = keys.map(|(i, s)| (Reverse(s.total), s.node, i)).collect();
+    let mut keys: Vec<_> = keys.map(|(i, s)| (Reverse(s.total), i)).collect();
     keys.sort_unstable();
-    keys.into_iter().map(|(.., i)| scored[i].clone()).collect()
+    keys.into_iter().map(|(_, i)| scored[i].clone()).collect()
 }
 
 /// Averages two lists of chances. The first list has this weight, of one for both.
 pub(super) fn join(first: &[Winner], second: &[Winner], weight: f64) -> Vec<Winner> {
-    let mut chances: BTreeMap<NodeId, f64> = BTreeMap::new();
-    for (winners, weight) in [(first, weight), (second, 1.0 - weight)] {
-        for winner in winners {
-            *chances.entry(winner.node).or_default() += winner.chance.get() * weight;
-        }
-    }
-    let mut winners: Vec<Winner> = chances
-        .into_iter()
-        .map(|(node, chance)| Winner {
-            node,
-            chance: ratio(chance),
+    let weighed = |winners: &[Winner], weight: f64| {
+        let weighed = winners.iter().map(|w| (w.node, w.chance.get() * weight));
+        weighed.collect::<Vec<_>>()
+    };
+    let mut chances = weighed(first, weight);
+    chances.append(&mut weighed(second, 1.0 - weight));
+    chances.sort_by_key(|(node, _)| *node);
+    let same_node = chances.chunk_by(|(a, _), (b, _)| a == b);
+    let mut winners: Vec<Winner> = same_node
+        .map(|alike| Winner {
+            node: alike[0].0,
+            chance: ratio(alike.iter().map(|(_, chance)| chance).sum()),
         })
         .collect();
     winners.sort_by(|a, b| b.chance.order(a.chance).then(a.node.cmp(&b.node)));

@@ -219,7 +219,10 @@ fn points(strategy: &FitStrategy, level: ResourceRequests) -> i64 {
 }
 
 fn percent(part: i64, whole: i64) -> i64 {
-    i64::try_from(i128::from(part) * 100 / i128::from(whole)).unwrap_or_default()
+    match part.checked_mul(100) {
+        Some(parts) => parts / whole,
+        None => i64::try_from(i128::from(part) * 100 / i128::from(whole)).unwrap_or_default(),
+    }
 }
 
 /// Interpolates the shape at a share. Its points score up to 10, the result is up to 100.

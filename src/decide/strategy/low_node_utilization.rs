@@ -269,6 +269,10 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
         self.next_refused(draft)
     }
 
+    fn refused(&mut self, draft: &Draft<'_>) -> Vec<(Candidate, Refusal)> {
+        self.refused_before(draft)
+    }
+
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
         match self.judge(run.after, pod) {
             Ok(_) if self.waits_for_landings() => NotSelected::LeftForLater,

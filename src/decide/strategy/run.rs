@@ -40,10 +40,14 @@ pub fn run<'w>(
                 let ends = refusal.reach() == Reach::Cycle;
                 draft.refuse(&candidate, refusal);
                 if ends {
-                    break;
+                    return FinishedRun(strategy);
                 }
             }
         }
+    }
+    for (candidate, refusal) in strategy.refused(draft) {
+        on_candidate(&candidate, draft);
+        draft.refuse(&candidate, refusal);
     }
     FinishedRun(strategy)
 }

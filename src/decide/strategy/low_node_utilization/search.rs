@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::strategy::importance::Importance;
-use crate::model::plan::Reach;
+use crate::model::plan::{Reach, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, Ratio, ResourceId};
 
@@ -119,7 +119,12 @@ impl LowNodeUtilizationRun<'_> {
                 continue;
             }
             let Some(entry) = entry else {
-                return self.queue.pop_refused().map(NextPod::Refused);
+                if self.queue.is_spent() {
+                    return None;
+                }
+                let refused = self.queue.pop_refused()?;
+                self.queue.count(draft);
+                return Some(NextPod::Refused(refused));
             };
             if judged(&entry) && entry.score.sound {
                 return Some(NextPod::Sound(self.least_important(draft, entry)));
@@ -169,6 +174,20 @@ impl LowNodeUtilizationRun<'_> {
             }
         }
         None
+    }
+
+    /// The other pods that the forecast refused, with the answer at that time. There are such pods
+    /// only if the search has used up its work.
+    pub(super) fn refused_before(&mut self, draft: &Draft<'_>) -> Vec<(Candidate, Refusal)> {
+        let mut refused = Vec::new();
+        while let Some(pod) = self.queue.pop_refused() {
+            let refusal = draft.remembered_refusal(self.position, pod);
+            if let Some(one) = self.candidate_of(draft, pod).zip(refusal) {
+                self.asked.insert(pod);
+                refused.push(one);
+            }
+        }
+        refused
     }
 
     /// Queues all pods again if moves were accepted since: such a move may have filled the node on
