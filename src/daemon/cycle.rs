@@ -298,6 +298,7 @@ impl<'d> Cycle<'d> {
             &self.engine.policy().cooldown,
             self.started,
         );
+        self.daemon.metrics.hindsight(self.engine.hindsight());
         self.daemon.metrics.retain_nodes(snapshot);
         self.daemon.metrics.cycle(outcome, took);
         spans::cycle_finished(outcome, plan, outcomes);

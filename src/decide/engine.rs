@@ -18,7 +18,7 @@ use crate::model::plan::{Move, Outcome, Plan, Reason, Rightsizing};
 use crate::model::search_start::SearchStart;
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
-use crate::model::usage::{Readings, Usage};
+use crate::model::usage::{Hindsight, Readings, Usage};
 use crate::policy::{KubernetesRelease, LowNodeUtilization, Policy, Strategy};
 
 use balance_report::balance_report;
@@ -123,6 +123,11 @@ impl Engine {
         self.hot_since = hot;
         self.search_start = scheduler::evaluate(self.world(&observed));
         observed
+    }
+
+    /// Returns how right the expectations of usage in the last hour were.
+    pub const fn hindsight(&self) -> &Hindsight {
+        self.history.hindsight()
     }
 
     /// Records past usage in the order of time, as if it had been observed then.

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::Amount;
 
+mod hindsight;
 pub mod history;
 pub mod import;
 pub mod recorded;
@@ -15,6 +16,7 @@ mod rhythm;
 mod skipped;
 mod smoothing;
 
+pub use hindsight::{EndedHour, Hindsight};
 pub use skipped::SkippedSamples;
 
 /// An amount of cpu and of memory, the two resources that usage sources measure.

@@ -7,8 +7,9 @@ use evenkeel::simulate;
 use evenkeel::simulate::scenario::Scenario;
 use evenkeel::simulate::trace::{Eviction, Trace};
 
-const NODES: u64 = 6;
-const PODS: u64 = 60;
+const NODES: u64 = 20;
+/// Pods on each node, so that half of all cpu is in use during office hours.
+const PODS_PER_NODE: f64 = 11.25;
 const DAYS: u64 = 14;
 
 const POLICY: &str = "
@@ -51,11 +52,18 @@ fn cpu(pod: u64, peak: u64, hour: u64) -> u64 {
     }
 }
 
-fn two_weeks(seed: u64) -> TwoWeeks {
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "some thousands of pods"
+)]
+fn two_weeks(node_count: u64, seed: u64) -> TwoWeeks {
+    let pod_count = (node_count as f64 * PODS_PER_NODE) as u64 / 4 * 4;
     let mut dice = Dice(seed);
     let mut usage = String::new();
     let mut nodes = Vec::new();
-    for pod in 0..PODS {
+    for pod in 0..pod_count {
         let peak = 250 + dice.below(600);
         let hours = (0..DAYS * 24).map(|hour| {
             let cpu = cpu(pod, peak, hour);
@@ -64,12 +72,12 @@ fn two_weeks(seed: u64) -> TwoWeeks {
         });
         writeln!(usage, "{}", hours.collect::<Vec<_>>().join(",")).unwrap();
     }
-    for _ in 0..PODS {
-        nodes.push(format!("n{}", 1 + dice.below(NODES)));
+    for _ in 0..pod_count {
+        nodes.push(format!("n{}", 1 + dice.below(node_count)));
     }
     let mut scenario = format!(
         "name: two-weeks\nabout: office hours, nightly batch, weekends\nduration: {}h\n\
-         seed: {seed}\nnodes: [{{name: n, count: {NODES}, cpu: 8, memory: 32Gi}}]\nworkloads:\n",
+         seed: {seed}\nnodes: [{{name: n, count: {node_count}, cpu: 8, memory: 32Gi}}]\nworkloads:\n",
         DAYS * 24
     );
     for (i, on) in nodes.chunks(4).enumerate() {
@@ -98,18 +106,19 @@ fn figures(trace: &Trace) -> (u32, i64) {
     (trace.summary.evictions, above.total.as_mins())
 }
 
-/// `EVENKEEL_SEEDS=20` plays more of them.
+/// In a small cluster, one eviction more or less on the first day decides. The figures in the
+/// documentation are those of `EVENKEEL_NODES=80 EVENKEEL_SEEDS=20`.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "more seeds by hand")]
 fn what_repeats_leads_to_less_time_above_the_target_with_no_more_evictions() {
-    let seeds = std::env::var("EVENKEEL_SEEDS").map_or(4, |n| n.parse().unwrap());
+    let number = |name: &str, default| std::env::var(name).map_or(default, |n| n.parse().unwrap());
+    let (nodes, seeds) = (number("EVENKEEL_NODES", NODES), number("EVENKEEL_SEEDS", 2));
     let learning = POLICY.replace("minSamples: 2}", "minSamples: 2, ahead: 2h}");
-    let mut report = String::new();
-    let (mut evictions, mut minutes, mut says) = ((0, 0), (0, 0), false);
+    let (mut report, mut evictions, mut minutes) = (String::new(), (0, 0), (0, 0));
     for seed in 1..=seeds {
-        let case = two_weeks(seed);
+        let case = two_weeks(nodes, seed);
         let (reacting, learned) = (run(&case, POLICY), run(&case, &learning));
-        says |= says_what_was_expected(&learned);
+        assert!(says_what_was_expected(&learned));
         let ((more, longer), (fewer, shorter)) = (figures(&reacting), figures(&learned));
         evictions = (evictions.0 + more, evictions.1 + fewer);
         minutes = (minutes.0 + longer, minutes.1 + shorter);
@@ -119,11 +128,11 @@ fn what_repeats_leads_to_less_time_above_the_target_with_no_more_evictions() {
         )
         .unwrap();
     }
+    println!("{report}");
     assert!(
         evictions.1 <= evictions.0 && minutes.1 < minutes.0,
-        "{evictions:?} {minutes:?}\n{report}"
+        "{report}"
     );
-    assert!(says, "no eviction gives what was expected");
 }
 
 /// Whether an eviction says what was expected. On the first day nothing is known yet.

@@ -16,6 +16,7 @@ use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::{Ending, Landed, Ledger, Settled};
 use evenkeel::model::plan::{Outcome, Plan, SteerOutcome};
 use evenkeel::model::snapshot::facts::OwnerKey;
+use evenkeel::model::usage::{EndedHour, Hindsight};
 use evenkeel::policy::Policy;
 use jiff::SignedDuration;
 
@@ -103,12 +104,25 @@ async fn full_metrics() -> Metrics {
     );
     metrics.settled(&settled(Ending::Helped, Some(Landed::AsForeseen)));
     metrics.ledger(&Ledger::default(), &policy.cooldown, noon());
+    metrics.hindsight(&hindsight());
     metrics.cycle("acted", SignedDuration::from_millis(100));
     metrics.phase(Phase::Decide, SignedDuration::from_millis(10));
     metrics.source_read("metricsApi", noon(), Some(noon()), 0);
     metrics.source_failed("prometheus", "slow");
     metrics.source_in_use(Some("metricsApi"), ["metricsApi", "prometheus"]);
     metrics
+}
+
+/// A pod that used twice its usual cpu, as in the hour before.
+fn hindsight() -> Hindsight {
+    let mut hindsight = Hindsight::default();
+    hindsight.add(EndedHour {
+        hour: 7,
+        used: 2e8,
+        usual: 1e8,
+        unchanged: 2e8,
+    });
+    hindsight
 }
 
 /// Help, type and label values of an exposed family.

@@ -9,12 +9,13 @@ use crate::cluster::request_metrics::RequestMetrics;
 use crate::model::ledger::{Ledger, Settled};
 use crate::model::plan::{Move, Outcome, Steer, SteerOutcome};
 use crate::model::snapshot::Snapshot;
+use crate::model::usage::Hindsight;
 use crate::policy::{Cooldown, Policy};
 
 use self::catalogue::process;
 use self::descheduler::DeschedulerMetrics;
 use self::families::{
-    CycleLabels, EndingLabels, Families, LandingLabels, OutcomeLabels, PhaseLabels,
+    CycleLabels, EndingLabels, Families, ForecastLabels, OutcomeLabels, PhaseLabels,
     SourceErrorLabels, SourceLabels, StateLabels, StrategyLabels, TaintLabels,
 };
 use self::registration::FloatGauge;
@@ -130,7 +131,7 @@ impl Metrics {
             drop(all.settled.get_or_create(&EndingLabels { ending }));
         }
         for forecast in process::LANDINGS.fixed_values("forecast") {
-            drop(all.landings.get_or_create(&LandingLabels { forecast }));
+            drop(all.landings.get_or_create(&ForecastLabels { forecast }));
         }
         for outcome in process::CYCLES.fixed_values("outcome") {
             drop(all.cycles.get_or_create(&CycleLabels { outcome }));
@@ -218,7 +219,7 @@ impl Metrics {
         if let Some(landed) = settled.landed {
             self.all
                 .landings
-                .get_or_create(&LandingLabels {
+                .get_or_create(&ForecastLabels {
                     forecast: landed.code(),
                 })
                 .inc();
@@ -236,6 +237,21 @@ impl Metrics {
         all.resting.set(count(ledger.resting(now)));
         all.repeat_offenders
             .set(count(ledger.repeatedly_ineffective()));
+    }
+
+    /// Records how right the expectations of the last hour were. Nothing while nothing is learned.
+    pub fn hindsight(&self, hindsight: &Hindsight) {
+        let errors = [
+            ("usual", hindsight.usual()),
+            ("unchanged", hindsight.unchanged()),
+        ];
+        for (forecast, error) in errors {
+            if let Some(error) = error {
+                let labels = ForecastLabels { forecast };
+                let gauge = self.all.expectation_error.get_or_create(&labels);
+                gauge.set(error.get());
+            }
+        }
     }
 
     /// Removes the series of nodes that no longer exist.

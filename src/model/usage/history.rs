@@ -13,7 +13,9 @@ use crate::policy::UsagePolicy;
 use crate::values::ResourceId;
 
 use super::rhythm::VacantRhythms;
-use super::{Measure, NodeUsage, PodUsage, PresentUsage, Readings, Sample, Unmeasured, Usage};
+use super::{
+    Hindsight, Measure, NodeUsage, PodUsage, PresentUsage, Readings, Sample, Unmeasured, Usage,
+};
 
 mod alignment;
 mod average;
@@ -43,6 +45,7 @@ pub struct History {
     steady: bool,
     /// The rhythms of pods that have left.
     vacant: VacantRhythms,
+    hindsight: Hindsight,
 }
 
 impl History {
@@ -54,6 +57,7 @@ impl History {
             pods: Vec::new(),
             steady: false,
             vacant: VacantRhythms::default(),
+            hindsight: Hindsight::default(),
         }
     }
 
@@ -83,6 +87,11 @@ impl History {
         series.left = series.left.max(Some(at));
     }
 
+    /// Returns how right the expectations of the last hour were.
+    pub const fn hindsight(&self) -> &Hindsight {
+        &self.hindsight
+    }
+
     /// Adds samples to their series and drops the series of pods that have left. Returns which pods
     /// have a series.
     fn record_pods(
@@ -106,12 +115,10 @@ impl History {
                 if self.rules.ahead.is_some() {
                     series.learn(&mut self.vacant);
                 }
-                series.take(
-                    pod,
-                    &snapshot.node(node).name,
-                    sample,
-                    self.rules.half_life(),
-                );
+                let node = &snapshot.node(node).name;
+                if let Some(ended) = series.take(pod, node, sample, self.rules.half_life()) {
+                    self.hindsight.add(ended);
+                }
             }
             has[position] = true;
         }

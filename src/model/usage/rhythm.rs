@@ -9,6 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::values::Amount;
 
+use super::hindsight::EndedHour;
+
 mod compact;
 mod vacant;
 
@@ -22,6 +24,8 @@ const NEWEST: f64 = 0.5;
 /// The part of its deviation that is added to the mean of an hour: the pods of a node do not all
 /// deviate at the same time.
 const CAUTION: f64 = 0.25;
+/// The least weight of the present in the hour that has begun, in which it still holds.
+const THIS_HOUR: f64 = 0.5;
 /// The end of an hour that decides nothing any more, in seconds.
 const ALMOST_OVER: i64 = HOUR / 4;
 /// The part of an hour that must have been observed.
@@ -76,12 +80,14 @@ impl Default for Rhythm {
 }
 
 impl Rhythm {
-    /// Adds a sample. Samples come in the order of time.
-    pub(super) fn take(&mut self, at: Timestamp, cpu: Amount) {
+    /// Adds a sample. Samples come in the order of time. Returns the hour before, if this is the
+    /// first sample after it and if that hour had been learned earlier.
+    pub(super) fn take(&mut self, at: Timestamp, cpu: Amount) -> Option<EndedHour> {
         let seconds = at.as_second();
         let hour = seconds.div_euclid(HOUR);
+        let mut ended = None;
         if hour != self.current.hour {
-            self.close();
+            ended = self.close();
             self.current = CurrentHour {
                 hour,
                 ..CurrentHour::default()
@@ -96,6 +102,7 @@ impl Rhythm {
         current.count += 1;
         current.sum += cpu.as_f64();
         current.squares += cpu.as_f64() * cpu.as_f64();
+        ended
     }
 
     /// Returns true if the pod was observed for less than an hour.
@@ -106,15 +113,25 @@ impl Rhythm {
     /// Returns the usage that is expected in an hour that comes, given the present usage; `None` if
     /// one of the two hours is unknown.
     ///
-    /// The present counts as much as it was the better forecast in the past.
+    /// The present counts as much as it was the better forecast in the past, and at least
+    /// [`THIS_HOUR`] in the hour that has begun.
     pub(super) fn expected(&self, now: Timestamp, hour: i64, present: Amount) -> Option<Amount> {
-        let coming = self.slot(hour)?;
-        let usual = coming.mean.get() + CAUTION * coming.deviation.get();
-        let here = self.slot(now.as_second().div_euclid(HOUR))?;
-        let surprise = present.as_f64() - here.mean.get();
-        Some(Amount::from_f64(
-            usual + surprise * self.weight_of_present(),
-        ))
+        let usual = self.usual(hour)?;
+        let this_hour = now.as_second().div_euclid(HOUR);
+        let surprise = present.as_f64() - self.slot(this_hour)?.mean.get();
+        let weight = if hour == this_hour {
+            self.weight_of_present().max(THIS_HOUR)
+        } else {
+            self.weight_of_present()
+        };
+        Some(Amount::from_f64(usual.as_f64() + surprise * weight))
+    }
+
+    /// Returns the usage that is usual at an hour; `None` if the hour is unknown.
+    pub(super) fn usual(&self, hour: i64) -> Option<Amount> {
+        let slot = self.slot(hour)?;
+        let usual = slot.mean.get() + CAUTION * slot.deviation.get();
+        Some(Amount::from_f64(usual))
     }
 
     /// Returns the weight of the present, from zero to one, by the inverse of the squared errors.
@@ -131,15 +148,21 @@ impl Rhythm {
     }
 
     /// Learns the hour that has ended, unless only a part of it was observed.
-    fn close(&mut self) {
+    fn close(&mut self) -> Option<EndedHour> {
         let current = self.current;
         if current.count < 2 || i64::from(current.last - current.first) < OBSERVED {
-            return;
+            return None;
         }
         let count = f64::from(current.count);
         let mean = current.sum / count;
         let deviation = (current.squares / count - mean * mean).max(0.0).sqrt();
         let slot = &mut self.slots[position(current.hour)];
+        let ended = slot.known.then(|| EndedHour {
+            hour: current.hour,
+            used: mean,
+            usual: slot.mean.get(),
+            unchanged: self.last.get(),
+        });
         if slot.known {
             let learn = |error: f64, sum: &mut f32| {
                 *sum = narrow(f64::from(*sum) * 0.95 + error * error * 0.05);
@@ -159,6 +182,7 @@ impl Rhythm {
             known: true,
         };
         self.last = Compact::new(mean);
+        ended
     }
 }
 
@@ -225,11 +249,14 @@ mod tests {
         rhythm
     }
 
-    /// The expectation at the start of an hour for this hour.
-    #[expect(clippy::cast_possible_truncation, reason = "the values are small")]
+    /// The expectation for an hour, an hour before it starts.
     fn expected(rhythm: &Rhythm, hour: i64, present: u64) -> Option<i64> {
-        let at = hours_later(hour);
-        let hour = at.as_second().div_euclid(HOUR);
+        expected_at(rhythm, hours_later(hour - 1), hour, present)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the values are small")]
+    fn expected_at(rhythm: &Rhythm, at: Timestamp, hour: i64, present: u64) -> Option<i64> {
+        let hour = hours_later(hour).as_second().div_euclid(HOUR);
         let expected = rhythm.expected(at, hour, Amount::millicores(present))?;
         Some((expected.as_f64() / 1e7).round() as i64 * 10)
     }
@@ -239,6 +266,14 @@ mod tests {
         let rhythm = after(&[office]);
         let tuesday = |hour: i64| expected(&rhythm, 24 + hour, 0);
         assert_eq!([8, 9, 16, 17].map(tuesday), [100, 800, 800, 100].map(Some));
+    }
+
+    #[test]
+    fn the_present_counts_for_half_in_the_hour_that_has_begun() {
+        let rhythm = after(&[office]);
+        let ten = hours_later(24 + 10);
+        assert_eq!(expected_at(&rhythm, ten, 24 + 10, 400), Some(600));
+        assert_eq!(expected_at(&rhythm, ten, 24 + 11, 400), Some(800));
     }
 
     #[test]
@@ -315,7 +350,7 @@ mod tests {
             rhythm.take(at, Amount::millicores(cpu));
         }
         // The mean is 400, and the deviation 100.
-        assert_eq!(expected(&rhythm, 24, 400), Some(430));
+        assert_eq!(expected(&rhythm, 25, 400), Some(430));
     }
 
     #[test]

@@ -141,7 +141,7 @@ pub const DESCHEDULER: [&MetricInfo; 4] = [
 ];
 
 /// All metrics under our own names.
-pub const ALL: [&MetricInfo; 39] = [
+pub const ALL: [&MetricInfo; 40] = [
     &process::BUILD_INFO,
     &process::LEADER,
     &process::POLICY_RELOADS,
@@ -170,6 +170,7 @@ pub const ALL: [&MetricInfo; 39] = [
     &process::CYCLES,
     &process::CYCLE,
     &process::PHASE,
+    &process::EXPECTATION_ERROR,
     &process::SOURCE_READS,
     &process::SOURCE_ERRORS,
     &process::SOURCE_SKIPPED,

@@ -36,7 +36,7 @@ pub(super) struct Families {
     pub(super) kept: Family<RefusalLabels, Gauge>,
     pub(super) evictions: Family<OutcomeLabels, Counter>,
     pub(super) settled: Family<EndingLabels, Counter>,
-    pub(super) landings: Family<LandingLabels, Counter>,
+    pub(super) landings: Family<ForecastLabels, Counter>,
     pub(super) entries: Family<StateLabels, Gauge>,
     pub(super) resting: Gauge,
     pub(super) repeat_offenders: Gauge,
@@ -45,6 +45,7 @@ pub(super) struct Families {
     pub(super) cycles: Family<CycleLabels, Counter>,
     pub(super) cycle: Histogram,
     pub(super) phases: Durations<PhaseLabels>,
+    pub(super) expectation_error: Family<ForecastLabels, FloatGauge>,
     pub(super) source_reads: Family<SourceLabels, Counter>,
     pub(super) source_errors: Family<SourceErrorLabels, Counter>,
     pub(super) source_skipped: Family<SourceLabels, Gauge>,
@@ -127,7 +128,7 @@ pub(super) struct EndingLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct LandingLabels {
+pub(super) struct ForecastLabels {
     pub(super) forecast: &'static str,
 }
 
@@ -215,6 +216,7 @@ impl Families {
                 &process::PHASE,
                 Family::new_with_constructor(durations),
             ),
+            expectation_error: register(&mut r, &process::EXPECTATION_ERROR),
             source_reads: register(&mut r, &process::SOURCE_READS),
             source_errors: register(&mut r, &process::SOURCE_ERRORS),
             source_skipped: register(&mut r, &process::SOURCE_SKIPPED),

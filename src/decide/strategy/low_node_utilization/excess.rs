@@ -12,6 +12,8 @@ use super::nodes::AboveTarget;
 /// usage (`tests/traces.sh`): with a larger part, nodes stay hot for longer, and with a smaller one
 /// more pods move for an excess that ends by itself.
 const SIGNIFICANT: f64 = 0.35;
+/// This part if the load is what is expected: the mean of an hour, in which less is left to chance.
+const SIGNIFICANT_IF_EXPECTED: f64 = 0.1;
 /// A larger excess always counts, as a share of the node.
 const LARGEST_INSIGNIFICANT: f64 = 0.05;
 
@@ -100,8 +102,13 @@ impl ResourceExcess {
 
     /// Whether the excess is a small part of this variation, so that it may be gone in a few
     /// minutes.
-    pub(super) fn is_within(&self, variation: Ratio) -> bool {
-        let least = variation.get() * SIGNIFICANT;
+    pub(super) fn is_within(&self, variation: Ratio, draft: &Draft<'_>) -> bool {
+        let significant = if draft.world.usage.present.is_some() {
+            SIGNIFICANT_IF_EXPECTED
+        } else {
+            SIGNIFICANT
+        };
+        let least = variation.get() * significant;
         self.above.distance().get() < least.min(LARGEST_INSIGNIFICANT)
     }
 

@@ -111,7 +111,7 @@ fn within_variation(
 ) -> Option<NotSelected> {
     let (worst, variation) = (excess.first()?, variations.first()?);
     let mut loads = excess.iter().zip(variations);
-    let within = loads.all(|(load, variation)| load.is_within(*variation));
+    let within = loads.all(|(load, variation)| load.is_within(*variation, draft));
     within.then(|| NotSelected::WithinVariation {
         resource: worst.name(draft),
         above: worst.above.distance(),

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::model::snapshot::Pod;
 use crate::model::snapshot::facts::PodFacts;
+use crate::model::usage::hindsight::EndedHour;
 use crate::model::usage::rhythm::{Rhythm, VacantRhythms};
 use crate::model::usage::{Measure, Sample};
 
@@ -117,22 +118,22 @@ impl PodSeries {
         Arc::ptr_eq(&self.pod, pod.facts()) || (self.order(pod).is_eq() && self.pod.uid == pod.uid)
     }
 
+    /// Adds a sample. Returns the last hour if the pod had learned it and this sample ends it.
     pub(super) fn take(
         &mut self,
         pod: &Pod,
         node: &str,
         sample: Sample,
         half_life: SignedDuration,
-    ) {
+    ) -> Option<EndedHour> {
         if self.node.is_empty() || !Arc::ptr_eq(&self.pod, pod.facts()) {
             self.pod = Arc::clone(pod.facts());
             node.clone_into(&mut self.node);
         }
-        if self.samples.push(sample, half_life)
-            && let Some(rhythm) = &mut self.rhythm
-        {
-            rhythm.take(sample.at, sample.used.cpu);
+        if !self.samples.push(sample, half_life) {
+            return None;
         }
+        self.rhythm.as_mut()?.take(sample.at, sample.used.cpu)
     }
 
     /// Starts to learn the usage by hour of day, from a pod that this one replaces if there is one.

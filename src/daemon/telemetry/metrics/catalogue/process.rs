@@ -114,6 +114,15 @@ pub(in super::super) const PHASE: MetricInfo = histogram(
         LabelValues::Fixed(&["observe", "settle", "decide", "save", "steer", "act"]),
     )],
 );
+pub(in super::super) const EXPECTATION_ERROR: MetricInfo = gauge(
+    "expectation_error_ratio",
+    "Error of a forecast of the cpu of each pod in the last full hour, as a share of the cpu that \
+        was used: what is usual at that hour, or unchanged from the hour before",
+    &[MetricLabel(
+        "forecast",
+        LabelValues::Fixed(&["usual", "unchanged"]),
+    )],
+);
 pub(in super::super) const SOURCE_READS: MetricInfo = counter(
     "source_reads",
     "Reads of a usage source, including failed ones",
