@@ -1,11 +1,19 @@
 //! Usage that repeats: decisions by what is expected, beside decisions by the present alone.
 
 use std::fmt::Write;
+use std::ops::Range;
 
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::snapshot::NodeId;
+use evenkeel::model::usage::PodUsage;
 use evenkeel::policy::Policy;
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::Scenario;
 use evenkeel::simulate::trace::{Eviction, Trace};
+use evenkeel::values::Amount;
+
+use crate::it::support::{Cluster, after};
 
 const NODES: u64 = 20;
 /// Pods on each node, so that half of all cpu is in use during office hours.
@@ -142,4 +150,42 @@ fn says_what_was_expected(trace: &Trace) -> bool {
     let (first, later): (Vec<_>, Vec<_>) = trace.evictions.iter().partition(first_day);
     assert!(!first.into_iter().any(says));
     later.into_iter().any(says)
+}
+
+/// Observes a cluster every ten minutes between two times, in minutes after noon. Each pod uses 800
+/// millicores during office hours, and 100 otherwise.
+fn observe_office(engine: &mut Engine, cluster: &Cluster, minutes: Range<i64>) {
+    let snapshot = cluster.snapshot(engine.policy());
+    for minute in minutes.step_by(10) {
+        let at = after(minute * 60);
+        let mut readings = cluster.readings(at);
+        let hour = (12 + minute / 60) % 24;
+        let cpu = if (9..17).contains(&hour) { 800 } else { 100 };
+        for sample in readings.pods.values_mut() {
+            sample.used.cpu = Amount::millicores(cpu);
+        }
+        engine.observe(&snapshot, &readings, at);
+    }
+}
+
+#[test]
+fn a_pod_without_samples_is_expected_to_use_what_its_siblings_usually_do() {
+    let learning = POLICY.replace("minSamples: 2}", "minSamples: 2, ahead: 2h}");
+    let mut engine = Engine::new(
+        Policy::parse("policy.yaml", &learning).unwrap(),
+        Ledger::default(),
+    );
+    let mut cluster = Cluster::parse("node n1\n  web*3 cpu=100m uses=100m\nnode n2");
+    // From Saturday noon to half past eight on Tuesday.
+    let now = 68 * 60 + 30;
+    observe_office(&mut engine, &cluster, 0..now);
+    cluster.replace("default", "web-3", "n2", after((now - 1) * 60));
+    observe_office(&mut engine, &cluster, now..now + 1);
+    let snapshot = cluster.snapshot(engine.policy());
+    let usage = engine.usage(&snapshot, after(now * 60));
+    let new = snapshot.node(NodeId(1)).pods[0];
+    let PodUsage::Estimated(expected) = usage.pods[new.0] else {
+        panic!("{:?}", usage.pods[new.0]);
+    };
+    assert_eq!(expected.cpu.get() / 1_000_000, 800);
 }
