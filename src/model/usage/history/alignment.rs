@@ -42,7 +42,7 @@ pub(super) fn departed_pods<'r>(
         let known = here
             .peek()
             .is_some_and(|(known, s)| order(name, known).is_eq() && s.is_some() && on_it(known));
-        if let Some(sample) = readings.pods.get(pod).filter(|_| !known) {
+        if !known && let Some(sample) = readings.pods.get(pod) {
             by_node.entry(node).or_default().push((pod, *sample));
         }
     }
