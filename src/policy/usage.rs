@@ -200,9 +200,9 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
              present alone. evenkeel learns how much each pod uses at each hour of a working day \
              and of a weekend, in UTC. The expectation for an hour is its mean on earlier days \
              plus a quarter of its deviation, corrected by the present as far as that was the \
-             better forecast, and by at least half in the hour that has begun. A node is judged by its fullest hour of the period. A pod counts \
-             with its present usage until its hours have been observed once. A restart forgets \
-             everything.",
+             better forecast, and by at least half in the hour that has begun. A node is judged by \
+             its fullest hour of the period. A pod counts with its present usage until its hours \
+             have been observed once. A restart forgets everything.",
             duration(ONE_MINUTE).optional(),
             |u| &mut u.ahead,
         )
