@@ -16,8 +16,8 @@ use evenkeel::values::Amount;
 use crate::it::support::{Cluster, after};
 
 const NODES: u64 = 20;
-/// Pods on each node, so that half of all cpu is in use during office hours.
-const PODS_PER_NODE: f64 = 11.25;
+/// So many that half of all cpu is in use during office hours.
+const PODS_ON_FOUR_NODES: u64 = 45;
 const DAYS: u64 = 14;
 
 const POLICY: &str = "
@@ -60,14 +60,13 @@ fn cpu(pod: u64, peak: u64, hour: u64) -> u64 {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "some thousands of pods"
-)]
+/// Returns the policy that also learns what repeats.
+fn learning() -> String {
+    POLICY.replace("minSamples: 2}", "minSamples: 2, ahead: 2h}")
+}
+
 fn two_weeks(node_count: u64, seed: u64) -> TwoWeeks {
-    let pod_count = (node_count as f64 * PODS_PER_NODE) as u64 / 4 * 4;
+    let pod_count = node_count * PODS_ON_FOUR_NODES / 16 * 4;
     let mut dice = Dice(seed);
     let mut usage = String::new();
     let mut nodes = Vec::new();
@@ -121,11 +120,10 @@ fn figures(trace: &Trace) -> (u32, i64) {
 fn what_repeats_leads_to_less_time_above_the_target_with_no_more_evictions() {
     let number = |name: &str, default| std::env::var(name).map_or(default, |n| n.parse().unwrap());
     let (nodes, seeds) = (number("EVENKEEL_NODES", NODES), number("EVENKEEL_SEEDS", 2));
-    let learning = POLICY.replace("minSamples: 2}", "minSamples: 2, ahead: 2h}");
     let (mut report, mut evictions, mut minutes) = (String::new(), (0, 0), (0, 0));
     for seed in 1..=seeds {
         let case = two_weeks(nodes, seed);
-        let (reacting, learned) = (run(&case, POLICY), run(&case, &learning));
+        let (reacting, learned) = (run(&case, POLICY), run(&case, &learning()));
         assert!(says_what_was_expected(&learned));
         let ((more, longer), (fewer, shorter)) = (figures(&reacting), figures(&learned));
         evictions = (evictions.0 + more, evictions.1 + fewer);
@@ -170,9 +168,8 @@ fn observe_office(engine: &mut Engine, cluster: &Cluster, minutes: Range<i64>) {
 
 #[test]
 fn a_pod_without_samples_is_expected_to_use_what_its_siblings_usually_do() {
-    let learning = POLICY.replace("minSamples: 2}", "minSamples: 2, ahead: 2h}");
     let mut engine = Engine::new(
-        Policy::parse("policy.yaml", &learning).unwrap(),
+        Policy::parse("policy.yaml", &learning()).unwrap(),
         Ledger::default(),
     );
     let mut cluster = Cluster::parse("node n1\n  web*3 cpu=100m uses=100m\nnode n2");

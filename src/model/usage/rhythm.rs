@@ -163,12 +163,12 @@ impl Rhythm {
             usual: slot.mean.get(),
             unchanged: self.last.get(),
         });
-        if slot.known {
+        if let Some(ended) = ended {
             let learn = |error: f64, sum: &mut f32| {
                 *sum = narrow(f64::from(*sum) * 0.95 + error * error * 0.05);
             };
-            learn(mean - slot.mean.get(), &mut self.by_day);
-            learn(mean - self.last.get(), &mut self.by_hour);
+            learn(ended.used - ended.usual, &mut self.by_day);
+            learn(ended.used - ended.unchanged, &mut self.by_hour);
         }
         let newest = if slot.known { NEWEST } else { 1.0 };
         let mix = |old: f64, new: f64| old * (1.0 - newest) + new * newest;
@@ -274,6 +274,24 @@ mod tests {
         let ten = hours_later(24 + 10);
         assert_eq!(expected_at(&rhythm, ten, 24 + 10, 400), Some(600));
         assert_eq!(expected_at(&rhythm, ten, 24 + 11, 400), Some(800));
+    }
+
+    #[test]
+    fn an_hour_that_has_ended_is_compared_with_the_day_before_and_with_the_hour_before() {
+        let mut rhythm = after(&[office]);
+        let mut ended = Vec::new();
+        for minutes in (0..11 * 60).step_by(5) {
+            let at = hours_later(24) + SignedDuration::from_mins(minutes);
+            let cpu = if minutes < 540 { 100 } else { 600 };
+            ended.extend(rhythm.take(at, Amount::millicores(cpu)));
+        }
+        let rounded = |hour: &EndedHour| {
+            [hour.used, hour.usual, hour.unchanged].map(|cpu| (cpu / 1e7).round() * 10.0)
+        };
+        // The last hour of the first day had not been learned before.
+        assert_eq!(ended.len(), 10);
+        assert_eq!(rounded(&ended[8]), [100.0, 100.0, 100.0]);
+        assert_eq!(rounded(&ended[9]), [600.0, 800.0, 100.0]);
     }
 
     #[test]

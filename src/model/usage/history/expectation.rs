@@ -1,8 +1,11 @@
 //! The usage that is expected of pods: that of the fullest hour of their node.
 
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
 use jiff::{SignedDuration, Timestamp};
 
-use crate::model::snapshot::{PodId, Snapshot};
+use crate::model::snapshot::{PodId, Snapshot, WorkloadId};
 use crate::model::usage::rhythm::{self, Rhythm};
 use crate::model::usage::{Measure, PodUsage};
 use crate::values::Amount;
@@ -16,12 +19,15 @@ pub(super) fn of_pods(
     series: &[Option<&PodSeries>],
     (now, ahead): (Timestamp, SignedDuration),
 ) -> Option<Vec<PodUsage>> {
-    let case = Expectation {
+    let hours = rhythm::hours(now, ahead);
+    let mut case = Expectation {
         snapshot,
         present,
         series,
         now,
+        usual: BTreeMap::new(),
     };
+    case.learn_from_siblings(hours.clone());
     let mut expected = present.to_vec();
     let mut learned = false;
     for node in &snapshot.nodes {
@@ -30,7 +36,7 @@ pub(super) fn of_pods(
             pods.map(|pod| case.of(*pod, hour).unwrap_or(present[pod.0]).on_node().cpu)
                 .sum()
         };
-        let Some(hour) = rhythm::hours(now, ahead).max_by_key(|hour| load(*hour)) else {
+        let Some(hour) = hours.clone().max_by_key(|hour| load(*hour)) else {
             continue;
         };
         for pod in &node.pods {
@@ -49,6 +55,9 @@ struct Expectation<'e> {
     present: &'e [PodUsage],
     series: &'e [Option<&'e PodSeries>],
     now: Timestamp,
+    /// The median of what the pods of a workload usually use in an hour, for workloads with a pod
+    /// that has no samples.
+    usual: BTreeMap<(WorkloadId, i64), Amount>,
 }
 
 impl Expectation<'_> {
@@ -68,16 +77,29 @@ impl Expectation<'_> {
         }
     }
 
-    /// The median of what the pods of the same workload usually use in an hour. A pod that was just
-    /// moved has no samples yet, but will soon have its share of the load.
+    /// Computes the median of what the pods of each workload usually use in these hours. A pod that
+    /// was just moved has no samples yet, but will soon have its share of the load.
+    fn learn_from_siblings(&mut self, hours: RangeInclusive<i64>) {
+        for (position, workload) in self.snapshot.workloads.iter().enumerate() {
+            let mut pods = workload.pods.iter();
+            if !pods.any(|pod| matches!(self.present[pod.0], PodUsage::Estimated(_))) {
+                continue;
+            }
+            for hour in hours.clone() {
+                let pods = workload.pods.iter();
+                let usual = pods.filter_map(|pod| self.rhythm(*pod)?.usual(hour));
+                let mut usual: Vec<Amount> = usual.collect();
+                usual.sort_unstable();
+                if let Some(median) = usual.get(usual.len() / 2) {
+                    self.usual.insert((WorkloadId(position), hour), *median);
+                }
+            }
+        }
+    }
+
     fn usual_of_siblings(&self, pod: PodId, hour: i64) -> Option<Amount> {
-        let workload = self.snapshot.workload(self.snapshot.pod(pod).workload?);
-        let siblings = workload.pods.iter();
-        let mut usual: Vec<Amount> = siblings
-            .filter_map(|sibling| self.rhythm(*sibling)?.usual(hour))
-            .collect();
-        usual.sort_unstable();
-        usual.get(usual.len() / 2).copied()
+        let workload = self.snapshot.pod(pod).workload?;
+        self.usual.get(&(workload, hour)).copied()
     }
 
     fn rhythm(&self, pod: PodId) -> Option<&Rhythm> {
