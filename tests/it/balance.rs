@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use evenkeel::model::plan::Plan;
+use evenkeel::model::plan::{Kept, Plan, Refusal};
 use evenkeel::policy::{
     Basis, FitStrategy, HighNodeUtilization, LowNodeUtilization, Names, Policy, Pool,
     RemoveDuplicates, Rule, Scope, ScorePlugin, Thresholds, TopologySpread,
@@ -660,11 +660,18 @@ proptest! {
             let again = cluster.plan_by(policy.clone());
             // A pod with a bad landing before may have a good one after others have left, and so
             // may the pods that stayed with it. The strategy asks for nothing else.
-            let landing = ["no-room", "would-return", "would-not-help", "not-alone"];
-            let stayed = |pod: &str| {
+            let landing = ["no-room", "would-return", "would-not-help"];
+            let landed_badly = |pod: &str| {
                 plan.kept
                     .iter()
                     .any(|k| k.pod == pod && landing.contains(&k.refusal.code()))
+            };
+            let stayed = |pod: &str| {
+                let with = |k: &Kept| match &k.refusal {
+                    Refusal::NotAlone(other) => k.pod == pod && landed_badly(other),
+                    _ => false,
+                };
+                landed_badly(pod) || plan.kept.iter().any(with)
             };
             prop_assert!(
                 again.moves.iter().all(|m| stayed(&m.pod)),
