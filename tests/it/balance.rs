@@ -667,11 +667,13 @@ proptest! {
                     .any(|k| k.pod == pod && landing.contains(&k.refusal.code()))
             };
             let stayed = |pod: &str| {
-                let with = |k: &Kept| match &k.refusal {
-                    Refusal::NotAlone(other) => k.pod == pod && landed_badly(other),
-                    _ => false,
+                let with_other = |k: &Kept| {
+                    let Refusal::NotAlone(other) = &k.refusal else {
+                        return false;
+                    };
+                    k.pod == pod && landed_badly(other)
                 };
-                landed_badly(pod) || plan.kept.iter().any(with)
+                landed_badly(pod) || plan.kept.iter().any(with_other)
             };
             prop_assert!(
                 again.moves.iter().all(|m| stayed(&m.pod)),

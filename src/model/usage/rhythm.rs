@@ -286,12 +286,12 @@ mod tests {
             ended.extend(rhythm.take(at, Amount::millicores(cpu)));
         }
         let rounded = |hour: &EndedHour| {
-            [hour.used, hour.usual, hour.unchanged].map(|cpu| (cpu / 1e7).round() * 10.0)
+            [hour.used, hour.usual, hour.unchanged].map(|cpu| format!("{:.0}", cpu / 1e6))
         };
         // The last hour of the first day had not been learned before.
         assert_eq!(ended.len(), 10);
-        assert_eq!(rounded(&ended[8]), [100.0, 100.0, 100.0]);
-        assert_eq!(rounded(&ended[9]), [600.0, 800.0, 100.0]);
+        assert_eq!(rounded(&ended[8]), ["100", "100", "100"]);
+        assert_eq!(rounded(&ended[9]), ["600", "800", "100"]);
     }
 
     #[test]
