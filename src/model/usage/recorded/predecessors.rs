@@ -12,9 +12,9 @@ use super::{HistoryRange, PodHistory};
 /// The length of the random part of a pod's name.
 const SUFFIX: usize = 5;
 
-/// How long a pod may still be measured after its replacement: the default grace period of 30 s,
-/// and the time until a sample is stale.
-const MOST_OVERLAP: SignedDuration = SignedDuration::from_mins(1);
+/// How long a pod may still be measured after the creation of its replacement: the default grace
+/// period of 30 s, the window of a rate, and the time until a sample is stale.
+const MOST_OVERLAP: SignedDuration = SignedDuration::from_mins(2);
 
 /// The rows of all pods, and which row each one continues.
 pub(super) struct Predecessors<'t> {
@@ -46,7 +46,7 @@ impl<'t> Predecessors<'t> {
             let of_node = snapshot.workload(workload).key.kind == "DaemonSet";
             let node = tracks[id].node.as_ref().filter(|_| of_node);
             let group = groups.entry((workload, node)).or_default();
-            group.begins.insert((first(&tracks[id]), id));
+            group.add_begin(id, present, &tracks[id], range);
             if !present.is_some_and(Pod::stays) {
                 group.ends.insert((end(&tracks[id]), id));
             }
@@ -54,7 +54,8 @@ impl<'t> Predecessors<'t> {
         let mut of = vec![None; tracks.len()];
         let overlap = overlap(range.step);
         for mut group in groups.into_values() {
-            for &(step, id) in &group.begins {
+            let begins = group.created.iter().chain(&group.begins);
+            for &(step, id) in begins {
                 of[id] = take_nearest(&mut group.ends, tracks, step, overlap);
             }
         }
@@ -79,10 +80,35 @@ impl<'t> Predecessors<'t> {
 /// The pods of a workload by time.
 #[derive(Default)]
 struct Group {
-    /// The first measured step of each pod.
+    /// The step in which each present pod was created. Pods from before the range are left out.
+    created: BTreeSet<(usize, usize)>,
+    /// The first measured step of each pod that is gone. Its creation is unknown and may have been
+    /// earlier, so present pods choose first.
     begins: BTreeSet<(usize, usize)>,
     /// The step after the last measured one of each pod that is gone.
     ends: BTreeSet<(usize, usize)>,
+}
+
+impl Group {
+    fn add_begin(
+        &mut self,
+        id: usize,
+        present: Option<&Pod>,
+        track: &PodHistory,
+        range: HistoryRange,
+    ) {
+        match present {
+            Some(pod) if pod.created < range.start => {}
+            Some(pod) => {
+                let step = range.position(pod.created);
+                let first = first(track);
+                self.created.insert((step.unwrap_or(first).min(first), id));
+            }
+            None => {
+                self.begins.insert((first(track), id));
+            }
+        }
+    }
 }
 
 fn first(track: &PodHistory) -> usize {

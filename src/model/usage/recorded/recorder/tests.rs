@@ -193,6 +193,39 @@ fn a_pod_that_existed_from_the_start_continues_no_row() {
     );
 }
 
+/// Three old pods are first measured one step apart, and two of them are replaced soon after.
+#[test]
+fn an_old_pod_that_was_measured_late_continues_no_row() {
+    let pods = [
+        ("web-5d8c7b9f64-ccccc", 3),
+        ("web-5d8c7b9f64-ddddd", 3),
+        ("web-5d8c7b9f64-stays", 0),
+    ];
+    let pods = pods.map(|(name, minute)| (name, "ReplicaSet", "web-5d8c7b9f64", "n2", minute));
+    let [one, two, stays] = pods.map(|(name, ..)| name);
+    let history = record(&snapshot(&pods), |minute| {
+        let mut pods = Vec::new();
+        if minute < 4 {
+            pods.push(("web-5d8c7b9f64-early", "n1", 1));
+        }
+        if (1..4).contains(&minute) {
+            pods.push(("web-5d8c7b9f64-late1", "n1", 2));
+        }
+        if minute >= 2 {
+            pods.push((stays, "n2", 5));
+        }
+        if minute >= 4 {
+            pods.extend([(one, "n2", 3), (two, "n2", 4)]);
+        }
+        readings(minute, &[("n1", 500), ("n2", 500)], &pods)
+    });
+    let begins = |name| pod(&history, name).node.as_deref();
+    assert_eq!([begins(one), begins(two)], [Some("n1"), Some("n1")]);
+    let stays = pod(&history, stays);
+    assert_eq!(row(&stays.usage), "- - 5 5 5 5");
+    assert_eq!(stays.node.as_deref(), Some("n2"));
+}
+
 #[test]
 fn a_pod_of_a_daemon_set_continues_only_a_pod_of_its_own_node() {
     let agents = [
