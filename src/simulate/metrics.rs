@@ -109,16 +109,27 @@ fn share(machine: &Machine, asked: Amount) -> Option<Ratio> {
 /// The metrics API: takes samples and reports them late.
 pub(super) struct SimulatedMetricsApi {
     rules: MetricsSettings,
-    taken: VecDeque<(Timestamp, Readings)>,
+    taken: VecDeque<(Timestamp, Taken)>,
     last: Option<Timestamp>,
+    /// An old sample, whose names are used again for the next one.
+    outdated: Taken,
+}
+
+/// A sample of everything.
+#[derive(Default)]
+struct Taken {
+    readings: Readings,
+    /// The serial number of each of its pods.
+    serials: Vec<u64>,
 }
 
 impl SimulatedMetricsApi {
-    pub(super) const fn new(rules: MetricsSettings) -> Self {
+    pub(super) fn new(rules: MetricsSettings) -> Self {
         SimulatedMetricsApi {
             rules,
             taken: VecDeque::new(),
             last: None,
+            outdated: Taken::default(),
         }
     }
 
@@ -132,8 +143,9 @@ impl SimulatedMetricsApi {
             return;
         }
         self.last = Some(now);
-        let reading = self.read(cluster, used);
-        self.taken.push_back((now, reading));
+        let mut taken = std::mem::take(&mut self.outdated);
+        self.fill(&mut taken, cluster, used);
+        self.taken.push_back((now, taken));
     }
 
     /// Returns what the API reports now: the newest sample that is older than the delay.
@@ -142,15 +154,24 @@ impl SimulatedMetricsApi {
         // The front stays until its successor is due, because it is the newest sample that may be
         // shown.
         while self.taken.get(1).is_some_and(|(at, _)| due(*at)) {
-            self.taken.pop_front();
+            if let Some((_, taken)) = self.taken.pop_front() {
+                self.outdated = taken;
+            }
         }
         self.taken
             .front()
             .filter(|(at, _)| due(*at))
-            .map(|(_, readings)| readings)
+            .map(|(_, taken)| &taken.readings)
     }
 
     pub(super) fn read(&self, cluster: &SimulatedCluster, used: &Used<'_>) -> Readings {
+        let mut taken = Taken::default();
+        self.fill(&mut taken, cluster, used);
+        taken.readings
+    }
+
+    /// Replaces an earlier sample.
+    fn fill(&self, taken: &mut Taken, cluster: &SimulatedCluster, used: &Used<'_>) {
         let elapsed = cluster.elapsed();
         // metrics-server computes cpu between two scrapes, so a sample covers one resolution.
         let sample = |used: Measure| Sample {
@@ -169,14 +190,21 @@ impl SimulatedMetricsApi {
             self.seen(life, cluster.now)
                 && (!gaps || node.is_some_and(|node| !self.gap(node, elapsed)))
         });
-        Readings {
-            nodes: measured
-                .map(|(node, used)| ((*node).to_owned(), sample(*used)))
-                .collect(),
-            pods: shown
+        taken.readings.nodes = measured
+            .map(|(node, used)| ((*node).to_owned(), sample(*used)))
+            .collect();
+        let serials: Vec<u64> = shown.clone().map(|(_, life, _)| life.serial).collect();
+        // Mostly the same pods have a sample, so their names stay.
+        if taken.serials == serials {
+            let samples = taken.readings.pods.values_mut();
+            for (known, (_, _, used)) in samples.zip(shown) {
+                *known = sample(*used);
+            }
+        } else {
+            taken.readings.pods = shown
                 .map(|(name, _, used)| ((*name).clone(), sample(*used)))
-                .collect(),
-            ..Readings::default()
+                .collect();
+            taken.serials = serials;
         }
     }
 

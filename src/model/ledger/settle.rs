@@ -145,28 +145,20 @@ impl Ledger {
     /// Resolves entries whose eviction request may never have been sent, for example after a crash.
     /// If the pod still runs when any request would have arrived, none was sent.
     fn reconcile(&mut self, snapshot: &Snapshot, now: Timestamp) {
-        let staying: BTreeSet<&str> = snapshot
-            .pods
-            .iter()
-            .filter(|p| !p.terminating)
-            .map(|p| p.uid.as_str())
-            .collect();
-        self.entries.retain_mut(|entry| {
-            // By uid: a StatefulSet may have created a pod with the same name already.
-            let still_there = staying.contains(entry.uid.as_str());
-            match entry.state {
-                State::Intended if still_there => now.duration_since(entry.at) < IN_FLIGHT,
-                State::Intended => {
-                    entry.state = State::Evicted;
-                    true
-                }
-                State::Deferred if !still_there => {
-                    // Its replacement gets as long as that of any other pod.
-                    (entry.state, entry.at) = (State::Evicted, now);
-                    true
-                }
-                State::Deferred | State::Evicted | State::Settled(_) => true,
+        self.entries.retain_mut(|entry| match entry.state {
+            State::Intended if still_there(entry, snapshot) => {
+                now.duration_since(entry.at) < IN_FLIGHT
             }
+            State::Intended => {
+                entry.state = State::Evicted;
+                true
+            }
+            State::Deferred if !still_there(entry, snapshot) => {
+                // Its replacement gets as long as that of any other pod.
+                (entry.state, entry.at) = (State::Evicted, now);
+                true
+            }
+            State::Deferred | State::Evicted | State::Settled(_) => true,
         });
     }
 
@@ -233,6 +225,16 @@ fn pods_of<'s>(
 
 fn find(snapshot: &Snapshot, workload: &OwnerKey, uid: &str) -> Option<PodId> {
     pods_of(snapshot, workload).find(|id| snapshot.pod(*id).uid == uid)
+}
+
+/// Returns true if the pod of an entry stays. By uid, since a StatefulSet may have created a pod
+/// with the same name already.
+fn still_there(entry: &Entry, snapshot: &Snapshot) -> bool {
+    let found = snapshot.find_pod(&entry.workload.namespace, &entry.pod);
+    found.is_some_and(|id| {
+        let pod = snapshot.pod(id);
+        pod.uid == entry.uid && !pod.terminating
+    })
 }
 
 fn ending(

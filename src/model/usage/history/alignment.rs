@@ -69,9 +69,14 @@ pub(super) fn samples(
         .peekable();
     let next = |pod: &Pod| {
         let mut own = None;
-        while let Some((name, sample)) = remaining.next_if(|(name, _)| order(*name, pod).is_le()) {
-            if order(name, pod).is_eq() {
-                own = Some(*sample);
+        while let Some((name, sample)) = remaining.peek() {
+            let order = order(*name, pod);
+            if order.is_gt() {
+                break;
+            }
+            own = order.is_eq().then_some(**sample);
+            remaining.next();
+            if order.is_eq() {
                 break;
             }
         }
