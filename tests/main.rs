@@ -48,6 +48,7 @@ mod it {
     mod rightsizing_effect;
     mod scheduler_config;
     mod search_start;
+    mod search_work;
     mod simulate;
     mod smoothing;
     mod status;

@@ -1,0 +1,48 @@
+//! A search that has used up its work: what it has found out is still in the plan.
+
+use std::fmt::Write as _;
+
+use evenkeel::model::plan::Plan;
+
+use crate::it::support::Cluster;
+
+const POLICY: &str = "evictable: {minReplicas: 1}
+strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}}]";
+/// Each forecast counts once for each of these nodes, which none of the pods may use.
+const OTHER_NODES: usize = 1500;
+const PODS_OF_A_NODE: usize = 30;
+
+/// Hot nodes whose pods may only run on these nodes, so that each would land on a hot one.
+fn plan(hot_nodes: usize) -> Plan {
+    let mut text = String::new();
+    for node in 0..hot_nodes {
+        let _ = writeln!(
+            text,
+            "node hot{node} labels=group:a\n  \
+             heavy{node}*{PODS_OF_A_NODE} cpu=100m uses=200m requires=group:a"
+        );
+    }
+    for node in 0..OTHER_NODES {
+        let _ = writeln!(text, "node other{node}");
+    }
+    Cluster::parse(&text).plan(POLICY)
+}
+
+fn kept(plan: &Plan) -> usize {
+    let codes = plan.kept.iter().map(|kept| kept.refusal.code());
+    codes.filter(|code| *code == "would-land-hot").count()
+}
+
+#[test]
+fn pods_that_cannot_be_asked_about_again_keep_their_first_answer() {
+    // 810 forecasts in the search, and fewer than 500 more: not every pod is asked about twice.
+    let plan = plan(27);
+    assert_eq!((plan.moves.len(), kept(&plan)), (0, 27 * PODS_OF_A_NODE));
+}
+
+#[test]
+fn pods_that_were_not_reached_have_no_answer() {
+    let plan = plan(50);
+    let kept = kept(&plan);
+    assert!((1200..1400).contains(&kept), "{kept} of 1500");
+}
