@@ -297,6 +297,11 @@ impl<'w> Draft<'w> {
                 },
             );
         }
+        self.book(candidate, landing);
+    }
+
+    /// Records a move in this draft only, and not in the open one.
+    fn book(&mut self, candidate: Candidate, landing: Landing) {
         let pod = candidate.pod;
         let snapshot = self.world.snapshot;
         let used = self.world.usage.pod(pod).unwrap_or_default();

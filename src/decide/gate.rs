@@ -108,6 +108,20 @@ pub fn prospect(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Re
     draft.remembered(candidate, || landing::find(candidate, draft))
 }
 
+/// Like [`prospect`], by a forecast of this draft for the candidate's pod.
+pub fn prospect_by(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    forecast: &Forecast,
+) -> Result<Prospect, Refusal> {
+    landing::find_by(candidate, draft, forecast)
+}
+
+/// Returns true if the replacement lands well where it lands on this node.
+pub fn lands_well(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> bool {
+    landing_flaw::judge(candidate, draft, node).is_ok()
+}
+
 /// Asks every gate before [`Gate::Landing`], none of which needs a forecast.
 pub fn admit_before_landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     for gate in [Gate::Evictable, Gate::Disruption, Gate::Cooldown] {

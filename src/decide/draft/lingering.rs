@@ -7,7 +7,7 @@ use crate::model::snapshot::facts::Presumed;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, PerResource};
 
-use super::Draft;
+use super::{Candidate, Draft, Landing};
 
 /// The requests of the pods that leave one node.
 #[derive(Clone, Debug)]
@@ -30,6 +30,16 @@ impl<'w> Draft<'w> {
         for id in snapshot.pod_ids().filter(|p| snapshot.pod(*p).terminating) {
             settled.end(id);
         }
+        settled
+    }
+
+    /// Returns a copy of a settled draft in which one more pod has moved and ended.
+    #[must_use]
+    pub fn settled_after(&self, candidate: Candidate, landing: Landing) -> Draft<'w> {
+        let mut settled = self.trial();
+        settled.open = None;
+        settled.book(candidate, landing);
+        settled.lingering.clear();
         settled
     }
 

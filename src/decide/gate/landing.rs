@@ -29,14 +29,22 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect,
     if candidate.room.is_none() && !rules(candidate, draft).node_fit {
         return forbid_preemption(candidate, draft).map(|()| Prospect::certain());
     }
-    let forecast = scheduler::forecast(draft, candidate.pod);
-    require_other_node(candidate, draft, &forecast)?;
+    find_by(candidate, draft, &scheduler::forecast(draft, candidate.pod))
+}
+
+/// Like [`find`], by a forecast of this draft.
+pub(super) fn find_by(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    forecast: &Forecast,
+) -> Result<Prospect, Refusal> {
+    require_other_node(candidate, draft, forecast)?;
     let relief = Relief::of(candidate, draft);
     let mut outcome = LandingOutcome::default();
     let case = LandingCase {
         candidate,
         draft,
-        forecast: &forecast,
+        forecast,
         relief,
     };
     outcome.add(case, None);

@@ -17,18 +17,83 @@ const LEAST_RELIEF: f64 = 0.01;
 /// meantime.
 const MOST_FOLLOWERS: f64 = 6.0;
 
-/// The pods that leave a node one after the other until a pod of a hot node probably lands there.
-pub(super) struct Chain<'c, 'w, 'd> {
+/// A pod that must move first, so that a pod of a hot node lands well.
+pub(super) struct Opening {
+    /// How many pods of hot nodes probably land well for each eviction.
+    pub(super) value: f64,
+    /// The pod of the hot node.
+    pub(super) follower: PodId,
+    /// The pod that moves first.
+    pub(super) opener: Candidate,
+}
+
+/// A node that pods leave so that a pod of a hot node lands there.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'c, 'w> {
     pub(super) run: &'c LowNodeUtilizationRun<'w>,
-    /// The cluster if none of these pods moves.
-    pub(super) before: &'c Draft<'d>,
     /// The pod of the hot node.
     pub(super) follower: &'c Candidate,
-    pub(super) target: NodeId,
+    pub(super) node: NodeId,
+}
+
+/// The pods that leave a node one after the other until a pod of a hot node probably lands there.
+pub(super) struct Chain<'c, 'w, 'd> {
+    pub(super) target: Target<'c, 'w>,
+    /// The cluster if none of these pods moves.
+    pub(super) before: &'c Draft<'d>,
     /// The first pod that leaves the target.
     pub(super) first: PodId,
     /// The number of pods that leave it.
     pub(super) moves: u32,
+}
+
+impl Target<'_, '_> {
+    /// The most pods like the follower that the node can take if one of these pods leaves it first.
+    pub(super) fn most_followers(&self, draft: &Draft<'_>, light: &[PodId]) -> f64 {
+        let counts = light.iter().map(|pod| {
+            let by_usage = self.by_usage(draft, Some(*pod));
+            by_usage.min(self.by_requests(draft, *pod))
+        });
+        counts.fold(0.0, f64::max).clamp(1.0, MOST_FOLLOWERS)
+    }
+
+    /// The number of pods like the follower that the node can take: until it has no room below its
+    /// targets, or as many requests as before the first pod left.
+    fn followers(&self, after: &Draft<'_>, first: PodId) -> f64 {
+        self.by_usage(after, None)
+            .min(self.by_requests(after, first))
+            .clamp(1.0, MOST_FOLLOWERS)
+    }
+
+    fn by_requests(&self, draft: &Draft<'_>, gone: PodId) -> f64 {
+        let snapshot = draft.world.snapshot;
+        let whole = snapshot.node(self.node).allocatable[ResourceId::CPU];
+        let [gone, follower] = [gone, self.follower.pod]
+            .map(|pod| snapshot.pod(pod).requests[ResourceId::CPU].share_of(whole));
+        quotient(gone, follower)
+    }
+
+    /// The number of pods like the follower for which the node has room below its targets, without
+    /// a pod that leaves.
+    fn by_usage(&self, draft: &Draft<'_>, leaves: Option<PodId>) -> f64 {
+        let Some(pool) = self.run.pool(self.node) else {
+            return 0.0;
+        };
+        let basis = self.run.rule.basis;
+        let whole = &draft.world.snapshot.node(self.node).allocatable;
+        let counts = pool.band.high.iter().map(|(resource, target)| {
+            let share = |pod: PodId| {
+                draft
+                    .weight(pod, *resource, basis)?
+                    .share_of(whole[*resource])
+            };
+            let gone = leaves.and_then(share).unwrap_or_default();
+            let used = draft.ratio(self.node, *resource, basis);
+            let room = used.map(|used| target.minus(used.minus(gone)));
+            quotient(room, share(self.follower.pod))
+        });
+        counts.fold(f64::INFINITY, f64::min)
+    }
 }
 
 impl Chain<'_, '_, '_> {
@@ -38,63 +103,33 @@ impl Chain<'_, '_, '_> {
     /// `after` is the cluster after the pods of the chain have landed. `success` is the probability
     /// that they and the follower land well.
     pub(super) fn value(&self, hot: &HotNode, after: Draft<'_>, success: f64) -> Option<f64> {
-        let followers = self.followers(&after);
+        let followers = self.target.followers(&after, self.first);
         let gains = self.gains(hot, after);
         gains.then(|| success * followers / f64::from(self.moves + 1))
     }
 
-    /// The number of pods like the follower that the target can take: until it has no room below
-    /// its targets, or as many requests as before.
-    fn followers(&self, after: &Draft<'_>) -> f64 {
-        let snapshot = after.world.snapshot;
-        let [gone, follower] = [self.first, self.follower.pod].map(|pod| {
-            let requests = snapshot.pod(pod).requests[ResourceId::CPU];
-            requests.share_of(snapshot.node(self.target).allocatable[ResourceId::CPU])
-        });
-        let by_requests = quotient(gone, follower);
-        self.by_usage(after)
-            .min(by_requests)
-            .clamp(1.0, MOST_FOLLOWERS)
-    }
-
-    /// The number of pods like the follower for which the target has room below its targets.
-    fn by_usage(&self, after: &Draft<'_>) -> f64 {
-        let Some(pool) = self.run.pool(self.target) else {
-            return 0.0;
-        };
-        let basis = self.run.rule.basis;
-        let whole = &after.world.snapshot.node(self.target).allocatable;
-        let counts = pool.band.high.iter().map(|(resource, target)| {
-            let used = after.ratio(self.target, *resource, basis);
-            let weight = after.weight(self.follower.pod, *resource, basis);
-            let share = weight.and_then(|weight| weight.share_of(whole[*resource]));
-            quotient(used.map(|used| target.minus(used)), share)
-        });
-        counts.fold(f64::INFINITY, f64::min)
-    }
-
     /// Whether the moves of the chain and of the follower are worth it.
     fn gains(&self, hot: &HotNode, mut after: Draft<'_>) -> bool {
-        let Ok(landing) = gate::landing(self.follower, &after) else {
+        let Ok(landing) = gate::landing(self.target.follower, &after) else {
             return false;
         };
-        after.accept(self.follower.clone(), landing);
+        after.accept(self.target.follower.clone(), landing);
         let gain = self.excess(self.before) - self.excess(&after);
-        let relief = hot.benefit(self.before, self.follower.pod);
+        let relief = hot.benefit(self.before, self.target.follower.pod);
         let relief = relief.map_or(0.0, |benefit| benefit.relief().get());
         gain >= relief * LEAST_GAIN && relief >= LEAST_RELIEF * f64::from(self.moves - 1)
     }
 
     /// The load above the targets, summed over the nodes and resources.
     fn excess(&self, draft: &Draft<'_>) -> f64 {
-        let basis = self.run.rule.basis;
+        let basis = self.target.run.rule.basis;
         let of_node = |node: NodeId, targets: &[(ResourceId, Ratio)]| -> f64 {
             let above = |(resource, target): &(ResourceId, Ratio)| {
                 Some(draft.ratio(node, *resource, basis)?.minus(*target).get())
             };
             targets.iter().filter_map(above).sum()
         };
-        let pools = self.run.pools.iter();
+        let pools = self.target.run.pools.iter();
         let sums = pools.flat_map(|pool| {
             let nodes = pool.band.nodes.iter();
             nodes.map(|node| of_node(*node, &pool.band.high))

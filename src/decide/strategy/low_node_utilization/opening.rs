@@ -23,7 +23,7 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, Ratio, ResourceId};
 
 use super::benefit::MoveScore;
-use super::chain::Chain;
+use super::chain::{Chain, Opening, Target};
 use super::hot_node::HotNode;
 use super::{LowNodeUtilizationRun, staying};
 
@@ -133,7 +133,7 @@ struct OpeningSearch<'s, 'w, 'd> {
     until: Cell<usize>,
 }
 
-impl OpeningSearch<'_, '_, '_> {
+impl<'w> OpeningSearch<'_, 'w, '_> {
     /// Returns a pod of a hot node and the pod that must move before it. The hottest node comes
     /// first, as long as there are few.
     fn find(&self) -> Option<(PodId, Candidate)> {
@@ -183,11 +183,14 @@ impl OpeningSearch<'_, '_, '_> {
         if followers.iter().any(lands_well) {
             return None;
         }
-        let openings = followers
-            .iter()
-            .flat_map(|follower| self.openings(hot, follower));
-        let best = openings.reduce(|best, other| if other.0 > best.0 { other } else { best });
-        best.map(|(_, follower, opener)| (follower, opener))
+        let mut best: Option<Opening> = None;
+        for follower in &followers {
+            for target in self.targets(follower) {
+                let least = best.as_ref().map_or(0.0, |best| best.value);
+                best = self.chain(hot, follower, target, least).or(best);
+            }
+        }
+        best.map(|opening| (opening.follower, opening.opener))
     }
 
     /// The most promising pods of a hot node that stay only because of where they would land.
@@ -206,56 +209,75 @@ impl OpeningSearch<'_, '_, '_> {
         candidates.take(HEAVY_PODS).collect()
     }
 
-    /// The openings for one pod of a hot node, each with its value.
-    fn openings(&self, hot: &HotNode, follower: &Candidate) -> Vec<(f64, PodId, Candidate)> {
+    /// The nodes that may take a pod of a hot node after an opening, the one with room for most such
+    /// pods first.
+    fn targets(&self, follower: &Candidate) -> Vec<NodeId> {
         let forecast = self.forecast(self.later, follower.pod);
-        let landings = gate::landings(follower, self.later, &forecast);
-        let good = landings.iter().filter(|(_, judged)| judged.is_ok());
-        let targets = good.map(|(node, _)| *node).take(TARGETS);
-        let chains = targets.filter_map(|target| {
-            let (value, first) = self.chain(hot, follower, target)?;
-            Some((value, follower.pod, first))
-        });
-        chains.collect()
+        let nodes = forecast.scored.iter().map(|scored| scored.node);
+        let good = nodes.filter(|node| gate::lands_well(follower, self.later, *node));
+        let mut targets: Vec<NodeId> = good.take(TARGETS).collect();
+        let room = |node: &NodeId| {
+            let light = self.light_pods(*node, self.draft);
+            self.target(follower, *node)
+                .most_followers(self.later, &light)
+        };
+        targets.sort_by(|a, b| room(b).total_cmp(&room(a)));
+        targets
     }
 
-    /// The first of the pods that must leave a node one after the other until the follower probably
-    /// lands there, and the value of all these moves.
+    /// The pods that must leave a node one after the other until the follower probably lands there,
+    /// if that is worth more than `least`.
     fn chain(
         &self,
         hot: &HotNode,
         follower: &Candidate,
-        target: NodeId,
-    ) -> Option<(f64, Candidate)> {
+        node: NodeId,
+        least: f64,
+    ) -> Option<Opening> {
+        let target = self.target(follower, node);
         let (mut first, mut success) = (None, 1.0);
         let mut after: Option<Draft<'_>> = None;
         for moves in 1..=LONGEST_CHAIN {
+            let light = self.light_pods(node, after.as_ref().unwrap_or(self.draft));
+            let leave = first.as_ref().map_or(&light[..], |first: &Candidate| {
+                std::slice::from_ref(&first.pod)
+            });
+            let settled = after.as_ref().unwrap_or(self.later);
+            if success * target.most_followers(settled, leave) / f64::from(moves + 1) <= least {
+                return None;
+            }
             let now = after.as_ref().unwrap_or(self.draft);
-            let (opener, prospect) = self.opener(hot, follower, target, now)?;
+            let (opener, prospect) = self.opener(hot, follower, light, now)?;
             success *= prospect.success.get();
-            let mut moved = after.unwrap_or_else(|| self.later.trial());
-            moved.accept(opener.clone(), prospect.landing);
-            let settled = moved.settled();
-            // Two copies of the draft cost about as much as two forecasts.
-            self.count();
+            let settled = settled.settled_after(opener.clone(), prospect.landing);
             self.count();
             let first = first.get_or_insert(opener);
             let follows = self.success(&settled, follower);
             if follows >= FOLLOWS {
                 let chain = Chain {
-                    run: self.run,
-                    before: self.later,
-                    follower,
                     target,
+                    before: self.later,
                     first: first.pod,
                     moves,
                 };
                 let value = chain.value(hot, settled, success * follows)?;
-                return Some((value, first.clone()));
+                return (value > least).then(|| Opening {
+                    value,
+                    follower: follower.pod,
+                    opener: first.clone(),
+                });
             }
             after = Some(settled);
         }
         None
+    }
+
+    fn target<'t>(&'t self, follower: &'t Candidate, node: NodeId) -> Target<'t, 'w> {
+        Target {
+            run: self.run,
+            follower,
+            node,
+        }
     }
 
     /// The pods of a node that change its attractiveness most in relation to their usage.
@@ -288,40 +310,46 @@ impl OpeningSearch<'_, '_, '_> {
         &self,
         hot: &HotNode,
         follower: &Candidate,
-        target: NodeId,
+        light: Vec<PodId>,
         after: &Draft<'_>,
     ) -> Option<(Candidate, Prospect)> {
         let snapshot = self.draft.world.snapshot;
-        let pods = self.light_pods(target, after).into_iter();
         // Replicas of one workload are not moved one after the other.
         let differs =
             |pod: &PodId| snapshot.pod(*pod).workload != snapshot.pod(follower.pod).workload;
-        pods.filter(differs).find_map(|pod| {
+        light.into_iter().filter(differs).find_map(|pod| {
             if self.is_spent() {
                 return None;
             }
-            let opener = self.candidate(hot, follower, pod, after)?;
+            let mut opener = Candidate {
+                pod,
+                strategy: self.run.position,
+                reason: Reason::Opening {
+                    node: snapshot.node(hot.node).name.clone(),
+                    pod: snapshot.pod(follower.pod).name.clone(),
+                },
+                room: None,
+            };
             gate::admit_before_landing(&opener, self.draft).ok()?;
-            self.count();
-            let prospect = gate::prospect(&opener, after).ok()?;
+            let forecast = self.forecast(after, pod);
+            opener.room = Some(self.destinations(pod, after, &forecast)?);
+            let prospect = gate::prospect_by(&opener, after, &forecast).ok()?;
             (prospect.success.get() >= LEAVES).then_some((opener, prospect))
         })
     }
 
-    /// The pod as a candidate that may land wherever the forecast sees it. Where a node may become
-    /// hot by it, [`OpeningSearch::gains`] weighs that.
-    fn candidate(
+    /// The nodes where a pod may land: wherever the forecast sees it. Where a node may become hot by
+    /// it, [`Chain::value`] weighs that.
+    fn destinations(
         &self,
-        hot: &HotNode,
-        follower: &Candidate,
         pod: PodId,
         after: &Draft<'_>,
-    ) -> Option<Candidate> {
-        let snapshot = self.draft.world.snapshot;
-        let pool = self.run.pool(snapshot.pod(pod).node?)?;
+        forecast: &Forecast,
+    ) -> Option<DestinationLimits> {
+        let pool = self.run.pool(self.draft.world.snapshot.pod(pod).node?)?;
         let basis = self.run.rule.basis;
-        let winners = self.forecast(after, pod).winners;
-        let nodes: Rc<[NodeId]> = winners.iter().map(|winner| winner.node).collect();
+        let winners = forecast.winners.iter();
+        let nodes: Rc<[NodeId]> = winners.map(|winner| winner.node).collect();
         let ceiling = pool.band.high.iter().map(|(resource, target)| {
             let more = self.draft.weight(pod, *resource, basis).unwrap_or_default();
             let with_pod = |n: &NodeId| after.ratio_with(*n, *resource, basis, more);
@@ -332,19 +360,11 @@ impl OpeningSearch<'_, '_, '_> {
                 Heat::Allowed => (*resource, highest),
             }
         });
-        Some(Candidate {
-            pod,
-            strategy: self.run.position,
-            reason: Reason::Opening {
-                node: snapshot.node(hot.node).name.clone(),
-                pod: snapshot.pod(follower.pod).name.clone(),
-            },
-            room: Some(DestinationLimits {
-                ceiling: ceiling.collect(),
-                nodes,
-                basis,
-                cool: Rc::default(),
-            }),
+        Some(DestinationLimits {
+            ceiling: ceiling.collect(),
+            nodes,
+            basis,
+            cool: Rc::default(),
         })
     }
 
@@ -356,6 +376,9 @@ impl OpeningSearch<'_, '_, '_> {
 
     fn forecast(&self, draft: &Draft<'_>, pod: PodId) -> Forecast {
         self.count();
+        if draft.open().is_some() {
+            self.count();
+        }
         scheduler::forecast(draft, pod)
     }
 
