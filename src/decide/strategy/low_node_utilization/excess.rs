@@ -117,3 +117,61 @@ impl ResourceExcess {
         resources.name(self.above.resource).to_owned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::draft::{HotSince, World};
+    use crate::model::ledger::Ledger;
+    use crate::model::search_start::SearchStart;
+    use crate::model::snapshot::Snapshot;
+    use crate::model::usage::{PresentUsage, Usage};
+    use crate::policy::Policy;
+
+    /// Whether an excess of so many percent is within a variation of ten percent.
+    fn is_within(percent: f64, present: Option<PresentUsage>) -> bool {
+        let usage = Usage {
+            present: present.map(Box::new),
+            ..Usage::default()
+        };
+        let (policy, snapshot, ledger) = (
+            Policy::default_native(),
+            Snapshot::default(),
+            Ledger::default(),
+        );
+        let (hot_since, search_start) = (HotSince::new(), SearchStart::default());
+        let draft = Draft::new(World {
+            policy: &policy,
+            snapshot: &snapshot,
+            usage: &usage,
+            ledger: &ledger,
+            hot_since: &hot_since,
+            search_start: &search_start,
+            now: jiff::Timestamp::UNIX_EPOCH,
+        });
+        let above = AboveTarget {
+            resource: ResourceId::CPU,
+            ratio: Ratio::percent(60.0 + percent).unwrap(),
+            target: Ratio::percent(60.0).unwrap(),
+        };
+        let (amount, step) = (Amount::new(1), Amount::new(1));
+        let excess = ResourceExcess {
+            above,
+            amount,
+            step,
+        };
+        excess.is_within(Ratio::percent(10.0).unwrap(), &draft)
+    }
+
+    #[test]
+    fn a_third_of_the_variation_may_be_gone_in_a_few_minutes() {
+        assert!(is_within(3.4, None));
+        assert!(!is_within(3.6, None));
+    }
+
+    #[test]
+    fn an_expected_excess_counts_from_a_tenth_of_the_variation() {
+        assert!(is_within(0.9, Some(PresentUsage::default())));
+        assert!(!is_within(1.1, Some(PresentUsage::default())));
+    }
+}

@@ -209,8 +209,8 @@ impl<'w> OpeningSearch<'_, 'w, '_> {
         candidates.take(HEAVY_PODS).collect()
     }
 
-    /// The nodes that may take a pod of a hot node after an opening, the one with room for most such
-    /// pods first.
+    /// The nodes that may take a pod of a hot node after an opening, the one with room for most
+    /// such pods first.
     fn targets(&self, follower: &Candidate) -> Vec<NodeId> {
         let forecast = self.forecast(self.later, follower.pod);
         let nodes = forecast.scored.iter().map(|scored| scored.node);
@@ -338,8 +338,8 @@ impl<'w> OpeningSearch<'_, 'w, '_> {
         })
     }
 
-    /// The nodes where a pod may land: wherever the forecast sees it. Where a node may become hot by
-    /// it, [`Chain::value`] weighs that.
+    /// The nodes where a pod may land: wherever the forecast sees it. Where a node may become hot
+    /// by it, [`Chain::value`] weighs that.
     fn destinations(
         &self,
         pod: PodId,

@@ -9,7 +9,7 @@
 const FEW: usize = 2;
 /// With many hot nodes, one such move for this many of them. Both were chosen on random clusters
 /// (`tests/arena.sh`): with more moves in a cycle, evictions grow by a third at 200 nodes.
-const NODES_FOR_EACH: usize = 20;
+const NODES_FOR_EACH: usize = 30;
 /// With more hot nodes than this, most of them would stay hot for hours if each move had to be a
 /// good one.
 const MANY_HOT: usize = 40;
