@@ -8,7 +8,8 @@
 /// The most moves of a cycle after which a tentative one is still made.
 const FEW: usize = 2;
 /// With many hot nodes, one such move for this many of them. Both were chosen on random clusters
-/// (`tests/arena.sh`): with more moves in a cycle, evictions grow by a third at 200 nodes.
+/// (`tests/arena.sh`): with more moves in a cycle, evictions grow by a third at 200 nodes. At 1,000
+/// nodes, one for 20 hot nodes needs 9 % more evictions, and 9 % less time above the targets.
 const NODES_FOR_EACH: usize = 30;
 /// With more hot nodes than this, most of them would stay hot for hours if each move had to be a
 /// good one.
