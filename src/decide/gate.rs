@@ -108,7 +108,8 @@ pub fn prospect(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Re
     draft.remembered(candidate, || landing::find(candidate, draft))
 }
 
-/// Like [`prospect`], by a forecast of this draft for the candidate's pod.
+/// Like [`prospect`], by a forecast of this draft for the candidate's pod, which the draft does not
+/// remember. Not for the exact mode, which makes no forecast.
 pub fn prospect_by(
     candidate: &Candidate,
     draft: &Draft<'_>,

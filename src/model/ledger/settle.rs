@@ -84,12 +84,7 @@ impl Ledger {
             Some(uid) => {
                 find(snapshot, &entry.workload, uid).filter(|id| snapshot.pod(*id).node.is_none())
             }
-            None => snapshot
-                .find_pod(&entry.workload.namespace, &entry.pod)
-                .filter(|id| {
-                    let pod = snapshot.pod(*id);
-                    pod.uid == entry.uid && pod.terminating
-                }),
+            None => evicted_pod(entry, snapshot).filter(|id| snapshot.pod(*id).terminating),
         })
     }
 
@@ -227,14 +222,16 @@ fn find(snapshot: &Snapshot, workload: &OwnerKey, uid: &str) -> Option<PodId> {
     pods_of(snapshot, workload).find(|id| snapshot.pod(*id).uid == uid)
 }
 
-/// Returns true if the pod of an entry stays. By uid, since a StatefulSet may have created a pod
-/// with the same name already.
-fn still_there(entry: &Entry, snapshot: &Snapshot) -> bool {
+/// Returns the pod of an entry while it exists. By uid too, since a StatefulSet may have created a
+/// pod with the same name already.
+fn evicted_pod(entry: &Entry, snapshot: &Snapshot) -> Option<PodId> {
     let found = snapshot.find_pod(&entry.workload.namespace, &entry.pod);
-    found.is_some_and(|id| {
-        let pod = snapshot.pod(id);
-        pod.uid == entry.uid && !pod.terminating
-    })
+    found.filter(|id| snapshot.pod(*id).uid == entry.uid)
+}
+
+/// Returns true if the pod of an entry stays.
+fn still_there(entry: &Entry, snapshot: &Snapshot) -> bool {
+    evicted_pod(entry, snapshot).is_some_and(|id| !snapshot.pod(id).terminating)
 }
 
 fn ending(

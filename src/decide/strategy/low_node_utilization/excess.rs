@@ -101,9 +101,9 @@ impl ResourceExcess {
     }
 
     /// Whether the excess is a small part of this variation, so that it may be gone in a few
-    /// minutes.
-    pub(super) fn is_within(&self, variation: Ratio, draft: &Draft<'_>) -> bool {
-        let significant = if draft.world.usage.present.is_some() {
+    /// minutes. `expected` says that the load is what is expected, and not the present one.
+    pub(super) fn is_within(&self, variation: Ratio, expected: bool) -> bool {
+        let significant = if expected {
             SIGNIFICANT_IF_EXPECTED
         } else {
             SIGNIFICANT
@@ -121,34 +121,9 @@ impl ResourceExcess {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::draft::{HotSince, World};
-    use crate::model::ledger::Ledger;
-    use crate::model::search_start::SearchStart;
-    use crate::model::snapshot::Snapshot;
-    use crate::model::usage::{PresentUsage, Usage};
-    use crate::policy::Policy;
 
     /// Whether an excess of so many percent is within a variation of ten percent.
-    fn is_within(percent: f64, present: Option<PresentUsage>) -> bool {
-        let usage = Usage {
-            present: present.map(Box::new),
-            ..Usage::default()
-        };
-        let (policy, snapshot, ledger) = (
-            Policy::default_native(),
-            Snapshot::default(),
-            Ledger::default(),
-        );
-        let (hot_since, search_start) = (HotSince::new(), SearchStart::default());
-        let draft = Draft::new(World {
-            policy: &policy,
-            snapshot: &snapshot,
-            usage: &usage,
-            ledger: &ledger,
-            hot_since: &hot_since,
-            search_start: &search_start,
-            now: jiff::Timestamp::UNIX_EPOCH,
-        });
+    fn is_within(percent: f64, expected: bool) -> bool {
         let above = AboveTarget {
             resource: ResourceId::CPU,
             ratio: Ratio::percent(60.0 + percent).unwrap(),
@@ -160,18 +135,18 @@ mod tests {
             amount,
             step,
         };
-        excess.is_within(Ratio::percent(10.0).unwrap(), &draft)
+        excess.is_within(Ratio::percent(10.0).unwrap(), expected)
     }
 
     #[test]
     fn a_third_of_the_variation_may_be_gone_in_a_few_minutes() {
-        assert!(is_within(3.4, None));
-        assert!(!is_within(3.6, None));
+        assert!(is_within(3.4, false));
+        assert!(!is_within(3.6, false));
     }
 
     #[test]
     fn an_expected_excess_counts_from_a_tenth_of_the_variation() {
-        assert!(is_within(0.9, Some(PresentUsage::default())));
-        assert!(!is_within(1.1, Some(PresentUsage::default())));
+        assert!(is_within(0.9, true));
+        assert!(!is_within(1.1, true));
     }
 }

@@ -111,7 +111,8 @@ fn within_variation(
 ) -> Option<NotSelected> {
     let (worst, variation) = (excess.first()?, variations.first()?);
     let mut loads = excess.iter().zip(variations);
-    let within = loads.all(|(load, variation)| load.is_within(*variation, draft));
+    let expected = draft.world.usage.present.is_some();
+    let within = loads.all(|(load, variation)| load.is_within(*variation, expected));
     within.then(|| NotSelected::WithinVariation {
         resource: worst.name(draft),
         above: worst.above.distance(),

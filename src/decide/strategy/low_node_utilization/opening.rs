@@ -215,14 +215,15 @@ impl<'w> OpeningSearch<'_, 'w, '_> {
         let forecast = self.forecast(self.later, follower.pod);
         let nodes = forecast.scored.iter().map(|scored| scored.node);
         let good = nodes.filter(|node| gate::lands_well(follower, self.later, *node));
-        let mut targets: Vec<NodeId> = good.take(TARGETS).collect();
-        let room = |node: &NodeId| {
-            let light = self.light_pods(*node, self.draft);
-            self.target(follower, *node)
+        let room = |node: NodeId| {
+            let light = self.light_pods(node, self.draft);
+            self.target(follower, node)
                 .most_followers(self.later, &light)
         };
-        targets.sort_by(|a, b| room(b).total_cmp(&room(a)));
-        targets
+        let mut targets: Vec<(f64, NodeId)> =
+            good.take(TARGETS).map(|node| (room(node), node)).collect();
+        targets.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        targets.into_iter().map(|(_, node)| node).collect()
     }
 
     /// The pods that must leave a node one after the other until the follower probably lands there,
@@ -238,7 +239,8 @@ impl<'w> OpeningSearch<'_, 'w, '_> {
         let (mut first, mut success) = (None, 1.0);
         let mut after: Option<Draft<'_>> = None;
         for moves in 1..=LONGEST_CHAIN {
-            let light = self.light_pods(node, after.as_ref().unwrap_or(self.draft));
+            let now = after.as_ref().unwrap_or(self.draft);
+            let light = self.light_pods(node, now);
             let leave = first.as_ref().map_or(&light[..], |first: &Candidate| {
                 std::slice::from_ref(&first.pod)
             });
@@ -246,7 +248,6 @@ impl<'w> OpeningSearch<'_, 'w, '_> {
             if success * target.most_followers(settled, leave) / f64::from(moves + 1) <= least {
                 return None;
             }
-            let now = after.as_ref().unwrap_or(self.draft);
             let (opener, prospect) = self.opener(hot, follower, light, now)?;
             success *= prospect.success.get();
             let settled = settled.settled_after(opener.clone(), prospect.landing);
