@@ -11,13 +11,13 @@
 //! no decision wrong. Taints are set before the replacements are scheduled. Therefore a node on
 //! which the plan expects replacements gets no taint from that plan.
 //!
-//! While a node is hot, the nodes that are almost hot have the taint as well. The scheduler often
-//! prefers exactly these: a node that has just lost pods has the fewest requests. One more pod
-//! would make it hot again.
+//! While a node is hot, all but the coolest nodes have the taint as well. The scheduler often
+//! prefers these: a node that has just lost pods has the fewest requests. One more pod would make
+//! it hot again.
 //!
-//! A node has cooled when every ratio is below its target by a fifth of that target. The margin
-//! keeps a node near its target from gaining and losing the taint repeatedly. Unlike a waiting time
-//! it needs no memory, so a restart decides the same.
+//! A node has cooled when every ratio is at most 70% of its target. The margin keeps a node near
+//! its target from gaining and losing the taint repeatedly. Unlike a waiting time it needs no
+//! memory, so a restart decides the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,12 +33,12 @@ use crate::values::Ratio;
 mod emptying;
 
 /// A node keeps the taint as long as a ratio is above this share of its target. It was chosen on
-/// recorded usage (`tests/traces.sh`): with 90%, a tenth more pods are evicted, and nodes are above
-/// the target for longer.
-const COOL: f64 = 0.8;
+/// recorded usage (`tests/traces.sh`): with 80%, a fifth more pods are evicted, because a node that
+/// was hot often becomes hot again.
+const COOL: f64 = 0.7;
 
 /// A node gets the taint while other nodes are hot if a ratio is above this share of its target.
-const WARM: f64 = 0.85;
+const WARM: f64 = 0.75;
 
 /// A node that should have the taint.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ struct Wish {
 enum Urgency {
     /// The node is hot, or pods that left it have no other node yet.
     Hot,
-    /// It was hot or almost hot and has not cooled.
+    /// It had the taint and has not cooled.
     Cooling,
     /// One more pod might make it hot.
     Warm,

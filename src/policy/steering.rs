@@ -41,13 +41,13 @@ pub(super) fn steering() -> Section<Steering> {
     Section::new(Steering {
         hot: false,
         emptying: false,
-        max_nodes: Ratio::percent(30.0).map(Share::Portion),
+        max_nodes: Ratio::percent(60.0).map(Share::Portion),
     })
     .field(
         "taintHot",
         "Taint nodes that have been above a target of lowNodeUtilization for `sustainedFor`, until \
-            they are a fifth below their targets. While a node is hot, also taint the nodes above \
-            85% of a target, because one more pod might make them hot.",
+            they are at or below 70% of their targets. While a node is hot, also taint the nodes \
+            above 75% of a target, so that replacements land on the coolest nodes.",
         boolean(),
         |s| &mut s.hot,
     )
@@ -102,7 +102,7 @@ mod tests {
     fn steering_is_off_by_default() {
         let default = parse("{}").unwrap().steering;
         assert!(!default.is_on() && default == Policy::default_native().steering);
-        assert_eq!(default.max_nodes.map(|share| share.of(10)), Some(3));
+        assert_eq!(default.max_nodes.map(|share| share.of(10)), Some(6));
     }
 
     #[test]
