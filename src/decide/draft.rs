@@ -23,6 +23,7 @@ mod forecasts;
 pub mod index;
 mod lingering;
 mod node_sums;
+mod outlook;
 mod starts;
 mod world;
 

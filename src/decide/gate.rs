@@ -10,6 +10,7 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::values::Ratio;
 
 mod cooldown;
+mod day_ahead;
 mod disruption;
 mod evictable;
 mod exact_landing;

@@ -8,15 +8,18 @@ use jiff::{SignedDuration, Timestamp};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::Amount;
 
+mod compact;
 mod hindsight;
 pub mod history;
 pub mod import;
+mod outlook;
 pub mod recorded;
 mod rhythm;
 mod skipped;
 mod smoothing;
 
 pub use hindsight::{EndedHour, Hindsight};
+pub use outlook::{ExpectedDay, Outlook};
 pub use skipped::SkippedSamples;
 
 /// An amount of cpu and of memory, the two resources that usage sources measure.
@@ -87,8 +90,9 @@ pub struct Usage {
     pub present: Option<Box<PresentUsage>>,
 }
 
-/// Smoothed usage at present, by position in one snapshot.
-#[derive(Clone, Debug, Default)]
+/// Smoothed usage at present, by position in one snapshot, and what is expected beyond the hours
+/// that decide.
+#[derive(Clone, Debug)]
 pub struct PresentUsage {
     /// The period after now for which usage is expected.
     pub ahead: SignedDuration,
@@ -96,6 +100,8 @@ pub struct PresentUsage {
     pub nodes: Vec<NodeUsage>,
     /// Usage per pod.
     pub pods: Vec<PodUsage>,
+    /// Expected cpu of the next day.
+    pub outlook: Outlook,
 }
 
 /// The usage of a node.
@@ -191,6 +197,11 @@ impl Usage {
             Some(NodeUsage::Known(used)) => Some((*used, present.ahead)),
             Some(NodeUsage::Unknown(_)) | None => None,
         }
+    }
+
+    /// Returns the expected cpu of the next day; `None` if only the present is known.
+    pub fn outlook(&self) -> Option<&Outlook> {
+        Some(&self.present.as_ref()?.outlook)
     }
 
     /// Returns the latest total of a node as the source reported it, regardless of its pods.

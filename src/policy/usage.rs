@@ -199,10 +199,12 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
             "Decide by the cpu usage that is expected in this period from now, and not by the \
              present alone. evenkeel learns how much each pod uses at each hour of a working day \
              and of a weekend, in UTC. The expectation for an hour is its mean on earlier days \
-             plus a quarter of its deviation, corrected by the present as far as that was the \
+             plus 35% of its deviation, corrected by the present as far as that was the \
              better forecast, and by at least half in the hour that has begun. A node is judged by \
-             its fullest hour of the period. A pod counts with its present usage until its hours \
-             have been observed once. A restart forgets everything.",
+             its fullest hour of the period, and a move also by the hours of the next day: the \
+             load that it adds above the target may be at most half of the load that it removes \
+             there. A pod counts with its present usage until its hours have been observed once. \
+             A restart forgets everything.",
             duration(ONE_MINUTE).optional(),
             |u| &mut u.ahead,
         )

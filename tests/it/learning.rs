@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::NodeId;
 use evenkeel::model::usage::PodUsage;
 use evenkeel::policy::Policy;
@@ -12,8 +13,9 @@ use evenkeel::simulate;
 use evenkeel::simulate::scenario::Scenario;
 use evenkeel::simulate::trace::{Eviction, Trace};
 use evenkeel::values::Amount;
+use insta::assert_snapshot;
 
-use crate::it::support::{Cluster, after};
+use crate::it::support::{Cluster, after, text};
 
 const NODES: u64 = 20;
 /// So many that half of all cpu is in use during office hours.
@@ -58,6 +60,13 @@ fn cpu(pod: u64, peak: u64, hour: u64) -> u64 {
         3 => peak / 2,
         _ => 100,
     }
+}
+
+/// The same without steering, which would first set taints.
+fn without_steering() -> Policy {
+    let limits = "limits: {perWorkload: 100%}";
+    let policy = learning().replace("steering: {taintHot: true}", limits);
+    Policy::parse("policy.yaml", &policy).unwrap()
 }
 
 /// Returns the policy that also learns what repeats.
@@ -121,6 +130,7 @@ fn what_repeats_leads_to_less_time_above_the_target_with_no_more_evictions() {
     let number = |name: &str, default| std::env::var(name).map_or(default, |n| n.parse().unwrap());
     let (nodes, seeds) = (number("EVENKEEL_NODES", NODES), number("EVENKEEL_SEEDS", 2));
     let (mut report, mut evictions, mut minutes) = (String::new(), (0, 0), (0, 0));
+    let mut each = true;
     for seed in 1..=seeds {
         let case = two_weeks(nodes, seed);
         let (reacting, learned) = (run(&case, POLICY), run(&case, &learning()));
@@ -128,6 +138,8 @@ fn what_repeats_leads_to_less_time_above_the_target_with_no_more_evictions() {
         let ((more, longer), (fewer, shorter)) = (figures(&reacting), figures(&learned));
         evictions = (evictions.0 + more, evictions.1 + fewer);
         minutes = (minutes.0 + longer, minutes.1 + shorter);
+        // The size of the documentation is large enough for a claim about each seed.
+        each &= nodes < 80 || fewer < more && shorter < longer;
         writeln!(
             report,
             "seed {seed}: {more} evictions and {longer} min, learning {fewer} and {shorter} min"
@@ -136,7 +148,7 @@ fn what_repeats_leads_to_less_time_above_the_target_with_no_more_evictions() {
     }
     println!("{report}");
     assert!(
-        evictions.1 <= evictions.0 && minutes.1 < minutes.0,
+        each && evictions.1 <= evictions.0 && minutes.1 < minutes.0,
         "{report}"
     );
 }
@@ -153,14 +165,32 @@ fn says_what_was_expected(trace: &Trace) -> bool {
 /// Observes a cluster every ten minutes between two times, in minutes after noon. Each pod uses 800
 /// millicores during office hours, and 100 otherwise.
 fn observe_office(engine: &mut Engine, cluster: &Cluster, minutes: Range<i64>) {
+    observe_hours(engine, cluster, minutes, |_, hour| {
+        if (9..17).contains(&hour) { 800 } else { 100 }
+    });
+}
+
+/// Observes a cluster every ten minutes between two times, in minutes after noon. A function gives
+/// the millicores of a pod at an hour.
+fn observe_hours(
+    engine: &mut Engine,
+    cluster: &Cluster,
+    minutes: Range<i64>,
+    cpu: impl Fn(&str, i64) -> u64,
+) {
     let snapshot = cluster.snapshot(engine.policy());
     for minute in minutes.step_by(10) {
         let at = after(minute * 60);
         let mut readings = cluster.readings(at);
         let hour = (12 + minute / 60) % 24;
-        let cpu = if (9..17).contains(&hour) { 800 } else { 100 };
-        for sample in readings.pods.values_mut() {
-            sample.used.cpu = Amount::millicores(cpu);
+        for ((_, pod), sample) in &mut readings.pods {
+            sample.used.cpu = Amount::millicores(cpu(pod, hour));
+        }
+        for node in &snapshot.nodes {
+            let pods = node.pods.iter().map(|pod| &snapshot.pod(*pod).name);
+            let sum = pods.map(|pod| cpu(pod, hour)).sum();
+            let sample = readings.nodes.get_mut(&node.name).unwrap();
+            sample.used.cpu = Amount::millicores(sum);
         }
         engine.observe(&snapshot, &readings, at);
     }
@@ -185,4 +215,52 @@ fn a_pod_without_samples_is_expected_to_use_what_its_siblings_usually_do() {
         panic!("{:?}", usage.pods[new.0]);
     };
     assert_eq!(expected.cpu.get() / 1_000_000, 800);
+}
+
+/// Returns the plan at half past midnight on Tuesday, after three and a half days. Batch pods use a
+/// core from one to five, office pods 750 millicores from nine to five, and others 800 millicores.
+fn plan_at_night(cluster: &str) -> Plan {
+    let mut engine = Engine::new(without_steering(), Ledger::default());
+    let cluster = Cluster::parse(cluster);
+    let now = (2 * 24 + 12) * 60 + 30;
+    observe_hours(&mut engine, &cluster, 0..now + 1, |pod, hour| {
+        match (pod.split('-').next(), hour) {
+            (Some("batch"), 1..5) => 1000,
+            (Some("office"), 9..17) => 750,
+            (Some("batch" | "office"), _) => 100,
+            _ => 800,
+        }
+    });
+    let snapshot = cluster.snapshot(engine.policy());
+    engine.decide(&snapshot, after(now * 60))
+}
+
+/// At night n1 is hot. n2 has room then, but not during office hours.
+#[test]
+fn a_pod_goes_where_it_has_room_in_every_hour_of_the_day() {
+    let night = "
+        node n1
+          batch*5 cpu=500m uses=100m
+          api*2 cpu=500m uses=800m
+        node n2
+          office*6 cpu=100m uses=100m";
+    assert_snapshot!(text(&plan_at_night(night)), @r"
+    move batch-1 from n1 to n2: node usage: cpu 82%, expected in the next 2h (now 26%), is above its target of 60%
+    move batch-2 from n1 to n2: node usage: cpu 70%, expected in the next 2h (now 26%), is above its target of 60%
+    ");
+    let only_api = night.replace("uses=100m\n          api", "uses=100m stay\n          api");
+    let plan = plan_at_night(&only_api);
+    assert_snapshot!(
+        text(&plan).lines().next().unwrap(),
+        @"keep api-1 on n1: its replacement could land on n2, where cpu usage would reach 66% within a day, above the target of 60%"
+    );
+    assert!(plan.moves.is_empty());
+    // With an office pod less there is room for one.
+    let more = only_api.replace("office*6", "office*5");
+    let more = more.replace("batch*5", "batch*4").replace("api*2", "api*3");
+    let plan = plan_at_night(&more);
+    assert_snapshot!(text(&plan).lines().take(2).collect::<Vec<_>>().join("\n"), @r"
+    move api-1 from n1 to n2: node usage: cpu 80%, expected in the next 2h (now 35%), is above its target of 60%
+    keep api-2 on n1: its replacement could land on n2, where cpu usage would reach 67% within a day, above the target of 60%
+    ");
 }

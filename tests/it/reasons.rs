@@ -27,6 +27,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         ratio: Ratio::percent(78.0).unwrap(),
         target: Ratio::percent(70.0).unwrap(),
         basis,
+        within_a_day: false,
     };
     let cause = PlacementCause::Score(ScorePlugin::NodeAffinity);
     vec![

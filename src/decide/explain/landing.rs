@@ -68,10 +68,12 @@ impl FittingNode {
                 ratio,
                 target,
                 basis,
+                within_a_day,
                 ..
             } => {
+                let when = if *within_a_day { " within a day" } else { "" };
                 format!(
-                    "{resource} would be {ratio} by {}, above the target of {target}",
+                    "{resource} would be {ratio} by {}{when}, above the target of {target}",
                     basis.label()
                 )
             }

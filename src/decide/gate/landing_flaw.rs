@@ -4,10 +4,12 @@
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::scheduler::{self, Forecast};
 use crate::model::plan::{PlacementCause, Refusal};
-use crate::model::snapshot::NodeId;
+use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, Evictable, LowNodeUtilization};
 use crate::values::{Amount, Ratio, ResourceId};
+
+use super::day_ahead;
 
 /// Why a landing on a node would gain nothing.
 pub(super) enum LandingFlaw {
@@ -30,6 +32,8 @@ pub(super) struct HotLanding {
     ratio: Ratio,
     target: Ratio,
     basis: Basis,
+    /// Whether the ratio is expected in an hour of the next day.
+    within_a_day: bool,
 }
 
 impl HotLanding {
@@ -49,6 +53,7 @@ impl HotLanding {
             ratio,
             target,
             basis,
+            within_a_day: false,
         }))
     }
 }
@@ -75,6 +80,7 @@ impl LandingFlaw {
                 ratio: hot.ratio,
                 target: hot.target,
                 basis: hot.basis,
+                within_a_day: hot.within_a_day,
             },
             LandingFlaw::UnknownUsage(node) => Refusal::WouldBeUnknown(name(node)),
             LandingFlaw::NotADestination(node) => Refusal::WouldNotHelp(name(node)),
@@ -151,8 +157,45 @@ pub(super) fn stays_cool(
             continue;
         };
         HotLanding::check(node, (resource, target), ratio, Basis::Actual)?;
+        if resource == ResourceId::CPU {
+            stays_cool_for_a_day(candidate, draft, node, target)?;
+        }
     }
     Ok(())
+}
+
+/// Requires the same of the next day, where usage that repeats has been learned.
+fn stays_cool_for_a_day(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    node: NodeId,
+    target: Ratio,
+) -> Result<(), LandingFlaw> {
+    if draft.world.usage.outlook().is_none() {
+        return Ok(());
+    }
+    let waiting: Vec<PodId> = uncounted(draft, node).collect();
+    match day_ahead::too_hot(candidate, draft, (node, &waiting), target) {
+        None => Ok(()),
+        Some(ratio) => Err(LandingFlaw::Hot(HotLanding {
+            node,
+            resource: ResourceId::CPU,
+            ratio,
+            target,
+            basis: Basis::Actual,
+            within_a_day: true,
+        })),
+    }
+}
+
+/// The pods that count on a node although its load does not include them: terminating ones until
+/// they have ended, and expected replacements that do not run yet.
+fn uncounted<'d>(draft: &Draft<'d>, node: NodeId) -> impl Iterator<Item = PodId> + use<'d> {
+    let (snapshot, ledger) = (draft.world.snapshot, draft.world.ledger);
+    let facts = snapshot.node(node);
+    let pods = facts.pods.iter().copied();
+    let terminating = pods.filter(|p| snapshot.pod(*p).terminating);
+    terminating.chain(ledger.pending_replacements(snapshot, &facts.name))
 }
 
 /// The usage targets of the policy for a node. Deviation thresholds are omitted.
@@ -180,8 +223,7 @@ pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio
 
 /// The ratio of a node after the move; `None` if its usage is unknown.
 ///
-/// Terminating pods use their node until they have ended, and replacements expected on the node do
-/// not run yet. Usage therefore includes both.
+/// Usage includes the pods that the node's load does not count yet or no longer.
 pub(super) fn ratio_after(
     candidate: &Candidate,
     draft: &Draft<'_>,
@@ -193,12 +235,7 @@ pub(super) fn ratio_after(
         .weight(candidate.pod, resource, basis)
         .unwrap_or(Amount::ZERO);
     if basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource) {
-        let (snapshot, ledger) = (draft.world.snapshot, draft.world.ledger);
-        let facts = snapshot.node(node);
-        let pods = facts.pods.iter().copied();
-        let terminating = pods.filter(|p| snapshot.pod(*p).terminating);
-        let uncounted = terminating.chain(ledger.pending_replacements(snapshot, &facts.name));
-        let weights = uncounted.filter_map(|p| draft.weight(p, resource, basis));
+        let weights = uncounted(draft, node).filter_map(|p| draft.weight(p, resource, basis));
         more = more.plus(weights.sum());
     }
     draft.ratio_with(node, resource, basis, more)

@@ -194,9 +194,10 @@ pub enum Refusal {
     },
     /// The scheduler could put the replacement on a node that would then exceed its target.
     #[error(
-        "its replacement could land on {node}, where {resource} {} would reach {ratio}, above the \
-         target of {target}",
-        weighed(*.basis)
+        "its replacement could land on {node}, where {resource} {} would reach {ratio}{}, above \
+         the target of {target}",
+        weighed(*.basis),
+        expected(*.within_a_day)
     )]
     WouldBeHot {
         /// The node.
@@ -209,6 +210,8 @@ pub enum Refusal {
         target: Ratio,
         /// Whether usage or requests would exceed the target.
         basis: Basis,
+        /// Whether the node would exceed its target in an hour of the next day, and not at once.
+        within_a_day: bool,
     },
     /// The scheduler could put the replacement on a node with unknown usage.
     #[error("its replacement could land on {0}, whose usage is unknown")]
@@ -379,6 +382,10 @@ fn would(chance: Ratio) -> &'static str {
     } else {
         "would"
     }
+}
+
+const fn expected(within_a_day: bool) -> &'static str {
+    if within_a_day { " within a day" } else { "" }
 }
 
 const fn weighed(basis: Basis) -> &'static str {

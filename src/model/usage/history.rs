@@ -32,6 +32,7 @@ use samples::smallest;
 
 use alignment::{PodName, departed_pods, samples};
 use changes::PodSeriesChanges;
+use expectation::ExpectedUsage;
 use series::{NodeSeries, PodSeries};
 
 /// The samples of the last window by node and by pod.
@@ -218,8 +219,9 @@ impl History {
         let readings = snapshot.nodes.iter().map(|n| self.reading(n)).collect();
         let deviations = series.iter().map(|own| deviation(*own)).collect();
         let expected = self.rules.ahead.and_then(|ahead| {
-            let pods = expectation::of_pods(snapshot, &pods, &series, (now, ahead))?;
-            Some((ahead, pods))
+            let present = (&nodes[..], &pods[..]);
+            let expected = ExpectedUsage::of(snapshot, present, &series, (now, ahead))?;
+            Some((ahead, expected))
         });
         let Some((ahead, expected)) = expected else {
             return Usage {
@@ -231,11 +233,16 @@ impl History {
             };
         };
         Usage {
-            nodes: self.usage_of_nodes(snapshot, &expected, now),
-            pods: expected,
+            nodes: self.usage_of_nodes(snapshot, &expected.pods, now),
+            pods: expected.pods,
             deviations,
             readings,
-            present: Some(Box::new(PresentUsage { ahead, nodes, pods })),
+            present: Some(Box::new(PresentUsage {
+                ahead,
+                nodes,
+                pods,
+                outlook: expected.outlook,
+            })),
         }
     }
 

@@ -3,18 +3,15 @@
 //! Working days and weekends are learned separately. Each hour has a mean and a deviation, in which
 //! a day counts half as much as the day after it.
 
-use jiff::civil::Weekday;
-use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::values::Amount;
 
+use super::compact::Compact;
 use super::hindsight::EndedHour;
 
-mod compact;
 mod vacant;
 
-use compact::Compact;
 pub(super) use vacant::VacantRhythms;
 
 const HOURS: usize = 24;
@@ -22,8 +19,10 @@ const HOUR: i64 = 3600;
 /// The weight of the newest day.
 const NEWEST: f64 = 0.5;
 /// The part of its deviation that is added to the mean of an hour: the pods of a node do not all
-/// deviate at the same time.
-const CAUTION: f64 = 0.25;
+/// deviate at the same time. It was chosen on two weeks of office hours (`tests/it/learning.rs`):
+/// with a quarter, nodes are above the target for longer, and with a half, more pods are evicted
+/// than without learning.
+const CAUTION: f64 = 0.35;
 /// The least weight of the present in the hour that has begun, in which it still holds.
 const THIS_HOUR: f64 = 0.5;
 /// The end of an hour that decides nothing any more, in seconds.
@@ -199,9 +198,9 @@ pub(super) fn hours(now: Timestamp, ahead: SignedDuration) -> std::ops::RangeInc
 /// Returns the position of an hour since 1970 among the slots.
 fn position(hour: i64) -> usize {
     let of_day = usize::try_from(hour.rem_euclid(24)).unwrap_or_default();
-    let at = Timestamp::from_second(hour.saturating_mul(HOUR)).unwrap_or_default();
-    let weekday = Offset::UTC.to_datetime(at).weekday();
-    if [Weekday::Saturday, Weekday::Sunday].contains(&weekday) {
+    // 1970 began on a Thursday. This is computed for each pod and hour, so it must be cheap.
+    let days_after_monday = (hour.div_euclid(24) + 3).rem_euclid(7);
+    if days_after_monday >= 5 {
         HOURS + of_day
     } else {
         of_day
@@ -215,6 +214,8 @@ const fn narrow(value: f64) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use crate::model::usage::ExpectedDay;
+
     use super::*;
 
     /// Cpu in millicores at each hour of a day.
@@ -336,9 +337,9 @@ mod tests {
     #[test]
     fn the_newest_day_counts_most() {
         let rhythm = after(&[idle, idle, office]);
-        // The mean of 800 and 100, and a quarter of their deviation. The present agrees with the
+        // The mean of 800 and 100, and 35% of their deviation. The present agrees with the
         // mean.
-        assert_eq!(expected(&rhythm, 3 * 24 + 10, 450), Some(540));
+        assert_eq!(expected(&rhythm, 3 * 24 + 10, 450), Some(570));
     }
 
     #[test]
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deviation_adds_a_quarter_of_itself() {
+    fn a_part_of_the_deviation_is_added() {
         let mut rhythm = Rhythm::default();
         for minutes in 0..240_u32 {
             let at = monday() + SignedDuration::from_mins(minutes.into());
@@ -368,12 +369,13 @@ mod tests {
             rhythm.take(at, Amount::millicores(cpu));
         }
         // The mean is 400, and the deviation 100.
-        assert_eq!(expected(&rhythm, 25, 400), Some(430));
+        assert_eq!(expected(&rhythm, 25, 400), Some(440));
     }
 
     #[test]
     fn fifty_thousand_pods_need_less_than_twenty_megabytes() {
-        let each = size_of::<Rhythm>() + size_of::<Option<Box<Rhythm>>>();
+        let outlook = size_of::<ExpectedDay<Compact>>();
+        let each = size_of::<Rhythm>() + size_of::<Option<Box<Rhythm>>>() + outlook;
         assert!(each * 50_000 < 20_000_000, "{each}");
     }
 }

@@ -6,7 +6,7 @@ const ONE: f64 = (1_u32 << DIGITS) as f64;
 
 /// A number that is zero or at least one, rounded to a thousandth of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Compact(u16);
+pub(in crate::model::usage) struct Compact(u16);
 
 impl Compact {
     #[expect(
@@ -14,7 +14,7 @@ impl Compact {
         clippy::cast_sign_loss,
         reason = "both parts are below their bounds"
     )]
-    pub(super) fn new(value: f64) -> Self {
+    pub(in crate::model::usage) fn new(value: f64) -> Self {
         if value.is_nan() || value < 1.0 {
             return Compact(0);
         }
@@ -26,7 +26,7 @@ impl Compact {
         Compact(((exponent as u16 + 1) << DIGITS) | mantissa as u16)
     }
 
-    pub(super) fn get(self) -> f64 {
+    pub(in crate::model::usage) fn get(self) -> f64 {
         let (exponent, mantissa) = (self.0 >> DIGITS, self.0 & ((1 << DIGITS) - 1));
         if exponent == 0 {
             return 0.0;

@@ -1,0 +1,36 @@
+//! The load of a node in each hour of the next day, where usage that repeats has been learned.
+
+use crate::model::snapshot::{NodeId, PodId};
+use crate::model::usage::ExpectedDay;
+use crate::values::{Ratio, ResourceId};
+
+use super::Draft;
+
+impl Draft<'_> {
+    /// Returns the cpu ratio of a node in each hour of the next day, after the moves so far, with
+    /// some pods more or less. An hour about which nothing is known has `None`.
+    pub fn day_ahead(
+        &self,
+        node: NodeId,
+        more: &[PodId],
+        less: &[PodId],
+    ) -> ExpectedDay<Option<Ratio>> {
+        let Some(outlook) = self.world.usage.outlook() else {
+            return ExpectedDay::default();
+        };
+        let mut day = outlook.node(node);
+        let facts = self.world.snapshot.node(node);
+        let landed = self.landed.get(&node).into_iter().flatten();
+        for pod in landed.chain(more) {
+            let hours = day.iter_mut().zip(outlook.pod(*pod));
+            hours.for_each(|(load, cpu)| *load = load.map(|load| load.plus(cpu)));
+        }
+        let left = facts.pods.iter().filter(|pod| self.moves(**pod));
+        for pod in left.chain(less) {
+            let hours = day.iter_mut().zip(outlook.pod(*pod));
+            hours.for_each(|(load, cpu)| *load = load.map(|load| load.minus(cpu)));
+        }
+        let whole = facts.allocatable[ResourceId::CPU];
+        day.map(|load| load?.share_of(whole))
+    }
+}

@@ -1,0 +1,42 @@
+//! The effect of a landing on the hours of the next day, where usage that repeats has been learned.
+//!
+//! A node that is almost idle at night may be full during office hours. A pod that leaves a hot
+//! node at night should not make that node hot in the morning, because another pod would have to
+//! leave then.
+
+use crate::decide::draft::{Candidate, Draft};
+use crate::model::snapshot::{NodeId, PodId};
+use crate::model::usage::ExpectedDay;
+use crate::values::Ratio;
+
+/// The most that a landing may add above the target, as a share of what leaves the pod's own node
+/// there. Both are sums over the hours. It was chosen on two weeks of office hours and nightly
+/// batch (`tests/it/learning.rs`).
+const MOST_ADDED: f64 = 0.5;
+
+/// The ratio of the fullest hour after the move, if the move adds too much above the target. These
+/// pods wait for a place on the node or still use it. Hours about which nothing is known do not
+/// count.
+pub(super) fn too_hot(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    (node, waiting): (NodeId, &[PodId]),
+    target: Ratio,
+) -> Option<Ratio> {
+    let own = draft.world.snapshot.pod(candidate.pod).node?;
+    let and_this: Vec<PodId> = waiting.iter().copied().chain([candidate.pod]).collect();
+    let after = draft.day_ahead(node, &and_this, &[]);
+    let added = above(&after, target) - above(&draft.day_ahead(node, waiting, &[]), target);
+    let without = above(&draft.day_ahead(own, &[], &[candidate.pod]), target);
+    let removed = above(&draft.day_ahead(own, &[], &[]), target) - without;
+    if added <= MOST_ADDED * removed {
+        return None;
+    }
+    after.into_iter().flatten().max_by(|a, b| a.order(*b))
+}
+
+/// The sum of what is above the target over the hours.
+fn above(day: &ExpectedDay<Option<Ratio>>, target: Ratio) -> f64 {
+    let hours = day.iter().flatten();
+    hours.map(|ratio| ratio.minus(target).get()).sum()
+}
