@@ -15,7 +15,7 @@
 //! prefers these: a node that has just lost pods has the fewest requests. One more pod would make
 //! it hot again.
 //!
-//! A node has cooled when every ratio is at most 70% of its target. The margin keeps a node near
+//! A node has cooled when every ratio is at most 65% of its target. The margin keeps a node near
 //! its target from gaining and losing the taint repeatedly. Unlike a waiting time it needs no
 //! memory, so a restart decides the same.
 
@@ -35,7 +35,7 @@ mod emptying;
 /// A node keeps the taint as long as a ratio is above this share of its target. It was chosen on
 /// recorded usage (`tests/traces.sh`): with 80%, a fifth more pods are evicted, because a node that
 /// was hot often becomes hot again.
-const COOL: f64 = 0.7;
+const COOL: f64 = 0.65;
 
 /// A node gets the taint while other nodes are hot if a ratio is above this share of its target.
 const WARM: f64 = 0.75;

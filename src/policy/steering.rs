@@ -46,7 +46,7 @@ pub(super) fn steering() -> Section<Steering> {
     .field(
         "taintHot",
         "Taint nodes that have been above a target of lowNodeUtilization for `sustainedFor`, until \
-            they are at or below 70% of their targets. While a node is hot, also taint the nodes \
+            they are at or below 65% of their targets. While a node is hot, also taint the nodes \
             above 75% of a target, so that replacements land on the coolest nodes.",
         boolean(),
         |s| &mut s.hot,

@@ -67,8 +67,8 @@ fn without_the_setting_no_node_is_tainted() {
 }
 
 #[test]
-fn the_taint_stays_until_the_node_is_at_seventy_percent_of_its_target() {
-    // n1 to n4 use 75 %, 36 %, 36 % and 34 %. A node has cooled at 35 %, and is warm above 37.5 %.
+fn the_taint_stays_until_the_node_is_at_sixty_five_percent_of_its_target() {
+    // n1 to n4 use 75 %, 36 %, 36 % and 32 %. A node has cooled at 32.5 %, and is warm above 37.5 %.
     let cluster = format!(
         "
         node n1 {HOT_TAINT}
@@ -78,19 +78,19 @@ fn the_taint_stays_until_the_node_is_at_seventy_percent_of_its_target() {
         node n3
           web*4 cpu=100m uses=720m
         node n4 {HOT_TAINT}
-          web*4 cpu=100m uses=680m
+          web*4 cpu=100m uses=640m
         "
     );
     assert_snapshot!(of(&cluster, &hot()), @"
     n1 keep hot: cpu 75% is above the target 50%: new pods should land elsewhere
-    n2 keep hot: the node was hot, and cpu 36% is still above 35%
+    n2 keep hot: the node was hot, and cpu 36% is still above 32%
     n4 remove : the node has cooled
     ");
 }
 
 #[test]
 fn while_a_node_is_hot_the_warm_ones_have_the_taint_as_well() {
-    // n2 to n5 use 41 %, 36 %, 36 % and 34 %.
+    // n2 to n5 use 41 %, 36 %, 36 % and 32 %.
     let cluster = |hot: &str| {
         format!(
             "
@@ -103,7 +103,7 @@ fn while_a_node_is_hot_the_warm_ones_have_the_taint_as_well() {
             node n4
               web*4 cpu=100m uses=720m
             node n5 {HOT_TAINT}
-              web*4 cpu=100m uses=680m
+              web*4 cpu=100m uses=640m
             node n6
             "
         )
@@ -112,11 +112,11 @@ fn while_a_node_is_hot_the_warm_ones_have_the_taint_as_well() {
     assert_snapshot!(of(&cluster("1"), &any), @"
     n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere
     n2 add hot: other nodes are hot, and cpu 41% is above 38%
-    n3 keep hot: the node was hot, and cpu 36% is still above 35%
+    n3 keep hot: the node was hot, and cpu 36% is still above 32%
     n5 remove : the node has cooled
     ");
     assert_snapshot!(of(&cluster("400m"), &any), @"
-    n3 keep hot: the node was hot, and cpu 36% is still above 35%
+    n3 keep hot: the node was hot, and cpu 36% is still above 32%
     n5 remove : the node has cooled
     ");
     let one = hot().replace("maxNodes: none", "maxNodes: 1");
