@@ -33,7 +33,7 @@ use crate::values::Ratio;
 mod emptying;
 
 /// A node keeps the taint as long as a ratio is above this share of its target. It was chosen on
-/// recorded usage (`tests/traces.sh`): with 80%, a fifth more pods are evicted, because a node that
+/// recorded usage (`tests/traces.sh`): with 80%, a third more pods are evicted, because a node that
 /// was hot often becomes hot again.
 const COOL: f64 = 0.65;
 
@@ -57,7 +57,7 @@ enum Urgency {
     Hot,
     /// It had the taint and has not cooled.
     Cooling,
-    /// One more pod might make it hot.
+    /// It is not one of the coolest nodes.
     Warm,
 }
 
@@ -258,7 +258,7 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
     wishes.collect()
 }
 
-/// The nodes that one more pod might make hot. The ratio decides which come first.
+/// The nodes that are too warm for replacements. The ratio decides which come first.
 fn warm(
     now: &Draft<'_>,
     has_taint: impl Fn(NodeId) -> bool,

@@ -30,7 +30,7 @@ pub use finding::Finding;
 pub use outcome::{Outcome, Untried};
 pub use placement_cause::PlacementCause;
 pub use pod_verdict::{NotSelected, PodVerdict};
-pub use refusal::{Reach, Refusal};
+pub use refusal::{Reach, Refusal, horizon};
 pub use replica_trial::ReplicaTrial;
 pub use rightsizing::{Direction, Rightsizing, Suggestion};
 pub use steering::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Scored};
-use crate::model::plan::Refusal;
+use crate::model::plan::{Refusal, horizon};
 use crate::model::snapshot::NodeId;
 use crate::policy::ScorePlugin;
 use crate::values::Ratio;
@@ -71,10 +71,10 @@ impl FittingNode {
                 within_a_day,
                 ..
             } => {
-                let when = if *within_a_day { " within a day" } else { "" };
                 format!(
-                    "{resource} would be {ratio} by {}{when}, above the target of {target}",
-                    basis.label()
+                    "{resource} would be {ratio} by {}{}, above the target of {target}",
+                    basis.label(),
+                    horizon(*within_a_day)
                 )
             }
             Refusal::WouldBeUnknown(_) => "its usage is unknown".to_owned(),

@@ -26,7 +26,11 @@ pub(super) fn too_hot(
     let own = draft.world.snapshot.pod(candidate.pod).node?;
     let and_this: Vec<PodId> = waiting.iter().copied().chain([candidate.pod]).collect();
     let after = draft.day_ahead(node, &and_this, &[]);
-    let added = above(&after, target) - above(&draft.day_ahead(node, waiting, &[]), target);
+    let above_after = above(&after, target);
+    if above_after <= 0.0 {
+        return None;
+    }
+    let added = above_after - above(&draft.day_ahead(node, waiting, &[]), target);
     let without = above(&draft.day_ahead(own, &[], &[candidate.pod]), target);
     let removed = above(&draft.day_ahead(own, &[], &[]), target) - without;
     if added <= MOST_ADDED * removed {

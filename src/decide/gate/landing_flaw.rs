@@ -164,7 +164,8 @@ pub(super) fn stays_cool(
     Ok(())
 }
 
-/// Requires the same of the next day, where usage that repeats has been learned.
+/// Requires that the move adds little above the target in the next day. Without learned usage,
+/// nothing is required.
 fn stays_cool_for_a_day(
     candidate: &Candidate,
     draft: &Draft<'_>,

@@ -197,7 +197,7 @@ pub enum Refusal {
         "its replacement could land on {node}, where {resource} {} would reach {ratio}{}, above \
          the target of {target}",
         weighed(*.basis),
-        expected(*.within_a_day)
+        horizon(*.within_a_day)
     )]
     WouldBeHot {
         /// The node.
@@ -384,7 +384,8 @@ fn would(chance: Ratio) -> &'static str {
     }
 }
 
-const fn expected(within_a_day: bool) -> &'static str {
+/// Returns the words after a ratio that say when it is expected; none for a ratio at once.
+pub const fn horizon(within_a_day: bool) -> &'static str {
     if within_a_day { " within a day" } else { "" }
 }
 

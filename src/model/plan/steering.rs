@@ -103,7 +103,7 @@ pub enum SteerReason {
         /// The target.
         target: Ratio,
     },
-    /// Other nodes are hot, and one more pod might make this node hot as well.
+    /// Other nodes are hot, and replacements should land on cooler nodes than this one.
     #[error("other nodes are hot, and {resource} {ratio} is above {limit}")]
     Warm {
         /// The resource that is nearest to its target.

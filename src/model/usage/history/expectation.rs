@@ -38,7 +38,7 @@ impl ExpectedUsage {
             usual: BTreeMap::new(),
         };
         let day = rhythm::hours(now, DAY);
-        case.learn_from_siblings(day.clone());
+        case.learn_from_siblings(rhythm::hours(now, ahead.max(DAY)));
         Some(ExpectedUsage {
             pods: case.of_fullest_hours(rhythm::hours(now, ahead))?,
             outlook: case.outlook(*day.start(), nodes),
