@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use kube::Client;
 use tokio::sync::Semaphore;
 use tokio::sync::watch::Sender;
@@ -22,7 +22,7 @@ use crate::model::snapshot::objects::Object;
 use crate::model::snapshot::objects::{ObjectKind, Objects};
 
 use self::client::ConnectError;
-use self::clock::{ClockDifference, ServerClock};
+use self::clock::{ClockDifference, LocalTime, ServerClock};
 use self::request_metrics::RequestMetrics;
 use self::watch::{WATCHED_KINDS, Watcher};
 
@@ -87,7 +87,7 @@ pub struct WatchHealth {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outage {
     /// The time of the last news.
-    pub since: Timestamp,
+    pub since: LocalTime,
     /// The reason of the newest failure.
     pub why: String,
 }
@@ -107,7 +107,7 @@ impl fmt::Display for StaleKind {
             f,
             "watch of {} disconnected since {:.0}: {}",
             self.kind.name(),
-            self.outage.since,
+            self.outage.since.wall(),
             self.outage.why
         )
     }
@@ -184,20 +184,20 @@ impl Cluster {
 
     /// The kind whose watch has failed for longest, if it is too long to evict: the effects would
     /// go unseen.
-    pub fn cut_off(&self, now: Timestamp) -> Option<StaleKind> {
+    pub fn cut_off(&self, now: LocalTime) -> Option<StaleKind> {
         let health = self.health();
         let outages = health
             .into_iter()
             .filter_map(|(kind, h)| h.outage.map(|outage| StaleKind { kind, outage }));
         outages
-            .filter(|c| now.duration_since(c.outage.since) > LONGEST_OUTAGE)
-            .min_by_key(|c| c.outage.since)
+            .filter(|c| now.after(c.outage.since) > LONGEST_OUTAGE)
+            .min_by_key(|c| c.outage.since.steady())
     }
 
     /// The difference between the local clock and that of the API server, if it is too large to
     /// evict: ages and rests would be wrong.
-    pub fn clock_difference(&self) -> Option<ClockDifference> {
-        self.clock.difference()
+    pub fn clock_difference(&self, now: LocalTime) -> Option<ClockDifference> {
+        self.clock.difference(now)
     }
 
     /// The current state of the cluster. `named` are the resources that the policy weighs.
@@ -254,13 +254,13 @@ impl Cluster {
 
     /// Reads this date as if a response of the API server had had it now.
     #[cfg(test)]
-    pub(crate) fn see_date(&self, date: Timestamp) {
+    pub(crate) fn see_date(&self, date: jiff::Timestamp) {
         self.clock.see(date);
     }
 
     /// Records an outage of the watch of pods as if it had begun at this time.
     #[cfg(test)]
-    pub(crate) fn interrupt(&self, since: Timestamp) {
+    pub(crate) fn interrupt(&self, since: LocalTime) {
         let why = "refused".to_owned();
         self.failed(ObjectKind::Pod, Outage { since, why }, false);
     }
@@ -279,11 +279,10 @@ impl Cluster {
         let why = outage.why.clone();
         self.state.health.send_modify(|health| {
             let health = health.entry(kind).or_default();
-            let since = health
-                .outage
-                .as_ref()
-                .map_or(outage.since, |before| before.since.min(outage.since));
-            health.outage = Some(Outage { since, ..outage });
+            let before = health.outage.as_ref().map(|before| before.since);
+            let since = before.into_iter().chain([outage.since]);
+            let since = since.min_by_key(|time| time.steady());
+            health.outage = since.map(|since| Outage { since, ..outage });
         });
         let mut logged = lock(&self.state.logged);
         // Some reasons contain numbers that change each time.
@@ -313,47 +312,45 @@ fn all_synced(health: &BTreeMap<ObjectKind, WatchHealth>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn cluster() -> Cluster {
         Cluster::new(client::tests::client_of("http://127.0.0.1:1"))
     }
 
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
-    fn outage(second: i64, why: &str) -> Outage {
+    /// An outage that began this many seconds before a time.
+    fn outage(now: LocalTime, seconds: u64, why: &str) -> Outage {
         Outage {
-            since: at(second),
+            since: now.minus(Duration::from_secs(seconds)),
             why: why.to_owned(),
         }
     }
 
     #[tokio::test]
     async fn a_kind_is_stale_when_its_watch_has_failed_for_long_enough() {
-        let cluster = cluster();
-        cluster.failed(ObjectKind::Pod, outage(100, "refused"), false);
-        cluster.failed(ObjectKind::Node, outage(103, "refused"), false);
-        cluster.failed(ObjectKind::Pod, outage(108, "still refused"), true);
-        assert_eq!(cluster.cut_off(at(110)), None);
-        let stale = cluster.cut_off(at(114)).unwrap();
+        let (cluster, now) = (cluster(), LocalTime::now());
+        cluster.failed(ObjectKind::Pod, outage(now, 14, "refused"), false);
+        cluster.failed(ObjectKind::Node, outage(now, 11, "refused"), false);
+        cluster.failed(ObjectKind::Pod, outage(now, 6, "still refused"), true);
+        assert_eq!(cluster.cut_off(now.minus(Duration::from_secs(4))), None);
+        let stale = cluster.cut_off(now).unwrap();
+        let since = now.wall() - Duration::from_secs(14);
         assert_eq!(
             stale.to_string(),
-            "watch of Pod disconnected since 1970-01-01T00:01:40Z: still refused"
+            format!("watch of Pod disconnected since {since:.0}: still refused")
         );
         cluster.recovered(ObjectKind::Pod);
-        assert_eq!(
-            cluster.cut_off(at(114)).map(|c| c.kind),
-            Some(ObjectKind::Node)
-        );
+        assert_eq!(cluster.cut_off(now).map(|c| c.kind), Some(ObjectKind::Node));
         cluster.recovered(ObjectKind::Node);
-        assert_eq!(cluster.cut_off(at(999)), None);
+        assert_eq!(cluster.cut_off(now), None);
     }
 
     #[tokio::test]
     async fn an_outage_is_logged_once_and_its_end_once() {
-        let cluster = cluster();
+        let (cluster, now) = (cluster(), LocalTime::now());
+        let outage = |seconds, why: &str| outage(now, seconds, why);
         assert!(!cluster.failed(ObjectKind::Pod, outage(1, "refused"), false));
         assert!(cluster.failed(ObjectKind::Pod, outage(2, "refused"), true));
         assert!(!cluster.failed(ObjectKind::Node, outage(2, "refused"), true));

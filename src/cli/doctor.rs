@@ -5,7 +5,7 @@ use std::io::Write;
 use kube::Client;
 
 use crate::cluster::Cluster;
-use crate::cluster::clock::ClockDifference;
+use crate::cluster::clock::{ClockDifference, LocalTime};
 use crate::cluster::{access, release};
 use crate::decide::doctor::{Diagnosis, Severity};
 use crate::policy::KubernetesRelease;
@@ -120,7 +120,7 @@ async fn server(args: &DoctorArgs, steers: bool) -> anyhow::Result<Vec<Diagnosis
             return Ok(vec![Diagnosis::failure("api-server", message, remedy)]);
         }
     };
-    let clock = clock(cluster.clock_difference());
+    let clock = clock(cluster.clock_difference(LocalTime::now()));
     Ok(vec![version, clock, rights(args, client, steers).await])
 }
 

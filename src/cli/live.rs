@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
-use crate::cluster::clock;
+use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::release;
 use crate::cluster::usage_source::Source;
@@ -92,16 +92,16 @@ async fn past_usage(
         notes.push(format!("usage: cannot read the past window: {error}"));
         readings.clear();
     }
-    let end = clock::now().saturating_add(look).unwrap_or(Timestamp::MAX);
+    let began = LocalTime::now();
     let poll = policy.usage.poll.unsigned_abs();
     // The end is checked against the clock, because a slow source may answer later than the next
     // poll is due.
-    while clock::now() < end {
+    while began.elapsed() < look {
         // A failure shows in the reading at the end, which is made in any case.
         if let Ok(newest) = source.read(&cluster.node_addresses()).await {
             readings.push((clock::now(), newest));
         }
-        let left = end.duration_since(clock::now()).max(SignedDuration::ZERO);
+        let left = (look - began.elapsed()).max(SignedDuration::ZERO);
         tokio::time::sleep(poll.min(left.unsigned_abs())).await;
     }
     readings
@@ -173,7 +173,7 @@ async fn wait_for_lists(cluster: &Cluster) -> anyhow::Result<()> {
 async fn first_failure(cluster: &Cluster) -> String {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        if let Some(failure) = cluster.cut_off(clock::now()) {
+        if let Some(failure) = cluster.cut_off(LocalTime::now()) {
             return failure.to_string();
         }
     }

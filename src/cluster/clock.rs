@@ -2,9 +2,11 @@
 //!
 //! Creation times of pods come from the API server, and rests are counted by the local clock. If
 //! the two differ, or the local clock is set during a run, pods would seem older and rests over.
+//! Waits and periods within the program are therefore counted by the steady clock.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use http::HeaderMap;
 use http::header::DATE;
@@ -51,11 +53,11 @@ impl fmt::Display for ClockDifference {
 }
 
 impl ServerClock {
-    /// Returns the difference of the clocks if it is more than a minute for certain. `None` before
-    /// the first response.
-    pub fn difference(&self) -> Option<ClockDifference> {
+    /// Returns the difference of the clocks at this time if it is more than a minute for certain.
+    /// `None` before the first response.
+    pub fn difference(&self, now: LocalTime) -> Option<ClockDifference> {
         let reading = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        reading?.difference(LocalTime::now())
+        reading?.difference(now)
     }
 
     /// Reads a date as if a response had had it now.
@@ -78,26 +80,55 @@ impl ServerClock {
 }
 
 /// A time by both local clocks. The steady one cannot be set.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LocalTime {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalTime {
     wall: Timestamp,
     steady: Instant,
 }
 
 impl LocalTime {
     /// The present.
-    pub(super) fn now() -> Self {
+    pub fn now() -> Self {
         LocalTime {
             wall: now(),
             steady: Instant::now(),
         }
     }
 
+    /// The time by the wall clock, to compare with times from elsewhere.
+    pub const fn wall(self) -> Timestamp {
+        self.wall
+    }
+
+    /// The time by the steady clock.
+    pub const fn steady(self) -> Instant {
+        self.steady
+    }
+
+    /// Returns how long ago this was by the steady clock.
+    pub fn elapsed(self) -> SignedDuration {
+        LocalTime::now().after(self)
+    }
+
+    /// Returns the time between an earlier time and this one by the steady clock; zero if the
+    /// other one is later.
+    pub fn after(self, earlier: LocalTime) -> SignedDuration {
+        let steady = self.steady.duration_since(earlier.steady);
+        SignedDuration::try_from(steady).unwrap_or(SignedDuration::MAX)
+    }
+
+    /// Returns the time before this one by this much.
+    #[must_use]
+    pub fn minus(self, period: Duration) -> Self {
+        LocalTime {
+            wall: self.wall - period,
+            steady: self.steady.checked_sub(period).unwrap_or(self.steady),
+        }
+    }
+
     /// How far the wall clock was set ahead between another time and this one.
     fn step_since(self, earlier: LocalTime) -> SignedDuration {
-        let steady = self.steady.duration_since(earlier.steady);
-        let steady = SignedDuration::try_from(steady).unwrap_or(SignedDuration::MAX);
-        self.wall.duration_since(earlier.wall) - steady
+        self.wall.duration_since(earlier.wall) - self.after(earlier)
     }
 }
 
@@ -140,8 +171,6 @@ impl ClockReading {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use http::{Request, Response};
     use jiff::fmt::rfc2822::DateTimePrinter;
     use tower::{Layer, Service};
@@ -220,7 +249,7 @@ mod tests {
         let mut read = async |date| {
             client.call(Request::new(date)).await.unwrap();
             clock
-                .difference()
+                .difference(LocalTime::now())
                 .map(|difference| difference.0.is_negative())
         };
         assert_eq!(read("Fri, 20 Nov 2020 12:00:00 GMT").await, Some(false));
@@ -243,6 +272,10 @@ mod tests {
             ClockReading::new(at, &headers, set).is_none(),
             "set meanwhile"
         );
-        assert!(ServerClock::default().difference().is_none());
+        assert!(
+            ServerClock::default()
+                .difference(LocalTime::now())
+                .is_none()
+        );
     }
 }

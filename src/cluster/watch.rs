@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tracing::{debug, info, warn};
 
-use crate::cluster::clock;
+use crate::cluster::clock::LocalTime;
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{Name, Object, ObjectKind, Objects};
@@ -348,7 +348,7 @@ impl Watcher {
             &error.why
         };
         let outage = Outage {
-            since: clock::now() - error.silent_for.unwrap_or_default(),
+            since: LocalTime::now().minus(error.silent_for.unwrap_or_default()),
             why: why.to_owned(),
         };
         if self.cluster.failed(kind, outage, attempts > 1) {

@@ -1,10 +1,9 @@
 //! One cycle: settle, decide, save the ledger, act, save the ledger.
 
-use jiff::{SignedDuration, Timestamp};
-use tokio::time::Instant;
+use jiff::SignedDuration;
 use tracing::{Instrument, error, info, warn};
 
-use crate::cluster::clock;
+use crate::cluster::clock::LocalTime;
 use crate::cluster::ledger_store::StoreError;
 use crate::daemon::telemetry::metrics::Phase;
 use crate::daemon::telemetry::status::facts::{LedgerStatus, PlanStatus};
@@ -14,7 +13,7 @@ use crate::model::plan::{Outcome, Plan, Steer, SteerAction};
 use crate::model::snapshot::Snapshot;
 
 use super::stop::finish;
-use super::{Daemon, DaemonError, report, since, spans};
+use super::{Daemon, DaemonError, report, spans};
 
 mod act;
 
@@ -22,10 +21,7 @@ mod act;
 pub(super) struct Cycle<'d> {
     daemon: &'d mut Daemon,
     engine: &'d mut Engine,
-    started: Timestamp,
-    /// When the plan becomes too old to execute. By the steady clock, because the other one may be
-    /// set.
-    expires: Instant,
+    started: LocalTime,
 }
 
 impl<'d> Cycle<'d> {
@@ -33,8 +29,7 @@ impl<'d> Cycle<'d> {
         Cycle {
             daemon,
             engine,
-            started: clock::now(),
-            expires: Instant::now() + act::LONGEST_PLAN.unsigned_abs(),
+            started: LocalTime::now(),
         }
     }
 
@@ -56,7 +51,7 @@ impl<'d> Cycle<'d> {
             ));
             return Ok(());
         }
-        if let Some(difference) = self.daemon.cluster.clock_difference() {
+        if let Some(difference) = self.daemon.cluster.clock_difference(self.started) {
             self.skip(&format!(
                 "{difference}; no evictions until they agree, synchronise the clocks"
             ));
@@ -110,7 +105,9 @@ impl<'d> Cycle<'d> {
         self.daemon.health.waiting(reason);
         self.daemon.metrics.cycle("waiting", self.took());
         spans::cycle_failed("waiting", reason);
-        self.daemon.board.none(self.started, "waiting", reason);
+        self.daemon
+            .board
+            .none(self.started.wall(), "waiting", reason);
         warn!(outcome = "waiting", "cycle: skipped, {reason}");
     }
 
@@ -135,14 +132,14 @@ impl<'d> Cycle<'d> {
 
     /// Joins the snapshot with usage, and finds out how earlier evictions ended.
     fn settle<'s>(&mut self, snapshot: &'s Snapshot) -> Observed<'s> {
-        let clamped = self.engine.clamp_ledger(self.started);
+        let clamped = self.engine.clamp_ledger(self.started.wall());
         if clamped > 0 {
             warn!(
                 times = clamped,
                 "ledger: found times in the future, set to now; check the clocks of the nodes"
             );
         }
-        let observed = self.engine.observed(snapshot, self.started);
+        let observed = self.engine.observed(snapshot, self.started.wall());
         for settled in self.engine.settle_observed(&observed) {
             info!(workload = %settled.workload, pod = settled.pod, from = settled.from,
                 to = settled.to, "settled: {}", settled.ending);
@@ -150,23 +147,23 @@ impl<'d> Cycle<'d> {
         }
         self.daemon
             .metrics
-            .phase(Phase::Settle, since(self.started));
+            .phase(Phase::Settle, self.started.elapsed());
         observed
     }
 
     fn decide(&self, observed: &Observed<'_>) -> Plan {
-        let begun = clock::now();
+        let begun = LocalTime::now();
         let mut last = begun;
         let plan = self.engine.decide_with_progress(observed, |done| {
             if let Some(strategy) = done {
                 let profile = &self.engine.policy().profiles[strategy.profile].name;
                 self.daemon
                     .metrics
-                    .strategy(strategy.rule.name(), profile, since(last));
+                    .strategy(strategy.rule.name(), profile, last.elapsed());
             }
-            last = clock::now();
+            last = LocalTime::now();
         });
-        self.daemon.metrics.phase(Phase::Decide, since(begun));
+        self.daemon.metrics.phase(Phase::Decide, begun.elapsed());
         plan
     }
 
@@ -204,9 +201,9 @@ impl<'d> Cycle<'d> {
         if changes.is_empty() {
             return;
         }
-        let (start, span) = (clock::now(), spans::steer(changes.len()));
+        let (start, span) = (LocalTime::now(), spans::steer(changes.len()));
         self.change_taints(&changes).instrument(span).await;
-        self.daemon.metrics.phase(Phase::Steer, since(start));
+        self.daemon.metrics.phase(Phase::Steer, start.elapsed());
     }
 
     /// Stops at the first error that is not about one node, because the next cycle tries again.
@@ -231,7 +228,8 @@ impl<'d> Cycle<'d> {
             return Ok(Vec::new());
         }
         let settled = self.engine.ledger().clone();
-        self.engine.intend(snapshot, &plan.moves, self.started);
+        self.engine
+            .intend(snapshot, &plan.moves, self.started.wall());
         // Also false if the last cycle could not save its outcomes.
         if self.daemon.store.holds(self.engine.ledger()) {
             return Ok(Vec::new());
@@ -284,9 +282,9 @@ impl<'d> Cycle<'d> {
             let saved = saved.unwrap_or(Err(StoreError::Stopping));
             saved.inspect_err(|error| spans::failed("ledger", &error.to_string()))
         };
-        let start = clock::now();
+        let start = LocalTime::now();
         let saved = saved.instrument(spans::save()).await;
-        self.daemon.metrics.phase(Phase::Save, since(start));
+        self.daemon.metrics.phase(Phase::Save, start.elapsed());
         saved
     }
 
@@ -296,7 +294,7 @@ impl<'d> Cycle<'d> {
         self.daemon.metrics.ledger(
             self.engine.ledger(),
             &self.engine.policy().cooldown,
-            self.started,
+            self.started.wall(),
         );
         self.daemon.metrics.hindsight(self.engine.hindsight());
         self.daemon.metrics.retain_nodes(snapshot);
@@ -310,13 +308,13 @@ impl<'d> Cycle<'d> {
             (
                 round,
                 past,
-                LedgerStatus::of(self.engine.ledger(), snapshot, rest, self.started),
+                LedgerStatus::of(self.engine.ledger(), snapshot, rest, self.started.wall()),
             )
         });
     }
 
     fn took(&self) -> SignedDuration {
-        since(self.started)
+        self.started.elapsed()
     }
 
     const fn dry(&self) -> bool {

@@ -7,12 +7,12 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::cluster::clock::LocalTime;
 use crate::cluster::lease::election::LeadershipTerm;
 use crate::cluster::lease::{Elector, Leadership};
 use crate::cluster::ledger_store::StoreError;
@@ -232,7 +232,7 @@ impl Daemon {
     }
 
     /// Reports to the probes whether this instance could take over now.
-    pub(super) fn stand_by(&self, policy: &Policy, now: Timestamp) {
+    pub(super) fn stand_by(&self, policy: &Policy, now: LocalTime) {
         let cut_off = self.cluster.cut_off(now).map(|reason| reason.to_string());
         let unknown_usage = || {
             self.usage

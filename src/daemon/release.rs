@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
 use crate::cluster::release;
@@ -13,7 +12,7 @@ use crate::policy::KubernetesRelease;
 use super::Daemon;
 
 /// The time from one request to the next. An upgrade of the control plane takes longer.
-const EVERY: SignedDuration = SignedDuration::from_mins(10);
+const EVERY: Duration = Duration::from_mins(10);
 /// The time that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -23,7 +22,7 @@ pub struct ReleaseCheck {
     /// Whether the command line names the release. Then the API server is not asked.
     given: bool,
     known: Option<KubernetesRelease>,
-    due: Option<Timestamp>,
+    due: Option<Instant>,
     warned: bool,
 }
 
@@ -41,18 +40,18 @@ impl ReleaseCheck {
         self.known
     }
 
-    fn is_due(&self, now: Timestamp) -> bool {
+    fn is_due(&self, now: Instant) -> bool {
         !self.given && self.due.is_none_or(|due| due <= now)
     }
 }
 
 impl Daemon {
     /// Asks the API server for its release if that is due. Without an answer, the last one counts.
-    pub(super) async fn check_release(&mut self, engine: &mut Engine, now: Timestamp) {
+    pub(super) async fn check_release(&mut self, engine: &mut Engine, now: Instant) {
         if !self.release.is_due(now) {
             return;
         }
-        self.release.due = now.saturating_add(EVERY).ok();
+        self.release.due = now.checked_add(EVERY);
         let asked = timeout(PATIENCE, release::read(self.cluster.client())).await;
         match asked.unwrap_or_else(|_| Err("no answer".to_owned())) {
             Ok(release) if self.release.known == Some(release) => {}

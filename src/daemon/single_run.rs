@@ -1,6 +1,7 @@
 //! A single run, as a Job or a CronJob makes it.
 
 use jiff::SignedDuration;
+use tokio::time::Instant;
 use tracing::info;
 
 use crate::cluster::clock;
@@ -41,14 +42,14 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
             wait.longest
         );
     }
-    let give_up = after(clock::now(), wait.longest);
+    let give_up = after(Instant::now(), wait.longest);
     // One success is enough: later failures only let the samples age.
     let mut seen = false;
     while !stop.is_cancelled() {
-        let now = clock::now();
+        let now = Instant::now();
         let polled = stop.run_until_cancelled(daemon.observe(&mut engine)).await;
         seen |= polled == Some(true);
-        let settled = (seen || !wait.required) && daemon.is_settled(&engine, now);
+        let settled = (seen || !wait.required) && daemon.is_settled(&engine, clock::now());
         if settled || now >= give_up {
             if !seen && wait.required {
                 return Err(DaemonError::NoUsage(
@@ -61,7 +62,7 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
                 return Ok(());
             };
             won?;
-            if clock::now() > after(now, poll) {
+            if Instant::now() > after(now, poll) {
                 daemon.observe(&mut engine).await;
             }
             daemon.check_release(&mut engine, now).await;

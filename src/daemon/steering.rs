@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::cluster::clock;
@@ -146,7 +147,7 @@ impl Daemon {
     /// others wait for the next cycle.
     pub(super) async fn steer(&mut self, steer: &Steer) -> bool {
         // A slow API server must not look like a stuck program.
-        self.health.beat(clock::now());
+        self.health.beat(Instant::now());
         let request = taints::steer(self.cluster.client(), steer);
         let outcome = finish(&self.stop, request)
             .await

@@ -1,5 +1,7 @@
 //! The status page: its headline, its sections, `/status.json`, hostile names and the HTTP server.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use evenkeel::cli::status_text;
@@ -22,6 +24,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, advance};
 use tokio_util::sync::CancellationToken;
 
 use crate::it::support::{Cluster, EVEN, after, noon, parse};
@@ -210,8 +213,8 @@ fn the_headline_describes_the_cluster() {
     );
 }
 
-#[test]
-fn a_problem_of_the_daemon_precedes_the_condition_of_the_cluster() {
+#[tokio::test(start_paused = true)]
+async fn a_problem_of_the_daemon_precedes_the_condition_of_the_cluster() {
     let mut status = PublishedStatus::new(parse(&strict()));
     assert_eq!(status.headline(noon()), "Starting: no plan yet");
     status.cycle(&Cluster::parse(UNEVEN), None, noon());
@@ -227,16 +230,18 @@ fn a_problem_of_the_daemon_precedes_the_condition_of_the_cluster() {
         status.headline(after(61)),
         "Waiting: the watch of pods is cut off"
     );
-    status.health.beat(after(60));
+    status.health.beat(Instant::now());
+    advance(Duration::from_secs(119)).await;
     assert_eq!(
         status.headline(after(60 + 119)),
         "Waiting: the watch of pods is cut off"
     );
+    advance(Duration::from_secs(81)).await;
     assert_eq!(
         status.headline(after(60 + 200)),
         "Stuck: the main loop has not responded for 3m20s"
     );
-    status.health.beat(after(300));
+    status.health.beat(Instant::now());
     status.health.ready();
     status.cycle(&Cluster::parse(UNEVEN), None, after(300));
     assert!(

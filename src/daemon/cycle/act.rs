@@ -6,11 +6,11 @@ use jiff::SignedDuration;
 use tokio::time::Instant;
 use tracing::{Instrument, info};
 
-use crate::cluster::clock;
+use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::evict;
 use crate::daemon::stop::finish;
 use crate::daemon::telemetry::metrics::Phase;
-use crate::daemon::{report, since, spans};
+use crate::daemon::{report, spans};
 use crate::model::plan::{Move, Outcome, Untried};
 use crate::model::snapshot::Snapshot;
 
@@ -34,12 +34,12 @@ impl Cycle<'_> {
         decided: &Snapshot,
         moves: &[Move],
     ) -> Vec<Outcome> {
-        let (start, mut current) = (clock::now(), Current::default());
+        let (start, mut current) = (LocalTime::now(), Current::default());
         let mut outcomes = Vec::new();
         let mut ended = None;
         for planned in moves {
             // A slow API server must not look like a stuck program.
-            self.daemon.health.beat(clock::now());
+            self.daemon.health.beat(Instant::now());
             let obstacle = ended
                 .clone()
                 .or_else(|| self.obstacle())
@@ -59,7 +59,7 @@ impl Cycle<'_> {
             outcomes.push(outcome);
         }
         if !moves.is_empty() {
-            self.daemon.metrics.phase(Phase::Act, since(start));
+            self.daemon.metrics.phase(Phase::Act, start.elapsed());
         }
         outcomes
     }
@@ -76,13 +76,14 @@ impl Cycle<'_> {
         if throttled.is_some_and(|until| Instant::now() < until) {
             return Some(Untried::Throttled);
         }
-        if Instant::now() >= self.expires {
+        let now = LocalTime::now();
+        if now.after(self.started) >= LONGEST_PLAN {
             return Some(Untried::Expired(LONGEST_PLAN));
         }
-        if let Some(difference) = self.daemon.cluster.clock_difference() {
+        if let Some(difference) = self.daemon.cluster.clock_difference(now) {
             return Some(Untried::WrongClock(difference.to_string()));
         }
-        let cut_off = self.daemon.cluster.cut_off(clock::now());
+        let cut_off = self.daemon.cluster.cut_off(now);
         cut_off.map(|kind| Untried::Blind(kind.to_string()))
     }
 

@@ -88,7 +88,7 @@ impl Headline {
     /// Returns the headline for this moment.
     pub(super) fn of(status: &BoardState, health: &Health, now: Timestamp) -> Self {
         // The order is that of severity: a stuck loop makes everything below outdated.
-        if let Some(overdue) = health.overdue(now) {
+        if let Some(overdue) = health.overdue() {
             return Headline::Stuck(overdue);
         }
         if let Some(why) = health.waiting_for() {
