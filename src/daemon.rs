@@ -49,7 +49,7 @@ mod steering;
 mod trials;
 
 /// The longest wait in the loop, for intervals of which the end cannot be represented.
-const LONGEST_WAIT: Duration = Duration::from_hours(24 * 365);
+const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// State and connections of the loop.
 pub struct Daemon {
@@ -177,23 +177,8 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
         }
         daemon.board.part(|| daemon.lead.part());
         if now >= next_cycle {
-            daemon.check_release(engine, now).await;
-            let cycle = Cycle::new(daemon, engine);
-            if let Err(error) = cycle.run().await {
-                warn!(
-                    outcome = "failed",
-                    "cycle: failed, {error}; the next cycle tries again"
-                );
-                daemon
-                    .board
-                    .none(clock::now(), "failed", &error.to_string());
-            }
+            daemon.run_cycle(engine).await;
             next_cycle = after(now, interval);
-            daemon.board.due(
-                clock::now()
-                    .saturating_add(interval)
-                    .unwrap_or(Timestamp::MAX),
-            );
         }
         // Polls and cycles share one task, so usage never changes while a plan is made.
         let due = next_poll.min(next_cycle);
@@ -238,6 +223,20 @@ impl Daemon {
                 () = stop.cancelled() => return Ok(None),
             }
         }
+    }
+
+    /// Runs one cycle. After an error, the next cycle tries again.
+    async fn run_cycle(&mut self, engine: &mut Engine) {
+        self.check_release(engine, Instant::now()).await;
+        if let Err(error) = Cycle::new(self, engine).run().await {
+            warn!(
+                outcome = "failed",
+                "cycle: failed, {error}; the next cycle tries again"
+            );
+            self.board.none(clock::now(), "failed", &error.to_string());
+        }
+        let next = clock::now().saturating_add(engine.policy().interval);
+        self.board.due(next.unwrap_or(Timestamp::MAX));
     }
 
     /// Whether more samples would change nothing: every node has a full window, and every hot node

@@ -12,7 +12,7 @@ use crate::policy::KubernetesRelease;
 use super::Daemon;
 
 /// The time from one request to the next. An upgrade of the control plane takes longer.
-const EVERY: Duration = Duration::from_mins(10);
+const EVERY: Duration = Duration::from_secs(600);
 /// The time that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
