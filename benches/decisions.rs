@@ -20,7 +20,7 @@ use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{PodId, Snapshot, import};
 use evenkeel::model::usage::{Readings, import as metrics};
 use evenkeel::policy::Policy;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -151,6 +151,35 @@ fn poll_part(bencher: Bencher<'_, '_>, part: &str) {
         "observe" => bencher.bench_local(|| drop(engine.observe(&snapshot, &readings, now()))),
         _ => bencher.bench_local(|| engine.usage(&snapshot, now())),
     }
+}
+
+/// The expected usage of 50,000 pods whose usage has been learned for a day, as each poll and each
+/// cycle computes it with `usage.ahead`.
+#[divan::bench(sample_count = 10, sample_size = 1)]
+fn usage_ahead(bencher: Bencher<'_, '_>) {
+    let shape = Shape {
+        nodes: 1_667,
+        pods_per_node: 30,
+        mean_usage: None,
+    };
+    let policy = Policy::parse("policy.yaml", &format!("{POLICY}usage: {{ahead: 2h}}\n")).unwrap();
+    let snapshot = Snapshot::join(&shape.objects(), policy.resources());
+    let (mut engine, mut readings) = (Engine::new(policy, Ledger::default()), shape.readings());
+    let minutes = (0..=26 * 60).step_by(20);
+    for at in minutes.map(|minute| now() + SignedDuration::from_mins(minute)) {
+        let samples = readings
+            .nodes
+            .values_mut()
+            .chain(readings.pods.values_mut());
+        samples.for_each(|sample| sample.at = at);
+        engine.observe(&snapshot, &readings, at);
+    }
+    let end = now() + SignedDuration::from_hours(26);
+    assert!(
+        engine.usage(&snapshot, end).outlook().is_some(),
+        "nothing was learned"
+    );
+    bencher.bench_local(|| engine.usage(&snapshot, end));
 }
 
 /// An engine that has measured its cluster.

@@ -642,7 +642,7 @@ fn a_move_that_would_preempt_another_pod_is_refused() {
     // Descheduler does not look.
     let exact = |policy: &mut Policy| policy.exact = true;
     assert_eq!(without_node_fit(high, "", "", exact), moves);
-    // With nodeFit the reason is what it was.
+    // With nodeFit the reason is unchanged.
     let fit = |policy: &mut Policy| policy.profiles[0].evictable.node_fit = true;
     assert_snapshot!(
         without_node_fit(high, "", "", fit),

@@ -23,7 +23,7 @@ pub(super) enum LimitedError {
     Silent(Duration),
     /// The connection broke, or the body ended within a piece.
     Broken(String),
-    /// The body is not what it claims to be.
+    /// The body does not have its announced format.
     Invalid(String),
     /// A piece is larger than its limit.
     TooLarge(String),

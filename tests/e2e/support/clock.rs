@@ -1,6 +1,9 @@
 //! The wall clock of a process, set by libfaketime. The steady clock stays right.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::control_plane::ControlPlane;
 
@@ -13,6 +16,17 @@ pub fn set(control_plane: &ControlPlane, instance: usize, seconds: i64) -> PathB
     let file = new.with_file_name(format!("clock-{instance}"));
     std::fs::rename(new, &file).unwrap();
     file
+}
+
+/// Sets the clock of an instance ahead by an hour and back, again and again for this long, so that
+/// it is set between any two steps of a cycle. It is right at the end.
+pub async fn jump(control_plane: &ControlPlane, instance: usize, period: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < period {
+        set(control_plane, instance, 3600);
+        set(control_plane, instance, 0);
+        tokio::time::sleep(Duration::from_micros(100)).await;
+    }
 }
 
 /// The environment of a process whose clock follows such a file.
