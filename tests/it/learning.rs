@@ -163,15 +163,20 @@ fn says_what_was_expected(trace: &Trace) -> bool {
 }
 
 /// Observes a cluster every ten minutes between two times, in minutes after noon. Each pod uses 800
-/// millicores during office hours, and 100 otherwise.
+/// millicores during the office hours of working days, and 100 otherwise.
 fn observe_office(engine: &mut Engine, cluster: &Cluster, minutes: Range<i64>) {
     observe_hours(engine, cluster, minutes, |_, hour| {
-        if (9..17).contains(&hour) { 800 } else { 100 }
+        let weekend = hour / 24 % 7 < 2;
+        if !weekend && (9..17).contains(&(hour % 24)) {
+            800
+        } else {
+            100
+        }
     });
 }
 
 /// Observes a cluster every ten minutes between two times, in minutes after noon. A function gives
-/// the millicores of a pod at an hour.
+/// the millicores of a pod at an hour after the midnight before, when Saturday began.
 fn observe_hours(
     engine: &mut Engine,
     cluster: &Cluster,
@@ -182,7 +187,7 @@ fn observe_hours(
     for minute in minutes.step_by(10) {
         let at = after(minute * 60);
         let mut readings = cluster.readings(at);
-        let hour = (12 + minute / 60) % 24;
+        let hour = 12 + minute / 60;
         for ((_, pod), sample) in &mut readings.pods {
             sample.used.cpu = Amount::millicores(cpu(pod, hour));
         }
@@ -196,25 +201,41 @@ fn observe_hours(
     }
 }
 
-#[test]
-fn a_pod_without_samples_is_expected_to_use_what_its_siblings_usually_do() {
-    let mut engine = Engine::new(
-        Policy::parse("policy.yaml", &learning()).unwrap(),
-        Ledger::default(),
-    );
+/// Returns the expected millicores of a pod that was replaced a minute before the end, whose
+/// siblings have followed office hours since Saturday noon.
+fn expected_of_new_pod(policy: &str, minutes: i64) -> u64 {
+    let policy = Policy::parse("policy.yaml", policy).unwrap();
+    let mut engine = Engine::new(policy, Ledger::default());
     let mut cluster = Cluster::parse("node n1\n  web*3 cpu=100m uses=100m\nnode n2");
-    // From Saturday noon to half past eight on Tuesday.
-    let now = 68 * 60 + 30;
-    observe_office(&mut engine, &cluster, 0..now);
-    cluster.replace("default", "web-3", "n2", after((now - 1) * 60));
-    observe_office(&mut engine, &cluster, now..now + 1);
+    observe_office(&mut engine, &cluster, 0..minutes);
+    cluster.replace("default", "web-3", "n2", after((minutes - 1) * 60));
+    observe_office(&mut engine, &cluster, minutes..minutes + 1);
     let snapshot = cluster.snapshot(engine.policy());
-    let usage = engine.usage(&snapshot, after(now * 60));
+    let usage = engine.usage(&snapshot, after(minutes * 60));
     let new = snapshot.node(NodeId(1)).pods[0];
     let PodUsage::Estimated(expected) = usage.pods[new.0] else {
         panic!("{:?}", usage.pods[new.0]);
     };
-    assert_eq!(expected.cpu.get() / 1_000_000, 800);
+    expected.cpu.get() / 1_000_000
+}
+
+#[test]
+fn a_pod_without_samples_is_expected_to_use_what_its_siblings_usually_do() {
+    let tuesday_at_half_past_eight = 68 * 60 + 30;
+    assert_eq!(
+        expected_of_new_pod(&learning(), tuesday_at_half_past_eight),
+        800
+    );
+    let saturday_at_half_past_ten_pm = (7 * 24 + 10) * 60 + 30;
+    assert_eq!(
+        expected_of_new_pod(&learning(), saturday_at_half_past_ten_pm),
+        100
+    );
+    let beyond_sunday = learning().replace("ahead: 2h", "ahead: 36h");
+    assert_eq!(
+        expected_of_new_pod(&beyond_sunday, saturday_at_half_past_ten_pm),
+        800
+    );
 }
 
 /// Returns the plan at half past midnight on Tuesday, after two and a half days. Batch pods use a
@@ -225,7 +246,7 @@ fn plan_at_night(cluster: &str) -> Plan {
     let cluster = Cluster::parse(cluster);
     let now = (2 * 24 + 12) * 60 + 30;
     observe_hours(&mut engine, &cluster, 0..now + 1, |pod, hour| {
-        match (pod.split('-').next(), hour) {
+        match (pod.split('-').next(), hour % 24) {
             (Some("batch" | "mixed"), 1..5) => 1000,
             (Some("office"), 9..17) => 750,
             (Some("mixed"), 9..17) => 400,
