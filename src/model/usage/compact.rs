@@ -2,36 +2,41 @@
 
 /// The bits of the mantissa.
 const DIGITS: u32 = 10;
-const ONE: f64 = (1_u32 << DIGITS) as f64;
+const LARGEST_MANTISSA: u64 = (1 << DIGITS) - 1;
+/// The bits of a double's mantissa, and of it those that are dropped.
+const DOUBLE_DIGITS: u32 = f64::MANTISSA_DIGITS - 1;
+const DROPPED: u32 = DOUBLE_DIGITS - DIGITS;
+/// The exponent field of the double that is one.
+const ONE: u64 = 1023;
+/// Larger numbers become this one.
+const LARGEST: f64 = 4e18;
 
 /// A number that is zero or at least one, rounded to a thousandth of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::model::usage) struct Compact(u16);
 
 impl Compact {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "both parts are below their bounds"
-    )]
     pub(in crate::model::usage) fn new(value: f64) -> Self {
         if value.is_nan() || value < 1.0 {
             return Compact(0);
         }
+        let bits = value.min(LARGEST).to_bits();
         // Zero stands for no number, so that exponents begin at one.
-        let exponent = value.log2().floor().min(61.0);
-        let mantissa = ((value / exponent.exp2() - 1.0) * ONE)
-            .round()
-            .min(ONE - 1.0);
-        Compact(((exponent as u16 + 1) << DIGITS) | mantissa as u16)
+        let exponent = (bits >> DOUBLE_DIGITS) - ONE + 1;
+        let rounded = (bits & ((1 << DOUBLE_DIGITS) - 1)) + (1 << (DROPPED - 1));
+        let mantissa = (rounded >> DROPPED).min(LARGEST_MANTISSA);
+        Compact(u16::try_from((exponent << DIGITS) | mantissa).unwrap_or(u16::MAX))
     }
 
     pub(in crate::model::usage) fn get(self) -> f64 {
-        let (exponent, mantissa) = (self.0 >> DIGITS, self.0 & ((1 << DIGITS) - 1));
+        let (exponent, mantissa) = (
+            u64::from(self.0) >> DIGITS,
+            u64::from(self.0) & LARGEST_MANTISSA,
+        );
         if exponent == 0 {
             return 0.0;
         }
-        (f64::from(exponent) - 1.0).exp2() * (1.0 + f64::from(mantissa) / ONE)
+        f64::from_bits(((exponent + ONE - 1) << DOUBLE_DIGITS) | (mantissa << DROPPED))
     }
 }
 
