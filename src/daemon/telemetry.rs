@@ -87,7 +87,8 @@ impl Health {
     fn overdue(&self) -> Option<SignedDuration> {
         // No due time means that the loop has not begun. Waiting for the first lists is not stuck.
         let due = self.with(|pulse| pulse.due)?;
-        let late = SignedDuration::try_from(due.elapsed()).unwrap_or(SignedDuration::MAX);
+        let seconds = i64::try_from(due.elapsed().as_secs()).unwrap_or(i64::MAX);
+        let late = SignedDuration::from_secs(seconds);
         Some(late).filter(|late| *late > STUCK)
     }
 
