@@ -25,6 +25,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+/// The allocator of the program.
+#[cfg(not(target_env = "msvc"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 const NODES: [usize; 3] = [200, 1000, 5000];
 const CORES: u32 = 8;
 /// One node in so many is hot.
