@@ -191,7 +191,7 @@ impl Cluster {
             .filter_map(|(kind, h)| h.outage.map(|outage| StaleKind { kind, outage }));
         outages
             .filter(|c| now.after(c.outage.since) > LONGEST_OUTAGE)
-            .min_by_key(|c| c.outage.since.steady())
+            .min_by_key(|c| c.outage.since)
     }
 
     /// The difference between the local clock and that of the API server, if it is too large to
@@ -279,10 +279,11 @@ impl Cluster {
         let why = outage.why.clone();
         self.state.health.send_modify(|health| {
             let health = health.entry(kind).or_default();
-            let before = health.outage.as_ref().map(|before| before.since);
-            let since = before.into_iter().chain([outage.since]);
-            let since = since.min_by_key(|time| time.steady());
-            health.outage = since.map(|since| Outage { since, ..outage });
+            let since = health
+                .outage
+                .as_ref()
+                .map_or(outage.since, |before| before.since.min(outage.since));
+            health.outage = Some(Outage { since, ..outage });
         });
         let mut logged = lock(&self.state.logged);
         // Some reasons contain numbers that change each time.

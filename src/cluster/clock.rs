@@ -79,11 +79,11 @@ impl ServerClock {
     }
 }
 
-/// A time by both local clocks. The steady one cannot be set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A time by both local clocks. The steady one cannot be set, so it decides the order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LocalTime {
-    wall: Timestamp,
     steady: Instant,
+    wall: Timestamp,
 }
 
 impl LocalTime {
@@ -98,11 +98,6 @@ impl LocalTime {
     /// The time by the wall clock, to compare with times from elsewhere.
     pub const fn wall(self) -> Timestamp {
         self.wall
-    }
-
-    /// The time by the steady clock.
-    pub const fn steady(self) -> Instant {
-        self.steady
     }
 
     /// Returns how long ago this was by the steady clock.
@@ -194,6 +189,18 @@ mod tests {
     fn shown(reading: Option<ClockReading>, now: LocalTime) -> String {
         let difference = reading.unwrap().difference(now);
         difference.map_or("equal".to_owned(), |difference| difference.to_string())
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_set_changes_neither_order_nor_periods() {
+        let start = Instant::now();
+        let (before, set_back) = (local(start, 0, 0), local(start, -3600, 10));
+        assert!(before < set_back);
+        assert_eq!(set_back.after(before), SignedDuration::from_secs(10));
+        assert_eq!(
+            set_back.minus(Duration::from_secs(10)).after(before),
+            SignedDuration::ZERO
+        );
     }
 
     #[test]
