@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use self::source::{File, files_of, root, source_files};
+use self::uses::{NamedPath, named_paths};
 
 mod prose;
 mod source;
+mod uses;
 
 /// The heading in `src/lib.rs` that ends the core.
 const CORE_ENDS_AT: &str = "── edges";
@@ -60,32 +62,12 @@ fn core() -> Vec<String> {
     core
 }
 
-/// The paths that the code names after `crate::`, each as a list of parts.
-fn uses(code: &str) -> Vec<Vec<String>> {
-    code.split("crate::")
-        .skip(1)
-        .map(leading_path)
-        .filter(|path| !path.is_empty())
-        .collect()
-}
-
-fn leading_path(text: &str) -> Vec<String> {
-    let end = text
-        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'))
-        .unwrap_or(text.len());
-    text[..end]
-        .split("::")
-        .filter(|part| !part.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
 /// Uses of modules that are declared below the file's own module. `parent` is empty for the modules
 /// of the crate.
-fn upward_uses(parent: &str, order: &[String]) -> Vec<String> {
+fn upward_uses(files: &[File], parent: &str, order: &[String]) -> Vec<String> {
     let depth = usize::from(!parent.is_empty());
     let mut wrong = Vec::new();
-    for file in source_files() {
+    for file in files {
         let own = file.module(depth + 1);
         if own.len() <= depth || (depth == 1 && own[0] != parent) {
             continue;
@@ -93,7 +75,7 @@ fn upward_uses(parent: &str, order: &[String]) -> Vec<String> {
         let Some(position) = order.iter().position(|module| module == own[depth]) else {
             continue;
         };
-        for used in uses(&file.code).iter().filter(|used| used.len() > depth) {
+        for used in file.all_uses().iter().filter(|used| used.len() > depth) {
             let same_parent = depth == 0 || used[0] == parent;
             if same_parent && order[position + 1..].contains(&used[depth]) {
                 wrong.push(format!("{} uses {}", file.path, used.join("::")));
@@ -103,12 +85,19 @@ fn upward_uses(parent: &str, order: &[String]) -> Vec<String> {
     wrong
 }
 
+/// Upward uses among the modules of the crate, and among those of each layered module.
+fn all_upward_uses(files: &[File]) -> Vec<String> {
+    let mut wrong = upward_uses(files, "", &declared_in("lib.rs"));
+    for layered in ["model", "decide"] {
+        let order = declared_in(&format!("{layered}.rs"));
+        wrong.extend(upward_uses(files, layered, &order));
+    }
+    wrong
+}
+
 #[test]
 fn a_module_uses_only_modules_above_it() {
-    let mut wrong = upward_uses("", &declared_in("lib.rs"));
-    for layered in ["model", "decide"] {
-        wrong.extend(upward_uses(layered, &declared_in(&format!("{layered}.rs"))));
-    }
+    let wrong = all_upward_uses(source_files());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -123,33 +112,14 @@ type Graph = BTreeMap<String, BTreeSet<String>>;
 
 /// The files that a file names by `crate::` or `super::`.
 fn used_files(file: &File, names: &BTreeSet<String>) -> BTreeSet<String> {
-    let below_crate = uses(file.product());
-    let below_super = file
-        .product()
-        .lines()
-        .filter_map(|line| line.split_once("use super::"))
-        .map(|(_, path)| resolved(file, path));
-    below_crate
+    file.uses()
         .into_iter()
-        .chain(below_super)
         .filter_map(|path| longest_file(path, names))
         .collect()
 }
 
-/// A path after `use super::`, as a path from the crate.
-fn resolved(file: &File, path: &str) -> Vec<String> {
-    let mut base: Vec<String> = file.name.split('/').map(str::to_owned).collect();
-    base.pop();
-    let mut rest = path;
-    while let Some(further) = rest.strip_prefix("super::") {
-        base.pop();
-        rest = further;
-    }
-    base.into_iter().chain(leading_path(rest)).collect()
-}
-
 /// The file that holds the item at this path.
-fn longest_file(mut path: Vec<String>, names: &BTreeSet<String>) -> Option<String> {
+fn longest_file(mut path: NamedPath, names: &BTreeSet<String>) -> Option<String> {
     while !path.is_empty() {
         let name = path.join("/");
         if names.contains(&name) {
@@ -179,8 +149,7 @@ fn is_in_circle(graph: &Graph, module: &str) -> bool {
 
 /// Which siblings use which, folder by folder. A sibling is a file together with the folder of its
 /// parts.
-fn sibling_graphs() -> BTreeMap<String, Graph> {
-    let files = source_files();
+fn sibling_graphs(files: &[File]) -> BTreeMap<String, Graph> {
     let names: BTreeSet<String> = files.iter().map(|file| file.name.clone()).collect();
     let mut graphs: BTreeMap<String, Graph> = BTreeMap::new();
     for file in files {
@@ -198,14 +167,62 @@ fn sibling_graphs() -> BTreeMap<String, Graph> {
     graphs
 }
 
-#[test]
-fn siblings_do_not_use_each_other_in_a_circle() {
+/// The modules that use themselves by way of siblings.
+fn circles(files: &[File]) -> Vec<String> {
     let mut circles = Vec::new();
-    for (folder, graph) in sibling_graphs() {
+    for (folder, graph) in sibling_graphs(files) {
         let modules = graph.keys().filter(|module| is_in_circle(&graph, module));
         circles.extend(modules.map(|module| format!("{folder}/{module}")));
     }
+    circles
+}
+
+#[test]
+fn siblings_do_not_use_each_other_in_a_circle() {
+    let circles = circles(source_files());
     assert!(circles.is_empty(), "{}", circles.join("\n"));
+}
+
+/// Files that exist only in a test.
+fn planted(files: &[(&str, &str)]) -> Vec<File> {
+    let file = |(path, text): &(&str, &str)| File::of(path.as_ref(), (*text).to_owned());
+    files.iter().map(file).collect()
+}
+
+#[test]
+fn a_planted_circle_is_found() {
+    let circle = planted(&[
+        ("src/a/one.rs", "use super::{three, two::Two};"),
+        ("src/a/two.rs", "fn f() { super::three::g() }"),
+        ("src/a/three.rs", "use crate::a::{one::{One, Other}};"),
+        ("src/a/four.rs", "use super::{one, two};"),
+    ]);
+    assert_eq!(circles(&circle), ["a/one", "a/three", "a/two"]);
+    assert_eq!(circles(&circle[1..]), [""; 0]);
+}
+
+#[test]
+fn a_planted_upward_use_is_found() {
+    let files = planted(&[
+        (
+            "src/model/plan.rs",
+            "use crate::{values::Ratio, decide::{gate}};",
+        ),
+        (
+            "src/decide/gate.rs",
+            "use super::{scheduler, strategy::{Strategy}};",
+        ),
+        (
+            "src/decide/draft.rs",
+            "#[cfg(test)]\nmod tests { use crate::decide::gate; }",
+        ),
+    ]);
+    let found = [
+        "src/model/plan.rs uses decide::gate",
+        "src/decide/gate.rs uses decide::strategy::Strategy",
+        "src/decide/draft.rs uses decide::gate",
+    ];
+    assert_eq!(all_upward_uses(&files), found);
 }
 
 #[test]

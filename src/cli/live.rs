@@ -12,12 +12,29 @@ use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::release;
 use crate::cluster::usage_source::Source;
 use crate::model::ledger::Ledger;
+use crate::model::snapshot::Snapshot;
 use crate::model::usage::Readings;
 use crate::policy::{KubernetesRelease, Policy};
 use crate::values::text::count;
 
 use super::Shared;
-use super::plan::Observation;
+
+/// The state of a cluster from which a plan is made.
+#[derive(Debug)]
+pub(super) struct Observation {
+    pub(super) snapshot: Snapshot,
+    /// Sorted by time; the last one is the present.
+    pub(super) readings: Vec<(Timestamp, Readings)>,
+    /// Earlier evictions; empty if there is no ledger to read.
+    pub(super) ledger: Ledger,
+    pub(super) now: Timestamp,
+    /// The release of the API server, unless the command line names one.
+    pub(super) release: Option<KubernetesRelease>,
+    /// The first lines of the output: the source, the time and all failures to read something.
+    pub(super) head: Vec<String>,
+    /// Usage sources that could not be read, each with the reason.
+    pub(super) usage_failures: Vec<String>,
+}
 
 /// The most time that the first list of all objects may take.
 const LIST_TIMEOUT: Duration = Duration::from_secs(120);

@@ -11,13 +11,13 @@ use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::Skipped;
-use crate::model::usage::Readings;
-use crate::policy::{KubernetesRelease, Policy};
+use crate::policy::Policy;
 
 use super::file::ClusterFile;
+use super::live::{self, Observation};
 use super::policy::LoadedPolicy;
 use super::show::{PlanText, Screen};
-use super::{Misuse, Shared, complain, file, live, parse, policy, runtime, write_json};
+use super::{Misuse, Shared, complain, file, parse, policy, runtime, write_json};
 
 /// Shows the moves that one cycle would make, and why every other pod stays. Evicts nothing.
 ///
@@ -68,23 +68,6 @@ pub(super) enum OutputFormat {
     #[default]
     Text,
     Json,
-}
-
-/// The state of a cluster from which a plan is made.
-#[derive(Debug)]
-pub(super) struct Observation {
-    pub(super) snapshot: Snapshot,
-    /// Sorted by time; the last one is the present.
-    pub(super) readings: Vec<(Timestamp, Readings)>,
-    /// Earlier evictions; empty if there is no ledger to read.
-    pub(super) ledger: Ledger,
-    pub(super) now: Timestamp,
-    /// The release of the API server, unless the command line names one.
-    pub(super) release: Option<KubernetesRelease>,
-    /// The first lines of the output: the source, the time and all failures to read something.
-    pub(super) head: Vec<String>,
-    /// Usage sources that could not be read, each with the reason.
-    pub(super) usage_failures: Vec<String>,
 }
 
 /// An engine that has seen the usage, and the snapshot to decide on.

@@ -72,6 +72,7 @@ mod node_affinity;
 mod node_ports;
 mod node_resources;
 mod nominated;
+mod normalise;
 mod pod_affinity;
 mod preemption;
 mod question;

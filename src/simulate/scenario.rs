@@ -20,6 +20,7 @@ use super::load::Load;
 use files::Files;
 
 mod built_in;
+mod fields;
 mod files;
 mod nodes;
 mod read;

@@ -30,6 +30,11 @@ impl File {
     fn read(path: &Path) -> Self {
         let text = fs::read_to_string(path).unwrap();
         let path = path.strip_prefix(root()).unwrap();
+        Self::of(path, text)
+    }
+
+    /// A file with this path below the root and this text, which need not exist.
+    pub(super) fn of(path: &Path, text: String) -> Self {
         let name = path.strip_prefix("src").unwrap_or(path).with_extension("");
         let mut scanner = Scanner::default();
         scanner.scan(&text);
@@ -49,6 +54,22 @@ impl File {
             return "";
         }
         self.code.split("#[cfg(test)]").next().unwrap_or_default()
+    }
+
+    /// The paths that the product names, from the crate's root.
+    pub(super) fn uses(&self) -> Vec<super::NamedPath> {
+        super::named_paths(self.product(), &self.module(usize::MAX))
+    }
+
+    /// Like [`File::uses`], with those of unit tests in the same file.
+    pub(super) fn all_uses(&self) -> Vec<super::NamedPath> {
+        let (mut module, mut uses) = (self.module(usize::MAX), self.uses());
+        let tests = &self.code[self.product().len()..];
+        if !self.product().is_empty() {
+            module.push("tests");
+        }
+        uses.extend(super::named_paths(tests, &module));
+        uses
     }
 
     /// The first `depth` parts of the name, as a module path.

@@ -7,8 +7,8 @@ use crate::model::snapshot::{Node, NodeId, Pod};
 use crate::policy::AddedAffinity;
 use crate::values::selector::NodeTerm;
 
+use super::normalise::normalise;
 use super::question::Question;
-use super::scores;
 
 /// Returns true if a node matches the pod's selector and required affinity.
 pub(super) fn admits(pod: &Pod, node: &Node) -> bool {
@@ -43,7 +43,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
         preference(own, question.node(*node)) + preference(added, question.node(*node))
     };
     let mut sums: Vec<i64> = nodes.iter().map(sum).collect();
-    scores::normalise(&mut sums, false);
+    normalise(&mut sums, false);
     Some(sums)
 }
 

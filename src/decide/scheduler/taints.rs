@@ -4,8 +4,8 @@
 use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::{Effect, Taint, Tolerates, Toleration};
 
+use super::normalise::normalise;
 use super::question::Question;
-use super::scores;
 
 /// The taint of a cordoned node (NodeUnschedulable).
 const CORDON: &str = "node.kubernetes.io/unschedulable";
@@ -55,7 +55,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
         .iter()
         .map(|n| i64::try_from(count(n)).unwrap_or(i64::MAX))
         .collect();
-    scores::normalise(&mut counts, true);
+    normalise(&mut counts, true);
     counts
 }
 

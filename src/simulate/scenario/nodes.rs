@@ -10,7 +10,7 @@ use crate::values::Amount;
 use crate::values::selector::Labels;
 
 use super::NodeSpec;
-use super::read::{amounts, labels, object_name, quantity};
+use super::fields::{amounts, labels, object_name, quantity};
 
 const GIB: u64 = 1 << 30;
 

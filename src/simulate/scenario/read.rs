@@ -4,29 +4,20 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use crate::policy::problem::{Code, Position};
+use crate::policy::problem::Code;
 use crate::policy::read::{Fields, Spot};
 use crate::policy::tree::Value;
 use crate::policy::{FitStrategy, native};
-use crate::values::{Amount, quantity};
 
+use super::fields::{Mentioned, node_names};
 use super::files::Files;
-use super::{Gap, MetricsSettings, Placement, PolicySource, Scenario, nodes, workloads};
-
-/// A value with its position in the file.
-pub(super) type Located = (Position, String);
+use super::{Gap, MetricsSettings, PolicySource, Scenario, nodes, workloads};
 
 /// The most nodes or pods. More are probably a mistake.
 const MOST_NODES: usize = 5_000;
 const MOST_PODS: u64 = 150_000;
 const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
 const ONE_MINUTE: SignedDuration = SignedDuration::from_mins(1);
-
-/// References to nodes, which are checked after all nodes are known, and to files.
-pub(super) struct Mentioned<'f> {
-    pub(super) nodes: Vec<(Located, String)>,
-    pub(super) files: Files<'f>,
-}
 
 pub(super) fn scenario(root: Spot<'_, '_>, files: Files<'_>) -> Scenario {
     root.section(|f| {
@@ -190,96 +181,5 @@ fn gap(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> Gap {
         nodes,
         from: from.unwrap_or_default(),
         until: until.unwrap_or_default(),
-    }
-}
-
-/// Parses node names, which are checked later.
-pub(super) fn node_names(spot: Spot<'_, '_>, mentioned: &mut Mentioned<'_>) -> Vec<String> {
-    let names = spot.list("names of nodes", |item| {
-        let place = item.place();
-        let name = item.name()?;
-        mentioned.nodes.push((place, name.clone()));
-        Some(name)
-    });
-    names.unwrap_or_default()
-}
-
-/// Parses the nodes of a workload's first pods.
-pub(super) fn placement(spot: Spot<'_, '_>, mentioned: &mut Mentioned<'_>) -> Placement {
-    match spot.node().map(|n| &n.value) {
-        None => Placement::Scheduled,
-        Some(Value::Text(word)) if word == "evenly" => Placement::Evenly,
-        Some(Value::List(_)) => Placement::On(node_names(spot, mentioned)),
-        Some(_) => {
-            let refused = spot.refuse(
-                Code::WrongType,
-                "a list of nodes, such as [n1, n2], or evenly",
-            );
-            refused.unwrap_or(Placement::Scheduled)
-        }
-    }
-}
-
-/// Parses an amount of a resource.
-pub(super) fn quantity(spot: Spot<'_, '_>, resource: &str) -> Option<Amount> {
-    let example = match resource {
-        "cpu" => "a quantity of cpu, such as 500m or 2",
-        "memory" => "a quantity of memory, such as 200Mi or 4Gi",
-        _ => "a quantity, such as 1",
-    };
-    spot.scalar(example, |node| {
-        let text = match &node.value {
-            Value::Text(text) => Ok(text.as_str()),
-            Value::Int(_) | Value::Float(_) => node.plain.as_deref().ok_or(Code::WrongType),
-            Value::Null | Value::Bool(_) | Value::List(_) | Value::Map(_) => Err(Code::WrongType),
-        }?;
-        quantity::amount(resource, text).map_err(|_| Code::WrongType)
-    })
-}
-
-/// Parses a map of resources to amounts.
-pub(super) fn amounts(spot: Spot<'_, '_>) -> Vec<(String, Amount)> {
-    if spot.is_absent() {
-        return Vec::new();
-    }
-    let each = spot.each("resources and quantities", |entry, value| {
-        Some((entry.key.clone(), quantity(value, &entry.key)?))
-    });
-    each.unwrap_or_default()
-}
-
-/// Parses a map of labels.
-pub(super) fn labels(spot: Spot<'_, '_>) -> crate::values::selector::Labels {
-    if spot.is_absent() {
-        return crate::values::selector::Labels::new();
-    }
-    let each = spot.each("labels", |entry, value| {
-        match value.node().map(|n| &n.value) {
-            Some(Value::Text(text)) => Some((entry.key.clone(), text.clone())),
-            _ => Some((entry.key.clone(), value.name()?)),
-        }
-    });
-    each.unwrap_or_default().into_iter().collect()
-}
-
-/// Parses an object name, with the rules of Kubernetes.
-pub(super) fn object_name(spot: Spot<'_, '_>) -> Option<String> {
-    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
-    let sound = spot.node().is_none_or(|n| match &n.value {
-        Value::Text(text) => text.chars().all(is_name) && text.len() <= 200,
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::List(_)
-        | Value::Map(_) => true,
-    });
-    if sound {
-        spot.name()
-    } else {
-        spot.refuse(
-            Code::WrongType,
-            "a name of lower-case letters, digits, - and .",
-        )
     }
 }

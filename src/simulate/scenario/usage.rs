@@ -9,8 +9,8 @@ use crate::policy::tree::Value;
 use crate::simulate::load::{Curve, Load, Shape};
 use crate::values::{Amount, Ratio};
 
+use super::fields::{Located, quantity};
 use super::files::Files;
-use super::read::{Located, quantity};
 
 const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
 const DAY: SignedDuration = SignedDuration::from_hours(24);

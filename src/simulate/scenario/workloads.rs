@@ -11,8 +11,8 @@ use crate::policy::tree::Value;
 use crate::values::Amount;
 use crate::values::selector::{NodeTerm, Selector};
 
+use super::fields::{Mentioned, amounts, labels, object_name, placement};
 use super::nodes::effect;
-use super::read::{Mentioned, amounts, labels, object_name, placement};
 use super::usage::load;
 use super::{BudgetRule, Evenness, Part, ScenarioWorkload, WorkloadKind};
 
