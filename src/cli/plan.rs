@@ -91,6 +91,7 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut plan = prepared.engine.decide_observed(&observed);
     plan.steering_trial = prepared.engine.steering_trial(&observed, &plan);
     plan.replica_trial = prepared.engine.replica_trial(&observed, &plan);
+    prepared.engine.predict_landings(&observed, &mut plan);
     plan.skipped.extend(prepared.skipped);
     match args.input.output {
         OutputFormat::Text => {

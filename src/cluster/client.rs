@@ -1,5 +1,6 @@
 //! The client of the API server, and the messages of its errors.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,8 +35,16 @@ pub enum ConnectError {
         why: KubeconfigError,
     },
     /// There is no kubeconfig, and the program does not run in a pod.
-    #[error("no kubeconfig found, and this is not a pod with a ServiceAccount: {0}")]
-    Nowhere(InClusterError),
+    #[error(
+        "no kubeconfig: {}; and this is not a pod with a ServiceAccount: {in_cluster}",
+        missing(kubeconfig)
+    )]
+    Nowhere {
+        /// Why there is no kubeconfig.
+        kubeconfig: KubeconfigError,
+        /// Why there is no ServiceAccount.
+        in_cluster: InClusterError,
+    },
     /// TLS or credentials are invalid.
     #[error("cannot create the client: {}", error_message(.0))]
     Client(Error),
@@ -45,6 +54,15 @@ fn shown(path: Option<&Path>) -> String {
     path.map_or("from the default location".to_owned(), |path| {
         path.display().to_string()
     })
+}
+
+/// The kubeconfig that does not exist: a file that `$KUBECONFIG` names, or the default one.
+fn missing(why: &KubeconfigError) -> String {
+    if let KubeconfigError::ReadConfig(error, path) = why {
+        format!("cannot read {}: {error}", path.display())
+    } else {
+        why.to_string()
+    }
 }
 
 /// Creates a client that counts its requests and reads the server's clock.
@@ -70,13 +88,25 @@ pub async fn connect(
         // Only a missing kubeconfig leads to the ServiceAccount. A broken one is an error, so that
         // no other cluster is used by mistake.
         match Config::from_kubeconfig(&options).await {
-            Err(KubeconfigError::FindPath | KubeconfigError::ReadConfig(..)) => {
-                Config::incluster().map_err(ConnectError::Nowhere)?
+            Err(why) if is_missing(&why) => {
+                let nowhere = |in_cluster| ConnectError::Nowhere {
+                    kubeconfig: why,
+                    in_cluster,
+                };
+                Config::incluster().map_err(nowhere)?
             }
             other => other.map_err(invalid)?,
         }
     };
     from_config(config, metrics, clock).map_err(ConnectError::Client)
+}
+
+fn is_missing(why: &KubeconfigError) -> bool {
+    match why {
+        KubeconfigError::FindPath => true,
+        KubeconfigError::ReadConfig(error, _) => error.kind() == ErrorKind::NotFound,
+        _ => false,
+    }
 }
 
 /// Creates a client that sends each request once, counts it, and reads the server's clock from the

@@ -180,6 +180,7 @@ fn is_deferred(message: &str) -> bool {
 pub(crate) mod tests {
     use super::*;
     use crate::cluster::client::tests::{client_of, fake, serve, status};
+    use crate::model::ledger::Aim;
     use crate::model::plan::Reason;
     use crate::model::snapshot::facts::Owner;
     use crate::policy::Basis;
@@ -201,6 +202,7 @@ pub(crate) mod tests {
                 controller: true,
             },
             workload: None,
+            aim: Aim::Move,
             reason: Reason::HotNode {
                 resource: "cpu".to_owned(),
                 ratio: Ratio::percent(89.0).unwrap(),

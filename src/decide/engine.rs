@@ -13,8 +13,8 @@ use crate::decide::rightsizing;
 use crate::decide::scheduler;
 use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
-use crate::model::ledger::{Aim, Entry, Ledger, Settled};
-use crate::model::plan::{Move, Outcome, Plan, Reason, Rightsizing};
+use crate::model::ledger::{Entry, Ledger, Settled};
+use crate::model::plan::{Move, Outcome, Plan, Rightsizing};
 use crate::model::search_start::SearchStart;
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
@@ -28,6 +28,7 @@ use observed::Observed;
 pub mod balance_report;
 mod halt;
 pub mod observed;
+mod predict;
 mod recheck;
 mod replica_trial;
 mod trial;
@@ -234,17 +235,8 @@ impl Engine {
             let Some(pod) = snapshot.find_pod(&planned.namespace, &planned.pod) else {
                 continue;
             };
-            let aim = if snapshot.pod(pod).finished() {
-                Aim::Clear
-            } else if planned.reason.lies_in_the_pod() {
-                Aim::Renew
-            } else if matches!(planned.reason, Reason::Opening { .. }) {
-                Aim::Open
-            } else {
-                Aim::Move
-            };
-            let landings = &planned.may_land;
-            self.ledger.intend(snapshot, pod, (aim, landings), now);
+            let landing = (planned.aim, &planned.may_land[..]);
+            self.ledger.intend(snapshot, pod, landing, now);
         }
     }
 

@@ -54,11 +54,11 @@
 //! assert_eq!(names, ["free"]);
 //! ```
 
-use std::fmt;
+use std::cmp::{Ordering, Reverse};
 use std::ops::Index;
 
 use crate::decide::draft::{Draft, Starts};
-use crate::model::plan::PlacementCause;
+use crate::model::plan::{Misfit, PlacementCause};
 use crate::model::snapshot::facts::{Neighbours, Taint};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 use crate::policy::ScorePlugin;
@@ -89,62 +89,6 @@ pub use search_start::evaluate;
 
 use filters::Filters;
 use question::Question;
-
-/// The reason why a node cannot run a pod.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Misfit {
-    /// The node is not Ready.
-    NotReady,
-    /// The node is cordoned.
-    Cordoned,
-    /// The node has a taint that the pod does not tolerate.
-    Taint,
-    /// The node does not match the pod's node selector or required node affinity.
-    Affinity,
-    /// A host port of the pod is in use on the node.
-    Port,
-    /// The node has too little of this resource free.
-    Full(String),
-    /// Another pod uses a ReadWriteOncePod claim of this pod.
-    Claim,
-    /// This CSI driver cannot attach all volumes of the pod to the node.
-    AttachLimit(String),
-    /// A volume of the pod is not accessible from the node.
-    Volume,
-    /// The pod would exceed the maxSkew of a topology spread constraint.
-    Spread,
-    /// The node's domain has no pod that the required pod affinity asks for.
-    Lonely,
-    /// The node's domain has a pod that this pod's required anti-affinity excludes.
-    AntiAffinity,
-    /// The node's domain has a pod whose required anti-affinity excludes this pod.
-    Avoided,
-    /// The pod has scheduling gates, so no node can run it.
-    Gated,
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Misfit::NotReady => "not ready",
-            Misfit::Cordoned => "cordoned",
-            Misfit::Taint => "tainted",
-            Misfit::Affinity => "not matching its node affinity",
-            Misfit::Port => "already using one of its host ports",
-            Misfit::Full(resource) => return write!(f, "short of {resource} by requests"),
-            Misfit::Claim => "blocked by another pod that uses its volume claim",
-            Misfit::AttachLimit(driver) => {
-                return write!(f, "at the limit of volumes of {driver}");
-            }
-            Misfit::Volume => "unable to reach its volumes",
-            Misfit::Spread => "excluded by its topology spread constraints",
-            Misfit::Lonely => "without a pod that it must run near",
-            Misfit::AntiAffinity => "occupied by a pod that it avoids",
-            Misfit::Avoided => "occupied by a pod that avoids it",
-            Misfit::Gated => "closed because it has scheduling gates",
-        })
-    }
-}
 
 /// The nodes where the scheduler may put a pod.
 #[derive(Clone, Debug, Default)]
@@ -233,16 +177,44 @@ pub fn is_known(draft: &Draft<'_>, pod: PodId) -> bool {
     )
 }
 
-/// Returns the reason why the scheduler rates `home` at least as high as `other`: the plugin that
-/// favours it most.
-pub fn pull(home: &Scored, other: &Scored) -> PlacementCause {
-    let lead = |plugin: &ScorePlugin| home.parts[*plugin] - other.parts[*plugin];
-    let strongest = ScorePlugin::ALL
-        .into_iter()
-        .max_by_key(|plugin| (lead(plugin), std::cmp::Reverse(*plugin)));
-    match strongest.filter(|plugin| home.total > other.total && lead(plugin) > 0) {
-        Some(plugin) => PlacementCause::Score(plugin),
-        None => PlacementCause::Tie,
+/// Returns the reason why the scheduler may choose `home` although it could choose `other`.
+///
+/// The scores are those of one case. A node with the lower score may win because the scheduler does
+/// not score every node, or because the pod has ended by then.
+pub fn pull(draft: &Draft<'_>, pod: PodId, home: &Scored, other: &Scored) -> PlacementCause {
+    match home.total.cmp(&other.total) {
+        Ordering::Greater => {
+            let lead = |plugin: &ScorePlugin| home.parts[*plugin] - other.parts[*plugin];
+            let plugins = ScorePlugin::ALL.into_iter();
+            let strongest = plugins.max_by_key(|plugin| (lead(plugin), Reverse(*plugin)));
+            strongest.map_or(PlacementCause::Tie, |plugin| {
+                favoured_by(draft, pod, plugin)
+            })
+        }
+        Ordering::Equal => PlacementCause::Tie,
+        Ordering::Less if choice::visits_all(draft.world.snapshot.nodes.len()) => {
+            PlacementCause::Ended
+        }
+        Ordering::Less => PlacementCause::Sampled,
+    }
+}
+
+/// The origin of a plugin's score: the pod's own spec, the scheduler's configuration, or other pods.
+fn favoured_by(draft: &Draft<'_>, pod: PodId, plugin: ScorePlugin) -> PlacementCause {
+    let facts = draft.world.snapshot.pod(pod);
+    match plugin {
+        ScorePlugin::PodTopologySpread if facts.spread.is_empty() => PlacementCause::DefaultSpread,
+        ScorePlugin::NodeAffinity if facts.preferred_nodes.is_empty() => {
+            PlacementCause::AddedAffinity
+        }
+        ScorePlugin::InterPodAffinity if facts.likes.is_empty() => PlacementCause::OtherPods,
+        ScorePlugin::NodeResourcesFit
+        | ScorePlugin::NodeResourcesBalancedAllocation
+        | ScorePlugin::ImageLocality
+        | ScorePlugin::TaintToleration
+        | ScorePlugin::NodeAffinity
+        | ScorePlugin::InterPodAffinity
+        | ScorePlugin::PodTopologySpread => PlacementCause::Score(plugin),
     }
 }
 
@@ -309,9 +281,7 @@ pub fn fits_today(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Mis
     if !taints::tolerated(&node_facts.taints, &pod_facts.tolerations) {
         return Err(Misfit::Taint);
     }
-    if !node_affinity::admits(pod_facts, node_facts) {
-        return Err(Misfit::Affinity);
-    }
+    node_affinity::check(pod_facts, node_facts)?;
     if pod_affinity::avoids_on(draft, pod, node) {
         return Err(Misfit::AntiAffinity);
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
+use crate::model::ledger::Aim;
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped, Taint};
 use crate::policy::Basis;
 use crate::values::Ratio;
@@ -14,6 +15,8 @@ mod rightsizing;
 mod finding;
 mod outcome;
 mod balance_report;
+mod misfit;
+mod no_gain;
 mod placement_cause;
 mod refusal;
 mod remedy;
@@ -27,6 +30,8 @@ mod pod_verdict_text;
 pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
 pub use duration_text::{short, whole};
 pub use finding::Finding;
+pub use misfit::{Misfit, MisfitCounts};
+pub use no_gain::NoGain;
 pub use outcome::{Outcome, Untried};
 pub use placement_cause::PlacementCause;
 pub use pod_verdict::{NotSelected, PodVerdict};
@@ -154,6 +159,8 @@ pub struct Move {
     pub owner: Owner,
     /// The top-level controller of the pod.
     pub workload: Option<OwnerKey>,
+    /// The purpose of the eviction. With [`Aim::Clear`] the pod is removed and nothing lands.
+    pub aim: Aim,
     /// The reason of the strategy.
     pub reason: Reason,
 }
@@ -288,6 +295,16 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Returns the purpose of an eviction for this reason. A finished pod has no replacement.
+    pub const fn aim(&self, finished: bool) -> Aim {
+        match self {
+            _ if finished => Aim::Clear,
+            _ if self.lies_in_the_pod() => Aim::Renew,
+            Reason::Opening { .. } => Aim::Open,
+            _ => Aim::Move,
+        }
+    }
+
     /// Returns true if the pod itself is the problem, not its node. Its replacement may then land
     /// on any node.
     pub const fn lies_in_the_pod(&self) -> bool {

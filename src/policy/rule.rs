@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use super::{Basis, Names};
 use crate::values::Ratio;
-use crate::values::selector::Selector;
+use crate::values::selector::{Labels, Selector};
 
 /// A strategy with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,6 +117,12 @@ impl LowNodeUtilization {
         } else {
             None
         }
+    }
+
+    /// The first pool that selects a node with these labels.
+    pub fn pool_of(&self, labels: &Labels) -> Option<&Pool> {
+        let selects = |pool: &&Pool| pool.selector.as_ref().is_none_or(|s| s.matches(labels));
+        self.pools.iter().find(selects)
     }
 }
 

@@ -9,6 +9,7 @@ use evenkeel::daemon::telemetry::status::facts::{
     RefusedPolicy, Truncated,
 };
 use evenkeel::daemon::telemetry::status::{self, Board};
+use evenkeel::model::ledger::Aim;
 use evenkeel::model::plan::{Halt, Move, NodePicture, Outcome, Reason, TargetBand};
 use evenkeel::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use evenkeel::policy::Basis;
@@ -100,6 +101,7 @@ fn hostile(at: Timestamp) -> Board {
                 kind: evil(i),
                 name: evil(i + 2),
             }),
+            aim: Aim::Move,
             reason: Reason::Neighbour {
                 pod: evil(i + 4),
                 topology_key: evil(i),

@@ -133,7 +133,7 @@ proptest! {
                     said.strategy, subject.namespace, subject.name, said.word
                 );
                 match (&said.word, planned, kept) {
-                    (PodVerdict::Moved { reason, to }, Some(planned), _) => {
+                    (PodVerdict::Moved { reason, to, .. }, Some(planned), _) => {
                         prop_assert!(*reason == planned.reason && *to == planned.to, "{context}");
                     }
                     (PodVerdict::Kept(refusal), None, Some(kept)) => {

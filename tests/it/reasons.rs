@@ -8,8 +8,8 @@ use std::path::Path;
 use evenkeel::daemon::telemetry::status::Headline;
 use evenkeel::model::ledger::Ending;
 use evenkeel::model::plan::{
-    Class, Halt, Idle, NotSelected, Outcome, PlacementCause, Refusal, SteerOutcome, SteerReason,
-    Untried,
+    Class, Halt, Idle, Misfit, NoGain, NotSelected, Outcome, PlacementCause, Refusal, SteerOutcome,
+    SteerReason, Untried,
 };
 use evenkeel::model::usage::Unmeasured;
 use evenkeel::policy::problem::Code;
@@ -47,6 +47,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::ResourceClaims,
         Refusal::NoBudget,
         Refusal::PreferNoEviction,
+        Refusal::EvictFalse,
         Refusal::NewVolume("web-1-cache".to_owned()),
         Refusal::Gang("PodGroup train".to_owned()),
         Refusal::DoNotDisrupt(None),
@@ -84,7 +85,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             left: minutes(18),
         },
         Refusal::LedgerFull(880),
-        Refusal::NoRoom("3 are tainted".to_owned()),
+        Refusal::NoRoom([Misfit::Taint, Misfit::Volume].into_iter().collect()),
         Refusal::WouldPreempt {
             node: "n2".to_owned(),
             pod: "web-1".to_owned(),
@@ -96,7 +97,10 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         },
         of_n5(Basis::Actual),
         Refusal::WouldBeUnknown("n5".to_owned()),
-        Refusal::WouldNotHelp("n5".to_owned()),
+        Refusal::WouldNotHelp {
+            node: "n5".to_owned(),
+            why: NoGain::NoPool,
+        },
         Refusal::WouldBeExcluded("n5".to_owned()),
         Refusal::Unremovable("pod web-1 has the annotation safe-to-evict: false".to_owned()),
         Refusal::NotAlone("web-1".to_owned()),
@@ -122,7 +126,8 @@ fn is_listed(refusal: &Refusal) {
         Refusal::PersistentVolume(_)
         | Refusal::ResourceClaims
         | Refusal::NoBudget
-        | Refusal::PreferNoEviction => {}
+        | Refusal::PreferNoEviction
+        | Refusal::EvictFalse => {}
         Refusal::NewVolume(_)
         | Refusal::Gang(_)
         | Refusal::DoNotDisrupt(_)
@@ -146,7 +151,7 @@ fn is_listed(refusal: &Refusal) {
         | Refusal::UnderWay
         | Refusal::Resting(_) => {}
         Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
-        Refusal::WouldNotHelp(_) | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
+        Refusal::WouldNotHelp { .. } | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
         Refusal::Ineffective { .. }
         | Refusal::LedgerFull(_)
         | Refusal::NoRoom(_)

@@ -672,7 +672,7 @@ fn no_name_and_no_message_becomes_markup() {
     }
     for kept in &mut plan.kept {
         (kept.namespace, kept.pod, kept.node) = (EVIL.to_owned(), EVIL.to_owned(), EVIL.to_owned());
-        kept.refusal = Refusal::NoRoom(EVIL.to_owned());
+        kept.refusal = Refusal::Gang(EVIL.to_owned());
     }
     for verdict in &mut plan.nodes {
         verdict.class = Class::Doubtful(EVIL.to_owned());

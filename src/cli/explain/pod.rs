@@ -6,6 +6,7 @@ use crate::cli::show::Ink;
 use crate::decide::explain::{
     BudgetLine, GateVerdicts, PodExplanation, ReplacementForecast, StrategyVerdict, foremost,
 };
+use crate::model::ledger::Aim;
 use crate::model::plan::PodVerdict;
 use crate::values::text::{age, are, list};
 
@@ -67,7 +68,11 @@ impl ExplanationText<'_> {
         for said in words {
             let ink = verdict_ink(&said.word);
             let verdict = match said.word {
-                PodVerdict::Moved { .. } => "moves",
+                PodVerdict::Moved { aim, .. } => match aim {
+                    Aim::Move | Aim::Open => "moves",
+                    Aim::Renew => "is renewed",
+                    Aim::Clear => "is removed",
+                },
                 PodVerdict::Kept(_) => "stays",
                 PodVerdict::NotSelected(_) => "not selected",
             };

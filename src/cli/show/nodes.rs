@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::model::plan::{Class, NodePicture, TargetBand};
+use crate::policy::Basis;
 use crate::render::bar::{Bar, FIGURES_WIDTH};
 use crate::render::table::display_width;
 use crate::values::text::list;
@@ -28,8 +29,8 @@ impl NodeRow<'_> {
     }
 
     /// The largest ratio of any resource; unknown usage sorts last.
-    fn fullest(&self) -> f64 {
-        let ratios = self.before.ratios.values().flatten();
+    fn fullest(&self, basis: Basis) -> f64 {
+        let ratios = self.before.by(basis).values().flatten();
         ratios
             .map(|ratio| ratio.get())
             .max_by(f64::total_cmp)
@@ -48,12 +49,12 @@ struct NodeWidths {
 impl PlanText<'_> {
     pub(super) fn nodes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.node_rows();
-        let names = rows.iter().flat_map(|row| row.before.ratios.keys());
+        let basis = self.shown_basis();
+        let names = rows.iter().flat_map(|row| row.before.by(basis).keys());
         let resources: BTreeSet<&str> = names.map(String::as_str).collect();
         let resources: Vec<&str> = resources.into_iter().collect();
         let widths = self.node_widths(&rows, resources.len());
-        let basis = self.plan.before.basis.words();
-        let note = format!("by {basis}, before → after, fullest first");
+        let note = format!("by {}, before → after, fullest first", basis.words());
         self.screen.title(f, "Nodes", &note)?;
         self.node_head(f, &resources, widths)?;
         let (_, left_out) = shown(self.all, rows.len(), 2 * END);
@@ -75,6 +76,19 @@ impl PlanText<'_> {
         self.legend(f)
     }
 
+    /// The basis of the table: that of the report, or requests if no usage is known at all.
+    fn shown_basis(&self) -> Basis {
+        let nodes = &self.plan.before.nodes;
+        let known = nodes
+            .iter()
+            .any(|node| node.ratios.values().any(Option::is_some));
+        if known {
+            self.plan.before.basis
+        } else {
+            Basis::Requests
+        }
+    }
+
     fn node_rows(&self) -> Vec<NodeRow<'_>> {
         let mut classes: BTreeMap<&str, &Class> = BTreeMap::new();
         for verdict in &self.plan.nodes {
@@ -90,7 +104,8 @@ impl PlanText<'_> {
             })
             .collect();
         // The sort is stable: equal nodes stay sorted by name.
-        rows.sort_by(|a, b| b.fullest().total_cmp(&a.fullest()));
+        let basis = self.shown_basis();
+        rows.sort_by(|a, b| b.fullest(basis).total_cmp(&a.fullest(basis)));
         rows
     }
 
@@ -163,7 +178,8 @@ impl PlanText<'_> {
     }
 
     fn band(&self, resource: &str) -> TargetBand {
-        let bounds = self.bounds();
+        let weighs = self.shown_basis() == self.plan.before.basis;
+        let bounds = self.bounds().filter(|_| weighs);
         TargetBand {
             low: bounds.and_then(|pool| pool.threshold(resource)),
             high: bounds.and_then(|pool| pool.target(resource)),
@@ -171,8 +187,9 @@ impl PlanText<'_> {
     }
 
     fn cell(&self, row: &NodeRow<'_>, resource: &str, bar: usize) -> String {
-        let before = row.before.ratios.get(resource).copied().flatten();
-        let after = row.after.ratios.get(resource).copied().flatten();
+        let basis = self.shown_basis();
+        let before = row.before.by(basis).get(resource).copied().flatten();
+        let after = row.after.by(basis).get(resource).copied().flatten();
         let change = Bar::change(before, after, self.band(resource));
         let figures = change.figures();
         if bar == 0 {
@@ -186,7 +203,7 @@ impl PlanText<'_> {
         if !self.plan.moves.is_empty() {
             self.screen.hint(f, "█ stays   ░ leaves   ▒ arrives")?;
         }
-        if self.bounds().is_some() {
+        if self.bounds().is_some() && self.shown_basis() == self.plan.before.basis {
             let legend = "┊ threshold: cold if below all   │ target: hot if above any";
             self.screen.hint(f, legend)?;
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::model::ledger::Aim;
 use crate::model::plan::{Kept, Move, Reason};
 use crate::render::table::Table;
 
@@ -17,13 +18,9 @@ impl PlanText<'_> {
         if self.plan.moves.is_empty() {
             return Ok(());
         }
-        let ties = self
-            .plan
-            .moves
-            .iter()
-            .any(|planned| planned.may_land.len() > 1);
-        let note = if ties {
-            "in this order; from → predicted node; the scheduler ranks the other nodes equally"
+        let several = |planned: &Move| planned.may_land.len() > 1;
+        let note = if self.plan.moves.iter().any(several) {
+            "in this order; from → predicted node; the other nodes may win instead"
         } else {
             "in this order; from → predicted node"
         };
@@ -47,7 +44,7 @@ impl PlanText<'_> {
         if self.plan.kept.is_empty() {
             return Ok(());
         }
-        let note = "pods that would help but stay, by refusal code";
+        let note = "pods that a strategy selected but that stay, by refusal code";
         self.screen.title(f, "Kept", note)?;
         let groups = by_code(&self.plan.kept);
         let rows = groups.iter().map(|group| {
@@ -102,18 +99,38 @@ fn move_row(position: usize, planned: &Move) -> Vec<String> {
         Some(workload) => (&workload.kind, &workload.name),
         None => (&planned.owner.kind, &planned.owner.name),
     };
-    let to = planned.to.as_deref().unwrap_or("?");
-    let others = match planned.may_land.len() {
-        0 | 1 => String::new(),
-        2 => " or 1 other".to_owned(),
-        all => format!(" or {} others", all - 1),
-    };
     vec![
         format!("{:>3}", position + 1),
         format!("{}/{}", planned.namespace, planned.pod),
-        format!("{} → {to}{others}", planned.node),
+        landing(planned),
         format!("{kind}/{name}"),
     ]
+}
+
+/// Where the replacement lands, or what becomes of the pod on its own node.
+fn landing(planned: &Move) -> String {
+    let (from, to) = (&planned.node, planned.to.as_ref());
+    if planned.aim == Aim::Clear {
+        return format!("{from}, removed");
+    }
+    let first = match to {
+        Some(to) if to == from => format!("{from}, renewed there"),
+        Some(to) => format!("{from} → {to}"),
+        None => format!("{from} → no node can run it"),
+    };
+    let may_land = planned.may_land.iter().filter(|node| Some(*node) != to);
+    let (back, others): (Vec<&String>, Vec<&String>) = may_land.partition(|node| *node == from);
+    let others = match others.len() {
+        0 => String::new(),
+        1 => " or 1 other".to_owned(),
+        more => format!(" or {more} others"),
+    };
+    let back = if back.is_empty() {
+        ""
+    } else {
+        ", may come back"
+    };
+    format!("{first}{others}{back}")
 }
 
 /// The reason of a move. The node is in the same line, so a hot node needs only its resource and

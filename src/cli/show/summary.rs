@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::model::plan::{Balance, Class, Note, Verdict};
+use crate::policy::LowNodeUtilization;
 use crate::render::table::Table;
 use crate::values::Ratio;
 use crate::values::text::{agree, are, count, list};
@@ -45,9 +46,9 @@ impl PlanText<'_> {
         if self.plan.moves.is_empty() {
             return self.without_moves(&stay_hot);
         }
-        let moves = count(self.plan.moves.len(), "move");
+        let moves = self.planned(hot.is_empty());
         if hot.is_empty() {
-            return format!("{moves}: {}", self.by_strategy());
+            return moves;
         }
         let all = count(hot.len(), "hot node");
         let cooled = hot.len() - stay_hot.len();
@@ -63,24 +64,25 @@ impl PlanText<'_> {
         format!("{moves} would bring {cooled} of {all} below target; {names} {stay} hot{why}")
     }
 
-    /// The number of moves per strategy.
-    fn by_strategy(&self) -> String {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for planned in &self.plan.moves {
-            *counts.entry(planned.strategy).or_default() += 1;
+    /// The number of moves, with the strategies unless all are known to be for hot nodes.
+    fn planned(&self, always: bool) -> String {
+        let moves = self.plan.moves.iter();
+        let strategies = by_strategy(moves.clone().map(|planned| planned.strategy));
+        let all = count(self.plan.moves.len(), "move");
+        let mut others = moves.filter(|planned| planned.strategy != LowNodeUtilization::NAME);
+        match (always, others.next()) {
+            (true, _) => format!("{all}: {strategies}"),
+            (false, Some(_)) => format!("{all} ({strategies})"),
+            (false, None) => all,
         }
-        let parts: Vec<String> = counts
-            .iter()
-            .map(|(strategy, n)| format!("{n} for {strategy}"))
-            .collect();
-        parts.join(", ")
     }
 
     /// The refusal that keeps most pods on these nodes.
     fn most_frequent_refusal(&self, nodes: &[&str]) -> String {
         let mut counts: BTreeMap<(bool, &str), usize> = BTreeMap::new();
         let kept = self.plan.kept.iter();
-        for kept in kept.filter(|kept| nodes.contains(&kept.node.as_str())) {
+        let relieving = kept.filter(|kept| kept.strategy == LowNodeUtilization::NAME);
+        for kept in relieving.filter(|kept| nodes.contains(&kept.node.as_str())) {
             let key = (kept.refusal.is_temporary(), kept.refusal.code());
             *counts.entry(key).or_default() += 1;
         }
@@ -112,23 +114,60 @@ impl PlanText<'_> {
             return "no decision possible: the usage of every node is unknown".to_owned();
         }
         if !self.plan.kept.is_empty() {
-            let kept = self.plan.kept.len();
-            let (nodes, pods) = (count(hot.len(), "node"), count(kept, "pod"));
-            let stay = agree(kept, "stays", "stay");
-            return format!(
-                "no moves possible: {nodes} {} hot, but {pods} that would help {stay}; see Kept",
-                are(hot.len())
-            );
+            return self.all_kept(hot);
         }
         let aside = self.plan.aside();
-        match (self.plan.notes.is_empty(), hot.is_empty()) {
-            (false, _) => format!("no moves needed: {}{aside}", self.notes()),
-            (true, true) => format!("no moves needed: no node is above its target{aside}"),
-            (true, false) => {
-                let nodes = list(hot, MOST_NAMES);
-                format!("no moves possible: no pod would relieve {nodes} by leaving")
-            }
+        if !self.plan.notes.is_empty() {
+            let needed = hot.is_empty() && self.plan.notes.iter().all(|note| note.why.is_goal());
+            let why = if needed { "needed" } else { "possible" };
+            return format!("no moves {why}: {}{aside}", self.notes());
         }
+        if !hot.is_empty() {
+            let nodes = list(hot, MOST_NAMES);
+            return format!("no moves possible: no pod would relieve {nodes} by leaving");
+        }
+        let underused = self.named(|class| matches!(class, Class::Underused));
+        if !underused.is_empty() {
+            let (names, are) = (list(&underused, MOST_NAMES), are(underused.len()));
+            return format!(
+                "no moves possible: {names} {are} underused, but no pod there may move"
+            );
+        }
+        if self.balancing().is_some() {
+            format!("no moves needed: no node is above its target{aside}")
+        } else {
+            format!("no moves needed: no strategy selects a pod{aside}")
+        }
+    }
+
+    /// The sentence for a plan in which a gate refused every candidate.
+    fn all_kept(&self, hot: &[&str]) -> String {
+        let kept = self.plan.kept.len();
+        let (pods, stay) = (count(kept, "pod"), agree(kept, "stays", "stay"));
+        let mut strategies = self.plan.kept.iter().map(|kept| kept.strategy);
+        if !hot.is_empty()
+            && strategies
+                .clone()
+                .all(|name| name == LowNodeUtilization::NAME)
+        {
+            let (nodes, are) = (count(hot.len(), "node"), are(hot.len()));
+            return format!(
+                "no moves possible: {nodes} {are} hot, but {pods} that would help {stay}; see Kept"
+            );
+        }
+        let first = strategies.next().unwrap_or_default();
+        if strategies.all(|name| name == first) {
+            return format!("no moves possible: {pods} that {first} selects {stay}; see Kept");
+        }
+        let each = by_strategy(self.plan.kept.iter().map(|kept| kept.strategy));
+        format!("no moves possible: {pods} that strategies select {stay} ({each}); see Kept")
+    }
+
+    /// The nodes of some classes.
+    fn named(&self, wanted: fn(&Class) -> bool) -> Vec<&str> {
+        let nodes = self.plan.nodes.iter();
+        let nodes = nodes.filter(|verdict| wanted(&verdict.class));
+        nodes.map(|verdict| verdict.node.as_str()).collect()
     }
 
     /// The notes of the strategies; with several pools each names its own.
@@ -168,6 +207,16 @@ impl PlanText<'_> {
                 ratio.is_some_and(|ratio| ratio <= target)
             })
     }
+}
+
+/// The number of pods per strategy.
+fn by_strategy<'p>(strategies: impl Iterator<Item = &'p str>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for strategy in strategies {
+        *counts.entry(strategy).or_default() += 1;
+    }
+    let parts = counts.iter().map(|(name, n)| format!("{n} for {name}"));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 fn balance_row(resource: &str, before: &Balance, after: &Balance) -> Vec<String> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::model::ledger::Aim;
 use crate::model::plan::{
     Balance, BalanceReport, Class, Halt, Idle, Kept, Move, NodePicture, Note, Reason, Refusal,
     Verdict,
@@ -101,6 +102,7 @@ fn a_move() -> Move {
             kind: "Deployment".to_owned(),
             name: "cart".to_owned(),
         }),
+        aim: Aim::Move,
         reason: Reason::HotNode {
             resource: "cpu".to_owned(),
             ratio: ratio(83.0),
@@ -241,7 +243,7 @@ fn a_plan_with_moves() {
     Moves  in this order; from → predicted node
       1  shop/cart-5d9c-x2x4z  n1 → n2  Deployment/cart  cpu 83% is above 60%
 
-    Kept  pods that would help but stay, by refusal code
+    Kept  pods that a strategy selected but that stay, by refusal code
       2  disruption-budget  PodDisruptionBudget db allows no disruption now
                             such as shop/db-0 on n1
       1  local-storage      its emptyDir or hostPath data would be lost
@@ -282,7 +284,7 @@ fn a_narrow_terminal_keeps_the_figures() {
       1  shop/cart-5d9c-x2x4z  n1 → n2  Deployment/cart
          cpu 83% is above 60%
 
-    Kept  pods that would help but stay, by refusal code
+    Kept  pods that a strategy selected but that stay, by refusal code
       2  disruption-budget  PodDisruptionBudget db allows no
                             disruption now
                             shop/db-0 on n1

@@ -46,6 +46,7 @@ impl Draft<'_> {
             profile: self.world.policy.profiles[strategy.profile].name.clone(),
             owner: pod.owners.first().cloned().unwrap_or_else(itself),
             workload: pod.workload.map(|w| snapshot.workload(w).key.clone()),
+            aim: candidate.reason.aim(pod.finished()),
             reason: candidate.reason.clone(),
         }
     }

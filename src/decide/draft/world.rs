@@ -6,7 +6,7 @@ use std::rc::Rc;
 use jiff::Timestamp;
 
 use crate::model::ledger::Ledger;
-use crate::model::plan::Reason;
+use crate::model::plan::{NoGain, Reason};
 use crate::model::search_start::SearchStart;
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::model::usage::Usage;
@@ -74,6 +74,8 @@ pub struct DestinationLimits {
     pub basis: Basis,
     /// Limits for the usage of each node, if known.
     pub cool: Rc<[(ResourceId, Ratio)]>,
+    /// Why a move to any other node that the policy selects gains nothing.
+    pub others: NoGain,
 }
 
 /// The forecast of a move that the landing gate admits.
@@ -104,4 +106,17 @@ pub struct Landing {
     pub among: Vec<NodeId>,
     /// Where the scheduler may start its next search; `None` if that is not known.
     pub starts: Option<Starts>,
+}
+
+impl Landing {
+    /// Without a node to add the load to, takes the likeliest one other than the pod's own.
+    #[must_use]
+    pub fn on_another(self, home: Option<NodeId>) -> Self {
+        let mut others = self.among.iter().copied();
+        let likeliest = others.find(|node| Some(*node) != home);
+        Landing {
+            on: self.on.or(likeliest),
+            ..self
+        }
+    }
 }

@@ -78,7 +78,7 @@ impl FittingNode {
                 )
             }
             Refusal::WouldBeUnknown(_) => "its usage is unknown".to_owned(),
-            Refusal::WouldNotHelp(_) => "nothing is gained".to_owned(),
+            Refusal::WouldNotHelp { why, .. } => format!("nothing is gained: the node {why}"),
             Refusal::WouldBeExcluded(_) => "the policy excludes it as destination".to_owned(),
             other => other.to_string(),
         })

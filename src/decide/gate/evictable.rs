@@ -40,7 +40,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         selected(pod, rules)?;
     }
     match pod.annotations.evict.as_deref() {
-        Some("false") => return Err(Refusal::PreferNoEviction),
+        Some("false") => return Err(Refusal::EvictFalse),
         Some(_) => return Ok(()),
         None => {}
     }

@@ -1,15 +1,12 @@
 //! Descheduler's check instead of a forecast: another node has room for the pod (`nodeFit`).
 
-use std::collections::BTreeMap;
-
 use crate::decide::draft::{Candidate, DestinationLimits, Draft, Landing};
 use crate::decide::scheduler;
-use crate::model::plan::Refusal;
+use crate::model::plan::{Misfit, Refusal};
 use crate::model::snapshot::NodeId;
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
 
-use super::landing::summary;
 use super::landing_flaw::rules;
 
 /// The node with room that is least loaded afterwards.
@@ -43,28 +40,28 @@ fn best(
 ) -> Result<NodeId, Refusal> {
     let home = draft.world.snapshot.pod(candidate.pod).node;
     let mut best: Option<(Ratio, NodeId)> = None;
-    let mut misfits: BTreeMap<String, usize> = BTreeMap::new();
+    let mut misfits: Vec<Misfit> = Vec::new();
     for node in nodes.filter(|n| Some(*n) != home) {
         match load_after(candidate, draft, node) {
             Ok(after) if best.is_none_or(|(least, _)| after.order(least).is_lt()) => {
                 best = Some((after, node));
             }
             Ok(_) => {}
-            Err(why) => *misfits.entry(why).or_default() += 1,
+            Err(why) => misfits.push(why),
         }
     }
     best.map(|(_, node)| node)
-        .ok_or_else(|| Refusal::NoRoom(summary(&misfits)))
+        .ok_or_else(|| Refusal::NoRoom(misfits.into_iter().collect()))
 }
 
 /// The largest ratio of a node with the replacement, or why the node cannot take it.
-fn load_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, String> {
+fn load_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, Misfit> {
     let rules = rules(candidate, draft);
     let excludes = rules.destinations.as_ref().filter(|_| rules.node_fit);
     if excludes.is_some_and(|s| !s.matches(&draft.world.snapshot.node(node).labels)) {
-        return Err("excluded as destination by the policy".to_owned());
+        return Err(Misfit::Excluded);
     }
-    scheduler::fits_today(draft, candidate.pod, node).map_err(|misfit| misfit.to_string())?;
+    scheduler::fits_today(draft, candidate.pod, node)?;
     match &candidate.room {
         Some(room) if !room.ceiling.is_empty() => below_ceiling(candidate, room, draft, node),
         Some(_) | None => Ok(requested_after(candidate, draft, node)),
@@ -76,20 +73,18 @@ fn below_ceiling(
     room: &DestinationLimits,
     draft: &Draft<'_>,
     node: NodeId,
-) -> Result<Ratio, String> {
+) -> Result<Ratio, Misfit> {
     let mut most = Ratio::ZERO;
     for &(resource, ceiling) in room.ceiling.iter() {
         let more = draft
             .weight(candidate.pod, resource, room.basis)
             .unwrap_or(Amount::ZERO);
-        let name = draft.world.snapshot.resources.name(resource);
+        let name = draft.world.snapshot.resources.name(resource).to_owned();
         let after = draft
             .ratio_with(node, resource, room.basis, more)
-            .ok_or("of unknown usage")?;
+            .ok_or(Misfit::UnknownUsage)?;
         if after > ceiling {
-            return Err(format!(
-                "so loaded that it would be above its {name} target"
-            ));
+            return Err(Misfit::AboveTarget(name));
         }
         most = if after > most { after } else { most };
     }

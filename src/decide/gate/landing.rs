@@ -8,8 +8,6 @@
 //! lower the expected usage above the targets, summed over the nodes. A node that the policy's
 //! selector excludes is never accepted, however unlikely it is.
 
-use std::collections::BTreeMap;
-
 use crate::decide::draft::{Candidate, DestinationLimits, Draft, Landing, Prospect};
 use crate::decide::scheduler::{self, Forecast, Winner};
 use crate::model::plan::Refusal;
@@ -41,15 +39,16 @@ pub(super) fn find_by(
     require_other_node(candidate, draft, forecast)?;
     let relief = Relief::of(candidate, draft);
     let mut outcome = LandingOutcome::default();
+    let forecasts = if draft.open().is_some() { 2.0 } else { 1.0 };
     let case = LandingCase {
         candidate,
         draft,
         forecast,
         relief,
+        weight: 1.0 / forecasts,
     };
     outcome.add(case, None);
     outcome.landing.starts.clone_from(&forecast.starts);
-    let mut forecasts = 1.0;
     if let Some(open) = draft.open() {
         let forecast = scheduler::forecast(open, candidate.pod);
         let case = LandingCase {
@@ -58,19 +57,29 @@ pub(super) fn find_by(
             ..case
         };
         outcome.add(case, Some(&draft.tied_landings()));
-        forecasts = 2.0;
     }
-    let (bad, loss) = (outcome.bad / forecasts, outcome.loss / forecasts);
+    let (bad, loss) = (outcome.bad, outcome.loss);
     // The probabilities mean something only if the scores of the scheduler are known.
     let weighed = LowNodeUtilization::of(&draft.strategy(candidate.strategy).rule).is_some()
         && scheduler::is_known(draft, candidate.pod);
     let accepted = draft.world.policy.forecast.accepted(weighed).get();
     // A policy that tolerates everything asks for moves that gain nothing, too.
     let gains = relief.0 <= 0.0 || loss < relief.0 || accepted >= 1.0;
-    match outcome.refusal {
-        Some((_, why)) if outcome.never || bad > accepted || !gains => Err(why),
-        Some(_) | None => Ok(Prospect {
-            landing: outcome.landing(draft.world.snapshot.pod(candidate.pod).node),
+    let refusal = if outcome.never.is_some() {
+        outcome.never
+    } else if bad > accepted {
+        outcome.likeliest.map(|(_, why)| why)
+    } else if gains {
+        None
+    } else {
+        outcome.costliest.map(|(_, why)| why)
+    };
+    match refusal {
+        Some(why) => Err(why),
+        None => Ok(Prospect {
+            landing: outcome
+                .landing
+                .on_another(draft.world.snapshot.pod(candidate.pod).node),
             success: Ratio::new(1.0 - bad).unwrap_or_default(),
         }),
     }
@@ -137,6 +146,8 @@ struct LandingCase<'c, 'w> {
     draft: &'c Draft<'w>,
     forecast: &'c Forecast,
     relief: Relief,
+    /// The probability of this forecast.
+    weight: f64,
 }
 
 /// The judgement about all nodes that may win.
@@ -145,14 +156,16 @@ struct LandingOutcome {
     landing: Landing,
     /// The node of the landing: its probability, and its ratio after the move.
     booked: (f64, Ratio),
-    /// The probability that the move gains nothing, summed over the forecasts.
+    /// The probability that the move gains nothing.
     bad: f64,
-    /// The expected loss of benefit, summed over the forecasts.
+    /// The expected loss of benefit.
     loss: f64,
-    /// Whether a landing is possible that must never happen.
-    never: bool,
-    /// The reason for a bad landing in the likeliest case, with its probability.
-    refusal: Option<(f64, Refusal)>,
+    /// The reason for a possible landing that must never happen.
+    never: Option<Refusal>,
+    /// The reason for the likeliest bad landing, with its probability.
+    likeliest: Option<(f64, Refusal)>,
+    /// The reason for the bad landing with the highest expected loss, with that loss.
+    costliest: Option<(f64, Refusal)>,
 }
 
 impl LandingOutcome {
@@ -172,7 +185,7 @@ impl LandingOutcome {
             match judge(candidate, draft, winner.node) {
                 Ok(ratio) if tied.is_none() => self.book(winner.node, winner.chance, ratio),
                 Ok(_) => {}
-                Err(LandingFlaw::NotADestination(node))
+                Err(LandingFlaw::NotADestination(node, _))
                     if tied.is_some_and(|tied| tied.contains(&node)) => {}
                 Err(flaw) => self.add_bad(case, winner, flaw),
             }
@@ -183,26 +196,29 @@ impl LandingOutcome {
         let LandingCase {
             candidate, draft, ..
         } = case;
-        let chance = winner.chance.get();
-        let never = matches!(flaw, LandingFlaw::ExcludedByPolicy(_));
+        let chance = winner.chance.get() * case.weight;
+        let loss = chance * case.relief.lost(candidate, draft, &flaw);
         self.bad += chance;
-        self.loss += chance * case.relief.lost(candidate, draft, &flaw);
-        let likelier = self.refusal.as_ref().is_none_or(|(of, _)| chance > *of);
-        if (never && !self.never) || (likelier && never == self.never) {
-            let why = flaw.refusal(candidate, draft, winner.chance, case.forecast);
-            self.refusal = Some((chance, why));
+        self.loss += loss;
+        let exceeds = |most: &Option<(f64, Refusal)>, by: f64| {
+            most.as_ref().is_none_or(|(most, _)| by > *most)
+        };
+        let never = matches!(flaw, LandingFlaw::ExcludedByPolicy(_)) && self.never.is_none();
+        let likelier = exceeds(&self.likeliest, chance);
+        let costlier = exceeds(&self.costliest, loss);
+        if !(never || likelier || costlier) {
+            return;
         }
-        self.never |= never;
-    }
-
-    /// The landing. Without a good node in the first forecast, the draft adds the load to the
-    /// likeliest node other than the pod's own.
-    fn landing(self, home: Option<NodeId>) -> Landing {
-        let mut others = self.landing.among.iter().copied();
-        let likeliest = others.find(|node| Some(*node) != home);
-        Landing {
-            on: self.landing.on.or(likeliest),
-            ..self.landing
+        let chance_of_all = Ratio::new(chance).unwrap_or_default();
+        let why = flaw.refusal(candidate, draft, chance_of_all, case.forecast);
+        if never {
+            self.never = Some(why.clone());
+        }
+        if costlier {
+            self.costliest = Some((loss, why.clone()));
+        }
+        if likelier {
+            self.likeliest = Some((chance, why));
         }
     }
 
@@ -232,13 +248,9 @@ fn require_other_node(
     if forecast.scored.iter().any(|s| Some(s.node) != home) {
         return Ok(());
     }
-    let mut misfits: BTreeMap<String, usize> = BTreeMap::new();
-    for (node, why) in &forecast.misfits {
-        if Some(*node) != home {
-            *misfits.entry(why.to_string()).or_default() += 1;
-        }
-    }
-    Err(Refusal::NoRoom(summary(&misfits)))
+    let others = forecast.misfits.iter().filter(|(n, _)| Some(*n) != home);
+    let misfits = others.map(|(_, why)| why.clone());
+    Err(Refusal::NoRoom(misfits.collect()))
 }
 
 /// Refuses a move whose replacement fits only if the scheduler removes other pods for it. Without
@@ -280,14 +292,4 @@ pub(super) fn each(
         .iter()
         .map(|s| (s.node, judged(s.node)))
         .collect()
-}
-
-/// Counts the reasons why other nodes cannot take a pod, as one phrase.
-pub(super) fn summary(misfits: &BTreeMap<String, usize>) -> String {
-    if misfits.is_empty() {
-        return "there is no other".to_owned();
-    }
-    let counted =
-        |(why, n): (&String, &usize)| format!("{n} {} {why}", if *n == 1 { "is" } else { "are" });
-    misfits.iter().map(counted).collect::<Vec<_>>().join(", ")
 }

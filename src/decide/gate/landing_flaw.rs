@@ -3,7 +3,7 @@
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::scheduler::{self, Forecast};
-use crate::model::plan::{PlacementCause, Refusal};
+use crate::model::plan::{NoGain, PlacementCause, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, Evictable, LowNodeUtilization};
@@ -20,7 +20,7 @@ pub(super) enum LandingFlaw {
     /// The usage of the node is unknown.
     UnknownUsage(NodeId),
     /// The strategy does not want the pod there.
-    NotADestination(NodeId),
+    NotADestination(NodeId, NoGain),
     /// The policy's selector for destinations excludes the node.
     ExcludedByPolicy(NodeId),
 }
@@ -83,7 +83,10 @@ impl LandingFlaw {
                 within_a_day: hot.within_a_day,
             },
             LandingFlaw::UnknownUsage(node) => Refusal::WouldBeUnknown(name(node)),
-            LandingFlaw::NotADestination(node) => Refusal::WouldNotHelp(name(node)),
+            LandingFlaw::NotADestination(node, why) => Refusal::WouldNotHelp {
+                node: name(node),
+                why,
+            },
             LandingFlaw::ExcludedByPolicy(node) => Refusal::WouldBeExcluded(name(node)),
         }
     }
@@ -133,7 +136,40 @@ fn judge_limits(
     if room.nodes.contains(&node) {
         Ok(largest)
     } else {
-        Err(LandingFlaw::NotADestination(node))
+        let why = no_gain(candidate, draft, node, &room.others);
+        Err(LandingFlaw::NotADestination(node, why))
+    }
+}
+
+/// Why a node is none of the strategy's destinations. The destinations are those of the selected,
+/// Ready nodes that the strategy prefers; `others` is the reason for the rest of these.
+fn no_gain(candidate: &Candidate, draft: &Draft<'_>, node: NodeId, others: &NoGain) -> NoGain {
+    let world = draft.world;
+    let facts = world.snapshot.node(node);
+    let selector = world.policy.node_selector.as_ref();
+    // These two strategies take a node as it is, even if an object on it cannot be read.
+    let trusts = matches!(others, NoGain::NodeAffinity | NoGain::AntiAffinity);
+    if selector.is_some_and(|s| !s.matches(&facts.labels)) {
+        return NoGain::NotSelected;
+    }
+    if !facts.ready {
+        return NoGain::NotReady;
+    }
+    if facts.doubt.is_some() && !trusts {
+        return NoGain::Doubtful;
+    }
+    other_pool(candidate, draft, node).unwrap_or_else(|| others.clone())
+}
+
+/// The reason if LowNodeUtilization balances the node in another pool than the pod's, or in none.
+fn other_pool(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Option<NoGain> {
+    let snapshot = draft.world.snapshot;
+    let rule = LowNodeUtilization::of(&draft.strategy(candidate.strategy).rule)?;
+    let home = rule.pool_of(&snapshot.node(snapshot.pod(candidate.pod).node?).labels);
+    match rule.pool_of(&snapshot.node(node).labels) {
+        None => Some(NoGain::NoPool),
+        Some(pool) if Some(pool) != home => Some(NoGain::OtherPool(pool.name.clone())),
+        Some(_) => None,
     }
 }
 
@@ -208,14 +244,8 @@ pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio
         .strategies
         .iter()
         .filter_map(|s| LowNodeUtilization::of(&s.rule));
-    let mut pools = rules
-        .filter(|r| r.basis == Basis::Actual && !r.deviation)
-        .flat_map(|r| &r.pools);
-    let labels = &snapshot.node(node).labels;
-    let pool = pools.find(|pool| match &pool.selector {
-        None => true,
-        Some(selector) => selector.matches(labels),
-    });
+    let mut by_usage = rules.filter(|r| r.basis == Basis::Actual && !r.deviation);
+    let pool = by_usage.find_map(|r| r.pool_of(&snapshot.node(node).labels));
     let targets = pool.into_iter().flat_map(|pool| &pool.targets);
     targets
         .filter_map(|(name, target)| Some((snapshot.resources.find(name)?, *target)))
@@ -264,10 +294,10 @@ pub(super) fn pull(
     let mut others = forecast.scored.iter().filter(|scored| scored.node != home);
     let first = others.clone().next();
     let good = others.find(|scored| judge(candidate, draft, scored.node).is_ok());
-    let Some((own, best)) = own.zip(good.or(first)) else {
-        return PlacementCause::Tie;
-    };
-    scheduler::pull(own, best)
+    match own.zip(good.or(first)) {
+        Some((own, best)) => scheduler::pull(draft, candidate.pod, own, best),
+        None => PlacementCause::OnlyNode,
+    }
 }
 
 /// The rules of the candidate's profile about which pods may be evicted.

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::decide::draft::Starts;
+use crate::model::plan::Misfit;
 use crate::model::search_start::NodeOrder;
 use crate::model::snapshot::NodeId;
 use crate::values::Ratio;
@@ -10,7 +11,7 @@ use crate::values::Ratio;
 use super::filters::Filters;
 use super::question::Question;
 use super::walk::Walk;
-use super::{Forecast, Misfit, Scored, Winner, scores};
+use super::{Forecast, Scored, Winner, scores};
 
 /// In larger clusters the scheduler scores only a part of the nodes, but at least this many
 /// (`minFeasibleNodesToFind` in kube-scheduler).

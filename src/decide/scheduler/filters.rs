@@ -1,6 +1,7 @@
 //! All filters, in the order of the scheduler. Data about the pod and the other pods is computed
 //! once for all nodes.
 
+use crate::model::plan::Misfit;
 use crate::model::snapshot::NodeId;
 use crate::policy::FilterPlugin;
 
@@ -8,7 +9,7 @@ use super::nominated::NominatedPods;
 use super::question::Question;
 use super::topology_spread::SpreadLimits;
 use super::volume_limits::AttachedVolumes;
-use super::{Misfit, node_affinity, node_ports, node_resources, pod_affinity, taints, volumes};
+use super::{node_affinity, node_ports, node_resources, pod_affinity, taints, volumes};
 
 /// The filters for one pod.
 pub(super) struct Filters<'q, 'w> {
@@ -68,7 +69,7 @@ impl<'q, 'w> Filters<'q, 'w> {
             return Err(Misfit::Volume);
         }
         if !self.spread.admit(node) {
-            return Err(Misfit::Spread);
+            return Err(self.spread.misfit());
         }
         self.neighbours.admit(node)?;
         if self.question.runs(FilterPlugin::InterPodAffinity) {
@@ -96,13 +97,15 @@ impl<'q, 'w> Filters<'q, 'w> {
         {
             return Err(Misfit::Taint);
         }
+        if !question.runs(FilterPlugin::NodeAffinity) {
+            return Ok(());
+        }
+        node_affinity::check(question.pod, there)?;
         let added = question.profile.added_affinity.required.as_deref();
-        let admits =
-            || node_affinity::admits(question.pod, there) && node_affinity::one_holds(added, there);
-        if question.runs(FilterPlugin::NodeAffinity) && !admits() {
-            Err(Misfit::Affinity)
-        } else {
+        if node_affinity::one_holds(added, there) {
             Ok(())
+        } else {
+            Err(Misfit::AddedAffinity)
         }
     }
 }

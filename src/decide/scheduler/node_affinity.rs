@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::plan::Misfit;
 use crate::model::snapshot::{Node, NodeId, Pod};
 use crate::policy::AddedAffinity;
 use crate::values::selector::NodeTerm;
@@ -12,11 +13,20 @@ use super::question::Question;
 
 /// Returns true if a node matches the pod's selector and required affinity.
 pub(super) fn admits(pod: &Pod, node: &Node) -> bool {
-    let selected = pod
-        .node_selector
-        .iter()
-        .all(|(key, value)| node.labels.get(key) == Some(value));
-    selected && one_holds(pod.required_nodes.as_deref(), node)
+    check(pod, node).is_ok()
+}
+
+/// Like [`admits`], with the part of the pod's spec that does not match.
+pub(super) fn check(pod: &Pod, node: &Node) -> Result<(), Misfit> {
+    let mut selected = pod.node_selector.iter();
+    if !selected.all(|(key, value)| node.labels.get(key) == Some(value)) {
+        return Err(Misfit::NodeSelector);
+    }
+    if one_holds(pod.required_nodes.as_deref(), node) {
+        Ok(())
+    } else {
+        Err(Misfit::Affinity)
+    }
 }
 
 /// Returns true if a term matches, or if there are no terms.

@@ -5,12 +5,13 @@
 //! kube-scheduler). Their requests, host ports, volumes to attach and required anti-affinity count
 //! here. They never make a filter succeed. Topology spread leaves them out.
 
+use crate::model::plan::Misfit;
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::DEFAULT_SCHEDULER;
 use crate::values::{Amount, ResourceId};
 
+use super::avoids;
 use super::question::Question;
-use super::{Misfit, avoids};
 
 /// The nominated pods that count for a pod, by node.
 pub(super) struct NominatedPods(Vec<(NodeId, PodId)>);

@@ -6,11 +6,12 @@ use std::rc::Rc;
 
 use crate::decide::draft::Draft;
 use crate::decide::draft::index::{Pods, Topology, Want};
+use crate::model::plan::Misfit;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{FilterPlugin, ScorePlugin};
 
+use super::avoids;
 use super::question::Question;
-use super::{Misfit, avoids};
 
 /// Returns true if a pod that this one avoids is on this node now, for terms whose label the node
 /// has.

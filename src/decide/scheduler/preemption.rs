@@ -9,9 +9,9 @@
 
 use std::cmp::Reverse;
 
+use crate::model::plan::Misfit;
 use crate::model::snapshot::{NodeId, PodId};
 
-use super::Misfit;
 use super::filters::Filters;
 use super::node_resources::Wanted;
 use super::nominated::NominatedPods;
@@ -46,15 +46,21 @@ const fn may_change(why: &Misfit) -> bool {
         | Misfit::Claim
         | Misfit::AttachLimit(_)
         | Misfit::Spread
+        | Misfit::DefaultSpread
         | Misfit::AntiAffinity
         | Misfit::Avoided => true,
         Misfit::NotReady
         | Misfit::Cordoned
         | Misfit::Taint
+        | Misfit::NodeSelector
         | Misfit::Affinity
+        | Misfit::AddedAffinity
         | Misfit::Volume
         | Misfit::Lonely
-        | Misfit::Gated => false,
+        | Misfit::Gated
+        | Misfit::Excluded
+        | Misfit::AboveTarget(_)
+        | Misfit::UnknownUsage => false,
     }
 }
 

@@ -7,12 +7,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::decide::draft::Draft;
+use crate::model::plan::Misfit;
 use crate::model::snapshot::{NodeId, PodId};
 
 use super::choice::{self, join};
 use super::filters::Filters;
 use super::question::Question;
-use super::{Forecast, Misfit, Scored, scores};
+use super::{Forecast, Scored, scores};
 
 /// The probability that the replaced pod still terminates when the scheduler places its
 /// replacement. A controller creates the replacement at once, and a container takes a moment to

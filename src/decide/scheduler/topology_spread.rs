@@ -5,6 +5,7 @@
 use std::rc::Rc;
 
 use crate::decide::draft::index::{Pods, Topology};
+use crate::model::plan::Misfit;
 use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::Spread;
 use crate::policy::{DefaultConstraint, DefaultSpread, FilterPlugin};
@@ -133,7 +134,11 @@ fn soft(max_skew: u32, topology_key: &str) -> DefaultConstraint {
 
 /// The pods per domain for the required constraints.
 #[derive(Default)]
-pub(super) struct SpreadLimits(Vec<SpreadLimit>);
+pub(super) struct SpreadLimits {
+    limits: Vec<SpreadLimit>,
+    /// Whether the constraints are those of the profile, because the pod has none.
+    of_profile: bool,
+}
 
 struct SpreadLimit {
     topology: Rc<Topology>,
@@ -159,11 +164,22 @@ impl SpreadLimits {
             .node_ids()
             .filter(labelled)
             .collect();
-        SpreadLimits(
-            all.iter()
+        let limits = all.iter();
+        SpreadLimits {
+            limits: limits
                 .map(|c| SpreadLimit::new(question, c, &nodes, &labelled))
                 .collect(),
-        )
+            of_profile: question.pod.spread.is_empty(),
+        }
+    }
+
+    /// Why a node that is not admitted cannot take the pod.
+    pub(super) const fn misfit(&self) -> Misfit {
+        if self.of_profile {
+            Misfit::DefaultSpread
+        } else {
+            Misfit::Spread
+        }
     }
 
     pub(super) fn admit(&self, node: NodeId) -> bool {
@@ -173,7 +189,7 @@ impl SpreadLimits {
                 .place(node)
                 .is_some_and(|place| limit.counts[place] <= limit.most)
         };
-        self.0.iter().all(within)
+        self.limits.iter().all(within)
     }
 }
 

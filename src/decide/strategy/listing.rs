@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::decide::draft::{DestinationLimits, Draft};
-use crate::model::plan::{Class, NotSelected};
+use crate::model::plan::{Class, NoGain, NotSelected};
 use crate::model::snapshot::facts::{Container, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId, WorkloadId};
 use crate::policy::{Basis, Scope};
@@ -130,12 +130,14 @@ pub(super) fn containers<'p>(
         .filter(|c| c.role == Role::Main || added.contains(&c.role))
 }
 
-/// Limits a replacement to these nodes, however full they become.
-pub(super) fn only_on(nodes: Rc<[NodeId]>) -> DestinationLimits {
+/// Limits a replacement to these nodes, however full they become. A move to any other node gains
+/// nothing for the given reason.
+pub(super) fn only_on(nodes: Rc<[NodeId]>, others: NoGain) -> DestinationLimits {
     DestinationLimits {
         nodes,
         ceiling: Rc::new([]),
         basis: Basis::Requests,
         cool: Rc::default(),
+        others,
     }
 }

@@ -329,6 +329,8 @@ fn staying(draft: &Draft<'_>, node: NodeId) -> impl Iterator<Item = PodId> {
 fn leaves_soon(draft: &Draft<'_>, why: &Refusal) -> bool {
     let horizon = draft.world.policy.interval * HORIZON;
     match why.wait() {
+        // Every pod waits for the window, so none may move instead of it.
+        Some(_) if matches!(why, Refusal::OutsideWindow(_)) => true,
         Some(wait) => wait <= horizon,
         None => why.is_temporary(),
     }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::decide::draft::Draft;
 use crate::decide::scheduler;
-use crate::model::plan::{NotSelected, Reason};
+use crate::model::plan::{NoGain, NotSelected, Reason};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{AffinityKind, NodeAffinity, Scope};
 
@@ -48,7 +48,7 @@ impl<'w> NodeAffinityRule<'w> {
         }?;
         Some(Selected {
             reason,
-            destinations: Some(only_on(destinations)),
+            destinations: Some(only_on(destinations, NoGain::NodeAffinity)),
         })
     }
 }

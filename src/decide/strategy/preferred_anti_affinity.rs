@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::scheduler;
-use crate::model::plan::{NotSelected, Reason};
+use crate::model::plan::{NoGain, NotSelected, Reason};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::Scope;
 
@@ -62,7 +62,10 @@ impl<'w> PreferredAntiAffinityRun<'w> {
                 weight,
                 best: best.ok_or(NotSelected::NoBetterNode)?,
             },
-            room: Some(only_on(better.map(|(node, _)| *node).collect())),
+            room: Some(only_on(
+                better.map(|(node, _)| *node).collect(),
+                NoGain::AntiAffinity,
+            )),
         })
     }
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
-use crate::model::plan::{NotSelected, Reach, Refusal};
+use crate::model::plan::{NoGain, NotSelected, Reach, Refusal};
 use crate::model::snapshot::facts::{Owner, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::RemoveDuplicates;
@@ -171,7 +171,8 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
             pod: duplicate.pod,
             strategy: self.position,
             reason: group.reason(duplicate.node),
-            room: (!draft.world.policy.exact).then(|| only_on(group.below_share())),
+            room: (!draft.world.policy.exact)
+                .then(|| only_on(group.below_share(), NoGain::FullShare)),
         };
         self.last = Some(duplicate);
         Some(candidate)

@@ -86,6 +86,7 @@ impl StrategyRun<'_, '_> {
         Some(PodVerdict::Moved {
             reason: candidate.reason.clone(),
             to: landing.on.map(|node| snapshot.node(node).name.clone()),
+            aim: candidate.reason.aim(snapshot.pod(pod).finished()),
         })
     }
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::gate;
-use crate::model::plan::{NotSelected, Reach, Reason, Refusal};
+use crate::model::plan::{NoGain, NotSelected, Reach, Reason, Refusal};
 use crate::model::snapshot::facts::Spread;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::TopologySpread;
@@ -195,7 +195,7 @@ impl<'w> TopologySpreadRun<'w> {
             pod,
             strategy: self.position,
             reason: skewed(spread, &self.domains[from], &self.domains[*to]),
-            room: Some(self.within(&[*to])),
+            room: Some(self.within(&[*to], spread)),
         };
         let lands = |to: &&usize| gate::landing(&candidate(to), draft).is_ok();
         let landing = destinations.iter().find(lands);
@@ -203,7 +203,7 @@ impl<'w> TopologySpreadRun<'w> {
         let mut candidate = candidate(&to);
         if landing.is_none() {
             // No domain can take it. The gate refuses this candidate and says why.
-            candidate.room = Some(self.within(destinations));
+            candidate.room = Some(self.within(destinations, spread));
         }
         self.last = Some(Leaving {
             pod,
@@ -213,9 +213,10 @@ impl<'w> TopologySpreadRun<'w> {
     }
 
     /// Limits a replacement to the nodes of these domains.
-    fn within(&self, domains: &[usize]) -> DestinationLimits {
+    fn within(&self, domains: &[usize], spread: &Spread) -> DestinationLimits {
         let nodes = domains.iter().flat_map(|d| self.domains[*d].nodes.iter());
-        only_on(nodes.copied().collect())
+        let others = NoGain::Spread(spread.topology_key.clone());
+        only_on(nodes.copied().collect(), others)
     }
 
     /// Updates the counts after the gates' answer about the last candidate.

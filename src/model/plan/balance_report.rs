@@ -43,6 +43,14 @@ pub struct NodePicture {
 }
 
 impl NodePicture {
+    /// Returns the ratios on a basis.
+    pub const fn by(&self, basis: Basis) -> &BTreeMap<String, Option<Ratio>> {
+        match basis {
+            Basis::Actual => &self.actual,
+            Basis::Requests => &self.requests,
+        }
+    }
+
     /// Returns true if every ratio with a target is known and at or below its target.
     pub fn is_at_target(&self) -> bool {
         let mut targets = self.band.iter();

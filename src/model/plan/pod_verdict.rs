@@ -4,6 +4,7 @@ use std::fmt;
 
 use jiff::SignedDuration;
 
+use crate::model::ledger::Aim;
 use crate::values::Ratio;
 
 use super::duration_text::whole;
@@ -19,6 +20,8 @@ pub enum PodVerdict {
         reason: Reason,
         /// The node where the replacement is expected; `None` without a forecast.
         to: Option<String>,
+        /// The purpose of the eviction.
+        aim: Aim,
     },
     /// The strategy proposed to move the pod, and a gate refused.
     Kept(Refusal),
@@ -49,9 +52,14 @@ impl PodVerdict {
 impl fmt::Display for PodVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PodVerdict::Moved { reason, to } => {
-                let to = to.as_ref().map(|to| format!(" to {to}"));
-                write!(f, "moves{}: {reason}", to.unwrap_or_default())
+            PodVerdict::Moved { reason, to, aim } => {
+                let (verb, preposition) = match aim {
+                    Aim::Move | Aim::Open => ("moves", "to"),
+                    Aim::Renew => ("is renewed", "on"),
+                    Aim::Clear => ("is removed", "on"),
+                };
+                let to = to.as_ref().map(|to| format!(" {preposition} {to}"));
+                write!(f, "{verb}{}: {reason}", to.unwrap_or_default())
             }
             PodVerdict::Kept(refusal) => refusal.fmt(f),
             PodVerdict::NotSelected(why) => why.fmt(f),

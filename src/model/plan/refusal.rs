@@ -6,8 +6,8 @@ use crate::model::usage::Unmeasured;
 use crate::policy::Basis;
 use crate::values::Ratio;
 
-use super::PlacementCause;
 use super::duration_text::short;
+use super::{MisfitCounts, NoGain, PlacementCause};
 
 /// A gate's reason for keeping a pod where it is.
 ///
@@ -56,7 +56,11 @@ pub enum Refusal {
     /// No PodDisruptionBudget covers the pod, and the policy requires one.
     #[error("no PodDisruptionBudget covers it")]
     NoBudget,
-    /// An annotation of the pod asks not to evict it.
+    /// The annotation `descheduler.alpha.kubernetes.io/evict` of the pod is `false`.
+    #[error("its annotation descheduler.alpha.kubernetes.io/evict is false")]
+    EvictFalse,
+    /// The annotation `descheduler.alpha.kubernetes.io/prefer-no-eviction` asks not to evict the
+    /// pod.
     #[error("its annotation prefer-no-eviction asks not to evict it")]
     PreferNoEviction,
     /// The replacement of the pod needs a new volume for this claim, at a place that cannot be
@@ -173,7 +177,7 @@ pub enum Refusal {
     LedgerFull(usize),
     /// No other node that may run the pod has room for it.
     #[error("no other node can take it: {0}")]
-    NoRoom(String),
+    NoRoom(MisfitCounts),
     /// No node has room for the replacement, and the scheduler could remove another pod for it.
     #[error("its replacement fits on no node and could remove {pod} of lower priority from {node}")]
     WouldPreempt {
@@ -217,8 +221,15 @@ pub enum Refusal {
     #[error("its replacement could land on {0}, whose usage is unknown")]
     WouldBeUnknown(String),
     /// The scheduler could put the replacement on a node where the move improves nothing.
-    #[error("its replacement could land on {0}, where the move would improve nothing")]
-    WouldNotHelp(String),
+    #[error(
+        "its replacement could land on {node}, where the move would improve nothing: {node} {why}"
+    )]
+    WouldNotHelp {
+        /// The node.
+        node: String,
+        /// Why the move improves nothing there.
+        why: NoGain,
+    },
     /// The scheduler could put the replacement on a node that the policy excludes as a destination.
     #[error("its replacement could land on {0}, which the policy excludes as a destination")]
     WouldBeExcluded(String),
@@ -261,6 +272,7 @@ impl Refusal {
             Refusal::PersistentVolume(_) => "persistent-volume",
             Refusal::ResourceClaims => "resource-claims",
             Refusal::NoBudget => "no-budget",
+            Refusal::EvictFalse => "evict-false",
             Refusal::PreferNoEviction => "prefer-no-eviction",
             Refusal::NewVolume(_) => "new-volume",
             Refusal::Gang(_) => "gang",
@@ -291,7 +303,7 @@ impl Refusal {
             Refusal::WouldReturn { .. } => "would-return",
             Refusal::WouldBeHot { .. } => "would-land-hot",
             Refusal::WouldBeUnknown(_) => "would-land-unknown",
-            Refusal::WouldNotHelp(_) => "would-not-help",
+            Refusal::WouldNotHelp { .. } => "would-not-help",
             Refusal::WouldBeExcluded(_) => "would-land-excluded",
             Refusal::Unremovable(_) => "unremovable-node",
             Refusal::NotAlone(_) => "not-alone",
@@ -320,7 +332,10 @@ impl Refusal {
     pub fn wait(&self) -> Option<SignedDuration> {
         match self {
             Refusal::Young { age, least } => Some(*least - *age),
-            Refusal::Resting(left) | Refusal::Ineffective { left, .. } => Some(*left),
+            Refusal::Resting(left)
+            | Refusal::Ineffective { left, .. }
+            | Refusal::OutsideWindow(left)
+            | Refusal::DoNotDisrupt(Some(left)) => Some(*left),
             _ => None,
         }
     }
@@ -330,7 +345,7 @@ impl Refusal {
     pub const fn lies_in_the_landing(&self) -> bool {
         matches!(
             self,
-            Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldNotHelp(_)
+            Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldNotHelp { .. }
         )
     }
 
@@ -348,6 +363,7 @@ impl Refusal {
                 | Refusal::LastReady { planned: 1.., .. }
                 | Refusal::Budget { planned: 1.., .. }
                 | Refusal::Young { .. }
+                | Refusal::DoNotDisrupt(Some(_))
                 | Refusal::Terminating
                 | Refusal::UnderWay
         )

@@ -6,7 +6,7 @@ use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, ScorePlugin};
 
 use super::duration_text::short;
-use super::{Class, Halt, Idle, PlacementCause, Refusal, SteerReason};
+use super::{Class, Halt, Idle, NoGain, PlacementCause, Refusal, SteerReason};
 
 impl Refusal {
     /// Returns the change that would let the pod move: a clause for people that names the actual
@@ -31,8 +31,9 @@ impl Refusal {
             Refusal::WouldReturn { node, cause, .. } => return keep_away(node, cause),
             Refusal::WouldBeHot { node, basis, .. } => return lower_load(node, *basis),
             Refusal::WouldBeUnknown(node) => return measure(node),
-            Refusal::WouldNotHelp(node) => return elsewhere(node),
+            Refusal::WouldNotHelp { node, why } => return elsewhere(node, why),
             Refusal::WouldBeExcluded(node) => return other_destination(node),
+            Refusal::NoRoom(misfits) => return misfits.remedy(),
             Refusal::NotAlone(pod) => return free_other_pod(pod),
             Refusal::DoNotDisrupt(Some(left)) => return wait(*left, DO_NOT_DISRUPT),
             Refusal::DoNotDisrupt(None) => DO_NOT_DISRUPT,
@@ -50,6 +51,7 @@ impl Refusal {
             Refusal::ResourceClaims => RESOURCE_CLAIMS,
             Refusal::NoBudget => NO_BUDGET,
             Refusal::PreferNoEviction => PREFER_NO_EVICTION,
+            Refusal::EvictFalse => "remove the annotation; no policy overrides it",
             Refusal::PodSelector => "change `evictable.podSelector` or the pod's labels",
             Refusal::LastReady { planned: 0, .. } => READY_REPLICAS,
             Refusal::LastReady { .. } => READY_REPLACEMENTS,
@@ -57,7 +59,6 @@ impl Refusal {
             Refusal::SeveralBudgets(_) => "let only one PodDisruptionBudget select the pod",
             Refusal::StaleBudget(_) => "wait for the disruption controller",
             Refusal::LedgerFull(_) => "wait until entries expire, or lower `cooldown.rest`",
-            Refusal::NoRoom(_) => NO_ROOM,
             Refusal::WouldPreempt { .. } => PREEMPTION,
             Refusal::Unremovable(_) => AUTOSCALER,
         };
@@ -90,7 +91,6 @@ const READY_REPLICAS: &str =
     "wait until other replicas are Ready, or lower `evictable.minReplicas`";
 const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evictions are Ready, \
                                   or lower `evictable.minReplicas`";
-const NO_ROOM: &str = "make room on another node that may run it, by requests and by usage";
 const PREEMPTION: &str =
     "make room on a node that may run it, or set `evictable.allow: [preemption]`";
 const AUTOSCALER: &str = "change the cluster-autoscaler annotations on the node and its pods";
@@ -168,10 +168,23 @@ fn measure(node: &str) -> String {
     )
 }
 
-fn elsewhere(node: &str) -> String {
+fn elsewhere(node: &str, why: &NoGain) -> String {
+    let otherwise = match why {
+        NoGain::NoPool | NoGain::OtherPool(_) => "change the `nodeSelector` of the pools",
+        NoGain::NotSelected => "widen the `nodeSelector` of the policy",
+        NoGain::NotReady => "wait until it is Ready",
+        NoGain::Doubtful => "correct the object that cannot be read",
+        NoGain::Hot
+        | NoGain::NotOpening
+        | NoGain::Leaving
+        | NoGain::NodeAffinity
+        | NoGain::AntiAffinity
+        | NoGain::FullShare
+        | NoGain::Spread(_) => "raise `forecast.tolerance`",
+    };
     format!(
-        "remove what attracts the pod to {node} instead of a node where it would help, or raise \
-         `forecast.tolerance`"
+        "remove what attracts the pod to {node} instead of a node where it would help, or \
+         {otherwise}"
     )
 }
 
@@ -192,8 +205,24 @@ fn keep_away(node: &str, cause: &PlacementCause) -> String {
                  {node}"
             );
         }
-        PlacementCause::Tie => CLOSER_REQUESTS.to_owned(),
+        PlacementCause::OnlyNode => {
+            return "provide another node that can run it (`explain` lists what keeps it away)"
+                .to_owned();
+        }
+        PlacementCause::Tie | PlacementCause::Ended => CLOSER_REQUESTS.to_owned(),
+        PlacementCause::Sampled => "let the scheduler score more nodes \
+                                    (`percentageOfNodesToScore`)"
+            .to_owned(),
         PlacementCause::Score(plugin) => weaken(*plugin, node),
+        PlacementCause::DefaultSpread => "give it its own topology spread constraints, or change \
+                                          the defaults of the scheduler"
+            .to_owned(),
+        PlacementCause::AddedAffinity => {
+            "change `addedAffinity` in the configuration of the scheduler".to_owned()
+        }
+        PlacementCause::OtherPods => {
+            format!("change the affinity of other pods so that it does not favour {node}")
+        }
     };
     format!("{first}; or use `steering`, so that the scheduler avoids hot nodes")
 }
@@ -208,7 +237,7 @@ fn weaken(plugin: ScorePlugin, node: &str) -> String {
             "remove the PreferNoSchedule taints of the free nodes, or add a toleration".to_owned()
         }
         ScorePlugin::NodeAffinity => prefer_less("node affinity", node),
-        ScorePlugin::InterPodAffinity => prefer_less("pod affinity", node),
+        ScorePlugin::InterPodAffinity => prefer_less("pod affinity or anti-affinity", node),
         ScorePlugin::PodTopologySpread => {
             format!("change the soft topology spread constraint so that it does not favour {node}")
         }

@@ -167,6 +167,17 @@ pub enum Idle {
 }
 
 impl Idle {
+    /// Returns true if the nodes are as the strategy wants them; false if something is missing.
+    pub const fn is_goal(&self) -> bool {
+        match self {
+            Idle::NothingHot | Idle::NotForLong(_) | Idle::AllCold | Idle::NothingUnderused => true,
+            Idle::NothingCold(_)
+            | Idle::FewCold { .. }
+            | Idle::NoDestination
+            | Idle::Unmeasurable(_) => false,
+        }
+    }
+
     /// Returns the stable code.
     pub const fn code(&self) -> &'static str {
         match self {

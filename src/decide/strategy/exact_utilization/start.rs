@@ -8,7 +8,7 @@ use crate::decide::gate;
 use crate::decide::scheduler;
 use crate::decide::strategy::importance::eviction_order;
 use crate::decide::strategy::low_node_utilization::unfit;
-use crate::model::plan::{Class, Idle, Note, Reason, Refusal, Verdict};
+use crate::model::plan::{Class, Idle, Misfit, Note, Reason, Refusal, Verdict};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Thresholds};
@@ -283,7 +283,8 @@ fn refusal(
     let pod = snapshot.pod(pod);
     let mut nodes = takers.iter().map(|to| snapshot.node(to.node));
     let admitted = nodes.any(|node| scheduler::tolerates_all(pod, node));
-    (!admitted).then(|| Refusal::NoRoom("all destinations are tainted".to_owned()))
+    let tainted = takers.iter().map(|_| Misfit::Taint);
+    (!admitted).then(|| Refusal::NoRoom(tainted.collect()))
 }
 
 impl PercentThresholds {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::gate;
 use crate::decide::strategy::listing::not_moved;
-use crate::model::plan::{NotSelected, Reason};
+use crate::model::plan::{NoGain, NotSelected, Reason};
 use crate::model::snapshot::facts::Role;
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{Basis, HighNodeUtilization, Thresholds};
@@ -107,6 +107,7 @@ impl<'w> EmptyingRule<'w> {
                 ceiling: Rc::clone(&self.ceiling),
                 basis: self.basis(),
                 cool: Rc::clone(&self.cool),
+                others: NoGain::Leaving,
             }),
         }
     }

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use crate::decide::draft::{Candidate, DestinationLimits, Draft, Prospect};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Forecast};
-use crate::model::plan::Reason;
+use crate::model::plan::{NoGain, Reason};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, Ratio, ResourceId};
 
@@ -366,6 +366,7 @@ impl<'w> OpeningSearch<'_, 'w, '_> {
             nodes,
             basis,
             cool: Rc::default(),
+            others: NoGain::NotOpening,
         })
     }
 

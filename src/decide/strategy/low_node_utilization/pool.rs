@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::decide::draft::{DestinationLimits, Draft};
-use crate::model::plan::{Class, Idle};
+use crate::model::plan::{Class, Idle, NoGain};
 use crate::model::snapshot::NodeId;
 use crate::policy::{Basis, LowNodeUtilization, Pool, Thresholds};
 use crate::values::{Ratio, ResourceId};
@@ -43,11 +43,9 @@ pub(super) struct BalancedPool {
 pub fn in_force(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<PoolBand> {
     let mut pools: Vec<(&Pool, Vec<NodeId>)> = rule.pools.iter().map(|p| (p, Vec::new())).collect();
     for node in fit(draft, rule.basis) {
-        let labels = &draft.world.snapshot.node(node).labels;
-        let selects = |pool: &Pool| pool.selector.as_ref().is_none_or(|s| s.matches(labels));
-        if let Some((_, nodes)) = pools.iter_mut().find(|(pool, _)| selects(pool)) {
-            nodes.push(node);
-        }
+        let selecting = rule.pool_of(&draft.world.snapshot.node(node).labels);
+        let of_node = pools.iter_mut().find(|(pool, _)| Some(*pool) == selecting);
+        of_node.into_iter().for_each(|(_, nodes)| nodes.push(node));
     }
     let pools = pools.into_iter();
     pools
@@ -120,6 +118,7 @@ impl BalancedPool {
             ceiling: Rc::clone(&self.band.high),
             basis,
             cool: Rc::default(),
+            others: NoGain::Hot,
         }
     }
 }

@@ -1,0 +1,39 @@
+//! The nodes of replacements whose landing did not matter to the decision.
+
+use crate::decide::draft::{Candidate, Draft, Landing};
+use crate::decide::scheduler;
+use crate::model::ledger::Aim;
+use crate::model::plan::{Move, Plan};
+
+use super::Engine;
+use super::observed::Observed;
+
+impl Engine {
+    /// Names the expected node of each replacement that has none in the plan, because a strategy or
+    /// the exact mode asked for no forecast. A replacement that no node can run keeps none.
+    ///
+    /// For people who read the plan: nothing is decided by it.
+    pub fn predict_landings(&self, observed: &Observed<'_>, plan: &mut Plan) {
+        let open = |planned: &Move| planned.to.is_none() && planned.aim != Aim::Clear;
+        if !plan.moves.iter().any(open) {
+            return;
+        }
+        let snapshot = observed.snapshot;
+        let mut draft = Draft::new(self.world(observed));
+        for planned in &mut plan.moves {
+            let Some(pod) = snapshot.find_pod(&planned.namespace, &planned.pod) else {
+                continue;
+            };
+            if open(planned) {
+                let likeliest = scheduler::forecast(&draft, pod).winners.first().copied();
+                planned.to = likeliest.map(|winner| snapshot.node(winner.node).name.clone());
+            }
+            let to = planned.to.as_deref();
+            let landing = Landing {
+                on: to.and_then(|name| snapshot.find_node(name)),
+                ..Landing::default()
+            };
+            draft.accept(Candidate::counted(pod, 0), landing);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Reasons why nodes cannot take a pod.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The reason why a node cannot take a pod, after "is".
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum Misfit {
+    /// The node is not Ready.
+    #[error("not ready")]
+    NotReady,
+    /// The node is cordoned.
+    #[error("cordoned")]
+    Cordoned,
+    /// The node has a taint that the pod does not tolerate.
+    #[error("tainted")]
+    Taint,
+    /// The node does not match the pod's node selector.
+    #[error("not matching its node selector")]
+    NodeSelector,
+    /// The node does not match the required node affinity that the scheduler adds.
+    #[error("not matching the node affinity that its scheduler adds")]
+    AddedAffinity,
+    /// The node does not match the pod's required node affinity.
+    #[error("not matching its node affinity")]
+    Affinity,
+    /// A host port of the pod is in use on the node.
+    #[error("already using one of its host ports")]
+    Port,
+    /// The node has too little of this resource free.
+    #[error("short of {0} by requests")]
+    Full(String),
+    /// Another pod uses a ReadWriteOncePod claim of this pod.
+    #[error("blocked by another pod that uses its volume claim")]
+    Claim,
+    /// This CSI driver cannot attach all volumes of the pod to the node.
+    #[error("at the limit of volumes of {0}")]
+    AttachLimit(String),
+    /// A volume of the pod is not accessible from the node.
+    #[error("unable to reach its volumes")]
+    Volume,
+    /// The pod would exceed the maxSkew of a topology spread constraint.
+    #[error("excluded by its topology spread constraints")]
+    Spread,
+    /// The pod would exceed the maxSkew of a default constraint of its scheduler.
+    #[error("excluded by the default topology spread constraints of its scheduler")]
+    DefaultSpread,
+    /// The node's domain has no pod that the required pod affinity asks for.
+    #[error("without a pod that it must run near")]
+    Lonely,
+    /// The node's domain has a pod that this pod's required anti-affinity excludes.
+    #[error("occupied by a pod that it avoids")]
+    AntiAffinity,
+    /// The node's domain has a pod whose required anti-affinity excludes this pod.
+    #[error("occupied by a pod that avoids it")]
+    Avoided,
+    /// The pod has scheduling gates, so no node can run it.
+    #[error("closed because it has scheduling gates")]
+    Gated,
+    /// The policy's selector for destinations excludes the node. Only the exact mode counts such
+    /// nodes as unable to take a pod.
+    #[error("excluded as destination by the policy")]
+    Excluded,
+    /// The node would be above its target of this resource. Only in the exact mode.
+    #[error("so loaded that it would be above its {0} target")]
+    AboveTarget(String),
+    /// The usage of the node is unknown. Only in the exact mode.
+    #[error("of unknown usage")]
+    UnknownUsage,
+}
+
+impl Misfit {
+    /// Returns the change that would let such a node take the pod.
+    fn remedy(&self) -> String {
+        let fixed = match self {
+            Misfit::Full(resource) => {
+                return format!(
+                    "make room on another node that may run it, by {resource} requests"
+                );
+            }
+            Misfit::AboveTarget(resource) => {
+                return format!("make room on another node that may run it, by {resource}");
+            }
+            Misfit::AttachLimit(driver) => {
+                return format!("provide a node to which {driver} can attach more volumes");
+            }
+            Misfit::NotReady => "wait until another node is Ready",
+            Misfit::Cordoned => "uncordon another node",
+            Misfit::Taint => "add a toleration, or remove a taint of another node",
+            Misfit::NodeSelector => "let its node selector match another node",
+            Misfit::Affinity => "let its node affinity match another node",
+            Misfit::AddedAffinity => "change `addedAffinity` in the configuration of the scheduler",
+            Misfit::Port => "remove its host port, or free that port on another node",
+            Misfit::Claim => "let its claim have another access mode than ReadWriteOncePod",
+            Misfit::Volume => {
+                "nothing, unless its data moves: a volume pins it to the nodes that can reach it"
+            }
+            Misfit::Spread => "relax its topology spread constraints, or add a node",
+            Misfit::DefaultSpread => {
+                "give it its own topology spread constraints, or change those of the scheduler"
+            }
+            Misfit::Lonely => "run a pod that it must run near on another node",
+            Misfit::AntiAffinity => "provide a node without the pods that it avoids",
+            Misfit::Avoided => "provide a node without the pods that avoid it",
+            Misfit::Gated => "remove its scheduling gates",
+            Misfit::Excluded => "change `evictable.destinations`",
+            Misfit::UnknownUsage => "make the usage source report another node",
+        };
+        fixed.to_owned()
+    }
+}
+
+/// The number of nodes for each reason why they cannot take a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MisfitCounts(BTreeMap<Misfit, usize>);
+
+impl MisfitCounts {
+    /// The reasons, the most frequent first.
+    fn by_frequency(&self) -> Vec<(&Misfit, usize)> {
+        let mut reasons: Vec<_> = self.0.iter().map(|(why, count)| (why, *count)).collect();
+        reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        reasons
+    }
+
+    /// Returns the changes that would let the nodes with the two most frequent reasons take the
+    /// pod.
+    pub fn remedy(&self) -> String {
+        let reasons = self.by_frequency();
+        let remedies: Vec<String> = reasons
+            .iter()
+            .take(2)
+            .map(|(why, _)| why.remedy())
+            .collect();
+        if remedies.is_empty() {
+            return "add another node that may run it".to_owned();
+        }
+        remedies.join("; or ")
+    }
+}
+
+impl FromIterator<Misfit> for MisfitCounts {
+    fn from_iter<I: IntoIterator<Item = Misfit>>(reasons: I) -> Self {
+        let mut counts = BTreeMap::new();
+        for why in reasons {
+            *counts.entry(why).or_default() += 1;
+        }
+        MisfitCounts(counts)
+    }
+}
+
+impl fmt::Display for MisfitCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("there is no other");
+        }
+        for (i, (why, count)) in self.by_frequency().into_iter().enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            let are = if count == 1 { "is" } else { "are" };
+            write!(f, "{comma}{count} {are} {why}")?;
+        }
+        Ok(())
+    }
+}
