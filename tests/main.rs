@@ -55,4 +55,5 @@ mod it {
     mod steering;
     mod support;
     mod traces;
+    mod words;
 }

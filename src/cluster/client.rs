@@ -102,11 +102,11 @@ pub async fn connect(
 }
 
 fn is_missing(why: &KubeconfigError) -> bool {
-    match why {
-        KubeconfigError::FindPath => true,
-        KubeconfigError::ReadConfig(error, _) => error.kind() == ErrorKind::NotFound,
-        _ => false,
-    }
+    let not_found = matches!(
+        why,
+        KubeconfigError::ReadConfig(error, _) if error.kind() == ErrorKind::NotFound
+    );
+    not_found || matches!(why, KubeconfigError::FindPath)
 }
 
 /// Creates a client that sends each request once, counts it, and reads the server's clock from the

@@ -170,7 +170,7 @@ pub(super) fn summary(plan: &Plan, evicted: usize) -> String {
     }
     match plan.moves.len() {
         0 if !plan.kept.is_empty() => rejections(&plan.kept),
-        0 if plan.notes.is_empty() => unknown_usage(&plan.nodes),
+        0 if plan.notes.is_empty() => no_candidate(&plan.nodes),
         0 => {
             let notes: Vec<String> = plan.notes.iter().map(|note| note.why.to_string()).collect();
             format!("nothing to do: {}{}", notes.join("; "), plan.aside())
@@ -199,11 +199,15 @@ fn rejections(kept: &[Kept]) -> String {
     )
 }
 
-fn unknown_usage(nodes: &[Verdict]) -> String {
+/// Says why no strategy has a candidate, although none gives a reason.
+fn no_candidate(nodes: &[Verdict]) -> String {
     let unknown = nodes
         .iter()
         .filter(|verdict| matches!(verdict.class, Class::Unknown(_)))
         .count();
+    if unknown == 0 {
+        return "nothing to do: no strategy selects a pod".to_owned();
+    }
     format!(
         "no evictions; usage is unknown for {unknown} of {} nodes",
         nodes.len()

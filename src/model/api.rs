@@ -37,5 +37,7 @@ pub use storage::{
     ApiClaim, ApiClaimSpec, ApiCsiDriver, ApiCsiNode, ApiCsiVolume, ApiPersistentVolume,
     ApiStorageClass, ApiTopologyRequirement, ApiTopologyTerm,
 };
-pub use various::{ApiBudget, ApiPriorityClass, ApiService};
+pub use various::{
+    ApiBudget, ApiBudgetSpec, ApiBudgetStatus, ApiIntOrString, ApiPriorityClass, ApiService,
+};
 pub use wire::{Envelope, ListMetadata, Status, WatchEvent};

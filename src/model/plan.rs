@@ -15,6 +15,7 @@ mod rightsizing;
 mod finding;
 mod outcome;
 mod balance_report;
+mod budget_cause;
 mod misfit;
 mod no_gain;
 mod placement_cause;
@@ -28,6 +29,7 @@ mod pod_verdict;
 mod pod_verdict_text;
 
 pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
+pub use budget_cause::BudgetCause;
 pub use duration_text::{short, whole};
 pub use finding::Finding;
 pub use misfit::{Misfit, MisfitCounts};
@@ -297,11 +299,14 @@ pub enum Reason {
 impl Reason {
     /// Returns the purpose of an eviction for this reason. A finished pod has no replacement.
     pub const fn aim(&self, finished: bool) -> Aim {
-        match self {
-            _ if finished => Aim::Clear,
-            _ if self.lies_in_the_pod() => Aim::Renew,
-            Reason::Opening { .. } => Aim::Open,
-            _ => Aim::Move,
+        if finished {
+            Aim::Clear
+        } else if self.lies_in_the_pod() {
+            Aim::Renew
+        } else if matches!(self, Reason::Opening { .. }) {
+            Aim::Open
+        } else {
+            Aim::Move
         }
     }
 

@@ -100,6 +100,9 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
             allowed: 0,
             healthy: 0,
             desired: rule.desired(workload.replicas),
+            expected: workload.replicas,
+            forbids: None,
+            sync_failed: None,
             stale: false,
             always_unhealthy: false,
         };

@@ -116,6 +116,42 @@ fn each_defect_is_named_by_its_own_line() {
 }
 
 #[test]
+fn budgets_that_forbid_every_eviction_are_named_with_what_helps() {
+    for (budgets, names, helps) in [
+        (
+            "budget shop allows=0 desired=3",
+            "default/shop",
+            "add replicas",
+        ),
+        (
+            "budget shop allows=1 desired=2\nbudget shop name=all allows=1 desired=2",
+            "default/all, default/shop",
+            "let only one PodDisruptionBudget select the pod",
+        ),
+        (
+            "budget shop allows=0 desired=3 forbids=maxUnavailable:0",
+            "maxUnavailable: 0",
+            "more replicas do not help",
+        ),
+        (
+            "budget shop allows=0 desired=0 sync-failed=no-scale",
+            "no-scale",
+            "set an integer `minAvailable`",
+        ),
+    ] {
+        let cluster = format!("{HEALTHY}  shop*3 cpu=100m uses=10m\n{budgets}\n");
+        let all = examined(&Cluster::parse(&cluster));
+        let found = wrong(&all);
+        assert_eq!(found.check, "budgets", "{found:?}");
+        assert!(found.message.contains(names), "{found:?}");
+        let remedy = found.remedy.clone().unwrap();
+        assert!(remedy.contains(helps), "{found:?}");
+        let adds = remedy.contains("add replicas");
+        assert_eq!(adds, helps == "add replicas", "{found:?}");
+    }
+}
+
+#[test]
 fn a_cluster_without_metrics_or_destinations_is_a_failure() {
     let without = HEALTHY.replace("node n1", "node n1 no-metrics");
     let without = without.replace("node n2", "node n2 no-metrics");

@@ -271,7 +271,7 @@ fn no_setting_overrides_the_protection_of_mirror_static_and_terminating_pods() {
     // The annotation that forces an eviction does not affect mirror and static pods.
     refused("mirror evict=true", "", "mirror-pod");
     moved("emptydir evict=true", "");
-    refused("evict=false", "", "prefer-no-eviction");
+    refused("evict=false", "", "evict-false");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::path::Path;
 use evenkeel::daemon::telemetry::status::Headline;
 use evenkeel::model::ledger::Ending;
 use evenkeel::model::plan::{
-    Class, Halt, Idle, Misfit, NoGain, NotSelected, Outcome, PlacementCause, Refusal, SteerOutcome,
-    SteerReason, Untried,
+    BudgetCause, Class, Halt, Idle, Misfit, NoGain, NotSelected, Outcome, PlacementCause, Refusal,
+    SteerOutcome, SteerReason, Untried,
 };
 use evenkeel::model::usage::Unmeasured;
 use evenkeel::policy::problem::Code;
@@ -74,7 +74,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::WorkloadLimit { away: 2, most: 2 },
         Refusal::Budget {
             name: "web".to_owned(),
-            planned: 0,
+            cause: BudgetCause::Forbids("maxUnavailable: 0".to_owned()),
         },
         Refusal::SeveralBudgets(vec!["a".to_owned(), "b".to_owned()]),
         Refusal::StaleBudget("web".to_owned()),

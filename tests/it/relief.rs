@@ -7,7 +7,7 @@ use evenkeel::decide::draft::{Candidate, DestinationLimits, Draft, HotSince, Wor
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::gate;
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::plan::Reason;
+use evenkeel::model::plan::{NoGain, Reason};
 use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::{NodeId, PodId};
 use evenkeel::policy::{Basis, Policy};
@@ -163,6 +163,7 @@ impl Search {
                 ceiling: Rc::clone(&self.targets),
                 basis: Basis::Actual,
                 cool: Rc::default(),
+                others: NoGain::Hot,
             };
             let candidate = Candidate {
                 pod,

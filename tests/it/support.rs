@@ -155,6 +155,12 @@ impl Cluster {
                     .map_or(10 - allowed, |n| n.parse().unwrap()),
             )
             .unwrap(),
+            expected: words
+                .get("expected")
+                .or_else(|| words.get("desired"))
+                .map_or(11, |n| n.parse().unwrap()),
+            forbids: words.get("forbids").map(|rule| rule.replace(':', ": ")),
+            sync_failed: words.get("sync-failed").map(str::to_owned),
             stale: words.has("stale"),
             always_unhealthy: words.has("always-unhealthy"),
         }));

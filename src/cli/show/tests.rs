@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::model::ledger::Aim;
 use crate::model::plan::{
-    Balance, BalanceReport, Class, Halt, Idle, Kept, Move, NodePicture, Note, Reason, Refusal,
-    Verdict,
+    Balance, BalanceReport, BudgetCause, Class, Halt, Idle, Kept, Move, NodePicture, Note, Reason,
+    Refusal, Verdict,
 };
 use crate::model::plan::{Direction, Rightsizing, Suggestion};
 use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
@@ -157,14 +157,14 @@ fn busy() -> Plan {
                 "db-0",
                 Refusal::Budget {
                     name: "db".to_owned(),
-                    planned: 0,
+                    cause: BudgetCause::Unhealthy,
                 },
             ),
             kept(
                 "db-1",
                 Refusal::Budget {
                     name: "db".to_owned(),
-                    planned: 0,
+                    cause: BudgetCause::Unhealthy,
                 },
             ),
         ],
@@ -430,6 +430,27 @@ fn oversized_and_undersized_requests_are_listed_with_a_suggestion() {
     from 4m45s, which may miss a peak: watch for a day before lowering a request
     ");
     assert_eq!(section(true).lines().count(), 1 + 1 + 11 + 1);
+}
+
+#[test]
+fn the_list_of_moves_says_what_becomes_of_the_pod() {
+    let shown = |change: &dyn Fn(&mut Move)| {
+        let mut plan = busy();
+        change(&mut plan.moves[0]);
+        text(&plan, 160, false)
+    };
+    let ways = |nodes: &[&str]| nodes.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
+    let back = shown(&|planned| planned.may_land = ways(&["n2", "n1"]));
+    assert!(back.contains("n1 → n2, may come back"), "{back}");
+    let others = shown(&|planned| planned.may_land = ways(&["n2", "n1", "n3"]));
+    assert!(
+        others.contains("n1 → n2 or 1 other, may come back"),
+        "{others}"
+    );
+    let removed = shown(&|planned| planned.aim = Aim::Clear);
+    assert!(removed.contains("n1, removed"), "{removed}");
+    let renewed = shown(&|planned| planned.to = Some("n1".to_owned()));
+    assert!(renewed.contains("n1, renewed there"), "{renewed}");
 }
 
 #[test]

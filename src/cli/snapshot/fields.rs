@@ -274,6 +274,7 @@ const BUDGET: KeptFields = &[
             ("desiredHealthy", Plain),
             ("expectedPods", Plain),
             ("observedGeneration", Plain),
+            ("conditions", CONDITION),
         ]),
     ),
 ];

@@ -4,7 +4,7 @@
 //! The rules are those of kube-apiserver's eviction handler.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::Refusal;
+use crate::model::plan::{BudgetCause, Refusal};
 use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::{Budget, BudgetId, Pod};
 
@@ -37,12 +37,27 @@ fn covered(pod: &Pod, id: BudgetId, draft: &Draft<'_>) -> Result<(), Refusal> {
     let planned = draft
         .count(|_, moved| moved.budgets.contains(&id) && (moved.ready || !free_to_leave(budget)));
     if planned < budget.allowed {
-        Ok(())
+        return Ok(());
+    }
+    Err(Refusal::Budget {
+        name: budget.name.clone(),
+        cause: cause(budget, planned),
+    })
+}
+
+/// Why a budget allows no disruption beyond the planned ones.
+fn cause(budget: &Budget, planned: u32) -> BudgetCause {
+    let covered = u32::try_from(budget.pods.len()).unwrap_or(u32::MAX);
+    if let Some(message) = &budget.sync_failed {
+        BudgetCause::SyncFailed(message.clone())
+    } else if let Some(rule) = &budget.forbids {
+        BudgetCause::Forbids(rule.clone())
+    } else if planned > 0 {
+        BudgetCause::Planned(planned)
+    } else if budget.desired >= budget.expected.max(covered) {
+        BudgetCause::NeedsAll(budget.desired)
     } else {
-        Err(Refusal::Budget {
-            name: budget.name.clone(),
-            planned,
-        })
+        BudgetCause::Unhealthy
     }
 }
 

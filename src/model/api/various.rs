@@ -29,9 +29,15 @@ pub struct ApiBudget {
 #[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ApiBudgetSpec {
+    /// `minAvailable`.
+    #[prost(message, optional, tag = "1")]
+    pub min_available: Option<ApiIntOrString>,
     /// `selector`.
     #[prost(message, optional, tag = "2")]
     pub selector: Option<ApiSelector>,
+    /// `maxUnavailable`.
+    #[prost(message, optional, tag = "3")]
+    pub max_unavailable: Option<ApiIntOrString>,
     /// `unhealthyPodEvictionPolicy`.
     #[prost(string, tag = "4")]
     #[serde(deserialize_with = "nullable")]
@@ -39,7 +45,7 @@ pub struct ApiBudgetSpec {
 }
 
 /// `PodDisruptionBudgetStatus`.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ApiBudgetStatus {
     /// `observedGeneration`.
@@ -58,6 +64,85 @@ pub struct ApiBudgetStatus {
     #[prost(int32, tag = "5")]
     #[serde(deserialize_with = "nullable")]
     pub desired_healthy: i32,
+    /// `expectedPods`.
+    #[prost(int32, tag = "6")]
+    #[serde(deserialize_with = "nullable")]
+    pub expected_pods: i32,
+    /// `conditions`.
+    #[prost(message, repeated, tag = "7")]
+    #[serde(deserialize_with = "nullable")]
+    pub conditions: Vec<ApiStatusCondition>,
+}
+
+/// `Condition` of k8s.io/apimachinery/pkg/apis/meta/v1.
+#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
+#[serde(default)]
+pub struct ApiStatusCondition {
+    /// `type`.
+    #[prost(string, tag = "1")]
+    #[serde(rename = "type", deserialize_with = "nullable")]
+    pub kind: String,
+    /// `status`.
+    #[prost(string, tag = "2")]
+    #[serde(deserialize_with = "nullable")]
+    pub status: String,
+    /// `reason`.
+    #[prost(string, tag = "5")]
+    #[serde(deserialize_with = "nullable")]
+    pub reason: String,
+    /// `message`.
+    #[prost(string, tag = "6")]
+    #[serde(deserialize_with = "nullable")]
+    pub message: String,
+}
+
+/// `IntOrString` of k8s.io/apimachinery/pkg/util/intstr: the text is used where `kind` is 1.
+#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
+#[serde(from = "IntOrText")]
+pub struct ApiIntOrString {
+    /// `type`.
+    #[prost(int64, tag = "1")]
+    pub kind: i64,
+    /// `intVal`.
+    #[prost(int32, tag = "2")]
+    pub int: i32,
+    /// `strVal`.
+    #[prost(string, tag = "3")]
+    pub text: String,
+}
+
+/// The same in JSON.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum IntOrText {
+    Int(i32),
+    Text(String),
+}
+
+impl From<IntOrText> for ApiIntOrString {
+    fn from(value: IntOrText) -> Self {
+        match value {
+            IntOrText::Int(int) => ApiIntOrString {
+                int,
+                ..ApiIntOrString::default()
+            },
+            IntOrText::Text(text) => ApiIntOrString {
+                kind: 1,
+                text,
+                ..ApiIntOrString::default()
+            },
+        }
+    }
+}
+
+impl ApiIntOrString {
+    /// The value as in the manifest, such as `1` or `50%`.
+    pub fn shown(&self) -> String {
+        match self.kind {
+            1 => self.text.clone(),
+            _ => self.int.to_string(),
+        }
+    }
 }
 
 /// `PriorityClass`.

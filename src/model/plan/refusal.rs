@@ -7,7 +7,7 @@ use crate::policy::Basis;
 use crate::values::Ratio;
 
 use super::duration_text::short;
-use super::{MisfitCounts, NoGain, PlacementCause};
+use super::{BudgetCause, MisfitCounts, NoGain, PlacementCause};
 
 /// A gate's reason for keeping a pod where it is.
 ///
@@ -141,12 +141,12 @@ pub enum Refusal {
         most: u32,
     },
     /// The pod's PodDisruptionBudget allows no further disruption.
-    #[error("PodDisruptionBudget {name} allows no disruption {}", beyond(*.planned))]
+    #[error("PodDisruptionBudget {name} {cause}")]
     Budget {
         /// The name of the budget.
         name: String,
-        /// Disruptions that this plan uses; with zero, the budget was exhausted to begin with.
-        planned: u32,
+        /// Why it allows none.
+        cause: BudgetCause,
     },
     /// Several PodDisruptionBudgets cover the pod, so the API server would reject its eviction.
     #[error(
@@ -361,7 +361,10 @@ impl Refusal {
                 | Refusal::RateLimit(_)
                 | Refusal::WorkloadLimit { .. }
                 | Refusal::LastReady { planned: 1.., .. }
-                | Refusal::Budget { planned: 1.., .. }
+                | Refusal::Budget {
+                    cause: BudgetCause::Planned(_),
+                    ..
+                }
                 | Refusal::Young { .. }
                 | Refusal::DoNotDisrupt(Some(_))
                 | Refusal::Terminating
@@ -376,13 +379,6 @@ fn for_another(left: Option<SignedDuration>) -> String {
 
 fn pods_are(count: u32) -> String {
     format!("{count} {}", if count == 1 { "pod is" } else { "pods are" })
-}
-
-fn beyond(planned: u32) -> String {
-    match planned {
-        0 => "now".to_owned(),
-        planned => format!("beyond the {planned} planned"),
-    }
 }
 
 fn last_moves(times: u32) -> String {

@@ -25,7 +25,9 @@ impl Refusal {
             Refusal::NamespaceLimit(most) => return next_cycle("`limits.perNamespace`", *most),
             Refusal::RateLimit(most) => return next_minute(*most),
             Refusal::WorkloadLimit { most, .. } => return workload(*most),
-            Refusal::Budget { name, planned } => return budget(name, *planned),
+            Refusal::Budget { name, cause } => {
+                return cause.remedy(&format!("PodDisruptionBudget {name}"));
+            }
             Refusal::Resting(left) => return wait(*left, "lower `cooldown.rest`"),
             Refusal::Ineffective { left, .. } => return ineffective(*left),
             Refusal::WouldReturn { node, cause, .. } => return keep_away(node, cause),
@@ -136,14 +138,6 @@ fn next_minute(most: u32) -> String {
 
 fn workload(most: u32) -> String {
     format!("wait until the replacements are Ready, or set `limits.perWorkload` above {most}")
-}
-
-fn budget(name: &str, planned: u32) -> String {
-    let first = match planned {
-        0 => "add healthy replicas",
-        _ => "wait until the planned evictions are replaced",
-    };
-    format!("{first}, or let PodDisruptionBudget {name} allow more disruptions")
 }
 
 fn ineffective(left: SignedDuration) -> String {

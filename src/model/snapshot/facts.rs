@@ -267,6 +267,14 @@ pub struct BudgetFacts {
     pub healthy: u32,
     /// The required number of healthy pods.
     pub desired: u32,
+    /// The number of pods that it covers, by the scale of their controllers.
+    pub expected: u32,
+    /// The field of its spec that never allows a disruption, such as `maxUnavailable: 0`; `None` if
+    /// none does.
+    pub forbids: Option<String>,
+    /// Why the disruption controller cannot compute the status (`DisruptionAllowed` with the reason
+    /// `SyncFailed`). It then allows no disruption.
+    pub sync_failed: Option<String>,
     /// Whether the status is older than the spec. The API server then rejects every eviction.
     pub stale: bool,
     /// Whether pods that are not Ready may always be evicted (`unhealthyPodEvictionPolicy:

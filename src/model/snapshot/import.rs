@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::model::api::{
-    ApiBudget, ApiClaim, ApiCsiNode, ApiMetadata, ApiNode, ApiOwner, ApiPersistentVolume, ApiPod,
-    ApiPriorityClass, ApiSelector, ApiService, ApiStorageClass, ApiTime, MetadataOnly,
+    ApiBudget, ApiBudgetSpec, ApiBudgetStatus, ApiClaim, ApiCsiNode, ApiIntOrString, ApiMetadata,
+    ApiNode, ApiOwner, ApiPersistentVolume, ApiPod, ApiPriorityClass, ApiSelector, ApiService,
+    ApiStorageClass, ApiTime, MetadataOnly,
 };
 use crate::values::selector::Selector;
 
@@ -213,8 +214,35 @@ fn budget(budget: &ApiBudget) -> Result<BudgetFacts, Wrong> {
         allowed: count("status.disruptionsAllowed", status.disruptions_allowed)?,
         healthy: count("status.currentHealthy", status.current_healthy)?,
         desired: count("status.desiredHealthy", status.desired_healthy)?,
+        expected: count("status.expectedPods", status.expected_pods)?,
+        forbids: forbids(spec),
+        sync_failed: sync_failed(status),
         stale: status.observed_generation < meta.generation,
         always_unhealthy: always_unhealthy(&spec.unhealthy_pod_eviction_policy)?,
+    })
+}
+
+/// The field that never allows a disruption, however many replicas there are.
+fn forbids(spec: &ApiBudgetSpec) -> Option<String> {
+    let share = |value: &ApiIntOrString| value.shown().strip_suffix('%')?.parse::<u32>().ok();
+    let none = |value: &&ApiIntOrString| value.shown() == "0" || share(value) == Some(0);
+    let all = |value: &&ApiIntOrString| share(value).is_some_and(|percent| percent >= 100);
+    let most = spec.max_unavailable.as_ref().filter(none);
+    let least = spec.min_available.as_ref().filter(all);
+    let most = most.map(|value| format!("maxUnavailable: {}", value.shown()));
+    most.or_else(|| least.map(|value| format!("minAvailable: {}", value.shown())))
+}
+
+fn sync_failed(status: &ApiBudgetStatus) -> Option<String> {
+    let mut conditions = status.conditions.iter();
+    let failed = conditions.find(|condition| {
+        condition.kind == "DisruptionAllowed"
+            && condition.status == "False"
+            && condition.reason == "SyncFailed"
+    });
+    failed.map(|condition| match condition.message.as_str() {
+        "" => condition.reason.clone(),
+        message => message.to_owned(),
     })
 }
 
@@ -407,6 +435,9 @@ mod tests {
             allowed: 1,
             healthy: 3,
             desired: 2,
+            expected: 0,
+            forbids: None,
+            sync_failed: None,
             stale: true,
             always_unhealthy: true,
         };

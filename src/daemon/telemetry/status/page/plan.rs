@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use crate::model::ledger::Aim;
 use crate::model::plan::SteerValue;
 use crate::values::text::count;
 
@@ -66,11 +67,13 @@ fn move_row(status: &MoveStatus) -> Markup {
                 @if let Some(workload) = &planned.workload { small { (workload) } }
             }
             td {
-                (planned.node) " → "
-                @if planned.may_land.is_empty() {
-                    span.soft { "not forecast" }
+                (planned.node)
+                @if planned.aim == Aim::Clear {
+                    span.soft { ", removed" }
+                } @else if planned.may_land.is_empty() {
+                    " → " span.soft { "not forecast" }
                 } @else {
-                    (planned.may_land.join(", "))
+                    " → " (planned.may_land.join(", "))
                 }
                 @if status.may_land_more > 0 {
                     " " span.soft { "and " (thousands(status.may_land_more)) " more" }
