@@ -10,7 +10,9 @@ use crate::model::plan::{Halt, Refusal};
 use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::SchedulerProfile;
-use crate::values::text::{agree, count};
+use crate::values::text::count;
+
+mod budgets;
 
 /// The most names that a line lists.
 const NAMED: usize = 3;
@@ -93,7 +95,7 @@ pub(super) fn examine(world: World<'_>, halted: Option<&Halt>) -> Vec<Diagnosis>
         objects(world.snapshot),
         schedulers(world),
     ];
-    all.extend(budgets(&draft));
+    all.extend(budgets::budgets(&draft));
     all.extend([
         single_replicas(&draft),
         immovable_pods(&draft),
@@ -209,66 +211,6 @@ fn schedulers(world: World<'_>) -> Diagnosis {
         "the forecast uses the configuration of --scheduler-config"
     };
     Diagnosis::ok("scheduler", message)
-}
-
-/// Budgets that let none of their running pods go, by the answer of the gate about each pod.
-fn budgets(draft: &Draft<'_>) -> Vec<Diagnosis> {
-    let snapshot = draft.world.snapshot;
-    let mut blocking: BTreeMap<String, (Refusal, BTreeSet<String>)> = BTreeMap::new();
-    for budget in &snapshot.budgets {
-        let pods = || budget.pods.iter().filter(|id| runs(snapshot.pod(**id)));
-        let Some(first) = pods().next() else { continue };
-        let refused = |id: &PodId| gate::disruption(*id, 0, draft).err().filter(blocks);
-        let (Some(why), true) = (refused(first), pods().all(|id| refused(id).is_some())) else {
-            continue;
-        };
-        let kind = blocking.entry(why_forbidden(&why));
-        let (_, names) = kind.or_insert_with(|| (why, BTreeSet::new()));
-        names.insert(format!("{}/{}", budget.namespace, budget.name));
-    }
-    if blocking.is_empty() {
-        let number = count(snapshot.budgets.len(), "PodDisruptionBudget");
-        let message = format!("{number}, none of which forbids every eviction");
-        return vec![Diagnosis::ok("budgets", message)];
-    }
-    let lines = blocking.into_iter().map(|(kind, (why, names))| {
-        let names: Vec<String> = names.into_iter().collect();
-        blocking_budgets(&kind, &why, &names)
-    });
-    lines.collect()
-}
-
-/// The line for budgets that forbid every eviction for the same reason.
-fn blocking_budgets(kind: &str, why: &Refusal, names: &[String]) -> Diagnosis {
-    let number = count(names.len(), "PodDisruptionBudget");
-    let forbid = agree(names.len(), "forbids", "forbid");
-    let message = format!(
-        "{number} {forbid} every eviction: {}, {kind}",
-        listed(names)
-    );
-    let remedy = match (why, names) {
-        (Refusal::Budget { cause, .. }, [_, _, ..]) => cause.remedy("these budgets"),
-        _ => why.remedy(),
-    };
-    let remedy = format!("{remedy}; node drains wait for the same pods");
-    Diagnosis::warning("budgets", message, remedy)
-}
-
-/// Whether a refusal of the gate for budgets lasts until somebody changes something.
-fn blocks(why: &Refusal) -> bool {
-    let lasts = matches!(why, Refusal::Budget { cause, .. } if cause.lasts());
-    lasts || matches!(why, Refusal::SeveralBudgets(_))
-}
-
-/// The reason in a few words, equal for budgets with the same remedy.
-fn why_forbidden(why: &Refusal) -> String {
-    if let Refusal::SeveralBudgets(names) = why {
-        return format!("because several cover the same pods ({})", names.join(", "));
-    }
-    if let Refusal::Budget { cause, .. } = why {
-        return format!("each of which {cause}");
-    }
-    why.to_string()
 }
 
 fn single_replicas(draft: &Draft<'_>) -> Diagnosis {

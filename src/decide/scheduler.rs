@@ -199,7 +199,7 @@ pub fn pull(draft: &Draft<'_>, pod: PodId, home: &Scored, other: &Scored) -> Pla
     }
 }
 
-/// The origin of a plugin's score: the pod's own spec, the scheduler's configuration, or other pods.
+/// The origin of a plugin's score: the pod's spec, the scheduler's configuration, or other pods.
 fn favoured_by(draft: &Draft<'_>, pod: PodId, plugin: ScorePlugin) -> PlacementCause {
     let facts = draft.world.snapshot.pod(pod);
     match plugin {

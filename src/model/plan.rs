@@ -13,6 +13,7 @@ use crate::values::Ratio;
 mod duration_text;
 mod rightsizing;
 mod finding;
+mod kept;
 mod outcome;
 mod balance_report;
 mod budget_cause;
@@ -20,6 +21,7 @@ mod misfit;
 mod no_gain;
 mod placement_cause;
 mod refusal;
+mod refusal_text;
 mod remedy;
 mod replica_trial;
 mod steering;
@@ -32,12 +34,14 @@ pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, Targe
 pub use budget_cause::BudgetCause;
 pub use duration_text::{short, whole};
 pub use finding::Finding;
+pub use kept::Kept;
 pub use misfit::{Misfit, MisfitCounts};
 pub use no_gain::NoGain;
 pub use outcome::{Outcome, Untried};
 pub use placement_cause::PlacementCause;
 pub use pod_verdict::{NotSelected, PodVerdict};
-pub use refusal::{Reach, Refusal, horizon};
+pub use refusal::{Reach, Refusal};
+pub use refusal_text::horizon;
 pub use replica_trial::ReplicaTrial;
 pub use rightsizing::{Direction, Rightsizing, Suggestion};
 pub use steering::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
@@ -372,34 +376,5 @@ fn all_findings(findings: &[Finding]) -> String {
 impl Serialize for Reason {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
-    }
-}
-
-/// A pod that a strategy proposed to move, and the refusal that keeps it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
-    /// The namespace of the pod.
-    pub namespace: String,
-    /// The name of the pod.
-    pub pod: String,
-    /// The node of the pod.
-    pub node: String,
-    /// The strategy that proposed the move.
-    pub strategy: &'static str,
-    /// The refusal of the gate.
-    pub refusal: Refusal,
-}
-
-impl Serialize for Kept {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("Kept", 6)?;
-        out.serialize_field("namespace", &self.namespace)?;
-        out.serialize_field("pod", &self.pod)?;
-        out.serialize_field("node", &self.node)?;
-        out.serialize_field("strategy", self.strategy)?;
-        out.serialize_field("code", self.refusal.code())?;
-        out.serialize_field("message", &self.refusal.to_string())?;
-        out.end()
     }
 }

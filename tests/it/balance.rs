@@ -178,7 +178,7 @@ mod duplicates {
         let full = cluster("cpu=500m").plan_by(duplicates());
         assert_snapshot!(text(&full), @r"
         move web-3 from a to c: 3 of 3 replicas are on this node, and its share is 1
-        keep web-2 on a: its replacement could land on c, where the move would improve nothing
+        keep web-2 on a: its replacement could land on c, where the move would improve nothing: c has its share of the replicas already
         ");
     }
 }

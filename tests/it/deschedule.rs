@@ -606,7 +606,7 @@ fn node_fit_requires_room_and_counts_earlier_moves() {
     policy.profiles[0].evictable.node_fit = true;
     insta::assert_snapshot!(said(cluster, policy.clone()), @r"
     move web-1 from n1 to n2: does not tolerate the taint a:NoSchedule of its node
-    keep web-2 on n1: no other node can take it: 1 is short of cpu by requests, 1 is tainted
+    keep web-2 on n1: no other node can take it: 1 is tainted, 1 is short of cpu by requests
     ");
     policy.profiles[0].evictable.destinations = Selector::parse("pool=y").ok();
     insta::assert_snapshot!(said(cluster, policy.clone()), @r"
@@ -674,8 +674,8 @@ fn a_preferred_node_counts_only_if_it_has_room() {
           another 60"
     );
     let full = "keep web-1 on n1: no other node can take it: 1 is short of cpu by requests";
-    let elsewhere =
-        "keep web-1 on n1: its replacement could land on n3, where the move would improve nothing";
+    let elsewhere = "keep web-1 on n1: its replacement could land on n3, where the move would improve nothing: \
+         n3 is no better by its preferred node affinity";
     assert_eq!(said(&cluster("cpu=500m"), preferred()), elsewhere);
     // The exact mode does not move it either, because it would be evicted again and again.
     assert_eq!(
@@ -922,7 +922,7 @@ fn exact_mode_drops_the_extra_checks_but_keeps_the_corrections() {
     move forced-1 from n1 to ?: restarted 200 times, and the limit is 100
     move web-1 from n1 to ?: restarted 200 times, and the limit is 100
     move web-2 from n1 to ?: restarted 200 times, and the limit is 100
-    keep kept-1 on n1: its annotation prefer-no-eviction asks not to evict it
+    keep kept-1 on n1: its annotation descheduler.alpha.kubernetes.io/evict is false
     keep mirror-1 on n1: mirror pod: the kubelet would recreate it
     ");
 }

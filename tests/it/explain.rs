@@ -334,6 +334,7 @@ fn refusals_by_pod() -> Vec<Case> {
         ),
         Case::of_pod("no-budget", "", "evictable: {protect: [withoutBudget]}"),
         Case::of_pod("prefer-no-eviction", "stay", ""),
+        Case::of_pod("evict-false", "evict=false", ""),
         Case::of_pod(
             "namespace",
             "",

@@ -122,8 +122,8 @@ fn replicas_that_the_scheduler_spreads_by_default_would_return() {
     let cluster = Cluster::parse("node n1\n web*2 cpu=100m uses=100m\nnode n2\n api cpu=4 uses=4");
     assert_snapshot!(text(&cluster.plan_by(policy)), @"
     keep web-1 on n1: its node is emptied completely or not at all, and web-2 has to stay
-    keep web-2 on n1: its replacement would return to n1: its topology spread constraints \
-        outweigh the free nodes
+    keep web-2 on n1: its replacement would return to n1: the default topology spread of its \
+        scheduler outweighs the free nodes
     ");
 }
 
@@ -235,7 +235,7 @@ mod steered {
         ";
         let plan = Cluster::parse(cluster).plan(BY_USAGE);
         assert_snapshot!(text(&plan), @"
-        keep web-1 on n1: its replacement could land on n2, where the move would improve nothing
+        keep web-1 on n1: its replacement could land on n2, where the move would improve nothing: n2 is to be emptied or to stay empty itself
         keep web-2 on n1: its node is emptied completely or not at all, and web-1 has to stay
         ");
     }

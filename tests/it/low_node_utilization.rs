@@ -242,12 +242,12 @@ fn each_pool_is_balanced_separately() {
     );
     assert_snapshot!(text(&plan), @r"
     move db-1 from b2 to b1: node usage: cpu 75% is above its target of 70%
-    keep web-1 on a1: its replacement could land on b1, where the move would improve nothing
-    keep web-2 on a1: its replacement could land on b1, where the move would improve nothing
-    keep web-3 on a1: its replacement could land on b1, where the move would improve nothing
-    keep web-4 on a1: its replacement could land on b1, where the move would improve nothing
-    keep web-5 on a1: its replacement could land on b1, where the move would improve nothing
-    keep web-6 on a1: its replacement could land on b1, where the move would improve nothing
+    keep web-1 on a1: its replacement could land on b1, where the move would improve nothing: b1 is in another pool, b
+    keep web-2 on a1: its replacement could land on b1, where the move would improve nothing: b1 is in another pool, b
+    keep web-3 on a1: its replacement could land on b1, where the move would improve nothing: b1 is in another pool, b
+    keep web-4 on a1: its replacement could land on b1, where the move would improve nothing: b1 is in another pool, b
+    keep web-5 on a1: its replacement could land on b1, where the move would improve nothing: b1 is in another pool, b
+    keep web-6 on a1: its replacement could land on b1, where the move would improve nothing: b1 is in another pool, b
     ");
 }
 

@@ -473,7 +473,7 @@ fn the_keys_of_status_json_are_stable() {
         "actual band class latest name pool ratios requests verdicts"
     );
     assert_eq!(keys(&plan["classes"][0]), "class nodes");
-    let of_a_move = "may_land may_land_more message namespace node outcome owner pod profile \
+    let of_a_move = "aim may_land may_land_more message namespace node outcome owner pod profile \
         reason strategy to uid workload";
     assert_eq!(keys(&plan["moves"]["items"][0]), of_a_move);
     assert_eq!(keys(&plan["kept"][0]), "code message pods");

@@ -39,11 +39,10 @@ fn the_evict_annotation_is_named_and_no_policy_overrides_it() {
     lacks(&page, &["prefer-no-eviction", "preferNoEviction"]);
 }
 
-const POOLS: &str = "strategies: [{lowNodeUtilization: {pools: [
-    {name: apps, nodeSelector: {matchLabels: {pool: apps}},
-     thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}},
-    {name: data, nodeSelector: {matchLabels: {pool: data}},
-     thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}]}}]\n";
+const POOLS: &str = "strategies: [{lowNodeUtilization: {nodePools: [
+    {name: apps, nodeSelector: pool=apps, thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}},
+    {name: data, nodeSelector: pool=data, thresholds: {cpu: 30%},
+     targetThresholds: {cpu: 50%}}]}}]\n";
 
 #[test]
 fn a_node_outside_of_the_pool_is_no_gain_for_that_reason() {
@@ -63,9 +62,7 @@ fn a_node_outside_of_the_pool_is_no_gain_for_that_reason() {
     assert!(none.contains("land on g1, where the move would improve nothing: g1 is in no pool"));
     let other = plan("labels=pool:data");
     assert!(other.contains("g1 is in another pool, data"), "{other}");
-    let selected = format!(
-        "nodeSelector: {{matchExpressions: [{{key: gpu, operator: DoesNotExist}}]}}\n{POOLS}"
-    );
+    let selected = format!("nodeSelector: '!gpu'\n{POOLS}");
     let cluster = "
         node n1 labels=pool:apps
           web*5 cpu=100m uses=1
@@ -171,7 +168,7 @@ fn program(name: &str, objects: &str, policy: &str) -> String {
         format!("{folder}/{name}.yaml"),
         format!("{folder}/{name}-p.yaml"),
     );
-    std::fs::write(&file, objects).unwrap();
+    std::fs::write(&file, format!("---\n{objects}")).unwrap();
     std::fs::write(&rules, policy).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
         .args(["plan", "--from", &file, "--policy", &rules])

@@ -44,7 +44,7 @@ impl PlanText<'_> {
         if self.plan.kept.is_empty() {
             return Ok(());
         }
-        let note = "pods that a strategy selected but that stay, by refusal code";
+        let note = "selected pods that stay, by refusal code";
         self.screen.title(f, "Kept", note)?;
         let groups = by_code(&self.plan.kept);
         let rows = groups.iter().map(|group| {

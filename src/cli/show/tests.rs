@@ -243,7 +243,7 @@ fn a_plan_with_moves() {
     Moves  in this order; from → predicted node
       1  shop/cart-5d9c-x2x4z  n1 → n2  Deployment/cart  cpu 83% is above 60%
 
-    Kept  pods that a strategy selected but that stay, by refusal code
+    Kept  selected pods that stay, by refusal code
       2  disruption-budget  PodDisruptionBudget db allows no disruption now
                             such as shop/db-0 on n1
       1  local-storage      its emptyDir or hostPath data would be lost
@@ -284,7 +284,7 @@ fn a_narrow_terminal_keeps_the_figures() {
       1  shop/cart-5d9c-x2x4z  n1 → n2  Deployment/cart
          cpu 83% is above 60%
 
-    Kept  pods that a strategy selected but that stay, by refusal code
+    Kept  selected pods that stay, by refusal code
       2  disruption-budget  PodDisruptionBudget db allows no
                             disruption now
                             shop/db-0 on n1

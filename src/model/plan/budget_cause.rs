@@ -29,7 +29,7 @@ impl BudgetCause {
         }
     }
 
-    /// Returns the change that would let a budget allow a disruption. `budget` is its kind and name.
+    /// Returns the change that would let a budget allow a disruption. `budget` names it.
     pub fn remedy(&self, budget: &str) -> String {
         let first = match self {
             BudgetCause::Planned(_) => "wait until the planned evictions are replaced",

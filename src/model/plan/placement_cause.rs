@@ -11,7 +11,7 @@ pub enum PlacementCause {
     /// No other node can run the pod.
     #[error("no other node can run it")]
     OnlyNode,
-    /// Another node has a higher score, but in a large cluster the scheduler scores only some nodes.
+    /// Another node has a higher score, but the scheduler scores only some of many nodes.
     #[error("the scheduler does not score every node, and may pass over those that it prefers")]
     Sampled,
     /// Another node has a higher score as long as the pod terminates, but not once it has ended.

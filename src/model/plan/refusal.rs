@@ -7,6 +7,7 @@ use crate::policy::Basis;
 use crate::values::Ratio;
 
 use super::duration_text::short;
+use super::refusal_text::{for_another, horizon, last_moves, pods_are, weighed, would};
 use super::{BudgetCause, MisfitCounts, NoGain, PlacementCause};
 
 /// A gate's reason for keeping a pod where it is.
@@ -370,41 +371,5 @@ impl Refusal {
                 | Refusal::Terminating
                 | Refusal::UnderWay
         )
-    }
-}
-
-fn for_another(left: Option<SignedDuration>) -> String {
-    left.map_or_else(String::new, |left| format!(" for another {}", short(left)))
-}
-
-fn pods_are(count: u32) -> String {
-    format!("{count} {}", if count == 1 { "pod is" } else { "pods are" })
-}
-
-fn last_moves(times: u32) -> String {
-    match times {
-        1 => "the last move of its workload".to_owned(),
-        times => format!("the last {times} moves of its workload"),
-    }
-}
-
-fn would(chance: Ratio) -> &'static str {
-    if chance < Ratio::ONE {
-        "could"
-    } else {
-        "would"
-    }
-}
-
-/// Returns the words after a ratio that say when it is expected; none for a ratio at once.
-pub const fn horizon(within_a_day: bool) -> &'static str {
-    if within_a_day { " within a day" } else { "" }
-}
-
-const fn weighed(basis: Basis) -> &'static str {
-    if matches!(basis, Basis::Requests) {
-        "requests"
-    } else {
-        "usage"
     }
 }

@@ -44,8 +44,9 @@ pub fn in_force(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<PoolBand> {
     let mut pools: Vec<(&Pool, Vec<NodeId>)> = rule.pools.iter().map(|p| (p, Vec::new())).collect();
     for node in fit(draft, rule.basis) {
         let selecting = rule.pool_of(&draft.world.snapshot.node(node).labels);
-        let of_node = pools.iter_mut().find(|(pool, _)| Some(*pool) == selecting);
-        of_node.into_iter().for_each(|(_, nodes)| nodes.push(node));
+        if let Some((_, nodes)) = pools.iter_mut().find(|(pool, _)| Some(*pool) == selecting) {
+            nodes.push(node);
+        }
     }
     let pools = pools.into_iter();
     pools

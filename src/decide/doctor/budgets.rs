@@ -1,0 +1,74 @@
+//! PodDisruptionBudgets that forbid every eviction.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::decide::draft::Draft;
+use crate::decide::gate;
+use crate::model::plan::Refusal;
+use crate::model::snapshot::PodId;
+use crate::values::text::{agree, count};
+
+use super::{Diagnosis, listed, runs};
+
+/// Budgets that let none of their running pods go, by the answer of the gate about each pod.
+pub(super) fn budgets(draft: &Draft<'_>) -> Vec<Diagnosis> {
+    let snapshot = draft.world.snapshot;
+    let mut blocking: BTreeMap<String, (Refusal, BTreeSet<String>)> = BTreeMap::new();
+    for budget in &snapshot.budgets {
+        let pods = || budget.pods.iter().filter(|id| runs(snapshot.pod(**id)));
+        let Some(first) = pods().next() else { continue };
+        let refused = |id: &PodId| gate::disruption(*id, 0, draft).err().filter(blocks);
+        let (Some(why), true) = (refused(first), pods().all(|id| refused(id).is_some())) else {
+            continue;
+        };
+        let kind = blocking.entry(why_forbidden(&why));
+        let (_, names) = kind.or_insert_with(|| (why, BTreeSet::new()));
+        names.insert(format!("{}/{}", budget.namespace, budget.name));
+    }
+    if blocking.is_empty() {
+        let number = count(snapshot.budgets.len(), "PodDisruptionBudget");
+        let message = format!("{number}, none of which forbids every eviction");
+        return vec![Diagnosis::ok("budgets", message)];
+    }
+    let lines = blocking.into_iter().map(|(kind, (why, names))| {
+        let names: Vec<String> = names.into_iter().collect();
+        blocking_budgets(&kind, &why, &names)
+    });
+    lines.collect()
+}
+
+/// The line for budgets that forbid every eviction for the same reason.
+fn blocking_budgets(kind: &str, why: &Refusal, names: &[String]) -> Diagnosis {
+    let number = count(names.len(), "PodDisruptionBudget");
+    let forbid = agree(names.len(), "forbids", "forbid");
+    let which = match (why, names) {
+        (Refusal::SeveralBudgets(_), _) => "",
+        (_, [_]) => "which ",
+        _ => "each of which ",
+    };
+    let names_of_all = listed(names);
+    let message = format!("{number} {forbid} every eviction: {names_of_all}, {which}{kind}");
+    let remedy = match (why, names) {
+        (Refusal::Budget { cause, .. }, [_, _, ..]) => cause.remedy("these budgets"),
+        _ => why.remedy(),
+    };
+    let remedy = format!("{remedy}; node drains wait for the same pods");
+    Diagnosis::warning("budgets", message, remedy)
+}
+
+/// Whether a refusal of the gate for budgets lasts until somebody changes something.
+fn blocks(why: &Refusal) -> bool {
+    let lasts = matches!(why, Refusal::Budget { cause, .. } if cause.lasts());
+    lasts || matches!(why, Refusal::SeveralBudgets(_))
+}
+
+/// The reason in a few words, equal for budgets with the same remedy.
+fn why_forbidden(why: &Refusal) -> String {
+    if let Refusal::SeveralBudgets(names) = why {
+        return format!("because several cover the same pods ({})", names.join(", "));
+    }
+    if let Refusal::Budget { cause, .. } = why {
+        return cause.to_string();
+    }
+    why.to_string()
+}
