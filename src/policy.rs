@@ -19,6 +19,7 @@ mod kubernetes_release;
 mod levels;
 mod limits;
 mod names;
+mod other_file;
 pub(crate) mod native;
 mod node_utilization;
 mod outline;
@@ -227,6 +228,10 @@ impl Policy {
     /// Chooses the reader by version. A file without a version is read as a native one, to report
     /// all missing fields.
     fn dispatch(root: &tree::YamlNode, report: &mut Report) -> Option<Self> {
+        if let Some(problem) = other_file::recognise(root) {
+            report.add(problem);
+            return None;
+        }
         match root.get("apiVersion").map(|node| &node.value) {
             None | Some(tree::Value::Null) => Some(report.read(root, native::policy)),
             Some(tree::Value::Text(version)) if version == native::VERSION => {

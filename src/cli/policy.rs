@@ -122,10 +122,14 @@ pub(super) fn sentence(policy: &Policy) -> String {
         .iter()
         .map(|entry| strategy(&entry.rule))
         .collect();
+    let list = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", names.join(", "))
+    };
     format!(
-        "{} ({}), every {}{}",
+        "{}{list}, every {}{}",
         count(names.len(), "strategy"),
-        names.join(", "),
         duration(policy.interval),
         if policy.dry_run { ", dry run" } else { "" }
     )

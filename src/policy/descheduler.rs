@@ -77,9 +77,27 @@ fn top_level(f: &mut Fields<'_, '_>) -> TopLevel {
     }
 }
 
+/// The consequence of a policy without strategies, which may be written or left out.
+fn nothing_enabled(written: bool) -> String {
+    let nothing = "no strategy is enabled, so this policy does nothing";
+    if written {
+        return nothing.to_owned();
+    }
+    // Helm merges values into the defaults of a chart, field by field.
+    format!(
+        "{nothing}; in `deschedulerPolicy` of descheduler's chart, fields that are left out have \
+         the chart's values, so that descheduler still evicts: hand over what `helm template` \
+         prints"
+    )
+}
+
 /// Builds the policy. Like descheduler, it runs the strategies that judge pods one by one first,
 /// then those that balance.
-fn assemble(f: &mut Fields<'_, '_>, top: TopLevel, drafts: Vec<ProfileDraft>) -> Policy {
+fn assemble(
+    f: &mut Fields<'_, '_>,
+    top: TopLevel,
+    (list, drafts): (&'static str, Vec<ProfileDraft>),
+) -> Policy {
     let defaults = Policy::default_native();
     let (mut profiles, mut single, mut balancing): (Vec<Profile>, Vec<Strategy>, Vec<Strategy>) =
         Default::default();
@@ -100,11 +118,7 @@ fn assemble(f: &mut Fields<'_, '_>, top: TopLevel, drafts: Vec<ProfileDraft>) ->
     }
     single.append(&mut balancing);
     if single.is_empty() && f.sound() {
-        f.warn(
-            Code::Ignored,
-            "",
-            "no strategy is enabled, so this policy does nothing",
-        );
+        f.warn(Code::Ignored, list, nothing_enabled(f.has(list)));
     }
     let limits = Limits {
         per_cycle: top.per_cycle,

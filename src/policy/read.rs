@@ -154,6 +154,7 @@ impl<'r, 't> Spot<'r, 't> {
             before,
             broken,
             written,
+            belongs: |_| None,
         };
         let value = read(&mut fields);
         fields.finish();
@@ -271,6 +272,8 @@ pub(crate) struct Fields<'r, 't> {
     broken: bool,
     /// The file has this map, even if it is empty.
     written: bool,
+    /// Where an unknown field belongs, if the reader knows.
+    belongs: fn(&str) -> Option<String>,
 }
 
 impl<'t> Fields<'_, 't> {
@@ -290,6 +293,11 @@ impl<'t> Fields<'_, 't> {
             key: self.at,
             path,
         }
+    }
+
+    /// Names the place where a field belongs that is unknown here.
+    pub(crate) fn say_where(&mut self, belongs: fn(&str) -> Option<String>) {
+        self.belongs = belongs;
     }
 
     /// Whether values are read as descheduler reads them.
@@ -314,9 +322,10 @@ impl<'t> Fields<'_, 't> {
             .entries
             .iter()
             .filter(|e| !self.names.contains(&e.key.as_str()));
-        self.report
-            .unknown
-            .extend(unknown.map(|e| Unknown::new("field", e, &self.path, self.names.clone())));
+        self.report.unknown.extend(unknown.map(|e| {
+            let unknown = Unknown::new("field", e, &self.path, self.names.clone());
+            unknown.belonging(self.belongs)
+        }));
     }
 }
 

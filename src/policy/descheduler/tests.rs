@@ -577,3 +577,57 @@ fn both_formats_come_out_the_same_in_the_native_one() {
         );
     }
 }
+
+#[test]
+fn an_argument_of_another_plugin_names_that_plugin() {
+    let error = parse(
+        "apiVersion: descheduler/v1alpha2
+profiles:
+- name: p
+  pluginConfig:
+  - {name: DefaultEvictor, args: {maxPodLifeTimeSeconds: 7}}
+  - {name: PodLifeTime, args: {maxPodLifeTimeSeconds: 7, nodeFit: true}}
+  plugins: {deschedule: {enabled: [PodLifeTime]}}
+",
+    );
+    let error = error.unwrap_err();
+    for hint in [
+        "maxPodLifeTimeSeconds: unknown field (it belongs in the args of PodLifeTime); allowed",
+        "nodeFit: unknown field (it belongs in the args of DefaultEvictor); allowed",
+    ] {
+        assert!(error.contains(hint), "{error}");
+    }
+}
+
+#[test]
+fn a_policy_without_strategies_says_where_they_belong() {
+    for (version, field) in [("v1alpha2", "profiles"), ("v1alpha1", "strategies")] {
+        let text = format!("apiVersion: descheduler/{version}\nmaxNoOfPodsToEvictPerNode: 5");
+        let found = warnings(&parse(&text).unwrap());
+        let start = format!("1:1 {field}: no strategy is enabled, so this policy does nothing; in");
+        assert!(found.starts_with(&start), "{found}");
+        assert!(found.contains("descheduler still evicts"), "{found}");
+    }
+}
+
+#[test]
+fn a_strategy_with_params_that_is_not_enabled_is_a_warning() {
+    let of = |enabled: &str| {
+        let policy = parse(&format!(
+            "apiVersion: descheduler/v1alpha1
+strategies:
+  RemoveDuplicates: {{enabled: true}}
+  PodLifeTime: {{{enabled}params: {{podLifeTime: {{maxPodLifeTimeSeconds: 7}}}}}}
+"
+        ));
+        warnings(&policy.unwrap())
+    };
+    let found = of("");
+    assert!(
+        found.contains("strategies.PodLifeTime.params: this strategy"),
+        "{found}"
+    );
+    for decided in ["enabled: false, ", "enabled: true, "] {
+        assert_eq!(of(decided), "");
+    }
+}

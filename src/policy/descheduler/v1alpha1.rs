@@ -51,7 +51,8 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
                     None => unknown(&entry.key, spot),
                 }
             });
-        assemble(f, top, strategies.unwrap_or_default())
+        let list = ("strategies", strategies.unwrap_or_default());
+        assemble(f, top, list)
     })
 }
 
@@ -65,6 +66,7 @@ fn unknown(written: &str, spot: Spot<'_, '_>) -> Option<ProfileDraft> {
 
 /// One strategy, if it is enabled.
 fn strategy(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Option<ProfileDraft> {
+    let written = f.has("enabled");
     let enabled = f.field("enabled").bool().unwrap_or(false);
     if f.field("weight").whole(0).is_some_and(|w| w > 0) {
         f.warn(
@@ -77,6 +79,13 @@ fn strategy(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Opti
     // fields.
     let params = f.field("params");
     if !enabled {
+        // `enabled: false` is a decision. Without the field, most expect the strategy to run.
+        let unused = !written && !params.is_absent();
+        if unused {
+            let sentence = "this strategy has params and is not enabled, so it does not run; \
+                `enabled: true` enables it";
+            f.warn(Code::Ignored, "params", sentence);
+        }
         return None;
     }
     let (evictable, rule) = params.section(|f| {

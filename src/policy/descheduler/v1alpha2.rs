@@ -2,11 +2,11 @@
 
 use super::super::arguments;
 use super::super::plugin::Plugin;
-use super::super::problem::Code;
-use super::super::read::{Fields, Place, Spot};
+use super::super::problem::{Code, Position};
+use super::super::read::{Fields, Place, Report, Spot};
 use super::super::strategies;
-use super::super::tree::Value;
-use super::super::wording::nearest;
+use super::super::tree::{Value, YamlNode};
+use super::super::wording::{either, nearest};
 use super::super::{Basis, Evictable, Policy, Rule};
 use super::utilization::{self, MetricsSource};
 use super::{ProfileDraft, assemble, evictor, text, top_level};
@@ -31,7 +31,8 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
         let drafts = f.field("profiles").list("profiles", |item| {
             item.section(|f| Some(profile(f, &sources)))
         });
-        assemble(f, top, drafts.unwrap_or_default())
+        let list = ("profiles", drafts.unwrap_or_default());
+        assemble(f, top, list)
     })
 }
 
@@ -158,7 +159,40 @@ fn typed<T>(f: &mut Fields<'_, '_>, read: impl FnOnce(&mut Fields<'_, '_>) -> T)
     let arguments = read(f);
     f.field("apiVersion").name();
     f.field("kind").name();
+    f.say_where(plugin_of_argument);
     arguments
+}
+
+/// The args of the plugins that take an argument of this name.
+fn plugin_of_argument(name: &str) -> Option<String> {
+    let strategies = Plugin::ALL.map(KnownPlugin::Strategy);
+    let plugins = std::iter::once(KnownPlugin::Evictor).chain(strategies);
+    let takers = plugins.filter(|plugin| takes(*plugin, name));
+    let takers: Vec<&str> = takers.map(KnownPlugin::name).collect();
+    (!takers.is_empty()).then(|| format!("the args of {}", either(&takers)))
+}
+
+/// Whether a plugin takes an argument: its reader asks for a field of this name.
+fn takes(plugin: KnownPlugin, name: &str) -> bool {
+    let mut scratch = Report::default();
+    scratch.be_lenient();
+    let nothing = YamlNode::null(Position { line: 1, column: 1 });
+    scratch.read(&nothing, |root| {
+        root.section(|f| match plugin {
+            KnownPlugin::Evictor => drop(evictor::evictable(f)),
+            KnownPlugin::Strategy(plugin) => drop(arguments_of(plugin, f, &[])),
+        });
+    });
+    scratch.asked.contains(name)
+}
+
+impl KnownPlugin {
+    const fn name(self) -> &'static str {
+        match self {
+            KnownPlugin::Evictor => EVICTOR,
+            KnownPlugin::Strategy(plugin) => plugin.name(),
+        }
+    }
 }
 
 fn arguments_of(plugin: Plugin, f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> Option<Rule> {

@@ -25,6 +25,8 @@ pub(super) struct Unknown {
     parent: String,
     key: String,
     allowed: Vec<&'static str>,
+    /// Where the field belongs, if its reader knows.
+    belongs: Option<String>,
 }
 
 impl Unknown {
@@ -40,7 +42,14 @@ impl Unknown {
             parent: parent.to_owned(),
             key: entry.key.clone(),
             allowed,
+            belongs: None,
         }
+    }
+
+    /// Adds where the field belongs.
+    pub(super) fn belonging(mut self, place: impl Fn(&str) -> Option<String>) -> Self {
+        self.belongs = place(&self.key);
+        self
     }
 }
 
@@ -48,6 +57,11 @@ impl Report {
     /// From here on, values are read as descheduler reads them.
     pub(crate) fn be_lenient(&mut self) {
         self.lenient = true;
+    }
+
+    /// Adds a problem of the document as a whole.
+    pub(crate) fn add(&mut self, problem: Problem) {
+        self.problems.push(problem);
     }
 
     /// The warnings: fields that have no effect, or an unexpected one.
@@ -81,13 +95,18 @@ impl Report {
     /// The likely meaning of an unknown field: a field of another section, or one with a similar
     /// name.
     fn hint(&self, unknown: &Unknown) -> String {
+        if let Some(place) = &unknown.belongs {
+            return format!(" (it belongs in {place})");
+        }
+        // Elsewhere in the same kind of section is not another place.
+        let own = normal(&unknown.parent);
         let parents = self
             .asked
             .iter()
             .filter_map(|path| path.strip_suffix(unknown.key.as_str()));
         let parents: Vec<String> = parents
             .filter_map(|parent| match parent.strip_suffix('.') {
-                Some(parent) => Some(format!("`{parent}`")),
+                Some(parent) => (parent != own).then(|| format!("`{parent}`")),
                 None => parent.is_empty().then(|| "the top level".to_owned()),
             })
             .collect();
@@ -103,12 +122,7 @@ impl Report {
 
     /// Remembers that a reader asked for a field. All items of a list count as one.
     pub(super) fn note(&mut self, parent: &str, name: &str) {
-        let parent: String = below(parent, name)
-            .split_inclusive('[')
-            .enumerate()
-            .map(without_index)
-            .collect();
-        self.asked.insert(parent);
+        self.asked.insert(normal(&below(parent, name)));
     }
 
     pub(super) fn find_repeats(&mut self, node: &YamlNode, path: &str) {
@@ -138,4 +152,10 @@ impl Report {
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => {}
         }
     }
+}
+
+/// Returns a path without the positions in lists.
+fn normal(path: &str) -> String {
+    let parts = path.split_inclusive('[').enumerate();
+    parts.map(without_index).collect()
 }

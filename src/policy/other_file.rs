@@ -1,0 +1,198 @@
+//! Files that are handed over instead of a policy, and the policy in them.
+
+use super::descheduler;
+use super::problem::{Code, Position, Problem};
+use super::tree::{MapEntry, Value, YamlNode};
+
+/// The kinds of policies and of configurations that contain one.
+const POLICY_KINDS: [&str; 3] = [
+    "kind: Policy",
+    "DeschedulerPolicy",
+    "DeschedulerConfiguration",
+];
+
+/// Returns what a file is if it is no policy, and what to hand over instead.
+pub(super) fn recognise(root: &YamlNode) -> Option<Problem> {
+    let Value::Map(entries) = &root.value else {
+        return None;
+    };
+    let kind = text_of(root, "kind").unwrap_or_default();
+    let (field, sentence) = match kind {
+        "ConfigMap" | "Secret" => ("kind", of_object(root, kind)),
+        "DeschedulerConfiguration" => ("kind", KOORDINATOR.to_owned()),
+        "HelmRelease" | "Application" | "HelmChart" => ("kind", of_release(kind)),
+        _ => return values(entries).or_else(|| other_version(root)),
+    };
+    Some(problem(at(entries, field)?, field, sentence))
+}
+
+const KOORDINATOR: &str = "this is the configuration of Koordinator's descheduler, whose plugins \
+    evenkeel does not have; write a policy with `lowNodeUtilization` and `basis: actual` instead \
+    of its LowNodeLoad (`evenkeel policy convert` shows the format)";
+
+/// A ConfigMap, as most descriptions of a problem contain it.
+fn of_object(root: &YamlNode, kind: &str) -> String {
+    let metadata = root.get("metadata");
+    let meta = |name| metadata.and_then(|node| text_of(node, name));
+    let (name, namespace) = (meta("name").unwrap_or("NAME"), meta("namespace"));
+    let namespace = namespace.map_or(String::new(), |name| format!(" -n {name}"));
+    let Some(key) = policy_key(root) else {
+        return format!("this is a {kind}, and no key of its `data` has a policy as text");
+    };
+    let path = key.replace('.', "\\.");
+    format!(
+        "this is a {kind} with a policy in its key `{key}`; hand over that text: kubectl get \
+         {}{namespace} {name} -o jsonpath='{{.data.{path}}}' > policy.yaml",
+        kind.to_lowercase()
+    )
+}
+
+/// The key of a ConfigMap whose text is a policy.
+fn policy_key(root: &YamlNode) -> Option<&str> {
+    let Value::Map(entries) = &root.get("data")?.value else {
+        return None;
+    };
+    let has_policy = |entry: &&MapEntry| match &entry.value.value {
+        Value::Text(text) => POLICY_KINDS.iter().any(|kind| text.contains(kind)),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::List(_)
+        | Value::Map(_) => false,
+    };
+    Some(&entries.iter().find(has_policy)?.key)
+}
+
+fn of_release(kind: &str) -> String {
+    format!(
+        "this is a {kind}, not a policy; hand over the policy in its chart values, under \
+         `deschedulerPolicy` or `policy`, as a file of its own"
+    )
+}
+
+/// Values of a Helm chart.
+fn values(entries: &[MapEntry]) -> Option<Problem> {
+    let names = ["deschedulerPolicy", "policy"];
+    let entry = entries.iter().find(|e| names.contains(&e.key.as_str()))?;
+    let Value::Map(_) = &entry.value.value else {
+        return None;
+    };
+    let key = &entry.key;
+    let version = match key.as_str() {
+        "deschedulerPolicy" => {
+            "; add the lines `apiVersion: descheduler/v1alpha2` and `kind: DeschedulerPolicy`"
+        }
+        _ => "",
+    };
+    let sentence = format!(
+        "these are values of a Helm chart, whose policy stands under `{key}`; hand over that part \
+         as a file of its own{version}"
+    );
+    Some(problem(entry.at, key, sentence))
+}
+
+/// A policy for descheduler with the fields of its other version.
+fn other_version(root: &YamlNode) -> Option<Problem> {
+    let Value::Map(entries) = &root.value else {
+        return None;
+    };
+    let (field, own, version) = match text_of(root, "apiVersion")? {
+        descheduler::V1ALPHA2 => ("strategies", "profiles", descheduler::V1ALPHA1),
+        descheduler::V1ALPHA1 => ("profiles", "strategies", descheduler::V1ALPHA2),
+        _ => return None,
+    };
+    if at(entries, own).is_some() {
+        return None;
+    }
+    let sentence = format!(
+        "this field is of {version}; write that as apiVersion, or `{own}` instead of `{field}`"
+    );
+    Some(problem(at(entries, field)?, field, sentence))
+}
+
+fn problem(at: Position, path: &str, sentence: String) -> Problem {
+    Problem::new(Code::UnsupportedVersion, at, path, None, sentence)
+}
+
+/// The position of a field.
+fn at(entries: &[MapEntry], name: &str) -> Option<Position> {
+    entries.iter().find(|e| e.key == name).map(|e| e.at)
+}
+
+fn text_of<'t>(node: &'t YamlNode, name: &str) -> Option<&'t str> {
+    match &node.get(name)?.value {
+        Value::Text(text) => Some(text),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::List(_)
+        | Value::Map(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policy::Policy;
+
+    /// The message about a file, without its name.
+    fn said(text: &str) -> String {
+        let error = Policy::parse("p.yaml", text).unwrap_err().to_string();
+        let line = error.lines().next().unwrap_or_default();
+        line.strip_prefix("p.yaml:").unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn a_config_map_names_the_key_that_has_the_policy() {
+        let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: p, namespace: kube-system}\n\
+            data:\n  note: hello\n  policy.yaml: |\n    kind: DeschedulerPolicy\n";
+        assert_eq!(
+            said(text),
+            "2:1: kind: this is a ConfigMap with a policy in its key `policy.yaml`; hand over that \
+             text: kubectl get configmap -n kube-system p -o jsonpath='{.data.policy\\.yaml}' > \
+             policy.yaml"
+        );
+        assert_eq!(
+            said("apiVersion: v1\nkind: ConfigMap\ndata: {note: hello}"),
+            "2:1: kind: this is a ConfigMap, and no key of its `data` has a policy as text"
+        );
+    }
+
+    #[test]
+    fn helm_values_name_the_field_that_has_the_policy() {
+        assert_eq!(
+            said("replicas: 1\ndeschedulerPolicy: {profiles: []}"),
+            "2:1: deschedulerPolicy: these are values of a Helm chart, whose policy stands under \
+             `deschedulerPolicy`; hand over that part as a file of its own; add the lines \
+             `apiVersion: descheduler/v1alpha2` and `kind: DeschedulerPolicy`"
+        );
+        assert_eq!(
+            said("kind: Deployment\npolicy: {apiVersion: evenkeel/v1alpha1}"),
+            "2:1: policy: these are values of a Helm chart, whose policy stands under `policy`; \
+             hand over that part as a file of its own"
+        );
+        let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease";
+        assert!(said(release).contains("this is a HelmRelease, not a policy"));
+    }
+
+    #[test]
+    fn the_configuration_of_koordinator_is_named() {
+        let text = "apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\nprofiles: []";
+        assert!(said(text).contains("the configuration of Koordinator's descheduler"));
+    }
+
+    #[test]
+    fn fields_of_the_other_version_name_it() {
+        assert_eq!(
+            said("apiVersion: descheduler/v1alpha2\nstrategies: {}"),
+            "2:1: strategies: this field is of descheduler/v1alpha1; write that as apiVersion, or \
+             `profiles` instead of `strategies`"
+        );
+        assert_eq!(
+            said("apiVersion: descheduler/v1alpha1\nprofiles: []"),
+            "2:1: profiles: this field is of descheduler/v1alpha2; write that as apiVersion, or \
+             `strategies` instead of `profiles`"
+        );
+    }
+}
