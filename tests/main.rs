@@ -47,6 +47,7 @@ mod it {
     mod rightsizing;
     mod rightsizing_effect;
     mod scheduler_config;
+    mod samples;
     mod search_start;
     mod search_work;
     mod simulate;

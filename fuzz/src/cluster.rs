@@ -1,6 +1,6 @@
 //! Random small clusters from the bytes of an input. Most values are usual; some are extreme.
 
-use evenkeel::model::usage::{Measure, Readings, Sample};
+use evenkeel::model::usage::{ContainerSet, Measure, Readings, Sample};
 use evenkeel::values::Amount;
 use jiff::{SignedDuration, Timestamp};
 use libfuzzer_sys::arbitrary::Unstructured;
@@ -297,5 +297,6 @@ fn sample(bytes: &mut Unstructured<'_>) -> Sample {
         at,
         window: SignedDuration::from_secs(15),
         used: Measure { cpu, memory },
+        containers: ContainerSet::default(),
     }
 }

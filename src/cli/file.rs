@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -165,10 +165,14 @@ impl ClusterFile {
         }
     }
 
-    /// The time of the newest metrics.
-    pub(super) fn newest_metrics(&self) -> Option<Timestamp> {
-        let (nodes, pods) = (self.readings.nodes.values(), self.readings.pods.values());
-        nodes.chain(pods).map(|sample| sample.at).max()
+    /// The time of the newest metrics, as most nodes see it. `stale_after` is the age at which a
+    /// sample no longer counts.
+    pub(super) fn newest_metrics(&self, stale_after: SignedDuration) -> Option<Timestamp> {
+        // The API server stamps objects by its own clock.
+        let pods = self.objects.pods().map(|pod| pod.created);
+        let created = self.objects.nodes().map(|node| node.created).chain(pods);
+        let passed = created.max().unwrap_or(Timestamp::UNIX_EPOCH);
+        self.readings.present(stale_after, passed)
     }
 }
 

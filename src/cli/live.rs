@@ -154,7 +154,7 @@ async fn present_usage(
 }
 
 fn is_fresh(readings: &Readings, policy: &Policy) -> bool {
-    let newest = readings.nodes.values().map(|sample| sample.at).max();
+    let newest = readings.newest_node(clock::now(), policy.usage.stale_after);
     newest.is_some_and(|at| clock::now().duration_since(at) <= policy.usage.stale_after)
 }
 

@@ -187,7 +187,7 @@ fn from_file(
     shared: &Shared,
 ) -> anyhow::Result<Observation> {
     let mut cluster = file::read(path)?;
-    let (now, origin) = match (now, cluster.newest_metrics()) {
+    let (now, origin) = match (now, cluster.newest_metrics(policy.usage.stale_after)) {
         (Some(now), _) => (now, "set by --now"),
         (None, Some(newest)) => (newest, "the time of the newest metrics"),
         (None, None) => (clock::now(), "the present, because the file has no metrics"),

@@ -26,6 +26,9 @@ use self::progress::Progress;
 mod page;
 mod progress;
 
+/// The age at which a sample in the file no longer counts: the default of `usage.staleAfter`.
+const STALE_AFTER: SignedDuration = SignedDuration::from_secs(90);
+
 const EXAMPLES: &str = "\
 Examples:
   evenkeel simulate                                 three full nodes, and seven that join later
@@ -247,7 +250,7 @@ fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
     let mut head = vec![format!("cluster: {label}: {}", cluster.summary())];
     head.extend(ignored_rows(&cluster.readings.skipped));
     let history_start = cluster.history.as_ref().map(|history| history.range.start);
-    let Some(at) = cluster.newest_metrics().or(history_start) else {
+    let Some(at) = cluster.newest_metrics(STALE_AFTER).or(history_start) else {
         let problem = "found no metrics, expected the usage to simulate";
         return Err(Misuse(format!("{label}: {problem}\n\n{}", file::HOW_TO)).into());
     };

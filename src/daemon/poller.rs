@@ -1,5 +1,7 @@
 //! Polls of usage: from the first source, or from the fallback while the first is stale.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use tracing::{info, warn};
@@ -41,6 +43,8 @@ struct PolledSource {
     newest: Option<Timestamp>,
     /// Error of the last read: its kind and its message.
     error: Option<(&'static str, String)>,
+    /// Remarks that have been logged.
+    remarks: BTreeSet<String>,
 }
 
 /// Result of one poll.
@@ -66,6 +70,7 @@ impl UsagePoller {
             read: None,
             newest: None,
             error: None,
+            remarks: BTreeSet::new(),
         };
         UsagePoller {
             first: polled(Source::first(usage, client)),
@@ -132,16 +137,14 @@ impl UsagePoller {
         metrics: &Metrics,
         now: Timestamp,
     ) -> Option<Poll> {
-        let mut poll = self
-            .first
-            .poll(node_addresses, metrics, self.gap, now)
-            .await;
+        let times = (self.gap, self.stale_after);
+        let mut poll = self.first.poll(node_addresses, metrics, times, now).await;
         let mut used = self
             .first
             .is_fresh(self.stale_after, now)
             .then(|| self.first.source.kind());
         if let Some(fallback) = self.fallback.as_mut().filter(|_| used.is_none()) {
-            let second = fallback.poll(node_addresses, metrics, self.gap, now).await;
+            let second = fallback.poll(node_addresses, metrics, times, now).await;
             if fallback.is_fresh(self.stale_after, now) {
                 used = Some(fallback.source.kind());
                 // A fallback can be fresh by its last read although this one failed.
@@ -247,14 +250,16 @@ impl PolledSource {
         &mut self,
         node_addresses: &NodeAddresses,
         metrics: &Metrics,
-        gap: SignedDuration,
+        (gap, stale_after): (SignedDuration, SignedDuration),
         now: Timestamp,
     ) -> Option<Poll> {
         match self.read(node_addresses, gap, now).await {
             Ok(poll) => {
-                let newest = poll.readings.nodes.values().map(|s| s.at).max();
+                // One wrong clock must not make a stale source fresh.
+                let newest = poll.readings.newest_node(now, stale_after);
                 metrics.source_read(self.name(), now, newest, poll.readings.skipped.count());
                 // A store can return older samples than before, for example from another replica.
+                self.log_remarks(&poll.readings);
                 (self.read, self.newest) = (Some(now), newest.max(self.newest));
                 if self.error.take().is_some() {
                     info!(source = self.name(), "{} can be read again", self.name());
@@ -278,6 +283,15 @@ impl PolledSource {
                 }
                 self.error = Some((error.kind(), message));
                 None
+            }
+        }
+    }
+
+    /// Logs each remark about the source once.
+    fn log_remarks(&mut self, readings: &Readings) {
+        for remark in &readings.remarks {
+            if self.remarks.insert(remark.clone()) {
+                warn!(source = self.name(), "{remark}");
             }
         }
     }

@@ -160,6 +160,16 @@ impl<'w> Draft<'w> {
         self.world.snapshot.node(node).allocatable[resource].minus(self.reserved[node.0][resource])
     }
 
+    /// Returns the share of allocatable that kube-scheduler counts as requested: terminating pods
+    /// still hold their part.
+    pub fn taken(&self, node: NodeId, resource: ResourceId) -> Option<Ratio> {
+        let taken = self.reserved[node.0][resource];
+        if taken == Amount::ZERO {
+            return Some(Ratio::ZERO);
+        }
+        taken.share_of(self.world.snapshot.node(node).allocatable[resource])
+    }
+
     /// Returns the requests of all pods of a node, including terminating ones.
     pub fn reserved(&self, node: NodeId) -> &PerResource<Amount> {
         &self.reserved[node.0]

@@ -46,7 +46,7 @@ pub struct Engine {
 impl Engine {
     /// An engine that has not observed anything yet.
     pub fn new(policy: Policy, ledger: Ledger) -> Self {
-        let history = History::new(policy.usage.clone());
+        let history = History::new(policy.usage.clone(), policy.exact);
         Engine {
             policy,
             history,

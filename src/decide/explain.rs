@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::decide::draft::World;
 use crate::model::plan::{Class, Halt, Idle, PodVerdict, Refusal};
+use crate::model::usage::Unmeasured;
 use crate::model::usage::history::History;
 
 mod decided;
@@ -76,6 +77,16 @@ impl CodedMessage {
             code: why.code(),
             message: why.to_string(),
             remedy: Some(why.remedy()),
+        }
+    }
+
+    /// The reason why the usage of a node is unknown. Only strategies on usage leave it alone.
+    fn unknown(why: &Unmeasured) -> Self {
+        let class = Class::Unknown(why.clone());
+        CodedMessage {
+            code: class.code(),
+            message: why.to_string(),
+            remedy: class.remedy(),
         }
     }
 

@@ -11,6 +11,7 @@ use statrs::statistics::{Data, OrderStatistics};
 
 use crate::decide::draft::World;
 use crate::model::plan::{Direction, Rightsizing, Suggestion};
+use crate::model::snapshot::facts::Role;
 use crate::model::snapshot::{Pod, PodId, Workload};
 use crate::model::usage::history::PodSamples;
 use crate::model::usage::{Measure, PodUsage};
@@ -116,13 +117,21 @@ fn of_workload(
 
 /// The usage of a Ready pod; `None` if it is not known well enough.
 fn measured<'s>(world: World<'_>, samples: &Samples<'s>, pod: PodId) -> Option<MeasuredPod<'s>> {
+    let facts = world.snapshot.pod(pod);
     match world.usage.pods.get(pod.0)? {
-        PodUsage::Known(used) if world.snapshot.pod(pod).serves() => Some(MeasuredPod {
+        PodUsage::Known(used) if facts.serves() && !is_down(facts) => Some(MeasuredPod {
             used: *used,
             samples: samples[pod.0]?,
         }),
         PodUsage::Known(_) | PodUsage::Estimated(_) | PodUsage::Unknown(..) => None,
     }
+}
+
+/// Whether a container of the pod waits or has ended, as in a crash loop. The usage of the others
+/// does not show the needs of the pod.
+fn is_down(pod: &Pod) -> bool {
+    let mut main = pod.containers.iter().filter(|c| c.role == Role::Main);
+    main.any(|container| container.waiting.is_some() || container.ended.is_some())
 }
 
 /// The pods of one workload.
@@ -131,6 +140,8 @@ struct WorkloadPods<'w, 's> {
     known: Vec<MeasuredPod<'s>>,
     /// The number of pods, including those with unknown usage.
     pods: u32,
+    /// The most memory that a pod needs because a container of it was killed.
+    killed_at: Amount,
 }
 
 impl<'w, 's> WorkloadPods<'w, 's> {
@@ -143,11 +154,13 @@ impl<'w, 's> WorkloadPods<'w, 's> {
         let ids: Vec<PodId> = counted.copied().collect();
         let pods = ids.iter().map(|id| world.snapshot.pod(*id));
         let known = ids.iter().filter_map(|id| measured(world, samples, *id));
+        let killed_at = pods.clone().filter_map(|pod| pod.killed_at).max();
         Some(WorkloadPods {
             // In a rollout, the requests of the newest pods are the ones that stay.
             newest: pods.max_by_key(|pod| (pod.created, &pod.name))?,
             known: known.collect(),
             pods: u32::try_from(ids.len()).unwrap_or(u32::MAX),
+            killed_at: killed_at.unwrap_or_default(),
         })
     }
 }
@@ -169,6 +182,7 @@ impl WorkloadPods<'_, '_> {
             .map(|(_, limit)| *limit);
         let fits = suggested(rule, self.covered(rule, policy), policy.headroom);
         let suggested = limit.map_or(fits, |limit| fits.min(limit));
+        let suggested = suggested.max(self.least(rule.id));
         let direction = direction(request, suggested, policy.tolerance)?;
         let apart = suggested.minus(request).plus(request.minus(suggested));
         let total = Amount::new(apart.get().saturating_mul(u64::from(self.pods)));
@@ -182,6 +196,15 @@ impl WorkloadPods<'_, '_> {
             total,
             wrong_by: total.share_of(whole).unwrap_or_default(),
         })
+    }
+
+    /// The request below which no recommendation goes: what a pod needed when it was killed.
+    fn least(&self, resource: ResourceId) -> Amount {
+        if resource == ResourceId::MEMORY {
+            self.killed_at
+        } else {
+            Amount::ZERO
+        }
     }
 
     /// The usage that the recommendation has to cover, from the samples of all pods together.

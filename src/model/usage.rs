@@ -1,7 +1,7 @@
 //! Usage of nodes and pods: raw readings, and smoothed usage aligned with one snapshot.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,7 +9,9 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::values::Amount;
 
 mod compact;
+mod containers;
 mod hindsight;
+mod present_time;
 pub mod history;
 pub mod import;
 mod outlook;
@@ -17,10 +19,13 @@ pub mod recorded;
 mod rhythm;
 mod skipped;
 mod smoothing;
+mod unmeasured;
 
+pub use containers::{ContainerNames, ContainerSet};
 pub use hindsight::{EndedHour, Hindsight};
 pub use outlook::{ExpectedDay, Outlook};
 pub use skipped::SkippedSamples;
+pub use unmeasured::{SampleFlaw, Unmeasured};
 
 /// An amount of cpu and of memory, the two resources that usage sources measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +65,8 @@ pub struct Sample {
     pub window: SignedDuration,
     /// The usage.
     pub used: Measure,
+    /// The containers that it covers, if it is of a pod and the source names them.
+    pub containers: ContainerSet,
 }
 
 /// The result of one poll of a source.
@@ -71,6 +78,16 @@ pub struct Readings {
     pub pods: BTreeMap<(String, String), Sample>,
     /// The node of each pod, if the source reports it.
     pub placed: BTreeMap<(String, String), String>,
+    /// Further samples of pods, each with its node, if the source has one pod on several nodes.
+    pub elsewhere: BTreeMap<(String, String), Vec<(String, Sample)>>,
+    /// The names of the containers that samples cover.
+    pub containers: ContainerNames,
+    /// Why the sample of a node cannot be read.
+    pub unreadable_nodes: BTreeMap<String, Arc<str>>,
+    /// Why the sample of a pod cannot be read, by namespace and name.
+    pub unreadable_pods: BTreeMap<(String, String), Arc<str>>,
+    /// Remarks about the source that operators should see once.
+    pub remarks: BTreeSet<String>,
     /// Samples that could not be read.
     pub skipped: SkippedSamples,
 }
@@ -105,7 +122,7 @@ pub struct PresentUsage {
 }
 
 /// The usage of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeUsage {
     /// The sum over the pods that stay on the node, plus the smoothed remainder.
     Known(Measure),
@@ -114,7 +131,7 @@ pub enum NodeUsage {
 }
 
 /// The usage of a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodUsage {
     /// Smoothed over enough samples.
     Known(Measure),
@@ -123,61 +140,6 @@ pub enum PodUsage {
     Estimated(Measure),
     /// Too little is known. The last known usage still counts on its node.
     Unknown(Unmeasured, Measure),
-}
-
-/// The reason why usage is unknown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unmeasured {
-    /// The source has no sample.
-    Missing,
-    /// The latest sample is this old.
-    Stale(SignedDuration),
-    /// The latest sample is this far ahead of our clock.
-    Future(SignedDuration),
-    /// The window holds fewer samples than needed.
-    Few {
-        /// Samples in the window.
-        have: u32,
-        /// Samples needed.
-        need: u32,
-    },
-}
-
-impl Unmeasured {
-    /// The kind of a window that is still filling, which resolves by itself.
-    pub const FEW: &str = "few-samples";
-
-    /// Returns the stable code.
-    pub const fn kind(self) -> &'static str {
-        match self {
-            Unmeasured::Missing => "missing",
-            Unmeasured::Stale(_) => "stale",
-            Unmeasured::Future(_) => "future",
-            Unmeasured::Few { .. } => Unmeasured::FEW,
-        }
-    }
-}
-
-impl fmt::Display for Unmeasured {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Unmeasured::Missing => f.write_str("no samples"),
-            Unmeasured::Stale(age) => write!(f, "the latest sample is {:#} old", whole(*age)),
-            Unmeasured::Future(lead) => {
-                write!(
-                    f,
-                    "the latest sample is {:#} ahead of the local clock",
-                    whole(*lead)
-                )
-            }
-            Unmeasured::Few { have, need } => write!(f, "{have} of {need} required samples"),
-        }
-    }
-}
-
-/// Rounds down to whole seconds, which is precise enough for people.
-fn whole(duration: SignedDuration) -> SignedDuration {
-    SignedDuration::from_secs(duration.as_secs())
 }
 
 impl Usage {
@@ -213,7 +175,7 @@ impl Usage {
     pub fn unmeasured(&self, id: NodeId) -> Option<Unmeasured> {
         match self.nodes.get(id.0) {
             Some(NodeUsage::Known(_)) => None,
-            Some(NodeUsage::Unknown(why)) => Some(*why),
+            Some(NodeUsage::Unknown(why)) => Some(why.clone()),
             None => Some(Unmeasured::Missing),
         }
     }
@@ -235,7 +197,7 @@ impl Usage {
     pub fn unmeasured_pod(&self, id: PodId) -> Option<Unmeasured> {
         match self.pods.get(id.0) {
             Some(PodUsage::Known(_) | PodUsage::Estimated(_)) => None,
-            Some(PodUsage::Unknown(why, _)) => Some(*why),
+            Some(PodUsage::Unknown(why, _)) => Some(why.clone()),
             None => Some(Unmeasured::Missing),
         }
     }

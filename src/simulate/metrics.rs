@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::objects::Name;
-use crate::model::usage::{Measure, Readings, Sample};
+use crate::model::usage::{ContainerSet, Measure, Readings, Sample};
 use crate::values::{Amount, Ratio};
 
 use super::cluster::{Life, Machine, SimulatedCluster};
@@ -178,6 +178,7 @@ impl SimulatedMetricsApi {
             at: cluster.now,
             window: self.rules.resolution,
             used,
+            containers: ContainerSet::default(),
         };
         let measured = used.nodes.iter().filter(|(node, _)| {
             let machine = cluster.nodes.get(**node);

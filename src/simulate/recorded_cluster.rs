@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use jiff::SignedDuration;
 
-use crate::model::snapshot::facts::{OwnerKey, PodFacts};
+use crate::model::snapshot::facts::{NodeFacts, OwnerKey, PodFacts};
+use crate::model::snapshot::objects::Object;
 use crate::model::snapshot::{Node, Pod, Snapshot};
 use crate::model::usage::Measure;
 
@@ -79,8 +80,14 @@ fn add_node(
     let rest = reading.map(|all| Load::steady(all.minus(of_pods)));
     // A node that was down in the recording stays down.
     let down = (!node.ready).then_some(cluster.start);
+    // Simulated usage has no bound, so the size of the machine does not count.
+    let facts = NodeFacts {
+        capacity: Vec::new(),
+        ..(**node).clone()
+    };
+    cluster.objects.apply(Object::Node(facts.clone()));
     let machine = Machine {
-        facts: (**node).clone(),
+        facts,
         base: replay.and_then(|replay| replay.node(&node.name)).or(rest),
         down,
         draining: false,

@@ -55,6 +55,7 @@ pub(super) fn join(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
         cordoned: false,
         ready: true,
         allocatable: spec.allocatable.clone(),
+        capacity: Vec::new(),
         scale_down_disabled: false,
         images: Vec::new(),
     };
@@ -196,6 +197,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             },
             requests: workload.requests.clone(),
             limits: Vec::new(),
+            killed_at: None,
             tolerations: match workload.kind {
                 WorkloadKind::DaemonSet => everything(),
                 WorkloadKind::Deployment

@@ -209,10 +209,9 @@ fn a_replacement_rests_on_any_node() {
     assert_eq!(watch.ending(), ["Settled(Helped)"]);
     // Other pods make n2 hot. The strategy selects the replacement there, and it rests.
     let mut more = Cluster::parse("node n2\n  other*6 cpu=100m uses=1 daemon");
-    watch
-        .cluster
-        .nodes
-        .insert("n2".to_owned(), more.nodes.remove("n2").unwrap());
+    let others = more.nodes.remove("n2").unwrap();
+    let used = watch.cluster.nodes.get_mut("n2").unwrap();
+    *used = used.plus(others);
     watch.cluster.pods.append(&mut more.pods);
     let snapshot = more.snapshot(&watch.policy());
     for pod in &snapshot.pods {

@@ -3,7 +3,7 @@
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::{Aim, Ledger};
 use evenkeel::model::snapshot::NodeId;
-use evenkeel::model::usage::{Measure, Readings, Sample};
+use evenkeel::model::usage::{ContainerSet, Measure, Readings, Sample};
 use evenkeel::values::Amount;
 use jiff::{SignedDuration, Timestamp};
 
@@ -100,6 +100,7 @@ fn a_departed_pod_in_past_samples_does_not_count_on_its_node() {
                 at: *at,
                 window: SignedDuration::from_secs(10),
                 used,
+                containers: ContainerSet::default(),
             },
         );
         readings.placed.insert(batch.clone(), "n1".to_owned());
@@ -130,6 +131,7 @@ fn the_last_sample_of_a_departed_pod_is_not_subtracted_forever() {
                 at: after(-200),
                 window: SignedDuration::from_secs(10),
                 used,
+                containers: ContainerSet::default(),
             },
         );
         readings.placed.insert(batch.clone(), "n1".to_owned());

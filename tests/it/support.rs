@@ -28,7 +28,7 @@ use evenkeel::model::snapshot::facts::{
     Volumes,
 };
 use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
-use evenkeel::model::usage::{Measure, Readings, Sample};
+use evenkeel::model::usage::{ContainerSet, Measure, Readings, Sample};
 use evenkeel::policy::{Policy, Rule, Strategy};
 use evenkeel::values::Amount;
 use evenkeel::values::quantity;
@@ -130,6 +130,7 @@ impl Cluster {
             cordoned: words.has("cordoned"),
             ready: !words.has("not-ready"),
             allocatable,
+            capacity: Vec::new(),
             scale_down_disabled: words.has("no-scale-down"),
             images: Vec::new(),
         }));
@@ -196,6 +197,7 @@ impl Cluster {
             at,
             window: SignedDuration::from_secs(10),
             used: *used,
+            containers: ContainerSet::default(),
         };
         Readings {
             nodes: self
@@ -348,6 +350,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
             ports: Vec::new(),
             requests,
             limits: pod_options::limits(words),
+            killed_at: None,
             tolerations: Vec::new(),
             node_selector: words.get("on").map(pairs).unwrap_or_default(),
             required_nodes: None,

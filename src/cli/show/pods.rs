@@ -5,6 +5,8 @@ use std::fmt;
 
 use crate::model::ledger::Aim;
 use crate::model::plan::{Kept, Move, Reason};
+use crate::model::snapshot::facts::Skipped;
+use crate::model::snapshot::objects::ObjectKind;
 use crate::render::table::Table;
 
 use super::{Ink, PlanText, padded, shown};
@@ -84,14 +86,34 @@ impl PlanText<'_> {
         if self.plan.skipped.is_empty() {
             return Ok(());
         }
-        let note = "objects that cannot be read; a node with such a pod is left alone";
-        self.screen.title(f, "Skipped", note)?;
+        self.screen
+            .title(f, "Skipped", &what_skipping_costs(&self.plan.skipped))?;
         let (most, left_out) = shown(self.all, self.plan.skipped.len(), MOST_SKIPPED);
         for skipped in &self.plan.skipped[..most] {
             self.screen.line(f, &skipped.to_string(), None)?;
         }
         self.screen.left_out(f, left_out, "")
     }
+}
+
+/// The consequence of objects that cannot be read: a pod makes its node doubtful, and a sample
+/// leaves only the usage of its own node or pod unknown.
+fn what_skipping_costs(skipped: &[Skipped]) -> String {
+    let mut note = "objects that cannot be read".to_owned();
+    if skipped
+        .iter()
+        .any(|object| object.kind == ObjectKind::Pod.name())
+    {
+        note += "; a node with such a pod is left alone";
+    }
+    // Samples have kinds such as PodMetrics or, in Prometheus, podCpu.
+    let is_sample = |kind: &str| {
+        kind.ends_with("Metrics") || kind.starts_with(|first: char| first.is_ascii_lowercase())
+    };
+    if skipped.iter().any(|object| is_sample(&object.kind)) {
+        note += "; what such a sample would show is unknown";
+    }
+    note
 }
 
 fn move_row(position: usize, planned: &Move) -> Vec<String> {

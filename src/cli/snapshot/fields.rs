@@ -158,6 +158,7 @@ const CONTAINER_STATUS: Keep = Keep::Fields(&[
     ("ready", Plain),
     ("restartCount", Plain),
     ("state", STATE),
+    ("lastState", STATE),
     ("allocatedResources", Amounts),
     ("resources", RESOURCES),
 ]);

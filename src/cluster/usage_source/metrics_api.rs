@@ -35,6 +35,8 @@ impl MetricsApi {
             tokio::try_join!(self.list("nodes", add_node), self.list("pods", add_pod))?;
         let mut readings = nodes;
         readings.pods = pods.pods;
+        readings.containers = pods.containers;
+        readings.unreadable_pods = pods.unreadable_pods;
         readings.skipped.join(pods.skipped);
         Ok(readings)
     }

@@ -24,27 +24,56 @@ struct WeighedPool {
     name: String,
     basis: Basis,
     nodes: Vec<NodeId>,
+    /// Whether requests of terminating pods count, as for kube-scheduler.
+    with_ending: bool,
     low: Vec<(ResourceId, Ratio)>,
     high: Vec<(ResourceId, Ratio)>,
+}
+
+/// The load that ratios count.
+#[derive(Clone, Copy)]
+struct CountedLoad {
+    basis: Basis,
+    with_ending: bool,
+}
+
+impl CountedLoad {
+    const fn of(basis: Basis) -> Self {
+        CountedLoad {
+            basis,
+            with_ending: false,
+        }
+    }
+
+    fn ratio(self, draft: &Draft<'_>, node: NodeId, resource: ResourceId) -> Option<Ratio> {
+        if self.with_ending {
+            low_node_utilization::room_ratio(draft, node, resource, self.basis)
+        } else {
+            draft.ratio(node, resource, self.basis)
+        }
+    }
 }
 
 /// The nodes after the moves of the draft.
 pub(super) fn balance_report(draft: &Draft<'_>) -> BalanceReport {
     let snapshot = draft.world.snapshot;
     let pools = weighed_pools(draft);
-    let basis = pools.first().map_or(Basis::Actual, |pool| pool.basis);
+    let load = pools
+        .first()
+        .map_or(CountedLoad::of(Basis::Actual), WeighedPool::load);
+    let basis = load.basis;
     let resources = resources(&pools);
     let pool_of = first_pools(&pools, basis);
     let all: Vec<NodeId> = snapshot.node_ids().collect();
     let outside = first_outside(draft, &pools);
     let nodes = all.iter().map(|node| {
         let pool = pool_of.get(node).copied();
-        node_picture(draft, *node, basis, (pool, &resources))
+        node_picture(draft, *node, load, (pool, &resources))
     });
     BalanceReport {
         basis,
         nodes: nodes.collect(),
-        balance: balances(draft, &all, basis, (&resources, outside)),
+        balance: balances(draft, &all, load, (&resources, outside)),
         pools: pools.iter().map(|p| p.report(draft, &resources)).collect(),
     }
 }
@@ -63,15 +92,15 @@ fn first_pools(pools: &[WeighedPool], basis: Basis) -> BTreeMap<NodeId, &Weighed
 fn node_picture(
     draft: &Draft<'_>,
     node: NodeId,
-    basis: Basis,
+    load: CountedLoad,
     (pool, resources): (Option<&WeighedPool>, &BTreeSet<ResourceId>),
 ) -> NodePicture {
     let measured = [ResourceId::CPU, ResourceId::MEMORY];
     NodePicture {
         name: draft.world.snapshot.node(node).name.clone(),
-        ratios: ratios(draft, node, basis, resources),
-        requests: ratios(draft, node, Basis::Requests, resources),
-        actual: ratios(draft, node, Basis::Actual, resources),
+        ratios: ratios(draft, node, load, resources),
+        requests: ratios(draft, node, CountedLoad::of(Basis::Requests), resources),
+        actual: ratios(draft, node, CountedLoad::of(Basis::Actual), resources),
         latest: measured
             .iter()
             .map(|r| (name(draft, *r), latest(draft, node, *r)))
@@ -88,12 +117,12 @@ fn name(draft: &Draft<'_>, resource: ResourceId) -> String {
 fn ratios(
     draft: &Draft<'_>,
     node: NodeId,
-    basis: Basis,
+    load: CountedLoad,
     resources: &BTreeSet<ResourceId>,
 ) -> BTreeMap<String, Option<Ratio>> {
     let resources = resources.iter();
     resources
-        .map(|r| (name(draft, *r), draft.ratio(node, *r, basis)))
+        .map(|r| (name(draft, *r), load.ratio(draft, node, *r)))
         .collect()
 }
 
@@ -101,7 +130,12 @@ fn ratios(
 fn latest(draft: &Draft<'_>, node: NodeId, resource: ResourceId) -> Option<Ratio> {
     match draft.world.usage.unmeasured(node) {
         None | Some(Unmeasured::Few { .. }) => {}
-        Some(Unmeasured::Missing | Unmeasured::Stale(_) | Unmeasured::Future(_)) => return None,
+        Some(
+            Unmeasured::Missing
+            | Unmeasured::Stale(_)
+            | Unmeasured::Future(_)
+            | Unmeasured::Flawed(_),
+        ) => return None,
     }
     let reading = draft.world.usage.reading(node)?;
     let used = if resource == ResourceId::CPU {
@@ -126,6 +160,7 @@ fn weighed_pools(draft: &Draft<'_>) -> Vec<WeighedPool> {
             pools.push(WeighedPool {
                 name: in_force.pool,
                 basis: rule.basis,
+                with_ending: true,
                 nodes: in_force.nodes,
                 low: in_force.low.to_vec(),
                 high: in_force.high.to_vec(),
@@ -184,9 +219,17 @@ impl WeighedPool {
         WeighedPool {
             name: name.to_owned(),
             basis,
+            with_ending: false,
             nodes: low_node_utilization::fit(draft, basis),
             low: Vec::new(),
             high: Vec::new(),
+        }
+    }
+
+    const fn load(&self) -> CountedLoad {
+        CountedLoad {
+            basis: self.basis,
+            with_ending: self.with_ending,
         }
     }
 
@@ -208,7 +251,7 @@ impl WeighedPool {
         PoolPicture {
             name: self.name.clone(),
             basis: self.basis,
-            balance: balances(draft, &self.nodes, self.basis, (resources, outside_share)),
+            balance: balances(draft, &self.nodes, self.load(), (resources, outside_share)),
             outside_band: outside,
             band: self.band(draft),
             nodes: self.nodes.len(),
@@ -235,7 +278,7 @@ impl WeighedPool {
 
     fn is_below(&self, draft: &Draft<'_>, node: NodeId) -> bool {
         let all_low = self.low.iter().all(|(r, low)| {
-            let ratio = draft.ratio(node, *r, self.basis);
+            let ratio = self.load().ratio(draft, node, *r);
             ratio.is_some_and(|ratio| ratio <= *low)
         });
         !self.low.is_empty() && all_low
@@ -272,14 +315,14 @@ fn count(number: usize) -> f64 {
 fn balances(
     draft: &Draft<'_>,
     nodes: &[NodeId],
-    basis: Basis,
+    load: CountedLoad,
     (resources, outside): (&BTreeSet<ResourceId>, Option<Ratio>),
 ) -> BTreeMap<String, Balance> {
     let mut balances = BTreeMap::new();
     for resource in resources {
         let ratios = nodes
             .iter()
-            .filter_map(|n| draft.ratio(*n, *resource, basis));
+            .filter_map(|n| load.ratio(draft, *n, *resource));
         if let Some(balance) = balance(&ratios.collect::<Vec<_>>(), outside) {
             balances.insert(name(draft, *resource), balance);
         }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::model::plan::{Class, Refusal};
+use crate::model::plan::Refusal;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::{Measure, PodUsage, Sample};
 use crate::policy::Smoothing;
@@ -99,15 +99,14 @@ pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> LoadSummary {
         .node(node)
         .pods
         .iter()
-        .map(|p| world.snapshot.pod(*p))
-        .filter(|p| p.stays());
+        .map(|p| world.snapshot.pod(*p));
     let sum = |r: ResourceId| pods.clone().map(|p| p.requests[r]).sum();
     LoadSummary {
         smoothed: world.usage.node(node).map(CpuAndMemory::from),
         unknown: world
             .usage
             .unmeasured(node)
-            .map(|why| CodedMessage::class(&Class::Unknown(why))),
+            .map(|why| CodedMessage::unknown(&why)),
         requests: CpuAndMemory {
             cpu_nanocores: sum(ResourceId::CPU),
             memory_bytes: sum(ResourceId::MEMORY),

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::decide::draft::Draft;
 use crate::decide::steering;
-use crate::decide::strategy::ResourceLevel;
+use crate::decide::strategy::{ResourceLevel, low_node_utilization};
 use crate::model::plan::{Class, Steer};
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{BudgetId, NodeId, PodId, WorkloadId};
@@ -243,10 +243,15 @@ fn standing(draft: &Draft<'_>, node: NodeId, level: &ResourceLevel) -> ResourceS
         (Some(ratio), Some(high)) if ratio > high => Some(ratio.minus(high)),
         _ => None,
     };
+    // Only strategies with targets weigh terminating pods (`room_ratio`).
+    let after = match level.high {
+        Some(_) => low_node_utilization::room_ratio(draft, node, level.resource, level.basis),
+        None => draft.ratio(node, level.resource, level.basis),
+    };
     ResourceStatus {
         basis: level.basis,
         ratio: level.ratio,
-        after: draft.ratio(node, level.resource, level.basis),
+        after,
         low: level.low,
         high: level.high,
         over: above.map(|above| whole.times(above)),

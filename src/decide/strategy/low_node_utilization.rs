@@ -48,7 +48,7 @@ mod queue;
 mod search;
 
 pub use eligible::{fit, unfit};
-pub use nodes::{AboveTarget, above_share, above_target};
+pub use nodes::{AboveTarget, above_share, above_target, room_ratio};
 pub use pool::in_force;
 
 /// One cycle of the strategy.
@@ -309,7 +309,7 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
             .map(|((resource, low), (_, high))| ResourceLevel {
                 resource: *resource,
                 basis,
-                ratio: run.before.ratio(node, *resource, basis),
+                ratio: room_ratio(run.before, node, *resource, basis),
                 low: Some(*low),
                 high: Some(*high),
             })

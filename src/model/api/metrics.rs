@@ -40,6 +40,9 @@ pub struct PodMetrics {
 /// `ContainerMetrics`.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct ContainerMetrics {
+    /// `name`.
+    #[prost(string, tag = "1")]
+    pub name: String,
     /// `usage`.
     #[prost(btree_map = "string, message", tag = "2")]
     pub usage: Quantities,

@@ -320,6 +320,10 @@ pub struct ApiContainerStatus {
     #[prost(message, required, tag = "2")]
     #[serde(deserialize_with = "nullable")]
     pub state: ApiContainerState,
+    /// `lastState`.
+    #[prost(message, required, tag = "3")]
+    #[serde(deserialize_with = "nullable")]
+    pub last_state: ApiContainerState,
     /// `restartCount`.
     #[prost(int32, tag = "5")]
     #[serde(deserialize_with = "nullable")]
@@ -340,6 +344,9 @@ pub struct ApiContainerState {
     /// `waiting`.
     #[prost(message, optional, tag = "1")]
     pub waiting: Option<ApiWaiting>,
+    /// `running`.
+    #[prost(message, optional, tag = "2")]
+    pub running: Option<ApiPresence>,
     /// `terminated`.
     #[prost(message, optional, tag = "3")]
     pub terminated: Option<ApiTerminated>,

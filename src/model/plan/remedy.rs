@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use crate::model::usage::Unmeasured;
+use crate::model::usage::{SampleFlaw, Unmeasured};
 use crate::policy::{Basis, ScorePlugin};
 
 use super::duration_text::short;
@@ -18,7 +18,7 @@ impl Refusal {
             Refusal::Namespace(name) => return allow_namespace(name),
             Refusal::Young { age, least } => return wait_for_age(*age, *least),
             Refusal::TooFewReplicas { have, .. } => return replicas(*have),
-            Refusal::Unmeasured(why) => return unmeasured(*why),
+            Refusal::Unmeasured(why) => return unmeasured(why),
             Refusal::OutsideWindow(left) => return wait(*left, "change `windows`"),
             Refusal::CycleLimit(most) => return next_cycle("`limits.perCycle`", *most),
             Refusal::NodeLimit(most) => return next_cycle(NODE_LIMITS, *most),
@@ -243,18 +243,34 @@ fn prefer_less(affinity: &str, node: &str) -> String {
 }
 
 /// Returns the change that would make the usage known.
-fn unmeasured(why: Unmeasured) -> String {
+fn unmeasured(why: &Unmeasured) -> String {
     match why {
         Unmeasured::Missing => {
             "make the usage source report it (see `usage` in the policy)".to_owned()
         }
         Unmeasured::Stale(_) => "wait for a fresh sample, or raise `usage.staleAfter`".to_owned(),
         Unmeasured::Future(_) => "synchronise the clocks".to_owned(),
+        Unmeasured::Flawed(flaw) => flaw_remedy(flaw),
         Unmeasured::Few { have, need } => {
             format!(
                 "wait for {} more samples, or lower `usage.minSamples`",
-                need.saturating_sub(have)
+                need.saturating_sub(*have)
             )
+        }
+    }
+}
+
+fn flaw_remedy(flaw: &SampleFlaw) -> String {
+    match flaw {
+        SampleFlaw::Unreadable(_) | SampleFlaw::TooLarge(_) => {
+            "correct what the usage source reports (see `usage` in the policy)".to_owned()
+        }
+        SampleFlaw::Partial(container) => {
+            format!("wait until the usage source measures container {container}")
+        }
+        SampleFlaw::OtherNode(_) => {
+            "correct the label that names the node in its series (see `usage.prometheus`)"
+                .to_owned()
         }
     }
 }
@@ -279,7 +295,7 @@ impl Class {
             }
             Class::ColdCordoned | Class::InUseCordoned => "uncordon the node".to_owned(),
             Class::Leaving => "nothing: cluster-autoscaler has marked it".to_owned(),
-            Class::Unknown(why) => unmeasured(*why),
+            Class::Unknown(why) => unmeasured(why),
             Class::Doubtful(_) => "correct the object that cannot be read".to_owned(),
             Class::NotReady => "wait until its kubelet reports Ready".to_owned(),
             Class::NotSelected => {

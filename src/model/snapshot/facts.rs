@@ -42,6 +42,8 @@ pub struct NodeFacts {
     pub ready: bool,
     /// The allocatable amount by resource, or the capacity if the kubelet reports no allocatable.
     pub allocatable: Vec<(String, Amount)>,
+    /// The cpu and memory of the machine, if the kubelet reports them.
+    pub capacity: Vec<(String, Amount)>,
     /// Whether it has `cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"`.
     /// cluster-autoscaler never removes such a node, so emptying it saves nothing. See "How can I
     /// prevent Cluster Autoscaler from scaling down a particular node?" in
@@ -49,6 +51,16 @@ pub struct NodeFacts {
     pub scale_down_disabled: bool,
     /// The images that its kubelet reports.
     pub images: Vec<SharedValue<Image>>,
+}
+
+impl NodeFacts {
+    /// Returns the amount of a resource that the machine has; `None` if it is not known.
+    pub fn capacity_of(&self, resource: &str) -> Option<Amount> {
+        let mut amounts = self.capacity.iter();
+        amounts
+            .find(|(name, _)| name == resource)
+            .map(|(_, amount)| *amount)
+    }
 }
 
 /// A taint of a node, which keeps away pods that do not tolerate it.
@@ -198,8 +210,12 @@ pub enum Tolerates {
 /// A container and its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Container {
+    /// Its name.
+    pub name: String,
     /// The role of the container.
     pub role: Role,
+    /// Whether it runs now, as its status says.
+    pub runs: bool,
     /// Its image, as in the spec.
     pub image: String,
     /// The resources with an entry in its requests, even if the amount is zero.

@@ -22,6 +22,7 @@ mod affinity;
 mod containers;
 mod encoding;
 mod gang;
+mod killed;
 mod limits;
 mod node;
 mod pod;
@@ -337,6 +338,7 @@ mod tests {
                 ("memory".into(), Amount::new(4096)),
                 ("pods".into(), Amount::new(110)),
             ],
+            capacity: vec![("cpu".into(), Amount::millicores(8000))],
             scale_down_disabled: false,
             images: vec![
                 Image {

@@ -6,16 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::model::snapshot::{Node, NodeId, Pod, Snapshot, WorkloadId};
+use crate::model::snapshot::{Node, Pod, Snapshot, WorkloadId};
 use crate::policy::UsagePolicy;
 use crate::values::ResourceId;
 
 use super::rhythm::VacantRhythms;
-use super::{
-    Hindsight, Measure, NodeUsage, PodUsage, PresentUsage, Readings, Sample, Unmeasured, Usage,
-};
+use super::{Hindsight, Measure, PodUsage, PresentUsage, Readings, Sample, Unmeasured, Usage};
 
 mod alignment;
 mod average;
@@ -23,16 +21,19 @@ mod changes;
 mod enough;
 mod samples;
 mod expectation;
+mod plausible;
 mod series;
+mod totals;
+mod node_usage;
 mod typical;
 mod window;
 
 pub use samples::PodSamples;
-use samples::smallest;
 
-use alignment::{PodName, departed_pods, samples};
+use alignment::{PodName, PodReadings, departed_pods};
 use changes::PodSeriesChanges;
 use expectation::ExpectedUsage;
+use plausible::Plausibility;
 use series::{NodeSeries, PodSeries};
 
 /// The samples of the last window by node and by pod.
@@ -44,19 +45,22 @@ pub struct History {
     pods: Vec<PodSeries>,
     /// Whether one reading counts as a whole window.
     steady: bool,
+    /// Whether every sample counts, also one that cannot be right, as in descheduler.
+    exact: bool,
     /// The rhythms of pods that have left.
     vacant: VacantRhythms,
     hindsight: Hindsight,
 }
 
 impl History {
-    /// Creates a history without samples.
-    pub fn new(rules: UsagePolicy) -> Self {
+    /// Creates a history without samples. An `exact` one checks no sample.
+    pub fn new(rules: UsagePolicy, exact: bool) -> Self {
         History {
             rules,
             nodes: BTreeMap::new(),
             pods: Vec::new(),
             steady: false,
+            exact,
             vacant: VacantRhythms::default(),
             hindsight: Hindsight::default(),
         }
@@ -69,9 +73,25 @@ impl History {
 
     /// Records one poll. A sample counts once, identified by the source's timestamp.
     pub fn record(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
-        let (samples, since) = samples(snapshot, readings);
-        let known = self.record_pods(snapshot, &samples, now);
-        self.record_nodes(snapshot, readings, (&samples, &since, &known), now);
+        let ahead = if self.exact {
+            SignedDuration::MAX
+        } else {
+            self.rules.stale_after
+        };
+        let rules = Plausibility {
+            readings,
+            now,
+            ahead,
+        };
+        let exact = self.exact;
+        let pods = PodReadings::new(snapshot, readings, |pod, sample| {
+            if exact {
+                return Ok(());
+            }
+            rules.check_pod(snapshot, pod, sample)
+        });
+        let known = self.record_pods(snapshot, &pods, now);
+        self.record_nodes(snapshot, &rules, (&pods, &known), now);
         self.prune(now);
     }
 
@@ -98,20 +118,22 @@ impl History {
     fn record_pods(
         &mut self,
         snapshot: &Snapshot,
-        samples: &[Option<Sample>],
+        readings: &PodReadings,
         now: Timestamp,
     ) -> Vec<bool> {
         // Series and pods have the same order, so one pass joins them without a map of names.
         let mut known = PodSeriesChanges::new(std::mem::take(&mut self.pods));
         let mut has = vec![false; snapshot.pods.len()];
-        for (position, (pod, sample)) in snapshot.pods.iter().zip(samples).enumerate() {
+        for (position, (pod, sample)) in snapshot.pods.iter().zip(&readings.samples).enumerate() {
             if pod.finished() {
                 continue;
             }
             let found = pod.node.zip(*sample);
-            let Some(series) = known.of(pod, found.is_some()) else {
+            let flaw = readings.flaws.get(&position).filter(|_| pod.node.is_some());
+            let Some(series) = known.of(pod, found.is_some() || flaw.is_some()) else {
                 continue;
             };
+            series.flaw = flaw.cloned().map(Box::new);
             if let Some((node, sample)) = found {
                 if self.rules.ahead.is_some() {
                     series.learn(&mut self.vacant);
@@ -121,7 +143,7 @@ impl History {
                     self.hindsight.add(ended);
                 }
             }
-            has[position] = true;
+            has[position] = !series.samples.is_empty();
         }
         let left;
         (self.pods, left) = known.finish();
@@ -156,29 +178,50 @@ impl History {
     fn record_nodes(
         &mut self,
         snapshot: &Snapshot,
-        readings: &Readings,
-        (samples, since, known): (&[Option<Sample>], &[Timestamp], &[bool]),
+        rules: &Plausibility<'_>,
+        (pods, known): (&PodReadings, &[bool]),
         now: Timestamp,
     ) {
-        let departed = departed_pods(snapshot, readings, samples);
+        let departed = departed_pods(snapshot, rules.readings, &pods.since);
         for node in &snapshot.nodes {
-            let Some(sample) = readings.nodes.get(&node.name) else {
-                continue;
+            let sample = if self.exact {
+                Ok(rules.readings.nodes.get(&node.name).copied())
+            } else {
+                rules.node(node)
+            };
+            let sample = match sample {
+                Ok(Some(sample)) => sample,
+                unusable => {
+                    self.set_flaw(&node.name, unusable.err());
+                    continue;
+                }
             };
             // The node sample still includes pods that the watch has already removed.
-            let guests = guests(departed.get(node.name.as_str()), sample);
+            let guests = guests(departed.get(node.name.as_str()), &sample);
             // Pods that existed when the sample was taken, so that they are part of it.
-            let present = node.pods.iter().filter(|id| since[id.0] <= sample.at);
-            let accounted = present
+            let present = node.pods.iter().filter(|id| pods.since[id.0] <= sample.at);
+            let of_pods = present
                 .clone()
-                .filter_map(|id| samples[id.0])
+                .filter_map(|id| pods.samples[id.0])
                 .chain(guests.values().copied())
                 .fold(Measure::default(), |sum, s| sum.plus(s.used));
             let complete = present
-                .filter(|id| samples[id.0].is_none())
+                .filter(|id| pods.samples[id.0].is_none())
                 .all(|id| !self.should_have_sample(snapshot.pod(*id), known[id.0], now));
             let series = self.nodes.entry(node.name.clone()).or_default();
-            series.take(*sample, accounted, guests.into_keys(), complete);
+            series.take(sample, of_pods, guests.into_keys(), complete);
+        }
+    }
+
+    /// Notes why the newest sample of a node is not used. Without a sample there is no such reason.
+    fn set_flaw(&mut self, node: &str, flaw: Option<Unmeasured>) {
+        match (self.nodes.get_mut(node), flaw) {
+            (Some(series), flaw) => series.flaw = flaw,
+            (None, Some(flaw)) => {
+                let series = self.nodes.entry(node.to_owned()).or_default();
+                series.flaw = Some(flaw);
+            }
+            (None, None) => {}
         }
     }
 
@@ -211,11 +254,11 @@ impl History {
             series.iter().map(|s| self.known_pod(*s, now)).collect();
         // Measured pods first, because new pods get the typical usage of their siblings.
         let typical = typical::by_workload(snapshot, &known);
-        let pods = snapshot.pods.iter().zip(&known).zip(&series);
+        let pods = snapshot.pods.iter().zip(known).zip(&series);
         let pods: Vec<PodUsage> = pods
-            .map(|((pod, known), own)| self.pod_usage(pod, (*known, *own), &typical, now))
+            .map(|((pod, known), own)| self.pod_usage(pod, (known, *own), &typical, now))
             .collect();
-        let nodes = self.usage_of_nodes(snapshot, &pods, now);
+        let nodes = self.usage_of_nodes(snapshot, (&pods, &pods), now);
         let readings = snapshot.nodes.iter().map(|n| self.reading(n)).collect();
         let deviations = series.iter().map(|own| deviation(*own)).collect();
         let expected = self.rules.ahead.and_then(|ahead| {
@@ -233,7 +276,7 @@ impl History {
             };
         };
         Usage {
-            nodes: self.usage_of_nodes(snapshot, &expected.pods, now),
+            nodes: self.usage_of_nodes(snapshot, (&expected.pods, &pods), now),
             pods: expected.pods,
             deviations,
             readings,
@@ -248,7 +291,7 @@ impl History {
 
     fn known_pod(&self, series: Option<&PodSeries>, now: Timestamp) -> Result<Measure, Unmeasured> {
         let series = series.ok_or(Unmeasured::Missing)?;
-        self.fresh(series.samples.iter(), now)?;
+        self.fresh(series.samples.iter(), series.flaw.as_deref(), now)?;
         self.enough(series.samples.iter())?;
         Ok(self.smooth_pod(&series.samples, now))
     }
@@ -288,69 +331,6 @@ impl History {
         let newest = self.nodes.get(&node.name)?.newest?;
         Some(newest.used)
     }
-
-    fn usage_of_nodes(
-        &self,
-        snapshot: &Snapshot,
-        pods: &[PodUsage],
-        now: Timestamp,
-    ) -> Vec<NodeUsage> {
-        let nodes = snapshot.node_ids();
-        nodes
-            .map(|id| self.node_usage(snapshot, id, pods, now))
-            .collect()
-    }
-
-    fn node_usage(
-        &self,
-        snapshot: &Snapshot,
-        id: NodeId,
-        pods: &[PodUsage],
-        now: Timestamp,
-    ) -> NodeUsage {
-        let node = snapshot.node(id);
-        let remainder = match self
-            .nodes
-            .get(&node.name)
-            .map(|series| self.remainder(series, now))
-        {
-            Some(Ok(remainder)) => remainder,
-            Some(Err(why)) => return NodeUsage::Unknown(why),
-            None => return NodeUsage::Unknown(Unmeasured::Missing),
-        };
-        // A terminating pod frees its share soon. The landing gate adds it where it still counts.
-        let staying = node.pods.iter().filter(|p| snapshot.pod(**p).stays());
-        let by_pods = staying
-            .map(|p| pods[p.0].on_node())
-            .fold(Measure::default(), Measure::plus);
-        NodeUsage::Known(by_pods.plus(remainder))
-    }
-
-    /// Returns the usage of a node that belongs to no pod, smoothed over the clean samples.
-    ///
-    /// If a whole window has too few clean samples, as on a node where pods come and go all the
-    /// time, it returns the smallest sample, because each of the mixed samples is too large.
-    fn remainder(&self, series: &NodeSeries, now: Timestamp) -> Result<Measure, Unmeasured> {
-        let all = || series.remainders.iter().map(|r| r.sample);
-        self.fresh(all(), now)?;
-        match self.enough(series.clean()) {
-            Ok(()) => Ok(self.smooth(series.clean(), now)),
-            Err(_) if self.steady || self.is_covered(all().next(), now) => Ok(smallest(all())),
-            Err(few) => Err(few),
-        }
-    }
-
-    /// Returns true if the samples cover the whole window, given the oldest one.
-    fn is_covered(&self, oldest: Option<Sample>, now: Timestamp) -> bool {
-        oldest.is_some_and(|oldest| {
-            // One poll less than the window is enough, because the next sample would push the
-            // oldest one out.
-            let reach = now
-                .duration_since(oldest.at)
-                .saturating_add(self.rules.poll);
-            reach >= self.rules.window
-        })
-    }
 }
 
 /// Returns how much the usage of a pod varies around its average.
@@ -370,9 +350,9 @@ fn guests<'r>(
 
 impl PodUsage {
     /// Returns the pod's part of its node's usage. For unknown usage, the last known value counts.
-    const fn on_node(self) -> Measure {
+    const fn on_node(&self) -> Measure {
         match self {
-            PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Unknown(_, used) => used,
+            PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Unknown(_, used) => *used,
         }
     }
 }

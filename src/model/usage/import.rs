@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::model::snapshot::facts::Skipped;
 use crate::values::{Amount, quantity};
 
-use super::{Measure, Readings, Sample};
+use super::{ContainerSet, Measure, Readings, Sample};
 
 pub mod protobuf;
 
@@ -42,7 +42,14 @@ pub fn node(value: &Value, into: &mut Readings) {
 /// containers.
 pub fn pod(value: &Value, into: &mut Readings) {
     let name = (meta(value, "namespace"), meta(value, "name"));
-    add_pod(name, sample(value, containers), into);
+    let containers = value.get("containers").and_then(Value::as_array);
+    let names = containers.into_iter().flatten().map(name_of).collect();
+    add_pod(name, sample(value, usage_of_pod), names, into);
+}
+
+fn name_of(container: &Value) -> String {
+    let name = container.get("name").and_then(Value::as_str);
+    name.unwrap_or_default().to_owned()
 }
 
 fn add_node(name: String, sample: Result<Sample, String>, into: &mut Readings) {
@@ -52,24 +59,31 @@ fn add_node(name: String, sample: Result<Sample, String>, into: &mut Readings) {
         Ok(_) => NO_NAME.to_owned(),
         Err(why) => why,
     };
+    into.unreadable_nodes
+        .insert(name.clone(), why.as_str().into());
     let skipped = skipped("NodeMetrics", String::new(), name, why);
     into.skipped.add(skipped);
 }
 
+/// Adds a sample of a pod that covers the containers with these names.
 fn add_pod(
     (namespace, name): (String, String),
     sample: Result<Sample, String>,
+    containers: Vec<String>,
     into: &mut Readings,
 ) {
-    match sample {
-        Ok(sample) if !name.is_empty() => newest(into.pods.entry((namespace, name)), sample),
-        Ok(_) => into
-            .skipped
-            .add(skipped("PodMetrics", namespace, name, NO_NAME.to_owned())),
-        Err(why) => into
-            .skipped
-            .add(skipped("PodMetrics", namespace, name, why)),
-    }
+    let why = match sample {
+        Ok(mut sample) if !name.is_empty() => {
+            sample.containers = into.containers.add(containers);
+            return newest(into.pods.entry((namespace, name)), sample);
+        }
+        Ok(_) => NO_NAME.to_owned(),
+        Err(why) => why,
+    };
+    into.unreadable_pods
+        .insert((namespace.clone(), name.clone()), why.as_str().into());
+    into.skipped
+        .add(skipped("PodMetrics", namespace, name, why));
 }
 
 const NO_NAME: &str = "metadata.name is missing";
@@ -120,10 +134,11 @@ fn sample(
         at,
         window,
         used: used(value)?,
+        containers: ContainerSet::default(),
     })
 }
 
-fn containers(value: &Value) -> Result<Measure, String> {
+fn usage_of_pod(value: &Value) -> Result<Measure, String> {
     let containers = value.get("containers").and_then(Value::as_array);
     sum(containers.into_iter().flatten(), |field, container| {
         used(field, container.get("usage"))

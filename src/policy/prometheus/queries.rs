@@ -33,9 +33,11 @@ pub struct Queries {
 impl Default for Queries {
     fn default() -> Self {
         let one_of = |parts: &[&str]| parts.join(" or on() ");
-        let by = "by (cluster, node, instance, namespace, pod)";
+        // Prometheus renames labels that the scraped target has as well, without `honor_labels`.
+        let own = "exported_node, exported_namespace, exported_pod";
+        let by = format!("by (cluster, node, instance, namespace, pod, {own})");
         let container = r#"container!="",container!="POD",pod!="",$matchers"#;
-        let each = "by (cluster, node, instance, namespace, pod, container)";
+        let each = format!("by (cluster, node, instance, namespace, pod, {own}, container)");
         Queries {
             node_cpu: one_of(&[
                 "max by (cluster, node, instance) \

@@ -133,7 +133,9 @@ fn spread(text: &str, words: &Words<'_>) -> Spread {
 
 fn container(image: &str) -> Container {
     Container {
+        name: String::new(),
         role: Role::Main,
+        runs: false,
         image: image.to_owned(),
         requested: vec!["cpu".to_owned()],
         restarts: 0,
@@ -148,7 +150,9 @@ fn fare<'l>(pod: &mut PodFacts, role: Role, word: impl Fn(&str) -> Option<&'l st
         return;
     }
     let fresh = Container {
+        name: String::new(),
         role,
+        runs: false,
         image: String::new(),
         requested: Vec::new(),
         restarts: restarts.map_or(0, |n| n.parse().unwrap()),

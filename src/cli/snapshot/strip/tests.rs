@@ -283,8 +283,8 @@ fn another_seed_gives_other_names() {
 fn plan(objects: &[Value]) -> Plan {
     let text = serde_json::to_string(objects).unwrap();
     let cluster = crate::cli::file::parse(&text).unwrap();
-    let now = cluster.newest_metrics().unwrap();
     let policy = crate::cli::policy::read_or_built_in(None).unwrap().policy;
+    let now = cluster.newest_metrics(policy.usage.stale_after).unwrap();
     let snapshot = Snapshot::join(&cluster.objects, policy.resources());
     let mut engine = Engine::new(policy, Ledger::default());
     engine.observe_steady(&snapshot, &cluster.readings, now);

@@ -4,6 +4,11 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
+use crate::cluster::error_text::one_line;
+
+/// The prefix of a label of a series that the scraped target has as well.
+const EXPORTED: &str = "exported_";
+
 /// Labels by name, sorted. A series has few, so a map would take three times the memory, and a
 /// large cluster has a hundred thousand series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +20,36 @@ impl SeriesLabels {
         self.iter()
             .find(|(own, _)| own == name)
             .map(|(_, value)| value)
+    }
+
+    /// The value of the label that the series itself has; an empty one counts as absent, as in
+    /// Prometheus. Where a label of the scraped target has the same name, Prometheus puts
+    /// `exported_` before that of the series, unless `honor_labels` is set.
+    pub(super) fn own(&self, name: &str) -> Option<String> {
+        let value = self.renamed(name).or_else(|| self.filled(name));
+        value.cloned()
+    }
+
+    /// Whether `pod` or `namespace` belong to the scraped target, and not to the measured pod.
+    pub(super) fn names_another_pod(&self) -> bool {
+        ["pod", "namespace"]
+            .iter()
+            .any(|name| self.renamed(name).is_some())
+    }
+
+    fn renamed(&self, name: &str) -> Option<&String> {
+        self.filled(&format!("{EXPORTED}{name}"))
+    }
+
+    fn filled(&self, name: &str) -> Option<&String> {
+        self.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// The first labels, as in `{node="n1"}`.
+    pub(super) fn shown(&self) -> String {
+        let first = self.iter().take(4);
+        let labels = first.map(|(name, value)| format!("{name}={value:?}"));
+        one_line(&format!("{{{}}}", labels.collect::<Vec<_>>().join(",")))
     }
 
     /// The names and values.

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::cluster::error_text::one_line;
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::node_addresses::NodeAddresses;
-use crate::model::usage::{Measure, Readings, Sample, SkippedSamples};
+use crate::model::usage::{ContainerSet, Measure, Readings, Sample, SkippedSamples};
 use crate::policy;
 use crate::values::Amount;
 
@@ -18,6 +18,10 @@ use super::error::PrometheusError;
 use super::labels::SeriesLabels;
 use super::response::{QueryResult, TimeSeries};
 use super::usage_query::UsageQuery;
+
+const RENAMED: &str = "the labels exported_pod and exported_namespace count instead of pod and \
+    namespace, which name the exporter; set `honor_labels` in the scrape configuration";
+const INCOMPLETE: &str = "cpu, memory or time is missing";
 
 /// How series become readings.
 #[derive(Clone, Copy)]
@@ -40,6 +44,10 @@ pub(super) struct ReadingsBuilder<'r> {
     by_time: BTreeMap<i64, PartialReadings>,
     /// The cluster label of the first series about our nodes that has one.
     cluster: Option<String>,
+    /// Why a node or pod may lack a value.
+    flaws: BTreeMap<SeriesSubject, String>,
+    /// Whether a series has a label `exported_pod`, or another one that Prometheus renamed.
+    renamed: bool,
     /// Skipped series by query and reason: the labels of the first, and how many.
     skipped: BTreeMap<(UsageQuery, String), (SeriesLabels, usize)>,
 }
@@ -64,6 +72,7 @@ struct PartialSample {
 }
 
 /// The node or pod that a series measures.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum SeriesSubject {
     Node(String),
     Pod {
@@ -86,6 +95,8 @@ impl<'r> ReadingsBuilder<'r> {
             options,
             by_time: BTreeMap::new(),
             cluster: None,
+            flaws: BTreeMap::new(),
+            renamed: false,
             skipped: BTreeMap::new(),
         }
     }
@@ -97,18 +108,22 @@ impl<'r> ReadingsBuilder<'r> {
         result: QueryResult,
     ) -> Result<Option<String>, PrometheusError> {
         for (labels, why) in result.rejected {
+            if let Ok(subject) = self.subject(query, &labels) {
+                self.add_flaw(query, subject, &why);
+            }
             self.skip(query, why, labels);
         }
         let (mut ours, mut other) = (false, None);
         for series in result.series {
             match self.subject(query, &series.labels) {
                 Ok(subject) => {
+                    self.renamed |= query.is_of_pods() && series.labels.names_another_pod();
                     self.check_cluster(&series.labels)?;
                     self.add_series(query, &subject, series);
                     ours = true;
                 }
                 Err(why) => {
-                    other.get_or_insert_with(|| format!("{} ({why})", shown(&series.labels)));
+                    other.get_or_insert_with(|| format!("{} ({why})", series.labels.shown()));
                     self.skip(query, why.to_owned(), series.labels);
                 }
             }
@@ -138,6 +153,11 @@ impl<'r> ReadingsBuilder<'r> {
         self.skipped.entry((query, why)).or_insert((labels, 0)).1 += 1;
     }
 
+    fn add_flaw(&mut self, query: UsageQuery, subject: SeriesSubject, why: &str) {
+        let why = || format!("{}: {why}", query.name());
+        self.flaws.entry(subject).or_insert_with(why);
+    }
+
     fn subject(
         &self,
         query: UsageQuery,
@@ -149,8 +169,9 @@ impl<'r> ReadingsBuilder<'r> {
                 .map(SeriesSubject::Node)
                 .ok_or("no label names the node");
         }
-        let (namespace, name) = label(labels, "namespace")
-            .zip(label(labels, "pod"))
+        let (namespace, name) = labels
+            .own("namespace")
+            .zip(labels.own("pod"))
             .ok_or("no labels namespace and pod")?;
         Ok(SeriesSubject::Pod {
             namespace,
@@ -162,7 +183,7 @@ impl<'r> ReadingsBuilder<'r> {
     /// The node that the labels name, if they name one.
     fn node(&self, labels: &SeriesLabels) -> Result<Option<String>, &'static str> {
         let mut names = self.options.node_labels.iter();
-        let Some(machine) = names.find_map(|name| label(labels, name)) else {
+        let Some(machine) = names.find_map(|name| labels.own(name)) else {
             return Ok(None);
         };
         match self.options.node_addresses.find(&machine) {
@@ -172,21 +193,18 @@ impl<'r> ReadingsBuilder<'r> {
     }
 
     fn add_series(&mut self, query: UsageQuery, subject: &SeriesSubject, series: TimeSeries) {
-        let (mut duplicate, mut too_large) = (false, false);
+        let (mut duplicate, mut too_large) = (false, None);
         for (at, value) in series.points {
             if value > query.largest_value() {
-                too_large = true;
+                too_large = Some(value);
             } else {
                 let sample = self.by_time.entry(at).or_default().sample_mut(subject);
                 duplicate |= sample.set(query, value);
             }
         }
-        if too_large {
-            let why = if query.is_time() {
-                "invalid time"
-            } else {
-                "more than any machine has"
-            };
+        if let Some(value) = too_large {
+            let why = query.why_too_large();
+            self.add_flaw(query, subject.clone(), &format!("{value:e}, {why}"));
             self.skip(query, why.to_owned(), series.labels);
         } else if duplicate {
             self.skip(query, "duplicate series".to_owned(), series.labels);
@@ -209,6 +227,11 @@ impl<'r> ReadingsBuilder<'r> {
             all.push((at, readings));
         }
         if let Some((_, last)) = all.last_mut() {
+            for (subject, why) in std::mem::take(&mut self.flaws) {
+                add_unreadable(last, subject, &why);
+            }
+            last.remarks
+                .extend(self.renamed.then(|| RENAMED.to_owned()));
             last.skipped = self.all_skipped(nodes, pods);
         }
         all
@@ -222,9 +245,11 @@ impl<'r> ReadingsBuilder<'r> {
         incomplete: &mut Incomplete,
     ) {
         for (node, partial) in nodes {
-            match self.sample(partial, at, self.options.node_time) {
-                Some(sample) => drop(readings.nodes.insert(node, sample)),
-                None => incomplete.add(|| node),
+            if let Some(sample) = self.sample(partial, at, self.options.node_time) {
+                readings.nodes.insert(node, sample);
+            } else {
+                incomplete.add(|| node.clone());
+                readings.unreadable_nodes.insert(node, INCOMPLETE.into());
             }
         }
     }
@@ -238,18 +263,26 @@ impl<'r> ReadingsBuilder<'r> {
     ) {
         for (pod, mut by_node) in pods {
             by_node.sort_by(|(one, _), (other, _)| one.cmp(other));
-            // Pods of one name on several nodes followed each other. The newest measurement is of
-            // the current one.
             let samples = by_node.into_iter().filter_map(|(node, partial)| {
                 Some((self.sample(partial, at, self.options.pod_time)?, node))
             });
-            match samples.max_by_key(|(sample, _)| sample.at) {
-                Some((sample, node)) => {
-                    readings.placed.extend(node.map(|node| (pod.clone(), node)));
-                    readings.pods.insert(pod, sample);
-                }
-                None => incomplete.add(|| format!("{}/{}", pod.0, pod.1)),
+            let mut samples: Vec<(Sample, Option<String>)> = samples.collect();
+            // Pods of one name on several nodes followed each other. The newest measurement is of
+            // the current one, unless one of the others is on its node.
+            samples.sort_by_key(|(sample, _)| sample.at);
+            let Some((sample, node)) = samples.pop() else {
+                incomplete.add(|| format!("{}/{}", pod.0, pod.1));
+                readings.unreadable_pods.insert(pod, INCOMPLETE.into());
+                continue;
+            };
+            let others = samples.into_iter().rev();
+            let others = others.filter_map(|(sample, node)| Some((node?, sample)));
+            let others: Vec<(String, Sample)> = others.collect();
+            if !others.is_empty() {
+                readings.elsewhere.insert(pod.clone(), others);
             }
+            readings.placed.extend(node.map(|node| (pod.clone(), node)));
+            readings.pods.insert(pod, sample);
         }
     }
 
@@ -261,6 +294,7 @@ impl<'r> ReadingsBuilder<'r> {
                 cpu: Amount::from_f64(partial.cpu? * 1e9),
                 memory: Amount::from_f64(partial.memory?),
             },
+            containers: ContainerSet::default(),
         })
     }
 
@@ -269,13 +303,12 @@ impl<'r> ReadingsBuilder<'r> {
         let series = self
             .skipped
             .iter()
-            .map(|((query, why), (labels, n))| skipped(query.name(), shown(labels), why, *n));
+            .map(|((query, why), (labels, n))| skipped(query.name(), labels.shown(), why, *n));
         let incomplete = [("usage of node", nodes), ("usage of pod", pods)]
             .into_iter()
             .filter(|(_, incomplete)| incomplete.count > 0)
             .map(|(kind, incomplete)| {
-                let why = "cpu, memory or time is missing";
-                skipped(kind, incomplete.first, why, incomplete.count)
+                skipped(kind, incomplete.first, INCOMPLETE, incomplete.count)
             });
         series.chain(incomplete).collect()
     }
@@ -340,9 +373,20 @@ fn skipped(kind: &str, name: String, why: &str, count: usize) -> Skipped {
     }
 }
 
-/// The value of a label; an empty one counts as absent, as in Prometheus.
-fn label(labels: &SeriesLabels, name: &str) -> Option<String> {
-    labels.get(name).filter(|value| !value.is_empty()).cloned()
+/// Notes why a node or pod may have no sample.
+fn add_unreadable(readings: &mut Readings, subject: SeriesSubject, why: &str) {
+    match subject {
+        SeriesSubject::Node(node) => drop(readings.unreadable_nodes.insert(node, why.into())),
+        SeriesSubject::Pod {
+            namespace, name, ..
+        } => {
+            drop(
+                readings
+                    .unreadable_pods
+                    .insert((namespace, name), why.into()),
+            );
+        }
+    }
 }
 
 /// Converts Unix seconds; `None` outside the range of a timestamp.
@@ -352,11 +396,4 @@ fn label(labels: &SeriesLabels, name: &str) -> Option<String> {
 )]
 fn moment(seconds: f64) -> Option<Timestamp> {
     Timestamp::from_millisecond((seconds * 1000.0).round() as i64).ok()
-}
-
-/// The first labels of a series, as in `{node="n1"}`.
-fn shown(labels: &SeriesLabels) -> String {
-    let first = labels.iter().take(4);
-    let labels = first.map(|(name, value)| format!("{name}={value:?}"));
-    one_line(&format!("{{{}}}", labels.collect::<Vec<_>>().join(",")))
 }

@@ -275,6 +275,11 @@ async fn of_two_pods_with_one_name_the_one_measured_last_counts() {
         (readings.pods[&web].used.cpu, readings.placed[&web].as_str()),
         (Amount::millicores(2000), "n2")
     );
+    // The other one counts if the pod is on its node.
+    let [(node, sample)] = &readings.elsewhere[&web][..] else {
+        panic!("{:?}", readings.elsewhere);
+    };
+    assert_eq!((node.as_str(), sample.at), ("n1", at(NOW - 200)));
 }
 
 /// The readings since a time, of a cluster with few pods.
@@ -575,5 +580,47 @@ async fn password_and_tenant_are_sent_with_every_request() {
                 &"a|b".parse().unwrap()
             )
         );
+    }
+}
+
+/// Two series of the pod shop/web, one of which is measured by an exporter that is a pod itself.
+fn exported(query: &str) -> CannedResponse {
+    let of = |value: &str| {
+        vector(
+            &json!([{"metric": {"node": "n1", "namespace": "monitoring", "pod": "exporter-7",
+            "exported_namespace": "shop", "exported_pod": "web"}, "value": point(value)}]),
+        )
+    };
+    match query {
+        "podCpu" | "podMemory" => of("2"),
+        "podTime" => of(&(NOW - 5).to_string()),
+        _ => healthy(query),
+    }
+}
+
+#[tokio::test]
+async fn the_pods_own_labels_count_and_not_those_of_the_exporter() {
+    let readings = prometheus(&serve(router(exported).0).await, "")
+        .read(&node_addresses())
+        .await
+        .unwrap();
+    let pods: Vec<_> = readings.pods.keys().cloned().collect();
+    assert_eq!(pods, [("shop".to_owned(), "web".to_owned())]);
+    let remarks: Vec<_> = readings.remarks.into_iter().collect();
+    assert_eq!(remarks.len(), 1);
+    assert!(remarks[0].contains("honor_labels"), "{remarks:?}");
+}
+
+#[tokio::test]
+async fn a_value_that_is_no_usage_is_the_reason_of_its_node() {
+    for (value, why) in [
+        ("-1", "nodeCpu: negative value"),
+        ("NaN", "nodeCpu: NaN is not finite"),
+        ("+Inf", "nodeCpu: +Inf is not finite"),
+        ("4e15", "nodeCpu: 4e15, more than any machine has"),
+    ] {
+        let one = move || vector(&json!([{"metric": {"node": "n1"}, "value": point(value)}]));
+        let readings = read_with("nodeCpu", one).await.unwrap();
+        assert_eq!(&*readings.unreadable_nodes["n1"], why);
     }
 }

@@ -38,8 +38,17 @@ impl UsageQuery {
     }
 
     /// Returns true if its values are times.
-    pub(super) const fn is_time(self) -> bool {
+    const fn is_time(self) -> bool {
         matches!(self, UsageQuery::NodeTime | UsageQuery::PodTime)
+    }
+
+    /// Why a larger value cannot be right.
+    pub(super) const fn why_too_large(self) -> &'static str {
+        if self.is_time() {
+            "invalid time"
+        } else {
+            "more than any machine has"
+        }
     }
 
     /// The largest value that can be right.

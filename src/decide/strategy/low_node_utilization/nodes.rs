@@ -133,9 +133,23 @@ fn is_below(
     node: NodeId,
 ) -> bool {
     thresholds.iter().all(|(resource, threshold)| {
-        let ratio = draft.ratio(node, *resource, rule.basis);
+        let ratio = room_ratio(draft, node, *resource, rule.basis);
         ratio.is_some_and(|ratio| ratio <= *threshold)
     })
+}
+
+/// The ratio that decides whether a node has room. By requests, terminating pods count until they
+/// have ended, as for kube-scheduler.
+pub fn room_ratio(
+    draft: &Draft<'_>,
+    node: NodeId,
+    resource: ResourceId,
+    basis: Basis,
+) -> Option<Ratio> {
+    match basis {
+        Basis::Requests => draft.taken(node, resource),
+        Basis::Actual => draft.ratio(node, resource, basis),
+    }
 }
 
 /// The nodes that are above a target of the rule now, even if not for long enough yet.

@@ -70,6 +70,9 @@ pub struct PodSpecFacts {
     pub requests: Vec<(String, Amount)>,
     /// The sum of its containers' limits. A resource is missing if a container has no limit for it.
     pub limits: Vec<(String, Amount)>,
+    /// The memory that it needs at least, because a container was killed when it reached its limit;
+    /// `None` if none was.
+    pub killed_at: Option<Amount>,
     /// The requests that the scheduler uses for scores, with defaults for containers without
     /// requests.
     pub presumed: Presumed,

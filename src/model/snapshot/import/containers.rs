@@ -1,8 +1,8 @@
 //! Conversion of containers and their statuses.
 
 use crate::model::api::{
-    ApiContainer, ApiContainerStatus, ApiPodSpec, ApiPodStatus, ApiPort, ApiResources,
-    ApiTerminated,
+    ApiCondition, ApiContainer, ApiContainerStatus, ApiPodSpec, ApiPodStatus, ApiPort,
+    ApiResources, ApiTerminated,
 };
 use crate::model::snapshot::facts::{Container, HostPort, Role};
 
@@ -18,22 +18,33 @@ pub(super) fn of_pod(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<Vec<Con
         .map(|c| (Role::Main, c, &status.container_statuses))
         .chain(init.map(|c| (Role::Init, c, &status.init_container_statuses)))
         .chain(ephemeral.map(|c| (Role::Ephemeral, c, &status.ephemeral_container_statuses)));
-    all.map(|(role, container, statuses)| read(role, container, statuses))
+    let ready = status.conditions.iter().any(is_ready);
+    all.map(|(role, container, statuses)| read(role, container, (statuses, ready)))
         .collect()
+}
+
+/// Returns true for the condition of a pod whose containers all run.
+pub(super) fn is_ready(condition: &ApiCondition) -> bool {
+    condition.kind == "Ready" && condition.status == "True"
 }
 
 fn read(
     role: Role,
     container: &ApiContainer,
-    statuses: &[ApiContainerStatus],
+    (statuses, ready): (&[ApiContainerStatus], bool),
 ) -> Result<Container, Wrong> {
     let name = &container.name;
     let status = statuses.iter().find(|s| s.name == *name);
     let state = status.map(|s| &s.state);
     let field = format!("status of container {name:?}: restartCount");
     let ended = |t: &ApiTerminated| (t.reason.clone(), t.exit_code);
+    // An object from a file may lack the status. A pod is Ready only while its containers run.
+    let lasting = role == Role::Main || (role == Role::Init && requests::is_sidecar(container));
+    let runs = state.map_or(ready && lasting, |s| s.running.is_some());
     Ok(Container {
+        name: name.clone(),
         role,
+        runs,
         image: container.image.clone(),
         requested: requested(&container.resources),
         restarts: count(&field, status.map_or(0, |s| s.restart_count))?,

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use crate::model::api::{ApiImage, ApiNode, ApiNodeStatus, ApiTaint};
 use crate::model::snapshot::facts::{Image, NodeFacts, Taint};
+use crate::values::Amount;
 use crate::values::shared::SharedValue;
 
 use super::{Wrong, annotation, effect, name_of, requests, time};
@@ -37,6 +38,7 @@ pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
             .iter()
             .any(|c| c.kind == "Ready" && c.status != "True"),
         allocatable: allocatable(status)?,
+        capacity: capacity(status)?,
         scale_down_disabled: annotation(
             &node.metadata,
             "cluster-autoscaler.kubernetes.io/scale-down-disabled",
@@ -68,6 +70,14 @@ fn allocatable(status: &ApiNodeStatus) -> Result<requests::AmountList, Wrong> {
         return requests::amounts("status.capacity", &status.capacity);
     }
     requests::amounts("status.allocatable", &status.allocatable)
+}
+
+/// The capacity that samples are checked against. A machine without any is not known.
+fn capacity(status: &ApiNodeStatus) -> Result<requests::AmountList, Wrong> {
+    let mut amounts = requests::amounts("status.capacity", &status.capacity)?;
+    let measured = |name: &str| name == "cpu" || name == "memory";
+    amounts.retain(|(name, amount)| measured(name) && *amount > Amount::ZERO);
+    Ok(amounts)
 }
 
 fn taint((i, taint): (usize, &ApiTaint)) -> Result<Taint, Wrong> {

@@ -11,8 +11,8 @@ use crate::model::snapshot::facts::{
 };
 
 use super::{
-    Wrong, affinity, annotation, containers, effect, filled, gang, limits, name_of, namespace_of,
-    owners_of, requests, spread, time,
+    Wrong, affinity, annotation, containers, effect, filled, gang, killed, limits, name_of,
+    namespace_of, owners_of, requests, spread, time,
 };
 
 /// Converts a pod.
@@ -22,7 +22,6 @@ pub(super) fn read(pod: &ApiPod) -> Result<PodFacts, Wrong> {
         spec,
         status,
     } = pod;
-    let ready = |c: &ApiCondition| c.kind == "Ready" && c.status == "True";
     Ok(PodFacts {
         namespace: namespace_of(meta),
         name: name_of(meta)?,
@@ -30,7 +29,7 @@ pub(super) fn read(pod: &ApiPod) -> Result<PodFacts, Wrong> {
         labels: meta.labels.clone().into(),
         node: filled(&spec.node_name),
         phase: phase(&status.phase)?,
-        ready: status.conditions.iter().any(ready),
+        ready: status.conditions.iter().any(containers::is_ready),
         terminating: meta.deletion_timestamp.is_some(),
         // Only an object from a file can lack it. A pod of unknown age counts as old.
         created: time("metadata.creationTimestamp", meta.creation_timestamp)?
@@ -61,6 +60,7 @@ fn spec_facts(pod: &ApiPod) -> Result<PodSpecFacts, Wrong> {
         // Convert these before the quality of service, so that an error names its field.
         requests: requests::of_pod(spec, status)?,
         limits: limits::of_pod(spec)?,
+        killed_at: killed::memory(spec, status)?,
         presumed: requests::presumed(spec, status)?,
         presumed_of_containers: requests::presumed_of_containers(spec, status)?,
         qos: qos(spec, status)?,

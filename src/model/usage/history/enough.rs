@@ -8,14 +8,18 @@ use crate::policy::Smoothing;
 use super::{History, PodSamples};
 
 impl History {
+    /// Checks that the newest sample is fresh. `flaw` is the reason why a newer one is not used.
     pub(super) fn fresh(
         &self,
         samples: impl Iterator<Item = Sample>,
+        flaw: Option<&Unmeasured>,
         now: Timestamp,
     ) -> Result<(), Unmeasured> {
-        let age = now.duration_since(samples.last().ok_or(Unmeasured::Missing)?.at);
+        let or_flaw = |why: Unmeasured| flaw.cloned().unwrap_or(why);
+        let newest = samples.last().ok_or_else(|| or_flaw(Unmeasured::Missing))?;
+        let age = now.duration_since(newest.at);
         if age > self.rules.stale_after {
-            return Err(Unmeasured::Stale(age));
+            return Err(or_flaw(Unmeasured::Stale(age)));
         }
         if age < -self.rules.stale_after {
             Err(Unmeasured::Future(-age))

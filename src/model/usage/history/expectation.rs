@@ -66,8 +66,11 @@ impl Expectation<'_> {
         for node in &self.snapshot.nodes {
             let load = |hour: i64| -> Amount {
                 let pods = node.pods.iter();
-                let usage = |pod: PodId| self.of(pod, hour).unwrap_or(self.present[pod.0]);
-                pods.map(|pod| usage(*pod).on_node().cpu).sum()
+                let cpu = |pod: PodId| match self.of(pod, hour) {
+                    Some(usage) => usage.on_node().cpu,
+                    None => self.present[pod.0].on_node().cpu,
+                };
+                pods.map(|pod| cpu(*pod)).sum()
             };
             let Some(hour) = hours.clone().max_by_key(|hour| load(*hour)) else {
                 continue;
@@ -91,7 +94,7 @@ impl Expectation<'_> {
             }
         }
         for (node, usage) in self.snapshot.node_ids().zip(nodes) {
-            let day = self.add_pods(node, *usage, first, &mut outlook);
+            let day = self.add_pods(node, usage, first, &mut outlook);
             outlook.add_node(&day);
         }
         outlook
@@ -102,7 +105,7 @@ impl Expectation<'_> {
     fn add_pods(
         &self,
         node: NodeId,
-        usage: NodeUsage,
+        usage: &NodeUsage,
         first: i64,
         outlook: &mut Outlook,
     ) -> ExpectedDay<Option<Amount>> {
@@ -149,15 +152,15 @@ impl Expectation<'_> {
 
     /// The usage of a pod that is expected in an hour; `None` if nothing is known about the hour.
     fn of(&self, pod: PodId, hour: i64) -> Option<PodUsage> {
-        match self.present[pod.0] {
+        match &self.present[pod.0] {
             PodUsage::Known(used) => {
                 let cpu = self.rhythm(pod)?.expected(self.now, hour, used.cpu)?;
-                Some(PodUsage::Known(Measure { cpu, ..used }))
+                Some(PodUsage::Known(Measure { cpu, ..*used }))
             }
             PodUsage::Estimated(used) => {
                 let own = self.rhythm(pod).and_then(|rhythm| rhythm.usual(hour));
                 let cpu = own.or_else(|| self.usual_of_siblings(pod, hour))?;
-                Some(PodUsage::Estimated(Measure { cpu, ..used }))
+                Some(PodUsage::Estimated(Measure { cpu, ..*used }))
             }
             PodUsage::Unknown(..) => None,
         }

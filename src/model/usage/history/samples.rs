@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::model::usage::{Measure, Sample};
+use crate::model::usage::{ContainerSet, Measure, Sample};
 use crate::values::Amount;
 
 use super::average::DecayedAverage;
@@ -121,6 +121,7 @@ impl PodSamples {
         Sample {
             at: Timestamp::from_millisecond(self.time(packed)).unwrap_or_default(),
             window: SignedDuration::ZERO,
+            containers: ContainerSet::default(),
             used: Measure {
                 cpu: unpack(packed.cpu),
                 memory: unpack(packed.memory),
@@ -171,6 +172,7 @@ mod tests {
         Sample {
             at: Timestamp::from_millisecond(at).unwrap(),
             window: SignedDuration::ZERO,
+            containers: ContainerSet::default(),
             used: Measure {
                 cpu: Amount::new(cpu),
                 memory: Amount::new(memory),

@@ -10,7 +10,7 @@ use crate::model::snapshot::Pod;
 use crate::model::snapshot::facts::PodFacts;
 use crate::model::usage::hindsight::EndedHour;
 use crate::model::usage::rhythm::{Rhythm, VacantRhythms};
-use crate::model::usage::{Measure, Sample};
+use crate::model::usage::{Measure, Sample, Unmeasured};
 
 use super::alignment::{PodName, order};
 use super::samples::PodSamples;
@@ -21,6 +21,8 @@ pub(super) struct NodeSeries {
     pub(super) remainders: VecDeque<Remainder>,
     /// The newest sample as received.
     pub(super) newest: Option<Sample>,
+    /// Why a newer sample is not used.
+    pub(super) flaw: Option<Unmeasured>,
     /// The last time when a pod left, as observed or as recorded in the ledger.
     pub(super) left: Option<Timestamp>,
     /// Pods that have left but are part of the newest sample.
@@ -30,9 +32,10 @@ pub(super) struct NodeSeries {
 /// The usage of a node at one time that belongs to no pod.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Remainder {
-    pub(super) sample: Sample,
     /// The usage of the node including its pods.
-    pub(super) total: Measure,
+    pub(super) sample: Sample,
+    /// The usage of the pods that are part of it.
+    pub(super) of_pods: Measure,
     /// Whether every pod had a sample and none left during the sample. Otherwise the remainder may
     /// include pod usage.
     clean: bool,
@@ -48,6 +51,8 @@ pub(super) struct PodSeries {
     pub(super) samples: PodSamples,
     /// The usage by hour of day, if it is learned.
     pub(super) rhythm: Option<Box<Rhythm>>,
+    /// Why a newer sample is not used.
+    pub(super) flaw: Option<Box<Unmeasured>>,
 }
 
 impl NodeSeries {
@@ -57,10 +62,11 @@ impl NodeSeries {
     pub(super) fn take<'g>(
         &mut self,
         sample: Sample,
-        accounted: Measure,
+        of_pods: Measure,
         guests: impl Iterator<Item = &'g PodName>,
         complete: bool,
     ) {
+        self.flaw = None;
         let last = self.remainders.back();
         // Polls are more frequent than samples. A sample that is counted twice would weigh twice.
         if last.is_some_and(|last| last.sample.at >= sample.at) {
@@ -78,19 +84,25 @@ impl NodeSeries {
         let start = sample.at.saturating_sub(sample.window).unwrap_or(sample.at);
         let settled = self.left.is_none_or(|left| start >= left);
         self.remainders.push_back(Remainder {
-            sample: Sample {
-                used: sample.used.minus(accounted),
-                ..sample
-            },
-            total: sample.used,
+            sample,
+            of_pods,
             clean: complete && settled,
         });
     }
 
     /// Returns the remainders that include no pod usage.
-    pub(super) fn clean(&self) -> impl Iterator<Item = Sample> {
-        let clean = self.remainders.iter().filter(|r| r.clean);
-        clean.map(|r| r.sample)
+    pub(super) fn clean(&self) -> impl Iterator<Item = &Remainder> + Clone {
+        self.remainders.iter().filter(|r| r.clean)
+    }
+}
+
+impl Remainder {
+    /// Returns the usage that belongs to no pod, as a sample.
+    pub(super) fn rest(&self) -> Sample {
+        Sample {
+            used: self.sample.used.minus(self.of_pods),
+            ..self.sample
+        }
     }
 }
 
@@ -101,6 +113,7 @@ impl PodSeries {
             node: String::new(),
             samples: PodSamples::default(),
             rhythm: None,
+            flaw: None,
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) fn by_workload(
         let used: Vec<Measure> = workload
             .pods
             .iter()
-            .filter_map(|PodId(p)| known[*p].ok())
+            .filter_map(|PodId(p)| known[*p].as_ref().ok().copied())
             .collect();
         if !used.is_empty() {
             let median = |of: fn(&Measure) -> Amount| {

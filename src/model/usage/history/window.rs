@@ -4,7 +4,6 @@ use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::model::usage::Sample;
 
 use super::alignment::order;
-use super::series::Remainder;
 use super::{History, PodSamples};
 
 impl History {
@@ -35,12 +34,8 @@ impl History {
     /// Returns the node totals in the window, oldest first.
     pub fn node_window(&self, snapshot: &Snapshot, node: NodeId) -> Vec<Sample> {
         let series = self.nodes.get(&snapshot.node(node).name);
-        let total = |r: &Remainder| Sample {
-            used: r.total,
-            ..r.sample
-        };
         series
-            .map(|series| series.remainders.iter().map(total).collect())
+            .map(|series| series.remainders.iter().map(|r| r.sample).collect())
             .unwrap_or_default()
     }
 }

@@ -5,7 +5,7 @@ use prost::Message;
 use crate::model::api::{
     ApiDuration, ApiTime, NodeMetrics, ObjectNames, ObjectOutline, PodMetrics, Quantities,
 };
-use crate::model::usage::{Measure, Readings, Sample};
+use crate::model::usage::{ContainerSet, Measure, Readings, Sample};
 
 use super::{add_node, add_pod, missing, parsed, sum};
 
@@ -19,16 +19,17 @@ pub fn node(message: &[u8], into: &mut Readings) {
 
 /// Adds one PodMetrics message to the readings. A pod uses the sum of its containers.
 pub fn pod(message: &[u8], into: &mut Readings) {
-    let sample = PodMetrics::decode(message)
-        .map_err(|error| error.to_string())
-        .and_then(|pod| {
-            sample(pod.timestamp, pod.window, || {
-                sum(pod.containers.iter(), |field, container| {
-                    used(field, &container.usage)
-                })
+    let pod = PodMetrics::decode(message).map_err(|error| error.to_string());
+    let containers = pod.iter().flat_map(|pod| &pod.containers);
+    let containers = containers.map(|container| container.name.clone()).collect();
+    let sample = pod.and_then(|pod| {
+        sample(pod.timestamp, pod.window, || {
+            sum(pod.containers.iter(), |field, container| {
+                used(field, &container.usage)
             })
-        });
-    add_pod(names(message), sample, into);
+        })
+    });
+    add_pod(names(message), sample, containers, into);
 }
 
 /// Reads namespace and name, also of a message that is invalid elsewhere.
@@ -51,6 +52,7 @@ fn sample(
         at: at.ok_or("timestamp is missing")?,
         window: window.unwrap_or_default().into(),
         used: used()?,
+        containers: ContainerSet::default(),
     })
 }
 

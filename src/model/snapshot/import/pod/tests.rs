@@ -257,7 +257,9 @@ fn ports_gates_and_other_scheduling_fields_are_converted() {
 fn container_statuses_are_matched_by_name() {
     let pod = pod_of(RICH);
     let container = |role, image: &str, restarts| Container {
+        name: String::new(),
         role,
+        runs: false,
         image: image.to_owned(),
         requested: Vec::new(),
         restarts,
@@ -266,19 +268,26 @@ fn container_statuses_are_matched_by_name() {
     };
     let expected = [
         Container {
+            name: "c".into(),
             requested: vec!["cpu".into(), "memory".into()],
             waiting: Some("CrashLoopBackOff".into()),
             ..container(Role::Main, "web:7", 120)
         },
         Container {
+            name: "log".into(),
             ended: Some(("OOMKilled".into(), 137)),
             ..container(Role::Main, "log:1", 3)
         },
         Container {
+            name: "prepare".into(),
             ended: Some((String::new(), 0)),
             ..container(Role::Init, "init:1", 2)
         },
-        container(Role::Ephemeral, "debug:1", 0),
+        Container {
+            name: "look".into(),
+            runs: true,
+            ..container(Role::Ephemeral, "debug:1", 0)
+        },
     ];
     assert_eq!(pod.containers, expected);
 }

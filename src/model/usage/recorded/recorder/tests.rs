@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::model::snapshot::import;
 use crate::model::snapshot::objects::Objects;
-use crate::model::usage::Sample;
+use crate::model::usage::{ContainerSet, Sample};
 use crate::values::Amount;
 
 use super::*;
@@ -51,6 +51,7 @@ fn sample(minute: i64, millicores: u64) -> Sample {
         at: at(minute),
         window: SignedDuration::ZERO,
         used,
+        containers: ContainerSet::default(),
     }
 }
 
