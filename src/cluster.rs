@@ -13,6 +13,7 @@ use jiff::SignedDuration;
 use kube::Client;
 use tokio::sync::Semaphore;
 use tokio::sync::watch::Sender;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::model::snapshot::Snapshot;
@@ -23,12 +24,14 @@ use crate::model::snapshot::objects::{ObjectKind, Objects};
 
 use self::client::ConnectError;
 use self::clock::{ClockDifference, LocalTime, ServerClock};
+use self::failures::{Failures, Request};
 use self::request_metrics::RequestMetrics;
 use self::watch::{WATCHED_KINDS, Watcher};
 
 pub mod client;
 pub mod clock;
 pub mod error_text;
+pub mod failures;
 pub mod request_metrics;
 pub mod access;
 pub mod usage_source;
@@ -50,8 +53,6 @@ pub mod from_memory;
 /// stop. A restart of the API server behind a load balancer takes less.
 const LONGEST_OUTAGE: SignedDuration = SignedDuration::from_secs(10);
 
-/// The most reasons that are logged in one outage.
-const MOST_LOGGED: usize = 100;
 /// Pages of lists that are read at once. More would not be faster, and the API server has other
 /// clients.
 const LISTS_AT_ONCE: usize = 4;
@@ -62,6 +63,7 @@ pub struct Cluster {
     client: Client,
     request_metrics: RequestMetrics,
     clock: ServerClock,
+    failures: Failures,
     state: Arc<ClusterState>,
 }
 
@@ -70,8 +72,6 @@ struct ClusterState {
     /// The turns to read a page of a list.
     lists: Semaphore,
     health: Sender<BTreeMap<ObjectKind, WatchHealth>>,
-    /// Reasons of the current outage that have been logged. Empty while all watches work.
-    logged: Mutex<BTreeSet<String>>,
 }
 
 /// The state of the watch of one kind.
@@ -136,12 +136,12 @@ impl Cluster {
             objects: Mutex::default(),
             lists: Semaphore::new(LISTS_AT_ONCE),
             health: Sender::new(health),
-            logged: Mutex::default(),
         };
         Cluster {
             client,
             request_metrics: RequestMetrics::default(),
             clock: ServerClock::default(),
+            failures: Failures::default(),
             state: Arc::new(state),
         }
     }
@@ -151,13 +151,19 @@ impl Cluster {
         &self.request_metrics
     }
 
+    /// The requests that keep failing.
+    pub const fn failures(&self) -> &Failures {
+        &self.failures
+    }
+
     /// The client, for evictions and writes.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Starts one task per kind that lists and watches it until `stop`.
+    /// Starts one task per kind that lists and watches it until `stop`, and one that logs failures.
     pub fn start(&self, stop: &CancellationToken) {
+        tokio::spawn(self.failures.clone().say(stop.clone()));
         for watched in WATCHED_KINDS {
             let watcher = Watcher::new(self.clone(), watched);
             let stop = stop.clone();
@@ -175,6 +181,20 @@ impl Cluster {
     pub async fn wait_synced(&self) {
         // An error means that the sender is gone, but `self` owns it.
         let _ = self.state.health.subscribe().wait_for(all_synced).await;
+    }
+
+    /// The kinds that have not been listed yet, with the reason of a failure; `None` if none has
+    /// failed.
+    pub fn unlisted(&self) -> Option<String> {
+        let health = self.state.health.borrow();
+        let unlisted = health.iter().filter(|(_, health)| !health.synced);
+        let failing: Vec<String> = unlisted
+            .filter_map(|(kind, health)| {
+                let why = &health.outage.as_ref()?.why;
+                Some(format!("{}: {why}", kind.name()))
+            })
+            .collect();
+        (!failing.is_empty()).then(|| format!("the first list of {}", failing.join("; of ")))
     }
 
     /// The state of the watches by kind.
@@ -262,7 +282,7 @@ impl Cluster {
     #[cfg(test)]
     pub(crate) fn interrupt(&self, since: LocalTime) {
         let why = "refused".to_owned();
-        self.failed(ObjectKind::Pod, Outage { since, why }, false);
+        self.failed(ObjectKind::Pod, Outage { since, why });
     }
 
     fn listed(&self, kind: ObjectKind) {
@@ -271,12 +291,13 @@ impl Cluster {
             .send_modify(|health| health.entry(kind).or_default().synced = true);
     }
 
-    /// Records that a watch failed. Returns whether to log it.
-    ///
-    /// The first failure in a row is not logged, because connections break now and then. Each
-    /// reason is logged once, because one outage usually fails every watch.
-    fn failed(&self, kind: ObjectKind, outage: Outage, repeatedly: bool) -> bool {
-        let why = outage.why.clone();
+    /// Records that a watch failed.
+    fn failed(&self, kind: ObjectKind, outage: Outage) {
+        let silent = LocalTime::now().after(outage.since).unsigned_abs();
+        let since = Instant::now().checked_sub(silent);
+        let since = since.unwrap_or_else(Instant::now);
+        self.failures
+            .failed(Request::Watch(kind), &outage.why, since);
         self.state.health.send_modify(|health| {
             let health = health.entry(kind).or_default();
             let since = health
@@ -285,20 +306,14 @@ impl Cluster {
                 .map_or(outage.since, |before| before.since.min(outage.since));
             health.outage = Some(Outage { since, ..outage });
         });
-        let mut logged = lock(&self.state.logged);
-        // Some reasons contain numbers that change each time.
-        repeatedly && logged.len() < MOST_LOGGED && logged.insert(why)
     }
 
-    /// Records that a watch works. Returns whether to log it: the last failed watch works again.
-    fn recovered(&self, kind: ObjectKind) -> bool {
-        let mut all_work = false;
-        self.state.health.send_if_modified(|health| {
-            let ended = health.entry(kind).or_default().outage.take();
-            all_work = ended.is_some() && health.values().all(|h| h.outage.is_none());
-            ended.is_some()
-        });
-        all_work && !std::mem::take(&mut *lock(&self.state.logged)).is_empty()
+    /// Records that a watch works.
+    fn recovered(&self, kind: ObjectKind) {
+        self.failures.works(Request::Watch(kind));
+        self.state
+            .health
+            .send_if_modified(|health| health.entry(kind).or_default().outage.take().is_some());
     }
 }
 
@@ -332,9 +347,9 @@ mod tests {
     #[tokio::test]
     async fn a_kind_is_stale_when_its_watch_has_failed_for_long_enough() {
         let (cluster, now) = (cluster(), LocalTime::now());
-        cluster.failed(ObjectKind::Pod, outage(now, 14, "refused"), false);
-        cluster.failed(ObjectKind::Node, outage(now, 11, "refused"), false);
-        cluster.failed(ObjectKind::Pod, outage(now, 6, "still refused"), true);
+        cluster.failed(ObjectKind::Pod, outage(now, 14, "refused"));
+        cluster.failed(ObjectKind::Node, outage(now, 11, "refused"));
+        cluster.failed(ObjectKind::Pod, outage(now, 6, "still refused"));
         assert_eq!(cluster.cut_off(now.minus(Duration::from_secs(4))), None);
         let stale = cluster.cut_off(now).unwrap();
         let since = now.wall() - Duration::from_secs(14);
@@ -346,32 +361,5 @@ mod tests {
         assert_eq!(cluster.cut_off(now).map(|c| c.kind), Some(ObjectKind::Node));
         cluster.recovered(ObjectKind::Node);
         assert_eq!(cluster.cut_off(now), None);
-    }
-
-    #[tokio::test]
-    async fn an_outage_is_logged_once_and_its_end_once() {
-        let (cluster, now) = (cluster(), LocalTime::now());
-        let outage = |seconds, why: &str| outage(now, seconds, why);
-        assert!(!cluster.failed(ObjectKind::Pod, outage(1, "refused"), false));
-        assert!(cluster.failed(ObjectKind::Pod, outage(2, "refused"), true));
-        assert!(!cluster.failed(ObjectKind::Node, outage(2, "refused"), true));
-        assert!(cluster.failed(ObjectKind::Job, outage(2, "forbidden"), true));
-        assert_eq!(
-            [ObjectKind::Pod, ObjectKind::Node, ObjectKind::Job].map(|k| cluster.recovered(k)),
-            [false, false, true]
-        );
-        assert!(!cluster.recovered(ObjectKind::Pod));
-        let logged = (0..1000)
-            .filter(|port| {
-                cluster.failed(ObjectKind::Pod, outage(3, &format!("port {port}")), true)
-            })
-            .count();
-        assert_eq!(logged, MOST_LOGGED, "a long outage fills no memory");
-        cluster.recovered(ObjectKind::Pod);
-        cluster.failed(ObjectKind::Pod, outage(3, "refused"), false);
-        assert!(
-            !cluster.recovered(ObjectKind::Pod),
-            "an outage that was not logged needs no end"
-        );
     }
 }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, warn};
 
 use crate::cluster::Cluster;
 use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::events::EventWriter;
+use crate::cluster::failures::Request;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
 use crate::daemon::telemetry::Health;
 use crate::daemon::telemetry::metrics::{Metrics, Phase};
@@ -109,6 +110,9 @@ pub enum DaemonError {
     /// A single run had no usage to decide by.
     #[error("cannot decide: {0}")]
     NoUsage(String),
+    /// A single run wanted to evict pods, and had the right to evict none of them.
+    #[error("no evictions: {0}; grant `create` on `pods/eviction`, see `evenkeel doctor`")]
+    NoRight(String),
     /// The ledger could not be saved, so nothing was evicted.
     #[error("cannot save the ledger: {0}; no evictions")]
     LedgerNotSaved(String),
@@ -198,30 +202,53 @@ impl Daemon {
     /// before.
     async fn start(&mut self) -> Result<Option<Ledger>, DaemonError> {
         let stop = self.stop.clone();
-        self.health.waiting("the first list of every watch");
-        tokio::select! {
-            () = self.cluster.wait_synced() => {}
-            () = stop.cancelled() => return Ok(None),
+        if stop
+            .run_until_cancelled(self.wait_for_lists())
+            .await
+            .is_none()
+        {
+            return Ok(None);
         }
         let mut pause = Duration::from_millis(500);
         loop {
             let Some(loaded) = stop.run_until_cancelled(self.store.load()).await else {
                 return Ok(None);
             };
+            self.record_ledger(&loaded);
             match loaded {
                 Ok(ledger) => return Ok(Some(ledger)),
                 Err(error @ StoreError::Unreadable { .. }) => {
                     return Err(DaemonError::Ledger(error));
                 }
-                Err(error) => {
-                    warn!("waiting for the ledger, no evictions until it is loaded: {error}");
-                    self.health.waiting(format!("the ledger: {error}"));
-                }
+                Err(error) => self.health.waiting(format!("the ledger: {error}")),
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => pause = (pause * 2).min(Duration::from_secs(30)),
                 () = stop.cancelled() => return Ok(None),
             }
+        }
+    }
+
+    /// Waits until every kind is listed. The probes and the page say which one is not, and why.
+    async fn wait_for_lists(&self) {
+        self.health.waiting("the first list of every watch");
+        let synced = self.cluster.wait_synced();
+        tokio::pin!(synced);
+        while timeout(Duration::from_secs(1), &mut synced).await.is_err() {
+            if let Some(failing) = self.cluster.unlisted() {
+                self.health.waiting(failing);
+            }
+        }
+    }
+
+    /// Records whether the ledger can be read and written.
+    fn record_ledger<T>(&self, result: &Result<T, StoreError>) {
+        let failures = self.cluster.failures();
+        match result {
+            // Another process has written it, so it can be written.
+            Ok(_) | Err(StoreError::Conflict(_)) => failures.works(Request::Ledger),
+            Err(StoreError::NotLeading | StoreError::Stopping) => {}
+            Err(error) => failures.record(Request::Ledger, Err(&error.to_string())),
         }
     }
 
@@ -271,6 +298,7 @@ impl Daemon {
             .usage
             .poll(&self.cluster.node_addresses(), &self.metrics, clock::now())
             .await;
+        self.usage.report(self.cluster.failures());
         let Some(poll) = poll else {
             if let Some((kind, message)) = self.usage.error() {
                 spans::failed(kind, message);

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::decide::engine::Engine;
 use crate::decide::engine::observed::Observed;
 use crate::model::ledger::Ledger;
-use crate::model::plan::{Outcome, Plan, Steer, SteerAction, Untried};
+use crate::model::plan::{Outcome, Plan, Setbacks, Steer, SteerAction};
 use crate::model::snapshot::Snapshot;
 use crate::model::usage::Readings;
 use crate::model::usage::recorded::HistoryRange;
@@ -222,23 +222,23 @@ impl<'s> Run<'s> {
             controllers::steer(&mut self.cluster, steer);
         }
         let grace = self.engine.policy().grace_period;
-        let mut erred = false;
+        let (mut setbacks, mut outcomes) = (Setbacks::default(), Vec::new());
         for planned in &plan.moves {
             let pod = (planned.namespace.clone(), planned.pod.clone());
             let age = self.cluster.age(&pod);
-            let outcome = if erred {
-                Outcome::Untried(Untried::Failed)
-            } else {
-                eviction::request(&mut self.cluster, planned, grace)
+            let outcome = match setbacks.obstacle(planned) {
+                Some(why) => Outcome::Untried(why),
+                None => eviction::request(&mut self.cluster, planned, grace),
             };
-            // As in the daemon: after a failure the rest of the plan is not tried.
-            erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
+            setbacks.note(planned, &outcome);
             if outcome == Outcome::Evicted {
                 replacement::replace(&mut self.cluster, &pod);
             }
             self.engine.resolve(planned, &outcome);
             recorder.outcome(plan.at, planned, age, &outcome);
+            outcomes.push(outcome);
         }
+        self.engine.rest_rejected(&plan.moves, &outcomes, plan.at);
         // Replacements have to be scheduled while the taints are still there.
         if !plan.moves.is_empty() {
             self.cluster.settle_down(self.engine.policy());

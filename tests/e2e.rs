@@ -36,6 +36,7 @@ mod e2e {
     mod probes;
     mod prometheus;
     mod reload;
+    mod rejections;
     mod replay;
     mod rights;
     mod rightsizing;

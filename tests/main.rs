@@ -41,6 +41,7 @@ mod it {
     mod properties;
     mod reasons;
     mod recording;
+    mod rejections;
     mod release;
     mod relief;
     mod replay;

@@ -191,7 +191,7 @@ async fn first_failure(cluster: &Cluster) -> String {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
         if let Some(failure) = cluster.cut_off(LocalTime::now()) {
-            return failure.to_string();
+            return cluster.unlisted().unwrap_or_else(|| failure.to_string());
         }
     }
 }

@@ -204,7 +204,7 @@ impl RunArgs {
     /// The metrics; with descheduler's command line also under its names, because its dashboards
     /// query those.
     fn metrics(&self, cluster: &Cluster) -> Metrics {
-        let metrics = Metrics::new(cluster.calls());
+        let metrics = Metrics::new(cluster.calls(), cluster.failures());
         if self.descheduler_metrics.unwrap_or(self.as_descheduler()) {
             metrics.with_descheduler()
         } else {
@@ -254,12 +254,12 @@ impl RunArgs {
             store: LedgerStore::new(client.clone(), &self.shared.namespace, &self.shared.ledger),
             usage: UsagePoller::new(&policy.usage, &client),
             metrics: self.metrics(&cluster),
-            cluster,
-            health: Health::default(),
+            health: Health::new(cluster.failures()),
             board: Board::default(),
             dry_run: self.dry_run,
             instance: self.instance.clone(),
-            events: EventWriter::start(client.clone(), &self.instance),
+            events: EventWriter::start(client.clone(), &self.instance, cluster.failures().clone()),
+            cluster,
             stop: stop.clone(),
             log_state: LogState::default(),
             steered: Steered::default(),

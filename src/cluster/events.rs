@@ -10,12 +10,13 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tracing::warn;
+use tracing::{debug, warn};
 
 use crate::model::plan::{Move, Steer};
 use crate::model::snapshot::Pod;
 
 use super::client::error_message;
+use super::failures::{Failures, Request};
 
 /// Reason of the event about a policy that does not take effect.
 pub const POLICY_REFUSED: &str = "PolicyRefused";
@@ -37,9 +38,10 @@ pub struct EventWriter {
 
 impl EventWriter {
     /// Starts the task. `instance` is the name of the own pod or host.
-    pub fn start(client: Client, instance: &str) -> Self {
+    pub fn start(client: Client, instance: &str, failures: Failures) -> Self {
         let (queue, waiting) = mpsc::channel(LONGEST_QUEUE);
-        let task = tokio::spawn(write_all(client, cut(instance, LONGEST_INSTANCE), waiting));
+        let instance = cut(instance, LONGEST_INSTANCE);
+        let task = tokio::spawn(write_all((client, instance), failures, waiting));
         EventWriter { queue, task }
     }
 
@@ -78,12 +80,21 @@ impl EventWriter {
     }
 }
 
-async fn write_all(client: Client, instance: String, mut waiting: mpsc::Receiver<Event>) {
+async fn write_all(
+    (client, instance): (Client, String),
+    failures: Failures,
+    mut waiting: mpsc::Receiver<Event>,
+) {
     while let Some(event) = waiting.recv().await {
         let about = event.regarding.clone().unwrap_or_default();
-        if let Err(why) = write(&client, event, &instance).await {
+        let written = write(&client, event, &instance).await;
+        failures.record(
+            Request::Events,
+            written.as_ref().copied().map_err(String::as_str),
+        );
+        if let Err(why) = written {
             let (kind, namespace, name) = (about.kind, about.namespace, about.name);
-            warn!(kind, namespace, name, why, "cannot create an event");
+            debug!(kind, namespace, name, why, "cannot create an event");
         }
     }
 }
@@ -203,7 +214,7 @@ mod tests {
     async fn the_event_of_an_eviction_names_source_and_reason() {
         let (client, requests) = fake(|_, _, body| (201, body.to_owned())).await;
         let at = "2026-01-01T00:00:00.123456Z".parse().unwrap();
-        let events = EventWriter::start(client, "evenkeel-0");
+        let events = EventWriter::start(client, "evenkeel-0", Failures::default());
         events.evicted(&planned(), at);
         events.finish(SECOND).await;
         let (method, uri, body) = requests.lock().unwrap()[0].clone();
@@ -241,7 +252,7 @@ mod tests {
             action,
             why: SteerReason::Emptying,
         };
-        let events = EventWriter::start(client, "evenkeel-0");
+        let events = EventWriter::start(client, "evenkeel-0", Failures::default());
         events.steered(&done, Timestamp::UNIX_EPOCH);
         events.finish(SECOND).await;
         let (_, uri, body) = requests.lock().unwrap()[0].clone();
@@ -265,7 +276,7 @@ mod tests {
     #[tokio::test]
     async fn a_rejected_event_is_not_an_error() {
         let (client, requests) = fake(|_, _, _| status(403, "no")).await;
-        let events = EventWriter::start(client, "evenkeel-0");
+        let events = EventWriter::start(client, "evenkeel-0", Failures::default());
         events.evicted(&planned(), Timestamp::UNIX_EPOCH);
         events.evicted(&planned(), Timestamp::UNIX_EPOCH);
         events.finish(SECOND).await;
@@ -276,7 +287,7 @@ mod tests {
     async fn an_event_that_hangs_delays_neither_the_caller_nor_the_end() {
         let client = serve(axum::Router::new().fallback(std::future::pending::<()>)).await;
         let start = tokio::time::Instant::now();
-        let events = EventWriter::start(client, "evenkeel-0");
+        let events = EventWriter::start(client, "evenkeel-0", Failures::default());
         for _ in 0..LONGEST_QUEUE + 10 {
             events.evicted(&planned(), Timestamp::UNIX_EPOCH);
         }

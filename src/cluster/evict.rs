@@ -17,11 +17,15 @@ use serde_json::Value;
 use crate::model::plan::{Move, Outcome};
 
 use super::client::error_message;
+use super::error_text::one_line;
 
 /// The deadline of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The words of KubeVirt's webhook about a virtual machine that it migrates.
 const TRIGGERED: &str = "Eviction triggered evacuation";
+/// The words of the API server where its authorizers deny an eviction. A refusal by a webhook or an
+/// admission policy has others (`pkg/endpoints/handlers/responsewriters/errors.go`).
+const DENIED: &str = "cannot create resource \"pods/eviction\"";
 /// The longest wait that a response may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
@@ -128,22 +132,25 @@ fn outcome(answer: &Answer, body: &[u8]) -> Outcome {
         404 => Outcome::Gone,
         // The uid precondition failed: another pod has the name now.
         409 => Outcome::Changed,
-        // These concern the connection, so the other pods of the plan would fail too.
-        401 | 408 => Outcome::Failed(why),
+        // It concerns the connection, so the other pods of the plan would fail too.
+        401 => Outcome::Unauthorized(why),
         429 | 500 if is_deferred(&why) => Outcome::Deferred(why),
         // The server says so itself, and a webhook gives no reason.
-        429 if status.reason == "TooManyRequests" && !names_budget(&status) => {
+        429 if names_budget(&status) => Outcome::OverBudget(why),
+        429 if status.reason == "TooManyRequests" => {
             let told = status.details.map(|details| details.retry_after_seconds);
             let told = told.filter(|seconds| *seconds > 0);
             let wait = told.map(|seconds| Duration::from_secs(seconds.into()).min(LONGEST_WAIT));
             Outcome::Throttled(why, answer.retry_after.or(wait))
         }
-        // A budget, a webhook or a missing permission. It concerns this pod only.
-        400..500 => Outcome::Refused(why),
         // A proxy gave up or responded instead of the API server. The eviction may have succeeded
         // behind it.
-        0 | 502 | 504 => Outcome::Unanswered(why),
+        0 | 408 | 502 | 504 => Outcome::Unanswered(why),
+        403 if why.contains(DENIED) => Outcome::Forbidden(why),
+        // A webhook or an admission policy. It concerns this pod, and perhaps others like it.
+        400..500 => Outcome::Refused(why),
         _ if why.contains("request timed out") => Outcome::Unanswered(why),
+        // Most often a webhook that does not respond.
         _ => Outcome::Failed(why),
     }
 }
@@ -156,11 +163,17 @@ fn read_status(body: &[u8]) -> Option<Status> {
 }
 
 fn message(status: &Status) -> String {
-    if status.message.is_empty() {
+    let message = if status.message.is_empty() {
         format!("status {} {}", status.code, status.reason)
     } else {
         status.message.clone()
-    }
+    };
+    // The name of a budget is only here.
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    let causes = causes.map(|cause| cause.message.as_str());
+    let new = causes.filter(|cause| !cause.is_empty() && !message.contains(cause));
+    let parts: Vec<&str> = std::iter::once(message.as_str()).chain(new).collect();
+    one_line(&parts.join(" "))
 }
 
 fn names_budget(status: &Status) -> bool {
@@ -247,7 +260,8 @@ pub(crate) mod tests {
             (409, Outcome::Changed),
             (403, Outcome::Refused(message())),
             (422, Outcome::Refused(message())),
-            (401, Outcome::Failed(message())),
+            (401, Outcome::Unauthorized(message())),
+            (408, Outcome::Unanswered(message())),
             (500, Outcome::Failed(message())),
             (503, Outcome::Failed(message())),
             (502, Outcome::Unanswered(message())),
@@ -303,8 +317,39 @@ pub(crate) mod tests {
                 "message":"admission webhook \"v\" denied the request: not live-migratable"}"#,
         ] {
             let outcome = busy(body, Some("10")).await;
-            assert!(matches!(outcome, Outcome::Refused(_)), "{outcome:?}");
+            let is_of_pod = matches!(outcome, Outcome::Refused(_) | Outcome::OverBudget(_));
+            assert!(is_of_pod, "{outcome:?}");
             assert_eq!(outcome.ends_the_plan(), None);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_refusal_by_a_budget_names_the_budget() {
+        let body = r#"{"kind":"Status","status":"Failure","code":429,"reason":"TooManyRequests",
+            "message":"Cannot evict pod as it would violate the pod's disruption budget.",
+            "details":{"causes":[{"reason":"DisruptionBudget",
+                "message":"The disruption budget web needs 4 healthy pods and has 4"}]}}"#;
+        assert_eq!(
+            busy(body, None).await.to_string(),
+            "refused by a PodDisruptionBudget: Cannot evict pod as it would violate the pod's \
+             disruption budget. The disruption budget web needs 4 healthy pods and has 4"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_missing_right_is_told_apart_from_a_refusal_by_a_webhook() {
+        let denied = "pods \"web-1\" is forbidden: User \"system:serviceaccount:a:b\" cannot \
+            create resource \"pods/eviction\" in API group \"\" in the namespace \"shop\"";
+        let by_webhook = "admission webhook \"guard.example.com\" denied the request: not now";
+        let by_policy = "pods \"web-1\" is forbidden: ValidatingAdmissionPolicy 'p' with binding \
+            'b' denied request: not now";
+        for (message, code) in [
+            (denied, "forbidden"),
+            (by_webhook, "refused"),
+            (by_policy, "refused"),
+        ] {
+            let (client, _) = fake(move |_, _, _| status(403, message)).await;
+            assert_eq!(evict(&client, &planned(), None).await.code(), code);
         }
     }
 

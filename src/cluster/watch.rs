@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-use tracing::{debug, info, warn};
+use tracing::{debug, info};
 
 use crate::cluster::clock::LocalTime;
 use crate::model::snapshot::facts::Skipped;
@@ -312,9 +312,7 @@ impl Watcher {
     /// Records that the API server responds. This does not end the backoff: only a watch that works
     /// does.
     fn recover(&self) {
-        if self.cluster.recovered(self.watched.kind) {
-            info!("all watches work again");
-        }
+        self.cluster.recovered(self.watched.kind);
     }
 
     /// Records a failure and returns the pause before the next attempt.
@@ -339,7 +337,7 @@ impl Watcher {
         self.report(error);
     }
 
-    /// Logs a failure: as a warning if it is news, because one outage usually fails every watch.
+    /// Records a failure, which is logged if it lasts.
     fn report(&self, error: &StreamError) {
         let (kind, attempts) = (self.watched.kind, self.failures);
         let why = if error.is_expired() {
@@ -351,14 +349,8 @@ impl Watcher {
             since: LocalTime::now().minus(error.silent_for.unwrap_or_default()),
             why: why.to_owned(),
         };
-        if self.cluster.failed(kind, outage, attempts > 1) {
-            warn!(
-                kind = kind.name(),
-                why, "watch failed; evictions stop until it works again, retrying"
-            );
-        } else {
-            debug!(kind = kind.name(), why, attempts, "watch failed");
-        }
+        debug!(kind = kind.name(), why, attempts, "watch failed");
+        self.cluster.failed(kind, outage);
     }
 }
 

@@ -33,33 +33,34 @@ impl<'d> Cycle<'d> {
         }
     }
 
-    pub(super) async fn run(self) -> Result<(), DaemonError> {
+    /// Returns why a missing right kept every eviction from being made, if one did.
+    pub(super) async fn run(self) -> Result<Option<String>, DaemonError> {
         self.daemon.cluster.log_known_pods();
         if !self.daemon.lead.holds() {
             self.daemon.stand_by(self.engine.policy(), self.started);
-            return Ok(());
+            return Ok(None);
         }
         let span = spans::cycle(self.engine, self.dry());
         self.run_as_leader().instrument(span).await
     }
 
-    async fn run_as_leader(mut self) -> Result<(), DaemonError> {
+    async fn run_as_leader(mut self) -> Result<Option<String>, DaemonError> {
         if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
             let remedy = "check the API server and the role";
             self.skip(&format!(
                 "{cut_off}; no evictions until it is back, {remedy}"
             ));
-            return Ok(());
+            return Ok(None);
         }
         if let Some(difference) = self.daemon.cluster.clock_difference(self.started) {
             self.skip(&format!(
                 "{difference}; no evictions until they agree, synchronise the clocks"
             ));
-            return Ok(());
+            return Ok(None);
         }
         if let Err(error) = self.check_ledger().await {
             self.skip(&error.to_string());
-            return Ok(());
+            return Ok(None);
         }
         match self
             .daemon
@@ -97,7 +98,7 @@ impl<'d> Cycle<'d> {
             outcomes?
         };
         self.report(&snapshot, &plan, &outcomes);
-        Ok(())
+        Ok(plan.denied(&outcomes))
     }
 
     /// Records that this cycle decides nothing.
@@ -120,8 +121,9 @@ impl<'d> Cycle<'d> {
         let stop = self.daemon.stop.clone();
         let merged = self.daemon.store.merge(self.engine.ledger());
         let merged = stop.run_until_cancelled(merged).await;
-        self.engine
-            .reload(merged.unwrap_or(Err(StoreError::Stopping))?);
+        let merged = merged.unwrap_or(Err(StoreError::Stopping));
+        self.daemon.record_ledger(&merged);
+        self.engine.reload(merged?);
         Ok(())
     }
 
@@ -280,6 +282,7 @@ impl<'d> Cycle<'d> {
             let request = self.daemon.store.save(self.engine.ledger());
             let saved = finish(&self.daemon.stop, request).await;
             let saved = saved.unwrap_or(Err(StoreError::Stopping));
+            self.daemon.record_ledger(&saved);
             saved.inspect_err(|error| spans::failed("ledger", &error.to_string()))
         };
         let start = LocalTime::now();

@@ -15,6 +15,7 @@ use super::{Daemon, LeaderRole, LogState, ReleaseCheck, Steered, Trials, UsagePo
 use crate::cluster::Cluster;
 use crate::cluster::events::EventWriter;
 use crate::cluster::evict::tests::planned;
+use crate::cluster::failures::Failures;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::model::plan::Move;
 use crate::model::snapshot::objects::{Object, ObjectKind};
@@ -46,7 +47,7 @@ impl Daemon {
             health: Health::default(),
             metrics: Metrics::default(),
             dry_run: false,
-            events: EventWriter::start(client.clone(), "evenkeel-0"),
+            events: EventWriter::start(client.clone(), "evenkeel-0", Failures::default()),
             stop: CancellationToken::new(),
             log_state: LogState::default(),
             steered: Steered::default(),

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::clock::LocalTime;
+use crate::cluster::failures::Request;
 use crate::cluster::lease::election::LeadershipTerm;
 use crate::cluster::lease::{Elector, Leadership};
 use crate::cluster::ledger_store::StoreError;
@@ -162,6 +163,9 @@ impl Daemon {
             self.metrics.leader(true);
             return Ok(false);
         };
+        let error = candidate.leadership.error();
+        let failed = error.as_deref().map_or(Ok(()), Err);
+        self.cluster.failures().record(Request::Lease, failed);
         let term = candidate.leadership.term_and_update();
         if term.is_some() && term == candidate.term {
             return Ok(false);
@@ -178,6 +182,7 @@ impl Daemon {
         }
         // Joined with ours, because a write of an earlier term may have failed.
         let loaded = self.store.merge(engine.ledger()).await;
+        self.record_ledger(&loaded);
         let Some(candidate) = &mut self.lead.0 else {
             return Ok(false);
         };

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use tracing::{info, warn};
 
+use crate::cluster::failures::{Failures, Request};
 use crate::cluster::usage_source::{Source, SourceError};
 use crate::daemon::telemetry::metrics::Metrics;
 use crate::daemon::telemetry::status;
@@ -128,6 +129,21 @@ impl UsagePoller {
             .error
             .as_ref()
             .map(|(kind, message)| (*kind, message.as_str()))
+    }
+
+    /// Records which sources fail. The fallback counts only while it is asked.
+    pub(super) fn report(&self, failures: &Failures) {
+        let first = ActiveSource::Fresh(self.first.source.kind());
+        let asked = self.fallback.iter().filter(|_| self.active != first);
+        for polled in std::iter::once(&self.first).chain(asked) {
+            let error = polled.error.as_ref().map(|(_, message)| message.as_str());
+            failures.record(Request::Usage(polled.name()), error.map_or(Ok(()), Err));
+        }
+        if self.active == first
+            && let Some(fallback) = &self.fallback
+        {
+            failures.works(Request::Usage(fallback.name()));
+        }
     }
 
     /// Polls once. Asks the fallback only while the first source is stale.
@@ -261,27 +277,12 @@ impl PolledSource {
                 // A store can return older samples than before, for example from another replica.
                 self.log_remarks(&poll.readings);
                 (self.read, self.newest) = (Some(now), newest.max(self.newest));
-                if self.error.take().is_some() {
-                    info!(source = self.name(), "{} can be read again", self.name());
-                }
+                self.error = None;
                 Some(poll)
             }
             Err(error) => {
                 metrics.source_failed(self.name(), error.kind());
-                let message = error.to_string();
-                if self
-                    .error
-                    .as_ref()
-                    .is_none_or(|(_, before)| *before != message)
-                {
-                    warn!(
-                        source = self.name(),
-                        kind = error.kind(),
-                        "cannot read usage from {}: {message}",
-                        self.name()
-                    );
-                }
-                self.error = Some((error.kind(), message));
+                self.error = Some((error.kind(), error.to_string()));
                 None
             }
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
+use crate::cluster::failures::Request;
 use crate::cluster::release;
 use crate::decide::engine::Engine;
 use crate::policy::KubernetesRelease;
@@ -54,21 +55,27 @@ impl Daemon {
         self.release.due = now.checked_add(EVERY);
         let asked = timeout(PATIENCE, release::read(self.cluster.client())).await;
         match asked.unwrap_or_else(|_| Err("no answer".to_owned())) {
-            Ok(release) if self.release.known == Some(release) => {}
+            Ok(release) if self.release.known == Some(release) => {
+                self.cluster.failures().works(Request::Release);
+            }
             Ok(release) => {
+                self.cluster.failures().works(Request::Release);
                 self.release.known = Some(release);
                 engine.set_release(release);
                 tell(release);
             }
-            Err(error) if !self.release.warned => {
-                self.release.warned = true;
+            Err(error) => {
+                let failures = self.cluster.failures();
+                failures.record(Request::Release, Err(&error));
+                if std::mem::replace(&mut self.release.warned, true) {
+                    return;
+                }
                 let assumed = engine.policy().scheduler.release;
                 warn!(
                     "release of Kubernetes unknown, forecasts assume {assumed}: {error}; \
                      --kubernetes-version sets it"
                 );
             }
-            Err(_) => {}
         }
     }
 }

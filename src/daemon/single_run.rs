@@ -52,9 +52,10 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
         let settled = (seen || !wait.required) && daemon.is_settled(&engine, clock::now());
         if settled || now >= give_up {
             if !seen && wait.required {
-                return Err(DaemonError::NoUsage(
-                    "no usage source could be read".to_owned(),
-                ));
+                let why = daemon.usage.unknown_reason().unwrap_or_default();
+                return Err(DaemonError::NoUsage(format!(
+                    "no usage source could be read: {why}"
+                )));
             }
             // Not before, so that a run that only observes does not hold the Lease.
             let won = stop.run_until_cancelled(daemon.win_lead(&mut engine));
@@ -66,7 +67,8 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
                 daemon.observe(&mut engine).await;
             }
             daemon.check_release(&mut engine, now).await;
-            return Cycle::new(daemon, &mut engine).run().await;
+            let denied = Cycle::new(daemon, &mut engine).run().await?;
+            return denied.map_or(Ok(()), |why| Err(DaemonError::NoRight(why)));
         }
         let due = after(now, poll).min(give_up);
         daemon.health.beat(due);

@@ -111,10 +111,13 @@ pub(super) fn cycle_failed(outcome: &str, reason: &str) {
 pub(super) fn evicted(outcome: &Outcome) {
     Span::current().record("evenkeel.outcome", outcome.code());
     match outcome {
-        Outcome::Refused(_) | Outcome::Failed(_) | Outcome::Unanswered(_) => {
-            failed(outcome.code(), &outcome.to_string());
-        }
-        Outcome::Throttled(..) => failed(outcome.code(), &outcome.to_string()),
+        Outcome::OverBudget(_)
+        | Outcome::Refused(_)
+        | Outcome::Forbidden(_)
+        | Outcome::Unauthorized(_)
+        | Outcome::Failed(_)
+        | Outcome::Unanswered(_)
+        | Outcome::Throttled(..) => failed(outcome.code(), &outcome.to_string()),
         Outcome::Evicted
         | Outcome::Deferred(_)
         | Outcome::Gone

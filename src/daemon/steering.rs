@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::cluster::clock;
+use crate::cluster::failures::Request;
 use crate::cluster::taints::{self, SteeringRight};
 use crate::decide::engine::Engine;
 use crate::decide::steering;
@@ -160,6 +161,7 @@ impl Daemon {
             self.steered.log_refused_node(&steer.node, &reason);
             return true;
         }
+        self.record_taints(&outcome);
         self.steered.remember(steer, &outcome);
         let (action, code, value) = (
             steer.action.code(),
@@ -181,6 +183,17 @@ impl Daemon {
             self.events.steered(steer, clock::now());
         }
         true
+    }
+
+    fn record_taints(&self, outcome: &SteerOutcome) {
+        let failures = self.cluster.failures();
+        match outcome {
+            SteerOutcome::Failed(why) | SteerOutcome::Unanswered(why) => {
+                failures.record(Request::Taints, Err(why));
+            }
+            SteerOutcome::Done | SteerOutcome::Unneeded => failures.works(Request::Taints),
+            SteerOutcome::Forbidden(_) => {}
+        }
     }
 
     /// Logs the taint changes of a dry run.

@@ -11,6 +11,8 @@ use jiff::SignedDuration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::cluster::failures::{Failures, LastingFailure};
+
 use connections::Port;
 use metrics::{ExpositionFormat, Metrics};
 
@@ -25,7 +27,10 @@ const STUCK: SignedDuration = SignedDuration::from_mins(2);
 
 /// State that the probes report. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Health(Arc<Mutex<Pulse>>);
+pub struct Health {
+    pulse: Arc<Mutex<Pulse>>,
+    failures: Failures,
+}
 
 #[derive(Clone, Debug, Default)]
 struct Pulse {
@@ -40,6 +45,14 @@ struct Pulse {
 }
 
 impl Health {
+    /// Creates the state, with the requests that keep failing.
+    pub fn new(failures: &Failures) -> Self {
+        Health {
+            failures: failures.clone(),
+            ..Health::default()
+        }
+    }
+
     /// Records that the loop runs, and when it is due again.
     pub fn beat(&self, due: Instant) {
         self.with(|pulse| pulse.due = Some(due));
@@ -75,12 +88,17 @@ impl Health {
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut Pulse) -> T) -> T {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut self.pulse.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns why the loop cannot decide; `None` if it can, or has not tried yet.
     fn waiting_for(&self) -> Option<String> {
         self.with(|pulse| pulse.waiting_for.clone())
+    }
+
+    /// Returns the requests that keep failing.
+    fn failures(&self) -> Vec<LastingFailure> {
+        self.failures.lasting()
     }
 
     /// Returns how late the loop is, if it counts as stuck.

@@ -13,8 +13,8 @@ use crate::decide::rightsizing;
 use crate::decide::scheduler;
 use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
-use crate::model::ledger::{Entry, Ledger, Settled};
-use crate::model::plan::{Move, Outcome, Plan, Rightsizing};
+use crate::model::ledger::{Entry, Fault, Ledger, Settled};
+use crate::model::plan::{Move, Outcome, Plan, Rightsizing, Setbacks};
 use crate::model::search_start::SearchStart;
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
@@ -250,7 +250,10 @@ impl Engine {
             // Unknown for now. The next snapshot shows whether the pod is gone.
             Outcome::Unanswered(_) => {}
             Outcome::Deferred(_) => self.ledger.deferred(&done.uid),
-            Outcome::Refused(_)
+            Outcome::OverBudget(_)
+            | Outcome::Refused(_)
+            | Outcome::Forbidden(_)
+            | Outcome::Unauthorized(_)
             | Outcome::Throttled(..)
             | Outcome::Gone
             | Outcome::Changed
@@ -258,6 +261,28 @@ impl Engine {
             | Outcome::Untried(_) => {
                 self.ledger.withdraw(&done.uid);
             }
+        }
+    }
+
+    /// Records in the ledger which pods of an executed plan rest, because the API server rejected
+    /// their evictions.
+    pub fn rest_rejected(&mut self, moves: &[Move], outcomes: &[Outcome], now: Timestamp) {
+        let mut setbacks = Setbacks::default();
+        let done = || moves.iter().zip(outcomes);
+        done().for_each(|(planned, outcome)| setbacks.note(planned, outcome));
+        for (planned, outcome) in done() {
+            let Some(fault) = outcome.fault() else {
+                continue;
+            };
+            let is_shared = fault == Fault::Pod && setbacks.are_everywhere();
+            let fault = if is_shared { Fault::Server } else { fault };
+            let (workload, cooldown) = (planned.ledger_key(), &self.policy.cooldown);
+            let pod = (&workload, planned.uid.as_str());
+            self.ledger.rejected(pod, fault, cooldown, now);
+        }
+        // Afterwards, because both may be of one plan.
+        for (planned, _) in done().filter(|(_, outcome)| outcome.is_made()) {
+            self.ledger.another_goes(&planned.ledger_key());
         }
     }
 

@@ -17,15 +17,18 @@ mod counts;
 mod deferred;
 mod entry;
 mod merge;
+mod rejections;
 mod rests;
 mod settle;
 
 pub use capacity::{FULL_BYTES, MOST_FORESEEN_BYTES};
 pub use entry::{Aim, Ending, Entry, Landed, State};
+pub use rejections::Fault;
 pub use settle::Settled;
 
 use capacity::MOST_TWINS;
 use entry::may_be_newer;
+use rejections::Rejections;
 use rests::ReplacementRests;
 
 const MOST_STREAKS: usize = 1500;
@@ -49,6 +52,8 @@ pub struct Ledger {
     entries: Vec<Entry>,
     /// Rests of replacements whose evictions took too much room.
     rests: ReplacementRests,
+    /// Pods that rest because their evictions were rejected.
+    rejections: Rejections,
     streaks: BTreeMap<OwnerKey, Streak>,
 }
 
@@ -93,6 +98,15 @@ pub enum Rest {
         /// The remaining time.
         left: SignedDuration,
     },
+    /// The API server rejected the last evictions of the pod.
+    Rejected {
+        /// The number of evictions in a row.
+        times: u32,
+        /// The remaining time.
+        left: SignedDuration,
+    },
+    /// The right to evict pods of its namespace is missing; holds the time until the next attempt.
+    NoRight(SignedDuration),
 }
 
 /// The field that every version has.
@@ -109,6 +123,8 @@ struct LedgerDocument {
     resting: BTreeMap<OwnerKey, Streak>,
     #[serde(default, skip_serializing_if = "ReplacementRests::is_empty")]
     replacements: ReplacementRests,
+    #[serde(default, skip_serializing_if = "Rejections::is_empty")]
+    rejected: Rejections,
 }
 
 /// A stored ledger that cannot be read.
@@ -147,6 +163,7 @@ impl Ledger {
         Ok(Ledger {
             entries: stored.entries,
             rests: stored.replacements,
+            rejections: stored.rejected,
             streaks: stored.resting,
         })
     }
@@ -158,6 +175,7 @@ impl Ledger {
             entries: self.entries.clone(),
             resting: self.streaks.clone(),
             replacements: self.rests.clone(),
+            rejected: self.rejections.clone(),
         };
         // This cannot fail: every key is text, and every value is text, a number or a list.
         serde_json::json!(stored).to_string()
@@ -268,6 +286,13 @@ impl Ledger {
     ) -> Option<Rest> {
         let pod = snapshot.pod(pod);
         let key = key_of(snapshot, pod);
+        // First, because it also holds for a pod that nothing replaces.
+        if let Some(rest) = self.rejection_rest(&key, &pod.uid, now) {
+            return Some(rest);
+        }
+        if pod.finished() {
+            return None;
+        }
         // The rest of the whole workload goes first, because it is at least as long.
         if let Some(streak) = self.streaks.get(&key).filter(|s| s.until > now) {
             return Some(Rest::Ineffective {
@@ -329,6 +354,7 @@ impl Ledger {
             .retain(|e| !e.is_expired(snapshot, longest, now));
         self.forget_forecasts();
         self.rests.prune(now);
+        self.rejections.prune(snapshot, cooldown, now);
         self.reduce(snapshot, cooldown, now);
         // A streak ends once the workload has been free to move for as long as the longest rest.
         let ended = |s: &Streak| now.duration_since(s.until) > cooldown.cap;

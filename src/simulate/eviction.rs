@@ -41,7 +41,7 @@ pub(super) fn evict(
             [] => {}
             [one] => {
                 if let Err(why) = spend(cluster, one, ready) {
-                    return Outcome::Refused(why);
+                    return Outcome::OverBudget(why);
                 }
             }
             [_, _, ..] => {

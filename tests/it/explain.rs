@@ -258,6 +258,16 @@ impl Case {
         Case { ledger, ..self }
     }
 
+    fn with_rejected(self, uid: &str, fault: &str, until: &str) -> Self {
+        let record = format!(
+            r#"{{"fault":"{fault}","times":2,"at":"2026-11-21T11:58:00Z","until":"{until}"}}"#
+        );
+        let rejected = format!(r#"{{"default/Deployment/web":{{"{uid}":{record}}}}}"#);
+        let ledger =
+            format!(r#"{{"version":1,"entries":[],"resting":{{}},"rejected":{rejected}}}"#);
+        Case { ledger, ..self }
+    }
+
     /// The engine, the snapshot and the pod that is refused.
     fn run(&self) -> (Engine, Snapshot, String) {
         let policy = if self.exact {
@@ -406,6 +416,21 @@ fn refusals_by_time() -> Vec<Case> {
         ),
         Case::of_pod("resting", "age=5m", "").with_ledger(&evicted("web"), ""),
         Case::of_pod("ineffective-move", "", "").with_ledger("", useless),
+        Case::of_pod("rejected-eviction", "", "").with_rejected(
+            "uid-default-web-1",
+            "pod",
+            "2026-11-21T12:18:00Z",
+        ),
+        Case::of_seven("rejected-workload", "", "limits: {perWorkload: none}").with_rejected(
+            "uid-gone",
+            "pod",
+            "2026-11-21T11:58:00Z",
+        ),
+        Case::of_pod("no-right", "", "").with_rejected(
+            "uid-default-other",
+            "noRight",
+            "2026-11-21T12:08:00Z",
+        ),
         Case::of_pod("ledger-full", "", "").with_ledger(&full.join(","), ""),
     ]
 }

@@ -31,7 +31,7 @@ http.response.status_code=201 evenkeel.outcome=evicted
 evenkeel.strategy=RemovePodsHavingTooManyRestarts evenkeel.reason=restarted 200 times, and the \
 limit is 100 \
 http.response.status_code=429 evenkeel.outcome=refused error.type=refused \
-ERROR refused by the API server: the budget allows no more
+ERROR refused by a PodDisruptionBudget: the budget allows no more
       HTTP http.method=POST http.url=/api/v1/namespaces/shop/pods/web-2/eviction? \
       http.status_code=429 ERROR
   save

@@ -84,6 +84,12 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             times: 2,
             left: minutes(18),
         },
+        Refusal::Rejected {
+            times: 2,
+            left: minutes(18),
+        },
+        Refusal::WorkloadRejected,
+        Refusal::NoRight(minutes(9)),
         Refusal::LedgerFull(880),
         Refusal::NoRoom([Misfit::Taint, Misfit::Volume].into_iter().collect()),
         Refusal::WouldPreempt {
@@ -152,6 +158,7 @@ fn is_listed(refusal: &Refusal) {
         | Refusal::Resting(_) => {}
         Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
         Refusal::WouldNotHelp { .. } | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
+        Refusal::Rejected { .. } | Refusal::WorkloadRejected | Refusal::NoRight(_) => {}
         Refusal::Ineffective { .. }
         | Refusal::LedgerFull(_)
         | Refusal::NoRoom(_)
@@ -399,7 +406,10 @@ pub(crate) fn outcomes() -> Vec<Outcome> {
     vec![
         Outcome::Evicted,
         Outcome::Deferred(why()),
+        Outcome::OverBudget(why()),
         Outcome::Refused(why()),
+        Outcome::Forbidden(why()),
+        Outcome::Unauthorized(why()),
         Outcome::Throttled(why(), None),
         Outcome::Gone,
         Outcome::Changed,
@@ -414,6 +424,9 @@ fn untried() -> Vec<Untried> {
     let watch = "watch of Pod disconnected since 2026-11-21T12:00:00Z: connection refused";
     vec![
         Untried::Failed,
+        Untried::FailingEverywhere(3),
+        Untried::WorkloadRejected(3),
+        Untried::Forbidden("shop".to_owned()),
         Untried::NotLeading,
         Untried::Stopping,
         Untried::Expired(SignedDuration::from_secs(30)),
@@ -429,6 +442,9 @@ fn untried() -> Vec<Untried> {
 fn is_listed_untried(why: &Untried) {
     match why {
         Untried::Failed
+        | Untried::FailingEverywhere(_)
+        | Untried::WorkloadRejected(_)
+        | Untried::Forbidden(_)
         | Untried::NotLeading
         | Untried::Stopping
         | Untried::Expired(_)

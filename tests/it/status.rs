@@ -452,7 +452,7 @@ fn the_keys_of_status_json_are_stable() {
     };
     assert_eq!(
         keys(&data),
-        "about history ledger next_cycle now part plan sources state"
+        "about failures history ledger next_cycle now part plan sources state"
     );
     assert_eq!(keys(&data["state"]), "code message");
     assert_eq!(
@@ -481,7 +481,7 @@ fn the_keys_of_status_json_are_stable() {
         keys(&plan["kept"][0]["pods"]["items"][0]),
         "code message namespace node pod strategy"
     );
-    assert_eq!(keys(&data["ledger"]), "entries open resting");
+    assert_eq!(keys(&data["ledger"]), "entries open rejected resting");
     assert_eq!(
         keys(&data["ledger"]["entries"]["items"][0]),
         "at from message pod rests_until state to workload"

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tokio::time::Instant;
-use tracing::{Instrument, info};
+use tracing::{Instrument, info, warn};
 
 use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::evict;
 use crate::daemon::stop::finish;
 use crate::daemon::telemetry::metrics::Phase;
 use crate::daemon::{report, spans};
-use crate::model::plan::{Move, Outcome, Untried};
+use crate::model::plan::{Move, Outcome, Setbacks, Untried};
 use crate::model::snapshot::Snapshot;
 
 use super::Cycle;
@@ -36,13 +36,14 @@ impl Cycle<'_> {
     ) -> Vec<Outcome> {
         let (start, mut current) = (LocalTime::now(), Current::default());
         let mut outcomes = Vec::new();
-        let mut ended = None;
+        let (mut ended, mut setbacks) = (None, Setbacks::default());
         for planned in moves {
             // A slow API server must not look like a stuck program.
             self.daemon.health.beat(Instant::now());
             let obstacle = ended
                 .clone()
                 .or_else(|| self.obstacle())
+                .or_else(|| setbacks.obstacle(planned))
                 .or_else(|| self.change(planned, decided, &mut current));
             let outcome = match obstacle {
                 Some(why) => {
@@ -55,9 +56,11 @@ impl Cycle<'_> {
             if let Outcome::Throttled(_, Some(wait)) = &outcome {
                 self.daemon.throttled_until = Instant::now().checked_add(*wait);
             }
+            setbacks.note(planned, &outcome);
             self.record(planned, &outcome);
             outcomes.push(outcome);
         }
+        self.engine.rest_rejected(moves, &outcomes, clock::now());
         if !moves.is_empty() {
             self.daemon.metrics.phase(Phase::Act, start.elapsed());
         }
@@ -107,10 +110,15 @@ impl Cycle<'_> {
     fn record(&mut self, planned: &Move, outcome: &Outcome) {
         self.engine.resolve(planned, outcome);
         self.daemon.metrics.outcome(planned, outcome);
-        info!(namespace = planned.namespace, pod = planned.pod, node = planned.node,
-            may_land = report::destinations(planned),
-            strategy = planned.strategy, outcome = outcome.code(), reason = %planned.reason,
-            "eviction: {outcome}");
+        let (namespace, pod, node) = (&planned.namespace, &planned.pod, &planned.node);
+        let (strategy, code, reason) = (planned.strategy, outcome.code(), &planned.reason);
+        if outcome.is_warning() {
+            warn!(namespace, pod, node, strategy, outcome = code, %reason, "eviction: {outcome}");
+        } else {
+            let may_land = report::destinations(planned);
+            info!(namespace, pod, node, may_land, strategy, outcome = code, %reason,
+                "eviction: {outcome}");
+        }
         if *outcome == Outcome::Evicted {
             self.daemon.events.evicted(planned, clock::now());
         }

@@ -25,9 +25,14 @@ struct FakeStore {
     failing: Vec<usize>,
     writes: usize,
     evictions: usize,
+    /// Whether the right to evict is missing.
+    denied: bool,
     /// The text that another process writes when the first eviction is requested.
     foreign: Option<String>,
 }
+
+const DENIED: &str = "pods \"web-0\" is forbidden: User \"me\" cannot create resource \
+    \"pods/eviction\" in API group \"\" in the namespace \"shop\"";
 
 struct CycleFixture {
     daemon: Daemon,
@@ -48,6 +53,9 @@ fn respond(store: &mut FakeStore, method: &str, uri: &str, body: &str) -> (u16, 
             store.text = Some(text);
             store.version += 1;
         }
+    }
+    if uri.contains("/eviction") && store.denied {
+        return status(403, DENIED);
     }
     if !uri.contains("/configmaps") {
         return (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned());
@@ -97,7 +105,7 @@ impl CycleFixture {
         }
     }
 
-    async fn cycle(&mut self) -> Result<(), DaemonError> {
+    async fn cycle(&mut self) -> Result<Option<String>, DaemonError> {
         Cycle::new(&mut self.daemon, &mut self.engine).run().await
     }
 
@@ -214,4 +222,28 @@ async fn times_in_the_future_do_not_stop_evictions() {
     assert_eq!(fixture.evictions(), 1);
     let ledger = Ledger::parse(&fixture.stored()).unwrap();
     assert!(ledger.entries().iter().all(|e| e.at <= clock::now()));
+}
+
+/// So that a single run exits with 1, and the next one too, although it sends no request.
+#[tokio::test]
+async fn a_cycle_tells_that_a_missing_right_kept_it_from_evicting() {
+    let mut fixture = CycleFixture::new().await;
+    fixture.store.lock().unwrap().denied = true;
+    let denied = fixture.cycle().await.unwrap().unwrap();
+    assert!(
+        denied.contains("cannot create resource \"pods/eviction\""),
+        "{denied}"
+    );
+    let resting = fixture.cycle().await.unwrap().unwrap();
+    assert!(
+        resting.starts_with("no right to evict pods in its namespace"),
+        "{resting}"
+    );
+    assert_eq!(fixture.evictions(), 1);
+}
+
+#[tokio::test]
+async fn a_cycle_that_evicts_misses_no_right() {
+    let mut fixture = CycleFixture::new().await;
+    assert_eq!(fixture.cycle().await.unwrap(), None);
 }

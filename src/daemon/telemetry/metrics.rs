@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 
+use crate::cluster::failures::Failures;
 use crate::cluster::request_metrics::RequestMetrics;
 use crate::model::ledger::{Ledger, Settled};
 use crate::model::plan::{Move, Outcome, Steer, SteerOutcome};
@@ -72,15 +73,15 @@ impl Phase {
 
 impl Default for Metrics {
     fn default() -> Self {
-        Metrics::new(&RequestMetrics::default())
+        Metrics::new(&RequestMetrics::default(), &Failures::default())
     }
 }
 
 impl Metrics {
-    /// Creates the metrics, together with those of API requests.
-    pub fn new(requests: &RequestMetrics) -> Self {
+    /// Creates the metrics, together with those of API requests and of failing requests.
+    pub fn new(requests: &RequestMetrics, failures: &Failures) -> Self {
         Metrics {
-            all: Families::new(requests),
+            all: Families::new(requests, failures),
             descheduler: None,
             plan_lock: Arc::default(),
         }
@@ -237,6 +238,7 @@ impl Metrics {
         all.resting.set(count(ledger.resting(now)));
         all.repeat_offenders
             .set(count(ledger.repeatedly_ineffective()));
+        all.rejected.set(count(ledger.rejected_pods(now).count()));
     }
 
     /// Records how right the expectations of the last hour were. Nothing while nothing is learned.

@@ -10,6 +10,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
+use crate::cluster::failures::LastingFailure;
+
 use super::Health;
 
 pub use self::facts::ElectionRole;
@@ -162,6 +164,8 @@ struct StatusView<'s> {
     part: &'s ElectionRole,
     next_cycle: Option<Timestamp>,
     sources: &'s [SourceStatus],
+    /// Requests that keep failing.
+    failures: Vec<LastingFailure>,
     /// The last plan.
     plan: Option<&'s PlanStatus>,
     ledger: Option<&'s LedgerStatus>,
@@ -178,6 +182,7 @@ impl<'s> StatusView<'s> {
             part: &status.part,
             next_cycle: status.next,
             sources: &status.sources,
+            failures: health.failures(),
             plan: status.round.as_deref(),
             ledger: status.ledger.as_deref(),
             history: status.history.iter().map(AsRef::as_ref).collect(),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::model::ledger::{Aim, Ending, Entry, Rest, State};
+use crate::model::ledger::{Aim, Ending, Entry, State};
 use crate::model::plan::Refusal;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{PodId, WorkloadId};
@@ -70,10 +70,7 @@ pub(super) fn memory(
             .ledger
             .rest(world.snapshot, pod, &world.policy.cooldown, world.now)
     });
-    let rest = rest.map(|rest| match rest {
-        Rest::Replacement(left) => Refusal::Resting(left),
-        Rest::Ineffective { times, left } => Refusal::Ineffective { times, left },
-    });
+    let rest = rest.map(Refusal::from);
     let share = world.policy.limits.per_workload.zip(workload);
     WorkloadRecord {
         workload: key.clone(),

@@ -1,8 +1,8 @@
-//! The cooldown: a replacement is not evicted again for a while, and a workload rests if its moves
-//! do not help.
+//! The cooldown: a replacement is not evicted again for a while, a workload rests if its moves do
+//! not help, and a pod rests if the API server rejects its eviction.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::ledger::{FULL_BYTES, Rest};
+use crate::model::ledger::{FULL_BYTES, key_of};
 use crate::model::plan::Refusal;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
@@ -31,16 +31,15 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
 
 fn rests(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
-    if world.snapshot.pod(candidate.pod).finished() {
-        return Ok(());
+    let (snapshot, ledger) = (world.snapshot, world.ledger);
+    let rest = ledger.rest(snapshot, candidate.pod, &world.policy.cooldown, world.now);
+    if let Some(rest) = rest {
+        return Err(rest.into());
     }
-    let cooldown = &world.policy.cooldown;
-    let rest = world
-        .ledger
-        .rest(world.snapshot, candidate.pod, cooldown, world.now);
-    match rest {
-        Some(Rest::Replacement(left)) => Err(Refusal::Resting(left)),
-        Some(Rest::Ineffective { times, left }) => Err(Refusal::Ineffective { times, left }),
-        None => Ok(()),
+    let workload = key_of(snapshot, snapshot.pod(candidate.pod));
+    let is_tried = || draft.count(|_, pod| key_of(snapshot, pod) == workload) > 0;
+    if ledger.is_suspect(&workload) && is_tried() {
+        return Err(Refusal::WorkloadRejected);
     }
+    Ok(())
 }

@@ -36,7 +36,8 @@ impl Ledger {
     /// Returns the size of the stored text in bytes, rounded up.
     pub fn bytes(&self) -> usize {
         let streaks = self.streaks.keys().map(streak_bytes);
-        PLAIN_LEDGER + self.entry_bytes() + self.rests.bytes() + streaks.sum::<usize>()
+        let resting = self.rests.bytes() + self.rejections.bytes() + streaks.sum::<usize>();
+        PLAIN_LEDGER + self.entry_bytes() + resting
     }
 
     /// Returns true if the ledger has no room for the eviction of a pod that is replaced, after
@@ -91,7 +92,7 @@ fn streak_bytes(workload: &OwnerKey) -> usize {
     PLAIN_STREAK + key_bytes(workload)
 }
 
-fn key_bytes(key: &OwnerKey) -> usize {
+pub(super) fn key_bytes(key: &OwnerKey) -> usize {
     key.namespace.len() + key.kind.len() + key.name.len() + 2
 }
 

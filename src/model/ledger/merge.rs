@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::model::snapshot::facts::OwnerKey;
 use crate::policy::Cooldown;
 
-use super::{Entry, Ledger, State, Streak};
+use super::{Entry, Ledger, State};
 
 /// Difference up to which the clocks of two instances count as equal.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(1);
@@ -39,7 +38,8 @@ impl Ledger {
         Ledger {
             entries,
             rests: self.rests.merged(&theirs.rests),
-            streaks: merged_streaks(&self.streaks, &base.streaks, &theirs.streaks),
+            rejections: self.rejections.merged(&base.rejections, &theirs.rejections),
+            streaks: newest(&self.streaks, &base.streaks, &theirs.streaks, |s| s.attempt),
         }
     }
 
@@ -62,6 +62,10 @@ impl Ledger {
             limit(&mut streak.attempt, latest, now);
             limit(&mut streak.until, longest, longest);
         }
+        for (at, until) in self.rejections.times() {
+            limit(at, latest, now);
+            limit(until, longest, longest);
+        }
         clamped + self.rests.clamp(longest)
     }
 
@@ -83,18 +87,20 @@ impl Entry {
     }
 }
 
-/// Of two streaks of a workload, the one with the later attempt counts.
-fn merged_streaks(
-    own: &BTreeMap<OwnerKey, Streak>,
-    base: &BTreeMap<OwnerKey, Streak>,
-    theirs: &BTreeMap<OwnerKey, Streak>,
-) -> BTreeMap<OwnerKey, Streak> {
+/// Of two records under one key, the one with the later time counts. One that is missing here
+/// although `base` has it, or a later one, was removed here.
+pub(super) fn newest<K: Ord + Clone, V: Clone>(
+    own: &BTreeMap<K, V>,
+    base: &BTreeMap<K, V>,
+    theirs: &BTreeMap<K, V>,
+    time: impl Fn(&V) -> Timestamp,
+) -> BTreeMap<K, V> {
     let mut merged = own.clone();
-    for (workload, streak) in theirs {
-        let newer = |known: Option<&Streak>| known.is_none_or(|k| k.attempt < streak.attempt);
-        let removed_here = !own.contains_key(workload) && !newer(base.get(workload));
-        if newer(own.get(workload)) && !removed_here {
-            merged.insert(workload.clone(), streak.clone());
+    for (key, record) in theirs {
+        let is_newer = |known: Option<&V>| known.is_none_or(|known| time(known) < time(record));
+        let removed_here = !own.contains_key(key) && !is_newer(base.get(key));
+        if is_newer(own.get(key)) && !removed_here {
+            merged.insert(key.clone(), record.clone());
         }
     }
     merged
@@ -107,7 +113,8 @@ fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ledger::Ending;
+    use crate::model::ledger::{Ending, Streak};
+    use crate::model::snapshot::facts::OwnerKey;
     use crate::policy::Policy;
 
     fn noon() -> Timestamp {

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
+use crate::model::ledger::Fault;
+
 /// The outcome of one eviction request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Outcome {
@@ -14,10 +16,18 @@ pub enum Outcome {
     /// virtual machine that migrates first.
     #[error("accepted, another component evicts the pod later: {0}")]
     Deferred(String),
-    /// HTTP 429 because of a budget, or another 4xx: a webhook refuses the eviction, or a
-    /// permission is missing.
+    /// HTTP 429 because of a budget.
+    #[error("refused by a PodDisruptionBudget: {0}")]
+    OverBudget(String),
+    /// Another 4xx: a webhook or an admission policy refuses the eviction of this pod.
     #[error("refused by the API server: {0}")]
     Refused(String),
+    /// HTTP 403 because the right to evict pods of this namespace is missing.
+    #[error("no right to evict pods in its namespace: {0}")]
+    Forbidden(String),
+    /// HTTP 401: the API server does not accept the credentials.
+    #[error("credentials rejected: {0}")]
+    Unauthorized(String),
     /// HTTP 429 because of the load of the API server, and how long it asks to wait.
     #[error("the API server is busy: {0}")]
     Throttled(String, Option<Duration>),
@@ -27,7 +37,8 @@ pub enum Outcome {
     /// HTTP 409: another pod has the name now.
     #[error("replaced by another pod of the same name")]
     Changed,
-    /// The API server returned another error and did not evict the pod.
+    /// The API server returned another error and did not evict the pod. Most often a webhook does
+    /// not respond.
     #[error("failed: {0}")]
     Failed(String),
     /// No response arrived, so the pod may or may not be evicted.
@@ -41,9 +52,18 @@ pub enum Outcome {
 /// The reason why a planned eviction was not requested.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Untried {
-    /// An earlier request of the plan failed.
+    /// An earlier request of the plan had no usable response.
     #[error("an earlier request of the plan failed")]
     Failed,
+    /// The evictions of so many workloads failed one after the other.
+    #[error("the evictions of {0} workloads have failed one after the other")]
+    FailingEverywhere(usize),
+    /// The evictions of so many other pods of its workload were rejected.
+    #[error("the evictions of {0} other pods of its workload were rejected")]
+    WorkloadRejected(usize),
+    /// The right to evict pods of this namespace is missing.
+    #[error("the right to evict pods in namespace {0} is missing")]
+    Forbidden(String),
     /// Leadership was lost.
     #[error("leadership was lost")]
     NotLeading,
@@ -76,32 +96,83 @@ pub enum Untried {
 impl Untried {
     /// Returns true if the rest of the plan must wait too.
     pub const fn ends_the_plan(&self) -> bool {
-        !matches!(self, Untried::PodChanged | Untried::DestinationChanged(_))
+        !matches!(
+            self,
+            Untried::PodChanged
+                | Untried::DestinationChanged(_)
+                | Untried::WorkloadRejected(_)
+                | Untried::Forbidden(_)
+        )
     }
 }
 
 impl Outcome {
     /// Returns the reason why the rest of the plan must wait; `None` if it need not.
     ///
-    /// After a failure the state of the API server is unknown.
+    /// Without a response the state of the API server is unknown. Whether rejections end a plan is
+    /// for [`Setbacks`](super::Setbacks) to say.
     pub const fn ends_the_plan(&self) -> Option<Untried> {
         match self {
-            Outcome::Failed(_) | Outcome::Unanswered(_) => Some(Untried::Failed),
+            Outcome::Unauthorized(_) | Outcome::Unanswered(_) => Some(Untried::Failed),
             Outcome::Throttled(..) => Some(Untried::Throttled),
             Outcome::Evicted
             | Outcome::Deferred(_)
+            | Outcome::OverBudget(_)
             | Outcome::Refused(_)
+            | Outcome::Forbidden(_)
             | Outcome::Gone
             | Outcome::Changed
+            | Outcome::Failed(_)
             | Outcome::Untried(_) => None,
         }
     }
 
+    /// Returns what the outcome says about the next attempt; `None` if the pod need not rest.
+    pub const fn fault(&self) -> Option<Fault> {
+        match self {
+            Outcome::Refused(_) | Outcome::Failed(_) => Some(Fault::Pod),
+            Outcome::Forbidden(_) => Some(Fault::NoRight),
+            // The watches show within a minute whether the pod is still there.
+            Outcome::OverBudget(_) | Outcome::Gone | Outcome::Changed | Outcome::Unanswered(_) => {
+                Some(Fault::OldFacts)
+            }
+            Outcome::Evicted
+            | Outcome::Deferred(_)
+            | Outcome::Throttled(..)
+            | Outcome::Unauthorized(_)
+            | Outcome::Untried(_) => None,
+        }
+    }
+
+    /// Returns true if someone should know: a pod is not evicted, and no budget is the reason.
+    pub const fn is_warning(&self) -> bool {
+        matches!(
+            self,
+            Outcome::Refused(_)
+                | Outcome::Forbidden(_)
+                | Outcome::Unauthorized(_)
+                | Outcome::Failed(_)
+                | Outcome::Unanswered(_)
+        )
+    }
+
+    /// Returns true if the pod is evicted, now or later.
+    pub const fn is_made(&self) -> bool {
+        matches!(self, Outcome::Evicted | Outcome::Deferred(_))
+    }
+
+    /// Returns true if the account may not evict the pod.
+    pub const fn lacks_right(&self) -> bool {
+        matches!(self, Outcome::Forbidden(_) | Outcome::Unauthorized(_))
+    }
+
     /// Every code.
-    pub const CODES: [&'static str; 9] = [
+    pub const CODES: [&'static str; 11] = [
         "evicted",
         "deferred",
         "refused",
+        "forbidden",
+        "unauthorized",
         "throttled",
         "gone",
         "changed",
@@ -115,7 +186,9 @@ impl Outcome {
         match self {
             Outcome::Evicted => "evicted",
             Outcome::Deferred(_) => "deferred",
-            Outcome::Refused(_) => "refused",
+            Outcome::OverBudget(_) | Outcome::Refused(_) => "refused",
+            Outcome::Forbidden(_) => "forbidden",
+            Outcome::Unauthorized(_) => "unauthorized",
             Outcome::Throttled(..) => "throttled",
             Outcome::Gone => "gone",
             Outcome::Changed => "changed",

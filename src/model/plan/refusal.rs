@@ -2,12 +2,15 @@
 
 use jiff::SignedDuration;
 
+use crate::model::ledger::Rest;
 use crate::model::usage::Unmeasured;
 use crate::policy::Basis;
 use crate::values::Ratio;
 
 use super::duration_text::short;
-use super::refusal_text::{for_another, horizon, last_moves, pods_are, weighed, would};
+use super::refusal_text::{
+    for_another, horizon, last_evictions, last_moves, pods_are, weighed, would,
+};
 use super::{BudgetCause, MisfitCounts, NoGain, PlacementCause};
 
 /// A gate's reason for keeping a pod where it is.
@@ -173,6 +176,20 @@ pub enum Refusal {
         /// Time for which the workload still rests.
         left: SignedDuration,
     },
+    /// The API server rejected the last evictions of the pod.
+    #[error("{} rejected; it rests for another {}", last_evictions(*.times), short(*.left))]
+    Rejected {
+        /// Consecutive evictions that were rejected.
+        times: u32,
+        /// Time for which the pod still rests.
+        left: SignedDuration,
+    },
+    /// The eviction of another pod of its workload was rejected.
+    #[error("an eviction in its workload was rejected, so its pods are tried one at a time")]
+    WorkloadRejected,
+    /// The right to evict pods in its namespace is missing; the next attempt is after this time.
+    #[error("no right to evict pods in its namespace; the next attempt is in {}", short(*.0))]
+    NoRight(SignedDuration),
     /// The ledger has reached this many kB and has no room for another eviction.
     #[error("the ledger is full at {0} kB")]
     LedgerFull(usize),
@@ -257,60 +274,18 @@ pub enum Reach {
     Cycle,
 }
 
-impl Refusal {
-    /// Returns the stable code that metrics and JSON use.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Refusal::Mirror => "mirror-pod",
-            Refusal::Static => "static-pod",
-            Refusal::Terminating => "terminating",
-            Refusal::DaemonSet => "daemon-set",
-            Refusal::SystemCritical => "system-critical",
-            Refusal::Priority { .. } => "priority",
-            Refusal::UnknownPriorityClass(_) => "unknown-priority-class",
-            Refusal::Bare => "bare-pod",
-            Refusal::LocalStorage => "local-storage",
-            Refusal::PersistentVolume(_) => "persistent-volume",
-            Refusal::ResourceClaims => "resource-claims",
-            Refusal::NoBudget => "no-budget",
-            Refusal::EvictFalse => "evict-false",
-            Refusal::PreferNoEviction => "prefer-no-eviction",
-            Refusal::NewVolume(_) => "new-volume",
-            Refusal::Gang(_) => "gang",
-            Refusal::DoNotDisrupt(_) => "do-not-disrupt",
-            Refusal::NotSafeToEvict => "not-safe-to-evict",
-            Refusal::Namespace(_) => "namespace",
-            Refusal::PodSelector => "pod-selector",
-            Refusal::Young { .. } => "too-young",
-            Refusal::TooFewReplicas { .. } => "too-few-replicas",
-            Refusal::LastReady { .. } => "last-ready-replica",
-            Refusal::Unmeasured(_) => "unmeasured",
-            Refusal::Doubtful(_) => "doubtful-node",
-            Refusal::UnderWay => "under-way",
-            Refusal::OutsideWindow(_) => "outside-window",
-            Refusal::CycleLimit(_) => "cycle-limit",
-            Refusal::NodeLimit(_) => "node-limit",
-            Refusal::NamespaceLimit(_) => "namespace-limit",
-            Refusal::RateLimit(_) => "rate-limit",
-            Refusal::WorkloadLimit { .. } => "workload-limit",
-            Refusal::Budget { .. } => "disruption-budget",
-            Refusal::SeveralBudgets(_) => "several-budgets",
-            Refusal::StaleBudget(_) => "stale-budget",
-            Refusal::Resting(_) => "resting",
-            Refusal::Ineffective { .. } => "ineffective-move",
-            Refusal::LedgerFull(_) => "ledger-full",
-            Refusal::NoRoom(_) => "no-room",
-            Refusal::WouldPreempt { .. } => "would-preempt",
-            Refusal::WouldReturn { .. } => "would-return",
-            Refusal::WouldBeHot { .. } => "would-land-hot",
-            Refusal::WouldBeUnknown(_) => "would-land-unknown",
-            Refusal::WouldNotHelp { .. } => "would-not-help",
-            Refusal::WouldBeExcluded(_) => "would-land-excluded",
-            Refusal::Unremovable(_) => "unremovable-node",
-            Refusal::NotAlone(_) => "not-alone",
+impl From<Rest> for Refusal {
+    fn from(rest: Rest) -> Self {
+        match rest {
+            Rest::Replacement(left) => Refusal::Resting(left),
+            Rest::Ineffective { times, left } => Refusal::Ineffective { times, left },
+            Rest::Rejected { times, left } => Refusal::Rejected { times, left },
+            Rest::NoRight(left) => Refusal::NoRight(left),
         }
     }
+}
 
+impl Refusal {
     /// Returns the scope. Other pods in the same scope need not be checked again.
     #[expect(
         clippy::wildcard_enum_match_arm,
@@ -336,7 +311,9 @@ impl Refusal {
             Refusal::Resting(left)
             | Refusal::Ineffective { left, .. }
             | Refusal::OutsideWindow(left)
-            | Refusal::DoNotDisrupt(Some(left)) => Some(*left),
+            | Refusal::DoNotDisrupt(Some(left))
+            | Refusal::Rejected { left, .. }
+            | Refusal::NoRight(left) => Some(*left),
             _ => None,
         }
     }

@@ -22,6 +22,13 @@ pub(super) fn last_moves(times: u32) -> String {
     }
 }
 
+pub(super) fn last_evictions(times: u32) -> String {
+    match times {
+        1 => "its last eviction was".to_owned(),
+        times => format!("its last {times} evictions were"),
+    }
+}
+
 pub(super) fn would(chance: Ratio) -> &'static str {
     if chance < Ratio::ONE {
         "could"

@@ -30,6 +30,8 @@ impl Refusal {
             }
             Refusal::Resting(left) => return wait(*left, "lower `cooldown.rest`"),
             Refusal::Ineffective { left, .. } => return ineffective(*left),
+            Refusal::Rejected { left, .. } => return wait(*left, REJECTED),
+            Refusal::NoRight(left) => return wait(*left, NO_RIGHT),
             Refusal::WouldReturn { node, cause, .. } => return keep_away(node, cause),
             Refusal::WouldBeHot { node, basis, .. } => return lower_load(node, *basis),
             Refusal::WouldBeUnknown(node) => return measure(node),
@@ -60,6 +62,7 @@ impl Refusal {
             Refusal::Doubtful(_) => "correct the object that cannot be read",
             Refusal::SeveralBudgets(_) => "let only one PodDisruptionBudget select the pod",
             Refusal::StaleBudget(_) => "wait for the disruption controller",
+            Refusal::WorkloadRejected => "wait until one of its pods is evicted",
             Refusal::LedgerFull(_) => "wait until entries expire, or lower `cooldown.rest`",
             Refusal::WouldPreempt { .. } => PREEMPTION,
             Refusal::Unremovable(_) => AUTOSCALER,
@@ -93,6 +96,9 @@ const READY_REPLICAS: &str =
     "wait until other replicas are Ready, or lower `evictable.minReplicas`";
 const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evictions are Ready, \
                                   or lower `evictable.minReplicas`";
+const REJECTED: &str = "see the message of the API server in the log; most often a webhook refuses \
+                        the pod or does not respond";
+const NO_RIGHT: &str = "grant `create` on `pods/eviction` (`evenkeel doctor` names missing rights)";
 const PREEMPTION: &str =
     "make room on a node that may run it, or set `evictable.allow: [preemption]`";
 const AUTOSCALER: &str = "change the cluster-autoscaler annotations on the node and its pods";

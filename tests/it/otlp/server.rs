@@ -58,7 +58,9 @@ async fn respond(request: Request, evicted: Arc<Mutex<Vec<String>>>) -> Response
             evicted.lock().unwrap().push(name.clone());
             // The PodDisruptionBudget is visible to the API server only.
             if name == "web-2" {
-                refusal(429, "the budget allows no more")
+                let (code, mut value) = refusal(429, "the budget allows no more");
+                value["details"] = json!({"causes": [{"reason": "DisruptionBudget"}]});
+                (code, value)
             } else {
                 (201, json!({"kind": "Status"}))
             }

@@ -63,6 +63,30 @@ impl ActFixture {
         ActFixture::by(&Client::new(service, "default"), evictions)
     }
 
+    /// The API server answers each eviction with this status, except those of `spared`.
+    fn rejecting(code: u16, message: &'static str, spared: &'static [&'static str]) -> Self {
+        let evictions = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&evictions);
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let path = request.uri().path().to_owned();
+            let is_spared = spared.iter().any(|pod| path.contains(&format!("/{pod}/")));
+            if path.ends_with("/eviction") {
+                *count.lock().unwrap() += 1;
+            }
+            let (code, body) = if is_spared {
+                (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned())
+            } else {
+                crate::cluster::client::tests::status(code, message)
+            };
+            async move {
+                Response::builder()
+                    .status(code)
+                    .body(Body::from(body.into_bytes()))
+            }
+        });
+        ActFixture::by(&Client::new(service, "default"), evictions)
+    }
+
     fn by(client: &Client, evictions: Arc<Mutex<usize>>) -> Self {
         let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: \
             [{removePodsViolatingNodeTaints: {}}]}";
@@ -234,4 +258,38 @@ async fn a_long_plan_does_not_look_stuck() {
     assert!(fixture.daemon.health.is_stuck());
     fixture.act_while(|_, _| {}).await;
     assert!(!fixture.daemon.health.is_stuck());
+}
+
+const NO_ENDPOINTS: &str = "Internal error occurred: failed calling webhook \"guard.example.com\": \
+    no endpoints available for service \"guard\"";
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_whose_webhook_does_not_respond_does_not_end_the_plan() {
+    let all_but_the_first = &["web-1", "web-2", "web-3", "web-4"];
+    let mut fixture = ActFixture::rejecting(500, NO_ENDPOINTS, all_but_the_first);
+    let outcomes = fixture.act_while(|_, _| {}).await;
+    assert_eq!(outcomes[0].code(), "failed");
+    assert!(outcomes[1..5].iter().all(|o| *o == Outcome::Evicted));
+    assert_eq!(outcomes[5].code(), "failed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_whose_evictions_all_fail_ends_after_three() {
+    let mut fixture = ActFixture::rejecting(500, NO_ENDPOINTS, &[]);
+    let outcomes = fixture.act_while(|_, _| {}).await;
+    assert_eq!(fixture.requested(), 3);
+    assert!(untried(&outcomes[3]).ends_the_plan());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_right_to_evict_costs_one_request() {
+    let denied = "pods \"web-0\" is forbidden: User cannot create resource \"pods/eviction\"";
+    let mut fixture = ActFixture::rejecting(403, denied, &[]);
+    let outcomes = fixture.act_while(|_, _| {}).await;
+    assert_eq!(fixture.requested(), 1);
+    assert_eq!(outcomes[0].code(), "forbidden");
+    assert_eq!(
+        untried(&outcomes[1]),
+        &Untried::Forbidden("shop".to_owned())
+    );
 }

@@ -141,7 +141,7 @@ pub const DESCHEDULER: [&MetricInfo; 4] = [
 ];
 
 /// All metrics under our own names.
-pub const ALL: [&MetricInfo; 40] = [
+pub const ALL: [&MetricInfo; 43] = [
     &process::BUILD_INFO,
     &process::LEADER,
     &process::POLICY_RELOADS,
@@ -165,6 +165,7 @@ pub const ALL: [&MetricInfo; 40] = [
     &process::ENTRIES,
     &process::RESTING,
     &process::REPEAT_OFFENDERS,
+    &process::REJECTED,
     &plan::STEERED,
     &process::TAINTS,
     &process::CYCLES,
@@ -178,6 +179,8 @@ pub const ALL: [&MetricInfo; 40] = [
     &process::SOURCE_SAMPLE,
     &process::SOURCE_IN_USE,
     &process::API_REQUESTS,
+    &process::REQUEST_FAILURES,
+    &process::FAILING,
     &plan::SKIPPED,
     &plan::RIGHTSIZING_WORKLOADS,
     &plan::RIGHTSIZING_REQUEST,

@@ -76,7 +76,10 @@ impl DeschedulerMetrics {
         let result = match outcome {
             Outcome::Evicted => "success",
             Outcome::Deferred(_)
+            | Outcome::OverBudget(_)
             | Outcome::Refused(_)
+            | Outcome::Forbidden(_)
+            | Outcome::Unauthorized(_)
             | Outcome::Throttled(..)
             | Outcome::Gone
             | Outcome::Changed

@@ -12,6 +12,7 @@ use prometheus_client::registry::Registry;
 use super::catalogue::{self, plan, process};
 use super::registration::{Durations, FloatGauge, add, register};
 use super::rightsizing::RightsizingMetrics;
+use crate::cluster::failures::Failures;
 use crate::cluster::request_metrics::RequestMetrics;
 
 /// Every metric. Clones share the values.
@@ -40,6 +41,7 @@ pub(super) struct Families {
     pub(super) entries: Family<StateLabels, Gauge>,
     pub(super) resting: Gauge,
     pub(super) repeat_offenders: Gauge,
+    pub(super) rejected: Gauge,
     pub(super) steered: Family<SteerLabels, Gauge>,
     pub(super) taints: Family<TaintLabels, Counter>,
     pub(super) cycles: Family<CycleLabels, Counter>,
@@ -176,7 +178,7 @@ struct BuildLabels {
 }
 
 impl Families {
-    pub(super) fn new(requests: &RequestMetrics) -> Self {
+    pub(super) fn new(requests: &RequestMetrics, failures: &Failures) -> Self {
         let mut r = Registry::with_prefix(catalogue::PREFIX);
         let build: Family<BuildLabels, Gauge> = register(&mut r, &process::BUILD_INFO);
         build
@@ -207,6 +209,7 @@ impl Families {
             entries: register(&mut r, &process::ENTRIES),
             resting: register(&mut r, &process::RESTING),
             repeat_offenders: register(&mut r, &process::REPEAT_OFFENDERS),
+            rejected: register(&mut r, &process::REJECTED),
             steered: register(&mut r, &plan::STEERED),
             taints: register(&mut r, &process::TAINTS),
             cycles: register(&mut r, &process::CYCLES),
@@ -228,6 +231,8 @@ impl Families {
             registry: Arc::default(),
         };
         add(&mut r, &process::API_REQUESTS, requests.counted());
+        add(&mut r, &process::REQUEST_FAILURES, failures.counted());
+        add(&mut r, &process::FAILING, failures.lasting_seconds());
         families.registry = Arc::new(r);
         families
     }

@@ -249,6 +249,8 @@ pub struct LedgerStatus {
     pub open: usize,
     /// Workloads in cooldown because their moves did not help, the longest cooldown first.
     pub resting: Truncated<RestingWorkload>,
+    /// Pods in cooldown because the API server rejected their evictions, the longest first.
+    pub rejected: Truncated<RejectedPod>,
 }
 
 /// An eviction in the ledger.
@@ -271,6 +273,19 @@ pub struct LedgerEviction {
     /// The end of the replacement's cooldown; `None` without a replacement, or once the cooldown is
     /// over.
     pub rests_until: Option<Timestamp>,
+}
+
+/// A pod whose last evictions the API server rejected.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RejectedPod {
+    /// The pod.
+    pub pod: String,
+    /// The workload.
+    pub workload: String,
+    /// The number of consecutive evictions that were rejected.
+    pub times: u32,
+    /// The end of its cooldown.
+    pub until: Timestamp,
 }
 
 /// A workload whose last moves did not help.

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::model::ledger::{Ending, Entry, Ledger, State};
 use crate::model::snapshot::Snapshot;
 
-use super::facts::{LedgerEviction, LedgerStatus, RestingWorkload, Truncated};
+use super::facts::{LedgerEviction, LedgerStatus, RejectedPod, RestingWorkload, Truncated};
 
 const MOST_ENTRIES: usize = 200;
 const MOST_RESTING: usize = 100;
@@ -35,6 +35,7 @@ impl LedgerStatus {
                 .filter(|entry| !matches!(entry.state, State::Settled(_)))
                 .count(),
             resting: Truncated::first(MOST_RESTING, resting(ledger, now)),
+            rejected: Truncated::first(MOST_RESTING, rejected(ledger, snapshot, now)),
         }
     }
 }
@@ -96,6 +97,26 @@ fn resting(ledger: &Ledger, now: Timestamp) -> Vec<RestingWorkload> {
             .then_with(|| a.workload.cmp(&b.workload))
     });
     resting
+}
+
+/// Returns the pods in cooldown after rejected evictions, the longest cooldown first.
+fn rejected(ledger: &Ledger, snapshot: &Snapshot, now: Timestamp) -> Vec<RejectedPod> {
+    let mut known: BTreeMap<&str, _> = ledger
+        .rejected_pods(now)
+        .map(|(workload, uid, times, until)| (uid, (workload, times, until)))
+        .collect();
+    let found = snapshot.pods.iter().filter_map(|pod| {
+        let (workload, times, until) = known.remove(pod.uid.as_str())?;
+        Some(RejectedPod {
+            pod: format!("{}/{}", pod.namespace, pod.name),
+            workload: workload.to_string(),
+            times,
+            until,
+        })
+    });
+    let mut rejected: Vec<RejectedPod> = found.collect();
+    rejected.sort_by(|a, b| b.until.cmp(&a.until).then_with(|| a.pod.cmp(&b.pod)));
+    rejected
 }
 
 const fn code(state: State) -> &'static str {

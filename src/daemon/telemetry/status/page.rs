@@ -66,6 +66,12 @@ fn header(view: &StatusView<'_>) -> Markup {
             h1 #headline class={ "state " (view.state.code()) } { (view.state) }
         }
         p.facts #facts { (facts(view)) }
+        @for failure in &view.failures {
+            p.facts {
+                b.bad { (failure.request) " has failed for " (span(failure.lasts)) }
+                ": " (failure.why) "; " (failure.effect)
+            }
+        }
     }
 }
 

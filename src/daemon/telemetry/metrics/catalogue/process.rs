@@ -88,6 +88,11 @@ pub(in super::super) const REPEAT_OFFENDERS: MetricInfo = gauge(
     "Workloads whose moves did not help at least twice in a row",
     &[],
 );
+pub(in super::super) const REJECTED: MetricInfo = gauge(
+    "ledger_rejected_pods",
+    "Pods that rest because the API server rejected their evictions",
+    &[],
+);
 pub(in super::super) const TAINTS: MetricInfo = counter(
     "taint_changes",
     "Changes of taints that were requested, by outcome",
@@ -179,4 +184,18 @@ pub(in super::super) const API_REQUESTS: MetricInfo = counter(
             LabelValues::Fixed(&["1xx", "2xx", "3xx", "4xx", "5xx", "error"]),
         ),
     ],
+);
+const REQUEST: MetricLabel = MetricLabel(
+    "request",
+    LabelValues::Names("`watch of` a kind, `usage from` a source, `ledger`, `lease`, and others"),
+);
+pub(in super::super) const REQUEST_FAILURES: MetricInfo = counter(
+    "request_failures",
+    "Failed lists, watches, queries and writes, by what was asked for",
+    &[REQUEST],
+);
+pub(in super::super) const FAILING: MetricInfo = gauge(
+    "request_failing_seconds",
+    "Time for which such requests have failed without a success; 0 if they work",
+    &[REQUEST],
 );

@@ -6,11 +6,12 @@ use crate::render::words::span;
 use crate::values::text::count;
 
 use super::super::StatusView;
-use super::super::facts::{LedgerEviction, LedgerStatus, RestingWorkload, Truncated};
+use super::super::facts::{LedgerEviction, LedgerStatus, RejectedPod, RestingWorkload, Truncated};
 use super::parts::{ago, folding, left_out, wide_table};
 
 const OPEN: usize = 12;
 const HEADS: [&str; 5] = ["evicted", "pod", "from → to", "result", "cooldown"];
+const REJECTED_HEADS: [&str; 3] = ["pod", "rejected evictions", "cooldown"];
 const RESTING_HEADS: [&str; 3] = ["workload", "moves that did not help", "cooldown"];
 
 /// The section.
@@ -19,7 +20,8 @@ pub(super) fn section(view: &StatusView<'_>, ledger: &LedgerStatus) -> Markup {
     html! {
         section aria-labelledby="h-ledger" {
             h2 #h-ledger { "Ledger" }
-            @if entries.items.is_empty() && resting.items.is_empty() {
+            @if entries.items.is_empty() && resting.items.is_empty()
+                && ledger.rejected.items.is_empty() {
                 p { "No recent evictions, and no workload in cooldown." }
             } @else {
                 p.facts {
@@ -33,6 +35,7 @@ pub(super) fn section(view: &StatusView<'_>, ledger: &LedgerStatus) -> Markup {
                 }))
                 (left_out(entries.more, "evictions"))
                 (resting_table(view, resting))
+                (rejected_table(view, &ledger.rejected))
             }
         }
     }
@@ -86,6 +89,25 @@ fn resting_table(view: &StatusView<'_>, resting: &Truncated<RestingWorkload>) ->
             h3 { "Workloads in cooldown" }
             (wide_table("w-resting", &RESTING_HEADS, &rows))
             (left_out(resting.more, "workloads"))
+        }
+    }
+}
+
+fn rejected_table(view: &StatusView<'_>, rejected: &Truncated<RejectedPod>) -> Markup {
+    let rows = html! {
+        @for pod in &rejected.items {
+            tr {
+                th scope="row" { (pod.pod) small { (pod.workload) } }
+                td { (pod.times) }
+                td { (span(pod.until.duration_since(view.now))) " left" }
+            }
+        }
+    };
+    html! {
+        @if !rejected.items.is_empty() {
+            h3 { "Pods whose evictions were rejected" }
+            (wide_table("w-rejected", &REJECTED_HEADS, &rows))
+            (left_out(rejected.more, "pods"))
         }
     }
 }

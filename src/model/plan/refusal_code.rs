@@ -1,0 +1,61 @@
+//! The stable codes of refusals.
+
+use super::Refusal;
+
+impl Refusal {
+    /// Returns the stable code that metrics and JSON use.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Refusal::Mirror => "mirror-pod",
+            Refusal::Static => "static-pod",
+            Refusal::Terminating => "terminating",
+            Refusal::DaemonSet => "daemon-set",
+            Refusal::SystemCritical => "system-critical",
+            Refusal::Priority { .. } => "priority",
+            Refusal::UnknownPriorityClass(_) => "unknown-priority-class",
+            Refusal::Bare => "bare-pod",
+            Refusal::LocalStorage => "local-storage",
+            Refusal::PersistentVolume(_) => "persistent-volume",
+            Refusal::ResourceClaims => "resource-claims",
+            Refusal::NoBudget => "no-budget",
+            Refusal::EvictFalse => "evict-false",
+            Refusal::PreferNoEviction => "prefer-no-eviction",
+            Refusal::NewVolume(_) => "new-volume",
+            Refusal::Gang(_) => "gang",
+            Refusal::DoNotDisrupt(_) => "do-not-disrupt",
+            Refusal::NotSafeToEvict => "not-safe-to-evict",
+            Refusal::Namespace(_) => "namespace",
+            Refusal::PodSelector => "pod-selector",
+            Refusal::Young { .. } => "too-young",
+            Refusal::TooFewReplicas { .. } => "too-few-replicas",
+            Refusal::LastReady { .. } => "last-ready-replica",
+            Refusal::Unmeasured(_) => "unmeasured",
+            Refusal::Doubtful(_) => "doubtful-node",
+            Refusal::UnderWay => "under-way",
+            Refusal::OutsideWindow(_) => "outside-window",
+            Refusal::CycleLimit(_) => "cycle-limit",
+            Refusal::NodeLimit(_) => "node-limit",
+            Refusal::NamespaceLimit(_) => "namespace-limit",
+            Refusal::RateLimit(_) => "rate-limit",
+            Refusal::WorkloadLimit { .. } => "workload-limit",
+            Refusal::Budget { .. } => "disruption-budget",
+            Refusal::SeveralBudgets(_) => "several-budgets",
+            Refusal::StaleBudget(_) => "stale-budget",
+            Refusal::Resting(_) => "resting",
+            Refusal::Ineffective { .. } => "ineffective-move",
+            Refusal::Rejected { .. } => "rejected-eviction",
+            Refusal::WorkloadRejected => "rejected-workload",
+            Refusal::NoRight(_) => "no-right",
+            Refusal::LedgerFull(_) => "ledger-full",
+            Refusal::NoRoom(_) => "no-room",
+            Refusal::WouldPreempt { .. } => "would-preempt",
+            Refusal::WouldReturn { .. } => "would-return",
+            Refusal::WouldBeHot { .. } => "would-land-hot",
+            Refusal::WouldBeUnknown(_) => "would-land-unknown",
+            Refusal::WouldNotHelp { .. } => "would-not-help",
+            Refusal::WouldBeExcluded(_) => "would-land-excluded",
+            Refusal::Unremovable(_) => "unremovable-node",
+            Refusal::NotAlone(_) => "not-alone",
+        }
+    }
+}

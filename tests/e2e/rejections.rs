@@ -1,0 +1,163 @@
+//! Evictions that a broken webhook or a missing right keeps from being made: the pod rests, the
+//! others go, and the log, the plan and the exit status say why.
+
+use serde_json::{Value, json};
+
+use crate::e2e::support::audit::{Request, eviction_calls, evictions};
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::{eventually, say, that};
+
+#[test]
+fn a_webhook_without_endpoints_for_one_pod_does_not_stop_the_others() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided_by(control_plane, 8).await;
+        let launch = Launch::new(control_plane, &Policy::USUAL).await;
+        let plan = launch.plan();
+        let first = plan["moves"][0]["pod"].as_str().unwrap().to_owned();
+        break_webhook(control_plane, &first).await;
+
+        let mut process = launch.run(&[]);
+        process
+            .eventually("three evictions of other pods", 240, async |_| {
+                that(evictions(control_plane).len() >= 3, "fewer")
+            })
+            .await;
+        process.cycles(3, 120).await;
+        let calls = eviction_calls(control_plane);
+        let of_first: Vec<&Request> = calls.iter().filter(|call| call.name == first).collect();
+        say(&format!(
+            "a webhook without endpoints: {} calls, {} of them for its pod",
+            calls.len(),
+            of_first.len()
+        ));
+        assert_eq!(of_first.len(), 1, "{of_first:#?}");
+        assert_eq!(of_first[0].code, 500);
+        assert!(process.count(&["eviction: failed", "WARN", "guard"]) == 1);
+        let explained = launch.explain_text(&["pod", &first]);
+        assert!(explained.contains("rejected-eviction"), "{explained}");
+        let metrics = process.metrics().await;
+        assert!(metrics.contains("evenkeel_ledger_rejected_pods 1"));
+    });
+}
+
+#[test]
+fn a_webhook_without_endpoints_for_every_pod_gets_few_requests() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided_by(control_plane, 8).await;
+        break_webhook(control_plane, "").await;
+        let launch = Launch::new(control_plane, &Policy::USUAL).await;
+        let mut process = launch.run(&[]);
+        process
+            .eventually("a call", 240, async |_| {
+                that(!eviction_calls(control_plane).is_empty(), "none")
+            })
+            .await;
+        process.cycles(3, 120).await;
+        let calls = eviction_calls(control_plane).len();
+        assert!(calls <= 8, "each of eight pods once at most: {calls}");
+        control_plane.kubectl(&["delete", "validatingwebhookconfiguration", "guard"]);
+        assert!(evictions(control_plane).is_empty());
+    });
+}
+
+#[test]
+fn a_single_run_without_the_right_to_evict_exits_with_1() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided(control_plane).await;
+        forbid_evictions(control_plane).await;
+        let launch = Launch::new(control_plane, &Policy::USUAL).await;
+        for run in ["the first run", "the next run, in which the pods rest"] {
+            let mut process = launch.run(&["--once"]);
+            assert_eq!(process.ended(120).await.code(), Some(1), "{run}");
+            let log = process.log().join("\n");
+            assert!(log.contains("grant `create` on `pods/eviction`"), "{log}");
+        }
+        let calls = eviction_calls(control_plane);
+        assert_eq!(calls.len(), 1, "one request shows it: {calls:#?}");
+        assert_eq!(calls[0].code, 403);
+    });
+}
+
+/// Lets a webhook without endpoints decide about the eviction of this pod, or of every pod if it is
+/// empty.
+async fn break_webhook(control_plane: &ControlPlane, pod: &str) {
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service",
+        "metadata": {"name": "guard", "namespace": "default"},
+        "spec": {"ports": [{"port": 443}], "selector": {"app": "guard"}},
+    });
+    let condition = format!("'{pod}' == '' || request.name == '{pod}'");
+    let webhook = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "guard"},
+        "webhooks": [{
+            "name": "guard.example.com",
+            "clientConfig": {"service": {"namespace": "default", "name": "guard"}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
+                "resources": ["pods/eviction"]}],
+            "matchConditions": [{"name": "one", "expression": condition}],
+            "failurePolicy": "Fail",
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }],
+    });
+    control_plane.apply(&service.to_string());
+    control_plane.apply(&webhook.to_string());
+    // The API server takes a moment to load it.
+    let victim = first_pod(control_plane).await;
+    eventually("the webhook to be in force", 60, async || {
+        let name = if pod.is_empty() { &victim } else { pod };
+        let answer = dry_eviction(control_plane, name).await;
+        that(answer.contains("guard.example.com"), answer)
+    })
+    .await;
+}
+
+async fn first_pod(control_plane: &ControlPlane) -> String {
+    let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
+    pods[0]["metadata"]["name"].as_str().unwrap().to_owned()
+}
+
+/// The answer to an eviction that changes nothing.
+async fn dry_eviction(control_plane: &ControlPlane, pod: &str) -> String {
+    let eviction = json!({
+        "apiVersion": "policy/v1", "kind": "Eviction",
+        "metadata": {"name": pod, "namespace": "default"},
+        "deleteOptions": {"dryRun": ["All"]},
+    });
+    let path = format!("/api/v1/namespaces/default/pods/{pod}/eviction?dryRun=All");
+    let request = http::Request::post(path).header("Content-Type", "application/json");
+    let request = request.body(eviction.to_string().into_bytes()).unwrap();
+    match control_plane.client.request::<Value>(request).await {
+        Ok(status) => status.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Takes the right to evict pods from the role, and nothing else.
+async fn forbid_evictions(control_plane: &ControlPlane) {
+    let path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/evenkeel";
+    let role = control_plane.get(path).await;
+    let is_eviction = |rule: &&Value| rule["resources"] == json!(["pods/eviction"]);
+    let (gone, kept): (Vec<&Value>, Vec<&Value>) = role["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .partition(is_eviction);
+    assert_eq!(gone.len(), 1);
+    let patch = json!({"rules": kept}).to_string();
+    control_plane.kubectl(&[
+        "patch",
+        "clusterrole",
+        "evenkeel",
+        "--type=merge",
+        "-p",
+        &patch,
+    ]);
+}
