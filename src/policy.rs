@@ -153,6 +153,9 @@ impl Policy {
     pub fn exactly(mut self) -> Self {
         self.exact = true;
         self.usage.ahead = None;
+        // A pod counts with its newest sample, and as soon as it has one.
+        self.usage.smoothing = Smoothing::HalfLife(SignedDuration::from_secs(1));
+        self.usage.min_samples = 1;
         self.steering = self.steering.off();
         (self.limits.per_workload, self.limits.per_minute) = (None, None);
         self.safety = Safety {

@@ -103,6 +103,8 @@ pub struct Usage {
     pub deviations: Vec<Measure>,
     /// The latest total per node as the source reported it, not smoothed.
     pub readings: Vec<Option<Measure>>,
+    /// The average of the totals per node that descheduler keeps of metrics.k8s.io.
+    pub collected: Vec<Option<Measure>>,
     /// Present usage of nodes and pods, if `nodes` and `pods` are what is expected.
     pub present: Option<Box<PresentUsage>>,
 }
@@ -169,6 +171,11 @@ impl Usage {
     /// Returns the latest total of a node as the source reported it, regardless of its pods.
     pub fn reading(&self, id: NodeId) -> Option<Measure> {
         self.readings.get(id.0).copied().flatten()
+    }
+
+    /// Returns the average of the totals of a node that descheduler keeps of metrics.k8s.io.
+    pub fn collected(&self, id: NodeId) -> Option<Measure> {
+        self.collected.get(id.0).copied().flatten()
     }
 
     /// Returns the reason why a node's usage is unknown; `None` if it is known.

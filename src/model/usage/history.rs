@@ -18,6 +18,7 @@ use super::{Hindsight, Measure, PodUsage, PresentUsage, Readings, Sample, Unmeas
 mod alignment;
 mod average;
 mod changes;
+mod collected;
 mod enough;
 mod samples;
 mod expectation;
@@ -210,6 +211,9 @@ impl History {
                 .all(|id| !self.should_have_sample(snapshot.pod(*id), known[id.0], now));
             let series = self.nodes.entry(node.name.clone()).or_default();
             series.take(sample, of_pods, guests.into_keys(), complete);
+            if self.exact {
+                series.collect(sample.used, now);
+            }
         }
     }
 
@@ -260,6 +264,7 @@ impl History {
             .collect();
         let nodes = self.usage_of_nodes(snapshot, (&pods, &pods), now);
         let readings = snapshot.nodes.iter().map(|n| self.reading(n)).collect();
+        let collected = snapshot.nodes.iter().map(|n| self.collected(n)).collect();
         let deviations = series.iter().map(|own| deviation(*own)).collect();
         let expected = self.rules.ahead.and_then(|ahead| {
             let present = (&nodes[..], &pods[..]);
@@ -272,6 +277,7 @@ impl History {
                 pods,
                 deviations,
                 readings,
+                collected,
                 present: None,
             };
         };
@@ -280,6 +286,7 @@ impl History {
             pods: expected.pods,
             deviations,
             readings,
+            collected,
             present: Some(Box::new(PresentUsage {
                 ahead,
                 nodes,
@@ -330,6 +337,11 @@ impl History {
     fn reading(&self, node: &Node) -> Option<Measure> {
         let newest = self.nodes.get(&node.name)?.newest?;
         Some(newest.used)
+    }
+
+    /// Returns the average that descheduler would have of a node.
+    fn collected(&self, node: &Node) -> Option<Measure> {
+        Some(self.nodes.get(&node.name)?.collected?.mean())
     }
 }
 

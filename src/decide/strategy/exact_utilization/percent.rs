@@ -7,7 +7,7 @@ use crate::model::plan::Idle;
 use crate::model::snapshot::facts::NodeFacts;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::{Measure, PodUsage};
-use crate::policy::{Basis, Thresholds};
+use crate::policy::{Basis, SourceKind, Thresholds};
 use crate::values::{Amount, Ratio, ResourceId};
 
 use crate::decide::strategy::ResourceLevel;
@@ -160,9 +160,15 @@ impl MeasuredNode {
     }
 }
 
-/// The latest reading of a node, or the requests of its pods including the terminating ones.
+/// The usage of a node as descheduler knows it: its average of metrics.k8s.io, the present value
+/// of Prometheus, or the requests of its pods including the terminating ones.
 fn used(draft: &Draft<'_>, basis: Basis, node: NodeId, resource: ResourceId) -> Amount {
-    let reading = draft.world.usage.reading(node).unwrap_or_default();
+    let (usage, source) = (draft.world.usage, draft.world.policy.usage.source);
+    let reading = match source {
+        SourceKind::MetricsApi => usage.collected(node),
+        SourceKind::Prometheus => usage.reading(node),
+    };
+    let reading = reading.unwrap_or_default();
     match (basis, resource) {
         (Basis::Actual, ResourceId::CPU) => reading.cpu,
         (Basis::Actual, ResourceId::MEMORY) => reading.memory,

@@ -13,6 +13,7 @@ use crate::model::usage::rhythm::{Rhythm, VacantRhythms};
 use crate::model::usage::{Measure, Sample, Unmeasured};
 
 use super::alignment::{PodName, order};
+use super::collected::CollectedAverage;
 use super::samples::PodSamples;
 
 /// The samples of one node.
@@ -23,6 +24,8 @@ pub(super) struct NodeSeries {
     pub(super) newest: Option<Sample>,
     /// Why a newer sample is not used.
     pub(super) flaw: Option<Unmeasured>,
+    /// The average of all polls that descheduler would have.
+    pub(super) collected: Option<CollectedAverage>,
     /// The last time when a pod left, as observed or as recorded in the ledger.
     pub(super) left: Option<Timestamp>,
     /// Pods that have left but are part of the newest sample.
@@ -88,6 +91,14 @@ impl NodeSeries {
             of_pods,
             clean: complete && settled,
         });
+    }
+
+    /// Adds the value of a poll to the average of descheduler.
+    pub(super) fn collect(&mut self, used: Measure, now: Timestamp) {
+        match &mut self.collected {
+            Some(average) => average.add(used, now),
+            none => *none = Some(CollectedAverage::new(used, now)),
+        }
     }
 
     /// Returns the remainders that include no pod usage.
