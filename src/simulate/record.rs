@@ -275,6 +275,8 @@ impl Recorder {
             },
             before: even_at(first),
             after: even_at(last),
+            relieved_after: self.above_target.relieved_after(),
+            moved_again: count(&|e| e.age < e.at.duration_since(self.trace.start)),
             above_target: self.above_target.finish(),
             empty_nodes: u32::try_from(
                 cluster

@@ -141,6 +141,12 @@ pub struct Summary {
     /// The time that nodes spent above their target, by resource. Only targets of actual usage
     /// count.
     pub above_target: BTreeMap<String, TimeAbove>,
+    /// The time from the start until at most a tenth of the first excess above the targets was
+    /// left, over all nodes and resources; `None` if more remained all the time.
+    #[serde(with = "maybe_seconds")]
+    pub relieved_after: Option<SignedDuration>,
+    /// Evictions of pods that were created during the run, mostly replacements of evicted ones.
+    pub moved_again: u32,
     /// Nodes without workload pods at the end.
     pub empty_nodes: u32,
 }
@@ -154,6 +160,8 @@ pub struct TimeAbove {
     /// In each hour of the clock, from the one of the start.
     #[serde(with = "each_in_seconds")]
     pub by_hour: Vec<SignedDuration>,
+    /// The number of nodes above the target at the end.
+    pub nodes_at_end: u32,
 }
 
 /// Returns the position of the hour of the clock in which a time lies, counted from the hour of

@@ -18,7 +18,21 @@ pub(super) struct HotTimeCount {
     /// The last step, and how many nodes were above each target then.
     last: Option<(Timestamp, Vec<u32>)>,
     time: BTreeMap<String, TimeAbove>,
+    relief: Relief,
 }
+
+/// When most of the excess was gone. The excess is the sum of what nodes use above their targets,
+/// as shares of their size, over nodes and resources.
+#[derive(Default)]
+struct Relief {
+    /// The excess of the first step.
+    first: Option<f64>,
+    /// The first step with at most [`REMAINS`] of it.
+    reached: Option<Timestamp>,
+}
+
+/// The share of the excess that remains when a cluster counts as relieved.
+const REMAINS: f64 = 0.1;
 
 impl HotTimeCount {
     /// Counts nothing if the policy does not balance by usage.
@@ -37,16 +51,19 @@ impl HotTimeCount {
             targets,
             start,
             last: None,
+            relief: Relief::default(),
         }
     }
 
     /// Counts the nodes of this step. Each counts until the next step.
     pub(super) fn note(&mut self, now: Timestamp, snapshot: &Snapshot, used: &Used<'_>) {
-        let counts = self.targets.iter().map(|(name, target)| {
-            let count = nodes_above(name, *target, snapshot, used);
-            u32::try_from(count).unwrap_or(u32::MAX)
-        });
-        let counts = counts.collect();
+        let targets = self.targets.iter();
+        let excesses: Vec<Vec<f64>> = targets
+            .map(|(name, target)| excesses(name, *target, snapshot, used).collect())
+            .collect();
+        self.relief.note(now, excesses.iter().flatten().sum());
+        let count = |above: &Vec<f64>| u32::try_from(above.len()).unwrap_or(u32::MAX);
+        let counts = excesses.iter().map(count).collect();
         let Some((last, counts)) = self.last.replace((now, counts)) else {
             return;
         };
@@ -59,25 +76,51 @@ impl HotTimeCount {
         }
     }
 
-    pub(super) fn finish(self) -> BTreeMap<String, TimeAbove> {
+    /// Returns the time from the start until a tenth of the first excess was left: zero without an
+    /// excess, `None` if more remained.
+    pub(super) fn relieved_after(&self) -> Option<SignedDuration> {
+        Some(self.relief.reached?.duration_since(self.start))
+    }
+
+    pub(super) fn finish(mut self) -> BTreeMap<String, TimeAbove> {
+        let at_end = self.last.map(|(_, counts)| counts).unwrap_or_default();
+        for ((name, _), count) in self.targets.iter().zip(at_end) {
+            if let Some(time) = self.time.get_mut(name) {
+                time.nodes_at_end = count;
+            }
+        }
         self.time
     }
 }
 
-fn nodes_above(resource: &str, target: Ratio, snapshot: &Snapshot, used: &Used<'_>) -> usize {
-    let Some(id) = snapshot.resources.find(resource) else {
-        return 0;
-    };
-    let ratios = snapshot.nodes.iter().filter_map(|node| {
+impl Relief {
+    fn note(&mut self, now: Timestamp, excess: f64) {
+        let first = *self.first.get_or_insert(excess);
+        if excess <= first * REMAINS {
+            self.reached = self.reached.or(Some(now));
+        }
+    }
+}
+
+/// Returns how far each node that is above the target is above it.
+fn excesses<'s>(
+    resource: &'s str,
+    target: Ratio,
+    snapshot: &'s Snapshot,
+    used: &'s Used<'_>,
+) -> impl Iterator<Item = f64> {
+    let id = snapshot.resources.find(resource);
+    let ratios = snapshot.nodes.iter().filter_map(move |node| {
         let used = used.nodes.get(node.name.as_str())?;
         let amount = if resource == "cpu" {
             used.cpu
         } else {
             used.memory
         };
-        amount.share_of(node.allocatable[id])
+        amount.share_of(node.allocatable[id?])
     });
-    ratios.filter(|ratio| *ratio > target).count()
+    let above = ratios.filter(move |ratio| *ratio > target);
+    above.map(move |ratio| ratio.get() - target.get())
 }
 
 impl TimeAbove {

@@ -162,6 +162,8 @@ fn finished(
         after: side(|b| b.iter().rev().flatten().next().copied()),
         empty_nodes: 0,
         above_target: BTreeMap::new(),
+        relieved_after: None,
+        moved_again: 0,
     };
     let refused = |times, last: &str| Refused {
         times,
