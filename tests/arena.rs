@@ -5,7 +5,8 @@
 //! Usage is unrelated to requests. Some nodes are hot by chance, because the simulated
 //! kube-scheduler places pods by requests. Usage is constant, and a run lasts one simulated hour;
 //! with the third argument `mixed`, it follows daily curves for a day, in three zones, and part of
-//! the workloads have topology spread, anti-affinity or a PodDisruptionBudget. The fourth argument
+//! the workloads have topology spread, anti-affinity or a PodDisruptionBudget; with `moving`, each
+//! pod rises, falls, follows the day, jumps or is noisy for a day. The fourth argument
 //! selects ways: `stock`, `steering`, `descheduler`, or several of them, separated by commas.
 
 #![expect(clippy::print_stdout, reason = "the table is the output")]
@@ -16,13 +17,19 @@ use evenkeel::decide::engine::Engine;
 use evenkeel::decide::scheduler;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::search_start::SearchStart;
-use evenkeel::model::snapshot::{NodeId, PodId, Snapshot};
-use evenkeel::model::usage::Readings;
+use evenkeel::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
+use evenkeel::model::usage::{Measure, Readings};
 use evenkeel::policy::{Basis, Policy};
 use evenkeel::simulate::scenario::Scenario;
 use evenkeel::simulate::trace::Trace;
-use evenkeel::simulate::{at_start, run};
+use evenkeel::simulate::{at_start, run, run_and_record};
 use evenkeel::values::{Ratio, ResourceId};
+use jiff::SignedDuration;
+
+use random_usage::{Curves, SplitMix, number, whole};
+
+#[path = "shared/random_usage.rs"]
+mod random_usage;
 
 /// The cpu target of the policies.
 const TARGET: f64 = 0.6;
@@ -42,7 +49,8 @@ fn main() {
     let kind = match arguments.get(2).map(String::as_str) {
         None | Some("constant") => Kind::Constant,
         Some("mixed") => Kind::Mixed,
-        Some(other) => panic!("{other}: expected constant or mixed"),
+        Some("moving") => Kind::Moving,
+        Some(other) => panic!("{other}: expected constant, mixed or moving"),
     };
     let picks = arguments.get(3);
     let picked = |short: &str| picks.is_none_or(|list| list.split(',').any(|pick| pick == short));
@@ -85,6 +93,8 @@ enum Kind {
     Constant,
     /// Daily curves, and rules of placement and disruption.
     Mixed,
+    /// Usage that moves for a day, with a curve for each pod, no rules.
+    Moving,
 }
 
 #[derive(Default)]
@@ -132,6 +142,10 @@ impl std::fmt::Display for Outcome {
 fn play(kind: Kind, nodes: usize, seed: u64, policy: Policy) -> Outcome {
     let scenario = scenario(kind, nodes, seed);
     let (snapshot, readings) = at_start(&scenario, &policy);
+    let lower_bound = match kind {
+        Kind::Constant | Kind::Mixed => lower_bound(&snapshot, &readings),
+        Kind::Moving => lower_bound_of_day(&scenario, &snapshot),
+    };
     let trace = run(&scenario, policy, "arena", |_| {});
     let steps = trace.nodes.first().map_or(0, |n| n.pods.len());
     let hot: Vec<usize> = (0..steps).map(|step| hot_at(&trace, step)).collect();
@@ -141,7 +155,7 @@ fn play(kind: Kind, nodes: usize, seed: u64, policy: Policy) -> Outcome {
         hot_after: hot.last().copied().unwrap_or_default(),
         evictions: trace.summary.evictions,
         reachable: reachable(&scenario, &snapshot, &readings),
-        lower_bound: lower_bound(&snapshot, &readings),
+        lower_bound,
         useless: trace.summary.evictions - trace.summary.helped,
         pending: trace.summary.pending,
         node_minutes: number(hot_steps) * trace.step.as_secs_f64() / 60.0,
@@ -158,27 +172,55 @@ fn hot_at(trace: &Trace, step: usize) -> usize {
 
 /// The fewest pods that bring each node to its cpu target, wherever they land.
 fn lower_bound(snapshot: &Snapshot, readings: &Readings) -> usize {
-    let of_node = |node: &evenkeel::model::snapshot::Node| {
-        let whole = node.allocatable[ResourceId::CPU];
-        let pods = node.pods.iter().map(|p| snapshot.pod(*p));
-        let used = pods.filter_map(|pod| {
-            let name = (pod.namespace.clone(), pod.name.clone());
-            Some(readings.pods.get(&name)?.used.cpu.share_of(whole)?.get())
-        });
-        let mut used: Vec<f64> = used.collect();
-        used.sort_by(|a, b| b.total_cmp(a));
-        let mut excess = used.iter().sum::<f64>() - TARGET;
-        let mut least = 0;
-        for pod in used {
-            if excess <= 1e-9 {
-                break;
-            }
-            excess -= pod;
-            least += 1;
-        }
-        least
+    let of_node = |node: &Node| {
+        let used = |pod: &Pod| Some(readings.pods.get(&name_of(pod))?.used);
+        fewest(shares(snapshot, node, &used))
     };
     snapshot.nodes.iter().map(of_node).sum()
+}
+
+/// The fewest pods that must have left each node by its worst hour, if none came: the bound of each
+/// hour, and of these the largest.
+fn lower_bound_of_day(scenario: &Scenario, snapshot: &Snapshot) -> usize {
+    let text = OURS.replacen("interval", "dryRun: true, interval", 1);
+    let idle = Policy::parse("policy.yaml", &text).expect("a valid policy");
+    let (_, recorded) = run_and_record(scenario, idle, "nothing", SignedDuration::from_hours(1));
+    let history = recorded.history.expect("a recording");
+    let of_node = |node: &Node| {
+        let hours = (0..history.range.steps).map(|hour| {
+            let used = |pod: &Pod| history.pods.get(&name_of(pod))?.usage.get(hour);
+            fewest(shares(snapshot, node, &used))
+        });
+        hours.max().unwrap_or_default()
+    };
+    snapshot.nodes.iter().map(of_node).sum()
+}
+
+fn name_of(pod: &Pod) -> (String, String) {
+    (pod.namespace.clone(), pod.name.clone())
+}
+
+/// The cpu of each pod of a node, as a share of the node.
+fn shares(snapshot: &Snapshot, node: &Node, used: &dyn Fn(&Pod) -> Option<Measure>) -> Vec<f64> {
+    let whole = node.allocatable[ResourceId::CPU];
+    let pods = node.pods.iter().map(|p| snapshot.pod(*p));
+    pods.filter_map(|pod| Some(used(pod)?.cpu.share_of(whole)?.get()))
+        .collect()
+}
+
+/// The fewest of these pods whose leaving brings the node to its target.
+fn fewest(mut used: Vec<f64>) -> usize {
+    used.sort_by(|a, b| b.total_cmp(a));
+    let mut excess = used.iter().sum::<f64>() - TARGET;
+    let mut least = 0;
+    for pod in used {
+        if excess <= 1e-9 {
+            break;
+        }
+        excess -= pod;
+        least += 1;
+    }
+    least
 }
 
 /// The number of hot nodes that some sequence of moves could relieve, each alone: the replacement
@@ -289,12 +331,14 @@ fn scenario(kind: Kind, nodes: usize, seed: u64) -> Scenario {
     let (duration, zones) = match kind {
         Kind::Constant => ("1h", ""),
         Kind::Mixed => ("24h", ", zones: [a, b, c]"),
+        Kind::Moving => ("24h", ""),
     };
     let head = format!(
         "name: arena\nabout: usage unrelated to requests\nduration: {duration}\nseed: {seed}\n\
          nodes:\n- {{name: n, count: {nodes}, cpu: 8, memory: 32Gi{zones}}}\nworkloads:\n"
     );
     let mut lines = Vec::new();
+    let mut curves = Curves::default();
     for (i, (replicas, cpu, memory, usage, used_memory)) in workloads.iter().enumerate() {
         let used = whole(usage * scale).clamp(5, 2000);
         let (used, rules) = match kind {
@@ -303,6 +347,7 @@ fn scenario(kind: Kind, nodes: usize, seed: u64) -> Scenario {
                 daily(used, &mut random),
                 rules(*replicas, nodes, &mut random),
             ),
+            Kind::Moving => (curves.add(used, *replicas, &mut random), ""),
         };
         lines.push(format!(
             "- {{name: w{i}, replicas: {replicas}, requests: {{cpu: {cpu}m, memory: {memory}Mi}}, \
@@ -311,7 +356,8 @@ fn scenario(kind: Kind, nodes: usize, seed: u64) -> Scenario {
     }
     let parse = |lines: &[String]| {
         let text = head.clone() + &lines.concat();
-        Scenario::parse("arena.yaml", &text).unwrap_or_else(|e| panic!("{e}"))
+        let open = |_: &str| Ok(curves.rows().to_owned());
+        Scenario::parse_with("arena.yaml", &text, &open).unwrap_or_else(|e| panic!("{e}"))
     };
     let mut parts = lines.chunks(WORKLOADS_IN_A_FILE).map(parse);
     let mut whole = parts.next().expect("a workload");
@@ -342,48 +388,5 @@ fn rules(replicas: usize, nodes: usize, random: &mut SplitMix) -> &'static str {
         2 if replicas * 2 < nodes => ", apart: [kubernetes.io/hostname]",
         3 => ", budget: {maxUnavailable: 1}",
         _ => "",
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are small")]
-const fn number(count: usize) -> f64 {
-    count as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "sizes are small and positive"
-)]
-const fn whole(value: f64) -> usize {
-    value as usize
-}
-
-/// The generator SplitMix64: small, and the same on every machine.
-struct SplitMix(u64);
-
-impl SplitMix {
-    const fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, count: usize) -> usize {
-        usize::try_from(self.next() % count as u64).expect("below a small count")
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "53 bits fit a float")]
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// A log-normal value, by the method of Box and Muller.
-    fn log_normal(&mut self, mean: f64, deviation: f64) -> f64 {
-        let radius = (-2.0 * self.unit().max(1e-12).ln()).sqrt();
-        let angle = std::f64::consts::TAU * self.unit();
-        (mean + deviation * radius * angle.cos()).exp()
     }
 }

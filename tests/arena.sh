@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# arena.sh [SIZES] [SEEDS] [constant|mixed] [WAYS]: plays random clusters of these sizes, and prints a table of docs/arena.md.
+# arena.sh [SIZES] [SEEDS] [constant|mixed|moving] [WAYS]: plays random clusters of these sizes, and prints a table of docs/arena.md.
 # WAYS are some of stock, steering and descheduler, separated by commas.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -52,6 +52,7 @@ mod it {
     mod search_start;
     mod search_work;
     mod simulate;
+    mod small_cut;
     mod smoothing;
     mod status;
     mod steering;

@@ -1,10 +1,12 @@
 //! The built-in scenarios. Each can be copied to a file.
 
 /// Scenarios by name, the recommended first one first.
-pub(super) const ALL: [(&str, &str); 9] = [
+pub(super) const ALL: [(&str, &str); 11] = [
     ("late-nodes", include_str!("../scenarios/late-nodes.yaml")),
     ("dead-loop", include_str!("../scenarios/dead-loop.yaml")),
     ("daily-wave", include_str!("../scenarios/daily-wave.yaml")),
+    ("morning", include_str!("../scenarios/morning.yaml")),
+    ("leak", include_str!("../scenarios/leak.yaml")),
     (
         "noisy-neighbour",
         include_str!("../scenarios/noisy-neighbour.yaml"),
