@@ -1,0 +1,131 @@
+"""Plays public data under evenkeel and its peers, and writes docs/benchmark.md.
+
+python3 -m benchmark --data FOLDER
+"""
+
+import argparse
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from benchmark import cases, fetch, packing, picture, report
+from benchmark.cases import Case
+from benchmark.clusters import Cluster
+from benchmark.koordinator import LowNodeLoad
+from benchmark.model import RESOURCES, World, play
+from benchmark.opponents import CADENCES, Opponent
+from benchmark.optimum import Optimum, optimum
+from benchmark.play import Figures, Player
+from benchmark.report import Row
+
+ROOT = Path(__file__).parent.parent
+PICTURED = ("contest-off", "300 nodes, cut A")
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    args = _arguments()
+    args.work.mkdir(parents=True, exist_ok=True)
+    fetch.missing(args.data)
+    player = Player(args.evenkeel, args.work)
+    blocks: dict[str, list[str]] = {}
+    for case in cases.every(args.data):
+        if args.only and args.only not in f"{case.section} {case.name}":
+            continue
+        text, rows, best = _run(case, player, args.jobs)
+        blocks.setdefault(case.section, []).append(text)
+        print(f"## {case.section}: {text}\n", flush=True)
+        if (case.section, case.name) == PICTURED:
+            _draw(args.page.parent / "benchmark.svg", case, rows, best)
+    for case in cases.packing(args.data):
+        if not args.only or args.only in case.section:
+            text = packing.run(case.make(), player)
+            blocks.setdefault(case.section, []).append(text)
+            print(text, flush=True)
+    if args.page.exists() and not args.only:
+        report.replace(args.page, {name: "\n\n".join(texts) for name, texts in blocks.items()})
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python3 -m benchmark", description=__doc__.splitlines()[0]
+    )
+    add = parser.add_argument
+    add(
+        "--data",
+        type=Path,
+        default=ROOT / "target/benchmark/data",
+        help="the folder with the data sets",
+    )
+    add("--evenkeel", type=Path, default=ROOT / "target/release/evenkeel", help="the binary")
+    add(
+        "--work",
+        type=Path,
+        default=ROOT / "target/benchmark/work",
+        help="the folder for inputs and results",
+    )
+    add(
+        "--page",
+        type=Path,
+        default=ROOT / "docs/benchmark.md",
+        help="the page whose tables are written",
+    )
+    add("--jobs", type=int, default=2, help="simulations at a time")
+    add("--only", help="only the cases whose name contains this; the page stays as it is")
+    args = parser.parse_args()
+    if not args.evenkeel.exists():
+        sys.exit(f"{args.evenkeel}: not found; cargo build --release, or --evenkeel FILE")
+    return args
+
+
+def _run(case: Case, player: Player, jobs: int) -> tuple[str, list[Row], Optimum]:
+    cluster = case.make()
+    path = player.work / f"{cluster.name}.json"
+    cluster.write(path)
+    with ThreadPoolExecutor(jobs) as pool:
+        figures = list(pool.map(lambda o: player.play(path, o, case.targets), case.opponents))
+    rows = [_row(o, f) for o, f in zip(case.opponents, figures, strict=True)]
+    rows += _koordinator(case, cluster)
+    best = optimum(World(cluster, case.targets, case.seed))
+    sizes = f"{len(cluster.nodes):,} nodes, {len(cluster.pods):,} pods"
+    about = f"**{case.name}** ({sizes} of {len(cluster.replicas()):,} workloads). "
+    text = f"{about}{report.bound(best, case.targets)}\n\n{report.table(rows, best, case.targets)}"
+    return text, rows, best
+
+
+def _row(opponent: Opponent, figures: Figures) -> Row:
+    return Row(opponent.line, opponent.setting, opponent.caps_in_words, figures)
+
+
+def _koordinator(case: Case, cluster: Cluster) -> list[Row]:
+    """The rule of Koordinator in the model, at the cadences that the others play."""
+    rows = []
+    low = np.array([case.targets.low.get(r, 100) / 100 for r in RESOURCES])
+    cadences = sorted({o.cadence for o in case.opponents if not o.dry})
+    for line, by_usage in (
+        ("Koordinator's rule (model)", False),
+        ("Koordinator's rule, placed by usage (model)", True),
+    ):
+        for cadence in cadences or CADENCES:
+            rule = LowNodeLoad(low, by_usage=by_usage)
+            figures = play(World(cluster, case.targets, case.seed), rule, cadence)
+            setting = Opponent(line, cadence).setting
+            rows.append(Row(line, setting, "2 a node", figures))
+    return rows
+
+
+def _draw(path: Path, case: Case, rows: list[Row], best: Optimum) -> None:
+    lines: dict[str, list[picture.Point]] = {}
+    for row in rows:
+        if row.figures.evictions:
+            label = row.setting.removeprefix("every ")
+            lines.setdefault(row.line, []).append(
+                picture.Point(row.figures.evictions, row.total(), label)
+            )
+    picture.write(path, f"A day of the contest, {case.name}", lines, best.moves)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""The programs and their settings, each a policy that `evenkeel simulate` plays."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+CADENCES = (60, 120, 300)
+"""Seconds between cycles. The chart of descheduler has 120 (CronJob) and 300 (Deployment)."""
+CAREFUL = (20, 5)
+"""Evictions in a cycle, and from one node in a cycle: the defaults of evenkeel."""
+
+
+@dataclass(frozen=True)
+class Targets:
+    """A node is underused below all of `low` and hot above one of `high`, in percent."""
+
+    low: dict[str, int]
+    high: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Opponent:
+    """A program with one setting. Those of one `line` are a line of the picture."""
+
+    line: str
+    cadence: int
+    caps: tuple[int, int] | None = CAREFUL
+    exact: bool = False
+    steered: bool = False
+    dry: bool = False
+    source: str = "metricsApi"
+    replicas: int = 2
+    """The fewest replicas of a workload whose pods may leave."""
+
+    @property
+    def setting(self) -> str:
+        """The setting in words."""
+        return (
+            f"every {self.cadence} s" if self.cadence < 120 else f"every {self.cadence // 60} min"
+        )
+
+    @property
+    def caps_in_words(self) -> str:
+        """The caps in words."""
+        return "none" if self.caps is None else "{} a cycle, {} a node".format(*self.caps)
+
+    def policy(self, targets: Targets) -> str:
+        """The policy file."""
+        lines = [
+            "apiVersion: evenkeel/v1alpha1",
+            "kind: Policy",
+            f"interval: {self.cadence}s",
+            f"evictable: {{minReplicas: {self.replicas}}}",
+            self._limits(),
+        ]
+        if self.dry:
+            lines.append("dryRun: true")
+        if self.steered:
+            lines.append("steering: {taintHot: true}")
+        if self.source == "prometheus":
+            lines.append("usage: {source: prometheus, prometheus: {url: 'http://prometheus:9090'}}")
+        low, high = (_flow(t) for t in (targets.low, targets.high))
+        lines.append("strategies:")
+        lines.append(f"- lowNodeUtilization: {{thresholds: {low}, targetThresholds: {high}}}")
+        return "\n".join(lines) + "\n"
+
+    def _limits(self) -> str:
+        cycle, node = self.caps or ("none", "none")
+        # With Prometheus descheduler knows no usage of pods and moves one pod of a node in a cycle.
+        node = 1 if self.source == "prometheus" else node
+        return f"limits: {{perCycle: {cycle}, perNode: {node}}}"
+
+
+def _flow(thresholds: dict[str, int]) -> str:
+    return "{" + ", ".join(f"{name}: {value}%" for name, value in thresholds.items()) + "}"
+
+
+def nothing() -> Opponent:
+    """Evicts nothing."""
+    return Opponent("nothing", 60, dry=True)
+
+
+def all_opponents() -> Iterator[Opponent]:
+    """Every program at every setting, the same protections for all; then descheduler with its own."""
+    yield nothing()
+    for line, steered in (("evenkeel, stock scheduler", False), ("evenkeel with steering", True)):
+        for cadence in CADENCES:
+            yield Opponent(line, cadence, steered=steered)
+    for line, caps in (("descheduler, no caps", None), ("descheduler, careful caps", CAREFUL)):
+        for cadence in CADENCES:
+            yield Opponent(line, cadence, caps, exact=True)
+    for cadence in CADENCES:
+        yield Opponent("descheduler, its own protections", cadence, None, exact=True, replicas=1)
+
+
+def from_prometheus() -> Iterator[Opponent]:
+    """Descheduler with the present value of Prometheus, which knows one resource."""
+    for cadence in CADENCES:
+        yield Opponent("descheduler, Prometheus", cadence, None, exact=True, source="prometheus")

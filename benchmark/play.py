@@ -1,0 +1,81 @@
+"""Runs a cluster for a day under an opponent, and reads the figures."""
+
+import hashlib
+import json
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmark.opponents import Opponent, Targets
+
+DURATION = "24h"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The result of a run. Times are in minutes; `None` where a figure does not exist."""
+
+    evictions: int
+    minutes: dict[str, float]
+    hot_at_end: dict[str, int]
+    helped: int | None
+    again: int
+    relieved: float | None
+    foreseen: float | None
+    pending: int
+    empty: int
+
+
+@dataclass(frozen=True)
+class Player:
+    """Plays with one binary and keeps every result, so that an interrupted benchmark goes on."""
+
+    binary: Path
+    work: Path
+
+    def play(self, cluster: Path, opponent: Opponent, targets: Targets) -> Figures:
+        """The figures of a day."""
+        return self.run(cluster, opponent.policy(targets), exact=opponent.exact)
+
+    def run(self, cluster: Path, policy: str, *, exact: bool) -> Figures:
+        """The figures of a day under a policy."""
+        parts = (_digest(self.binary), _digest(cluster), policy, exact, DURATION)
+        key = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
+        kept = self.work / f"{key}.json"
+        if not kept.exists():
+            figures = self._simulate(cluster, policy, exact, key)
+            kept.write_text(json.dumps(asdict(figures)), encoding="utf-8")
+        return Figures(**json.loads(kept.read_text(encoding="utf-8")))
+
+    def _simulate(self, cluster: Path, policy: str, exact: bool, key: str) -> Figures:
+        file = self.work / f"{key}.yaml"
+        file.write_text(policy, encoding="utf-8")
+        command = [str(self.binary), "simulate", "--from", str(cluster), "--policy", str(file)]
+        command += ["--duration", DURATION, "-o", "json"]
+        run = subprocess.run(
+            command + (["--exact"] if exact else []), check=True, capture_output=True
+        )
+        return figures(json.loads(run.stdout))
+
+
+def figures(trace: dict) -> Figures:
+    """The figures in the output of `evenkeel simulate -o json`."""
+    summary = trace["summary"]
+    above = summary["above_target"]
+    right, forecast = summary["foreseen"]
+    relieved = summary["relieved_after"]
+    return Figures(
+        evictions=summary["evictions"],
+        minutes={name: time["total"] / 60 for name, time in above.items()},
+        hot_at_end={name: time["nodes_at_end"] for name, time in above.items()},
+        helped=summary["helped"],
+        again=summary["moved_again"],
+        relieved=None if relieved is None else relieved / 60,
+        foreseen=right / forecast if forecast else None,
+        pending=summary["pending"],
+        empty=summary["empty_nodes"],
+    )
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,86 @@
+"""The tables of docs/benchmark.md."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmark.opponents import Targets
+from benchmark.optimum import Optimum
+from benchmark.play import Figures
+
+DASH = "–"
+
+
+@dataclass(frozen=True)
+class Row:
+    """The figures of an opponent at one setting."""
+
+    line: str
+    setting: str
+    caps: str
+    figures: Figures
+
+    def total(self) -> float:
+        """Node-minutes above all targets."""
+        return sum(self.figures.minutes.values())
+
+
+def table(rows: Sequence[Row], best: Optimum, targets: Targets) -> str:
+    """The table of one cluster."""
+    resources = list(targets.high)
+    head = ["way", "every", "caps", "evictions", "÷ fewest"]
+    head += [f"{r} node-minutes above {targets.high[r]} %" for r in resources]
+    head += ["hot at the end", "helped", "moved again", "90 % relieved after", "landed as foreseen"]
+    body = [_cells(row, best, resources) for row in rows]
+    return _markdown(head, body)
+
+
+def _cells(row: Row, best: Optimum, resources: list[str]) -> list[str]:
+    figures = row.figures
+    price = figures.evictions / best.moves if best.moves and figures.evictions else None
+    hot = [f"{figures.hot_at_end.get(r, 0)}" for r in resources]
+    return [
+        row.line,
+        row.setting,
+        row.caps,
+        f"{figures.evictions:,}",
+        DASH if price is None else f"{price:.2f}",
+        *(f"{figures.minutes.get(r, 0):,.0f}" for r in resources),
+        " + ".join(hot),
+        DASH if figures.helped is None or not figures.evictions else f"{figures.helped:,}",
+        f"{figures.again:,}",
+        "not" if figures.relieved is None else f"{figures.relieved:.0f} min",
+        DASH if figures.foreseen is None else f"{100 * figures.foreseen:.0f} %",
+    ]
+
+
+def bound(best: Optimum, targets: Targets) -> str:
+    """The optimum of a cluster in a sentence."""
+    left = ", ".join(f"{best.unavoidable[r]:,.0f} {r}" for r in targets.high)
+    if best.unplaced:
+        proof = f"{best.unplaced} of them found no place, so the fewest may be more"
+    else:
+        proof = "all of them have a place where no node gets above a target: the optimum is proven"
+    return (
+        "Fewest evictions that keep every node below its targets all day: "
+        f"**{best.moves:,}**; {proof}. Node-minutes that no eviction can avoid: {left}."
+    )
+
+
+def _markdown(head: list[str], body: Iterable[list[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(cells) + " |" for cells in body]
+    return "\n".join(lines)
+
+
+def replace(page: Path, blocks: dict[str, str]) -> None:
+    """Replaces the text between `<!-- begin NAME -->` and `<!-- end NAME -->` for each block."""
+    text = page.read_text(encoding="utf-8")
+    for name, content in blocks.items():
+        pattern = re.compile(rf"(?<=<!-- begin {name} -->\n).*?(?=<!-- end {name} -->)", re.DOTALL)
+        before = pattern.search(text)
+        if not before:
+            raise ValueError(f"{page}: no block {name}")
+        text = f"{text[: before.start()]}\n{content}\n\n{text[before.end() :]}"
+    page.write_text(text, encoding="utf-8")
