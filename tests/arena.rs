@@ -28,7 +28,6 @@ use jiff::SignedDuration;
 
 use random_usage::{Curves, SplitMix, number, whole};
 
-#[path = "shared/random_usage.rs"]
 mod random_usage;
 
 /// The cpu target of the policies.

@@ -6,6 +6,7 @@
 )]
 
 mod architecture;
+mod random_usage;
 mod shared;
 
 /// Small clusters in text, and the plans made for them.

@@ -3,4 +3,3 @@
 pub(crate) mod boards;
 pub(crate) mod otlp_collector;
 pub(crate) mod placements;
-pub(crate) mod random_usage;

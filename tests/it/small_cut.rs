@@ -5,7 +5,7 @@ use evenkeel::policy::Policy;
 use evenkeel::simulate::run;
 use evenkeel::simulate::scenario::Scenario;
 
-use crate::shared::random_usage::{Curves, SplitMix, number, whole};
+use crate::random_usage::{Curves, SplitMix, number, whole};
 
 /// How much more than recorded is a failure.
 const TOLERANCE: f64 = 1.05;

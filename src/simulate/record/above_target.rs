@@ -18,13 +18,13 @@ pub(super) struct HotTimeCount {
     /// The last step, and how many nodes were above each target then.
     last: Option<(Timestamp, Vec<u32>)>,
     time: BTreeMap<String, TimeAbove>,
-    relief: Relief,
+    relief: ReliefTime,
 }
 
 /// When most of the excess was gone. The excess is the sum of what nodes use above their targets,
 /// as shares of their size, over nodes and resources.
 #[derive(Default)]
-struct Relief {
+struct ReliefTime {
     /// The excess of the first step.
     first: Option<f64>,
     /// The first step with at most [`REMAINS`] of it.
@@ -51,7 +51,7 @@ impl HotTimeCount {
             targets,
             start,
             last: None,
-            relief: Relief::default(),
+            relief: ReliefTime::default(),
         }
     }
 
@@ -93,7 +93,7 @@ impl HotTimeCount {
     }
 }
 
-impl Relief {
+impl ReliefTime {
     fn note(&mut self, now: Timestamp, excess: f64) {
         let first = *self.first.get_or_insert(excess);
         if excess <= first * REMAINS {
