@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT = 900, 520
-LEFT, RIGHT, TOP, BOTTOM = 70, 260, 40, 60
+LEFT, RIGHT, TOP, BOTTOM = 70, 300, 60, 60
 COLOURS = ("#0b6e4f", "#1f9d73", "#b3261e", "#e07a5f", "#8c564b", "#7b5ea7", "#b39ddb", "#444444")
 
 
