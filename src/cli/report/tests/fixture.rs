@@ -1,6 +1,6 @@
 //! Realistic traces: hot nodes lose one pod after another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -162,6 +162,7 @@ fn finished(
         after: side(|b| b.iter().rev().flatten().next().copied()),
         empty_nodes: 0,
         above_target: BTreeMap::new(),
+        unknown_nodes: BTreeSet::new(),
     };
     let refused = |times, last: &str| Refused {
         times,
