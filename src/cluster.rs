@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::lacking::Lack;
 use crate::model::snapshot::node_addresses::NodeAddresses;
 #[cfg(test)]
 use crate::model::snapshot::objects::Object;
@@ -81,6 +82,9 @@ pub struct WatchHealth {
     pub synced: bool,
     /// The current outage, if there is one.
     pub outage: Option<Outage>,
+    /// The reason why no object of the kind is known, if the API server refuses to list it.
+    /// Everything that depends on the kind is then unknown, and the rest is decided without it.
+    pub lacking: Option<Lack>,
 }
 
 /// A period in which a watch fails.
@@ -171,8 +175,8 @@ impl Cluster {
         }
     }
 
-    /// Whether every kind has been listed at least once. Before that, a pod may seem to have no
-    /// budget.
+    /// Whether every kind has been listed at least once, or cannot be. Before that, a pod may seem
+    /// to have no budget.
     pub fn synced(&self) -> bool {
         all_synced(&self.state.health.borrow())
     }
@@ -187,7 +191,8 @@ impl Cluster {
     /// failed.
     pub fn unlisted(&self) -> Option<String> {
         let health = self.state.health.borrow();
-        let unlisted = health.iter().filter(|(_, health)| !health.synced);
+        let waits = |health: &WatchHealth| !health.synced && health.lacking.is_none();
+        let unlisted = health.iter().filter(|(_, health)| waits(health));
         let failing: Vec<String> = unlisted
             .filter_map(|(kind, health)| {
                 let why = &health.outage.as_ref()?.why;
@@ -208,6 +213,7 @@ impl Cluster {
         let health = self.health();
         let outages = health
             .into_iter()
+            .filter(|(_, health)| health.lacking.is_none())
             .filter_map(|(kind, h)| h.outage.map(|outage| StaleKind { kind, outage }));
         outages
             .filter(|c| now.after(c.outage.since) > LONGEST_OUTAGE)
@@ -286,9 +292,28 @@ impl Cluster {
     }
 
     fn listed(&self, kind: ObjectKind) {
-        self.state
-            .health
-            .send_modify(|health| health.entry(kind).or_default().synced = true);
+        self.objects().set_lacking(kind, None);
+        self.state.health.send_modify(|health| {
+            let health = health.entry(kind).or_default();
+            (health.synced, health.lacking) = (true, None);
+        });
+    }
+
+    /// Records that the API server refuses to list a kind, and returns true if decisions can do
+    /// without it. The facts of the kind no longer hold and are removed.
+    fn lacks(&self, kind: ObjectKind, lack: Option<Lack>) -> bool {
+        let Some(lack) = lack.filter(|_| kind.is_optional()) else {
+            return false;
+        };
+        let mut objects = self.objects();
+        let known = objects.names(kind);
+        objects.delete_all(kind, &known);
+        objects.set_lacking(kind, Some(lack));
+        drop(objects);
+        self.state.health.send_modify(|health| {
+            health.entry(kind).or_default().lacking = Some(lack);
+        });
+        true
     }
 
     /// Records that a watch failed.
@@ -323,7 +348,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn all_synced(health: &BTreeMap<ObjectKind, WatchHealth>) -> bool {
-    health.values().all(|h| h.synced)
+    health.values().all(|h| h.synced || h.lacking.is_some())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Lists are read object by object, and only the facts of each object are kept. The text of a large
 //! cluster is ten times larger than the facts that decisions need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Read;
 use std::path::Path;
@@ -14,23 +14,29 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use crate::cluster::ledger_store::KEY as LEDGER_KEY;
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::import;
-use crate::model::snapshot::objects::{Object, ObjectKind, Objects};
+use crate::model::snapshot::lacking::Lack;
+use crate::model::snapshot::objects::{ObjectKind, Objects};
 use crate::model::usage::Readings;
 use crate::model::usage::import as metrics;
 use crate::model::usage::recorded::UsageHistory;
-use crate::model::usage::recorded::object::{self, HistoryItem};
+use crate::model::usage::recorded::object::HistoryItem;
 use crate::values::text::count;
 
 mod encoding;
+mod item;
 
-/// How to record a file for `--from`.
+use item::ObjectItem;
+
+/// How to record a file for `--from`. The commands record every kind that a plan reads, and docs/
+/// repeats them.
 pub(super) const HOW_TO: &str = "\
 `evenkeel snapshot -o cluster.json` records a file for --from. kubectl does too; JSON reads faster
-than YAML, and the second command adds the usage:
-  kubectl get nodes,pods,pdb,rs,ns,pvc,pv,services,priorityclasses -A -o json > cluster.json
+than YAML, and the last command adds the usage. A kind that is not recorded is unknown, and the pods
+that depend on it stay:
+  kubectl get nodes,pods,pdb,ns,services,priorityclasses,rs,rc,jobs -A -o json > cluster.json
+  kubectl get pvc,pv,storageclasses,csinodes,volumeattachments -A -o json >> cluster.json
   kubectl get nodes.metrics.k8s.io,pods.metrics.k8s.io -A -o json >> cluster.json";
 
 /// The contents of a file.
@@ -44,6 +50,8 @@ pub(super) struct ClusterFile {
     pub(super) ledgers: BTreeMap<(String, String), String>,
     /// The number of objects by kind that no plan uses.
     unused: BTreeMap<String, usize>,
+    /// The kinds that the file lists as a whole, even if there are none.
+    listed: BTreeSet<ObjectKind>,
 }
 
 /// The path as the user wrote it, or `standard input` for `-`.
@@ -76,11 +84,12 @@ pub(super) fn read(path: &Path) -> anyhow::Result<ClusterFile> {
 }
 
 pub(super) fn parse(text: &str) -> anyhow::Result<ClusterFile> {
-    let cluster = if text.trim_start().starts_with(['{', '[']) {
+    let mut cluster = if text.trim_start().starts_with(['{', '[']) {
         json(text)?
     } else {
         yaml(text)?
     };
+    cluster.note_lacking();
     if cluster.objects.count(ObjectKind::Node) == 0 {
         let found = cluster.summary();
         bail!("expected at least one node, found {found}\n\n{HOW_TO}");
@@ -157,6 +166,16 @@ impl ClusterFile {
         parts.join("; ")
     }
 
+    /// Notes the optional kinds of which the file has no object. A file with one object of a kind
+    /// has recorded the kind, and so has one with an empty list of the kind.
+    fn note_lacking(&mut self) {
+        for kind in ObjectKind::ALL.into_iter().filter(|k| k.is_optional()) {
+            let known = self.objects.count(kind) > 0 || self.listed.contains(&kind);
+            self.objects
+                .set_lacking(kind, (!known).then_some(Lack::NotInFile));
+        }
+    }
+
     fn add_history(&mut self, item: Result<Box<HistoryItem>, Box<Skipped>>) {
         let item = item.map_err(|skipped| *skipped);
         let added = item.and_then(|item| item.add_to(&mut self.history));
@@ -190,6 +209,7 @@ impl Extend<FileDocument> for Documents {
                 ObjectItem::History(item) => self.0.add_history(item),
                 ObjectItem::Ledger(name, text) => drop(self.0.ledgers.insert(name, text)),
                 ObjectItem::Unused(kind) => *self.0.unused.entry(kind).or_default() += 1,
+                ObjectItem::Listed(kind) => drop(self.0.listed.insert(kind)),
             }
         }
     }
@@ -197,59 +217,6 @@ impl Extend<FileDocument> for Documents {
 
 /// One document: an object or a list of objects.
 struct FileDocument(Vec<ObjectItem>);
-
-/// One object of a document.
-enum ObjectItem {
-    Object(Box<Object>),
-    Skipped(ObjectKind, Box<Skipped>),
-    Metrics(Value),
-    History(Result<Box<HistoryItem>, Box<Skipped>>),
-    Ledger((String, String), String),
-    Unused(String),
-}
-
-impl ObjectItem {
-    fn new(value: Value) -> Self {
-        let kind = text_at(&value, "/kind").to_owned();
-        if text_at(&value, "/apiVersion").starts_with("metrics.k8s.io/") {
-            return ObjectItem::Metrics(value);
-        }
-        if let Some(item) = object::read(&value) {
-            return ObjectItem::History(item.map(Box::new).map_err(Box::new));
-        }
-        if let Some(ledger) = ObjectItem::ledger(&value) {
-            return ledger;
-        }
-        match import::object(&value) {
-            Ok(Some(object)) => ObjectItem::Object(Box::new(object)),
-            Err((kind, skipped)) => ObjectItem::Skipped(kind, Box::new(skipped)),
-            Ok(None) if kind.is_empty() => ObjectItem::Unused("without a kind".to_owned()),
-            Ok(None) => ObjectItem::Unused(kind),
-        }
-    }
-
-    /// The ledger in a ConfigMap; `None` for any other object.
-    fn ledger(value: &Value) -> Option<Self> {
-        let name = text_at(value, "/metadata/name");
-        if text_at(value, "/kind") != "ConfigMap" || name.is_empty() {
-            return None;
-        }
-        let text = value.get("data")?.get(LEDGER_KEY)?.as_str()?.to_owned();
-        let namespace = text_at(value, "/metadata/namespace");
-        Some(ObjectItem::Ledger(
-            (namespace.to_owned(), name.to_owned()),
-            text,
-        ))
-    }
-}
-
-/// The text at a JSON pointer; empty if there is none.
-fn text_at<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
 
 impl<'de> Deserialize<'de> for FileDocument {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -359,7 +326,15 @@ impl ObjectList {
         true
     }
 
+    /// Returns the kind of the items, if the list names it.
+    fn kind_of_items(&self) -> Option<ObjectKind> {
+        let (list, version) = (self.kind.as_ref()?, self.api_version.as_ref()?);
+        import::kind_of(version, list.strip_suffix("List")?)
+    }
+
     fn finish(mut self) -> FileDocument {
+        self.items
+            .extend(self.kind_of_items().map(ObjectItem::Listed));
         for mut value in std::mem::take(&mut self.waiting) {
             self.name(&mut value);
             self.items.push(ObjectItem::new(value));

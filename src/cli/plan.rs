@@ -11,6 +11,7 @@ use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::Skipped;
+use crate::model::snapshot::objects::ObjectKind;
 use crate::policy::Policy;
 
 use super::file::ClusterFile;
@@ -125,7 +126,10 @@ pub(super) fn prepare(
 ) -> anyhow::Result<Prepared> {
     let (loaded, scheduler_warnings) = load_policy(input, shared)?;
     let mut observation = observe(input, shared, &loaded.policy)?;
-    if let Some(unknown) = loaded.policy.bad_class(&observation.snapshot.classes) {
+    let snapshot = &observation.snapshot;
+    let lists_classes = !snapshot.lacking.contains_key(&ObjectKind::Class);
+    let bad_class = loaded.policy.bad_class(&snapshot.classes);
+    if let Some(unknown) = bad_class.filter(|_| lists_classes) {
         return Err(Misuse(unknown.to_string()).into());
     }
     let mut head = observation.head;

@@ -33,6 +33,10 @@ impl fmt::Display for PlanText<'_> {
         for line in self.head {
             self.screen.line(f, line, None)?;
         }
+        for unknown in &self.plan.unknown {
+            self.screen
+                .line(f, &unknown.to_string(), Some(Ink::Doubt))?;
+        }
         self.nodes(f)?;
         self.excluded(f)?;
         self.steering(f)?;

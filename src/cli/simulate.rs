@@ -13,8 +13,9 @@ use crate::simulate;
 use crate::simulate::compare::{HourDifference, differing_hours};
 use crate::simulate::scenario::{Given, PolicySource, Scenario};
 use crate::simulate::trace::Trace;
-use crate::values::text::count;
+use crate::values::text::{self, count};
 
+use super::file::ClusterFile;
 use super::plan::OutputFormat;
 use super::policy::LoadedPolicy;
 use super::show::Screen;
@@ -28,6 +29,9 @@ mod progress;
 
 /// The age at which a sample in the file no longer counts: the default of `usage.staleAfter`.
 const STALE_AFTER: SignedDuration = SignedDuration::from_secs(90);
+
+/// The most names in a line.
+const MOST_NAMES: usize = 5;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -249,6 +253,7 @@ fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
     let label = file::label(path);
     let mut head = vec![format!("cluster: {label}: {}", cluster.summary())];
     head.extend(ignored_rows(&cluster.readings.skipped));
+    head.extend(unmeasured_nodes(&cluster));
     let history_start = cluster.history.as_ref().map(|history| history.range.start);
     let Some(at) = cluster.newest_metrics(STALE_AFTER).or(history_start) else {
         let problem = "found no metrics, expected the usage to simulate";
@@ -264,6 +269,33 @@ fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
         scenario: Scenario::of(label, given),
         folder: PathBuf::new(),
         head,
+    })
+}
+
+/// A line about nodes without usage, which are neither relieved nor given pods.
+fn unmeasured_nodes(cluster: &ClusterFile) -> Option<String> {
+    let measured = |name: &String| {
+        let history = cluster.history.as_ref();
+        cluster.readings.nodes.contains_key(name)
+            || history.is_some_and(|history| history.nodes.contains_key(name))
+    };
+    let names: Vec<&str> = cluster
+        .objects
+        .nodes()
+        .filter(|node| !measured(&node.name))
+        .map(|node| node.name.as_str())
+        .collect();
+    let (object, command) = match &cluster.history {
+        Some(_) => ("NodeUsageHistory", "`evenkeel snapshot --history`"),
+        None => ("NodeMetrics", "`evenkeel snapshot`"),
+    };
+    let nodes = count(names.len(), "node");
+    (!names.is_empty()).then(|| {
+        format!(
+            "the usage of {nodes} is unknown ({}): the file has no {object} of them, which \
+             {command} records",
+            text::list(&names, MOST_NAMES)
+        )
     })
 }
 

@@ -8,12 +8,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::cluster::list::{self, ListedKind};
 use crate::model::snapshot::import;
-use crate::model::snapshot::objects::Objects;
+use crate::model::snapshot::objects::{ObjectKind, Objects};
 use crate::model::usage::recorded::UsageHistory;
 use crate::model::usage::recorded::object;
 use crate::values::text::count;
@@ -63,6 +63,8 @@ pub(super) struct SnapshotArgs {
 struct Recording {
     /// Every object, stripped.
     objects: Vec<Value>,
+    /// An empty list for each kind without an object.
+    empty: Vec<Value>,
     /// Their facts.
     facts: Objects,
     history: Option<UsageHistory>,
@@ -119,8 +121,8 @@ async fn record(args: &SnapshotArgs, source: Option<&HistorySource>) -> anyhow::
     Ok(recording)
 }
 
-/// Every object that the daemon watches. Fails if a kind cannot be listed: without
-/// PodDisruptionBudgets, for example, a plan would evict protected pods.
+/// Every object that the daemon watches. Fails if a kind cannot be listed without which nothing can
+/// be decided: without PodDisruptionBudgets, a plan would evict protected pods.
 async fn list_objects(cluster: &Cluster, recording: &mut Recording) -> anyhow::Result<()> {
     let mut failures = Vec::new();
     for ListedKind {
@@ -130,7 +132,15 @@ async fn list_objects(cluster: &Cluster, recording: &mut Recording) -> anyhow::R
     } in list::watched()
     {
         match list::pages(cluster.client(), &path).await {
-            Ok(items) => recording.add(items, &api_version, kind),
+            Ok(items) => {
+                if items.is_empty() {
+                    recording.add_empty(&api_version, kind);
+                }
+                recording.add(items, &api_version, kind);
+            }
+            Err(error) if is_optional(&api_version, kind) => recording.notes.push(format!(
+                "the snapshot has no {kind}, so the pods that depend on it will stay: {error}"
+            )),
             Err(error) => failures.push(format!("{kind}: {error}")),
         }
     }
@@ -142,7 +152,18 @@ async fn list_objects(cluster: &Cluster, recording: &mut Recording) -> anyhow::R
     }
 }
 
+fn is_optional(api_version: &str, kind: &str) -> bool {
+    import::kind_of(api_version, kind).is_some_and(ObjectKind::is_optional)
+}
+
 impl Recording {
+    /// Adds an empty list of a kind that the cluster has no object of. Otherwise the kind would
+    /// count as not recorded.
+    fn add_empty(&mut self, api_version: &str, kind: &str) {
+        let list = json!({"apiVersion": api_version, "kind": format!("{kind}List"), "items": []});
+        self.empty.push(list);
+    }
+
     /// Strips the items of a list and adds them. Items of a list lack their kind and version.
     fn add(&mut self, items: Vec<Value>, api_version: &str, kind: &str) {
         for mut item in items {
@@ -169,7 +190,8 @@ impl Recording {
     /// Writes a JSON list with one line for each object, so that files can be compared and
     /// searched.
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let objects = self.objects.iter().map(Value::to_string);
+        let objects = self.objects.iter().chain(&self.empty);
+        let objects = objects.map(Value::to_string);
         let history = self.history.iter().flat_map(object::write);
         out.write_all(b"{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[")?;
         for (i, line) in objects.chain(history).enumerate() {

@@ -12,6 +12,7 @@ use prost::Message;
 use tokio::time::timeout;
 
 use crate::model::api::{Envelope, Status};
+use crate::model::snapshot::lacking::Lack;
 
 use super::client::error_message;
 
@@ -133,6 +134,15 @@ impl StreamError {
             code: Some(code),
             retry_after: (seconds > 0).then(|| Duration::from_secs(seconds)),
             ..StreamError::broken(why)
+        }
+    }
+
+    /// Returns the reason why the objects of the kind stay unknown, if the API server says so.
+    pub(super) const fn lack(&self) -> Option<Lack> {
+        match self.code {
+            Some(403) => Some(Lack::Forbidden),
+            Some(404) => Some(Lack::NotServed),
+            Some(_) | None => None,
         }
     }
 

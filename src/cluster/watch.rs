@@ -50,7 +50,7 @@ pub(super) struct WatchedKind {
 }
 
 /// The kinds that are watched.
-pub(super) const WATCHED_KINDS: [WatchedKind; 13] = [
+pub(super) const WATCHED_KINDS: [WatchedKind; 14] = [
     whole(ObjectKind::Node, "/api/v1/nodes"),
     whole(ObjectKind::Pod, "/api/v1/pods"),
     whole(ObjectKind::Budget, "/apis/policy/v1/poddisruptionbudgets"),
@@ -66,6 +66,10 @@ pub(super) const WATCHED_KINDS: [WatchedKind; 13] = [
         "/apis/storage.k8s.io/v1/storageclasses",
     ),
     whole(ObjectKind::CsiNode, "/apis/storage.k8s.io/v1/csinodes"),
+    whole(
+        ObjectKind::Attachment,
+        "/apis/storage.k8s.io/v1/volumeattachments",
+    ),
     whole(ObjectKind::Service, "/api/v1/services"),
     metadata(ObjectKind::ReplicaSet, "/apis/apps/v1/replicasets"),
     metadata(
@@ -326,7 +330,8 @@ impl Watcher {
     /// understood.
     fn note(&mut self, error: &StreamError) {
         self.errors += u32::from(error.code.is_some());
-        if error.is_expired() || error.invalid || self.errors >= MOST_ERRORS {
+        let lacks = self.cluster.lacks(self.watched.kind, error.lack());
+        if lacks || error.is_expired() || error.invalid || self.errors >= MOST_ERRORS {
             self.position = None;
         }
         if self.protobuf && error.may_be_about_protobuf() {

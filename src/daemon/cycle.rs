@@ -84,6 +84,7 @@ impl<'d> Cycle<'d> {
         self.try_replicas(&observed, &mut plan);
         self.daemon.metrics.plan(&plan, self.engine.policy());
         self.daemon.log_state.log_nodes(&plan);
+        self.daemon.log_state.log_unknown(&plan);
         let outcomes = if self.dry() {
             Daemon::log_dry_run(&plan.steering);
             Vec::new()

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use tracing::{debug, info, warn};
 
-use crate::model::plan::{Class, Kept, Move, Outcome, Plan, Verdict};
+use crate::model::plan::{Class, Kept, Move, Outcome, Plan, UnknownObjects, Verdict};
 use crate::model::usage::Unmeasured;
 
 /// Most names in one line; the rest is a number.
@@ -17,6 +17,8 @@ const MAX_NAMES: usize = 5;
 pub struct LogState {
     /// Excluded nodes by the code of the reason.
     excluded: BTreeMap<&'static str, Vec<String>>,
+    /// Objects that are not known.
+    unknown: Vec<UnknownObjects>,
 }
 
 /// Nodes that are excluded for the same reason.
@@ -44,6 +46,24 @@ impl LogState {
             .into_iter()
             .map(|(code, group)| (code, group.names))
             .collect();
+    }
+}
+
+impl LogState {
+    /// Logs the objects that are not known, if they have changed.
+    pub(super) fn log_unknown(&mut self, plan: &Plan) {
+        for unknown in &plan.unknown {
+            if !self.unknown.contains(&unknown.objects) {
+                warn!(
+                    pods = unknown.pods,
+                    "{unknown}; {}",
+                    unknown.objects.remedy()
+                );
+            }
+        }
+        // Pods come and go, so their number is not compared.
+        let objects = plan.unknown.iter().map(|unknown| &unknown.objects);
+        self.unknown = objects.cloned().collect();
     }
 }
 

@@ -93,6 +93,7 @@ pub(super) fn examine(world: World<'_>, halted: Option<&Halt>) -> Vec<Diagnosis>
         nodes(world.snapshot, halted),
         usage(world),
         objects(world.snapshot),
+        kinds(&draft),
         schedulers(world),
     ];
     all.extend(budgets::budgets(&draft));
@@ -179,6 +180,16 @@ fn objects(snapshot: &Snapshot) -> Diagnosis {
             Diagnosis::warning("objects", message, "correct these objects")
         }
     }
+}
+
+/// The kinds of which no object is known, such as those that the account may not list.
+fn kinds(draft: &Draft<'_>) -> Diagnosis {
+    let unknown = gate::unknown_kinds(draft);
+    let Some(first) = unknown.first() else {
+        return Diagnosis::ok("kinds", "the objects that replacements depend on are known");
+    };
+    let lines: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+    Diagnosis::warning("kinds", lines.join("; "), first.objects.remedy())
 }
 
 /// The scheduler's configuration is not an object of the API, so only pods show which one places

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::decide::doctor::{self, Diagnosis};
 use crate::decide::draft::{Draft, HotSince, World};
 use crate::decide::explain::{self, Context, Explanation, NotFound, Subject};
+use crate::decide::gate;
 use crate::decide::rightsizing;
 use crate::decide::scheduler;
 use crate::decide::steering;
@@ -185,6 +186,11 @@ impl Engine {
                 report(Some(strategy));
             }
         }
+        let unknown = if self.policy.exact {
+            Vec::new()
+        } else {
+            gate::unknown_kinds(&draft)
+        };
         let after = balance_report(&draft);
         let (world, destinations) = (draft.world, draft.destinations());
         let (moves, kept, verdicts, notes) = draft.finish();
@@ -202,6 +208,7 @@ impl Engine {
             steering_trial: None,
             replica_trial: None,
             skipped: snapshot.skipped.clone(),
+            unknown,
         }
     }
 

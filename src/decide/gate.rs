@@ -5,7 +5,7 @@
 
 use crate::decide::draft::{Candidate, Draft, Landing, Prospect};
 use crate::decide::scheduler::Forecast;
-use crate::model::plan::{PlacementCause, Refusal};
+use crate::model::plan::{PlacementCause, Refusal, UnknownKind};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::Ratio;
 
@@ -17,14 +17,18 @@ mod exact_landing;
 mod landing;
 mod landing_flaw;
 mod limits;
+mod replacement;
 
 use landing_flaw::LandingFlaw;
+pub use replacement::{RULES as REPLACEMENT_RULES, ReplacementRule};
 
 /// A gate; the variants are in the order in which they decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// The pod may be evicted at all.
     Evictable,
+    /// Its replacement will exist, may start and finds what it needs.
+    Replacement,
     /// Its PodDisruptionBudget allows the eviction.
     Disruption,
     /// It is not in its cooldown.
@@ -37,8 +41,9 @@ pub enum Gate {
 
 impl Gate {
     /// All gates, in order.
-    pub const ALL: [Gate; 5] = [
+    pub const ALL: [Gate; 6] = [
         Gate::Evictable,
+        Gate::Replacement,
         Gate::Disruption,
         Gate::Cooldown,
         Gate::Landing,
@@ -49,6 +54,7 @@ impl Gate {
     pub const fn code(self) -> &'static str {
         match self {
             Gate::Evictable => "evictable",
+            Gate::Replacement => "replacement",
             Gate::Disruption => "disruption",
             Gate::Cooldown => "cooldown",
             Gate::Landing => "landing",
@@ -60,6 +66,7 @@ impl Gate {
     pub fn ask(self, candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
         match self {
             Gate::Evictable => evictable::admit(candidate, draft)?,
+            Gate::Replacement => replacement::admit(candidate, draft)?,
             Gate::Disruption => disruption::admit(candidate, draft)?,
             Gate::Cooldown => cooldown::admit(candidate, draft)?,
             Gate::Landing => return landing(candidate, draft),
@@ -83,7 +90,14 @@ pub fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusa
 
 /// Asks [`Gate::Evictable`] about a pod, for strategies that count only such pods.
 pub fn evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), Refusal> {
-    evictable::admit(&Candidate::counted(pod, strategy), draft)
+    let candidate = Candidate::counted(pod, strategy);
+    evictable::admit(&candidate, draft)?;
+    replacement::admit(&candidate, draft)
+}
+
+/// Returns the objects that are not known, with the number of pods that stay because of them.
+pub fn unknown_kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
+    replacement::unknown_kinds(draft)
 }
 
 /// Asks [`Gate::Disruption`] about a pod.
@@ -126,10 +140,8 @@ pub fn lands_well(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> boo
 
 /// Asks every gate before [`Gate::Landing`], none of which needs a forecast.
 pub fn admit_before_landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
-    for gate in [Gate::Evictable, Gate::Disruption, Gate::Cooldown] {
-        gate.ask(candidate, draft)?;
-    }
-    Ok(())
+    let mut before = Gate::ALL.iter().take_while(|gate| **gate != Gate::Landing);
+    before.try_for_each(|gate| gate.ask(candidate, draft).map(drop))
 }
 
 /// Whether a node stays below the policy's usage targets once the pod has landed there. Unknown

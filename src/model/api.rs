@@ -34,8 +34,9 @@ pub use pod::{
 };
 pub use primitive::{ApiDuration, ApiQuantity, ApiTime, Quantities};
 pub use storage::{
-    ApiClaim, ApiClaimSpec, ApiCsiDriver, ApiCsiNode, ApiCsiVolume, ApiPersistentVolume,
-    ApiStorageClass, ApiTopologyRequirement, ApiTopologyTerm,
+    ApiClaim, ApiClaimSpec, ApiCsiDriver, ApiCsiNode, ApiCsiVolume, ApiInTreeDisk,
+    ApiPersistentVolume, ApiPersistentVolumeSource, ApiStorageClass, ApiTopologyRequirement,
+    ApiTopologyTerm, ApiVolumeAttachment,
 };
 pub use various::{
     ApiBudget, ApiBudgetSpec, ApiBudgetStatus, ApiIntOrString, ApiPriorityClass, ApiService,

@@ -10,6 +10,7 @@ use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped, Taint};
 use crate::policy::Basis;
 use crate::values::Ratio;
 
+mod claim_flaw;
 mod duration_text;
 mod rightsizing;
 mod finding;
@@ -28,12 +29,14 @@ mod replica_trial;
 mod setbacks;
 mod steering;
 mod steering_trial;
+mod unknown;
 mod verdict;
 mod pod_verdict;
 mod pod_verdict_text;
 
 pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
 pub use budget_cause::BudgetCause;
+pub use claim_flaw::ClaimFlaw;
 pub use duration_text::{short, whole};
 pub use finding::Finding;
 pub use kept::Kept;
@@ -49,6 +52,7 @@ pub use rightsizing::{Direction, Rightsizing, Suggestion};
 pub use setbacks::Setbacks;
 pub use steering::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
 pub use steering_trial::SteeringTrial;
+pub use unknown::{UnknownKind, UnknownObjects};
 pub use verdict::{Class, Halt, Idle, Note, Verdict};
 
 /// A finished plan. The same world gives the same plan, byte for byte.
@@ -83,6 +87,8 @@ pub struct Plan {
     pub replica_trial: Option<ReplicaTrial>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
+    /// Objects that are not known, and the number of pods that this concerns.
+    pub unknown: Vec<UnknownKind>,
 }
 
 impl Plan {

@@ -13,13 +13,16 @@ use crate::values::selector::Labels;
 use crate::values::{Amount, PerResource, Resources};
 
 use self::facts::{
-    AttachLimits, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, Presumed, Skipped,
-    StorageClass, Taint, Volume,
+    AttachLimits, Attachment, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, Presumed,
+    Skipped, StorageClass, Taint, Volume,
 };
+use self::lacking::Lack;
+use self::objects::ObjectKind;
 use self::relations::RelationsVersion;
 
 pub mod facts;
 pub mod import;
+pub mod lacking;
 pub mod objects;
 pub mod node_addresses;
 mod groups;
@@ -72,6 +75,10 @@ pub struct Snapshot {
     pub volumes: Arc<BTreeMap<String, Volume>>,
     /// All StorageClasses, by name.
     pub storage_classes: BTreeMap<String, StorageClass>,
+    /// All VolumeAttachments, by name.
+    pub attachments: Arc<BTreeMap<String, Attachment>>,
+    /// The kinds of which no object is known, so that everything which depends on them is unknown.
+    pub lacking: BTreeMap<ObjectKind, Lack>,
     /// The pod selectors of services, by namespace and name.
     pub services: Arc<BTreeMap<(String, String), Labels>>,
     /// The pods that have reserved room on a node before they are bound, by node.
@@ -210,6 +217,17 @@ impl Snapshot {
             facts.taints.push(taint.clone());
         }
         snapshot
+    }
+
+    /// Returns true if this object exists and could not be read.
+    pub fn is_skipped(&self, kind: ObjectKind, namespace: &str, name: &str) -> bool {
+        self.skipped.iter().any(|skipped| {
+            (
+                skipped.kind.as_str(),
+                skipped.namespace.as_str(),
+                skipped.name.as_str(),
+            ) == (kind.name(), namespace, name)
+        })
     }
 
     /// Returns the position of the node with this name.

@@ -37,6 +37,9 @@ pub(super) struct Recorder {
     above_target: HotTimeCount,
     /// The balance when the first pod was evicted.
     first_moved: Option<usize>,
+    /// The nodes whose usage a decision knew, and those of which one did not.
+    known: BTreeSet<String>,
+    unknown: BTreeSet<String>,
     /// The first and last cycle with a hot node, and the first cycle after that.
     first_hot: Option<Timestamp>,
     last_hot: Option<Timestamp>,
@@ -83,6 +86,8 @@ impl Recorder {
             above_target,
             trace,
             first_moved: None,
+            known: BTreeSet::new(),
+            unknown: BTreeSet::new(),
             first_hot: None,
             last_hot: None,
             cooled: None,
@@ -169,6 +174,17 @@ impl Recorder {
             });
             refused.times += 1;
             refused.last = kept.refusal.to_string();
+        }
+        for verdict in &plan.nodes {
+            let unknown = matches!(verdict.class, Class::Unknown(_));
+            let nodes = if unknown {
+                &mut self.unknown
+            } else {
+                &mut self.known
+            };
+            if !nodes.contains(&verdict.node) {
+                nodes.insert(verdict.node.clone());
+            }
         }
         let mut classes = plan.nodes.iter().map(|verdict| &verdict.class);
         if classes.any(|class| matches!(class, Class::Hot { .. } | Class::Warming { .. })) {
@@ -278,6 +294,7 @@ impl Recorder {
             relieved_after: self.above_target.relieved_after(),
             moved_again: count(&|e| e.age < e.at.duration_since(self.trace.start)),
             above_target: self.above_target.finish(),
+            unknown_nodes: self.unknown.difference(&self.known).cloned().collect(),
             empty_nodes: u32::try_from(
                 cluster
                     .nodes

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use jiff::SignedDuration;
 
 use crate::model::snapshot::facts::{NodeFacts, OwnerKey, PodFacts};
-use crate::model::snapshot::objects::Object;
+use crate::model::snapshot::objects::{Object, ObjectKind, Objects};
 use crate::model::snapshot::{Node, Pod, Snapshot};
 use crate::model::usage::Measure;
 
@@ -23,6 +23,7 @@ const CHANGE: SignedDuration = SignedDuration::from_secs(5);
 pub(super) fn take_over(cluster: &mut SimulatedCluster, given: &Given) {
     cluster.objects = given.objects.clone();
     let snapshot = Snapshot::join(&given.objects, []);
+    forget_attachments(&mut cluster.objects, &snapshot);
     let replay = given.history.as_ref().map(|h| Replay::new(h, &snapshot));
     for node in &snapshot.nodes {
         add_node(cluster, given, &snapshot, node, replay.as_ref());
@@ -58,6 +59,20 @@ pub(super) fn take_over(cluster: &mut SimulatedCluster, given: &Given) {
         // Its end is overdue: the time of its deletion is not in the recording.
         if pod.terminating {
             cluster.let_go(&name);
+        }
+    }
+}
+
+/// Removes the attachments of volumes that a pod on the node uses. In the simulation nothing
+/// detaches a volume when its pod leaves, and the pod tells that the volume is attached.
+fn forget_attachments(objects: &mut Objects, snapshot: &Snapshot) {
+    let left = snapshot.left_attached();
+    for (name, attachment) in snapshot.attachments.iter() {
+        let stays = snapshot
+            .attached_at(attachment)
+            .is_some_and(|attached| left.contains(&attached));
+        if !stays {
+            objects.delete(ObjectKind::Attachment, &(String::new(), name.clone()));
         }
     }
 }

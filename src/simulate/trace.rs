@@ -1,6 +1,6 @@
 //! The events of a simulated cluster as plain data, for tables, charts and tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -149,6 +149,9 @@ pub struct Summary {
     pub moved_again: u32,
     /// Nodes without workload pods at the end.
     pub empty_nodes: u32,
+    /// The nodes whose usage was unknown in every decision, so that none found out whether they
+    /// were hot.
+    pub unknown_nodes: BTreeSet<String>,
 }
 
 /// The time that nodes spent above a target, summed over the nodes.

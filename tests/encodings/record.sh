@@ -29,6 +29,7 @@ record PersistentVolumeClaim-data-0 /api/v1/$namespace/persistentvolumeclaims/da
 record PersistentVolume-encoded-volume /api/v1/persistentvolumes/encoded-volume
 record StorageClass-encoded-fast /apis/storage.k8s.io/v1/storageclasses/encoded-fast
 record CSINode-encoded-node /apis/storage.k8s.io/v1/csinodes/encoded-node
+record VolumeAttachment-encoded-attachment /apis/storage.k8s.io/v1/volumeattachments/encoded-attachment
 record Service-web /api/v1/$namespace/services/web
 record ReplicaSet-web-1 /apis/apps/v1/$namespace/replicasets/web-1 PartialObjectMetadata
 record ReplicationController-old /api/v1/$namespace/replicationcontrollers/old

@@ -367,6 +367,7 @@ fn the_roles_grant_what_the_program_does() {
         "ClusterRole replicationcontrollers: list watch",
         "ClusterRole services: list watch",
         "ClusterRole storageclasses.storage.k8s.io: list watch",
+        "ClusterRole volumeattachments.storage.k8s.io: list watch",
         "Role configmaps: get update only evenkeel-ledger",
         "Role leases.coordination.k8s.io: get update only evenkeel",
     ];

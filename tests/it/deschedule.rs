@@ -778,6 +778,8 @@ fn neighbours_are_matched_by_domain_label_and_namespace() {
         format!(
             "
             namespace other labels=team:a
+            namespace third
+            namespace default
             node n1
               web {word}
               web namespace=other

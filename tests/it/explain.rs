@@ -245,6 +245,12 @@ impl Case {
         )
     }
 
+    /// The same with more lines of the cluster.
+    fn and(self, more: &str) -> Self {
+        let cluster = format!("{}\n{more}", self.cluster);
+        Case { cluster, ..self }
+    }
+
     /// The same with another strategy.
     fn with_strategy(self, strategy: &str) -> Self {
         Case {
@@ -336,7 +342,6 @@ fn refusals_by_pod() -> Vec<Case> {
         Case::of_pod("resource-claims", "devices", ""),
         Case::of_pod("do-not-disrupt", "do-not-disrupt=true", ""),
         Case::of_pod("not-safe-to-evict", "safe-to-evict=false", ""),
-        Case::of_pod("new-volume", "ephemeral=absent", ""),
         Case::new(
             "gang",
             "node n1 system=2\n web uses=3 gang=train\nnode n2\n web uses=100m gang=train",
@@ -369,6 +374,19 @@ fn refusals_by_pod() -> Vec<Case> {
             "",
         )
         .with_strategy("strategies: [{removePodsViolatingNodeTaints: {}}]"),
+    ]
+}
+
+fn refusals_by_volumes() -> Vec<Case> {
+    vec![
+        Case::of_pod("new-volume", "ephemeral=absent", ""),
+        Case::of_pod("unusable-claim", "claim", ""),
+        Case::of_pod(
+            "shared-volume",
+            "shares=ebs\n aux cpu=100m uses=0 shares=ebs",
+            "",
+        ),
+        Case::of_pod("unknown-objects", "claim", "").and("lacking PersistentVolumeClaim"),
     ]
 }
 
@@ -497,6 +515,7 @@ fn every_refusal_is_explained_with_its_remedy() {
         .collect();
     for case in refusals_by_pod()
         .into_iter()
+        .chain(refusals_by_volumes())
         .chain(refusals_by_time())
         .chain(refusals_by_landing())
     {
@@ -598,14 +617,15 @@ cpu     ▃▄▆▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   reques
 memory  █████  min 600Mi  now 600Mi  max 600Mi  smoothed 600Mi  requests 256Mi
 
 Gates  each checked alone, as if LowNodeUtilization selected the pod now
-evictable   admits
-disruption  admits
-cooldown    admits
-landing     refuses: its replacement would return to n1: its preferred node affinity outweighs the
-            free nodes
-            to change that: change the preferred node affinity so that it does not favour n1; or use
-            `steering`, so that the scheduler avoids hot nodes
-limits      admits
+evictable    admits
+replacement  admits
+disruption   admits
+cooldown     admits
+landing      refuses: its replacement would return to n1: its preferred node affinity outweighs the
+             free nodes
+             to change that: change the preferred node affinity so that it does not favour n1; or
+             use `steering`, so that the scheduler avoids hot nodes
+limits       admits
 
 Landing  predicted nodes of the replacement, by the scheduler's scores
 n1 (current)  100%  score 768  its own node: nothing is gained

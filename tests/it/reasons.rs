@@ -8,9 +8,11 @@ use std::path::Path;
 use evenkeel::daemon::telemetry::status::Headline;
 use evenkeel::model::ledger::Ending;
 use evenkeel::model::plan::{
-    BudgetCause, Class, Halt, Idle, Misfit, NoGain, NotSelected, Outcome, PlacementCause, Refusal,
-    SteerOutcome, SteerReason, Untried,
+    BudgetCause, ClaimFlaw, Class, Halt, Idle, Misfit, NoGain, NotSelected, Outcome,
+    PlacementCause, Refusal, SteerOutcome, SteerReason, UnknownObjects, Untried,
 };
+use evenkeel::model::snapshot::lacking::Lack;
+use evenkeel::model::snapshot::objects::ObjectKind;
 use evenkeel::model::usage::Unmeasured;
 use evenkeel::policy::problem::Code;
 use evenkeel::policy::{Basis, ScorePlugin};
@@ -49,6 +51,15 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::PreferNoEviction,
         Refusal::EvictFalse,
         Refusal::NewVolume("web-1-cache".to_owned()),
+        Refusal::Claim {
+            claim: "data-0".to_owned(),
+            flaw: ClaimFlaw::Deleting,
+        },
+        Refusal::SharedVolume {
+            claim: "data-0".to_owned(),
+            pod: "web-2".to_owned(),
+        },
+        Refusal::Unknown(UnknownObjects::all(ObjectKind::Volume, Lack::Forbidden)),
         Refusal::Gang("PodGroup train".to_owned()),
         Refusal::DoNotDisrupt(None),
         Refusal::NotSafeToEvict,
@@ -134,6 +145,7 @@ fn is_listed(refusal: &Refusal) {
         | Refusal::NoBudget
         | Refusal::PreferNoEviction
         | Refusal::EvictFalse => {}
+        Refusal::Claim { .. } | Refusal::SharedVolume { .. } | Refusal::Unknown(_) => {}
         Refusal::NewVolume(_)
         | Refusal::Gang(_)
         | Refusal::DoNotDisrupt(_)

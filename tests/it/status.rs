@@ -465,7 +465,8 @@ fn the_keys_of_status_json_are_stable() {
     );
     let plan = &data["plan"];
     let expected = "at balance basis classes dry_run evicted halted kept moves nodes notes \
-        replica_trial rightsizing skipped steering steering_denied steering_trial took_ms";
+        replica_trial rightsizing skipped steering steering_denied steering_trial took_ms \
+        unknown";
     assert_eq!(keys(plan), expected);
     assert_eq!(keys(&plan["nodes"]), "items more");
     assert_eq!(

@@ -8,10 +8,11 @@
 //! budget hot allows=1
 //! ```
 //!
-//! A line `namespace other labels=team:a` gives a namespace its labels. A pod takes `age=`,
-//! `priority=`, `namespace=`, `labels=`, `gpu=` (a request of nvidia.com/gpu), `safe-to-evict=`,
-//! and the words `bare`, `daemon`, `unready`, `emptydir`, `claim`, `devices`, `mirror`, `static`,
-//! `stay` and `no-metrics`. [`pod_options`] and [`storage`] list more options. Usage is cpu/memory.
+//! A line `namespace other labels=team:a` gives a namespace its labels, and a line `lacking
+//! Namespace` makes all objects of a kind unknown. A pod takes `age=`, `priority=`, `namespace=`,
+//! `labels=`, `gpu=` (a request of nvidia.com/gpu), `safe-to-evict=`, and the words `bare`,
+//! `daemon`, `unready`, `emptydir`, `claim`, `devices`, `mirror`, `static`, `stay` and
+//! `no-metrics`. [`pod_options`] and [`storage`] list more options. Usage is cpu/memory.
 
 mod pod_options;
 mod storage;
@@ -27,6 +28,7 @@ use evenkeel::model::snapshot::facts::{
     Annotations, BudgetFacts, NodeFacts, Owner, PodFacts, PodPhase, PodSpecFacts, Presumed, Qos,
     Volumes,
 };
+use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
 use evenkeel::model::usage::{ContainerSet, Measure, Readings, Sample};
 use evenkeel::policy::{Policy, Rule, Strategy};
@@ -87,6 +89,11 @@ impl Cluster {
                 "namespace" => cluster
                     .objects
                     .apply(Object::Namespace(words.second.to_owned(), words.labels())),
+                "lacking" => {
+                    let mut kinds = ObjectKind::ALL.into_iter();
+                    let kind = kinds.find(|kind| kind.name() == words.second).unwrap();
+                    cluster.objects.set_lacking(kind, Some(Lack::NotInFile));
+                }
                 "class" => cluster.objects.apply(Object::Class(
                     words.second.to_owned(),
                     words.number("value"),

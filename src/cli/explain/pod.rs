@@ -92,7 +92,7 @@ impl ExplanationText<'_> {
         );
         self.screen.title(f, "Gates", &note)?;
         for answer in &gates.answers {
-            let head = format!("{:10}  ", answer.gate.code());
+            let head = format!("{:11}  ", answer.gate.code());
             let Some(refusal) = &answer.refusal else {
                 self.screen.beside(f, &head, "admits", None)?;
                 continue;

@@ -136,6 +136,7 @@ fn quiet() -> Plan {
         before,
         rightsizing: Vec::new(),
         skipped: Vec::new(),
+        unknown: Vec::new(),
     }
 }
 

@@ -260,6 +260,9 @@ fn evened(trace: &Trace, resource: &str, before: Balance) -> [Vec<String>; 2] {
 fn time_to_balance(trace: &Trace) -> String {
     match trace.summary.time_to_balance {
         None => "not reached".to_owned(),
+        Some(time) if time.is_zero() && !trace.summary.unknown_nodes.is_empty() => {
+            "unknown".to_owned()
+        }
         Some(time) if time.is_zero() => "always balanced".to_owned(),
         Some(time) => short(time),
     }
@@ -289,9 +292,13 @@ fn sentence(trace: &Trace) -> String {
         (all, helped) if all == helped => ", all of them helped".to_owned(),
         (_, helped) => format!(", {helped} of them helped"),
     };
+    let unknown = summary.unknown_nodes.len();
     let balance = match summary.time_to_balance {
         _ if trace.bands.values().all(|band| band.high == Ratio::ONE) => String::new(),
         None => "; at least one node was still hot at the end".to_owned(),
+        Some(time) if time.is_zero() && unknown > 0 => {
+            format!("; the usage of {} is unknown", count(unknown, "node"))
+        }
         Some(time) if time.is_zero() => "; no node was ever hot".to_owned(),
         Some(time) => format!("; no node was hot after {}", short(time)),
     };

@@ -5,6 +5,12 @@
 
 use super::rename::NameKind;
 
+use self::storage::{
+    ATTACHMENT, CLAIM, CSI_NODE, PERSISTENT_VOLUME, STORAGE_CLASS as STORAGE_CLASS_FIELDS,
+};
+
+mod storage;
+
 /// How a value is kept. The rule of a list applies to each item.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Keep {
@@ -46,7 +52,7 @@ use Keep::{
 };
 
 /// Annotations whose values decisions read; see `model::snapshot::import`.
-pub(super) const ANNOTATIONS: [&str; 11] = [
+pub(super) const ANNOTATIONS: [&str; 12] = [
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "descheduler.alpha.kubernetes.io/eviction-in-progress",
     "cluster-autoscaler.kubernetes.io/scale-down-disabled",
@@ -56,6 +62,7 @@ pub(super) const ANNOTATIONS: [&str; 11] = [
     "evenkeel.io/evict-single-replica",
     "karpenter.sh/do-not-disrupt",
     "kubernetes.io/config.source",
+    "pv.kubernetes.io/bind-completed",
     "storageclass.kubernetes.io/is-default-class",
     STORAGE_CLASS,
 ];
@@ -285,57 +292,6 @@ const CLASS: KeptFields = &[
     ("globalDefault", Plain),
     ("preemptionPolicy", Plain),
 ];
-const CLAIM: KeptFields = &[
-    ("metadata", META),
-    (
-        "spec",
-        Keep::Fields(&[
-            ("storageClassName", Name(NameKind::Storage)),
-            ("volumeName", Name(NameKind::Volume)),
-            ("accessModes", Plain),
-        ]),
-    ),
-];
-const PERSISTENT_VOLUME: KeptFields = &[
-    ("metadata", META),
-    (
-        "spec",
-        Keep::Fields(&[
-            ("storageClassName", Name(NameKind::Storage)),
-            ("nodeAffinity", Keep::Fields(&[("required", NODE_SELECTOR)])),
-            (
-                "csi",
-                Keep::Fields(&[
-                    ("driver", Name(NameKind::Driver)),
-                    ("volumeHandle", Name(NameKind::Volume)),
-                ]),
-            ),
-        ]),
-    ),
-];
-const STORAGE_CLASS_FIELDS: KeptFields = &[
-    ("metadata", META),
-    ("provisioner", Name(NameKind::Driver)),
-    ("volumeBindingMode", Plain),
-    (
-        "allowedTopologies",
-        Keep::Fields(&[("matchLabelExpressions", Expressions)]),
-    ),
-];
-const CSI_NODE: KeptFields = &[
-    ("metadata", META),
-    (
-        "spec",
-        Keep::Fields(&[(
-            "drivers",
-            Keep::Fields(&[
-                ("name", Name(NameKind::Driver)),
-                ("nodeID", Name(NameKind::Part)),
-                ("allocatable", Keep::Fields(&[("count", Plain)])),
-            ]),
-        )]),
-    ),
-];
 const SERVICE: KeptFields = &[
     ("metadata", META),
     ("spec", Keep::Fields(&[("selector", Labels)])),
@@ -369,6 +325,7 @@ pub(super) fn fields_of_kind(kind: &str) -> Option<(NameKind, KeptFields)> {
         "PersistentVolume" => (NameKind::Volume, PERSISTENT_VOLUME),
         "StorageClass" => (NameKind::Storage, STORAGE_CLASS_FIELDS),
         "CSINode" => (NameKind::Node, CSI_NODE),
+        "VolumeAttachment" => (NameKind::Attachment, ATTACHMENT),
         "Service" => (NameKind::Service, SERVICE),
         "ReplicaSet" => (NameKind::ReplicaSet, META_ONLY),
         "ReplicationController" => (NameKind::ReplicationController, META_ONLY),

@@ -23,6 +23,7 @@ pub(super) enum NameKind {
     Storage,
     Claim,
     Volume,
+    Attachment,
     /// CSI drivers, which are the provisioners of storage classes.
     Driver,
     Container,
@@ -55,6 +56,7 @@ impl NameKind {
             NameKind::Storage => "storage-",
             NameKind::Claim => "claim-",
             NameKind::Volume => "volume-",
+            NameKind::Attachment => "attachment-",
             NameKind::Driver => "driver-",
             NameKind::Container => "container-",
             NameKind::Image => "image-",
@@ -100,6 +102,7 @@ impl NameKind {
             | NameKind::Storage
             | NameKind::Claim
             | NameKind::Volume
+            | NameKind::Attachment
             | NameKind::Container
             | NameKind::Image
             | NameKind::Value

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::model::snapshot::Snapshot;
 
 /// A node with a pod, and usage of both.
 fn recording() -> Recording {
@@ -79,4 +80,17 @@ fn scrambled_names_of_the_history_are_those_of_the_objects() {
         text.contains(r#""name":"pod-1","namespace":"namespace-1""#),
         "{text}"
     );
+}
+
+#[test]
+fn a_kind_without_objects_is_recorded_as_an_empty_list() {
+    let mut recording = recording();
+    let lacks = |recording: &Recording| {
+        let read = file::parse(&text(recording)).unwrap();
+        let snapshot = Snapshot::join(&read.objects, []);
+        snapshot.lacking.contains_key(&ObjectKind::Claim)
+    };
+    assert!(lacks(&recording));
+    recording.add_empty("v1", "PersistentVolumeClaim");
+    assert!(!lacks(&recording));
 }

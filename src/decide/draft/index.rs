@@ -16,7 +16,7 @@ use crate::values::selector::{Labels, Requirement, Selector, Test};
 
 mod build;
 
-use build::{alike, attached, images, rotation, siblings, terms};
+use build::{alike, attached, claim_users, images, rotation, siblings, terms};
 
 /// Pods, shared between equal lookups.
 pub type Pods = Rc<[PodId]>;
@@ -36,6 +36,9 @@ pub struct Index<'w> {
     rotations: [OnceCell<Vec<NodeId>>; 2],
     lowest_rank: OnceCell<Option<i32>>,
     attached: OnceCell<Vec<(PodId, AttachedVolume<'w>)>>,
+    left_attached: OnceCell<Vec<(NodeId, AttachedVolume<'w>)>>,
+    doubtful_terms: OnceCell<Vec<usize>>,
+    claim_users: OnceCell<BTreeMap<&'w str, BTreeMap<&'w str, Vec<PodId>>>>,
     topologies: RefCell<BTreeMap<String, Rc<Topology>>>,
     selected: RefCell<BTreeMap<&'w str, BTreeMap<Selector, Pods>>>,
 }
@@ -117,6 +120,9 @@ impl<'w> Index<'w> {
             rotations: [OnceCell::new(), OnceCell::new()],
             lowest_rank: OnceCell::new(),
             attached: OnceCell::new(),
+            left_attached: OnceCell::new(),
+            doubtful_terms: OnceCell::new(),
+            claim_users: OnceCell::new(),
             topologies: RefCell::default(),
             selected: RefCell::default(),
         }
@@ -198,6 +204,11 @@ impl<'w> Index<'w> {
         (!selector.is_empty()).then(|| self.selected(&own.namespace, &selector))
     }
 
+    /// Returns true if the scheduler knows the pod's controller, so that services do not matter.
+    pub fn has_siblings(&self, pod: PodId) -> bool {
+        self.siblings_of[pod.0].is_some()
+    }
+
     /// Returns the term at a position.
     pub fn term(&self, position: usize) -> &AffinityTerm<'w> {
         &self.terms[position]
@@ -251,6 +262,43 @@ impl<'w> Index<'w> {
         self.attached.get_or_init(|| attached(self.snapshot))
     }
 
+    /// Returns the volumes that are attached to nodes without a pod there that uses them.
+    pub fn left_attached(&self) -> &[(NodeId, AttachedVolume<'w>)] {
+        self.left_attached
+            .get_or_init(|| self.snapshot.left_attached())
+    }
+
+    /// Returns the pods on nodes that use a claim and stay.
+    pub fn claim_users(&self, namespace: &str, claim: &str) -> &[PodId] {
+        let users = self.claim_users.get_or_init(|| claim_users(self.snapshot));
+        users
+            .get(namespace)
+            .and_then(|claims| claims.get(claim))
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    }
+
+    /// Returns a namespace whose unknown labels decide whether a term of this pod matches other
+    /// pods, or a term of other pods this one.
+    pub fn unknown_namespace(&self, pod: PodId) -> Option<&'w str> {
+        let doubtful = self
+            .doubtful_terms
+            .get_or_init(|| self.find_doubtful_terms());
+        let own = &self.alike[self.alike_of[pod.0]];
+        let mut all = doubtful.iter().map(|term| &self.terms[*term]);
+        if all.any(|term| !term.carriers.is_empty() && self.may_mean(term, own)) {
+            return Some(own.namespace);
+        }
+        let of_pod = doubtful
+            .iter()
+            .filter(|term| self.terms_of(pod).contains(term));
+        let mut meant = of_pod.flat_map(|term| {
+            let alike = self.alike.iter().filter(|a| !a.pods.is_empty());
+            alike.filter(|a| self.may_mean(&self.terms[*term], a))
+        });
+        meant.next().map(|alike| alike.namespace)
+    }
+
     /// Returns an image by name, if any node has it.
     pub fn image(&self, name: &str) -> Option<&NodeImage> {
         self.images.get_or_init(|| images(self.snapshot)).get(name)
@@ -278,6 +326,33 @@ impl<'w> Index<'w> {
             alike.namespace,
             alike.labels,
         )
+    }
+
+    /// Returns the terms that select namespaces by labels, if any namespace is unknown.
+    fn find_doubtful_terms(&self) -> Vec<usize> {
+        let namespaces = &self.snapshot.namespaces;
+        if self
+            .alike
+            .iter()
+            .all(|a| namespaces.contains_key(a.namespace))
+        {
+            return Vec::new();
+        }
+        let terms = self.terms.iter().enumerate();
+        let by_labels = terms.filter(|(_, term)| term.whom.namespace_selector.is_some());
+        by_labels.map(|(position, _)| position).collect()
+    }
+
+    /// Returns true if the term would match these pods if the unknown labels of their namespace
+    /// said so.
+    fn may_mean(&self, term: &AffinityTerm<'w>, alike: &LabelGroup<'w>) -> bool {
+        let namespaces = &self.snapshot.namespaces;
+        term.whom.scope_is_unknown(namespaces, alike.namespace)
+            && term
+                .whom
+                .pods
+                .as_ref()
+                .is_some_and(|s| s.matches(alike.labels))
     }
 
     /// Returns the positions of the pods of a namespace. Pods are sorted by namespace.

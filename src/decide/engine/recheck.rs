@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::model::plan::{Move, Untried};
-use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::{Pod, Snapshot};
 
 use super::Engine;
 use super::halt::halt;
@@ -41,9 +41,25 @@ fn is_same_pod(planned: &Move, decided: &Snapshot, current: &Snapshot) -> bool {
     let (Some(before), Some(after)) = (id(decided), id(current)) else {
         return false;
     };
+    if !are_same_claims(current.pod(after), decided, current) {
+        return false;
+    }
     let (before, after) = (decided.pod(before).facts(), current.pod(after).facts());
     // An object without an event since the decision still shares its facts.
     after.uid == planned.uid && (Arc::ptr_eq(before, after) || before == after)
+}
+
+/// Whether the claims of the pod and their volumes are as they were.
+fn are_same_claims(pod: &Pod, decided: &Snapshot, current: &Snapshot) -> bool {
+    let mut claims = pod.volumes.claims.iter();
+    claims.all(|name| {
+        let (before, after) = (decided.claim(pod, name), current.claim(pod, name));
+        let volume = |snapshot: &'_ Snapshot| {
+            let name = after?.volume.as_ref()?;
+            snapshot.volumes.get(name).cloned()
+        };
+        before == after && volume(decided) == volume(current)
+    })
 }
 
 /// Whether a node still takes the same pods. Its images may differ: each replacement that lands

@@ -12,8 +12,9 @@
 use jiff::SignedDuration;
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::Refusal;
+use crate::model::plan::{Refusal, UnknownObjects};
 use crate::model::snapshot::facts::{DoNotDisrupt, PodPhase};
+use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, Rule, StorageClasses};
 
@@ -158,13 +159,7 @@ fn guarded(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refu
     if rules.safe_to_evict && pod.annotations.safe_to_evict == Some(false) {
         return Err(Refusal::NotSafeToEvict);
     }
-    let snapshot = draft.world.snapshot;
-    if rules.new_volumes
-        && let Some(new) = snapshot.new_volumes(pod).iter().find(|v| !v.follows())
-    {
-        return Err(Refusal::NewVolume(new.claim.to_owned()));
-    }
-    match snapshot.shared_gang(pod) {
+    match draft.world.snapshot.shared_gang(pod) {
         // No API evicts a whole group, so a pod may go only as the last of its group.
         Some(gang) if rules.gangs => Err(Refusal::Gang(gang.to_string())),
         Some(_) | None => Ok(()),
@@ -214,10 +209,7 @@ fn priority(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(), Ref
     let threshold = match &rules.priority_below {
         PriorityThreshold::Value(SYSTEM_CRITICAL) => return Ok(()),
         PriorityThreshold::Value(value) => *value,
-        PriorityThreshold::Class(name) => *snapshot
-            .classes
-            .get(name)
-            .ok_or_else(|| Refusal::UnknownPriorityClass(name.clone()))?,
+        PriorityThreshold::Class(name) => value_of_class(name, snapshot)?,
     };
     if priority < threshold {
         Ok(())
@@ -226,6 +218,15 @@ fn priority(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(), Ref
             priority,
             threshold,
         })
+    }
+}
+
+fn value_of_class(name: &String, snapshot: &Snapshot) -> Result<i32, Refusal> {
+    let kind = ObjectKind::Class;
+    match (snapshot.classes.get(name), snapshot.lacking.get(&kind)) {
+        (Some(value), _) => Ok(*value),
+        (None, Some(lack)) => Err(Refusal::Unknown(UnknownObjects::all(kind, *lack))),
+        (None, None) => Err(Refusal::UnknownPriorityClass(name.clone())),
     }
 }
 

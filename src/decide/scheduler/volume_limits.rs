@@ -1,7 +1,8 @@
 //! NodeVolumeLimits: the CSI drivers must be able to attach the pod's volumes to the node.
 //!
-//! A volume that several pods use on a node counts once. A driver without a limit in the CSINode of
-//! a node can attach any number of volumes.
+//! A volume that several pods use on a node counts once. So does a volume that is still attached,
+//! although its pod has gone: detaching takes time, and may fail. A driver without a limit in the
+//! CSINode of a node can attach any number of volumes.
 
 use crate::model::snapshot::{AttachedVolume, NodeId};
 use crate::policy::FilterPlugin;
@@ -9,7 +10,7 @@ use crate::policy::FilterPlugin;
 use super::nominated::NominatedPods;
 use super::question::Question;
 
-/// The volumes of the pod, and those of the same drivers that other pods use.
+/// The volumes of the pod, and those of the same drivers that are attached or that other pods use.
 pub(super) struct AttachedVolumes<'w> {
     wanted: Vec<AttachedVolume<'w>>,
     /// Sorted, each once.
@@ -36,8 +37,10 @@ impl<'w> AttachedVolumes<'w> {
             let volumes = snapshot.attached_volumes(snapshot.pod(*pod));
             volumes.into_iter().map(|volume| (*node, volume))
         });
+        let left = question.index().left_attached().iter().copied();
         let mut in_use: Vec<_> = placed
             .chain(reserved)
+            .chain(left)
             .filter(|(_, volume)| same_driver(volume))
             .collect();
         in_use.sort_unstable();

@@ -1,6 +1,7 @@
-//! VolumeBinding, VolumeZone and VolumeRestrictions: the node must be able to access bound volumes,
-//! the storage class of a new volume must allow the node, and a ReadWriteOncePod claim must not be
-//! in use. A claim that is unknown, or whose volume or class is unknown, adds no condition.
+//! VolumeBinding, VolumeZone and VolumeRestrictions: the node must be able to access bound
+//! volumes, the storage class of a new volume must allow the node, and a ReadWriteOncePod claim
+//! must not be in use. A claim that is unknown, or whose volume or class is unknown, adds no
+//! condition: the gate `replacement` keeps pods with such claims.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use super::affinity::{ApiAffinity, ApiSpreadConstraint};
 use super::metadata::ApiMetadata;
 use super::node::ApiCondition;
 use super::nullable::nullable;
-use super::primitive::{ApiTime, Quantities};
+use super::primitive::{ApiPresence, ApiTime, Quantities};
 use super::storage::ApiClaimSpec;
 
 /// `Pod`.
@@ -100,10 +100,6 @@ pub struct ApiPodSpec {
     #[serde(deserialize_with = "nullable")]
     pub scheduling_group: ApiSchedulingGroup,
 }
-
-/// A message whose fields do not matter, only that it is there.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, prost::Message)]
-pub struct ApiPresence {}
 
 /// `PodSchedulingGroup`.
 #[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]

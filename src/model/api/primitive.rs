@@ -110,3 +110,7 @@ impl Visitor<'_> for QuantityVisitor {
         self.visit_str(&number.to_string())
     }
 }
+
+/// A message whose fields do not matter, only that it is there.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, prost::Message)]
+pub struct ApiPresence {}

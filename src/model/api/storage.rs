@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::affinity::ApiNodeSelector;
 use super::metadata::ApiMetadata;
 use super::nullable::nullable;
+use super::primitive::ApiPresence;
 
 /// `PersistentVolumeClaim`.
 #[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
@@ -18,6 +19,20 @@ pub struct ApiClaim {
     #[prost(message, required, tag = "2")]
     #[serde(deserialize_with = "nullable")]
     pub spec: ApiClaimSpec,
+    /// `status`.
+    #[prost(message, required, tag = "3")]
+    #[serde(deserialize_with = "nullable")]
+    pub status: ApiStoragePhase,
+}
+
+/// The phase in `PersistentVolumeClaimStatus` and `PersistentVolumeStatus`.
+#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
+#[serde(default)]
+pub struct ApiStoragePhase {
+    /// `phase`.
+    #[prost(string, tag = "1")]
+    #[serde(deserialize_with = "nullable")]
+    pub phase: String,
 }
 
 /// `PersistentVolumeClaimSpec`.
@@ -50,6 +65,10 @@ pub struct ApiPersistentVolume {
     #[prost(message, required, tag = "2")]
     #[serde(deserialize_with = "nullable")]
     pub spec: ApiPersistentVolumeSpec,
+    /// `status`.
+    #[prost(message, required, tag = "3")]
+    #[serde(deserialize_with = "nullable")]
+    pub status: ApiStoragePhase,
 }
 
 /// `PersistentVolumeSpec`.
@@ -68,11 +87,49 @@ pub struct ApiPersistentVolumeSpec {
 
 /// `PersistentVolumeSource`.
 #[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct ApiPersistentVolumeSource {
+    /// `gcePersistentDisk`.
+    #[prost(message, optional, tag = "1")]
+    pub gce_persistent_disk: Option<ApiInTreeDisk>,
+    /// `awsElasticBlockStore`.
+    #[prost(message, optional, tag = "2")]
+    pub aws_elastic_block_store: Option<ApiInTreeDisk>,
+    /// `hostPath`.
+    #[prost(message, optional, tag = "3")]
+    pub host_path: Option<ApiPresence>,
+    /// `cinder`.
+    #[prost(message, optional, tag = "8")]
+    pub cinder: Option<ApiInTreeDisk>,
+    /// `vsphereVolume`.
+    #[prost(message, optional, tag = "14")]
+    pub vsphere_volume: Option<ApiInTreeDisk>,
+    /// `azureDisk`.
+    #[prost(message, optional, tag = "16")]
+    pub azure_disk: Option<ApiInTreeDisk>,
+    /// `local`.
+    #[prost(message, optional, tag = "20")]
+    pub local: Option<ApiPresence>,
     /// `csi`.
     #[prost(message, optional, tag = "22")]
     pub csi: Option<ApiCsiVolume>,
+}
+
+/// A disk of a plugin that CSI migration has replaced. All of these messages have the name of the
+/// disk as their first field.
+#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ApiInTreeDisk {
+    /// `pdName`, `volumeID`, `volumePath` or `diskName`.
+    #[prost(string, tag = "1")]
+    #[serde(
+        alias = "pdName",
+        alias = "volumeID",
+        alias = "volumePath",
+        alias = "diskName",
+        deserialize_with = "nullable"
+    )]
+    pub name: String,
 }
 
 /// `CSIPersistentVolumeSource`.
@@ -189,4 +246,46 @@ pub struct ApiVolumeCount {
     /// `count`.
     #[prost(int32, optional, tag = "1")]
     pub count: Option<i32>,
+}
+
+/// `VolumeAttachment`.
+#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
+#[serde(default)]
+pub struct ApiVolumeAttachment {
+    /// `metadata`.
+    #[prost(message, required, tag = "1")]
+    #[serde(deserialize_with = "nullable")]
+    pub metadata: ApiMetadata,
+    /// `spec`.
+    #[prost(message, required, tag = "2")]
+    #[serde(deserialize_with = "nullable")]
+    pub spec: ApiVolumeAttachmentSpec,
+}
+
+/// `VolumeAttachmentSpec`.
+#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ApiVolumeAttachmentSpec {
+    /// `attacher`.
+    #[prost(string, tag = "1")]
+    #[serde(deserialize_with = "nullable")]
+    pub attacher: String,
+    /// `source`.
+    #[prost(message, required, tag = "2")]
+    #[serde(deserialize_with = "nullable")]
+    pub source: ApiVolumeAttachmentSource,
+    /// `nodeName`.
+    #[prost(string, tag = "3")]
+    #[serde(deserialize_with = "nullable")]
+    pub node_name: String,
+}
+
+/// `VolumeAttachmentSource`.
+#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ApiVolumeAttachmentSource {
+    /// `persistentVolumeName`.
+    #[prost(string, tag = "1")]
+    #[serde(deserialize_with = "nullable")]
+    pub persistent_volume_name: String,
 }

@@ -11,7 +11,7 @@ use super::duration_text::short;
 use super::refusal_text::{
     for_another, horizon, last_evictions, last_moves, pods_are, weighed, would,
 };
-use super::{BudgetCause, MisfitCounts, NoGain, PlacementCause};
+use super::{BudgetCause, ClaimFlaw, MisfitCounts, NoGain, PlacementCause, UnknownObjects};
 
 /// A gate's reason for keeping a pod where it is.
 ///
@@ -71,6 +71,28 @@ pub enum Refusal {
     /// foreseen.
     #[error("its replacement needs a new volume for claim {0}, which may be provisioned anywhere")]
     NewVolume(String),
+    /// The replacement of the pod could not start with this claim.
+    #[error("its PersistentVolumeClaim {claim} {flaw}, so its replacement could not start")]
+    Claim {
+        /// The name of the claim.
+        claim: String,
+        /// The reason.
+        flaw: ClaimFlaw,
+    },
+    /// Another pod on the node uses a volume that only one node can use at a time.
+    #[error(
+        "its PersistentVolumeClaim {claim} can be used on one node at a time, and {pod} uses it \
+         here"
+    )]
+    SharedVolume {
+        /// The name of the claim.
+        claim: String,
+        /// The other pod.
+        pod: String,
+    },
+    /// The place of the replacement depends on objects that are not known.
+    #[error("the decision depends on {0}")]
+    Unknown(UnknownObjects),
     /// The pod belongs to this group of pods that start and stop together.
     #[error("it belongs to {0}, whose other pods would stop or wait without it")]
     Gang(String),

@@ -6,7 +6,7 @@ use crate::model::usage::{SampleFlaw, Unmeasured};
 use crate::policy::{Basis, ScorePlugin};
 
 use super::duration_text::short;
-use super::{Class, Halt, Idle, NoGain, PlacementCause, Refusal, SteerReason};
+use super::{ClaimFlaw, Class, Halt, Idle, NoGain, PlacementCause, Refusal, SteerReason};
 
 impl Refusal {
     /// Returns the change that would let the pod move: a clause for people that names the actual
@@ -39,6 +39,9 @@ impl Refusal {
             Refusal::WouldBeExcluded(node) => return other_destination(node),
             Refusal::NoRoom(misfits) => return misfits.remedy(),
             Refusal::NotAlone(pod) => return free_other_pod(pod),
+            Refusal::Claim { claim, flaw } => return mend_claim(claim, flaw),
+            Refusal::SharedVolume { claim, .. } => return share_claim(claim),
+            Refusal::Unknown(objects) => return objects.remedy(),
             Refusal::DoNotDisrupt(Some(left)) => return wait(*left, DO_NOT_DISRUPT),
             Refusal::DoNotDisrupt(None) => DO_NOT_DISRUPT,
             Refusal::NotSafeToEvict => SAFE_TO_EVICT,
@@ -103,6 +106,31 @@ const PREEMPTION: &str =
     "make room on a node that may run it, or set `evictable.allow: [preemption]`";
 const AUTOSCALER: &str = "change the cluster-autoscaler annotations on the node and its pods";
 const CLOSER_REQUESTS: &str = "set requests closer to usage, so that the scheduler sees the load";
+
+fn mend_claim(claim: &str, flaw: &ClaimFlaw) -> String {
+    match flaw {
+        ClaimFlaw::Missing => format!("create PersistentVolumeClaim {claim}"),
+        ClaimFlaw::Unreadable => format!("correct PersistentVolumeClaim {claim}"),
+        ClaimFlaw::Deleting => format!(
+            "restore the data and the pod at a time of your choice: PersistentVolumeClaim {claim} \
+             ends with the pod"
+        ),
+        ClaimFlaw::Lost | ClaimFlaw::Unbound => {
+            format!("bind PersistentVolumeClaim {claim} to a volume (`kubectl describe pvc`)")
+        }
+        ClaimFlaw::NoClass(class) => format!("create StorageClass {class}"),
+        ClaimFlaw::NoVolume(volume)
+        | ClaimFlaw::VolumeDeleting(volume)
+        | ClaimFlaw::VolumeFailed(volume)
+        | ClaimFlaw::VolumeReleased(volume) => {
+            format!("restore PersistentVolume {volume}, or let the pod use another volume")
+        }
+    }
+}
+
+fn share_claim(claim: &str) -> String {
+    format!("give the pods their own claims, or PersistentVolumeClaim {claim} ReadWriteMany")
+}
 
 fn priority_below(priority: i32) -> String {
     format!("set `evictable.priorityBelow` above {priority}, or give it a lower priority")

@@ -18,8 +18,8 @@ mod pod;
 pub use annotations::{Annotations, DoNotDisrupt};
 pub use gang::{Gang, GangKind};
 pub use placement::{
-    Claim, EphemeralClaim, HostPort, Image, Likes, Neighbours, Presumed, Spread, StorageClass,
-    Volume,
+    Attachment, Claim, ClaimState, EphemeralClaim, HostPort, Image, Likes, Neighbours, Presumed,
+    Spread, StorageClass, Volume, VolumeState,
 };
 pub use pod::{PodFacts, PodSpecFacts};
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::model::api::{
     ApiBudget, ApiBudgetSpec, ApiBudgetStatus, ApiClaim, ApiCsiNode, ApiIntOrString, ApiMetadata,
     ApiNode, ApiOwner, ApiPersistentVolume, ApiPod, ApiPriorityClass, ApiSelector, ApiService,
-    ApiStorageClass, ApiTime, MetadataOnly,
+    ApiStorageClass, ApiTime, ApiVolumeAttachment, MetadataOnly,
 };
 use crate::values::selector::Selector;
 
@@ -60,7 +60,7 @@ pub fn protobuf(kind: ObjectKind, message: &[u8]) -> Result<Object, Skipped> {
 
 /// Returns the kind for an apiVersion and kind; `None` if it is not kept. Only the watched version
 /// of each group is supported.
-fn kind_of(api_version: &str, kind: &str) -> Option<ObjectKind> {
+pub fn kind_of(api_version: &str, kind: &str) -> Option<ObjectKind> {
     Some(match (api_version, kind) {
         ("v1", "Node") => ObjectKind::Node,
         ("v1", "Pod") => ObjectKind::Pod,
@@ -71,6 +71,7 @@ fn kind_of(api_version: &str, kind: &str) -> Option<ObjectKind> {
         ("v1", "PersistentVolume") => ObjectKind::Volume,
         ("storage.k8s.io/v1", "StorageClass") => ObjectKind::StorageClass,
         ("storage.k8s.io/v1", "CSINode") => ObjectKind::CsiNode,
+        ("storage.k8s.io/v1", "VolumeAttachment") => ObjectKind::Attachment,
         ("v1", "Service") => ObjectKind::Service,
         ("apps/v1", "ReplicaSet") => ObjectKind::ReplicaSet,
         ("v1", "ReplicationController") => ObjectKind::ReplicationController,
@@ -126,6 +127,10 @@ fn convert(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Wrong> {
             let (name, limits) = storage::csi_node(&from.decode::<ApiCsiNode>()?)?;
             Object::CsiNode(name, limits)
         }
+        ObjectKind::Attachment => {
+            let (name, attachment) = storage::attachment(&from.decode::<ApiVolumeAttachment>()?)?;
+            Object::Attachment(name, attachment)
+        }
         ObjectKind::Service => {
             let service: ApiService = from.decode()?;
             Object::Service(full_name(&service.metadata)?, service.spec.selector)
@@ -153,6 +158,7 @@ const fn namespaced(kind: ObjectKind) -> bool {
             | ObjectKind::Volume
             | ObjectKind::StorageClass
             | ObjectKind::CsiNode
+            | ObjectKind::Attachment
     )
 }
 
@@ -166,6 +172,15 @@ fn namespace_of(meta: &ApiMetadata) -> String {
 
 fn full_name(meta: &ApiMetadata) -> Result<Name, Wrong> {
     Ok((namespace_of(meta), name_of(meta)?))
+}
+
+/// Returns the uid. An object of a hand-written file may have none, and gets one that no other
+/// object of the file has: pods would otherwise be taken for each other.
+fn uid_of(kind: &str, meta: &ApiMetadata) -> Result<String, Wrong> {
+    match filled(&meta.uid) {
+        Some(uid) => Ok(uid),
+        None => Ok(format!("{kind}/{}/{}", namespace_of(meta), name_of(meta)?)),
+    }
 }
 
 /// Returns the text unless it is empty, which means missing.

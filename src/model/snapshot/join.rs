@@ -155,6 +155,8 @@ impl Snapshot {
             claims: Arc::clone(&objects.claims),
             volumes: Arc::clone(&objects.volumes),
             storage_classes: objects.storage_classes.clone(),
+            attachments: Arc::clone(&objects.attachments),
+            lacking: objects.lacking.clone(),
             services: Arc::clone(&objects.services),
             skipped: objects.skipped().cloned().collect(),
             relations: objects.relations.version(),

@@ -7,17 +7,21 @@ use crate::values::selector::Labels;
 
 use super::binding_log::BindingLog;
 use super::facts::{
-    AttachLimits, BudgetFacts, Claim, NodeFacts, Owner, OwnerKey, PodFacts, Skipped, StorageClass,
-    Volume,
+    AttachLimits, Attachment, BudgetFacts, Claim, NodeFacts, Owner, OwnerKey, PodFacts, Skipped,
+    StorageClass, Volume,
 };
+use super::lacking::Lack;
 use super::node_addresses::NodeAddresses;
 use super::relations::RelationChanges;
 
 use self::owners::owner_key;
 use self::sharing::Sharing;
 
+mod kind;
 mod owners;
 mod sharing;
+
+pub use kind::ObjectKind;
 
 /// Namespace and name. The namespace is empty for cluster-scoped objects.
 pub type Name = (String, String);
@@ -37,81 +41,15 @@ pub struct Objects {
     pub(super) volumes: Arc<BTreeMap<String, Volume>>,
     pub(super) storage_classes: BTreeMap<String, StorageClass>,
     pub(super) attach_limits: BTreeMap<String, AttachLimits>,
+    pub(super) attachments: Arc<BTreeMap<String, Attachment>>,
     pub(super) services: Arc<BTreeMap<Name, Labels>>,
+    /// The kinds of which no object is known.
+    pub(super) lacking: BTreeMap<ObjectKind, Lack>,
     owners: Arc<BTreeMap<OwnerKey, Option<Owner>>>,
     pub(super) bindings: BindingLog,
     pub(super) relations: RelationChanges,
     sharing: Sharing,
     skipped: BTreeMap<(ObjectKind, Name), Skipped>,
-}
-
-/// The object kinds that are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ObjectKind {
-    /// Node.
-    Node,
-    /// Pod.
-    Pod,
-    /// PodDisruptionBudget.
-    Budget,
-    /// Namespace.
-    Namespace,
-    /// PriorityClass.
-    Class,
-    /// PersistentVolumeClaim.
-    Claim,
-    /// PersistentVolume.
-    Volume,
-    /// StorageClass.
-    StorageClass,
-    /// CSINode; only the attach limits are kept.
-    CsiNode,
-    /// Service; only the selector is kept.
-    Service,
-    /// ReplicaSet; only the owner is kept.
-    ReplicaSet,
-    /// ReplicationController; only the owner is kept.
-    ReplicationController,
-    /// Job; only the owner is kept.
-    Job,
-}
-
-impl ObjectKind {
-    /// Every kind, in the order of declaration.
-    pub const ALL: [ObjectKind; 13] = [
-        ObjectKind::Node,
-        ObjectKind::Pod,
-        ObjectKind::Budget,
-        ObjectKind::Namespace,
-        ObjectKind::Class,
-        ObjectKind::Claim,
-        ObjectKind::Volume,
-        ObjectKind::StorageClass,
-        ObjectKind::CsiNode,
-        ObjectKind::Service,
-        ObjectKind::ReplicaSet,
-        ObjectKind::ReplicationController,
-        ObjectKind::Job,
-    ];
-
-    /// Returns the name in the API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ObjectKind::Node => "Node",
-            ObjectKind::Pod => "Pod",
-            ObjectKind::Budget => "PodDisruptionBudget",
-            ObjectKind::Namespace => "Namespace",
-            ObjectKind::Class => "PriorityClass",
-            ObjectKind::Claim => "PersistentVolumeClaim",
-            ObjectKind::Volume => "PersistentVolume",
-            ObjectKind::StorageClass => "StorageClass",
-            ObjectKind::CsiNode => "CSINode",
-            ObjectKind::Service => "Service",
-            ObjectKind::ReplicaSet => "ReplicaSet",
-            ObjectKind::ReplicationController => "ReplicationController",
-            ObjectKind::Job => "Job",
-        }
-    }
 }
 
 /// The facts of one object.
@@ -135,6 +73,8 @@ pub enum Object {
     StorageClass(String, StorageClass),
     /// A node and its attach limits.
     CsiNode(String, AttachLimits),
+    /// A volume attachment.
+    Attachment(String, Attachment),
     /// A service: its name and pod selector.
     Service(Name, Labels),
     /// An object between pods and their workload: its kind, name and controller.
@@ -157,6 +97,7 @@ impl Object {
             Object::Volume(name, _) => (ObjectKind::Volume, plain(name)),
             Object::StorageClass(name, _) => (ObjectKind::StorageClass, plain(name)),
             Object::CsiNode(name, _) => (ObjectKind::CsiNode, plain(name)),
+            Object::Attachment(name, _) => (ObjectKind::Attachment, plain(name)),
             Object::Service(name, _) => (ObjectKind::Service, name.clone()),
             Object::Owner(kind, name, _) => (*kind, name.clone()),
         }
@@ -178,6 +119,7 @@ impl Objects {
             Object::Volume(_, volume) => store(&mut self.volumes, name.1, volume),
             Object::StorageClass(_, class) => drop(self.storage_classes.insert(name.1, class)),
             Object::CsiNode(_, limits) => drop(self.attach_limits.insert(name.1, limits)),
+            Object::Attachment(_, facts) => store(&mut self.attachments, name.1, facts),
             Object::Service(_, selector) => store(&mut self.services, name, selector),
             Object::Owner(_, _, owner) => {
                 let key = owner_key(kind, name);
@@ -246,6 +188,7 @@ impl Objects {
             ObjectKind::Volume => drop(remove(&mut self.volumes, &name.1)),
             ObjectKind::StorageClass => drop(self.storage_classes.remove(&name.1)),
             ObjectKind::CsiNode => drop(self.attach_limits.remove(&name.1)),
+            ObjectKind::Attachment => drop(remove(&mut self.attachments, &name.1)),
             ObjectKind::Service => drop(remove(&mut self.services, name)),
             ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
                 let key = owner_key(kind, name.clone());
@@ -262,6 +205,14 @@ impl Objects {
         let name = (skipped.namespace.clone(), skipped.name.clone());
         self.delete(kind, &name);
         self.skipped.insert((kind, name), skipped);
+    }
+
+    /// Records whether the objects of a kind are known; `None` if they are.
+    pub fn set_lacking(&mut self, kind: ObjectKind, lack: Option<Lack>) {
+        match lack {
+            Some(lack) => drop(self.lacking.insert(kind, lack)),
+            None => drop(self.lacking.remove(&kind)),
+        }
     }
 
     /// Removes these objects of a kind.
@@ -283,6 +234,7 @@ impl Objects {
             ObjectKind::Volume => self.volumes.keys().map(plain).collect(),
             ObjectKind::StorageClass => self.storage_classes.keys().map(plain).collect(),
             ObjectKind::CsiNode => self.attach_limits.keys().map(plain).collect(),
+            ObjectKind::Attachment => self.attachments.keys().map(plain).collect(),
             ObjectKind::Service => self.services.keys().cloned().collect(),
             ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
                 let of_kind = self.owners.keys().filter(|k| k.kind == kind.name());

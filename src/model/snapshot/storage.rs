@@ -1,7 +1,9 @@
 //! The volumes of pods: those that are attached, and those that a replacement gets.
 
-use super::facts::{Claim, EphemeralClaim, StorageClass, Volume};
-use super::{Pod, Snapshot};
+use std::collections::BTreeSet;
+
+use super::facts::{Attachment, Claim, EphemeralClaim, StorageClass, Volume};
+use super::{NodeId, Pod, Snapshot};
 
 /// The provisioner of classes whose volumes an administrator creates. See
 /// <https://kubernetes.io/docs/concepts/storage/storage-classes/#local>.
@@ -42,7 +44,7 @@ impl NewVolume<'_> {
 impl Snapshot {
     /// Returns the volumes that a replacement of the pod needs and that do not exist yet.
     ///
-    /// A claim that is unknown is left out, because files often contain pods without their claims.
+    /// A claim that is unknown is left out: the gate `replacement` keeps the pod.
     pub fn new_volumes<'w>(&'w self, pod: &'w Pod) -> Vec<NewVolume<'w>> {
         let lasting = pod.volumes.claims.iter().filter_map(|name| {
             let claim = self.claim(pod, name).filter(|c| c.volume.is_none())?;
@@ -75,6 +77,37 @@ impl Snapshot {
         lasting.chain(ephemeral).flatten().collect()
     }
 
+    /// Returns the volumes that are attached to a node without a pod on it that uses them. The
+    /// scheduler counts them, but only those with a CSI PersistentVolume
+    /// (`getNodeVolumeAttachmentInfo` in the source of NodeVolumeLimits).
+    pub fn left_attached(&self) -> Vec<(NodeId, AttachedVolume<'_>)> {
+        let of_attachments = self.attachments.values();
+        let of_attachments = of_attachments.filter_map(|attachment| self.attached_at(attachment));
+        let all: BTreeSet<(NodeId, AttachedVolume<'_>)> = of_attachments.collect();
+        let nodes: BTreeSet<NodeId> = all.iter().map(|(node, _)| *node).collect();
+        let used = nodes.into_iter().flat_map(|node| {
+            let pods = self.node(node).pods.iter().map(|pod| self.pod(*pod));
+            pods.flat_map(|pod| self.attached_volumes(pod))
+                .map(move |volume| (node, volume))
+        });
+        let used: BTreeSet<_> = used.collect();
+        all.difference(&used).copied().collect()
+    }
+
+    /// Returns the node and the volume of an attachment; `None` if one of them does not exist.
+    pub fn attached_at<'w>(
+        &'w self,
+        attachment: &'w Attachment,
+    ) -> Option<(NodeId, AttachedVolume<'w>)> {
+        let volume = self.volumes.get(attachment.volume.as_ref()?)?;
+        let (_, handle) = volume.csi.as_ref()?;
+        let volume = AttachedVolume {
+            driver: &attachment.driver,
+            handle: (handle, ""),
+        };
+        Some((self.find_node(&attachment.node)?, volume))
+    }
+
     /// Returns true if a node limits the number of volumes of this driver.
     pub fn limits_driver(&self, driver: &str) -> bool {
         self.nodes
@@ -102,7 +135,8 @@ impl Snapshot {
         }
     }
 
-    fn claim(&self, pod: &Pod, name: &str) -> Option<&Claim> {
+    /// Returns the claim with this name in the namespace of a pod.
+    pub fn claim(&self, pod: &Pod, name: &str) -> Option<&Claim> {
         self.claims.get(&(pod.namespace.clone(), name.to_owned()))
     }
 

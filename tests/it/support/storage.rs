@@ -4,7 +4,8 @@
 //!   in these zones, and with `immediate` for volumes that do not wait
 //! - node: `attach=ebs:2` (driver ebs attaches at most two volumes)
 //! - pod: `volume=ebs` (a claim of its own, bound to a volume of this driver), `ephemeral=fast` (a
-//!   generic ephemeral volume of this class), `claim` (an unknown claim)
+//!   generic ephemeral volume of this class), `claim` (a claim that does not exist), `shares=ebs`
+//!   (the claim `shared`, bound to a volume of this driver that one node can use at a time)
 
 use evenkeel::model::snapshot::facts::{Claim, EphemeralClaim, PodFacts, StorageClass, Volume};
 use evenkeel::model::snapshot::objects::Object;
@@ -35,7 +36,8 @@ pub(super) fn claims(words: &Words<'_>, pod: &str) -> Vec<String> {
         vec!["data".to_owned()]
     } else {
         let own = words.get("volume").map(|_| format!("{pod}-data"));
-        own.into_iter().collect()
+        let shared = words.get("shares").map(|_| "shared".to_owned());
+        own.into_iter().chain(shared).collect()
     }
 }
 
@@ -48,14 +50,20 @@ pub(super) fn ephemeral(words: &Words<'_>, pod: &str) -> Vec<EphemeralClaim> {
     claim.into_iter().collect()
 }
 
-/// Returns the claim and the volume of `volume=`.
+/// Returns the claim and the volume of `volume=` or `shares=`.
 pub(super) fn bound(words: &Words<'_>, pod: &PodFacts) -> Vec<Object> {
-    let Some(driver) = words.get("volume") else {
+    let own = words
+        .get("volume")
+        .map(|driver| (driver, format!("{}-data", pod.name)));
+    let shared = words
+        .get("shares")
+        .map(|driver| (driver, "shared".to_owned()));
+    let Some((driver, name)) = own.or(shared) else {
         return Vec::new();
     };
-    let name = format!("{}-data", pod.name);
     let claim = Claim {
         volume: Some(name.clone()),
+        one_node: words.get("shares").is_some(),
         ..Claim::default()
     };
     let volume = Volume {

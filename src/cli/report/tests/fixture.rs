@@ -1,6 +1,6 @@
 //! Realistic traces: hot nodes lose one pod after another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -164,6 +164,7 @@ fn finished(
         above_target: BTreeMap::new(),
         relieved_after: None,
         moved_again: 0,
+        unknown_nodes: BTreeSet::new(),
     };
     let refused = |times, last: &str| Refused {
         times,

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::model::plan::{
     Balance, Halt, Kept, Move, NodePicture, Note, Outcome, ReplicaTrial, Rightsizing, Steer,
-    SteeringTrial, Verdict,
+    SteeringTrial, UnknownKind, Verdict,
 };
 use crate::model::snapshot::facts::Skipped;
 use crate::policy::Basis;
@@ -168,6 +168,8 @@ pub struct PlanStatus {
     pub replica_trial: Option<ReplicaTrial>,
     /// Objects that could not be read.
     pub skipped: Truncated<Skipped>,
+    /// Objects that are not known, and the number of pods that this concerns.
+    pub unknown: Truncated<UnknownKind>,
 }
 
 /// The number of nodes of a class.

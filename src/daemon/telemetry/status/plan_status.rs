@@ -55,6 +55,7 @@ impl PlanStatus {
             steering_trial: plan.steering_trial.clone(),
             replica_trial: plan.replica_trial.clone(),
             skipped: Truncated::first(MOST_SKIPPED, plan.skipped.iter().cloned()),
+            unknown: Truncated::first(MOST_SKIPPED, plan.unknown.iter().cloned()),
         }
     }
 

@@ -139,6 +139,21 @@ pub(super) fn attached(snapshot: &Snapshot) -> Vec<(PodId, AttachedVolume<'_>)> 
     pods.flat_map(volumes).collect()
 }
 
+/// Collects the pods on nodes that stay, by the claims that they use.
+pub(super) fn claim_users(snapshot: &Snapshot) -> BTreeMap<&str, BTreeMap<&str, Vec<PodId>>> {
+    let mut users: BTreeMap<&str, BTreeMap<&str, Vec<PodId>>> = BTreeMap::new();
+    for (id, pod) in snapshot.pod_ids().zip(&snapshot.pods) {
+        if pod.node.is_none() || !pod.stays() {
+            continue;
+        }
+        for claim in &pod.volumes.claims {
+            let of_namespace = users.entry(&pod.namespace).or_default();
+            of_namespace.entry(claim).or_default().push(id);
+        }
+    }
+    users
+}
+
 /// Compares image names. A container may omit the tag `latest`.
 fn asked_for(asked: &BTreeSet<&str>, name: &str) -> bool {
     asked.contains(name)

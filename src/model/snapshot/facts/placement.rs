@@ -64,6 +64,24 @@ pub struct Claim {
     pub volume: Option<String>,
     /// Whether only one pod may use it at a time (`ReadWriteOncePod`).
     pub one_pod: bool,
+    /// Whether the pods of only one node may use it at a time (`ReadWriteOnce` alone).
+    pub one_node: bool,
+    /// Whether a pod can start with it.
+    pub state: ClaimState,
+}
+
+/// Whether a pod can start with a claim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClaimState {
+    /// It is bound, or waits to be bound.
+    #[default]
+    Usable,
+    /// It names a volume, and the volume controller has not bound them yet.
+    NotBoundYet,
+    /// Its volume is gone (phase `Lost`).
+    Lost,
+    /// It has a deletionTimestamp.
+    Deleting,
 }
 
 /// The facts of a PersistentVolume.
@@ -74,8 +92,38 @@ pub struct Volume {
     pub nodes: Option<Vec<NodeTerm>>,
     /// Its zone and region labels. Several values are joined by `__`.
     pub zones: Labels,
-    /// The CSI driver and the handle of the volume; `None` for other kinds of volumes.
+    /// The CSI driver and the handle of the volume; `None` for other kinds of volumes. A disk of a
+    /// plugin that CSI migration has replaced has the driver of its successor.
     pub csi: Option<(String, String)>,
+    /// Whether it is a directory of a node (`hostPath` or `local`).
+    pub on_node: bool,
+    /// Whether a pod can start with it.
+    pub state: VolumeState,
+}
+
+/// Whether a pod can start with a volume.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VolumeState {
+    /// It is bound or available.
+    #[default]
+    Usable,
+    /// It has a deletionTimestamp.
+    Deleting,
+    /// Its reclamation failed (phase `Failed`).
+    Failed,
+    /// Its claim was deleted (phase `Released`).
+    Released,
+}
+
+/// The facts of a VolumeAttachment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attachment {
+    /// The CSI driver.
+    pub driver: String,
+    /// The name of the PersistentVolume; `None` for a volume in the template of a pod.
+    pub volume: Option<String>,
+    /// The name of the node.
+    pub node: String,
 }
 
 /// The facts of a StorageClass.
@@ -135,19 +183,44 @@ impl Neighbours {
         !self.namespaces.is_empty() || self.namespace_selector.is_some()
     }
 
-    /// An unknown namespace has no labels.
+    /// Returns true if only the labels of a namespace tell whether the term matches its pods, and
+    /// they are not known.
+    pub fn scope_is_unknown(&self, namespaces: &BTreeMap<String, Labels>, namespace: &str) -> bool {
+        let listed = || self.namespaces.iter().any(|n| n == namespace);
+        let Some(selector) = &self.namespace_selector else {
+            return false;
+        };
+        if namespaces.contains_key(namespace) || listed() {
+            return false;
+        }
+        let (named, others): (Vec<_>, Vec<_>) = selector
+            .requirements()
+            .iter()
+            .cloned()
+            .partition(|requirement| requirement.key == NAMESPACE_NAME);
+        !others.is_empty() && Selector::new(named).matches(&labels_by_name(namespace))
+    }
+
+    /// Of an unknown namespace, only its name is known.
     fn in_scope(&self, namespaces: &BTreeMap<String, Labels>, from: &str, namespace: &str) -> bool {
         if !self.wide() {
             return namespace == from;
         }
-        let none = Labels::new();
-        let labels = || namespaces.get(namespace).unwrap_or(&none);
-        let by_label = self
-            .namespace_selector
-            .as_ref()
-            .is_some_and(|s| s.matches(labels()));
-        by_label || self.namespaces.iter().any(|n| n == namespace)
+        let by_label = |selector: &Selector| match namespaces.get(namespace) {
+            Some(labels) => selector.matches(labels),
+            None => selector.matches(&labels_by_name(namespace)),
+        };
+        self.namespace_selector.as_ref().is_some_and(by_label)
+            || self.namespaces.iter().any(|n| n == namespace)
     }
+}
+
+/// The label that the API server gives to every namespace.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+/// Returns the labels that every namespace of this name has.
+fn labels_by_name(namespace: &str) -> Labels {
+    Labels::from([(NAMESPACE_NAME.to_owned(), namespace.to_owned())])
 }
 
 /// A topology spread constraint.

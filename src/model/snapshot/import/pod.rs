@@ -12,7 +12,7 @@ use crate::model::snapshot::facts::{
 
 use super::{
     Wrong, affinity, annotation, containers, effect, filled, gang, killed, limits, name_of,
-    namespace_of, owners_of, requests, spread, time,
+    namespace_of, owners_of, requests, spread, time, uid_of,
 };
 
 /// Converts a pod.
@@ -25,7 +25,7 @@ pub(super) fn read(pod: &ApiPod) -> Result<PodFacts, Wrong> {
     Ok(PodFacts {
         namespace: namespace_of(meta),
         name: name_of(meta)?,
-        uid: meta.uid.clone(),
+        uid: uid_of("Pod", meta)?,
         labels: meta.labels.clone().into(),
         node: filled(&spec.node_name),
         phase: phase(&status.phase)?,

@@ -1,9 +1,13 @@
-//! Conversion of persistent volume claims, persistent volumes, storage classes and CSI nodes.
+//! Conversion of persistent volume claims, persistent volumes, storage classes, CSI nodes and
+//! volume attachments.
 
 use crate::model::api::{
-    ApiClaim, ApiCsiNode, ApiPersistentVolume, ApiStorageClass, ApiTopologyTerm,
+    ApiClaim, ApiCsiNode, ApiInTreeDisk, ApiMetadata, ApiPersistentVolume,
+    ApiPersistentVolumeSource, ApiStorageClass, ApiTopologyTerm, ApiVolumeAttachment,
 };
-use crate::model::snapshot::facts::{AttachLimits, Claim, StorageClass, Volume};
+use crate::model::snapshot::facts::{
+    AttachLimits, Attachment, Claim, ClaimState, StorageClass, Volume, VolumeState,
+};
 use crate::model::snapshot::objects::Name;
 
 use crate::values::selector::{Requirement, Selector, Test};
@@ -28,8 +32,28 @@ pub(super) fn claim(claim: &ApiClaim) -> Result<(Name, Claim), Wrong> {
         class: filled(annotated.unwrap_or(&spec.storage_class_name)),
         volume: filled(&spec.volume_name),
         one_pod: spec.access_modes.iter().any(|m| m == "ReadWriteOncePod"),
+        one_node: !spec.access_modes.is_empty()
+            && spec.access_modes.iter().all(|m| m == "ReadWriteOnce"),
+        state: claim_state(claim),
     };
     Ok(((namespace_of(meta), name_of(meta)?), facts))
+}
+
+/// The phase alone tells that a claim is bound where a file has no annotations. A claim without
+/// either counts as bound, because only a claim that was bound names a volume.
+fn claim_state(claim: &ApiClaim) -> ClaimState {
+    let meta = &claim.metadata;
+    let completed = annotation(meta, "pv.kubernetes.io/bind-completed").is_some();
+    match claim.status.phase.as_str() {
+        _ if is_deleted(meta) => ClaimState::Deleting,
+        "Lost" => ClaimState::Lost,
+        "Pending" if !completed && !claim.spec.volume_name.is_empty() => ClaimState::NotBoundYet,
+        _ => ClaimState::Usable,
+    }
+}
+
+const fn is_deleted(meta: &ApiMetadata) -> bool {
+    meta.deletion_timestamp.is_some()
 }
 
 /// Returns the name and facts of a volume.
@@ -56,14 +80,46 @@ pub(super) fn volume(volume: &ApiPersistentVolume) -> Result<(String, Volume), W
         Volume {
             nodes: nodes.transpose()?,
             zones,
-            csi: volume
-                .spec
-                .source
-                .csi
-                .as_ref()
-                .map(|csi| (csi.driver.clone(), csi.volume_handle.clone())),
+            csi: attached_by(&volume.spec.source),
+            on_node: volume.spec.source.host_path.is_some() || volume.spec.source.local.is_some(),
+            state: match volume.status.phase.as_str() {
+                _ if is_deleted(meta) => VolumeState::Deleting,
+                "Failed" => VolumeState::Failed,
+                "Released" => VolumeState::Released,
+                _ => VolumeState::Usable,
+            },
         },
     ))
+}
+
+/// Returns the CSI driver and the handle. The names of the drivers are those of
+/// k8s.io/csi-translation-lib.
+fn attached_by(source: &ApiPersistentVolumeSource) -> Option<(String, String)> {
+    if let Some(csi) = &source.csi {
+        return Some((csi.driver.clone(), csi.volume_handle.clone()));
+    }
+    let disks: [(&Option<ApiInTreeDisk>, &str); 5] = [
+        (&source.gce_persistent_disk, "pd.csi.storage.gke.io"),
+        (&source.aws_elastic_block_store, "ebs.csi.aws.com"),
+        (&source.cinder, "cinder.csi.openstack.org"),
+        (&source.vsphere_volume, "csi.vsphere.vmware.com"),
+        (&source.azure_disk, "disk.csi.azure.com"),
+    ];
+    let disk = disks
+        .into_iter()
+        .find_map(|(disk, driver)| Some((disk.as_ref()?, driver)));
+    disk.map(|(disk, driver)| (driver.to_owned(), disk.name.clone()))
+}
+
+/// Returns the name and facts of a volume attachment.
+pub(super) fn attachment(attachment: &ApiVolumeAttachment) -> Result<(String, Attachment), Wrong> {
+    let spec = &attachment.spec;
+    let facts = Attachment {
+        driver: spec.attacher.clone(),
+        volume: filled(&spec.source.persistent_volume_name),
+        node: spec.node_name.clone(),
+    };
+    Ok((name_of(&attachment.metadata)?, facts))
 }
 
 /// Returns the name and facts of a storage class.
@@ -74,12 +130,24 @@ pub(super) fn class(class: &ApiStorageClass) -> Result<(String, StorageClass), W
     );
     let topologies = class.allowed_topologies.iter();
     let facts = StorageClass {
-        provisioner: class.provisioner.clone(),
+        provisioner: migrated(&class.provisioner).to_owned(),
         waits: class.volume_binding_mode == "WaitForFirstConsumer",
         topologies: topologies.map(topology).collect(),
         is_default: default == Some("true"),
     };
     Ok((name_of(&class.metadata)?, facts))
+}
+
+/// Returns the CSI driver that provisions for a class of a plugin that CSI migration has replaced.
+fn migrated(provisioner: &str) -> &str {
+    match provisioner {
+        "kubernetes.io/gce-pd" => "pd.csi.storage.gke.io",
+        "kubernetes.io/aws-ebs" => "ebs.csi.aws.com",
+        "kubernetes.io/cinder" => "cinder.csi.openstack.org",
+        "kubernetes.io/vsphere-volume" => "csi.vsphere.vmware.com",
+        "kubernetes.io/azure-disk" => "disk.csi.azure.com",
+        other => other,
+    }
 }
 
 fn topology(term: &ApiTopologyTerm) -> Selector {
@@ -165,6 +233,7 @@ mod tests {
             class: Some("ssd".into()),
             volume: Some("pv-1".into()),
             one_pod: true,
+            ..Claim::default()
         };
         assert_eq!(
             claim(&format!("metadata: {{name: c}}, spec: {spec}")),

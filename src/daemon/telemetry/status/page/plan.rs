@@ -93,7 +93,7 @@ fn outcome(status: &MoveStatus) -> Markup {
     }
 }
 
-/// Why strategies do nothing, and objects that could not be read.
+/// Why strategies do nothing, and objects that are not known or could not be read.
 fn notes(plan: &PlanStatus) -> Markup {
     let skipped = &plan.skipped;
     html! {
@@ -101,6 +101,13 @@ fn notes(plan: &PlanStatus) -> Markup {
             ul.notes {
                 @for note in &plan.notes {
                     li { (note.strategy) ", pool " (note.pool) ": " (note.why) }
+                }
+            }
+        }
+        @if !plan.unknown.items.is_empty() {
+            ul.notes {
+                @for unknown in &plan.unknown.items {
+                    li { (unknown) "; " (unknown.objects.remedy()) }
                 }
             }
         }

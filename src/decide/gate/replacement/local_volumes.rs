@@ -1,0 +1,36 @@
+//! No volume of the pod is a directory of its node that the replacement would look for elsewhere.
+//!
+//! The scheduler keeps a pod near a `hostPath` or `local` PersistentVolume only by the node
+//! affinity of the volume (`CheckNodeAffinity` in k8s.io/component-helpers/storage/volume). API
+//! validation requires it for `local` alone, and provisioners of development clusters leave it
+//! out. The same path on another node has other data, or none.
+
+use crate::decide::draft::{Candidate, Draft};
+use crate::model::plan::Refusal;
+use crate::model::snapshot::Node;
+use crate::model::snapshot::facts::Volume;
+
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let snapshot = draft.world.snapshot;
+    let pod = snapshot.pod(candidate.pod);
+    let profile = draft.strategy(candidate.strategy).profile;
+    let protected = &draft.world.policy.profiles[profile].evictable.protected;
+    let elsewhere = |volume: &Volume| {
+        let mut others = snapshot.node_ids().filter(|id| Some(*id) != pod.node);
+        others.any(|id| may_use(volume, snapshot.node(id)))
+    };
+    let volumes = pod.volumes.claims.iter().filter_map(|name| {
+        let claim = snapshot.claim(pod, name)?;
+        snapshot.volumes.get(claim.volume.as_ref()?)
+    });
+    let mut on_node = volumes.filter(|volume| volume.on_node);
+    if protected.local_storage && on_node.any(elsewhere) {
+        return Err(Refusal::LocalStorage);
+    }
+    Ok(())
+}
+
+fn may_use(volume: &Volume, node: &Node) -> bool {
+    let terms = volume.nodes.as_ref();
+    terms.is_none_or(|terms| terms.iter().any(|term| term.labels.matches(&node.labels)))
+}

@@ -1,0 +1,19 @@
+//! The volumes that the replacement needs and that do not exist yet are provisioned where it lands.
+//!
+//! A class with `volumeBindingMode: Immediate` provisions a volume before the scheduler places the
+//! pod, in a zone that nothing foresees. See
+//! <https://kubernetes.io/docs/concepts/storage/storage-classes/#volume-binding-mode>.
+
+use crate::decide::draft::{Candidate, Draft};
+use crate::model::plan::Refusal;
+
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let profile = draft.strategy(candidate.strategy).profile;
+    let protected = &draft.world.policy.profiles[profile].evictable.protected;
+    let snapshot = draft.world.snapshot;
+    let new = snapshot.new_volumes(snapshot.pod(candidate.pod));
+    match new.iter().find(|volume| !volume.follows()) {
+        Some(volume) if protected.new_volumes => Err(Refusal::NewVolume(volume.claim.to_owned())),
+        Some(_) | None => Ok(()),
+    }
+}

@@ -1,0 +1,113 @@
+//! Everything that the place of the replacement depends on is known.
+//!
+//! A file may lack whole kinds, and an account the right to list them. The scheduler then knows
+//! more than the forecast: where volumes can be accessed (VolumeBinding, VolumeZone), how many a
+//! node can still attach (NodeVolumeLimits), which pods a term means (InterPodAffinity).
+//!
+//! Two kinds keep no pod where a file lacks them, and the plan only says so. Without a CSINode, the
+//! scheduler knows no attach limit either; and a plan from a file evicts nothing. Services change
+//! only the score of pods whose controller the scheduler does not know (`DefaultSelector`).
+
+use std::collections::BTreeMap;
+
+use crate::decide::draft::{Candidate, Draft};
+use crate::model::plan::{Refusal, UnknownKind, UnknownObjects};
+use crate::model::snapshot::lacking::Lack;
+use crate::model::snapshot::objects::ObjectKind;
+use crate::model::snapshot::{Pod, PodId, Snapshot};
+
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let mut unknown = unknown(candidate.pod, draft).into_iter();
+    match unknown.find(|objects| keeps(objects.kind, objects.lack)) {
+        Some(objects) => Err(Refusal::Unknown(objects)),
+        None => Ok(()),
+    }
+}
+
+/// Returns the objects that are not known, with the number of pods whose replacements depend on
+/// them.
+pub(in crate::decide::gate) fn kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
+    let snapshot = draft.world.snapshot;
+    let mut depend: BTreeMap<UnknownObjects, usize> = BTreeMap::new();
+    let refused = snapshot.lacking.iter();
+    // A right that is missing is worth a word before a pod depends on it.
+    for (kind, lack) in refused.filter(|(_, lack)| **lack != Lack::NotInFile) {
+        depend.insert(UnknownObjects::all(*kind, *lack), 0);
+    }
+    for pod in snapshot
+        .pod_ids()
+        .filter(|id| is_replaced(snapshot.pod(*id)))
+    {
+        for objects in unknown(pod, draft) {
+            *depend.entry(objects).or_default() += 1;
+        }
+    }
+    let counted = depend.into_iter();
+    counted
+        .map(|(objects, pods)| UnknownKind {
+            stay: keeps(objects.kind, objects.lack),
+            objects,
+            pods,
+        })
+        .collect()
+}
+
+/// Returns true if a controller would replace the pod.
+fn is_replaced(pod: &Pod) -> bool {
+    pod.node.is_some() && pod.stays() && pod.workload.is_some()
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a new kind keeps its pods unless it is listed here"
+)]
+const fn keeps(kind: ObjectKind, lack: Option<Lack>) -> bool {
+    match kind {
+        ObjectKind::CsiNode | ObjectKind::Attachment => !matches!(lack, Some(Lack::NotInFile)),
+        ObjectKind::Service => false,
+        _ => true,
+    }
+}
+
+fn unknown(pod: PodId, draft: &Draft<'_>) -> Vec<UnknownObjects> {
+    let snapshot = draft.world.snapshot;
+    let lacking = snapshot.lacking.iter();
+    let needed = lacking.filter(|(kind, _)| needs(draft, pod, **kind));
+    let kinds = needed.map(|(kind, lack)| UnknownObjects::all(*kind, *lack));
+    let namespace = draft.index().unknown_namespace(pod).map(|name| {
+        let lack = snapshot.lacking.get(&ObjectKind::Namespace).copied();
+        UnknownObjects::namespace(name, lack)
+    });
+    kinds.chain(namespace).collect()
+}
+
+/// Returns true if the place of the pod's replacement depends on objects of this kind.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "no rule of this file needs another kind"
+)]
+fn needs(draft: &Draft<'_>, id: PodId, kind: ObjectKind) -> bool {
+    let snapshot = draft.world.snapshot;
+    let pod = snapshot.pod(id);
+    let claims = || {
+        let names = pod.volumes.claims.iter();
+        names.filter_map(|name| snapshot.claim(pod, name))
+    };
+    match kind {
+        ObjectKind::Claim => !pod.volumes.claims.is_empty(),
+        ObjectKind::Volume => claims().any(|claim| claim.volume.is_some()),
+        ObjectKind::StorageClass => {
+            !pod.volumes.ephemeral.is_empty() || claims().any(|claim| claim.volume.is_none())
+        }
+        ObjectKind::CsiNode => !snapshot.attached_volumes(pod).is_empty(),
+        ObjectKind::Attachment => is_limited(snapshot, pod),
+        ObjectKind::Service => pod.spread.is_empty() && !draft.index().has_siblings(id),
+        _ => false,
+    }
+}
+
+/// Returns true if a driver of the pod's volumes has an attach limit.
+fn is_limited(snapshot: &Snapshot, pod: &Pod) -> bool {
+    let mut attached = snapshot.attached_volumes(pod).into_iter();
+    attached.any(|volume| snapshot.limits_driver(volume.driver))
+}

@@ -1,0 +1,37 @@
+//! Reasons why a pod could not start with a claim.
+
+/// The reason why a replacement could not start with a PersistentVolumeClaim. The sentence follows
+/// the name of the claim.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClaimFlaw {
+    /// The claim does not exist.
+    #[error("does not exist")]
+    Missing,
+    /// The claim could not be read.
+    #[error("cannot be read")]
+    Unreadable,
+    /// The claim has a deletionTimestamp.
+    #[error("is being deleted")]
+    Deleting,
+    /// The volume of the claim is gone.
+    #[error("has lost its volume")]
+    Lost,
+    /// The claim is not bound, and its class does not wait for a pod.
+    #[error("is not bound, and does not wait for a pod to be bound")]
+    Unbound,
+    /// The claim is not bound, and its class does not exist.
+    #[error("names StorageClass {0}, which does not exist")]
+    NoClass(String),
+    /// The claim is bound to a volume that does not exist.
+    #[error("is bound to PersistentVolume {0}, which does not exist")]
+    NoVolume(String),
+    /// The volume has a deletionTimestamp.
+    #[error("is bound to PersistentVolume {0}, which is being deleted")]
+    VolumeDeleting(String),
+    /// The volume has the phase `Failed`.
+    #[error("is bound to PersistentVolume {0}, which has failed")]
+    VolumeFailed(String),
+    /// The volume has the phase `Released`.
+    #[error("is bound to PersistentVolume {0}, which is released")]
+    VolumeReleased(String),
+}

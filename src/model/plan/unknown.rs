@@ -1,0 +1,116 @@
+//! Objects that may exist and are not known.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::model::snapshot::lacking::Lack;
+use crate::model::snapshot::objects::ObjectKind;
+use crate::values::text::{agree, count};
+
+/// Objects that a replacement depends on and that are not known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnknownObjects {
+    /// Their kind.
+    pub kind: ObjectKind,
+    /// The name of the object, if others of the kind are known.
+    pub name: Option<String>,
+    /// The reason why none of the kind is known; `None` if others are.
+    pub lack: Option<Lack>,
+}
+
+/// Objects that are not known, and the number of pods that this concerns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownKind {
+    /// The objects.
+    pub objects: UnknownObjects,
+    /// The pods whose replacements depend on them.
+    pub pods: usize,
+    /// Whether these pods stay. Otherwise the forecast does without the objects.
+    pub stay: bool,
+}
+
+impl UnknownObjects {
+    /// Returns the value for all objects of a kind.
+    pub const fn all(kind: ObjectKind, lack: Lack) -> Self {
+        UnknownObjects {
+            kind,
+            name: None,
+            lack: Some(lack),
+        }
+    }
+
+    /// Returns the value for a namespace whose labels are not known.
+    pub fn namespace(name: &str, lack: Option<Lack>) -> Self {
+        UnknownObjects {
+            kind: ObjectKind::Namespace,
+            name: lack.is_none().then(|| name.to_owned()),
+            lack,
+        }
+    }
+
+    /// Returns the change that would make them known.
+    pub fn remedy(&self) -> String {
+        let resource = self.kind.resource();
+        match self.lack {
+            Some(Lack::Forbidden) => {
+                format!("let evenkeel list and watch {resource} (see `evenkeel doctor`)")
+            }
+            Some(Lack::NotServed) => format!("use an API server that serves {resource}"),
+            Some(Lack::NotInFile) | None => {
+                format!("record {resource} too (`evenkeel snapshot` does, `plan --help` shows how)")
+            }
+        }
+    }
+}
+
+impl fmt::Display for UnknownObjects {
+    /// Formats the objects and the reason: `PersistentVolumeClaims, which are unknown: the file has
+    /// none`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.kind.name();
+        match (&self.name, self.lack) {
+            (Some(name), _) => write!(f, "{kind} {name}, which is unknown"),
+            (None, Some(lack)) => write!(f, "{}, which are unknown: {lack}", self.kind.plural()),
+            (None, None) => write!(f, "{}, which are unknown", self.kind.plural()),
+        }
+    }
+}
+
+impl fmt::Display for UnknownKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (pods, kind) = (count(self.pods, "pod"), self.objects.kind);
+        match (self.objects.lack, &self.objects.name) {
+            (Some(Lack::NotInFile), _) => write!(f, "the file has no {}", kind.plural())?,
+            (Some(Lack::Forbidden), _) => write!(f, "evenkeel may not list {}", kind.plural())?,
+            (Some(Lack::NotServed), _) => {
+                write!(f, "the API server does not serve {}", kind.plural())?;
+            }
+            (None, Some(name)) => write!(f, "{} {name} is unknown", kind.name())?,
+            (None, None) => write!(f, "{} are unknown", kind.plural())?,
+        }
+        match (self.pods, self.stay) {
+            (0, _) => write!(f, ": no pod depends on them now"),
+            (n, true) => write!(
+                f,
+                ": {pods} {} because the replacement depends on them",
+                agree(n, "stays", "stay")
+            ),
+            (_, false) => write!(f, ": the forecast for {pods} does without them"),
+        }
+    }
+}
+
+impl Serialize for UnknownKind {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut object = serializer.serialize_struct("UnknownKind", 6)?;
+        object.serialize_field("kind", self.objects.kind.name())?;
+        object.serialize_field("name", &self.objects.name)?;
+        object.serialize_field("why", &self.objects.lack)?;
+        object.serialize_field("pods", &self.pods)?;
+        object.serialize_field("stay", &self.stay)?;
+        object.serialize_field("message", &self.to_string())?;
+        object.end()
+    }
+}

@@ -1,0 +1,97 @@
+//! The kinds of objects.
+
+/// The object kinds that are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ObjectKind {
+    /// Node.
+    Node,
+    /// Pod.
+    Pod,
+    /// PodDisruptionBudget.
+    Budget,
+    /// Namespace.
+    Namespace,
+    /// PriorityClass.
+    Class,
+    /// PersistentVolumeClaim.
+    Claim,
+    /// PersistentVolume.
+    Volume,
+    /// StorageClass.
+    StorageClass,
+    /// CSINode; only the attach limits are kept.
+    CsiNode,
+    /// VolumeAttachment.
+    Attachment,
+    /// Service; only the selector is kept.
+    Service,
+    /// ReplicaSet; only the owner is kept.
+    ReplicaSet,
+    /// ReplicationController; only the owner is kept.
+    ReplicationController,
+    /// Job; only the owner is kept.
+    Job,
+}
+
+impl ObjectKind {
+    /// Every kind, in the order of declaration.
+    pub const ALL: [ObjectKind; 14] = [
+        ObjectKind::Node,
+        ObjectKind::Pod,
+        ObjectKind::Budget,
+        ObjectKind::Namespace,
+        ObjectKind::Class,
+        ObjectKind::Claim,
+        ObjectKind::Volume,
+        ObjectKind::StorageClass,
+        ObjectKind::CsiNode,
+        ObjectKind::Attachment,
+        ObjectKind::Service,
+        ObjectKind::ReplicaSet,
+        ObjectKind::ReplicationController,
+        ObjectKind::Job,
+    ];
+
+    /// Returns the name in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ObjectKind::Node => "Node",
+            ObjectKind::Pod => "Pod",
+            ObjectKind::Budget => "PodDisruptionBudget",
+            ObjectKind::Namespace => "Namespace",
+            ObjectKind::Class => "PriorityClass",
+            ObjectKind::Claim => "PersistentVolumeClaim",
+            ObjectKind::Volume => "PersistentVolume",
+            ObjectKind::StorageClass => "StorageClass",
+            ObjectKind::CsiNode => "CSINode",
+            ObjectKind::Attachment => "VolumeAttachment",
+            ObjectKind::Service => "Service",
+            ObjectKind::ReplicaSet => "ReplicaSet",
+            ObjectKind::ReplicationController => "ReplicationController",
+            ObjectKind::Job => "Job",
+        }
+    }
+
+    /// Returns the plural of the name.
+    pub fn plural(self) -> String {
+        let name = self.name();
+        match name.strip_suffix("Class") {
+            Some(stem) => format!("{stem}Classes"),
+            None => format!("{name}s"),
+        }
+    }
+
+    /// Returns the name of the resource in paths and roles.
+    pub fn resource(self) -> String {
+        self.plural().to_lowercase()
+    }
+
+    /// Returns true if a cluster, or the account that reads it, may do without objects of the kind:
+    /// decisions that depend on them are then unknown. Without the others nothing is decided.
+    pub const fn is_optional(self) -> bool {
+        !matches!(
+            self,
+            ObjectKind::Node | ObjectKind::Pod | ObjectKind::Budget
+        )
+    }
+}

@@ -1,0 +1,732 @@
+//! Claims, volumes and other optional objects: those that keep a replacement from starting, and
+//! kinds that a file does not have.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use evenkeel::model::snapshot::objects::ObjectKind;
+use serde_json::{Value, json};
+
+/// From nodes above 60 % of cpu to others, without waiting.
+const POLICY: &str = "
+apiVersion: evenkeel/v1alpha1
+kind: Policy
+usage: {minSamples: 1}
+evictable: {minPodAge: 0s}
+limits: {perWorkload: none, perNode: none}
+strategies:
+- lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}, sustainedFor: 0s}
+";
+const NOW: &str = "2026-11-21T07:30:00Z";
+const DRIVER: &str = "ebs.csi.example.com";
+
+/// The objects of a file, in the order of the API.
+#[derive(Clone)]
+struct Objects(Vec<Value>);
+
+impl Objects {
+    /// A hot node with four pods of a StatefulSet, and two cool nodes. Each pod has a claim.
+    fn with_claims() -> Self {
+        let volumes = |name: &str| {
+            json!([{"name": "data",
+                "persistentVolumeClaim": {"claimName": format!("data-{name}")}}])
+        };
+        Objects::of(["db-0", "db-1", "db-2", "db-3"].map(|name| pod(name, "n1", &volumes(name))))
+    }
+
+    /// The same with a bound claim and a volume for each pod.
+    fn healthy() -> Self {
+        let mut objects = Objects::with_claims();
+        for number in 0..4 {
+            objects.0.push(claim(number));
+            objects.0.push(volume(number));
+        }
+        objects
+    }
+
+    fn of(pods: impl IntoIterator<Item = Value>) -> Self {
+        let mut all = Vec::new();
+        for (name, cpu) in [("n1", "3400m"), ("n2", "300m"), ("n3", "300m")] {
+            all.push(node(name));
+            all.push(
+                json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetrics",
+                "metadata": {"name": name}, "timestamp": NOW, "window": "30s",
+                "usage": {"cpu": cpu, "memory": "1Gi"}}),
+            );
+        }
+        for pod in pods {
+            let meta = pod["metadata"].clone();
+            all.push(pod);
+            all.push(
+                json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
+                "metadata": {"name": meta["name"], "namespace": meta["namespace"]},
+                "timestamp": NOW, "window": "30s",
+                "containers": [{"name": "main", "usage": {"cpu": "800m", "memory": "256Mi"}}]}),
+            );
+        }
+        Objects(all)
+    }
+
+    /// Changes every object of a kind.
+    fn each(mut self, kind: &str, change: impl Fn(&mut Value)) -> Self {
+        self.0
+            .iter_mut()
+            .filter(|o| o["kind"] == kind)
+            .for_each(change);
+        self
+    }
+
+    fn without(mut self, kind: &str) -> Self {
+        self.0.retain(|object| object["kind"] != kind);
+        self
+    }
+
+    fn and(mut self, more: impl IntoIterator<Item = Value>) -> Self {
+        self.0.extend(more);
+        self
+    }
+
+    /// `kind: List`, as `kubectl get -o json` prints it.
+    fn list(&self) -> String {
+        json!({"apiVersion": "v1", "kind": "List", "items": self.0}).to_string()
+    }
+
+    fn plan(&self) -> Planned {
+        Planned::of(&self.list())
+    }
+}
+
+fn node(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}],
+            "allocatable": {"cpu": "4", "memory": "16Gi", "pods": "110"}}})
+}
+
+fn pod(name: &str, node: &str, volumes: &Value) -> Value {
+    let owner = name.rsplit_once('-').unwrap().0;
+    json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "labels": {"app": owner},
+            "creationTimestamp": "2026-11-20T07:00:00Z",
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": owner,
+                "uid": "s", "controller": true}]},
+        "spec": {"nodeName": node, "volumes": volumes, "containers": [{"name": "main",
+            "image": "i", "resources": {"requests": {"cpu": "300m", "memory": "256Mi"}}}]},
+        "status": {"phase": "Running", "startTime": "2026-11-20T07:00:00Z",
+            "conditions": [{"type": "Ready", "status": "True"}]}})
+}
+
+fn claim(number: u32) -> Value {
+    json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": format!("data-db-{number}"), "namespace": "default"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "net",
+            "volumeName": format!("pv-{number}")},
+        "status": {"phase": "Bound"}})
+}
+
+fn volume(number: u32) -> Value {
+    json!({"apiVersion": "v1", "kind": "PersistentVolume",
+        "metadata": {"name": format!("pv-{number}")},
+        "spec": {"csi": {"driver": DRIVER, "volumeHandle": format!("vol-{number}")}},
+        "status": {"phase": "Bound"}})
+}
+
+fn class(mode: &str) -> Value {
+    json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "net"},
+        "provisioner": DRIVER, "volumeBindingMode": mode})
+}
+
+fn csi_node(name: &str, limit: u32) -> Value {
+    json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name},
+        "spec": {"drivers": [{"name": DRIVER, "nodeID": name, "allocatable": {"count": limit}}]}})
+}
+
+fn attachment(name: &str, node: &str, volume: &str) -> Value {
+    json!({"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment",
+        "metadata": {"name": name}, "spec": {"attacher": DRIVER, "nodeName": node,
+            "source": {"persistentVolumeName": volume}}, "status": {"attached": true}})
+}
+
+fn namespace(name: &str, labels: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": name, "labels": labels}})
+}
+
+/// The answer of `evenkeel plan` about a file.
+#[derive(Debug)]
+struct Planned {
+    moves: usize,
+    kept: Vec<(String, String)>,
+    unknown: Vec<String>,
+}
+
+impl Planned {
+    fn of(file: &str) -> Self {
+        Planned::by(POLICY, file)
+    }
+
+    fn by(policy: &str, file: &str) -> Self {
+        let answer = run_by(policy, &["plan", "-o", "json"], file);
+        let plan: Value = serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{answer}"));
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let list = |key: &str| plan[key].as_array().unwrap().clone();
+        let kept = list("kept");
+        Planned {
+            moves: list("moves").len(),
+            kept: kept
+                .iter()
+                .map(|kept| (text(&kept["code"]), text(&kept["message"])))
+                .collect(),
+            unknown: list("unknown")
+                .iter()
+                .map(|u| text(&u["message"]))
+                .collect(),
+        }
+    }
+
+    /// All candidates stay, for this reason.
+    fn stay(&self, code: &str, message: &str) {
+        assert!(
+            self.moves == 0 && !self.kept.is_empty(),
+            "{message}: {self:#?}"
+        );
+        for (found, why) in &self.kept {
+            assert!(
+                found == code && why.contains(message),
+                "{message}: {self:#?}"
+            );
+        }
+    }
+
+    fn go(&self) {
+        assert!(self.moves > 0, "{self:#?}");
+    }
+}
+
+/// Runs the program on a file with the policy of these tests.
+fn run(arguments: &[&str], file: &str) -> String {
+    run_by(POLICY, arguments, file)
+}
+
+fn run_by(policy_text: &str, arguments: &[&str], file: &str) -> String {
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let path = |end: &str| format!("{}/unknown-{number}{end}", env!("CARGO_TARGET_TMPDIR"));
+    let (cluster, policy) = (path(""), path("-policy.yaml"));
+    std::fs::write(&cluster, file).unwrap();
+    std::fs::write(&policy, policy_text).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+        .args(arguments)
+        .args(["--from", &cluster, "--policy", &policy])
+        .output()
+        .unwrap();
+    let mut all = String::from_utf8(output.stdout).unwrap();
+    if all.is_empty() {
+        all = String::from_utf8(output.stderr).unwrap();
+    }
+    all
+}
+
+#[test]
+fn pods_with_healthy_claims_move() {
+    Objects::healthy().plan().go();
+}
+
+#[test]
+fn a_pod_stays_while_its_claim_is_being_deleted() {
+    let deleting = |claim: &mut Value| claim["metadata"]["deletionTimestamp"] = NOW.into();
+    let cluster = Objects::healthy().each("PersistentVolumeClaim", deleting);
+    cluster.plan().stay(
+        "unusable-claim",
+        "is being deleted, so its replacement could not start",
+    );
+}
+
+#[test]
+fn a_pod_stays_with_a_claim_that_the_scheduler_would_refuse() {
+    let lost = |claim: &mut Value| claim["status"]["phase"] = "Lost".into();
+    let prebound = |claim: &mut Value| claim["status"]["phase"] = "Pending".into();
+    let pending = |claim: &mut Value| {
+        claim["status"]["phase"] = "Pending".into();
+        claim["spec"]["volumeName"] = Value::Null;
+    };
+    let claims =
+        |change: &dyn Fn(&mut Value)| Objects::healthy().each("PersistentVolumeClaim", change);
+    let unclassed = |claim: &mut Value| {
+        pending(claim);
+        claim["spec"]["storageClassName"] = Value::Null;
+    };
+    let waits = "WaitForFirstConsumer";
+    for (cluster, why) in [
+        (claims(&lost), "has lost its volume"),
+        (claims(&prebound), "is not bound"),
+        (claims(&pending).and([class("Immediate")]), "is not bound"),
+        (claims(&unclassed).and([class(waits)]), "is not bound"),
+        (
+            claims(&pending).and([json!({"apiVersion": "storage.k8s.io/v1",
+                "kind": "StorageClass", "metadata": {"name": "other"}, "provisioner": "x"})]),
+            "names StorageClass net, which does not exist",
+        ),
+        (
+            // The kind is recorded, so these claims do not exist.
+            Objects::with_claims().and([claim(7), volume(7)]),
+            "does not exist, so",
+        ),
+    ] {
+        cluster.plan().stay("unusable-claim", why);
+    }
+    claims(&pending).and([class(waits)]).plan().go();
+}
+
+#[test]
+fn a_pod_stays_with_a_volume_that_is_about_to_go() {
+    let phase = |phase: &'static str| {
+        Objects::healthy().each("PersistentVolume", |pv| {
+            pv["status"]["phase"] = phase.into();
+        })
+    };
+    let deleting = Objects::healthy().each("PersistentVolume", |pv| {
+        pv["metadata"]["deletionTimestamp"] = NOW.into();
+    });
+    let gone = Objects::healthy()
+        .without("PersistentVolume")
+        .and([volume(7)]);
+    for (cluster, why) in [
+        (phase("Failed"), "which has failed"),
+        (phase("Released"), "which is released"),
+        (deleting, "which is being deleted"),
+        (gone, "which does not exist"),
+    ] {
+        cluster.plan().stay("unusable-claim", why);
+    }
+}
+
+#[test]
+fn a_claim_that_cannot_be_read_keeps_its_pod() {
+    let broken = |claim: &mut Value| claim["spec"]["accessModes"] = 7.into();
+    let cluster = Objects::healthy().each("PersistentVolumeClaim", broken);
+    cluster.plan().stay("unusable-claim", "cannot be read");
+}
+
+#[test]
+fn a_volume_in_a_folder_of_the_node_keeps_its_pod() {
+    let folder = |pv: &mut Value| pv["spec"] = json!({"hostPath": {"path": "/srv"}});
+    let cluster = Objects::healthy().each("PersistentVolume", folder);
+    cluster
+        .plan()
+        .stay("local-storage", "hostPath data would be lost");
+    // Both nodes of the zone are allowed, and each has its own folder.
+    let in_zone = |pv: &mut Value| {
+        pv["spec"] = json!({"local": {"path": "/mnt"}, "nodeAffinity": {"required":
+            {"nodeSelectorTerms": [{"matchExpressions": [{"key": "kubernetes.io/hostname",
+                "operator": "In", "values": ["n1", "n2"]}]}]}}});
+    };
+    let cluster = Objects::healthy().each("PersistentVolume", in_zone);
+    cluster
+        .plan()
+        .stay("local-storage", "hostPath data would be lost");
+}
+
+#[test]
+fn a_volume_of_one_node_keeps_its_pod_while_another_pod_uses_it_there() {
+    let shared = json!([{"name": "d", "persistentVolumeClaim": {"claimName": "data-db-0"}}]);
+    let pods = |nodes: [&str; 4]| {
+        let pods = nodes.iter().enumerate();
+        pods.map(|(number, node)| pod(&format!("db-{number}"), node, &shared))
+            .collect::<Vec<_>>()
+    };
+    let on_one = Objects::of(pods(["n1", "n1", "n1", "n1"])).and([claim(0), volume(0)]);
+    on_one.plan().stay(
+        "shared-volume",
+        "can be used on one node at a time, and db-",
+    );
+    let many = |claim: &mut Value| claim["spec"]["accessModes"] = json!(["ReadWriteMany"]);
+    on_one.each("PersistentVolumeClaim", many).plan().go();
+    // A driver that does not attach lets several nodes use it.
+    let spread = Objects::of(pods(["n1", "n1", "n1", "n2"])).and([claim(0), volume(0)]);
+    spread.plan().go();
+}
+
+#[test]
+fn pods_with_claims_stay_if_the_file_has_no_claims() {
+    let planned = Objects::with_claims().plan();
+    planned.stay(
+        "unknown-objects",
+        "the decision depends on PersistentVolumeClaims, which are unknown: the file has none",
+    );
+    let said = "the file has no PersistentVolumeClaims: 4 pods stay because the replacement \
+                depends on them";
+    assert_eq!(planned.unknown, [said]);
+    let text = run(&["plan"], &Objects::with_claims().list());
+    assert_eq!(
+        text.matches("the file has no PersistentVolumeClaims")
+            .count(),
+        1,
+        "{text}"
+    );
+    let doctor = run(&["doctor"], &Objects::with_claims().list());
+    let doctor = doctor.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(doctor.contains(said), "{doctor}");
+}
+
+#[test]
+fn pods_without_claims_move_if_the_file_has_no_claims() {
+    let none = Value::Null;
+    let pods = ["web-0", "web-1", "web-2", "web-3"].map(|name| pod(name, "n1", &none));
+    let planned = Objects::of(pods).plan();
+    planned.go();
+    assert!(planned.unknown.is_empty(), "{planned:#?}");
+}
+
+#[test]
+fn a_claim_whose_volume_or_class_the_file_lacks_keeps_its_pod() {
+    let planned = Objects::healthy().without("PersistentVolume").plan();
+    planned.stay(
+        "unknown-objects",
+        "depends on PersistentVolumes, which are unknown",
+    );
+    let pending = |claim: &mut Value| claim["spec"]["volumeName"] = Value::Null;
+    let planned = Objects::healthy()
+        .each("PersistentVolumeClaim", pending)
+        .plan();
+    planned.stay(
+        "unknown-objects",
+        "depends on StorageClasses, which are unknown",
+    );
+}
+
+#[test]
+fn an_empty_list_of_a_kind_says_that_there_are_none() {
+    let empty = json!({"kind": "PersistentVolumeClaimList", "apiVersion": "v1", "items": []});
+    let file = Objects::with_claims().list();
+    let yaml = |value: &Value| serde_saphyr::to_string(value).unwrap();
+    let whole: Value = serde_json::from_str(&file).unwrap();
+    for file in [
+        format!("{file}\n{empty}"),
+        format!("{}\n---\n{}", yaml(&whole), yaml(&empty)),
+        Objects::with_claims().and([empty.clone()]).list(),
+    ] {
+        Planned::of(&file).stay("unusable-claim", "does not exist");
+    }
+    let untyped = json!({"kind": "List", "apiVersion": "v1", "items": []});
+    Planned::of(&format!("{file}\n{untyped}")).stay("unknown-objects", "the file has none");
+}
+
+#[test]
+fn typed_lists_and_streams_of_objects_give_the_same_plan_as_a_list() {
+    let healthy = Objects::healthy();
+    let mut stream = String::new();
+    for object in &healthy.0 {
+        writeln!(stream, "---\n{}", serde_saphyr::to_string(object).unwrap()).unwrap();
+    }
+    Planned::of(&stream).go();
+    let of_kind = |kind: &str| {
+        let mut items: Vec<Value> = healthy
+            .0
+            .iter()
+            .filter(|o| o["kind"] == kind)
+            .cloned()
+            .collect();
+        for item in &mut items {
+            let fields = item.as_object_mut().unwrap();
+            fields.retain(|key, _| key != "kind" && key != "apiVersion");
+        }
+        json!({"kind": format!("{kind}List"), "apiVersion": "v1", "items": items})
+    };
+    let (claims, volumes) = (
+        of_kind("PersistentVolumeClaim"),
+        of_kind("PersistentVolume"),
+    );
+    let rest = healthy
+        .clone()
+        .without("PersistentVolumeClaim")
+        .without("PersistentVolume");
+    Planned::of(&format!("{}\n{claims}\n{volumes}", rest.list())).go();
+}
+
+#[test]
+fn a_file_without_csi_nodes_says_that_attach_limits_are_unknown() {
+    let planned = Objects::healthy().plan();
+    let said = "the file has no CSINodes: the forecast for 4 pods does without them";
+    assert_eq!(planned.unknown, [said]);
+    let known = ["n1", "n2", "n3"].map(|name| csi_node(name, 25));
+    let planned = Objects::healthy().and(known.clone()).plan();
+    let said = "the file has no VolumeAttachments: the forecast for 4 pods does without them";
+    assert_eq!(planned.unknown, [said]);
+    let attached = attachment("a", "n1", "pv-0");
+    let planned = Objects::healthy().and(known).and([attached]).plan();
+    planned.go();
+    assert!(planned.unknown.is_empty(), "{planned:#?}");
+}
+
+#[test]
+fn a_volume_that_is_still_attached_without_a_pod_counts_towards_the_limit() {
+    let limits = [csi_node("n1", 25), csi_node("n2", 1), csi_node("n3", 1)];
+    let cluster = Objects::healthy().and(limits).and([volume(8), volume(9)]);
+    let left = [attachment("a", "n2", "pv-8"), attachment("b", "n3", "pv-9")];
+    let planned = cluster.clone().and(left.clone()).plan();
+    planned.stay("no-room", "at the limit of volumes of ebs.csi.example.com");
+    // Only one of the two nodes is full.
+    cluster.clone().and([left[0].clone()]).plan().go();
+    // The volumes of the pods themselves are attached as well, and count once.
+    let own = (0..4).map(|n| attachment(&format!("own-{n}"), "n1", &format!("pv-{n}")));
+    cluster.clone().and(own).plan().go();
+    // An attachment whose volume does not exist counts for the scheduler neither.
+    let absent = [
+        attachment("a", "n2", "pv-98"),
+        attachment("b", "n3", "pv-99"),
+    ];
+    cluster.and(absent).plan().go();
+}
+
+#[test]
+fn disks_of_replaced_plugins_count_towards_the_limit_of_their_csi_driver() {
+    let limits = ["n1", "n2", "n3"].map(|name| {
+        json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name},
+            "spec": {"drivers": [{"name": "ebs.csi.aws.com", "nodeID": name,
+                "allocatable": {"count": if name == "n1" { 25 } else { 0 }}}]}})
+    });
+    let in_tree = |pv: &mut Value| {
+        let id = format!("aws://zone/{}", pv["metadata"]["name"].as_str().unwrap());
+        pv["spec"] = json!({"awsElasticBlockStore": {"volumeID": id}});
+    };
+    let cluster = Objects::healthy()
+        .each("PersistentVolume", in_tree)
+        .and(limits);
+    cluster
+        .plan()
+        .stay("no-room", "at the limit of volumes of ebs.csi.aws.com");
+}
+
+/// Pods of the namespace `default` that avoid pods `noisy` of namespaces of team b, and one of
+/// these on each cool node.
+fn avoiding(selector: &Value) -> Objects {
+    let term = json!([{"topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "noisy"}}, "namespaceSelector": selector}]);
+    let avoids = |mut pod: Value| {
+        pod["spec"]["affinity"] = json!({"podAntiAffinity":
+            {"requiredDuringSchedulingIgnoredDuringExecution": term}});
+        pod
+    };
+    let web = ["web-0", "web-1", "web-2", "web-3"];
+    let mut pods: Vec<Value> = web.map(|name| avoids(pod(name, "n1", &Value::Null))).into();
+    for (name, node) in [("noisy-0", "n2"), ("noisy-1", "n3")] {
+        let mut noisy = pod(name, node, &Value::Null);
+        noisy["metadata"]["namespace"] = "other".into();
+        pods.push(noisy);
+    }
+    Objects::of(pods)
+}
+
+#[test]
+fn an_affinity_term_by_labels_of_an_unknown_namespace_keeps_the_pod() {
+    let team = json!({"matchLabels": {"team": "b"}});
+    let unknown = avoiding(&team);
+    unknown.plan().stay(
+        "unknown-objects",
+        "depends on Namespaces, which are unknown",
+    );
+    let own = namespace("default", &json!({"team": "a"}));
+    let partly = unknown.clone().and([own.clone()]);
+    partly.plan().stay(
+        "unknown-objects",
+        "depends on Namespace other, which is unknown",
+    );
+    let known = |team: &str| {
+        let other = namespace("other", &json!({"team": team}));
+        unknown.clone().and([own.clone(), other]).plan()
+    };
+    known("b").stay("no-room", "occupied by a pod that it avoids");
+    known("c").go();
+}
+
+#[test]
+fn the_name_of_a_namespace_is_known_without_its_object() {
+    let named = |name: &str| {
+        avoiding(&json!({"matchLabels": {"kubernetes.io/metadata.name": name}})).plan()
+    };
+    named("other").stay("no-room", "occupied by a pod that it avoids");
+    named("third").go();
+    // No label can change that the name does not match.
+    let both = json!({"matchLabels": {"kubernetes.io/metadata.name": "third", "team": "b"}});
+    avoiding(&both).plan().go();
+    avoiding(&json!({}))
+        .plan()
+        .stay("no-room", "occupied by a pod that it avoids");
+}
+
+#[test]
+fn a_term_of_other_pods_by_labels_of_an_unknown_namespace_keeps_the_pod() {
+    let mut noisy = pod("noisy-0", "n2", &Value::Null);
+    noisy["metadata"]["namespace"] = "other".into();
+    noisy["spec"]["affinity"] = json!({"podAntiAffinity":
+        {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "kubernetes.io/hostname",
+                "labelSelector": {"matchLabels": {"app": "web"}},
+                "namespaceSelector": {"matchLabels": {"team": "a"}}}]}});
+    let web = ["web-0", "web-1", "web-2", "web-3"].map(|name| pod(name, "n1", &Value::Null));
+    let cluster = Objects::of(web.into_iter().chain([noisy]));
+    cluster.plan().stay(
+        "unknown-objects",
+        "depends on Namespaces, which are unknown",
+    );
+    let other = namespace("other", &json!({}));
+    let partly = cluster.clone().and([other.clone()]);
+    partly.plan().stay(
+        "unknown-objects",
+        "depends on Namespace default, which is unknown",
+    );
+    cluster
+        .and([other, namespace("default", &json!({"team": "c"}))])
+        .plan()
+        .go();
+}
+
+#[test]
+fn a_priority_class_that_the_file_lacks_is_unknown() {
+    let policy = POLICY.replace("minPodAge: 0s", "minPodAge: 0s, priorityBelow: high");
+    let prioritised = ["web-0", "web-1"].map(|name| {
+        let mut pod = pod(name, "n1", &Value::Null);
+        pod["spec"]["priority"] = 7.into();
+        pod
+    });
+    let cluster = Objects::of(prioritised);
+    let planned = Planned::by(&policy, &cluster.list());
+    planned.stay(
+        "unknown-objects",
+        "depends on PriorityClasses, which are unknown",
+    );
+    let class = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+        "metadata": {"name": "high"}, "value": 100});
+    Planned::by(&policy, &cluster.and([class]).list()).go();
+}
+
+/// Three nodes with a history of usage: 12 pods of 150m on n1, and none elsewhere.
+fn recorded(uid: bool, node_history: bool) -> String {
+    let values = |value: u32| vec![value; 24];
+    let history = |kind: &str, meta: Value, cpu: u32, node: Option<&str>| {
+        json!({"apiVersion": "evenkeel/v1alpha1", "kind": kind, "metadata": meta,
+            "start": "2026-01-05T00:00:00Z", "step": "5m", "node": node,
+            "cpu": values(cpu), "memory": values(300)})
+    };
+    let mut all = Vec::new();
+    for name in ["n1", "n2", "n3"] {
+        all.push(node(name));
+        if node_history {
+            all.push(history(
+                "NodeUsageHistory",
+                json!({"name": name}),
+                100,
+                None,
+            ));
+        }
+    }
+    for number in 0..24 {
+        let name = format!("w{}-{}", number / 2, number % 2);
+        let mut pod = pod(&name, "n1", &Value::Null);
+        pod["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z".into();
+        pod["metadata"]["ownerReferences"][0]["kind"] = "ReplicaSet".into();
+        if uid {
+            pod["metadata"]["uid"] = format!("uid-{name}").into();
+        }
+        let meta = pod["metadata"].clone();
+        let meta = json!({"name": meta["name"], "namespace": meta["namespace"]});
+        all.push(pod);
+        all.push(history("PodUsageHistory", meta, 150, Some("n1")));
+    }
+    json!({"apiVersion": "v1", "kind": "List", "items": all}).to_string()
+}
+
+#[test]
+fn objects_without_a_uid_are_told_apart_in_a_simulation() {
+    let simulated = |uid: bool| {
+        let arguments = ["simulate", "--duration", "1h", "-o", "json"];
+        let answer = run(&arguments, &recorded(uid, true));
+        let trace: Value = serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{answer}"));
+        let evictions = trace["evictions"].as_array().unwrap().clone();
+        assert!(evictions.len() > 2, "{answer}");
+        evictions
+            .iter()
+            .map(|e| (e["at"].to_string(), e["pod"].to_string()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(simulated(false), simulated(true));
+}
+
+#[test]
+fn a_simulation_without_usage_of_nodes_does_not_say_that_none_was_hot() {
+    let text = run(&["simulate", "--duration", "1h"], &recorded(true, false));
+    assert!(!text.contains("no node was ever hot"), "{text}");
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains(
+            "the usage of 3 nodes is unknown (n1, n2, n3): the file has no NodeUsageHistory of \
+             them"
+        ),
+        "{text}"
+    );
+    assert!(
+        flat.contains("0 evictions; the usage of 3 nodes is unknown"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_documented_commands_record_every_kind_that_a_plan_reads() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let help = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+        .args(["plan", "--help"])
+        .output();
+    let help = String::from_utf8(help.unwrap().stdout).unwrap();
+    let commands: Vec<&str> = help
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("kubectl get"))
+        .collect();
+    assert_eq!(commands.len(), 3, "{help}");
+    let mut pages = vec![format!("{root}/README.md")];
+    let docs = std::fs::read_dir(format!("{root}/docs")).unwrap();
+    pages.extend(docs.map(|page| page.unwrap().path().display().to_string()));
+    let recorded = pages
+        .iter()
+        .filter(|page| Path::new(page).extension().is_some_and(|end| end == "md"))
+        .filter(|page| {
+            let text = std::fs::read_to_string(page).unwrap();
+            let records = text.contains("> cluster.json") && text.contains("kubectl get nodes");
+            if records {
+                for command in &commands {
+                    assert!(text.contains(command), "{page}: {command}");
+                }
+            }
+            records
+        });
+    assert!(recorded.count() > 0);
+    let resources: Vec<&str> = commands
+        .iter()
+        .flat_map(|command| command.split_whitespace().nth(2).unwrap().split(','))
+        .collect();
+    for kind in ObjectKind::ALL {
+        let recorded =
+            resources.contains(&short_name(kind)) || resources.contains(&kind.resource().as_str());
+        assert!(recorded, "{kind:?}: {commands:?}");
+    }
+}
+
+/// The short name of `kubectl api-resources`; empty for kinds without one.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "most kinds have no short name"
+)]
+fn short_name(kind: ObjectKind) -> &'static str {
+    match kind {
+        ObjectKind::Budget => "pdb",
+        ObjectKind::Namespace => "ns",
+        ObjectKind::Claim => "pvc",
+        ObjectKind::Volume => "pv",
+        ObjectKind::ReplicaSet => "rs",
+        ObjectKind::ReplicationController => "rc",
+        _ => "",
+    }
+}
