@@ -17,6 +17,7 @@ mod it {
     mod dashboards;
     mod deploy;
     mod deschedule;
+    mod destinations;
     mod doctor;
     mod expected_gain;
     mod encodings;
@@ -55,6 +56,7 @@ mod it {
     mod status;
     mod steering;
     mod support;
+    mod trades;
     mod traces;
     mod words;
 }

@@ -2,13 +2,14 @@
 
 use jiff::SignedDuration;
 
+use crate::model::snapshot::facts::NodeClosure;
 use crate::model::usage::Unmeasured;
 use crate::policy::Basis;
 use crate::values::Ratio;
 
 use super::duration_text::short;
 use super::refusal_text::{for_another, horizon, last_moves, pods_are, weighed, would};
-use super::{BudgetCause, MisfitCounts, NoGain, PlacementCause};
+use super::{BrokenPreference, BudgetCause, MisfitCounts, NoGain, OtherSystem, PlacementCause};
 
 /// A gate's reason for keeping a pod where it is.
 ///
@@ -231,6 +232,19 @@ pub enum Refusal {
         /// Why the move improves nothing there.
         why: NoGain,
     },
+    /// The scheduler could put the replacement on a node where another preference of the pod would
+    /// be violated more than now.
+    #[error(
+        "its replacement could land on {0}, where the move would break another preference: {1}"
+    )]
+    WouldTrade(String, BrokenPreference),
+    /// The scheduler could put the replacement on a node that takes no new pods.
+    #[error("its replacement could land on {0}, which is {1}")]
+    WouldBeClosed(String, NodeClosure),
+    /// The scheduler, which does not compare operating systems, could put the replacement on a node
+    /// whose kubelet would refuse it.
+    #[error("its replacement could land on {0}, whose kubelet would refuse it: {1}")]
+    WouldBeRefused(String, OtherSystem),
     /// The scheduler could put the replacement on a node that the policy excludes as a destination.
     #[error("its replacement could land on {0}, which the policy excludes as a destination")]
     WouldBeExcluded(String),
@@ -305,6 +319,9 @@ impl Refusal {
             Refusal::WouldBeHot { .. } => "would-land-hot",
             Refusal::WouldBeUnknown(_) => "would-land-unknown",
             Refusal::WouldNotHelp { .. } => "would-not-help",
+            Refusal::WouldTrade(..) => "would-trade",
+            Refusal::WouldBeClosed(..) => "would-land-closed",
+            Refusal::WouldBeRefused(..) => "would-be-refused",
             Refusal::WouldBeExcluded(_) => "would-land-excluded",
             Refusal::Unremovable(_) => "unremovable-node",
             Refusal::NotAlone(_) => "not-alone",
