@@ -252,7 +252,8 @@ impl Cluster {
     /// The names of the nodes that can take pods: Ready and not cordoned.
     pub fn usable_nodes(&self) -> BTreeSet<String> {
         let objects = self.objects();
-        let usable = objects.nodes().filter(|node| node.ready && !node.cordoned);
+        let usable = objects.nodes();
+        let usable = usable.filter(|n| n.ready && n.closures.is_empty() && !n.cordoned);
         usable.map(|node| node.name.clone()).collect()
     }
 

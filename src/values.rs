@@ -203,6 +203,14 @@ impl ResourceId {
 pub struct Resources(Vec<String>);
 
 impl Resources {
+    /// The resources that most pods request.
+    const USUAL: [&'static str; 3] = ["cpu", "memory", "ephemeral-storage"];
+
+    /// Returns the constant name of a usual resource; `None` for others.
+    pub fn usual(name: &str) -> Option<&'static str> {
+        Resources::USUAL.into_iter().find(|usual| *usual == name)
+    }
+
     /// Creates the list of cpu, memory, pods and these other resources.
     pub fn with<'a>(others: impl IntoIterator<Item = &'a str>) -> Self {
         let basic = ["cpu", "memory", "pods"];

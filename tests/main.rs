@@ -18,6 +18,7 @@ mod it {
     mod dashboards;
     mod deploy;
     mod deschedule;
+    mod destinations;
     mod doctor;
     mod expected_gain;
     mod encodings;
@@ -58,6 +59,7 @@ mod it {
     mod status;
     mod steering;
     mod support;
+    mod trades;
     mod traces;
     mod unknown_objects;
     mod words;

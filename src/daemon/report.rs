@@ -106,16 +106,21 @@ fn exclusion(verdict: &Verdict) -> Option<&'static str> {
     match &verdict.class {
         Class::Unknown(reason) => Some(reason.kind()),
         Class::Doubtful(_) => Some("doubtful"),
+        Class::NoAllocatable(_) => Some("no-allocatable"),
         Class::Hot { .. }
         | Class::Warming { .. }
         | Class::Cold
         | Class::ColdCordoned
+        | Class::ColdClosed(_)
         | Class::Even
         | Class::Underused
         | Class::InUse
         | Class::InUseCordoned
+        | Class::InUseClosed(_)
         | Class::Leaving
         | Class::NotReady
+        | Class::Deleting
+        | Class::Lacks(_)
         | Class::NotSelected => None,
     }
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::decide::draft::{Draft, World};
 use crate::decide::gate;
 use crate::model::plan::{Halt, Refusal};
-use crate::model::snapshot::facts::PodPhase;
-use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot, WorkloadId};
+use crate::model::snapshot::facts::{NodeClosure, PodPhase};
+use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::SchedulerProfile;
 use crate::values::text::count;
 
@@ -110,7 +110,8 @@ fn nodes(snapshot: &Snapshot, halted: Option<&Halt>) -> Diagnosis {
     if let Some(halt) = halted {
         return Diagnosis::failure("nodes", format!("no evictions: {halt}"), halt.remedy());
     }
-    let not_ready = snapshot.nodes.iter().filter(|node| !node.ready);
+    let down = |node: &&Node| !node.ready || node.is_closed_by(NodeClosure::NeverReady);
+    let not_ready = snapshot.nodes.iter().filter(down);
     let names: Vec<String> = not_ready.map(|node| node.name.clone()).collect();
     let total = count(snapshot.nodes.len(), "node");
     if names.is_empty() {

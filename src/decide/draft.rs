@@ -9,8 +9,8 @@ use crate::model::plan::{Note, Refusal, Verdict};
 use crate::model::snapshot::facts::Presumed;
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::model::usage::Measure;
-use crate::policy::{Basis, Strategy};
-use crate::values::{Amount, PerResource, Ratio, ResourceId};
+use crate::policy::Strategy;
+use crate::values::{Amount, PerResource, ResourceId};
 
 use self::forecasts::RememberedForecast;
 use self::index::Index;
@@ -24,10 +24,10 @@ pub mod index;
 mod lingering;
 mod node_sums;
 mod outlook;
+mod ratios;
 mod starts;
 mod world;
 
-pub use lingering::LingeringRequests;
 pub use starts::Starts;
 pub use world::{Candidate, DestinationLimits, HotSince, Landing, Prospect, World};
 
@@ -44,8 +44,8 @@ pub struct Draft<'w> {
     places: Vec<Option<NodeId>>,
     index: Rc<OnceCell<Index<'w>>>,
     landed: BTreeMap<NodeId, Vec<PodId>>,
-    /// The requests of moved pods on the nodes that they leave, which they hold until they end.
-    lingering: BTreeMap<NodeId, LingeringRequests>,
+    /// Moved pods on the nodes that they leave, where they hold their requests until they end.
+    lingering: BTreeMap<NodeId, Vec<PodId>>,
     moves: BTreeMap<PodId, usize>,
     accepted: Vec<(Candidate, Landing)>,
     /// The same draft, except that replacements with several possible nodes have not landed
@@ -109,48 +109,6 @@ impl<'w> Draft<'w> {
             verdicts: Vec::new(),
             notes: Vec::new(),
             remembered: RefCell::default(),
-        }
-    }
-
-    /// Returns the load of a node: the usage or requests of the pods that stay and of those
-    /// expected to land. Resources other than cpu and memory always count by requests. `None` if
-    /// the usage is unknown.
-    pub fn load(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Amount> {
-        match (basis, resource) {
-            (Basis::Actual, ResourceId::CPU) => self.actual[node.0].map(|m| m.cpu),
-            (Basis::Actual, ResourceId::MEMORY) => self.actual[node.0].map(|m| m.memory),
-            _ => Some(self.requested[node.0][resource]),
-        }
-    }
-
-    /// Returns the load that a pod takes along. `None` if its usage is unknown.
-    pub fn weight(&self, pod: PodId, resource: ResourceId, basis: Basis) -> Option<Amount> {
-        match (basis, resource) {
-            (Basis::Actual, ResourceId::CPU) => self.world.usage.pod(pod).map(|m| m.cpu),
-            (Basis::Actual, ResourceId::MEMORY) => self.world.usage.pod(pod).map(|m| m.memory),
-            _ => Some(self.world.snapshot.pod(pod).requests[resource]),
-        }
-    }
-
-    /// Returns the load as a share of allocatable; zero for no load even without the resource.
-    pub fn ratio(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
-        self.ratio_with(node, resource, basis, Amount::ZERO)
-    }
-
-    /// Returns the load plus `more` as a share of allocatable.
-    pub fn ratio_with(
-        &self,
-        node: NodeId,
-        resource: ResourceId,
-        basis: Basis,
-        more: Amount,
-    ) -> Option<Ratio> {
-        let load = self.load(node, resource, basis)?.plus(more);
-        let whole = self.world.snapshot.node(node).allocatable[resource];
-        if load == Amount::ZERO {
-            Some(Ratio::ZERO)
-        } else {
-            load.share_of(whole)
         }
     }
 

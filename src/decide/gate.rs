@@ -14,9 +14,11 @@ mod day_ahead;
 mod disruption;
 mod evictable;
 mod exact_landing;
+mod kubelet;
 mod landing;
 mod landing_flaw;
 mod limits;
+mod preference;
 mod replacement;
 
 use landing_flaw::LandingFlaw;

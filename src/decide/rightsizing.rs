@@ -154,7 +154,7 @@ impl<'w, 's> WorkloadPods<'w, 's> {
         let ids: Vec<PodId> = counted.copied().collect();
         let pods = ids.iter().map(|id| world.snapshot.pod(*id));
         let known = ids.iter().filter_map(|id| measured(world, samples, *id));
-        let killed_at = pods.clone().filter_map(|pod| pod.killed_at).max();
+        let killed_at = pods.clone().filter_map(|pod| pod.sizes.killed_at).max();
         Some(WorkloadPods {
             // In a rollout, the requests of the newest pods are the ones that stay.
             newest: pods.max_by_key(|pod| (pod.created, &pod.name))?,
@@ -176,6 +176,7 @@ impl WorkloadPods<'_, '_> {
         let request = self.newest.requests[rule.id];
         let limit = self
             .newest
+            .sizes
             .limits
             .iter()
             .find(|(name, _)| name == rule.name)

@@ -22,12 +22,13 @@
 //! use serde_json::json;
 //!
 //! let mut objects = Objects::default();
+//! let ready = json!([{"type": "Ready", "status": "True"}]);
 //! for object in [
 //!     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "cordoned"},
 //!         "spec": {"unschedulable": true},
-//!         "status": {"allocatable": {"cpu": "4", "pods": "110"}}}),
+//!         "status": {"conditions": ready, "allocatable": {"cpu": "4", "pods": "110"}}}),
 //!     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "free"},
-//!         "status": {"allocatable": {"cpu": "4", "pods": "110"}}}),
+//!         "status": {"conditions": ready, "allocatable": {"cpu": "4", "pods": "110"}}}),
 //!     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}),
 //! ] {
 //!     let facts = import::object(&object).expect("a readable object");
@@ -59,7 +60,7 @@ use std::ops::Index;
 
 use crate::decide::draft::{Draft, Starts};
 use crate::model::plan::{Misfit, PlacementCause};
-use crate::model::snapshot::facts::{Neighbours, Taint};
+use crate::model::snapshot::facts::{Neighbours, Spread, Taint};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 use crate::policy::ScorePlugin;
 use crate::values::Ratio;
@@ -317,6 +318,16 @@ pub fn preference(pod: &Pod, node: &Node) -> i64 {
 /// there: its own terms, and those of other pods against it.
 pub fn violated_preferences(draft: &Draft<'_>, pod: PodId, nodes: &[NodeId]) -> Vec<i64> {
     pod_affinity::violated_preferences(&Question::after(draft, pod), nodes)
+}
+
+/// Returns for each topology spread constraint of a pod how many pods above `maxSkew` the domain of
+/// each of two nodes would have with the pod there; zero or less if the constraint is met.
+pub fn excess_pods<'w>(
+    draft: &Draft<'w>,
+    pod: PodId,
+    nodes: [NodeId; 2],
+) -> Vec<(&'w Spread, [i64; 2])> {
+    topology_spread::excess_pods(&Question::after(draft, pod), nodes)
 }
 
 /// Returns true if a required anti-affinity term of one pod matches another pod, wherever both run.

@@ -305,7 +305,13 @@ fn unsure<'v>(verdicts: &'v [Verdict], node: &str) -> Option<&'v Verdict> {
     of_node.find(|verdict| {
         matches!(
             verdict.class,
-            Class::Unknown(_) | Class::Doubtful(_) | Class::NotReady | Class::NotSelected
+            Class::Unknown(_)
+                | Class::Doubtful(_)
+                | Class::NotReady
+                | Class::Deleting
+                | Class::NoAllocatable(_)
+                | Class::Lacks(_)
+                | Class::NotSelected
         )
     })
 }

@@ -9,6 +9,7 @@
 //! value mean the same wherever the field is not an `Option`.
 
 mod affinity;
+mod container_state;
 mod metadata;
 mod metrics;
 mod node;
@@ -24,13 +25,14 @@ pub use affinity::{
     ApiAffinity, ApiNodeAffinity, ApiNodeSelector, ApiNodeSelectorTerm, ApiPodAffinity,
     ApiPodAffinityTerm, ApiPreferredNode, ApiSpreadConstraint, ApiWeightedTerm,
 };
+pub use container_state::{ApiContainerState, ApiTerminated};
 pub use metadata::{ApiMetadata, ApiOwner, ApiRequirement, ApiSelector, MetadataOnly};
 pub use metrics::{ContainerMetrics, NodeMetrics, PodMetrics};
 pub use node::{ApiAddress, ApiCondition, ApiImage, ApiNode, ApiNodeStatus, ApiTaint};
 pub use outline::{NodeNameOnly, ObjectNames, ObjectOutline, VersionOnly};
 pub use pod::{
-    ApiContainer, ApiContainerState, ApiContainerStatus, ApiEphemeralContainer, ApiPod, ApiPodSpec,
-    ApiPodStatus, ApiPort, ApiResources, ApiTerminated, ApiToleration, ApiVolume,
+    ApiContainer, ApiContainerStatus, ApiEphemeralContainer, ApiPod, ApiPodSpec, ApiPodStatus,
+    ApiPort, ApiResources, ApiToleration, ApiVolume,
 };
 pub use primitive::{ApiDuration, ApiQuantity, ApiTime, Quantities};
 pub use storage::{

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
 use crate::model::ledger::Aim;
-use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped, Taint};
+use crate::model::snapshot::facts::{Effect, Owner, OwnerKey, Skipped, Taint};
 use crate::policy::Basis;
 use crate::values::Ratio;
 
@@ -17,9 +17,11 @@ mod finding;
 mod kept;
 mod outcome;
 mod balance_report;
+mod broken_preference;
 mod budget_cause;
 mod misfit;
 mod no_gain;
+mod other_system;
 mod placement_cause;
 mod refusal;
 mod refusal_code;
@@ -35,6 +37,7 @@ mod pod_verdict;
 mod pod_verdict_text;
 
 pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
+pub use broken_preference::BrokenPreference;
 pub use budget_cause::BudgetCause;
 pub use claim_flaw::ClaimFlaw;
 pub use duration_text::{short, whole};
@@ -42,6 +45,7 @@ pub use finding::Finding;
 pub use kept::Kept;
 pub use misfit::{Misfit, MisfitCounts};
 pub use no_gain::NoGain;
+pub use other_system::OtherSystem;
 pub use outcome::{Outcome, Untried};
 pub use placement_cause::PlacementCause;
 pub use pod_verdict::{NotSelected, PodVerdict};
@@ -98,7 +102,10 @@ impl Plan {
         let alone: BTreeSet<&str> = self
             .nodes
             .iter()
-            .filter(|v| matches!(v.class, Class::Unknown(_) | Class::Doubtful(_)))
+            .filter(|v| {
+                let unknown = matches!(v.class, Class::Unknown(_) | Class::NoAllocatable(_));
+                unknown || matches!(v.class, Class::Doubtful(_))
+            })
             .map(|v| v.node.as_str())
             .collect();
         match alone.len() {
@@ -327,6 +334,26 @@ impl Reason {
     /// on any node.
     pub const fn lies_in_the_pod(&self) -> bool {
         matches!(self, Reason::Restarts { .. } | Reason::Found(_))
+    }
+
+    /// Returns true if the move mends a preference of the pod, which does not justify breaking
+    /// another one.
+    pub fn is_a_wish(&self) -> bool {
+        match self {
+            Reason::Taint(taint) => taint.effect == Effect::PreferNoSchedule,
+            Reason::Duplicate { .. }
+            | Reason::Skewed { .. }
+            | Reason::LessPreferred { .. }
+            | Reason::NearAvoided { .. } => true,
+            Reason::HotNode { .. }
+            | Reason::UnderusedNode { .. }
+            | Reason::Opening { .. }
+            | Reason::Counted
+            | Reason::Neighbour { .. }
+            | Reason::WrongNode
+            | Reason::Restarts { .. }
+            | Reason::Found(_) => false,
+        }
     }
 
     /// Returns true if the move is only a preference, which does not justify landing on a node that

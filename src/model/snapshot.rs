@@ -13,8 +13,8 @@ use crate::values::selector::Labels;
 use crate::values::{Amount, PerResource, Resources};
 
 use self::facts::{
-    AttachLimits, Attachment, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, Presumed,
-    Skipped, StorageClass, Taint, Volume,
+    AttachLimits, Attachment, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, PodSizes,
+    Presumed, Skipped, StorageClass, Taint, Volume,
 };
 use self::lacking::Lack;
 use self::objects::ObjectKind;
@@ -326,10 +326,10 @@ impl Node {
     }
 }
 
-fn requests_of(pod: &PodFacts, resources: &Resources) -> PerResource<Amount> {
+fn requests_of(sizes: &PodSizes, resources: &Resources) -> PerResource<Amount> {
     PerResource::from_fn(resources.count(), |r| match resources.name(r) {
         "pods" => Amount::ONE,
-        name => pod
+        name => sizes
             .requests
             .iter()
             .find(|(n, _)| n == name)

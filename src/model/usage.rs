@@ -46,6 +46,15 @@ impl Measure {
         }
     }
 
+    /// Returns the larger cpu and the larger memory.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Measure {
+            cpu: self.cpu.max(other.cpu),
+            memory: self.memory.max(other.memory),
+        }
+    }
+
     /// Returns the difference, not below zero.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {

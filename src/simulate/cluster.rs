@@ -195,6 +195,7 @@ impl SimulatedCluster {
             phase: PodPhase::Pending,
             ready: false,
             terminating: false,
+            ends: None,
             created,
             started: None,
             ..base.clone()
@@ -275,9 +276,11 @@ impl SimulatedCluster {
         };
         // Only the kubelet confirms that a pod has ended, so on a node that is down the pod keeps
         // terminating.
-        let gone_at = (!down).then(|| after(self.now, ending));
+        let now = self.now;
+        let gone_at = (!down).then(|| after(now, ending));
         self.change_pod(name, |life| {
             life.facts.terminating = true;
+            life.facts.ends = Some(after(now, life.facts.grace));
             life.gone_at = gone_at;
         });
         if let Some(work) = work.filter(|_| replaced) {

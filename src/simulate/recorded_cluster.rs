@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::model::snapshot::facts::{NodeFacts, OwnerKey, PodFacts};
 use crate::model::snapshot::objects::{Object, ObjectKind, Objects};
@@ -117,13 +117,15 @@ fn at_start(cluster: &SimulatedCluster, pod: &Pod, replay: Option<&Replay>) -> P
     if facts.created > cluster.start {
         facts.created = cluster.long_ago();
     }
-    facts.started = facts.started.map(|at| {
+    let not_late = |at: Timestamp| {
         if at > cluster.start {
             cluster.long_ago()
         } else {
             at
         }
-    });
+    };
+    facts.started = facts.started.map(not_late);
+    facts.running_since = facts.running_since.map(not_late);
     let node = replay.and_then(|replay| replay.node_of(pod));
     if let Some(node) = node.filter(|node| pod.stays() && cluster.nodes.contains_key(*node)) {
         facts.node = facts.node.map(|_| node.to_owned());

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use jiff::Timestamp;
 
 use crate::model::snapshot::facts::{
-    Annotations, BudgetFacts, Neighbours, NodeFacts, Owner, OwnerKey, PodFacts, PodPhase,
+    Annotations, BudgetFacts, Neighbours, NodeFacts, Owner, OwnerKey, PodFacts, PodPhase, PodSizes,
     PodSpecFacts, Presumed, Qos, Spread, Tolerates, Toleration, Volumes,
 };
 use crate::model::snapshot::objects::Object;
@@ -54,6 +54,8 @@ pub(super) fn join(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
         taints: spec.taints.clone(),
         cordoned: false,
         ready: true,
+        closures: Vec::new(),
+        os: None,
         allocatable: spec.allocatable.clone(),
         capacity: Vec::new(),
         scale_down_disabled: false,
@@ -164,6 +166,8 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
         namespace_selector: None,
         topology_key: key.clone(),
     };
+    let requests = workload.requests.iter();
+    let requests = requests.map(|(name, amount)| (name.clone().into(), *amount));
     PodFacts {
         namespace: workload.namespace.clone(),
         name: String::new(),
@@ -173,14 +177,25 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
         phase: PodPhase::Pending,
         ready: false,
         terminating: false,
+        ends: None,
         created: Timestamp::UNIX_EPOCH,
         started: None,
+        running_since: None,
         reason: None,
         conditions: Vec::new(),
         volumes: Volumes {
             local: workload.empty_dir,
             claims: Vec::new(),
             ephemeral: Vec::new(),
+        }
+        .into(),
+        containers: Vec::new().into(),
+        sizes: PodSizes {
+            requests: requests.collect(),
+            limits: Vec::new(),
+            killed_at: None,
+            presumed: presumed(workload),
+            presumed_of_containers: presumed(workload),
         }
         .into(),
         spec: PodSpecFacts {
@@ -195,9 +210,8 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             } else {
                 Qos::Burstable
             },
-            requests: workload.requests.clone(),
-            limits: Vec::new(),
-            killed_at: None,
+            grace: workload.ending.max(PodSpecFacts::USUAL_GRACE),
+            os: None,
             tolerations: match workload.kind {
                 WorkloadKind::DaemonSet => everything(),
                 WorkloadKind::Deployment
@@ -213,9 +227,6 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
                 .iter()
                 .map(|s| spread(s, workload.selector()))
                 .collect(),
-            containers: Vec::new(),
-            presumed: presumed(workload),
-            presumed_of_containers: presumed(workload),
             scheduler: None,
             gated: false,
             ports: Vec::new(),

@@ -61,6 +61,14 @@ impl<T: Clone> DerefMut for SharedValue<T> {
     }
 }
 
+impl<'a, T> IntoIterator for &'a SharedValue<Vec<T>> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
 impl<T: PartialEq> PartialEq for SharedValue<T> {
     fn eq(&self, other: &Self) -> bool {
         self.is_same(other) || *self.0 == *other.0

@@ -73,7 +73,7 @@ fn the_recorded_pod_has_every_fact() {
         pod.spread.len(),
         pod.volumes.claims.len() + pod.volumes.ephemeral.len(),
         pod.conditions.len(),
-        pod.requests.len(),
+        pod.sizes.requests.len(),
     ];
     assert_eq!(counts, [3, 1, 4, 2, 2, 4, 1, 1, 2, 2, 1]);
     assert_eq!(

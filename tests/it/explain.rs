@@ -453,6 +453,7 @@ fn refusals_by_time() -> Vec<Case> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn refusals_by_landing() -> Vec<Case> {
     let to = |n2: &str, n3: &str| {
         format!(
@@ -484,6 +485,24 @@ fn refusals_by_landing() -> Vec<Case> {
         Case::new("would-land-hot", to("system=3", ""), ""),
         Case::new("would-land-unknown", to("no-metrics", ""), ""),
         Case::new("would-not-help", to("", ""), "").with_strategy(pooled),
+        Case::new(
+            "would-trade",
+            "node a1 labels=zone:a\n web spread=zone:1,kubernetes.io/hostname:1 soft cpu=300m\nnode \
+                a2 labels=zone:a\n web spread=zone:1,kubernetes.io/hostname:1 soft cpu=300m\nnode \
+                a3 labels=zone:a\nnode b1 labels=zone:b\n web*2 \
+                spread=zone:1,kubernetes.io/hostname:1 soft cpu=300m",
+            "",
+        )
+        .with_strategy(
+            "strategies: [{removePodsViolatingTopologySpreadConstraint: {constraints: \
+                [ScheduleAnyway]}}]",
+        ),
+        Case::new("would-land-closed", to("closed=Deleting", ""), ""),
+        Case::new(
+            "would-be-refused",
+            to("os=windows", "").replace("uses=3", "uses=3 os=linux"),
+            "",
+        ),
         Case::new(
             "would-land-excluded",
             to("", ""),

@@ -8,9 +8,11 @@ use std::path::Path;
 use evenkeel::daemon::telemetry::status::Headline;
 use evenkeel::model::ledger::Ending;
 use evenkeel::model::plan::{
-    BudgetCause, ClaimFlaw, Class, Halt, Idle, Misfit, NoGain, NotSelected, Outcome,
-    PlacementCause, Refusal, SteerOutcome, SteerReason, UnknownObjects, Untried,
+    BrokenPreference, BudgetCause, ClaimFlaw, Class, Halt, Idle, Misfit, NoGain, NotSelected,
+    OtherSystem, Outcome, PlacementCause, Refusal, SteerOutcome, SteerReason, UnknownObjects,
+    Untried,
 };
+use evenkeel::model::snapshot::facts::NodeClosure;
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::ObjectKind;
 use evenkeel::model::usage::Unmeasured;
@@ -118,6 +120,15 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             node: "n5".to_owned(),
             why: NoGain::NoPool,
         },
+        Refusal::WouldTrade("n5".to_owned(), BrokenPreference::Spread("zone".to_owned())),
+        Refusal::WouldBeClosed("n5".to_owned(), NodeClosure::Deleting),
+        Refusal::WouldBeRefused(
+            "n5".to_owned(),
+            OtherSystem {
+                needs: "linux".to_owned(),
+                runs: Some("windows".to_owned()),
+            },
+        ),
         Refusal::WouldBeExcluded("n5".to_owned()),
         Refusal::Unremovable("pod web-1 has the annotation safe-to-evict: false".to_owned()),
         Refusal::NotAlone("web-1".to_owned()),
@@ -171,6 +182,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
         Refusal::WouldNotHelp { .. } | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
         Refusal::Rejected { .. } | Refusal::WorkloadRejected | Refusal::NoRight(_) => {}
+        Refusal::WouldTrade(..) | Refusal::WouldBeClosed(..) | Refusal::WouldBeRefused(..) => {}
         Refusal::Ineffective { .. }
         | Refusal::LedgerFull(_)
         | Refusal::NoRoom(_)
@@ -201,14 +213,19 @@ fn classes() -> Vec<Class> {
         },
         Class::Cold,
         Class::ColdCordoned,
+        Class::ColdClosed(NodeClosure::DiskPressure),
         Class::Even,
         Class::Underused,
         Class::InUse,
         Class::InUseCordoned,
+        Class::InUseClosed(NodeClosure::DiskPressure),
         Class::Leaving,
         Class::Unknown(Unmeasured::Stale(SignedDuration::from_mins(3))),
         Class::Doubtful("Pod shop/odd cannot be read: spec".to_owned()),
         Class::NotReady,
+        Class::Deleting,
+        Class::NoAllocatable("cpu".to_owned()),
+        Class::Lacks(vec!["nvidia.com/gpu".to_owned()]),
         Class::NotSelected,
     ]
 }
@@ -223,13 +240,16 @@ fn is_listed_class(class: &Class) {
         | Class::Warming { .. }
         | Class::Cold
         | Class::ColdCordoned
+        | Class::ColdClosed(_)
         | Class::Even => {}
         Class::Underused
         | Class::InUse
         | Class::InUseCordoned
+        | Class::InUseClosed(_)
         | Class::Leaving
         | Class::Unknown(_) => {}
-        Class::Doubtful(_) | Class::NotReady | Class::NotSelected => {}
+        Class::Doubtful(_) | Class::NotReady | Class::Deleting => {}
+        Class::NoAllocatable(_) | Class::Lacks(_) | Class::NotSelected => {}
     }
 }
 

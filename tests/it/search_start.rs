@@ -49,7 +49,8 @@ impl Cluster {
             let created = Timestamp::from_second(second(node).try_into().unwrap()).unwrap();
             cluster.apply(&json!({"apiVersion": "v1", "kind": "Node",
                 "metadata": {"name": name(node), "creationTimestamp": created.to_string()},
-                "status": {"allocatable": {"cpu": "32", "memory": "64Gi", "pods": "110"}}}));
+                "status": {"conditions": [{"type": "Ready", "status": "True"}],
+                    "allocatable": {"cpu": "32", "memory": "64Gi", "pods": "110"}}}));
             let cpu = 8000 + (node * 7919) % 16_000;
             cluster.pod(&format!("filler-{node:03}"), Some(node), cpu);
         }

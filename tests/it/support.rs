@@ -3,6 +3,7 @@
 //! ```text
 //! node n1 cpu=8 memory=32Gi system=500m/1Gi labels=pool:gpu taint=key:NoSchedule cordoned
 //! node n2 not-ready no-metrics no-scale-down
+//! node n3 closed=Deleting,DiskPressure os=windows
 //!   hot*3 cpu=100m memory=100Mi uses=1/200Mi   # three pods of Deployment and ReplicaSet hot
 //!   agent cpu=100m uses=100m daemon
 //! budget hot allows=1
@@ -25,8 +26,8 @@ use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{
-    Annotations, BudgetFacts, NodeFacts, Owner, PodFacts, PodPhase, PodSpecFacts, Presumed, Qos,
-    Volumes,
+    Annotations, BudgetFacts, NodeClosure, NodeFacts, Owner, PodFacts, PodPhase, PodSizes,
+    PodSpecFacts, Presumed, Qos, Volumes,
 };
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
@@ -118,6 +119,7 @@ impl Cluster {
         let amounts = [("cpu", "8"), ("memory", "32Gi"), ("pods", "110")];
         let mut allocatable: Vec<_> = amounts
             .iter()
+            .filter(|_| !words.has("no-allocatable"))
             .map(|(r, default)| ((*r).to_owned(), amount(r, words.get(r).unwrap_or(default))))
             .collect();
         if let Some(gpus) = words.get("gpu") {
@@ -136,6 +138,8 @@ impl Cluster {
             taints: taints.collect(),
             cordoned: words.has("cordoned"),
             ready: !words.has("not-ready"),
+            closures: words.get("closed").map(closures).unwrap_or_default(),
+            os: words.get("os").map(str::to_owned),
             allocatable,
             capacity: Vec::new(),
             scale_down_disabled: words.has("no-scale-down"),
@@ -296,17 +300,14 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
     let mut labels = words.labels();
     labels.insert("app".to_owned(), app.to_owned());
     let mut requests = vec![
+        ("cpu".into(), amount("cpu", words.get("cpu").unwrap_or("0"))),
         (
-            "cpu".to_owned(),
-            amount("cpu", words.get("cpu").unwrap_or("0")),
-        ),
-        (
-            "memory".to_owned(),
+            "memory".into(),
             amount("memory", words.get("memory").unwrap_or("0")),
         ),
     ];
     if let Some(gpus) = words.get("gpu") {
-        requests.push(("nvidia.com/gpu".to_owned(), amount("nvidia.com/gpu", gpus)));
+        requests.push(("nvidia.com/gpu".into(), amount("nvidia.com/gpu", gpus)));
     }
     let age: SignedDuration = words.get("age").unwrap_or("1h").parse().unwrap();
     PodFacts {
@@ -323,11 +324,24 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
         node: Some(node.to_owned()),
         phase: PodPhase::Running,
         ready: !words.has("unready"),
-        terminating: words.has("terminating"),
+        terminating: words.has("terminating") || words.get("ends").is_some(),
+        ends: words
+            .get("ends")
+            .map(|time| noon() + time.parse::<SignedDuration>().unwrap()),
         created: noon() - age,
         started: Some(noon() - age),
+        running_since: Some(noon() - age),
         reason: None,
         conditions: Vec::new(),
+        containers: Vec::new().into(),
+        sizes: PodSizes {
+            requests,
+            limits: pod_options::limits(words),
+            killed_at: None,
+            presumed: presumed(words),
+            presumed_of_containers: presumed(words),
+        }
+        .into(),
         spec: PodSpecFacts {
             annotations: Annotations {
                 mirror: words.has("mirror"),
@@ -350,20 +364,18 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
             preempts: !words.has("never-preempts"),
             nominated: words.get("nominated").map(str::to_owned),
             qos: Qos::Burstable,
-            presumed: presumed(words),
-            presumed_of_containers: presumed(words),
+            grace: words
+                .get("grace")
+                .map_or(PodSpecFacts::USUAL_GRACE, |time| time.parse().unwrap()),
+            os: words.get("os").map(str::to_owned),
             scheduler: None,
             gated: false,
             ports: Vec::new(),
-            requests,
-            limits: pod_options::limits(words),
-            killed_at: None,
             tolerations: Vec::new(),
             node_selector: words.get("on").map(pairs).unwrap_or_default(),
             required_nodes: None,
             preferred_nodes: Vec::new(),
             spread: Vec::new(),
-            containers: Vec::new(),
             avoids: Vec::new(),
             seeks: Vec::new(),
             likes: Vec::new(),
@@ -415,6 +427,15 @@ impl<'l> Words<'l> {
     fn labels(&self) -> Labels {
         self.get("labels").map(pairs).unwrap_or_default()
     }
+}
+
+fn closures(text: &str) -> Vec<NodeClosure> {
+    let closure = |word: &str| match word {
+        "Deleting" => NodeClosure::Deleting,
+        "NeverReady" => NodeClosure::NeverReady,
+        condition => NodeClosure::of_condition(condition).unwrap(),
+    };
+    text.split(',').map(closure).collect()
 }
 
 fn pairs(text: &str) -> Labels {

@@ -188,6 +188,11 @@ impl PlanText<'_> {
 
     fn cell(&self, row: &NodeRow<'_>, resource: &str, bar: usize) -> String {
         let basis = self.shown_basis();
+        if !row.before.by(basis).contains_key(resource) {
+            // The node does not have the resource.
+            let width = if bar > 0 { bar + 1 } else { 0 };
+            return format!("{:width$}   -{:7}", "", "");
+        }
         let before = row.before.by(basis).get(resource).copied().flatten();
         let after = row.after.by(basis).get(resource).copied().flatten();
         let change = Bar::change(before, after, self.band(resource));
@@ -243,12 +248,16 @@ const fn label(class: Option<&Class>) -> &'static str {
         Some(Class::Warming { .. }) => "warming",
         Some(Class::Cold) => "cold",
         Some(Class::ColdCordoned) => "cordoned",
+        Some(Class::ColdClosed(_)) => "closed",
         Some(Class::Even) => "even",
         Some(Class::Underused) => "underused",
-        Some(Class::InUse | Class::InUseCordoned | Class::Leaving) => "in use",
-        Some(Class::Unknown(_) | Class::Doubtful(_)) => "?",
+        Some(Class::InUse | Class::InUseCordoned | Class::InUseClosed(_) | Class::Leaving) => {
+            "in use"
+        }
+        Some(Class::Unknown(_) | Class::Doubtful(_) | Class::NoAllocatable(_)) => "?",
         Some(Class::NotReady) => "not ready",
-        Some(Class::NotSelected) | None => "-",
+        Some(Class::Deleting) => "leaving",
+        Some(Class::Lacks(_) | Class::NotSelected) | None => "-",
     }
 }
 
@@ -258,11 +267,16 @@ const fn is_excluded(class: &Class) -> bool {
         Class::Hot { .. } | Class::Cold | Class::Even | Class::Underused | Class::InUse => false,
         Class::Warming { .. }
         | Class::ColdCordoned
+        | Class::ColdClosed(_)
         | Class::InUseCordoned
+        | Class::InUseClosed(_)
         | Class::Leaving
         | Class::Unknown(_)
         | Class::Doubtful(_)
         | Class::NotReady
+        | Class::Deleting
+        | Class::NoAllocatable(_)
+        | Class::Lacks(_)
         | Class::NotSelected => true,
     }
 }

@@ -202,10 +202,7 @@ impl PlanText<'_> {
         std::iter::once((resource, *target))
             // A node can be above several targets, and its class names only one.
             .chain(targets)
-            .all(|(name, target)| {
-                let ratio = after.ratios.get(name).copied().flatten();
-                ratio.is_some_and(|ratio| ratio <= target)
-            })
+            .all(|(name, target)| after.is_at_most(name, target))
     }
 }
 

@@ -155,7 +155,10 @@ impl StatusText<'_> {
 
     /// A bar and the share of a resource.
     fn cell(&self, node: &ShownNode, resource: &str, bar: usize) -> String {
-        let ratio = node.ratios.get(resource).copied().flatten();
+        let Some(ratio) = node.ratios.get(resource).copied() else {
+            // The node does not have the resource.
+            return format!("{:>w$}", "-", w = bar + FIGURE);
+        };
         let band = node.band.get(resource).copied().unwrap_or_default();
         let figure = ratio.map_or("?".to_owned(), |ratio: Ratio| ratio.to_string());
         if bar == 0 {

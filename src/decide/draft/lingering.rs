@@ -1,46 +1,53 @@
-//! Requests that moved pods hold on the nodes that they leave, until they end.
+//! Pods that have been moved, or deleted, and hold their requests until they end.
 //!
 //! kube-scheduler counts them while it places the replacements, so the nodes that give pods have no
-//! room yet.
+//! room yet. A pod may take its whole grace period to end.
 
-use crate::model::snapshot::facts::Presumed;
+use jiff::SignedDuration;
+
+use crate::model::snapshot::facts::PodSpecFacts;
 use crate::model::snapshot::{NodeId, PodId};
-use crate::values::{Amount, PerResource};
+use crate::values::Amount;
 
 use super::{Candidate, Draft, Landing};
 
-/// The requests of the pods that leave one node.
-#[derive(Clone, Debug)]
-pub struct LingeringRequests {
-    /// By resource.
-    pub requests: PerResource<Amount>,
-    /// As the scheduler counts them for scores.
-    pub presumed: Presumed,
-}
-
 impl<'w> Draft<'w> {
-    /// Returns a copy in which every pod that leaves has ended, as in a later cycle. Replacements
-    /// are where the draft expects them.
+    /// Returns a copy in which every pod that leaves soon has ended, as in a later cycle.
+    /// Replacements are where the draft expects them.
     #[must_use]
     pub fn settled(&self) -> Draft<'w> {
         let mut settled = self.trial();
         settled.open = None;
-        settled.lingering.clear();
+        settled.end_lingering();
         let snapshot = self.world.snapshot;
-        for id in snapshot.pod_ids().filter(|p| snapshot.pod(*p).terminating) {
-            settled.end(id);
+        for id in snapshot.pod_ids() {
+            if snapshot.pod(id).terminating && self.ends_soon(id) {
+                settled.end(id);
+            }
         }
         settled
     }
 
-    /// Returns a copy of a settled draft in which one more pod has moved and ended.
+    /// Returns a copy of a settled draft in which one more pod has moved, and has ended if it does
+    /// so soon.
     #[must_use]
     pub fn settled_after(&self, candidate: Candidate, landing: Landing) -> Draft<'w> {
         let mut settled = self.trial();
         settled.open = None;
         settled.book(candidate, landing);
-        settled.lingering.clear();
+        settled.end_lingering();
         settled
+    }
+
+    /// Whether a pod that leaves will have ended by the next cycle. One whose end is long overdue
+    /// is on a node that does not answer, and may hold its room for ever.
+    fn ends_soon(&self, id: PodId) -> bool {
+        let (world, pod) = (self.world, self.world.snapshot.pod(id));
+        let soon = world.policy.interval.max(PodSpecFacts::USUAL_GRACE);
+        let left = pod
+            .ends
+            .map_or(pod.grace, |ends| ends.duration_since(world.now));
+        left <= soon && left >= -soon
     }
 
     /// Removes the requests of a terminating pod.
@@ -52,20 +59,19 @@ impl<'w> Draft<'w> {
         self.reserve(node, &pod.requests, pod.presumed, Amount::minus);
     }
 
-    /// Remembers the requests of a moved pod on the node that it leaves.
-    pub(super) fn linger(&mut self, from: NodeId, pod: PodId) {
-        let snapshot = self.world.snapshot;
-        let none = || LingeringRequests {
-            requests: PerResource::all(snapshot.resources.count(), Amount::ZERO),
-            presumed: Presumed::default(),
-        };
-        let sum = self.lingering.entry(from).or_insert_with(none);
-        let pod = snapshot.pod(pod);
-        for r in snapshot.resources.ids() {
-            sum.requests[r] = sum.requests[r].plus(pod.requests[r]);
+    /// Forgets the moved pods that end soon.
+    fn end_lingering(&mut self) {
+        let mut lingering = std::mem::take(&mut self.lingering);
+        for pods in lingering.values_mut() {
+            pods.retain(|pod| !self.ends_soon(*pod));
         }
-        sum.presumed.cpu = sum.presumed.cpu.plus(pod.presumed.cpu);
-        sum.presumed.memory = sum.presumed.memory.plus(pod.presumed.memory);
+        lingering.retain(|_, pods| !pods.is_empty());
+        self.lingering = lingering;
+    }
+
+    /// Remembers a moved pod on the node that it leaves.
+    pub(super) fn linger(&mut self, from: NodeId, pod: PodId) {
+        self.lingering.entry(from).or_default().push(pod);
     }
 
     /// Returns the nodes that moved pods leave, in order.
@@ -73,9 +79,15 @@ impl<'w> Draft<'w> {
         self.lingering.keys().copied()
     }
 
-    /// Returns the requests that the moved pods of a node hold until they end; `None` if no pod of
-    /// the node moves.
-    pub fn lingering(&self, node: NodeId) -> Option<&LingeringRequests> {
-        self.lingering.get(&node)
+    /// Returns the moved pods that hold their requests on a node until they end.
+    pub fn lingering(&self, node: NodeId) -> &[PodId] {
+        self.lingering.get(&node).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns true if a moved pod may still hold its room when the replaced pod of another move
+    /// has ended, because its grace period is longer.
+    pub fn outlasts(&self, moved: PodId, other: PodId) -> bool {
+        let grace = |id: PodId| -> SignedDuration { self.world.snapshot.pod(id).grace };
+        self.moves(moved) && grace(moved) > grace(other)
     }
 }

@@ -122,6 +122,7 @@ fn ratios(
 ) -> BTreeMap<String, Option<Ratio>> {
     let resources = resources.iter();
     resources
+        .filter(|r| !draft.lacks(node, **r))
         .map(|r| (name(draft, *r), load.ratio(draft, node, *r)))
         .collect()
 }
@@ -190,10 +191,12 @@ fn emptying_pools(draft: &Draft<'_>, rule: &HighNodeUtilization) -> Vec<WeighedP
     } else {
         known(draft, &rule.ceilings)
     };
-    let own = WeighedPool {
+    let mut own = WeighedPool {
         low: known(draft, &rule.thresholds),
         ..WeighedPool::of_all(draft, DEFAULT, rule.basis)
     };
+    let judged = |node: &NodeId| low_node_utilization::judged(draft, *node, &rule.thresholds);
+    own.nodes.retain(judged);
     match rule.basis {
         Basis::Actual => vec![WeighedPool { high, ..own }],
         Basis::Requests if high.is_empty() => vec![own],
@@ -277,11 +280,8 @@ impl WeighedPool {
     }
 
     fn is_below(&self, draft: &Draft<'_>, node: NodeId) -> bool {
-        let all_low = self.low.iter().all(|(r, low)| {
-            let ratio = self.load().ratio(draft, node, *r);
-            ratio.is_some_and(|ratio| ratio <= *low)
-        });
-        !self.low.is_empty() && all_low
+        let load = self.load();
+        draft.is_within(node, &self.low, |r| load.ratio(draft, node, r))
     }
 }
 

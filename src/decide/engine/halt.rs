@@ -2,8 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::model::plan::Halt;
-use crate::model::snapshot::Snapshot;
+use crate::decide::strategy::low_node_utilization::absent;
+use crate::model::plan::{Class, Halt};
+use crate::model::snapshot::{Node, Snapshot};
 use crate::policy::Policy;
 use crate::values::Ratio;
 
@@ -20,20 +21,25 @@ pub(super) fn halt(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Opti
 /// With fewer than two nodes there is nowhere to move a pod.
 fn few_nodes(policy: &Policy, snapshot: &Snapshot) -> Option<Halt> {
     let selector = policy.node_selector.as_ref();
-    let nodes = snapshot.nodes.iter().filter(|n| n.ready);
+    let nodes = snapshot.nodes.iter().filter(|n| is_up(policy, n));
     let selected = nodes.filter(|n| selector.is_none_or(|s| s.matches(&n.labels)));
     let ready = selected.count();
     (ready < 2).then_some(Halt::FewNodes(ready))
 }
 
 fn not_ready(policy: &Policy, snapshot: &Snapshot) -> Option<Halt> {
-    let not_ready = snapshot.nodes.iter().filter(|n| !n.ready).count();
+    let nodes = snapshot.nodes.iter();
+    let not_ready = nodes.filter(|n| !is_up(policy, n)).count();
     let (of, most) = (snapshot.nodes.len(), policy.safety.max_not_ready);
     (share(not_ready, of) > most).then_some(Halt::NotReady {
         not_ready,
         of,
         most,
     })
+}
+
+fn is_up(policy: &Policy, node: &Node) -> bool {
+    absent(policy, node) != Some(Class::NotReady)
 }
 
 fn pending(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {

@@ -70,6 +70,7 @@ fn is_same_destination(name: &str, decided: &Snapshot, current: &Snapshot) -> bo
     };
     let (before, after) = (decided.node(before), current.node(after));
     after.ready == before.ready
+        && after.closures == before.closures
         && after.cordoned == before.cordoned
         && after.taints == before.taints
         && after.labels == before.labels

@@ -79,6 +79,9 @@ impl FittingNode {
             }
             Refusal::WouldBeUnknown(_) => "its usage is unknown".to_owned(),
             Refusal::WouldNotHelp { why, .. } => format!("nothing is gained: the node {why}"),
+            Refusal::WouldTrade(_, preference) => format!("it would break {preference}"),
+            Refusal::WouldBeClosed(_, closure) => format!("it is {closure}"),
+            Refusal::WouldBeRefused(_, other) => format!("its kubelet would refuse it: {other}"),
             Refusal::WouldBeExcluded(_) => "the policy excludes it as destination".to_owned(),
             other => other.to_string(),
         })

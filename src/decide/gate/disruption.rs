@@ -11,7 +11,7 @@ use crate::model::snapshot::{Budget, BudgetId, Pod};
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
-    if pod.finished() || pod.phase == PodPhase::Pending {
+    if is_free(pod) {
         return Ok(());
     }
     match pod.budgets.as_slice() {
@@ -34,8 +34,10 @@ fn covered(pod: &Pod, id: BudgetId, draft: &Draft<'_>) -> Result<(), Refusal> {
     if budget.stale {
         return Err(Refusal::StaleBudget(budget.name.clone()));
     }
-    let planned = draft
-        .count(|_, moved| moved.budgets.contains(&id) && (moved.ready || !free_to_leave(budget)));
+    let costs = |moved: &Pod| {
+        moved.budgets.contains(&id) && !is_free(moved) && (moved.ready || !free_to_leave(budget))
+    };
+    let planned = draft.count(|_, moved| costs(moved));
     if planned < budget.allowed {
         return Ok(());
     }
@@ -59,6 +61,12 @@ fn cause(budget: &Budget, planned: u32) -> BudgetCause {
     } else {
         BudgetCause::Unhealthy
     }
+}
+
+/// Whether the eviction of a pod costs no budget, because it does not run: `canIgnorePDB` in
+/// kube-apiserver.
+fn is_free(pod: &Pod) -> bool {
+    pod.finished() || pod.phase == PodPhase::Pending
 }
 
 /// Whether the eviction of a pod that is not Ready does not use up the budget

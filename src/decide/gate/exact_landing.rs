@@ -80,9 +80,7 @@ fn below_ceiling(
             .weight(candidate.pod, resource, room.basis)
             .unwrap_or(Amount::ZERO);
         let name = draft.world.snapshot.resources.name(resource).to_owned();
-        let after = draft
-            .ratio_with(node, resource, room.basis, more)
-            .ok_or(Misfit::UnknownUsage)?;
+        let after = with(draft, node, (resource, more), room.basis).ok_or(Misfit::UnknownUsage)?;
         if after > ceiling {
             return Err(Misfit::AboveTarget(name));
         }
@@ -98,10 +96,22 @@ fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ra
         let more = draft
             .weight(candidate.pod, resource, Basis::Requests)
             .unwrap_or(Amount::ZERO);
-        draft
-            .ratio_with(node, resource, Basis::Requests, more)
-            .unwrap_or(Ratio::ONE)
+        with(draft, node, (resource, more), Basis::Requests).unwrap_or(Ratio::ONE)
     };
     let (cpu, memory) = (after(ResourceId::CPU), after(ResourceId::MEMORY));
     if cpu > memory { cpu } else { memory }
+}
+
+/// The ratio of a node with `more` load. To descheduler, a node without a resource is empty of it.
+fn with(
+    draft: &Draft<'_>,
+    node: NodeId,
+    (resource, more): (ResourceId, Amount),
+    basis: Basis,
+) -> Option<Ratio> {
+    if draft.lacks(node, resource) && more == Amount::ZERO {
+        Some(Ratio::ZERO)
+    } else {
+        draft.ratio_with(node, resource, basis, more)
+    }
 }

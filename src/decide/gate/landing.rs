@@ -3,10 +3,11 @@
 //!
 //! kube-scheduler places pods by requests, taints, affinity and spread, not by usage. The forecast
 //! therefore follows those rules and gives each node that may win a probability. A landing is bad
-//! on the pod's own node, on a node that is hot by usage, and where the strategy does not want the
-//! pod. The policy limits the probability of a bad landing. A move away from a hot node must also
-//! lower the expected usage above the targets, summed over the nodes. A node that the policy's
-//! selector excludes is never accepted, however unlikely it is.
+//! on the pod's own node, on a node that is hot by usage or takes no new pods, and where the
+//! strategy does not want the pod. The policy limits the probability of a bad landing. A move away
+//! from a hot node must also lower the expected usage above the targets, summed over the nodes. A
+//! node that the policy's selector excludes, that takes no new pods or whose kubelet would refuse
+//! the pod is never accepted, however unlikely it is.
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft, Landing, Prospect};
 use crate::decide::scheduler::{self, Forecast, Winner};
@@ -203,7 +204,7 @@ impl LandingOutcome {
         let exceeds = |most: &Option<(f64, Refusal)>, by: f64| {
             most.as_ref().is_none_or(|(most, _)| by > *most)
         };
-        let never = matches!(flaw, LandingFlaw::ExcludedByPolicy(_)) && self.never.is_none();
+        let never = flaw.is_never_accepted() && self.never.is_none();
         let likelier = exceeds(&self.likeliest, chance);
         let costlier = exceeds(&self.costliest, loss);
         if !(never || likelier || costlier) {

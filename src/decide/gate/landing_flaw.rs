@@ -3,13 +3,14 @@
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::scheduler::{self, Forecast};
-use crate::model::plan::{NoGain, PlacementCause, Refusal};
+use crate::model::plan::{BrokenPreference, NoGain, OtherSystem, PlacementCause, Refusal};
+use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, Evictable, LowNodeUtilization};
 use crate::values::{Amount, Ratio, ResourceId};
 
-use super::day_ahead;
+use super::{day_ahead, kubelet, preference};
 
 /// Why a landing on a node would gain nothing.
 pub(super) enum LandingFlaw {
@@ -21,6 +22,12 @@ pub(super) enum LandingFlaw {
     UnknownUsage(NodeId),
     /// The strategy does not want the pod there.
     NotADestination(NodeId, NoGain),
+    /// The node takes no new pods, although the scheduler may not see that.
+    Closed(NodeId, NodeClosure),
+    /// The kubelet of the node refuses the pod, which the scheduler does not foresee.
+    Refused(NodeId, OtherSystem),
+    /// The move would mend one preference of the pod and break this one.
+    Trade(NodeId, BrokenPreference),
     /// The policy's selector for destinations excludes the node.
     ExcludedByPolicy(NodeId),
 }
@@ -59,6 +66,15 @@ impl HotLanding {
 }
 
 impl LandingFlaw {
+    /// Returns true if the landing must not happen, however unlikely it is. A pod that the kubelet
+    /// refuses fails, and another one takes its turn, without end.
+    pub(super) const fn is_never_accepted(&self) -> bool {
+        matches!(
+            self,
+            LandingFlaw::ExcludedByPolicy(_) | LandingFlaw::Refused(..) | LandingFlaw::Closed(..)
+        )
+    }
+
     pub(super) fn refusal(
         self,
         candidate: &Candidate,
@@ -87,6 +103,9 @@ impl LandingFlaw {
                 node: name(node),
                 why,
             },
+            LandingFlaw::Closed(node, closure) => Refusal::WouldBeClosed(name(node), closure),
+            LandingFlaw::Refused(node, other) => Refusal::WouldBeRefused(name(node), other),
+            LandingFlaw::Trade(node, preference) => Refusal::WouldTrade(name(node), preference),
             LandingFlaw::ExcludedByPolicy(node) => Refusal::WouldBeExcluded(name(node)),
         }
     }
@@ -102,9 +121,15 @@ pub(super) fn judge(
     if home && !candidate.reason.lies_in_the_pod() {
         return Err(LandingFlaw::OwnNode(node));
     }
+    open(draft, candidate.pod, node)?;
     let destinations = rules(candidate, draft).destinations.as_ref();
     if destinations.is_some_and(|s| !s.matches(&draft.world.snapshot.node(node).labels)) {
         return Err(LandingFlaw::ExcludedByPolicy(node));
+    }
+    if candidate.reason.is_a_wish()
+        && let Some(preference) = preference::broken(draft, candidate.pod, node)
+    {
+        return Err(LandingFlaw::Trade(node, preference));
     }
     if candidate.reason.is_a_preference() {
         stays_cool(candidate, draft, node, &targets(draft, node))?;
@@ -113,6 +138,17 @@ pub(super) fn judge(
     match &candidate.room {
         Some(room) => judge_limits(candidate, draft, node, room, requested),
         None => Ok(requested),
+    }
+}
+
+/// Requires that the node takes new pods, and that its kubelet admits this one.
+fn open(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), LandingFlaw> {
+    let snapshot = draft.world.snapshot;
+    let (pod, there) = (snapshot.pod(pod), snapshot.node(node));
+    kubelet::admits(pod, there).map_err(|other| LandingFlaw::Refused(node, other))?;
+    match there.closure() {
+        Some(closure) => Err(LandingFlaw::Closed(node, closure)),
+        None => Ok(()),
     }
 }
 
@@ -126,7 +162,7 @@ fn judge_limits(
 ) -> Result<Ratio, LandingFlaw> {
     stays_cool(candidate, draft, node, &room.cool)?;
     let mut largest = requested;
-    for &(resource, target) in room.ceiling.iter() {
+    for &(resource, target) in draft.judged_by(node, &room.ceiling) {
         let ratio = ratio_after(candidate, draft, node, resource, room.basis)
             .ok_or(LandingFlaw::UnknownUsage(node))?;
         HotLanding::check(node, (resource, target), ratio, room.basis)?;
@@ -136,19 +172,24 @@ fn judge_limits(
     if room.nodes.contains(&node) {
         Ok(largest)
     } else {
-        let why = no_gain(candidate, draft, node, &room.others);
+        let why = no_gain(candidate, draft, node, room);
         Err(LandingFlaw::NotADestination(node, why))
     }
 }
 
 /// Why a node is none of the strategy's destinations. The destinations are those of the selected,
-/// Ready nodes that the strategy prefers; `others` is the reason for the rest of these.
-fn no_gain(candidate: &Candidate, draft: &Draft<'_>, node: NodeId, others: &NoGain) -> NoGain {
+/// Ready nodes that the strategy prefers; `room.others` is the reason for the rest of these.
+fn no_gain(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    node: NodeId,
+    room: &DestinationLimits,
+) -> NoGain {
     let world = draft.world;
     let facts = world.snapshot.node(node);
     let selector = world.policy.node_selector.as_ref();
     // These two strategies take a node as it is, even if an object on it cannot be read.
-    let trusts = matches!(others, NoGain::NodeAffinity | NoGain::AntiAffinity);
+    let trusts = matches!(room.others, NoGain::NodeAffinity | NoGain::AntiAffinity);
     if selector.is_some_and(|s| !s.matches(&facts.labels)) {
         return NoGain::NotSelected;
     }
@@ -158,7 +199,12 @@ fn no_gain(candidate: &Candidate, draft: &Draft<'_>, node: NodeId, others: &NoGa
     if facts.doubt.is_some() && !trusts {
         return NoGain::Doubtful;
     }
-    other_pool(candidate, draft, node).unwrap_or_else(|| others.clone())
+    let judged = || draft.judged_by(node, &room.ceiling).next().is_some();
+    match other_pool(candidate, draft, node) {
+        Some(pool) => pool,
+        None if !room.ceiling.is_empty() && !judged() => NoGain::Lacks,
+        None => room.others.clone(),
+    }
 }
 
 /// The reason if LowNodeUtilization balances the node in another pool than the pod's, or in none.

@@ -86,6 +86,11 @@ impl<'q, 'w> Filters<'q, 'w> {
         if !there.ready && !taints::absence_tolerated(&there.taints, tolerations) {
             return Err(Misfit::NotReady);
         }
+        // As for the Ready condition. A node that is being deleted gets no taint for it.
+        let mut closures = there.closures.iter().copied();
+        if let Some(closure) = closures.find(|c| taints::closes(*c, tolerations)) {
+            return Err(Misfit::Closed(closure));
+        }
         if there.cordoned
             && question.runs(FilterPlugin::NodeUnschedulable)
             && !taints::cordon_tolerated(tolerations)

@@ -107,8 +107,8 @@ impl ScoredResource {
             .filter(|id| *id != ResourceId::PODS)?;
         let presumed = presume && [ResourceId::CPU, ResourceId::MEMORY].contains(&id);
         let takes = match (presumed, id) {
-            (true, ResourceId::CPU) => question.pod.presumed_of_containers.cpu,
-            (true, _) => question.pod.presumed_of_containers.memory,
+            (true, ResourceId::CPU) => question.pod.sizes.presumed_of_containers.cpu,
+            (true, _) => question.pod.sizes.presumed_of_containers.memory,
             (false, _) => question.pod.requests[id],
         };
         let basic = ["cpu", "memory", "ephemeral-storage"].contains(&name);

@@ -50,6 +50,7 @@ const fn may_change(why: &Misfit) -> bool {
         | Misfit::AntiAffinity
         | Misfit::Avoided => true,
         Misfit::NotReady
+        | Misfit::Closed(_)
         | Misfit::Cordoned
         | Misfit::Taint
         | Misfit::NodeSelector

@@ -1,7 +1,7 @@
 //! The input of a forecast: a pod to place, and whether the pod that it replaces still runs.
 
 use crate::decide::draft::index::Index;
-use crate::decide::draft::{Draft, LingeringRequests, Starts};
+use crate::decide::draft::{Draft, Starts};
 use crate::model::snapshot::facts::Presumed;
 use crate::model::snapshot::{Node, NodeId, Pod, PodId};
 use crate::policy::{FilterPlugin, SchedulerProfile, ScorePlugin};
@@ -39,7 +39,8 @@ impl<'q, 'w> Question<'q, 'w> {
         }
     }
 
-    /// The cluster after the replaced pod has gone. Also used for a pending pod.
+    /// The cluster after the replaced pod has gone. Pods that are moved before it and have a longer
+    /// grace period may still terminate. Also used for a pending pod.
     pub(super) fn after(draft: &'q Draft<'w>, id: PodId) -> Self {
         let world = draft.world;
         let pod = world.snapshot.pod(id);
@@ -98,10 +99,10 @@ impl<'q, 'w> Question<'q, 'w> {
         }
     }
 
-    /// Returns the nodes where a pod counts for host ports and affinity. While the replaced pod
-    /// terminates, the pods that were moved before do so as well and still count where they were.
+    /// Returns the nodes where a pod counts for host ports and affinity. A pod that was moved
+    /// before still counts where it was while it terminates.
     pub(super) fn places(&self, other: PodId) -> impl Iterator<Item = NodeId> {
-        let leaves = self.lingers && other != self.id && self.draft.moves(other);
+        let leaves = other != self.id && self.draft.moves(other) && self.terminates(other);
         let left = self.draft.world.snapshot.pod(other).node;
         self.place(other).into_iter().chain(left.filter(|_| leaves))
     }
@@ -124,13 +125,12 @@ impl<'q, 'w> Question<'q, 'w> {
     /// Returns the requests of one resource of all pods of a node.
     pub(super) fn reserved(&self, node: NodeId, resource: ResourceId) -> Amount {
         let all = self.draft.reserved(node)[resource].minus(self.released(node, resource));
+        let held = self.lingering(node).map(|pod| pod.requests[resource]);
+        let all = all.plus(held.sum());
         if self.left(node) {
             all.minus(self.pod.requests[resource])
         } else {
-            all.plus(
-                self.lingering(node)
-                    .map_or(Amount::ZERO, |held| held.requests[resource]),
-            )
+            all
         }
     }
 
@@ -138,23 +138,32 @@ impl<'q, 'w> Question<'q, 'w> {
     /// scores.
     pub(super) fn presumed(&self, node: NodeId) -> (Amount, Amount) {
         let all = self.draft.presumed(node);
-        let held = self
-            .lingering(node)
-            .map_or_else(Presumed::default, |held| held.presumed);
+        let held = || self.lingering(node).map(|pod| pod.presumed);
         let own = if self.left(node) {
             self.pod.presumed
         } else {
             Presumed::default()
         };
         (
-            all.cpu.plus(held.cpu).minus(own.cpu),
-            all.memory.plus(held.memory).minus(own.memory),
+            all.cpu.plus(held().map(|p| p.cpu).sum()).minus(own.cpu),
+            all.memory
+                .plus(held().map(|p| p.memory).sum())
+                .minus(own.memory),
         )
     }
 
-    /// The requests of pods that were moved before. While this pod terminates, they do so as well.
-    fn lingering(&self, node: NodeId) -> Option<&'q LingeringRequests> {
-        self.draft.lingering(node).filter(|_| self.lingers)
+    /// The pods that were moved before and still terminate on a node.
+    fn lingering(&self, node: NodeId) -> impl Iterator<Item = &'w Pod> + use<'q, 'w> {
+        let question = *self;
+        let moved = self.draft.lingering(node).iter();
+        let moved = moved.filter(move |pod| question.terminates(**pod));
+        moved.map(move |pod| question.draft.world.snapshot.pod(*pod))
+    }
+
+    /// Whether a pod that was moved before still terminates: while this pod does so too, and longer
+    /// if it may take longer to end.
+    fn terminates(&self, moved: PodId) -> bool {
+        self.lingers || self.draft.outlasts(moved, self.id)
     }
 
     /// Returns the nodes that pods leave, sorted: the replaced pod and those that moved before. On

@@ -2,7 +2,7 @@
 //! PreferNoSchedule taint that it does not tolerate lowers the score.
 
 use crate::model::snapshot::NodeId;
-use crate::model::snapshot::facts::{Effect, Taint, Tolerates, Toleration};
+use crate::model::snapshot::facts::{Effect, NodeClosure, Taint, Tolerates, Toleration};
 
 use super::normalise::normalise;
 use super::question::Question;
@@ -32,6 +32,17 @@ pub(super) fn cordon_tolerated(tolerations: &[Toleration]) -> bool {
         effect: Effect::NoSchedule,
     };
     !tolerations.is_empty() && tolerations.iter().any(|by| covers(by, &taint()))
+}
+
+/// Returns true if the taint that the node controller sets for a closure keeps a pod away.
+pub(super) fn closes(closure: NodeClosure, tolerations: &[Toleration]) -> bool {
+    let taint = |key: &str| Taint {
+        key: key.to_owned(),
+        value: String::new(),
+        effect: Effect::NoSchedule,
+    };
+    let taint = closure.taint().map(taint);
+    taint.is_some_and(|taint| !tolerations.iter().any(|by| covers(by, &taint)))
 }
 
 /// Returns true if the tolerations allow a node that is not Ready, by its taint if that is already

@@ -17,7 +17,8 @@ use crate::policy::{FilterPlugin, FitStrategy, KubernetesRelease, Policy, ScoreP
 /// Three nodes in two zones, with 4 cores and 8 GiB each.
 const NODES: &str = "
 - {kind: Node, metadata: {name: a, labels: {kubernetes.io/hostname: a, zone: east}},
-  status: &status {allocatable: {cpu: 4, memory: 8Gi, pods: 9}}}
+  status: &status {conditions: [{type: Ready, status: 'True'}],
+    allocatable: {cpu: 4, memory: 8Gi, pods: 9}}}
 - {kind: Node, metadata: {name: b, labels: {kubernetes.io/hostname: b, zone: east}},
   status: *status}
 - {kind: Node, metadata: {name: c, labels: {kubernetes.io/hostname: c, zone: west}},
@@ -567,7 +568,8 @@ fn the_profile_selects_plugins_and_weights() {
         "a b c"
     );
     let tainted = objects.replace("kind: Node", "")
-        + "- {kind: Node, metadata: {name: b}, spec: {unschedulable: true}}\n";
+        + "- {kind: Node, metadata: {name: b}, spec: {unschedulable: true}, status: {conditions: \
+            [{type: Ready, status: 'True'}]}}\n";
     let cordons = |policy: &mut Policy| {
         policy
             .scheduler

@@ -152,7 +152,11 @@ impl SpreadLimits {
         if !question.runs(FilterPlugin::PodTopologySpread) {
             return SpreadLimits::default();
         }
-        let all = constraints(question, true);
+        SpreadLimits::of(question, &constraints(question, true))
+    }
+
+    /// The limits of these constraints, which are all required or all soft.
+    fn of(question: &Question<'_, '_>, all: &[SpreadConstraint]) -> Self {
         if all.is_empty() {
             return SpreadLimits::default();
         }
@@ -194,6 +198,12 @@ impl SpreadLimits {
 }
 
 impl SpreadLimit {
+    /// How many pods above maxSkew a node's domain would have with this pod.
+    fn excess(&self, node: NodeId) -> i64 {
+        let place = self.topology.place(node);
+        place.map_or(0, |place| self.counts[place] - self.most)
+    }
+
     /// The rule: pods of the group + itself − the smallest count of any domain ≤ maxSkew.
     fn new(
         question: &Question<'_, '_>,
@@ -236,6 +246,29 @@ impl SpreadLimit {
             most,
         }
     }
+}
+
+/// Returns for each own constraint of the pod how many pods too many the domain of each node would
+/// have with the pod there. A node without a domain has none too many.
+pub(super) fn excess_pods<'w>(
+    question: &Question<'_, 'w>,
+    nodes: [NodeId; 2],
+) -> Vec<(&'w Spread, [i64; 2])> {
+    let of_kind = |hard: bool| {
+        let own: Vec<&'w Spread> = question
+            .pod
+            .spread
+            .iter()
+            .filter(|s| s.hard == hard)
+            .collect();
+        let constraints = own.iter().map(|s| SpreadConstraint::own(question, s));
+        let limits = SpreadLimits::of(question, &constraints.collect::<Vec<_>>());
+        own.into_iter()
+            .zip(limits.limits)
+            .map(|(spread, limit)| (spread, nodes.map(|node| limit.excess(node))))
+            .collect::<Vec<_>>()
+    };
+    [true, false].into_iter().flat_map(of_kind).collect()
 }
 
 /// Scores the nodes: fewer pods of the group in the node's domains score higher.

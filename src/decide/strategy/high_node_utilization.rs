@@ -132,7 +132,8 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
             low: Some(*low),
             high: None,
         };
-        self.rule.thresholds().iter().map(level).collect()
+        let judged = run.before.judged_by(node, self.rule.thresholds());
+        judged.map(level).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::model::snapshot::facts::{Container, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId, WorkloadId};
 use crate::policy::{Basis, Scope};
 
-use super::low_node_utilization::unfit;
+use super::low_node_utilization::{absent, unfit};
 
 /// The Ready nodes that the policy selects, cordoned ones included.
 pub(super) fn ready_nodes(draft: &Draft<'_>) -> Vec<NodeId> {
@@ -20,8 +20,8 @@ pub(super) fn ready_nodes(draft: &Draft<'_>) -> Vec<NodeId> {
 fn ready_node(draft: &Draft<'_>, node: NodeId) -> Result<(), Class> {
     let facts = draft.world.snapshot.node(node);
     let selector = draft.world.policy.node_selector.as_ref();
-    if !facts.ready {
-        Err(Class::NotReady)
+    if let Some(class) = absent(draft.world.policy, facts) {
+        Err(class)
     } else if selector.is_some_and(|s| !s.matches(&facts.labels)) {
         Err(Class::NotSelected)
     } else {

@@ -47,9 +47,9 @@ mod pool;
 mod queue;
 mod search;
 
-pub use eligible::{fit, unfit};
+pub use eligible::{absent, fit, unfit};
 pub use nodes::{AboveTarget, above_share, above_target, room_ratio};
-pub use pool::in_force;
+pub use pool::{in_force, judged};
 
 /// One cycle of the strategy.
 #[derive(Debug)]
@@ -306,6 +306,7 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
         let basis = self.rule.basis;
         let thresholds = pool.band.low.iter().zip(pool.band.high.iter());
         thresholds
+            .filter(|((resource, _), _)| !run.before.lacks(node, *resource))
             .map(|((resource, low), (_, high))| ResourceLevel {
                 resource: *resource,
                 basis,

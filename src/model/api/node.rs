@@ -58,7 +58,7 @@ pub struct ApiTaint {
 
 /// `NodeStatus`.
 #[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct ApiNodeStatus {
     /// `capacity`.
     #[prost(btree_map = "string, message", tag = "1")]
@@ -76,10 +76,24 @@ pub struct ApiNodeStatus {
     #[prost(message, repeated, tag = "5")]
     #[serde(deserialize_with = "nullable")]
     pub addresses: Vec<ApiAddress>,
+    /// `nodeInfo`.
+    #[prost(message, required, tag = "7")]
+    #[serde(deserialize_with = "nullable")]
+    pub node_info: ApiNodeInfo,
     /// `images`.
     #[prost(message, repeated, tag = "8")]
     #[serde(deserialize_with = "nullable")]
     pub images: Vec<ApiImage>,
+}
+
+/// `NodeSystemInfo`.
+#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ApiNodeInfo {
+    /// `operatingSystem`.
+    #[prost(string, tag = "9")]
+    #[serde(deserialize_with = "nullable")]
+    pub operating_system: String,
 }
 
 /// `NodeCondition` and `PodCondition`, which have these fields with the same numbers.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::affinity::{ApiAffinity, ApiSpreadConstraint};
+use super::container_state::ApiContainerState;
 use super::metadata::ApiMetadata;
 use super::node::ApiCondition;
 use super::nullable::nullable;
@@ -41,6 +42,9 @@ pub struct ApiPodSpec {
     #[prost(message, repeated, tag = "2")]
     #[serde(deserialize_with = "nullable")]
     pub containers: Vec<ApiContainer>,
+    /// `terminationGracePeriodSeconds`.
+    #[prost(int64, optional, tag = "4")]
+    pub termination_grace_period_seconds: Option<i64>,
     /// `nodeSelector`.
     #[prost(btree_map = "string, string", tag = "7")]
     #[serde(deserialize_with = "nullable")]
@@ -84,6 +88,10 @@ pub struct ApiPodSpec {
     #[prost(message, repeated, tag = "34")]
     #[serde(deserialize_with = "nullable")]
     pub ephemeral_containers: Vec<ApiEphemeralContainer>,
+    /// `os`.
+    #[prost(message, required, tag = "36")]
+    #[serde(deserialize_with = "nullable")]
+    pub os: ApiPodOs,
     /// `schedulingGates`.
     #[prost(message, repeated, tag = "38")]
     #[serde(deserialize_with = "nullable")]
@@ -100,6 +108,20 @@ pub struct ApiPodSpec {
     #[serde(deserialize_with = "nullable")]
     pub scheduling_group: ApiSchedulingGroup,
 }
+
+/// `PodOS`.
+#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
+#[serde(default)]
+pub struct ApiPodOs {
+    /// `name`.
+    #[prost(string, tag = "1")]
+    #[serde(deserialize_with = "nullable")]
+    pub name: String,
+}
+
+/// A message whose fields do not matter, only that it is there.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, prost::Message)]
+pub struct ApiPresence {}
 
 /// `PodSchedulingGroup`.
 #[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
@@ -302,6 +324,13 @@ pub struct ApiPodStatus {
     #[prost(message, repeated, tag = "13")]
     #[serde(deserialize_with = "nullable")]
     pub ephemeral_container_statuses: Vec<ApiContainerStatus>,
+    /// `allocatedResources`, for the whole pod.
+    #[prost(btree_map = "string, message", tag = "19")]
+    #[serde(deserialize_with = "nullable")]
+    pub allocated_resources: Quantities,
+    /// `resources`, for the whole pod.
+    #[prost(message, optional, tag = "20")]
+    pub resources: Option<ApiResources>,
 }
 
 /// `ContainerStatus`.
@@ -331,42 +360,4 @@ pub struct ApiContainerStatus {
     /// `resources`.
     #[prost(message, optional, tag = "11")]
     pub resources: Option<ApiResources>,
-}
-
-/// `ContainerState`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiContainerState {
-    /// `waiting`.
-    #[prost(message, optional, tag = "1")]
-    pub waiting: Option<ApiWaiting>,
-    /// `running`.
-    #[prost(message, optional, tag = "2")]
-    pub running: Option<ApiPresence>,
-    /// `terminated`.
-    #[prost(message, optional, tag = "3")]
-    pub terminated: Option<ApiTerminated>,
-}
-
-/// `ContainerStateWaiting`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiWaiting {
-    /// `reason`.
-    #[prost(string, optional, tag = "1")]
-    pub reason: Option<String>,
-}
-
-/// `ContainerStateTerminated`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiTerminated {
-    /// `exitCode`.
-    #[prost(int32, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub exit_code: i32,
-    /// `reason`.
-    #[prost(string, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub reason: String,
 }

@@ -21,7 +21,8 @@ pub struct BalanceReport {
     pub pools: Vec<PoolPicture>,
 }
 
-/// The ratios of one node by resource; `None` means unknown.
+/// The ratios of one node by resource; `None` means unknown. A resource that the node does not have
+/// is missing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodePicture {
     /// The node.
@@ -51,13 +52,19 @@ impl NodePicture {
         }
     }
 
+    /// Returns true if a ratio is known and at most a limit, or the node does not have the
+    /// resource.
+    pub fn is_at_most(&self, resource: &str, limit: Ratio) -> bool {
+        let ratio = self.ratios.get(resource);
+        ratio.is_none_or(|ratio| ratio.is_some_and(|ratio| ratio <= limit))
+    }
+
     /// Returns true if every ratio with a target is known and at or below its target.
     pub fn is_at_target(&self) -> bool {
         let mut targets = self.band.iter();
         targets.all(|(resource, band)| {
-            let ratio = self.ratios.get(resource).copied().flatten();
-            band.high
-                .is_none_or(|high| ratio.is_some_and(|ratio| ratio <= high))
+            let within = |high| self.is_at_most(resource, high);
+            band.high.is_none_or(within)
         })
     }
 }

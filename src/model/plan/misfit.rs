@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::model::snapshot::facts::NodeClosure;
+
 /// The reason why a node cannot take a pod, after "is".
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Misfit {
     /// The node is not Ready.
     #[error("not ready")]
     NotReady,
+    /// A condition of the node keeps new pods away.
+    #[error("{0}")]
+    Closed(NodeClosure),
     /// The node is cordoned.
     #[error("cordoned")]
     Cordoned,
@@ -85,6 +90,7 @@ impl Misfit {
                 return format!("provide a node to which {driver} can attach more volumes");
             }
             Misfit::NotReady => "wait until another node is Ready",
+            Misfit::Closed(_) => "remove what causes the condition of another node",
             Misfit::Cordoned => "uncordon another node",
             Misfit::Taint => "add a toleration, or remove a taint of another node",
             Misfit::NodeSelector => "let its node selector match another node",

@@ -19,6 +19,9 @@ pub enum NoGain {
     /// The node is in this pool, and the pod's node is in another.
     #[error("is in another pool, {0}")]
     OtherPool(String),
+    /// The node has none of the resources that the strategy weighs.
+    #[error("has none of the resources that the strategy weighs")]
+    Lacks,
     /// The node was hot itself when the strategy began.
     #[error("is hot itself")]
     Hot,

@@ -16,18 +16,22 @@ pub(super) fn others(going: usize, waiting: usize) -> String {
 /// The class of its node, because of which it stays.
 pub(super) fn node(class: &Class) -> String {
     match class {
-        Class::Hot { .. } => format!("its node is {class}"),
         Class::Warming { .. } => format!("its node is not hot for long enough: {class}"),
-        Class::Cold | Class::ColdCordoned => {
+        Class::Cold | Class::ColdCordoned | Class::ColdClosed(_) => {
             "its node is at or below every threshold and needs no relief".to_owned()
         }
         Class::Even => "its node is between thresholds and targets and needs no relief".to_owned(),
         Class::Underused => "its node is at or below every threshold".to_owned(),
-        Class::InUse | Class::InUseCordoned | Class::Leaving => {
+        Class::InUse | Class::InUseCordoned | Class::InUseClosed(_) | Class::Leaving => {
             "its node is above a threshold, so it is not emptied".to_owned()
         }
-        Class::Unknown(_) | Class::Doubtful(_) | Class::NotReady | Class::NotSelected => {
-            format!("its node is {class}")
-        }
+        Class::Hot { .. }
+        | Class::Unknown(_)
+        | Class::Doubtful(_)
+        | Class::NotReady
+        | Class::Deleting
+        | Class::NoAllocatable(_)
+        | Class::Lacks(_)
+        | Class::NotSelected => format!("its node is {class}"),
     }
 }

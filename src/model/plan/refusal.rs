@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use crate::model::ledger::Rest;
+use crate::model::snapshot::facts::NodeClosure;
 use crate::model::usage::Unmeasured;
 use crate::policy::Basis;
 use crate::values::Ratio;
@@ -11,7 +12,10 @@ use super::duration_text::short;
 use super::refusal_text::{
     for_another, horizon, last_evictions, last_moves, pods_are, weighed, would,
 };
-use super::{BudgetCause, ClaimFlaw, MisfitCounts, NoGain, PlacementCause, UnknownObjects};
+use super::{
+    BrokenPreference, BudgetCause, ClaimFlaw, MisfitCounts, NoGain, OtherSystem, PlacementCause,
+    UnknownObjects,
+};
 
 /// A gate's reason for keeping a pod where it is.
 ///
@@ -270,6 +274,19 @@ pub enum Refusal {
         /// Why the move improves nothing there.
         why: NoGain,
     },
+    /// The scheduler could put the replacement on a node where another preference of the pod would
+    /// be violated more than now.
+    #[error(
+        "its replacement could land on {0}, where the move would break another preference: {1}"
+    )]
+    WouldTrade(String, BrokenPreference),
+    /// The scheduler could put the replacement on a node that takes no new pods.
+    #[error("its replacement could land on {0}, which is {1}")]
+    WouldBeClosed(String, NodeClosure),
+    /// The scheduler, which does not compare operating systems, could put the replacement on a node
+    /// whose kubelet would refuse it.
+    #[error("its replacement could land on {0}, whose kubelet would refuse it: {1}")]
+    WouldBeRefused(String, OtherSystem),
     /// The scheduler could put the replacement on a node that the policy excludes as a destination.
     #[error("its replacement could land on {0}, which the policy excludes as a destination")]
     WouldBeExcluded(String),

@@ -6,7 +6,9 @@ use crate::model::usage::{SampleFlaw, Unmeasured};
 use crate::policy::{Basis, ScorePlugin};
 
 use super::duration_text::short;
-use super::{ClaimFlaw, Class, Halt, Idle, NoGain, PlacementCause, Refusal, SteerReason};
+use super::{
+    BrokenPreference, ClaimFlaw, Class, Halt, Idle, NoGain, PlacementCause, Refusal, SteerReason,
+};
 
 impl Refusal {
     /// Returns the change that would let the pod move: a clause for people that names the actual
@@ -36,6 +38,9 @@ impl Refusal {
             Refusal::WouldBeHot { node, basis, .. } => return lower_load(node, *basis),
             Refusal::WouldBeUnknown(node) => return measure(node),
             Refusal::WouldNotHelp { node, why } => return elsewhere(node, why),
+            Refusal::WouldTrade(_, preference) => return settle_preferences(preference),
+            Refusal::WouldBeClosed(node, _) => return until_open(node),
+            Refusal::WouldBeRefused(_, other) => return ask_for_system(&other.needs),
             Refusal::WouldBeExcluded(node) => return other_destination(node),
             Refusal::NoRoom(misfits) => return misfits.remedy(),
             Refusal::NotAlone(pod) => return free_other_pod(pod),
@@ -203,6 +208,7 @@ fn elsewhere(node: &str, why: &NoGain) -> String {
         NoGain::NotReady => "wait until it is Ready",
         NoGain::Doubtful => "correct the object that cannot be read",
         NoGain::Hot
+        | NoGain::Lacks
         | NoGain::NotOpening
         | NoGain::Leaving
         | NoGain::NodeAffinity
@@ -218,6 +224,20 @@ fn elsewhere(node: &str, why: &NoGain) -> String {
 
 fn other_destination(node: &str) -> String {
     format!("change `evictable.destinations`, or remove what attracts the pod to {node}")
+}
+
+fn settle_preferences(preference: &BrokenPreference) -> String {
+    format!(
+        "make room on a node that suits both preferences, or change one: the other is {preference}"
+    )
+}
+
+fn until_open(node: &str) -> String {
+    format!("wait until {node} takes pods or is gone, or cordon it")
+}
+
+fn ask_for_system(needs: &str) -> String {
+    format!("give it the node selector kubernetes.io/os: {needs}, which the scheduler honours")
 }
 
 fn free_other_pod(pod: &str) -> String {
@@ -328,6 +348,12 @@ impl Class {
                 format!("wait {left}, or lower `sustainedFor`")
             }
             Class::ColdCordoned | Class::InUseCordoned => "uncordon the node".to_owned(),
+            Class::ColdClosed(_) | Class::InUseClosed(_) => {
+                "remove what causes the condition of the node".to_owned()
+            }
+            Class::Deleting => "nothing: it is leaving".to_owned(),
+            Class::NoAllocatable(_) => "wait until its kubelet reports allocatable".to_owned(),
+            Class::Lacks(_) => "nothing: the strategy weighs nothing that the node has".to_owned(),
             Class::Leaving => "nothing: cluster-autoscaler has marked it".to_owned(),
             Class::Unknown(why) => unmeasured(why),
             Class::Doubtful(_) => "correct the object that cannot be read".to_owned(),

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use serde::{Serialize, Serializer};
 
+use crate::model::snapshot::facts::NodeClosure;
 use crate::model::usage::Unmeasured;
 use crate::values::Ratio;
 
@@ -59,6 +60,9 @@ pub enum Class {
     /// At or below every threshold, but cordoned.
     #[error("at or below every threshold, but cordoned: takes no pods")]
     ColdCordoned,
+    /// At or below every threshold, but a condition keeps new pods away.
+    #[error("at or below every threshold, but {0}: takes no pods")]
+    ColdClosed(NodeClosure),
     /// Between threshold and target.
     #[error("between threshold and target: nothing to do")]
     Even,
@@ -71,6 +75,9 @@ pub enum Class {
     /// Above a threshold, but cordoned.
     #[error("above a threshold: stays, but cordoned: takes no pods")]
     InUseCordoned,
+    /// Above a threshold, but a condition keeps new pods away.
+    #[error("above a threshold: stays, but {0}: takes no pods")]
+    InUseClosed(NodeClosure),
     /// Above a threshold, but cluster-autoscaler is about to remove it.
     #[error("above a threshold, but cluster-autoscaler removes it: takes no pods")]
     Leaving,
@@ -83,6 +90,15 @@ pub enum Class {
     /// It is not Ready: neither source nor destination.
     #[error("left alone: not ready")]
     NotReady,
+    /// It is being deleted, and its pods are drained: neither source nor destination.
+    #[error("left alone: being deleted")]
+    Deleting,
+    /// It reports no allocatable amount of this resource, which every node has.
+    #[error("left alone: it reports no allocatable {0}")]
+    NoAllocatable(String),
+    /// It has none of these resources, which the strategy weighs.
+    #[error("left alone: it has no {}", .0.join(" and no "))]
+    Lacks(Vec<String>),
     /// Neither the policy nor a pool selects it.
     #[error("left alone: not selected by the policy")]
     NotSelected,
@@ -96,14 +112,19 @@ impl Class {
             Class::Warming { .. } => "warming",
             Class::Cold => "cold",
             Class::ColdCordoned => "cold-cordoned",
+            Class::ColdClosed(_) => "cold-closed",
             Class::Even => "even",
             Class::Underused => "underused",
             Class::InUse => "in-use",
             Class::InUseCordoned => "in-use-cordoned",
+            Class::InUseClosed(_) => "in-use-closed",
             Class::Leaving => "leaving",
             Class::Unknown(_) => "unknown",
             Class::Doubtful(_) => "doubtful",
             Class::NotReady => "not-ready",
+            Class::Deleting => "deleting",
+            Class::NoAllocatable(_) => "no-allocatable",
+            Class::Lacks(_) => "lacks-resources",
             Class::NotSelected => "not-selected",
         }
     }

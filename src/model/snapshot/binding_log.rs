@@ -106,8 +106,8 @@ impl Snapshot {
     fn departure(&self, facts: &PodFacts) -> Option<Departure> {
         Some(Departure {
             node: self.find_node(facts.node.as_deref()?)?,
-            requests: requests_of(facts, &self.resources),
-            presumed: facts.presumed,
+            requests: requests_of(&facts.sizes, &self.resources),
+            presumed: facts.sizes.presumed,
         })
     }
 }

@@ -11,17 +11,19 @@ use crate::values::selector::{Labels, Selector};
 use crate::values::shared::SharedValue;
 
 mod annotations;
+mod closure;
 mod gang;
 mod placement;
 mod pod;
 
 pub use annotations::{Annotations, DoNotDisrupt};
+pub use closure::NodeClosure;
 pub use gang::{Gang, GangKind};
 pub use placement::{
     Attachment, Claim, ClaimState, EphemeralClaim, HostPort, Image, Likes, Neighbours, Presumed,
     Spread, StorageClass, Volume, VolumeState,
 };
-pub use pod::{PodFacts, PodSpecFacts};
+pub use pod::{PodFacts, PodSizes, PodSpecFacts, ResourceName};
 
 /// The facts of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +42,11 @@ pub struct NodeFacts {
     pub cordoned: bool,
     /// The status of its Ready condition. A node without one counts as Ready, as in descheduler.
     pub ready: bool,
+    /// Why it takes no new pods, in order; empty if it does.
+    pub closures: Vec<NodeClosure>,
+    /// The operating system of its kubelet: `status.nodeInfo.operatingSystem`, or its label
+    /// `kubernetes.io/os`. `None` if it has neither.
+    pub os: Option<String>,
     /// The allocatable amount by resource, or the capacity if the kubelet reports no allocatable.
     pub allocatable: Vec<(String, Amount)>,
     /// The cpu and memory of the machine, if the kubelet reports them.
@@ -60,6 +67,17 @@ impl NodeFacts {
         amounts
             .find(|(name, _)| name == resource)
             .map(|(_, amount)| *amount)
+    }
+
+    /// Returns why the node takes no new pods; `None` if it does. Of several reasons it is the one
+    /// that lasts longest.
+    pub fn closure(&self) -> Option<NodeClosure> {
+        self.closures.first().copied()
+    }
+
+    /// Returns true if the node is closed for this reason.
+    pub fn is_closed_by(&self, closure: NodeClosure) -> bool {
+        self.closures.contains(&closure)
     }
 }
 

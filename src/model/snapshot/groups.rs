@@ -1,22 +1,24 @@
 //! Groups of pods that share their spec and their labels in memory, as the pods of one controller
 //! usually do.
 //!
-//! Requests, workload and budgets are equal for the whole group. They are computed once per group,
-//! because a large cluster has twenty times as many pods as groups.
+//! Workload and budgets are equal for the whole group, and requests for all pods with the same
+//! sizes in memory. They are computed once each, because a large cluster has twenty times as many
+//! pods as groups.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::facts::{PodFacts, Presumed};
+use super::facts::{PodFacts, PodSizes};
 use super::objects::Objects;
 use super::{BudgetId, NodeId, PodStage, WorkloadId};
-use crate::values::{Amount, PerResource};
 
 /// The groups of some pods, and those pods in their order.
 pub(super) struct PodGroups<'o> {
     /// One pod of each group.
     pub(super) examples: Vec<&'o PodFacts>,
+    /// The different sizes of the pods.
+    pub(super) sizes: Vec<&'o PodSizes>,
     pub(super) pods: Vec<GroupedPod>,
 }
 
@@ -25,6 +27,8 @@ pub(super) struct PodGroups<'o> {
 pub(super) struct GroupedPod {
     pub(super) facts: Arc<PodFacts>,
     pub(super) group: usize,
+    /// The position of its sizes.
+    pub(super) sizes: usize,
     pub(super) node: Option<NodeId>,
     pub(super) stage: PodStage,
 }
@@ -32,9 +36,7 @@ pub(super) struct GroupedPod {
 /// The values that all pods of a group have in a snapshot.
 pub(super) struct GroupRow {
     pub(super) workload: Option<WorkloadId>,
-    pub(super) requests: PerResource<Amount>,
     pub(super) budgets: Vec<BudgetId>,
-    pub(super) presumed: Presumed,
     pub(super) in_gang: bool,
     pub(super) nominates: bool,
 }
@@ -44,9 +46,11 @@ impl<'o> PodGroups<'o> {
         let names = NodeNames::of(objects);
         let mut groups = PodGroups {
             examples: Vec::new(),
+            sizes: Vec::new(),
             pods: Vec::with_capacity(pods.size_hint().0),
         };
         let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        let mut known_sizes: BTreeMap<usize, usize> = BTreeMap::new();
         for facts in pods {
             let key = (facts.spec.address(), facts.labels.address());
             let next = groups.examples.len();
@@ -59,9 +63,15 @@ impl<'o> PodGroups<'o> {
             if group == next {
                 groups.examples.push(facts);
             }
+            let next = groups.sizes.len();
+            let sizes = *known_sizes.entry(facts.sizes.address()).or_insert(next);
+            if sizes == next {
+                groups.sizes.push(&facts.sizes);
+            }
             groups.pods.push(GroupedPod {
                 facts: Arc::clone(facts),
                 group,
+                sizes,
                 node: facts.node.as_deref().and_then(|name| names.find(name)),
                 stage: PodStage::of(facts),
             });
@@ -71,8 +81,8 @@ impl<'o> PodGroups<'o> {
 
     /// Returns the names of all requested resources, most of them several times.
     pub(super) fn requested(&self) -> impl Iterator<Item = &'o str> {
-        let requests = self.examples.iter().flat_map(|pod| &pod.requests);
-        requests.map(|(name, _)| name.as_str())
+        let requests = self.sizes.iter().flat_map(|sizes| &sizes.requests);
+        requests.map(|(name, _)| name.as_ref())
     }
 }
 
@@ -153,7 +163,7 @@ mod tests {
         assert_eq!(nodes, [one, two, None, one]);
         let [first, second, third, _] = [0, 1, 2, 3].map(|id| snapshot.pod(PodId(id)));
         assert_eq!(first.requests, second.requests);
-        assert_ne!(first.requests, third.requests, "another spec");
+        assert_ne!(first.requests, third.requests, "other sizes");
         assert_eq!(
             (first.workload, first.workload),
             (second.workload, third.workload)

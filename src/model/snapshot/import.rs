@@ -288,7 +288,7 @@ fn label_selector(field: &str, selector: &ApiSelector) -> Result<Selector, Wrong
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::snapshot::facts::{Image, NodeFacts, Taint};
+    use crate::model::snapshot::facts::{Image, NodeClosure, NodeFacts, Taint};
     use crate::values::Amount;
     use proptest::prelude::*;
     use serde::Deserialize;
@@ -348,6 +348,8 @@ mod tests {
             ],
             cordoned: true,
             ready: true,
+            closures: Vec::new(),
+            os: None,
             allocatable: vec![
                 ("cpu".into(), Amount::millicores(7910)),
                 ("memory".into(), Amount::new(4096)),
@@ -395,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_without_a_ready_condition_is_ready() {
+    fn a_node_without_a_ready_condition_is_ready_for_descheduler_and_takes_no_pods() {
         for (conditions, ready) in [
             ("[]", true),
             ("[{type: Ready, status: 'False'}]", false),
@@ -405,8 +407,42 @@ mod tests {
                 "{{apiVersion: v1, kind: Node, metadata: {{name: n1}},
                   status: {{conditions: {conditions}}}}}"
             );
-            assert_eq!(node_of(&text).ready, ready, "{conditions}");
+            let node = node_of(&text);
+            assert_eq!(node.ready, ready, "{conditions}");
+            let never = node.is_closed_by(NodeClosure::NeverReady);
+            assert_eq!(never, conditions == "[]", "{conditions}");
         }
+    }
+
+    #[test]
+    fn a_deletion_and_true_conditions_close_a_node() {
+        let node = node_of(
+            "{apiVersion: v1, kind: Node, metadata: {name: n1,
+                deletionTimestamp: '2026-11-21T07:30:00Z'}, status: {conditions: [
+                {type: PIDPressure, status: 'True'}, {type: DiskPressure, status: 'False'},
+                {type: Ready, status: 'True'}, {type: NetworkUnavailable, status: 'True'}]}}",
+        );
+        let closures = [
+            NodeClosure::Deleting,
+            NodeClosure::PidPressure,
+            NodeClosure::NetworkUnavailable,
+        ];
+        assert_eq!(node.closures, closures);
+    }
+
+    #[test]
+    fn the_report_of_the_kubelet_goes_before_the_label_with_the_operating_system() {
+        let os = |labels: &str, info: &str| {
+            let node = format!(
+                "{{apiVersion: v1, kind: Node, metadata: {{name: n1, labels: {labels}}},
+                  status: {{nodeInfo: {info}}}}}"
+            );
+            node_of(&node).os
+        };
+        let (label, info) = ("{kubernetes.io/os: linux}", "{operatingSystem: windows}");
+        assert_eq!(os("{}", "{}"), None);
+        assert_eq!(os(label, "{}").as_deref(), Some("linux"));
+        assert_eq!(os(label, info).as_deref(), Some("windows"));
     }
 
     #[test]

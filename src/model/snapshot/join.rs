@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::values::Resources;
+use crate::values::{Amount, PerResource, Resources};
 
-use super::facts::{OwnerKey, PodFacts};
+use super::facts::{OwnerKey, PodFacts, PodSizes, Presumed};
 use super::groups::{GroupRow, GroupedPod, PodGroups};
 use super::objects::Objects;
 use super::{
@@ -116,6 +116,10 @@ impl Snapshot {
         for node in &mut snapshot.nodes {
             node.pods.reserve_exact(usual);
         }
+        let sizes = groups.sizes.iter();
+        let sizes: Vec<SizeRow> = sizes
+            .map(|sizes| SizeRow::new(sizes, &snapshot.resources))
+            .collect();
         let mut old = kept.pods.into_iter().enumerate();
         let mut new = groups.pods.into_iter();
         for origin in kept.origins {
@@ -124,7 +128,9 @@ impl Snapshot {
                     workload: pod.workload.map(|WorkloadId(workload)| moved[workload]),
                     ..pod
                 }),
-                None => new.next().map(|pod| rows[pod.group].pod(pod)),
+                None => new
+                    .next()
+                    .map(|pod| rows[pod.group].pod(&sizes[pod.sizes], pod)),
             };
             if let Some(pod) = pod {
                 snapshot.push(pod);
@@ -199,9 +205,7 @@ impl Snapshot {
         let rows = groups.examples.iter().zip(&of_groups);
         let rows = rows.map(|(pod, key)| GroupRow {
             workload: key.as_ref().and_then(|key| self.find_workload(key)),
-            requests: requests_of(pod, &self.resources),
             budgets: self.budgets_of(pod),
-            presumed: pod.presumed,
             in_gang: pod.gang.is_some(),
             nominates: pod.nominated.is_some(),
         });
@@ -258,15 +262,30 @@ impl Snapshot {
     }
 }
 
+/// The sizes of pods in a snapshot.
+struct SizeRow {
+    requests: PerResource<Amount>,
+    presumed: Presumed,
+}
+
+impl SizeRow {
+    fn new(sizes: &PodSizes, resources: &Resources) -> Self {
+        SizeRow {
+            requests: requests_of(sizes, resources),
+            presumed: sizes.presumed,
+        }
+    }
+}
+
 impl GroupRow {
-    fn pod(&self, pod: GroupedPod) -> Pod {
+    fn pod(&self, sizes: &SizeRow, pod: GroupedPod) -> Pod {
         Pod {
             facts: pod.facts,
             node: pod.node,
             workload: self.workload,
-            requests: self.requests.clone(),
+            requests: sizes.requests.clone(),
             budgets: self.budgets.clone(),
-            presumed: self.presumed,
+            presumed: sizes.presumed,
             stage: pod.stage,
             in_gang: self.in_gang,
             nominates: self.nominates,

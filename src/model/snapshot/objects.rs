@@ -322,6 +322,8 @@ where
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use serde_json::{Value, json};
 
     use super::*;
@@ -359,7 +361,32 @@ mod tests {
         changed["spec"]["containers"][0]["image"] = json!("web:2");
         with(&mut objects, &changed);
         let changed = stored(&objects, "web-3");
-        assert!(!changed.spec.is_same(&first.spec) && changed.labels.is_same(&first.labels));
+        assert!(!changed.containers.is_same(&first.containers));
+        assert!(changed.spec.is_same(&first.spec) && changed.labels.is_same(&first.labels));
+    }
+
+    #[test]
+    fn pods_that_differ_only_in_sizes_or_restarts_share_the_rest() {
+        let mut objects = Objects::default();
+        for number in 0..9 {
+            let mut pod = pod(&format!("web-{number}"), "web", "n1");
+            let resources = json!({"requests": {"cpu": format!("{number}m"), "memory": "1Gi"}});
+            pod["spec"]["containers"][0]["resources"] = resources;
+            pod["status"] = json!({"containerStatuses": [{"name": "c", "restartCount": number}]});
+            with(&mut objects, &pod);
+        }
+        let [first, last] = ["web-0", "web-8"].map(|name| stored(&objects, name));
+        assert!(first.spec.is_same(&last.spec) && first.labels.is_same(&last.labels));
+        assert_ne!(
+            (&first.sizes, &first.containers),
+            (&last.sizes, &last.containers)
+        );
+        let names = last.sizes.requests.iter().map(|(name, _)| name);
+        assert!(
+            names
+                .into_iter()
+                .all(|name| matches!(name, Cow::Borrowed(_)))
+        );
     }
 
     #[test]

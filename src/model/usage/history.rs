@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::{Node, Pod, Snapshot, WorkloadId};
 use crate::policy::UsagePolicy;
 use crate::values::ResourceId;
@@ -230,7 +231,8 @@ impl History {
     }
 
     /// Returns true if a missing sample of the pod makes its node's remainder too large. An old pod
-    /// that the source never measured is always part of the remainder.
+    /// that the source never measured is always part of the remainder, and one that does not run
+    /// yet is part of nothing.
     fn should_have_sample(&self, pod: &Pod, known: bool, now: Timestamp) -> bool {
         pod.stays() && (self.too_new(pod, now) || known)
     }
@@ -315,7 +317,8 @@ impl History {
             Err(why) => why,
         };
         let own = own.map(|s| self.smooth_pod(&s.samples, now));
-        if !self.too_new(pod, now) {
+        let creating = is_creating(pod);
+        if !self.too_new(pod, now) && !creating {
             return PodUsage::Unknown(why, own.unwrap_or_default());
         }
         // Siblings are the best guess: a new pod starts under the same load. The request is the
@@ -325,12 +328,21 @@ impl History {
             cpu: pod.requests[ResourceId::CPU],
             memory: pod.requests[ResourceId::MEMORY],
         };
-        PodUsage::Estimated(sibling.or(own).unwrap_or(request))
+        let guess = sibling.or(own).unwrap_or(request);
+        // A pod that takes long to start may be unlike its siblings, and its requests are certain.
+        PodUsage::Estimated(if creating && !self.too_new(pod, now) {
+            guess.max(request)
+        } else {
+            guess
+        })
     }
 
-    /// Returns true if the pod has run for less than a whole window.
+    /// Returns true if the pod has run for less than a whole window, counted from the start of its
+    /// containers if that is known. The kubelet may have accepted it long before.
     fn too_new(&self, pod: &Pod, now: Timestamp) -> bool {
-        now.duration_since(pod.started.unwrap_or(pod.created)) < self.rules.window
+        let accepted = pod.started.unwrap_or(pod.created);
+        let start = pod.running_since.map_or(accepted, |at| at.max(accepted));
+        now.duration_since(start) < self.rules.window
     }
 
     /// Returns the newest sample of a node.
@@ -343,6 +355,12 @@ impl History {
     fn collected(&self, node: &Node) -> Option<Measure> {
         Some(self.nodes.get(&node.name)?.collected?.mean())
     }
+}
+
+/// Returns true if the pod is on a node and does not run yet, because its images are being pulled
+/// or its volumes attached.
+fn is_creating(pod: &Pod) -> bool {
+    pod.node.is_some() && pod.phase == PodPhase::Pending
 }
 
 /// Returns how much the usage of a pod varies around its average.

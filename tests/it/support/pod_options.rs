@@ -1,13 +1,14 @@
 //! Options of a pod in a text cluster: its status, its constraints and its containers.
 //!
-//! - status: `not-started`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
+//! - status: `not-started`, `grace=1h` (the grace period), `ends=1h` (terminating, until then),
+//!   `creating=20m` (pulls its images for so long), `started=1m`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
 //! - owner: `owner=Job`, `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
 //! - priority: `never-preempts`, `nominated=n2` (pending, with room reserved on n2)
 //! - replicas: `evict-single` (the annotation that admits the eviction of a single replica)
-//! - nodes: `tolerates=key=value:NoSchedule`, `requires=disk:ssd`, `prefers=disk:ssd*60`
+//! - nodes: `os=linux` (`spec.os.name`), `tolerates=key=value:NoSchedule`, `requires=disk:ssd`, `prefers=disk:ssd*60`
 //! - other pods: `avoids=web@zone` (app web in the same zone; without `@zone` on the same node),
 //!   `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other
-//!   pods of its app, maxSkew 1; with `soft` and `domains=3`)
+//!   pods of its app, maxSkew 1; with `soft` and `domains=3`), several separated by commas
 //!   `dislikes=web*100` (prefers another node than app web, with this weight)
 //! - scheduler: `scheduler=packer`
 //! - containers: `limit=1/1Gi` (cpu and memory, `-` for none), `image=a,b` (two containers, which
@@ -16,7 +17,7 @@
 
 use evenkeel::model::snapshot::facts::{
     Condition, Container, DoNotDisrupt, Effect, Gang, GangKind, Likes, Neighbours, Owner, PodFacts,
-    PodPhase, Role, Spread, Taint, Tolerates, Toleration,
+    PodPhase, ResourceName, Role, Spread, Taint, Tolerates, Toleration,
 };
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
 use evenkeel::values::{Amount, quantity};
@@ -24,13 +25,13 @@ use evenkeel::values::{Amount, quantity};
 use super::{Words, noon, pairs};
 
 /// Parses `limit=1/1Gi`: cpu and memory, with `-` for none.
-pub(super) fn limits(words: &Words<'_>) -> Vec<(String, Amount)> {
+pub(super) fn limits(words: &Words<'_>) -> Vec<(ResourceName, Amount)> {
     let each = words
         .get("limit")
         .into_iter()
         .flat_map(|text| ["cpu", "memory"].into_iter().zip(text.split('/')));
     each.filter(|(_, text)| *text != "-")
-        .map(|(r, text)| (r.to_owned(), quantity::amount(r, text).unwrap()))
+        .map(|(r, text)| (r.to_owned().into(), quantity::amount(r, text).unwrap()))
         .collect()
 }
 
@@ -66,6 +67,14 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
     if pod.nominated.is_some() {
         (pod.node, pod.phase, pod.ready, pod.started) = (None, PodPhase::Pending, false, None);
     }
+    if let Some(time) = words.get("creating") {
+        let since = noon() - time.parse::<jiff::SignedDuration>().unwrap();
+        (pod.phase, pod.ready, pod.running_since) = (PodPhase::Pending, false, None);
+        (pod.created, pod.started) = (since, Some(since));
+    }
+    if let Some(time) = words.get("started") {
+        pod.running_since = Some(noon() - time.parse::<jiff::SignedDuration>().unwrap());
+    }
     if words.has("not-started") {
         pod.started = None;
     }
@@ -81,15 +90,13 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
         .into_iter()
         .collect();
     pod.likes = words.get("dislikes").map(dislikes).into_iter().collect();
-    pod.spread = words
-        .get("spread")
-        .map(|text| spread(text, words))
-        .into_iter()
-        .collect();
+    let spreads = words.get("spread").into_iter().flat_map(|s| s.split(','));
+    pod.spread = spreads.map(|text| spread(text, words)).collect();
     pod.containers = words
         .get("image")
-        .map(|images| images.split(',').map(container).collect())
-        .unwrap_or_default();
+        .map(|images| images.split(',').map(container).collect::<Vec<_>>())
+        .unwrap_or_default()
+        .into();
     for (role, prefix) in [
         (Role::Main, ""),
         (Role::Init, "init-"),
@@ -115,15 +122,17 @@ fn dislikes(text: &str) -> Likes {
     }
 }
 
-/// Parses `zone:1`: spread over zones with the other pods of its app, maxSkew 1. `soft` makes it a
-/// preference.
+/// Parses `zone:1`: spread over zones with the other pods of its app, maxSkew 1. The word `soft` or
+/// `zone:1:soft` makes it a preference, and `zone:1:hard` a requirement.
 fn spread(text: &str, words: &Words<'_>) -> Spread {
-    let (key, max_skew) = text.split_once(':').unwrap();
+    let parts: Vec<&str> = text.split(':').collect();
     let app = words.first.split('*').next().unwrap();
     Spread {
-        max_skew: max_skew.parse().unwrap(),
-        topology_key: key.to_owned(),
-        hard: !words.has("soft"),
+        max_skew: parts[1].parse().unwrap(),
+        topology_key: parts[0].to_owned(),
+        hard: parts
+            .get(2)
+            .map_or(!words.has("soft"), |kind| *kind == "hard"),
         pods: Some(Selector::parse(&format!("app={app}")).unwrap()),
         min_domains: words.get("domains").map(|n| n.parse().unwrap()),
         honours_affinity: true,

@@ -103,7 +103,7 @@ impl EmptyingRule<'_> {
     fn reason(&self, draft: &Draft<'_>, node: NodeId) -> Reason {
         let ratio = |r: ResourceId| draft.ratio(node, r, self.basis()).unwrap_or_default();
         let left = |(r, threshold): &(ResourceId, Ratio)| threshold.minus(ratio(*r));
-        let thresholds = self.thresholds().iter();
+        let thresholds = draft.judged_by(node, self.thresholds());
         let nearest = thresholds.min_by(|a, b| left(a).order(left(b))).copied();
         let (resource, threshold) = nearest.unwrap_or((ResourceId::CPU, Ratio::ZERO));
         Reason::UnderusedNode {

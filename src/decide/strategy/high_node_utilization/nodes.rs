@@ -47,12 +47,15 @@ pub(super) fn classify(draft: &mut Draft<'_>, rule: &EmptyingRule<'_>) -> BTreeM
 }
 
 fn class(draft: &Draft<'_>, rule: &EmptyingRule<'_>, node: NodeId) -> Class {
-    match unfit(draft, rule.basis(), node) {
-        Some(class) => class,
-        None if rule.is_under(draft, node) => Class::Underused,
-        None if draft.world.snapshot.node(node).cordoned => Class::InUseCordoned,
-        None if is_leaving(draft, node) => Class::Leaving,
-        None => Class::InUse,
+    let facts = draft.world.snapshot.node(node);
+    match (unfit(draft, rule.basis(), node), facts.closure()) {
+        (Some(class), _) => class,
+        _ if !rule.judges(draft, node) => Class::Lacks(rule.weighs()),
+        _ if rule.is_under(draft, node) => Class::Underused,
+        (None, Some(closure)) => Class::InUseClosed(closure),
+        _ if facts.cordoned => Class::InUseCordoned,
+        _ if is_leaving(draft, node) => Class::Leaving,
+        _ => Class::InUse,
     }
 }
 
@@ -107,8 +110,11 @@ impl EmptyingNodes {
         let ahead = self.sources.get(behind..).unwrap_or_default();
         let filled = self.filled.iter().filter(|n| !ahead.contains(n));
         let all = self.takers.iter().chain(fuller).chain(filled).copied();
-        all.filter(|n| *n != source && !draft.world.snapshot.node(*n).cordoned)
-            .collect()
+        let open = |n: &NodeId| {
+            let facts = draft.world.snapshot.node(*n);
+            !facts.cordoned && facts.closure().is_none()
+        };
+        all.filter(|n| *n != source && open(n)).collect()
     }
 
     /// Records that a source is emptied, and that its pods go to these nodes.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::gate;
 use crate::decide::strategy::listing::not_moved;
+use crate::decide::strategy::low_node_utilization::judged;
 use crate::model::plan::{NoGain, NotSelected, Reason};
 use crate::model::snapshot::facts::Role;
 use crate::model::snapshot::{NodeId, Pod, PodId};
@@ -45,12 +46,21 @@ impl<'w> EmptyingRule<'w> {
         &self.thresholds
     }
 
-    /// Whether a node is at or below every threshold.
+    /// Whether a node has any of the resources that have a threshold.
+    pub(super) fn judges(&self, draft: &Draft<'_>, node: NodeId) -> bool {
+        judged(draft, node, &self.rule.thresholds)
+    }
+
+    /// The names of the resources that have a threshold.
+    pub(super) fn weighs(&self) -> Vec<String> {
+        let thresholds = self.rule.thresholds.iter();
+        thresholds.map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// Whether a node is at or below every threshold that it is judged by.
     pub(super) fn is_under(&self, draft: &Draft<'_>, node: NodeId) -> bool {
-        self.thresholds.iter().all(|(r, threshold)| {
-            let ratio = draft.ratio(node, *r, self.basis());
-            ratio.is_some_and(|ratio| ratio <= *threshold)
-        })
+        let ratio = |r: ResourceId| draft.ratio(node, r, self.basis());
+        draft.is_within(node, &self.thresholds, ratio)
     }
 
     pub(super) fn sort_emptiest_first(&self, draft: &Draft<'_>, nodes: &mut [NodeId]) {

@@ -81,7 +81,8 @@ impl Target<'_, '_> {
         };
         let basis = self.run.rule.basis;
         let whole = &draft.world.snapshot.node(self.node).allocatable;
-        let counts = pool.band.high.iter().map(|(resource, target)| {
+        let targets = draft.judged_by(self.node, &pool.band.high);
+        let counts = targets.map(|(resource, target)| {
             let share = |pod: PodId| {
                 draft
                     .weight(pod, *resource, basis)?

@@ -2,8 +2,10 @@
 
 use crate::decide::draft::Draft;
 use crate::model::plan::Class;
-use crate::model::snapshot::NodeId;
-use crate::policy::Basis;
+use crate::model::snapshot::facts::NodeClosure;
+use crate::model::snapshot::{Node, NodeId};
+use crate::policy::{Basis, Policy};
+use crate::values::{Amount, ResourceId};
 
 /// The nodes that can be source or destination.
 pub fn fit(draft: &Draft<'_>, basis: Basis) -> Vec<NodeId> {
@@ -21,14 +23,43 @@ pub fn unfit(draft: &Draft<'_>, basis: Basis, node: NodeId) -> Option<Class> {
     if selector.is_some_and(|s| !s.matches(&facts.labels)) {
         return Some(Class::NotSelected);
     }
-    if !facts.ready {
-        return Some(Class::NotReady);
+    if let Some(class) = absent(world.policy, facts) {
+        return Some(class);
     }
     if let Some(doubt) = &facts.doubt {
         return Some(Class::Doubtful(doubt.clone()));
+    }
+    if !world.policy.exact
+        && let Some(resource) = unreported(facts)
+    {
+        let name = world.snapshot.resources.name(resource);
+        return Some(Class::NoAllocatable(name.to_owned()));
     }
     match basis {
         Basis::Actual => world.usage.unmeasured(node).map(Class::Unknown),
         Basis::Requests => None,
     }
+}
+
+/// Why a node does not take part at all: it is not Ready, or it leaves; `None` if it does.
+///
+/// A node with another closure may still lose pods. To descheduler, a node without a Ready
+/// condition is Ready, and a node that is being deleted is like any other.
+pub fn absent(policy: &Policy, node: &Node) -> Option<Class> {
+    let closed_by = |closure| !policy.exact && node.is_closed_by(closure);
+    if !node.ready || closed_by(NodeClosure::NeverReady) {
+        Some(Class::NotReady)
+    } else if closed_by(NodeClosure::Deleting) {
+        Some(Class::Deleting)
+    } else {
+        None
+    }
+}
+
+/// Cpu or memory, if a node reports no allocatable amount of it. Every node has both, so this one's
+/// ratios are unknown.
+fn unreported(node: &Node) -> Option<ResourceId> {
+    let measured = [ResourceId::CPU, ResourceId::MEMORY];
+    let mut measured = measured.into_iter();
+    measured.find(|resource| node.allocatable[*resource] == Amount::ZERO)
 }

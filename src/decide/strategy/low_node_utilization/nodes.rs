@@ -45,9 +45,9 @@ pub(super) fn classify(
         }
     }
     for node in draft.world.snapshot.node_ids() {
-        classes
-            .entry(node)
-            .or_insert_with(|| unfit(draft, rule.basis, node).unwrap_or(Class::NotSelected));
+        classes.entry(node).or_insert_with(|| {
+            unfit(draft, rule.basis, node).unwrap_or_else(|| outside(draft, rule, node))
+        });
     }
     classes
 }
@@ -61,11 +61,15 @@ fn class(
 ) -> Class {
     let snapshot = draft.world.snapshot;
     let Some(worst) = furthest_above(draft, rule, &band.high, node) else {
-        let cold = is_below(draft, rule, &band.low, node);
-        return match (cold, snapshot.node(node).cordoned) {
-            (true, false) => Class::Cold,
-            (true, true) => Class::ColdCordoned,
-            (false, _) => Class::Even,
+        let ratio = |r: ResourceId| room_ratio(draft, node, r, rule.basis);
+        if !draft.is_within(node, &band.low, ratio) {
+            return Class::Even;
+        }
+        let facts = snapshot.node(node);
+        return match facts.closure() {
+            Some(closure) => Class::ColdClosed(closure),
+            None if facts.cordoned => Class::ColdCordoned,
+            None => Class::Cold,
         };
     };
     let resource = snapshot.resources.name(worst.resource).to_owned();
@@ -125,16 +129,16 @@ fn furthest_above(
     })
 }
 
-/// Whether a node is at or below every threshold.
-fn is_below(
-    draft: &Draft<'_>,
-    rule: &LowNodeUtilization,
-    thresholds: &ResourceLimits,
-    node: NodeId,
-) -> bool {
-    thresholds.iter().all(|(resource, threshold)| {
-        let ratio = room_ratio(draft, node, *resource, rule.basis);
-        ratio.is_some_and(|ratio| ratio <= *threshold)
+/// The class of a fit node that is in no pool, or has none of its pool's resources.
+fn outside(draft: &Draft<'_>, rule: &LowNodeUtilization, node: NodeId) -> Class {
+    let pool = rule.pool_of(&draft.world.snapshot.node(node).labels);
+    pool.map_or(Class::NotSelected, |pool| {
+        Class::Lacks(
+            pool.targets
+                .iter()
+                .map(|(name, _)| name.to_owned())
+                .collect(),
+        )
     })
 }
 

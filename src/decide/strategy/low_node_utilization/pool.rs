@@ -44,7 +44,10 @@ pub fn in_force(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<PoolBand> {
     let mut pools: Vec<(&Pool, Vec<NodeId>)> = rule.pools.iter().map(|p| (p, Vec::new())).collect();
     for node in fit(draft, rule.basis) {
         let selecting = rule.pool_of(&draft.world.snapshot.node(node).labels);
-        if let Some((_, nodes)) = pools.iter_mut().find(|(pool, _)| Some(*pool) == selecting) {
+        let found = pools.iter_mut().find(|(pool, _)| Some(*pool) == selecting);
+        if let Some((pool, nodes)) = found
+            && judged(draft, node, &pool.targets)
+        {
             nodes.push(node);
         }
     }
@@ -57,6 +60,13 @@ pub fn in_force(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<PoolBand> {
             nodes,
         })
         .collect()
+}
+
+/// Whether a node has any of the resources that a strategy weighs. To descheduler, each node has.
+pub fn judged(draft: &Draft<'_>, node: NodeId, weighed: &Thresholds) -> bool {
+    let resources = &draft.world.snapshot.resources;
+    let mut known = weighed.iter().filter_map(|(name, _)| resources.find(name));
+    draft.world.policy.exact || known.any(|resource| !draft.lacks(node, resource))
 }
 
 /// The thresholds of resources that the cluster has. Deviation thresholds become shares of

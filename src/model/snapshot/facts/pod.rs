@@ -1,9 +1,10 @@
-//! The facts of a pod, in two parts: its own, and those that the pods of one controller usually
-//! share.
+//! The facts of a pod: its own, and several parts that the pods of one controller usually share.
+//! Pods that differ in one part share the others.
 
+use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::values::Amount;
 use crate::values::selector::{Labels, NodeTerm};
@@ -13,6 +14,9 @@ use super::{
     Annotations, Condition, Container, Gang, HostPort, Likes, Neighbours, Owner, PodPhase,
     Presumed, Qos, Spread, Toleration, Volumes,
 };
+
+/// The name of a resource. The usual ones take no memory.
+pub type ResourceName = Cow<'static, str>;
 
 /// The facts of a pod. Those of [`PodSpecFacts`] can be read as if they stood here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,18 +37,46 @@ pub struct PodFacts {
     pub ready: bool,
     /// Whether it is being deleted.
     pub terminating: bool,
+    /// The time by which it will have ended if its node works, which is the deletion timestamp;
+    /// `None` if it is not being deleted.
+    pub ends: Option<Timestamp>,
     /// Its creation time by the API server's clock, in whole seconds.
     pub created: Timestamp,
     /// The time when the kubelet accepted it.
     pub started: Option<Timestamp>,
+    /// The time when its first main container started. `None` if none runs, or if every one has
+    /// restarted since.
+    pub running_since: Option<Timestamp>,
     /// `status.reason`, such as `Evicted`.
     pub reason: Option<String>,
     /// Its conditions.
     pub conditions: Vec<Condition>,
     /// Its volumes.
     pub volumes: SharedValue<Volumes>,
+    /// Its containers with their status.
+    pub containers: SharedValue<Vec<Container>>,
+    /// Its requests and limits.
+    pub sizes: SharedValue<PodSizes>,
     /// The other facts.
     pub spec: SharedValue<PodSpecFacts>,
+}
+
+/// The requests and limits of a pod. Where each pod of a controller is resized to its own needs,
+/// they differ and everything else is equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodSizes {
+    /// The requests that the scheduler counts: containers, init containers, sidecars and overhead.
+    pub requests: Vec<(ResourceName, Amount)>,
+    /// The sum of its containers' limits. A resource is missing if a container has no limit for it.
+    pub limits: Vec<(ResourceName, Amount)>,
+    /// The memory that it needs at least, because a container was killed when it reached its limit;
+    /// `None` if none was.
+    pub killed_at: Option<Amount>,
+    /// The requests that the scheduler uses for scores, with defaults for containers without
+    /// requests.
+    pub presumed: Presumed,
+    /// The same without pod-level requests: NodeResourcesFit scores a pending pod by these.
+    pub presumed_of_containers: Presumed,
 }
 
 /// The facts that pods of one controller usually share, so that they are kept once.
@@ -66,18 +98,10 @@ pub struct PodSpecFacts {
     pub nominated: Option<String>,
     /// Its quality of service class.
     pub qos: Qos,
-    /// The requests that the scheduler counts: containers, init containers, sidecars and overhead.
-    pub requests: Vec<(String, Amount)>,
-    /// The sum of its containers' limits. A resource is missing if a container has no limit for it.
-    pub limits: Vec<(String, Amount)>,
-    /// The memory that it needs at least, because a container was killed when it reached its limit;
-    /// `None` if none was.
-    pub killed_at: Option<Amount>,
-    /// The requests that the scheduler uses for scores, with defaults for containers without
-    /// requests.
-    pub presumed: Presumed,
-    /// The same without pod-level requests: NodeResourcesFit scores a pending pod by these.
-    pub presumed_of_containers: Presumed,
+    /// The time that it may take to end: `spec.terminationGracePeriodSeconds`.
+    pub grace: SignedDuration,
+    /// The operating system that its kubelet must run: `spec.os.name`; `None` if it does not say.
+    pub os: Option<String>,
     /// The name of its scheduler; `None` for `default-scheduler`.
     pub scheduler: Option<String>,
     /// Whether it has scheduling gates. The scheduler ignores it until they are removed.
@@ -94,8 +118,6 @@ pub struct PodSpecFacts {
     pub preferred_nodes: Vec<(i32, NodeTerm)>,
     /// Its topology spread constraints.
     pub spread: Vec<Spread>,
-    /// Its containers with their status.
-    pub containers: Vec<Container>,
     /// Its required anti-affinity. No term may match a pod in the same domain.
     pub avoids: Vec<Neighbours>,
     /// Its required affinity. Every term must match a pod in the same domain.
@@ -104,6 +126,11 @@ pub struct PodSpecFacts {
     pub likes: Vec<Likes>,
     /// Whether it uses dynamic resource claims.
     pub resource_claims: bool,
+}
+
+impl PodSpecFacts {
+    /// The grace period of a pod that does not ask for one.
+    pub const USUAL_GRACE: SignedDuration = SignedDuration::from_secs(30);
 }
 
 impl PodFacts {

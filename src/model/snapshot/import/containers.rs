@@ -1,12 +1,14 @@
 //! Conversion of containers and their statuses.
 
+use jiff::Timestamp;
+
 use crate::model::api::{
     ApiCondition, ApiContainer, ApiContainerStatus, ApiPodSpec, ApiPodStatus, ApiPort,
     ApiResources, ApiTerminated,
 };
 use crate::model::snapshot::facts::{Container, HostPort, Role};
 
-use super::{Wrong, count, requests};
+use super::{Wrong, count, requests, time};
 
 /// Converts the containers of the spec, in order. A status without a container in the spec is
 /// ignored.
@@ -26,6 +28,17 @@ pub(super) fn of_pod(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<Vec<Con
 /// Returns true for the condition of a pod whose containers all run.
 pub(super) fn is_ready(condition: &ApiCondition) -> bool {
     condition.kind == "Ready" && condition.status == "True"
+}
+
+/// Returns when the first main container started, without those that have restarted since. Their
+/// start says nothing about when the pod began to run.
+pub(super) fn running_since(status: &ApiPodStatus) -> Option<Timestamp> {
+    let first_runs = status.container_statuses.iter();
+    let first_runs = first_runs.filter(|status| status.restart_count == 0);
+    let starts = first_runs.filter_map(|status| status.state.running.as_ref()?.started_at);
+    // A time that cannot be read is like none.
+    let starts = starts.filter_map(|at| time("state.running.startedAt", Some(at)).ok()?);
+    starts.min()
 }
 
 fn read(

@@ -1,6 +1,7 @@
 //! The memory at which containers of a pod were killed.
 
 use crate::model::api::{ApiContainer, ApiContainerStatus, ApiPodSpec, ApiPodStatus, Quantities};
+use crate::model::snapshot::facts::ResourceName;
 use crate::values::Amount;
 
 use super::{Wrong, requests};
@@ -64,7 +65,7 @@ fn memory_of(field: &str, amounts: &Quantities) -> Result<Option<Amount>, Wrong>
     Ok(find(&amounts))
 }
 
-fn find(amounts: &[(String, Amount)]) -> Option<Amount> {
+fn find(amounts: &[(ResourceName, Amount)]) -> Option<Amount> {
     let mut amounts = amounts.iter();
     amounts
         .find(|(name, _)| name == "memory")

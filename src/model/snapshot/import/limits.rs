@@ -4,12 +4,12 @@ use crate::model::api::{ApiPodSpec, Quantities};
 use crate::values::Amount;
 
 use super::Wrong;
-use super::requests::{AmountList, amounts, is_sidecar};
+use super::requests::{AmountList, PodAmounts, amounts, is_sidecar, of_names};
 
 /// Returns the limits of containers and sidecars together, plus the pod's overhead. Pod-level
 /// limits take precedence. A resource without a limit on one container has no limit. Init
 /// containers do not count, because they end before the others run.
-pub(super) fn of_pod(spec: &ApiPodSpec) -> Result<AmountList, Wrong> {
+pub(super) fn of_pod(spec: &ApiPodSpec) -> Result<PodAmounts, Wrong> {
     let sidecars = spec.init_containers.iter().filter(|c| is_sidecar(c));
     let each = spec
         .containers
@@ -42,7 +42,7 @@ pub(super) fn of_pod(spec: &ApiPodSpec) -> Result<AmountList, Wrong> {
     for (name, limit) in &mut total {
         *limit = limit.plus(find(&overhead, name).unwrap_or_default());
     }
-    Ok(total)
+    Ok(of_names(total.into_iter()))
 }
 
 fn of(field: &str, limits: &Quantities) -> Result<AmountList, Wrong> {

@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 
 use crate::model::api::{ApiImage, ApiNode, ApiNodeStatus, ApiTaint};
-use crate::model::snapshot::facts::{Image, NodeFacts, Taint};
+use crate::model::snapshot::facts::{Image, NodeClosure, NodeFacts, Taint};
 use crate::values::Amount;
 use crate::values::shared::SharedValue;
 
-use super::{Wrong, annotation, effect, name_of, requests, time};
+use super::{Wrong, annotation, effect, filled, name_of, requests, time};
 
 /// Converts a node.
 pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
@@ -37,6 +37,8 @@ pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
             .conditions
             .iter()
             .any(|c| c.kind == "Ready" && c.status != "True"),
+        closures: closures(node),
+        os: os(node),
         allocatable: allocatable(status)?,
         capacity: capacity(status)?,
         scale_down_disabled: annotation(
@@ -46,6 +48,27 @@ pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
         .is_some_and(|value| value == "true"),
         images: status.images.iter().map(image).collect(),
     })
+}
+
+fn closures(node: &ApiNode) -> Vec<NodeClosure> {
+    let conditions = &node.status.conditions;
+    let deleting = node.metadata.deletion_timestamp.is_some();
+    let never_ready = !conditions.iter().any(|c| c.kind == "Ready");
+    let own = [
+        deleting.then_some(NodeClosure::Deleting),
+        never_ready.then_some(NodeClosure::NeverReady),
+    ];
+    let met = conditions.iter().filter(|c| c.status == "True");
+    let mut closures: Vec<NodeClosure> = own.into_iter().flatten().collect();
+    closures.extend(met.filter_map(|c| NodeClosure::of_condition(&c.kind)));
+    closures.sort_unstable();
+    closures
+}
+
+/// The kubelet reports its system in both places. An object from a file may lack one.
+fn os(node: &ApiNode) -> Option<String> {
+    let label = node.metadata.labels.get("kubernetes.io/os");
+    filled(&node.status.node_info.operating_system).or_else(|| label.cloned())
 }
 
 fn internal_addresses(status: &ApiNodeStatus) -> Vec<String> {

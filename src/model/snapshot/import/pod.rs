@@ -6,8 +6,8 @@ use crate::model::api::{
     ApiCondition, ApiMetadata, ApiPod, ApiPodSpec, ApiPodStatus, ApiToleration, ApiVolume,
 };
 use crate::model::snapshot::facts::{
-    Annotations, Condition, DoNotDisrupt, EphemeralClaim, PodFacts, PodPhase, PodSpecFacts, Qos,
-    Tolerates, Toleration, Volumes,
+    Annotations, Condition, DoNotDisrupt, EphemeralClaim, PodFacts, PodPhase, PodSizes,
+    PodSpecFacts, Qos, Tolerates, Toleration, Volumes,
 };
 
 use super::{
@@ -31,10 +31,13 @@ pub(super) fn read(pod: &ApiPod) -> Result<PodFacts, Wrong> {
         phase: phase(&status.phase)?,
         ready: status.conditions.iter().any(containers::is_ready),
         terminating: meta.deletion_timestamp.is_some(),
+        // An unreadable time does not change that it is being deleted.
+        ends: time("metadata.deletionTimestamp", meta.deletion_timestamp).unwrap_or_default(),
         // Only an object from a file can lack it. A pod of unknown age counts as old.
         created: time("metadata.creationTimestamp", meta.creation_timestamp)?
             .unwrap_or(Timestamp::UNIX_EPOCH),
         started: time("status.startTime", status.start_time)?,
+        running_since: containers::running_since(status),
         reason: filled(&status.reason),
         conditions: status
             .conditions
@@ -42,6 +45,8 @@ pub(super) fn read(pod: &ApiPod) -> Result<PodFacts, Wrong> {
             .map(condition)
             .collect::<Result<_, _>>()?,
         volumes: volumes(meta, spec).into(),
+        containers: containers::of_pod(spec, status)?.into(),
+        sizes: sizes(spec, status)?.into(),
         spec: spec_facts(pod)?.into(),
     })
 }
@@ -57,13 +62,9 @@ fn spec_facts(pod: &ApiPod) -> Result<PodSpecFacts, Wrong> {
         preempts: spec.preemption_policy != "Never",
         // Once a pod is bound, its nomination has no effect.
         nominated: filled(&status.nominated_node_name).filter(|_| spec.node_name.is_empty()),
-        // Convert these before the quality of service, so that an error names its field.
-        requests: requests::of_pod(spec, status)?,
-        limits: limits::of_pod(spec)?,
-        killed_at: killed::memory(spec, status)?,
-        presumed: requests::presumed(spec, status)?,
-        presumed_of_containers: requests::presumed_of_containers(spec, status)?,
+        grace: grace(spec),
         qos: qos(spec, status)?,
+        os: filled(&spec.os.name),
         // `None` means the default scheduler, however it is written.
         scheduler: filled(&spec.scheduler_name).filter(|n| n != "default-scheduler"),
         gated: !spec.scheduling_gates.is_empty(),
@@ -78,12 +79,27 @@ fn spec_facts(pod: &ApiPod) -> Result<PodSpecFacts, Wrong> {
         required_nodes: affinity::required_nodes(spec)?,
         preferred_nodes: affinity::preferred_nodes(spec)?,
         spread: spread::of_pod(spec, labels)?,
-        containers: containers::of_pod(spec, status)?,
         avoids: affinity::avoids(spec, labels)?,
         seeks: affinity::seeks(spec, labels)?,
         likes: affinity::likes(spec, labels)?,
         resource_claims: !spec.resource_claims.is_empty(),
     })
+}
+
+fn sizes(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<PodSizes, Wrong> {
+    Ok(PodSizes {
+        requests: requests::of_pod(spec, status)?,
+        limits: limits::of_pod(spec)?,
+        killed_at: killed::memory(spec, status)?,
+        presumed: requests::presumed(spec, status)?,
+        presumed_of_containers: requests::presumed_of_containers(spec, status)?,
+    })
+}
+
+/// The API server always sets the grace period. An object from a file may lack it.
+fn grace(spec: &ApiPodSpec) -> SignedDuration {
+    let seconds = spec.termination_grace_period_seconds;
+    seconds.map_or(PodSpecFacts::USUAL_GRACE, SignedDuration::from_secs)
 }
 
 fn annotations(meta: &ApiMetadata) -> Annotations {

@@ -1,17 +1,21 @@
 //! Requests of a pod as the scheduler counts them, and its quality of service class.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::model::api::{
     ApiContainer, ApiContainerStatus, ApiPodSpec, ApiPodStatus, ApiResources, Quantities,
 };
-use crate::model::snapshot::facts::{Presumed, Qos};
-use crate::values::{Amount, quantity};
+use crate::model::snapshot::facts::{Presumed, Qos, ResourceName};
+use crate::values::{Amount, Resources, quantity};
 
 use super::Wrong;
 
-/// Amounts by resource, as facts store them.
+/// Amounts by resource, as the facts of nodes store them.
 pub(super) type AmountList = Vec<(String, Amount)>;
+
+/// Amounts by resource, as the facts of pods store them.
+pub(super) type PodAmounts = Vec<(ResourceName, Amount)>;
 
 type Amounts = BTreeMap<String, Amount>;
 
@@ -34,13 +38,25 @@ fn table(field: &str, found: &Quantities) -> Result<Amounts, Wrong> {
 /// Returns the requests that the scheduler counts: the sum of containers and sidecars, or the peak
 /// of the init containers if that is higher. Pod-level requests take precedence, and overhead is
 /// added. Zero amounts are omitted.
-pub(super) fn of_pod(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<AmountList, Wrong> {
+pub(super) fn of_pod(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<PodAmounts, Wrong> {
     let total = of_containers(spec, status, &Amounts::new())?;
-    let total = of_whole_pod(spec, total)?;
-    Ok(total
-        .into_iter()
-        .filter(|(_, amount)| *amount > Amount::ZERO)
-        .collect())
+    let total = of_whole_pod(spec, status, total)?;
+    let amounts = total.into_iter();
+    Ok(of_names(
+        amounts.filter(|(_, amount)| *amount > Amount::ZERO),
+    ))
+}
+
+/// Stores amounts without room to grow. The names of the usual resources take no memory.
+pub(super) fn of_names(amounts: impl Iterator<Item = (String, Amount)>) -> PodAmounts {
+    let mut named: PodAmounts = amounts
+        .map(|(name, amount)| {
+            let usual = Resources::usual(&name);
+            (usual.map_or(Cow::Owned(name), Cow::Borrowed), amount)
+        })
+        .collect();
+    named.shrink_to_fit();
+    named
 }
 
 /// Returns the same with defaults of 100m of cpu and 200Mi of memory for each container without a
@@ -53,13 +69,12 @@ pub(super) fn presumed(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<Presu
         .as_ref()
         .is_some_and(|r| r.requests.keys().any(|n| of_pods(n)))
     {
-        let requested = of_whole_pod(spec, of_containers(spec, status, &Amounts::new())?)?;
+        let containers = of_containers(spec, status, &Amounts::new())?;
+        let requested = of_whole_pod(spec, status, containers)?;
         absent.retain(|name, _| !requested.contains_key(name));
     }
-    Ok(cpu_and_memory(&of_whole_pod(
-        spec,
-        of_containers(spec, status, &absent)?,
-    )?))
+    let containers = of_containers(spec, status, &absent)?;
+    Ok(cpu_and_memory(&of_whole_pod(spec, status, containers)?))
 }
 
 /// Returns the same without pod-level requests.
@@ -123,10 +138,11 @@ fn of_containers(
     let mut peak = Amounts::new();
     for (i, container) in spec.init_containers.iter().enumerate() {
         let status = find(&status.init_container_statuses, &container.name);
+        // Only sidecars can be resized.
         let own = with_absent(of_container(
             &format!("spec.initContainers[{i}]"),
             container,
-            status,
+            status.filter(|_| is_sidecar(container)),
             infeasible,
         )?);
         // While an init container runs, the sidecars started before it run as well.
@@ -144,10 +160,34 @@ fn of_containers(
 }
 
 /// Applies the pod-level requests.
-fn of_whole_pod(spec: &ApiPodSpec, mut total: Amounts) -> Result<Amounts, Wrong> {
-    total.extend(of_whole(spec, &total)?);
+fn of_whole_pod(
+    spec: &ApiPodSpec,
+    status: &ApiPodStatus,
+    mut total: Amounts,
+) -> Result<Amounts, Wrong> {
+    let asked = of_whole(spec, &total)?;
+    total.extend(resized(status, asked)?);
     add(&mut total, &table("spec.overhead", &spec.overhead)?);
     Ok(total)
+}
+
+/// Returns the pod-level requests in force while the whole pod is resized. Only resources that the
+/// pod asks for at pod level count.
+fn resized(status: &ApiPodStatus, asked: Amounts) -> Result<Amounts, Wrong> {
+    let Some(has) = status.resources.as_ref().filter(|_| !asked.is_empty()) else {
+        return Ok(asked);
+    };
+    let node = NodeRequests {
+        field: "status",
+        allocated: &status.allocated_resources,
+        actual: &has.requests,
+    };
+    let most = node.largest(asked.clone(), resize_infeasible(status))?;
+    let each = asked.into_keys().map(|name| {
+        let amount = most.get(&name).copied().unwrap_or_default();
+        (name, amount)
+    });
+    Ok(each.collect())
 }
 
 pub(super) fn is_sidecar(container: &ApiContainer) -> bool {
@@ -168,7 +208,29 @@ fn resize_infeasible(status: &ApiPodStatus) -> bool {
     pending.is_some_and(|c| c.reason == "Infeasible")
 }
 
-/// While a container is resized, counts the largest of its desired, allocated and actual requests.
+/// The requests of a container or of a whole pod that the node has allocated, and those that are in
+/// force.
+struct NodeRequests<'s> {
+    /// The path of the status, for error messages.
+    field: &'static str,
+    allocated: &'s Quantities,
+    actual: &'s Quantities,
+}
+
+impl NodeRequests<'_> {
+    /// While a resize is under way, the largest of the desired, allocated and actual requests
+    /// counts; without the desired ones if the node can never grant them
+    /// (`determineEffectiveRequests` in k8s.io/component-helpers/resource).
+    fn largest(&self, asked: Amounts, infeasible: bool) -> Result<Amounts, Wrong> {
+        let mut most = if infeasible { Amounts::new() } else { asked };
+        let actual = format!("{}.resources.requests", self.field);
+        raise(&mut most, &table(&actual, self.actual)?);
+        let allocated = format!("{}.allocatedResources", self.field);
+        raise(&mut most, &table(&allocated, self.allocated)?);
+        Ok(most)
+    }
+}
+
 fn of_container(
     field: &str,
     container: &ApiContainer,
@@ -179,22 +241,12 @@ fn of_container(
     let Some((status, has)) = status.and_then(|s| s.resources.as_ref().map(|has| (s, has))) else {
         return Ok(asked);
     };
-    let mut most = if infeasible { Amounts::new() } else { asked };
-    raise(
-        &mut most,
-        &table(
-            "status.containerStatuses[].resources.requests",
-            &has.requests,
-        )?,
-    );
-    raise(
-        &mut most,
-        &table(
-            "status.containerStatuses[].allocatedResources",
-            &status.allocated_resources,
-        )?,
-    );
-    Ok(most)
+    let node = NodeRequests {
+        field: "status.containerStatuses[]",
+        allocated: &status.allocated_resources,
+        actual: &has.requests,
+    };
+    node.largest(asked, infeasible)
 }
 
 /// Returns the requests of a container. The API server copies a missing request from the limit; an
@@ -281,7 +333,7 @@ mod tests {
         let listed = of_pod(&spec(spec_text), &serde_saphyr::from_str(status).unwrap()).unwrap();
         let shown: Vec<_> = listed
             .iter()
-            .map(|(name, amount)| match name.as_str() {
+            .map(|(name, amount)| match name.as_ref() {
                 "cpu" => format!("cpu={}m", amount.get() / 1_000_000),
                 other => format!("{other}={}", amount.get()),
             })
@@ -393,6 +445,46 @@ mod tests {
         assert_eq!(requests(larger, &status("")), "cpu=64000m");
         let never = status("{type: PodResizePending, status: 'True', reason: Infeasible}");
         assert_eq!(requests(larger, &never), "cpu=2000m");
+    }
+
+    #[test]
+    fn the_largest_pod_level_request_counts_during_a_resize() {
+        let text = "{containers: [{name: a}], resources: {requests: {cpu: 1, memory: 5}}}";
+        let status = |pending: &str| {
+            format!(
+                "{{conditions: [{pending}], allocatedResources: {{cpu: 9, memory: 3, gpu: 7}},
+                   resources: {{requests: {{cpu: 4, memory: 4}}}}}}"
+            )
+        };
+        assert_eq!(requests(text, &status("")), "cpu=9000m memory=5");
+        // Requests that the node can never grant do not count.
+        let never = status("{type: PodResizePending, status: 'True', reason: Infeasible}");
+        assert_eq!(requests(text, &never), "cpu=9000m memory=4");
+        // Without pod-level requests in the spec, the status of the whole pod does not count.
+        let plain = "{containers: [{name: a, resources: {requests: {cpu: 2}}}]}";
+        assert_eq!(requests(plain, &status("")), "cpu=2000m");
+        // The status counts only as a whole.
+        assert_eq!(
+            requests(text, "{allocatedResources: {cpu: 9}}"),
+            "cpu=1000m memory=5"
+        );
+    }
+
+    #[test]
+    fn an_init_container_that_ends_is_not_resized() {
+        let text = |policy: &str| {
+            format!(
+                "{{containers: [], initContainers: [{{name: i, {policy}
+                  resources: {{requests: {{cpu: 1}}}}}}]}}"
+            )
+        };
+        let status = "{initContainerStatuses: [{name: i, allocatedResources: {cpu: 9}, \
+            resources: {requests: {cpu: 9}}}]}";
+        assert_eq!(requests(&text(""), status), "cpu=1000m");
+        assert_eq!(
+            requests(&text("restartPolicy: Always,"), status),
+            "cpu=9000m"
+        );
     }
 
     #[test]

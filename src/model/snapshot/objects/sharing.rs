@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::snapshot::facts::{Image, NodeFacts, OwnerKey, PodFacts, PodSpecFacts, Volumes};
+use crate::model::snapshot::facts::{
+    Container, Image, NodeFacts, OwnerKey, PodFacts, PodSizes, PodSpecFacts, Volumes,
+};
 use crate::values::selector::Labels;
 use crate::values::shared::SharedValue;
 
@@ -27,6 +29,8 @@ struct OwnerParts {
     specs: Variants<PodSpecFacts>,
     labels: Variants<Labels>,
     volumes: Variants<Volumes>,
+    containers: Variants<Vec<Container>>,
+    sizes: Variants<PodSizes>,
 }
 
 #[derive(Debug)]
@@ -76,6 +80,8 @@ impl Sharing {
         parts.specs.unify(&mut pod.spec);
         parts.labels.unify(&mut pod.labels);
         parts.volumes.unify(&mut pod.volumes);
+        parts.containers.unify(&mut pod.containers);
+        parts.sizes.unify(&mut pod.sizes);
     }
 
     /// Shares the images of a node with other nodes.
@@ -100,6 +106,8 @@ impl Sharing {
             parts.specs.prune();
             parts.labels.prune();
             parts.volumes.prune();
+            parts.containers.prune();
+            parts.sizes.prune();
             !parts.specs.0.is_empty()
         });
     }

@@ -159,7 +159,7 @@ impl<'r> NodeBars<'r> {
 
     fn cell(&self, picture: &NodePicture, resource: &str) -> Markup {
         if !picture.ratios.contains_key(resource) {
-            return html! { small { "no data" } };
+            return html! { small { "-" } };
         }
         let load = NodeLoad::of(picture, resource);
         let (value, reference) = match self.basis {
@@ -243,8 +243,8 @@ fn shares(picture: &NodePicture) -> impl Iterator<Item = Ratio> {
 fn class_tag(code: Option<&str>) -> Markup {
     let style = match code {
         Some("hot") => "hot",
-        Some("warming" | "doubtful" | "unknown" | "not-ready") => "warn",
-        Some("cold" | "cold-cordoned" | "underused") => "idle",
+        Some("warming" | "doubtful" | "unknown" | "not-ready" | "no-allocatable") => "warn",
+        Some("cold" | "cold-cordoned" | "cold-closed" | "underused") => "idle",
         _ => "other",
     };
     html! {

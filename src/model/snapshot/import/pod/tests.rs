@@ -123,7 +123,7 @@ fn a_pod_is_converted() {
     );
     assert_eq!(pod.qos, Qos::Burstable);
     assert_eq!(
-        pod.requests,
+        pod.sizes.requests,
         [
             ("cpu".into(), Amount::millicores(250)),
             ("memory".into(), Amount::new(1 << 20))
@@ -250,7 +250,7 @@ fn ports_gates_and_other_scheduling_fields_are_converted() {
         cpu: Amount::millicores(350),
         memory: Amount::new(201 << 20),
     };
-    assert_eq!(pod.presumed, presumed);
+    assert_eq!(pod.sizes.presumed, presumed);
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn container_statuses_are_matched_by_name() {
             ..container(Role::Ephemeral, "debug:1", 0)
         },
     ];
-    assert_eq!(pod.containers, expected);
+    assert_eq!(*pod.containers, expected);
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn missing_fields_get_the_api_defaults() {
         ("default", None, PodPhase::Pending, false)
     );
     assert_eq!(
-        (pod.priority, pod.qos, pod.requests.len()),
+        (pod.priority, pod.qos, pod.sizes.requests.len()),
         (None, Qos::BestEffort, 0)
     );
     assert_eq!(

@@ -1,0 +1,77 @@
+//! Loads of nodes and pods, and loads as shares of allocatable.
+
+use crate::model::snapshot::{NodeId, PodId};
+use crate::policy::Basis;
+use crate::values::{Amount, Ratio, ResourceId};
+
+use super::Draft;
+
+impl<'w> Draft<'w> {
+    /// Returns the load of a node: the usage or requests of the pods that stay and of those
+    /// expected to land. Resources other than cpu and memory always count by requests. `None` if
+    /// the usage is unknown.
+    pub fn load(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Amount> {
+        match (basis, resource) {
+            (Basis::Actual, ResourceId::CPU) => self.actual[node.0].map(|m| m.cpu),
+            (Basis::Actual, ResourceId::MEMORY) => self.actual[node.0].map(|m| m.memory),
+            _ => Some(self.requested[node.0][resource]),
+        }
+    }
+
+    /// Returns the load that a pod takes along. `None` if its usage is unknown.
+    pub fn weight(&self, pod: PodId, resource: ResourceId, basis: Basis) -> Option<Amount> {
+        match (basis, resource) {
+            (Basis::Actual, ResourceId::CPU) => self.world.usage.pod(pod).map(|m| m.cpu),
+            (Basis::Actual, ResourceId::MEMORY) => self.world.usage.pod(pod).map(|m| m.memory),
+            _ => Some(self.world.snapshot.pod(pod).requests[resource]),
+        }
+    }
+
+    /// Returns the load as a share of allocatable; `None` if the load is unknown or the node has
+    /// none of the resource.
+    pub fn ratio(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
+        self.ratio_with(node, resource, basis, Amount::ZERO)
+    }
+
+    /// Returns the load plus `more` as a share of allocatable.
+    pub fn ratio_with(
+        &self,
+        node: NodeId,
+        resource: ResourceId,
+        basis: Basis,
+        more: Amount,
+    ) -> Option<Ratio> {
+        let load = self.load(node, resource, basis)?.plus(more);
+        load.share_of(self.world.snapshot.node(node).allocatable[resource])
+    }
+
+    /// Returns true if a node has none of a resource, and no pod requests it there. Such a node is
+    /// neither empty nor full of it, and is not judged by it.
+    pub fn lacks(&self, node: NodeId, resource: ResourceId) -> bool {
+        let whole = self.world.snapshot.node(node).allocatable[resource];
+        whole == Amount::ZERO && self.requested[node.0][resource] == Amount::ZERO
+    }
+
+    /// Returns the limits on resources that a node has.
+    pub fn judged_by<'l>(
+        &self,
+        node: NodeId,
+        limits: &'l [(ResourceId, Ratio)],
+    ) -> impl Iterator<Item = &'l (ResourceId, Ratio)> + use<'_, 'l, 'w> {
+        limits.iter().filter(move |(r, _)| !self.lacks(node, *r))
+    }
+
+    /// Returns true if these ratios of a node are at or below every limit that it is judged by;
+    /// false if it is judged by none.
+    pub fn is_within(
+        &self,
+        node: NodeId,
+        limits: &[(ResourceId, Ratio)],
+        ratio: impl Fn(ResourceId) -> Option<Ratio>,
+    ) -> bool {
+        let mut limits = self.judged_by(node, limits).peekable();
+        let within =
+            |(r, limit): &(ResourceId, Ratio)| ratio(*r).is_some_and(|ratio| ratio <= *limit);
+        limits.peek().is_some() && limits.all(within)
+    }
+}

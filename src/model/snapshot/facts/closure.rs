@@ -1,0 +1,64 @@
+//! Why a node takes no new pods, beside a cordon, taints and a Ready condition that is not true.
+
+use std::fmt;
+
+/// A reason why a node takes no new pods.
+///
+/// kube-scheduler sees only the taints that the node controller sets for conditions a moment later
+/// (`nodeConditionToTaintKeyStatusMap` in its source). It does not see a deletion at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NodeClosure {
+    /// It has a deletion timestamp. The owner of its finalizer, such as Karpenter, drains it and
+    /// removes it.
+    Deleting,
+    /// It has no Ready condition, so its kubelet has never reported.
+    NeverReady,
+    /// Its condition MemoryPressure is true.
+    MemoryPressure,
+    /// Its condition DiskPressure is true.
+    DiskPressure,
+    /// Its condition PIDPressure is true.
+    PidPressure,
+    /// Its condition NetworkUnavailable is true.
+    NetworkUnavailable,
+}
+
+impl NodeClosure {
+    /// Returns the closure that a true condition of this type means; `None` if it means none.
+    pub fn of_condition(kind: &str) -> Option<Self> {
+        match kind {
+            "MemoryPressure" => Some(NodeClosure::MemoryPressure),
+            "DiskPressure" => Some(NodeClosure::DiskPressure),
+            "PIDPressure" => Some(NodeClosure::PidPressure),
+            "NetworkUnavailable" => Some(NodeClosure::NetworkUnavailable),
+            _ => None,
+        }
+    }
+
+    /// Returns the key of the NoSchedule taint that the control plane sets for it; `None` if it
+    /// sets none.
+    pub const fn taint(self) -> Option<&'static str> {
+        match self {
+            NodeClosure::Deleting => None,
+            NodeClosure::NeverReady => Some("node.kubernetes.io/not-ready"),
+            NodeClosure::MemoryPressure => Some("node.kubernetes.io/memory-pressure"),
+            NodeClosure::DiskPressure => Some("node.kubernetes.io/disk-pressure"),
+            NodeClosure::PidPressure => Some("node.kubernetes.io/pid-pressure"),
+            NodeClosure::NetworkUnavailable => Some("node.kubernetes.io/network-unavailable"),
+        }
+    }
+}
+
+impl fmt::Display for NodeClosure {
+    /// Writes the words that follow "the node is".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NodeClosure::Deleting => "being deleted",
+            NodeClosure::NeverReady => "without a Ready condition",
+            NodeClosure::MemoryPressure => "under memory pressure",
+            NodeClosure::DiskPressure => "under disk pressure",
+            NodeClosure::PidPressure => "under PID pressure",
+            NodeClosure::NetworkUnavailable => "without a network",
+        })
+    }
+}

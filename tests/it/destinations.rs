@@ -1,0 +1,362 @@
+//! Nodes that take no new pods, nodes whose kubelet refuses a pod, and nodes that do not have what
+//! a strategy weighs.
+
+use std::collections::BTreeSet;
+
+use evenkeel::decide::draft::{Draft, HotSince, World};
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::Plan;
+use evenkeel::model::search_start::SearchStart;
+use evenkeel::model::usage::Usage;
+use evenkeel::policy::{FitStrategy, ScorePlugin};
+use evenkeel::values::ResourceId;
+use insta::assert_snapshot;
+
+use crate::it::support::{Cluster, EVEN, nodes, noon, parse, text};
+
+/// A hot node with four pods, and two other nodes.
+fn hot(pods: &str, n2: &str, n3: &str) -> Cluster {
+    Cluster::parse(&format!(
+        "node n1\n web*4 cpu=300m uses=1500m {pods}\nnode n2 {n2}\nnode n3 {n3}"
+    ))
+}
+
+/// The sentences that keep pods, each once.
+fn why(plan: &Plan) -> String {
+    assert!(plan.moves.is_empty(), "{}", text(plan));
+    let all: BTreeSet<String> = plan.kept.iter().map(|k| k.refusal.to_string()).collect();
+    all.into_iter().collect::<Vec<_>>().join("; ")
+}
+
+fn landings(cluster: &Cluster) -> Vec<String> {
+    let plan = cluster.plan(EVEN);
+    plan.moves.iter().flat_map(|m| m.may_land.clone()).collect()
+}
+
+#[test]
+fn a_node_that_is_being_deleted_is_no_destination() {
+    let plan = hot("", "closed=Deleting", "cordoned").plan(EVEN);
+    assert_snapshot!(text(&plan), @r"
+    keep web-1 on n1: its replacement could land on n2, which is being deleted
+    keep web-2 on n1: its replacement could land on n2, which is being deleted
+    keep web-3 on n1: its replacement could land on n2, which is being deleted
+    keep web-4 on n1: its replacement could land on n2, which is being deleted
+    ");
+    assert_snapshot!(nodes(&plan), @r"
+    n1: hot: cpu 75% is above the target 50%
+    n2: left alone: being deleted
+    n3: at or below every threshold, but cordoned: takes no pods
+    ");
+}
+
+#[test]
+fn the_scheduler_may_choose_a_node_that_is_being_deleted() {
+    // Nothing tells the scheduler, so both nodes may win.
+    let plan = hot("", "closed=Deleting", "").plan(EVEN);
+    assert_eq!(
+        why(&plan),
+        "its replacement could land on n2, which is being deleted"
+    );
+}
+
+#[test]
+fn a_node_that_is_being_deleted_gives_no_pods_because_they_are_drained() {
+    let cluster =
+        Cluster::parse("node n1 closed=Deleting\n web*4 cpu=300m uses=1500m\nnode n2\nnode n3");
+    let plan = cluster.plan(EVEN);
+    assert!(plan.moves.is_empty(), "{}", text(&plan));
+    assert_snapshot!(nodes(&plan), @r"
+    n1: left alone: being deleted
+    n2: at or below every threshold: may take pods
+    n3: at or below every threshold: may take pods
+    ");
+}
+
+#[test]
+fn a_node_with_a_bad_condition_takes_no_pods_even_before_its_taint_is_set() {
+    for closure in [
+        "MemoryPressure",
+        "DiskPressure",
+        "PIDPressure",
+        "NetworkUnavailable",
+        "NeverReady",
+    ] {
+        let cluster = hot("", &format!("closed={closure}"), "");
+        let landings = landings(&cluster);
+        assert!(!landings.is_empty(), "{closure}");
+        assert!(
+            landings.iter().all(|node| node == "n3"),
+            "{closure}: {landings:?}"
+        );
+        let only = hot("", &format!("closed={closure}"), "cordoned").plan(EVEN);
+        assert!(only.moves.is_empty(), "{closure}: {}", text(&only));
+    }
+}
+
+#[test]
+fn a_toleration_makes_a_closed_node_no_better() {
+    let tolerates = "tolerates=node.kubernetes.io/disk-pressure:NoSchedule";
+    let plan = hot(tolerates, "closed=DiskPressure", "cordoned system=3").plan(EVEN);
+    assert!(plan.moves.is_empty());
+    let plan = hot(tolerates, "closed=DiskPressure", "").plan(EVEN);
+    assert_eq!(
+        why(&plan),
+        "its replacement could land on n2, which is under disk pressure"
+    );
+}
+
+#[test]
+fn a_node_under_pressure_may_lose_pods() {
+    let cluster = Cluster::parse(
+        "node n1 closed=MemoryPressure\n web*4 cpu=300m uses=1500m\nnode n2\nnode n3",
+    );
+    assert!(!cluster.plan(EVEN).moves.is_empty());
+}
+
+#[test]
+fn no_pod_goes_where_the_kubelet_would_refuse_its_operating_system() {
+    let plan = hot("os=linux", "os=windows", "os=linux system=1").plan(EVEN);
+    assert_eq!(
+        why(&plan),
+        "its replacement could land on n2, whose kubelet would refuse it: it needs linux, and \
+            the node runs windows"
+    );
+}
+
+#[test]
+fn no_pod_that_names_a_system_goes_where_the_system_is_unknown() {
+    let plan = hot("os=linux", "", "os=linux").plan(EVEN);
+    assert_eq!(
+        why(&plan),
+        "its replacement could land on n2, whose kubelet would refuse it: it needs linux, and \
+            the node runs an unknown operating system"
+    );
+    // A label of the pod counts as well.
+    let plan = hot("labels=kubernetes.io/os:linux", "os=windows", "cordoned").plan(EVEN);
+    assert!(plan.moves.is_empty());
+}
+
+#[test]
+fn a_pod_that_names_no_system_or_that_of_every_node_may_go() {
+    for (pods, node) in [("", "os=windows"), ("", ""), ("os=linux", "os=linux")] {
+        assert!(
+            !landings(&hot(pods, node, node)).is_empty(),
+            "{pods} {node}"
+        );
+    }
+}
+
+#[test]
+fn a_node_without_a_resource_is_not_emptied_for_it() {
+    let mut policy = parse(
+        "evictable: {minReplicas: 1}
+strategies: [{highNodeUtilization: {thresholds: {nvidia.com/gpu: 60%}}}]",
+    );
+    policy.scheduler.fit.strategy = FitStrategy::MostAllocated;
+    policy.scheduler.weights[ScorePlugin::PodTopologySpread] = 0;
+    policy.scheduler.weights[ScorePlugin::NodeResourcesBalancedAllocation] = 0;
+    let cluster = Cluster::parse(
+        "node g1 gpu=4\n train cpu=500m gpu=1 uses=100m
+         node g2 gpu=4\n train*3 cpu=500m gpu=1 uses=100m
+         node c1\n web*2 cpu=500m uses=100m\nnode c2\n web cpu=500m uses=100m",
+    );
+    let plan = cluster.plan_by(policy);
+    let moves = plan.moves.iter();
+    let moves: Vec<_> = moves.map(|m| (m.pod.as_str(), m.to.as_deref())).collect();
+    assert_eq!(moves, [("train-1", Some("g2"))]);
+    assert_snapshot!(nodes(&plan), @r"
+    c1: left alone: it has no nvidia.com/gpu
+    c2: left alone: it has no nvidia.com/gpu
+    g1: at or below every threshold: to be emptied
+    g2: above a threshold: stays and may take pods
+    ");
+}
+
+#[test]
+fn a_node_without_a_resource_is_neither_cold_nor_counted_by_it() {
+    let policy = "strategies: [{lowNodeUtilization: {basis: requests, thresholds: \
+        {nvidia.com/gpu: 30%}, targetThresholds: {nvidia.com/gpu: 60%}}}]";
+    let cluster = Cluster::parse(
+        "node g1 gpu=4\n train*3 cpu=500m gpu=1\nnode g2 gpu=4\nnode c1\n web*2 cpu=500m",
+    );
+    let plan = cluster.plan(policy);
+    assert_snapshot!(nodes(&plan), @r"
+    c1: left alone: it has no nvidia.com/gpu
+    g1: hot: nvidia.com/gpu 75% is above the target 60%
+    g2: at or below every threshold: may take pods
+    ");
+    let balance = &plan.before.balance["nvidia.com/gpu"];
+    assert_eq!(balance.mean.to_string(), "38%");
+    assert_eq!(balance.deviation.to_string(), "38%");
+    assert_eq!(plan.before.pools[0].nodes, 2);
+    let of_c1 = plan.before.nodes.iter().find(|node| node.name == "c1");
+    assert!(!of_c1.unwrap().ratios.contains_key("nvidia.com/gpu"));
+}
+
+#[test]
+fn a_node_is_judged_by_the_resources_that_it_has() {
+    let policy = "strategies: [{lowNodeUtilization: {basis: requests, thresholds: \
+        {cpu: 30%, nvidia.com/gpu: 30%}, targetThresholds: {cpu: 60%, nvidia.com/gpu: 60%}}}]";
+    let cluster = Cluster::parse(
+        "node g1 gpu=4\n train*3 cpu=500m gpu=1\nnode g2 gpu=4\nnode c1\n web*4 cpu=1500m
+         node c2\n api cpu=500m",
+    );
+    let plan = cluster.plan(policy);
+    assert_snapshot!(nodes(&plan), @r"
+    c1: hot: cpu 75% is above the target 60%
+    c2: at or below every threshold: may take pods
+    g1: hot: nvidia.com/gpu 75% is above the target 60%
+    g2: at or below every threshold: may take pods
+    ");
+    assert!(plan.moves.iter().any(|m| m.node == "c1"), "{}", text(&plan));
+}
+
+#[test]
+fn a_node_that_has_lost_its_devices_is_not_cold() {
+    let policy = "strategies: [{lowNodeUtilization: {basis: requests, thresholds: \
+        {nvidia.com/gpu: 30%}, targetThresholds: {nvidia.com/gpu: 60%}}}]";
+    let cluster =
+        Cluster::parse("node g1 gpu=4\n train*3 gpu=1\nnode g2 gpu=0\n train gpu=1\nnode g3 gpu=4");
+    assert_snapshot!(nodes(&cluster.plan(policy)), @r"
+    g1: hot: nvidia.com/gpu 75% is above the target 60%
+    g2: between threshold and target: nothing to do
+    g3: at or below every threshold: may take pods
+    ");
+}
+
+#[test]
+fn a_node_without_allocatable_is_left_alone() {
+    let mut policy = parse(
+        "evictable: {minReplicas: 1}
+strategies: [{highNodeUtilization: {thresholds: {cpu: 20%}}}]",
+    );
+    policy.scheduler.fit.strategy = FitStrategy::MostAllocated;
+    let cluster = Cluster::parse(
+        "node n1\n train*4 cpu=1500m uses=1\nnode n2 no-allocatable\n web cpu=500m uses=100m
+         node n3\n api*3 cpu=1 uses=1",
+    );
+    let plan = cluster.plan_by(policy);
+    assert_snapshot!(text(&plan), @r"
+    default: no node is below its thresholds, so none is emptied
+    ");
+    assert_snapshot!(nodes(&plan), @r"
+    n1: above a threshold: stays and may take pods
+    n2: left alone: it reports no allocatable cpu
+    n3: above a threshold: stays and may take pods
+    ");
+    let low = cluster.plan(EVEN);
+    assert_snapshot!(nodes(&low), @r"
+    n1: between threshold and target: nothing to do
+    n2: left alone: it reports no allocatable cpu
+    n3: between threshold and target: nothing to do
+    ");
+}
+
+#[test]
+fn a_pending_pod_costs_no_budget_in_the_plan_either() {
+    let policy = "evictable: {minReplicas: 0}
+safety: {maxPending: 100%}
+strategies:
+- podLifeTime: {maxPodLifeTimeSeconds: 60, states: [ImagePullBackOff]}
+- podLifeTime: {maxPodLifeTimeSeconds: 60, states: [Running]}";
+    let cluster = Cluster::parse(
+        "node n1\n web phase=Pending waits=ImagePullBackOff\n web*3 cpu=100m\nnode n2
+         budget web allows=2 desired=10",
+    );
+    assert_snapshot!(text(&cluster.plan(policy)), @r"
+    move web-1 from n1 to n2: is 1h old, older than 1m and is in the state ImagePullBackOff
+    move web-2 from n1 to n2: is 1h old, older than 1m and is in the state Running
+    move web-3 from n1 to n1: is 1h old, older than 1m and is in the state Running
+    keep web-4 on n1: PodDisruptionBudget web allows no disruption beyond the 2 planned
+    ");
+}
+
+/// A hot node whose heaviest pod fits only where another pod of the plan leaves.
+fn into_room_of(slow: &str) -> Cluster {
+    Cluster::parse(&format!(
+        "node n1\n web cpu=3 uses=3500m\n base cpu=4500m uses=1500m
+         node n2\n slow cpu=5 age=48h uses=0 {slow}\n fixed cpu=2 uses=0
+         node n3\n other cpu=2500m uses=2500m"
+    ))
+}
+
+const RENEW_AND_EVEN: &str = "evictable: {minReplicas: 0}
+strategies:
+- podLifeTime: {maxPodLifeTimeSeconds: 86400}
+- lowNodeUtilization: {thresholds: {cpu: 20%}, targetThresholds: {cpu: 50%}}";
+
+#[test]
+fn a_pod_that_ends_late_holds_its_room_for_as_long_as_it_may() {
+    let quick = into_room_of("").plan(RENEW_AND_EVEN);
+    assert_snapshot!(text(&quick), @r"
+    move slow-1 from n2 to n3: is 2d old, older than 1d
+    move base-1 from n1 to n2: node usage: cpu 62% is above its target of 50%
+    ");
+    let slow = into_room_of("grace=1h").plan(RENEW_AND_EVEN);
+    assert_snapshot!(text(&slow), @r"
+    move slow-1 from n2 to n3: is 2d old, older than 1d
+    keep base-1 on n1: no other node can take it: 2 are short of cpu by requests
+    keep web-1 on n1: no other node can take it: 2 are short of cpu by requests
+    ");
+}
+
+#[test]
+fn a_pod_that_has_long_been_deleted_or_ends_late_does_not_count_as_gone() {
+    let cluster = Cluster::parse(
+        "node n1\n a cpu=1 ends=20s\nnode n2\n b cpu=1 ends=1h\nnode n3\n c cpu=1 ends=-1h",
+    );
+    let policy = parse(EVEN);
+    let snapshot = cluster.snapshot(&policy);
+    let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
+    let search_start = SearchStart::default();
+    let draft = Draft::new(World {
+        policy: &policy,
+        snapshot: &snapshot,
+        usage: &usage,
+        ledger: &ledger,
+        hot_since: &hot_since,
+        search_start: &search_start,
+        now: noon(),
+    });
+    let free = |draft: &Draft<'_>| {
+        let nodes = snapshot.node_ids();
+        let free = nodes.map(|node| draft.free(node, ResourceId::CPU).get() / 1_000_000_000);
+        free.collect::<Vec<_>>()
+    };
+    assert_eq!(free(&draft), [7, 7, 7]);
+    assert_eq!(free(&draft.settled()), [8, 7, 7]);
+}
+
+#[test]
+fn a_pod_that_is_being_created_counts_by_its_requests_until_it_runs() {
+    let cluster = |new: &str| {
+        Cluster::parse(&format!(
+            "node n1\n web*4 cpu=100m uses=1500m\nnode n2\n new cpu=4 {new}\nnode n3 cordoned"
+        ))
+    };
+    let creating = cluster("creating=20m").plan(EVEN);
+    assert_eq!(
+        why(&creating),
+        "its replacement could land on n2, where cpu usage would reach 69%, above the target \
+            of 50%"
+    );
+    // It has just begun to run, and no sample has come yet.
+    let started = cluster("age=20m started=10s").plan(EVEN);
+    assert_eq!(text(&started), text(&creating));
+    // An old pod that the source does not measure is part of its node's own sample.
+    let unmeasured = cluster("age=20m").plan(EVEN);
+    assert!(!unmeasured.moves.is_empty(), "{}", text(&unmeasured));
+}
+
+#[test]
+fn a_pod_that_is_being_created_counts_at_least_its_requests() {
+    // A sibling uses less than the pod asks for, and another one more.
+    for (uses, expected) in [("1", "50%"), ("6", "75%")] {
+        let cluster = Cluster::parse(&format!(
+            "node n1\n web cpu=4 uses={uses}\nnode n2\n web cpu=4 creating=20m\nnode n3"
+        ));
+        let plan = cluster.plan(EVEN);
+        let n2 = plan.before.nodes.iter().find(|node| node.name == "n2");
+        assert_eq!(n2.unwrap().ratios["cpu"].unwrap().to_string(), expected);
+    }
+}

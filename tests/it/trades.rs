@@ -1,0 +1,75 @@
+//! Moves that would mend one preference of a pod and break another.
+
+use crate::it::support::{Cluster, text};
+
+const SPREAD: &str = "strategies: [{removePodsViolatingTopologySpreadConstraint: {constraints: \
+    [DoNotSchedule, ScheduleAnyway]}}]";
+
+/// Two pods in each zone, and two of them on one host, with these constraints.
+fn zones(spread: &str) -> Cluster {
+    Cluster::parse(&format!(
+        "node a1 labels=zone:a\n web cpu=300m spread={spread}
+         node a2 labels=zone:a\n web cpu=300m spread={spread}
+         node a3 labels=zone:a
+         node b1 labels=zone:b\n web*2 cpu=300m spread={spread}"
+    ))
+}
+
+#[test]
+fn a_move_that_mends_the_hosts_and_breaks_the_zones_is_no_gain() {
+    let plan = zones("zone:1:soft,kubernetes.io/hostname:1:soft").plan(SPREAD);
+    assert!(plan.moves.is_empty(), "{}", text(&plan));
+    let sentences: Vec<String> = plan.kept.iter().map(|k| k.refusal.to_string()).collect();
+    let expected = "its replacement could land on a3, where the move would break another \
+        preference: its soft topology spread constraint on zone";
+    assert_eq!(sentences, [expected; 2]);
+}
+
+#[test]
+fn a_move_that_breaks_nothing_is_a_gain() {
+    assert_eq!(
+        zones("kubernetes.io/hostname:1:soft")
+            .plan(SPREAD)
+            .moves
+            .len(),
+        1
+    );
+    // The zones may differ by two.
+    let plan = zones("zone:2:soft,kubernetes.io/hostname:1:soft").plan(SPREAD);
+    assert_eq!(plan.moves.len(), 1, "{}", text(&plan));
+}
+
+#[test]
+fn a_requirement_goes_before_a_preference() {
+    let plan = zones("zone:1:soft,kubernetes.io/hostname:1:hard").plan(SPREAD);
+    assert_eq!(plan.moves.len(), 1, "{}", text(&plan));
+}
+
+#[test]
+fn a_preferred_node_is_no_gain_where_the_spread_would_be_broken() {
+    let policy = "strategies: [{removePodsViolatingNodeAffinity: {nodeAffinityType: \
+        [preferredDuringSchedulingIgnoredDuringExecution]}}]";
+    let cluster = |spread: &str| {
+        Cluster::parse(&format!(
+            "node n1\n web cpu=100m prefers=disk:ssd*100 {spread}
+             node n2 labels=disk:ssd\n web*2 cpu=100m prefers=disk:ssd*100 {spread}"
+        ))
+    };
+    assert_eq!(cluster("").plan(policy).moves.len(), 1);
+    let plan = cluster("spread=kubernetes.io/hostname:1 soft").plan(policy);
+    assert!(plan.moves.is_empty(), "{}", text(&plan));
+}
+
+#[test]
+fn a_soft_taint_is_no_reason_to_leave_a_preferred_node() {
+    let policy = "strategies: [{removePodsViolatingNodeTaints: {includePreferNoSchedule: true}}]";
+    let cluster = |prefers: &str| {
+        Cluster::parse(&format!(
+            "node n1 labels=disk:ssd taint=old:PreferNoSchedule\n web*2 cpu=100m {prefers}\nnode n2"
+        ))
+    };
+    assert!(!cluster("").plan(policy).moves.is_empty());
+    // The taint weighs more for the scheduler, so the pod would lose its preferred node.
+    let plan = cluster("prefers=disk:ssd*1").plan(policy);
+    assert!(plan.moves.is_empty(), "{}", text(&plan));
+}
