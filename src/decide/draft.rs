@@ -10,7 +10,7 @@ use crate::model::snapshot::facts::Presumed;
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::model::usage::Measure;
 use crate::policy::Strategy;
-use crate::values::{Amount, PerResource, ResourceId};
+use crate::values::{Amount, PerResource, Ratio, ResourceId};
 
 use self::forecasts::RememberedForecast;
 use self::index::Index;

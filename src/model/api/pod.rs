@@ -119,10 +119,6 @@ pub struct ApiPodOs {
     pub name: String,
 }
 
-/// A message whose fields do not matter, only that it is there.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, prost::Message)]
-pub struct ApiPresence {}
-
 /// `PodSchedulingGroup`.
 #[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
 #[serde(rename_all = "camelCase", default)]

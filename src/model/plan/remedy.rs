@@ -6,9 +6,7 @@ use crate::model::usage::{SampleFlaw, Unmeasured};
 use crate::policy::{Basis, ScorePlugin};
 
 use super::duration_text::short;
-use super::{
-    BrokenPreference, ClaimFlaw, Class, Halt, Idle, NoGain, PlacementCause, Refusal, SteerReason,
-};
+use super::{BrokenPreference, ClaimFlaw, Class, Halt, Idle, NoGain, PlacementCause, Refusal};
 
 impl Refusal {
     /// Returns the change that would let the pod move: a clause for people that names the actual
@@ -403,33 +401,6 @@ impl Halt {
             Halt::Pending { .. } => {
                 "make room for the pending pods, or raise `safety.maxPending`".to_owned()
             }
-        }
-    }
-}
-
-impl SteerReason {
-    /// Returns the change that would add or remove the taint; `None` if nothing is wrong.
-    pub fn remedy(&self) -> Option<String> {
-        match self {
-            SteerReason::Enough(most) => Some(format!("set `steering.maxNodes` above {most}")),
-            SteerReason::NotAsked => Some("set `steering` in the policy".to_owned()),
-            SteerReason::NotPermitted => {
-                Some("apply deploy/base/steering.yaml, which grants the permission".to_owned())
-            }
-            SteerReason::Cooling { resource, cool, .. } => {
-                Some(format!("bring {resource} to {cool} or below"))
-            }
-            SteerReason::Unsure(_) => {
-                Some("correct what makes the usage unknown or the cluster unhealthy".to_owned())
-            }
-            SteerReason::Hot { .. }
-            | SteerReason::Warm { .. }
-            | SteerReason::Unlanded
-            | SteerReason::Emptying
-            | SteerReason::Empty
-            | SteerReason::Cooled
-            | SteerReason::NotEmptied
-            | SteerReason::Ending => None,
         }
     }
 }

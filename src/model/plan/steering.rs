@@ -176,6 +176,33 @@ impl SteerReason {
     }
 }
 
+impl SteerReason {
+    /// Returns the change that would add or remove the taint; `None` if nothing is wrong.
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            SteerReason::Enough(most) => Some(format!("set `steering.maxNodes` above {most}")),
+            SteerReason::NotAsked => Some("set `steering` in the policy".to_owned()),
+            SteerReason::NotPermitted => {
+                Some("apply deploy/base/steering.yaml, which grants the permission".to_owned())
+            }
+            SteerReason::Cooling { resource, cool, .. } => {
+                Some(format!("bring {resource} to {cool} or below"))
+            }
+            SteerReason::Unsure(_) => {
+                Some("correct what makes the usage unknown or the cluster unhealthy".to_owned())
+            }
+            SteerReason::Hot { .. }
+            | SteerReason::Warm { .. }
+            | SteerReason::Unlanded
+            | SteerReason::Emptying
+            | SteerReason::Empty
+            | SteerReason::Cooled
+            | SteerReason::NotEmptied
+            | SteerReason::Ending => None,
+        }
+    }
+}
+
 impl Steer {
     /// Withholds a taint that would be added, because evenkeel may not change taints.
     pub fn withhold(&mut self) {

@@ -1,7 +1,6 @@
 //! The memory at which containers of a pod were killed.
 
 use crate::model::api::{ApiContainer, ApiContainerStatus, ApiPodSpec, ApiPodStatus, Quantities};
-use crate::model::snapshot::facts::ResourceName;
 use crate::values::Amount;
 
 use super::{Wrong, requests};
@@ -65,10 +64,10 @@ fn memory_of(field: &str, amounts: &Quantities) -> Result<Option<Amount>, Wrong>
     Ok(find(&amounts))
 }
 
-fn find(amounts: &[(ResourceName, Amount)]) -> Option<Amount> {
+fn find(amounts: &[(impl AsRef<str>, Amount)]) -> Option<Amount> {
     let mut amounts = amounts.iter();
     amounts
-        .find(|(name, _)| name == "memory")
+        .find(|(name, _)| name.as_ref() == "memory")
         .map(|(_, amount)| *amount)
 }
 
