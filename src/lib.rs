@@ -43,7 +43,10 @@
 //!     json!({
 //!         "apiVersion": "v1", "kind": "Node",
 //!         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-//!         "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
+//!         "status": {
+//!             "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+//!             "conditions": [{"type": "Ready", "status": "True"}],
+//!         },
 //!     })
 //! };
 //! let pod = |name: &str| {

@@ -119,11 +119,11 @@ impl<'w> Draft<'w> {
     }
 
     /// Returns the share of allocatable that kube-scheduler counts as requested: terminating pods
-    /// still hold their part.
+    /// still hold their part. `None` if the node does not have the resource.
     pub fn taken(&self, node: NodeId, resource: ResourceId) -> Option<Ratio> {
         let taken = self.reserved[node.0][resource];
         if taken == Amount::ZERO {
-            return Some(Ratio::ZERO);
+            return (!self.lacks(node, resource)).then_some(Ratio::ZERO);
         }
         taken.share_of(self.world.snapshot.node(node).allocatable[resource])
     }

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
-use serde::{Serialize, Serializer};
+use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::model::ledger::Aim;
-use crate::model::snapshot::facts::{Effect, Owner, OwnerKey, Skipped, Taint};
+use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use crate::policy::Basis;
-use crate::values::Ratio;
 
 mod claim_flaw;
 mod duration_text;
@@ -23,6 +22,7 @@ mod misfit;
 mod no_gain;
 mod other_system;
 mod placement_cause;
+mod reason;
 mod refusal;
 mod refusal_code;
 mod refusal_text;
@@ -49,6 +49,7 @@ pub use other_system::OtherSystem;
 pub use outcome::{Outcome, Untried};
 pub use placement_cause::PlacementCause;
 pub use pod_verdict::{NotSelected, PodVerdict};
+pub use reason::{Expected, Reason};
 pub use refusal::{Reach, Refusal};
 pub use refusal_text::horizon;
 pub use replica_trial::ReplicaTrial;
@@ -187,190 +188,6 @@ pub struct Move {
     pub reason: Reason,
 }
 
-/// The present behind an expected ratio.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Expected {
-    /// The ratio now.
-    pub now: Ratio,
-    /// The period after now for which the other ratio is expected.
-    pub ahead: SignedDuration,
-}
-
-/// The reason for moving a pod. Serialises as its sentence.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Reason {
-    /// The node of the pod is above its target.
-    #[error(
-        "node {} {resource} {ratio}{} is above its target of {target}",
-        weighed(*.basis),
-        foreseen(.expected.as_ref())
-    )]
-    HotNode {
-        /// The resource that exceeds its target most.
-        resource: String,
-        /// The ratio of the node before this move.
-        ratio: Ratio,
-        /// The target.
-        target: Ratio,
-        /// Usage or requests.
-        basis: Basis,
-        /// The ratio now, if `ratio` is what is expected.
-        expected: Option<Expected>,
-    },
-    /// The node of the pod is not hot, but without the pod it becomes attractive for a pod of a hot
-    /// node.
-    #[error("without it, kube-scheduler prefers its node for {pod} of {node}, which is hot")]
-    Opening {
-        /// The hot node.
-        node: String,
-        /// The pod of the hot node that can land well afterwards.
-        pod: String,
-    },
-    /// The node of the pod is below every threshold and is emptied.
-    #[error(
-        "node {} {resource} {ratio} and every other resource are at or below their thresholds \
-         ({threshold}), so the node is emptied",
-        weighed(*.basis)
-    )]
-    UnderusedNode {
-        /// The resource that is closest to its threshold.
-        resource: String,
-        /// The ratio of the node before any move.
-        ratio: Ratio,
-        /// The threshold.
-        threshold: Ratio,
-        /// Usage or requests.
-        basis: Basis,
-    },
-    /// Too many identical pods of the same owner are on the node.
-    #[error("{here} of {of} replicas are on this node, and its share is {share}")]
-    Duplicate {
-        /// Replicas on the node.
-        here: usize,
-        /// All replicas.
-        of: usize,
-        /// Replicas that the node may have.
-        share: usize,
-    },
-    /// Too many pods of a topology spread constraint are in the domain of the pod.
-    #[error("{key} {place} has {here} pods and {other} has {there}, and maxSkew is {max_skew}")]
-    Skewed {
-        /// The topology key.
-        key: String,
-        /// The topology domain of the pod.
-        place: String,
-        /// Pods in that domain.
-        here: usize,
-        /// Pods in the other domain.
-        there: usize,
-        /// The other domain.
-        other: String,
-        /// The allowed difference.
-        max_skew: u32,
-    },
-    /// The pod is not moved. The candidate only asks the gates for their answer.
-    #[error("only counted")]
-    Counted,
-    /// A pod in the same topology domain violates the required anti-affinity of the pod.
-    #[error("its required anti-affinity forbids {pod} in the same {topology_key}")]
-    Neighbour {
-        /// The other pod, as `namespace/name`.
-        pod: String,
-        /// The topology key that the two pods share.
-        topology_key: String,
-    },
-    /// Another node suits the preferred anti-affinity of the pod, or of others against it, better.
-    #[error(
-        "preferred anti-affinity counts {weight} against its node and only {best} against another"
-    )]
-    NearAvoided {
-        /// The sum of the weights of violated terms on its node.
-        weight: i64,
-        /// The smallest sum on another node.
-        best: i64,
-    },
-    /// The node does not match the node selector or required node affinity of the pod.
-    #[error("its node affinity no longer matches its node")]
-    WrongNode,
-    /// The pod prefers other nodes.
-    #[error("its preferred node affinity gives its node the weight {weight} and another {best}")]
-    LessPreferred {
-        /// The weight of its node.
-        weight: i64,
-        /// The highest weight of another node.
-        best: i64,
-    },
-    /// The pod does not tolerate this taint of its node.
-    #[error("does not tolerate the taint {0} of its node")]
-    Taint(Taint),
-    /// The pod keeps restarting.
-    #[error("restarted {restarts} times, and the limit is {limit}")]
-    Restarts {
-        /// Restarts of its containers.
-        restarts: u64,
-        /// Restarts from which on the strategy selects a pod.
-        limit: u32,
-    },
-    /// The pod has all these properties.
-    #[error("{}", all_findings(.0))]
-    Found(Vec<Finding>),
-}
-
-impl Reason {
-    /// Returns the purpose of an eviction for this reason. A finished pod has no replacement.
-    pub const fn aim(&self, finished: bool) -> Aim {
-        if finished {
-            Aim::Clear
-        } else if self.lies_in_the_pod() {
-            Aim::Renew
-        } else if matches!(self, Reason::Opening { .. }) {
-            Aim::Open
-        } else {
-            Aim::Move
-        }
-    }
-
-    /// Returns true if the pod itself is the problem, not its node. Its replacement may then land
-    /// on any node.
-    pub const fn lies_in_the_pod(&self) -> bool {
-        matches!(self, Reason::Restarts { .. } | Reason::Found(_))
-    }
-
-    /// Returns true if the move mends a preference of the pod, which does not justify breaking
-    /// another one.
-    pub fn is_a_wish(&self) -> bool {
-        match self {
-            Reason::Taint(taint) => taint.effect == Effect::PreferNoSchedule,
-            Reason::Duplicate { .. }
-            | Reason::Skewed { .. }
-            | Reason::LessPreferred { .. }
-            | Reason::NearAvoided { .. } => true,
-            Reason::HotNode { .. }
-            | Reason::UnderusedNode { .. }
-            | Reason::Opening { .. }
-            | Reason::Counted
-            | Reason::Neighbour { .. }
-            | Reason::WrongNode
-            | Reason::Restarts { .. }
-            | Reason::Found(_) => false,
-        }
-    }
-
-    /// Returns true if the move is only a preference, which does not justify landing on a node that
-    /// is hot by usage.
-    pub const fn is_a_preference(&self) -> bool {
-        let balances = matches!(self, Reason::HotNode { .. } | Reason::UnderusedNode { .. });
-        balances
-            || matches!(
-                self,
-                Reason::Duplicate { .. }
-                    | Reason::Skewed { .. }
-                    | Reason::LessPreferred { .. }
-                    | Reason::NearAvoided { .. }
-            )
-    }
-}
-
 impl Basis {
     /// Returns the word in policies and plans.
     pub const fn label(self) -> &'static str {
@@ -378,39 +195,5 @@ impl Basis {
             Basis::Requests => "requests",
             Basis::Actual => "actual",
         }
-    }
-}
-
-/// Returns the words after a node's ratio in a reason.
-fn foreseen(expected: Option<&Expected>) -> String {
-    expected.map_or(String::new(), |Expected { now, ahead }| {
-        format!(", expected in the next {} (now {now}),", short(*ahead))
-    })
-}
-
-/// Returns the word before a node's ratio in a reason.
-const fn weighed(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Requests => "requests:",
-        Basis::Actual => "usage:",
-    }
-}
-
-fn all_findings(findings: &[Finding]) -> String {
-    let mut text = String::new();
-    for (i, finding) in findings.iter().enumerate() {
-        text.push_str(match i {
-            0 => "",
-            _ if i + 1 == findings.len() => " and ",
-            _ => ", ",
-        });
-        text.push_str(&finding.to_string());
-    }
-    text
-}
-
-impl Serialize for Reason {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }

@@ -267,12 +267,6 @@ impl Recorder {
             .values()
             .filter(|l| l.facts.node.is_none() && l.facts.stays())
             .count();
-        let busy: BTreeSet<&str> = cluster
-            .pods
-            .values()
-            .filter(|l| !l.facts.finished() && !l.template.stays_with_its_node())
-            .filter_map(|l| l.facts.node.as_deref())
-            .collect();
         let summary = Summary {
             evictions: count(&|_| true),
             helped: count(&|e| e.helped == Some(true)),
@@ -295,14 +289,7 @@ impl Recorder {
             moved_again: count(&|e| e.age < e.at.duration_since(self.trace.start)),
             above_target: self.above_target.finish(),
             unknown_nodes: self.unknown.difference(&self.known).cloned().collect(),
-            empty_nodes: u32::try_from(
-                cluster
-                    .nodes
-                    .keys()
-                    .filter(|n| !busy.contains(n.as_str()))
-                    .count(),
-            )
-            .unwrap_or(u32::MAX),
+            empty_nodes: empty_nodes(&cluster),
         };
         Trace {
             nodes: self.nodes.into_values().collect(),
@@ -337,4 +324,14 @@ impl Recorder {
 fn foreseen<'e>(all: &'e [Eviction], one: &'e Eviction) -> impl Iterator<Item = &'e String> {
     let twin = move |other: &&Eviction| other.at == one.at && other.workload == one.workload;
     all.iter().filter(twin).flat_map(|e| &e.may_land)
+}
+
+/// Returns the number of nodes without pods other than those that stay with their node.
+fn empty_nodes(cluster: &SimulatedCluster) -> u32 {
+    let pods = cluster.pods.values();
+    let moving = pods.filter(|l| !l.facts.finished() && !l.template.stays_with_its_node());
+    let busy: BTreeSet<&str> = moving.filter_map(|l| l.facts.node.as_deref()).collect();
+    let nodes = cluster.nodes.keys();
+    let empty = nodes.filter(|n| !busy.contains(n.as_str()));
+    u32::try_from(empty.count()).unwrap_or(u32::MAX)
 }

@@ -143,9 +143,9 @@ async fn dry_eviction(control_plane: &ControlPlane, pod: &str) -> String {
 /// Takes the right to evict pods from the role, and nothing else.
 async fn forbid_evictions(control_plane: &ControlPlane) {
     let path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/evenkeel";
-    let role = control_plane.get(path).await;
+    let cluster_role = control_plane.get(path).await;
     let is_eviction = |rule: &&Value| rule["resources"] == json!(["pods/eviction"]);
-    let (gone, kept): (Vec<&Value>, Vec<&Value>) = role["rules"]
+    let (gone, kept): (Vec<&Value>, Vec<&Value>) = cluster_role["rules"]
         .as_array()
         .unwrap()
         .iter()

@@ -80,7 +80,6 @@ strategies:
     default by actual: 2 of 2 outside cpu 30% to 50%
       cpu: mean 50%, deviation 25%, largest 25% above
       memory: mean 25%, deviation 0%, largest 0% above
-      nvidia.com/gpu: mean 0%, deviation 0%, largest 0% above
     n1: default, cpu read 75%, cpu 30% to 50%
     n2: default, cpu read 25%, cpu 30% to 50%
     n3: gpu, cpu read 12%, nvidia.com/gpu 20% to 60%

@@ -21,8 +21,9 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cp
 /// A machine of 4 cores and 16 GiB.
 fn node(name: &str) -> Value {
     let size = json!({"cpu": "4", "memory": "16Gi", "pods": "110"});
+    let ready = json!([{"type": "Ready", "status": "True"}]);
     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
-        "status": {"allocatable": size, "capacity": size}})
+        "status": {"allocatable": size, "capacity": size, "conditions": ready}})
 }
 
 /// A sample of a node at noon.

@@ -6,11 +6,12 @@ use crate::model::usage::{SampleFlaw, Unmeasured};
 use crate::policy::{Basis, ScorePlugin};
 
 use super::duration_text::short;
-use super::{BrokenPreference, ClaimFlaw, Class, Halt, Idle, NoGain, PlacementCause, Refusal};
+use super::{BrokenPreference, ClaimFlaw, Class, Idle, NoGain, PlacementCause, Refusal};
 
 impl Refusal {
     /// Returns the change that would let the pod move: a clause for people that names the actual
     /// values.
+    #[expect(clippy::too_many_lines, reason = "one arm for each refusal")]
     pub fn remedy(&self) -> String {
         let fixed = match self {
             Refusal::Priority { priority, .. } => return priority_below(*priority),
@@ -385,21 +386,6 @@ impl Idle {
             }
             Idle::Unmeasurable(resource) => {
                 format!("remove the threshold for {resource}, or set `basis: requests`")
-            }
-        }
-    }
-}
-
-impl Halt {
-    /// Returns the change that would let the cycle consider pods.
-    pub fn remedy(&self) -> String {
-        match self {
-            Halt::FewNodes(_) => "add Ready nodes, or widen `nodeSelector`".to_owned(),
-            Halt::NotReady { .. } => {
-                "wait until more nodes are Ready, or raise `safety.maxNotReady`".to_owned()
-            }
-            Halt::Pending { .. } => {
-                "make room for the pending pods, or raise `safety.maxPending`".to_owned()
             }
         }
     }

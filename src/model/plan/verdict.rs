@@ -267,3 +267,18 @@ impl Serialize for Halt {
         serializer.collect_str(self)
     }
 }
+
+impl Halt {
+    /// Returns the change that would let the cycle consider pods.
+    pub fn remedy(&self) -> String {
+        match self {
+            Halt::FewNodes(_) => "add Ready nodes, or widen `nodeSelector`".to_owned(),
+            Halt::NotReady { .. } => {
+                "wait until more nodes are Ready, or raise `safety.maxNotReady`".to_owned()
+            }
+            Halt::Pending { .. } => {
+                "make room for the pending pods, or raise `safety.maxPending`".to_owned()
+            }
+        }
+    }
+}
