@@ -138,6 +138,7 @@ fn hostile(at: Timestamp) -> Board {
         steering_trial: None,
         replica_trial: None,
         skipped: Truncated::first(10, (0..5).map(skipped)),
+        unknown: Truncated::default(),
     };
     let summary = CycleSummary {
         at,
