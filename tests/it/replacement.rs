@@ -421,7 +421,7 @@ fn replaced(snapshot: &Snapshot, plan: &Plan) -> Result<(), String> {
         let starts = !facts.deleting
             && facts.node.is_none()
             && class.is_none_or(|class| class == "other")
-            && (!pod.ends || owner.kind == "Job");
+            && (!pod.runs_once || owner.kind == "Job");
         let survives = facts.job.is_none_or(|job| {
             job.when_evicted == WhenEvicted::Ignored || job.failed + *count <= job.backoff_limit
         });
