@@ -59,5 +59,6 @@ mod it {
     mod steering;
     mod support;
     mod traces;
+    mod trend;
     mod words;
 }
