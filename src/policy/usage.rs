@@ -80,7 +80,7 @@ pub enum Smoothing {
     /// An average in which a sample's weight halves with each such period of age. It also counts
     /// samples from before the window.
     HalfLife(SignedDuration),
-    /// What the trend of the node says about the next half hour.
+    /// The usage of the period `lookAhead` that follows from the trend of the node.
     Trend,
     /// All samples of the window count alike.
     Mean,

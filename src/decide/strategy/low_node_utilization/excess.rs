@@ -32,7 +32,7 @@ pub(super) enum LoadBasis {
     Present,
     /// The usage of an hour that was learned.
     Learned,
-    /// What the trend of the node says.
+    /// The usage that follows from the trend of the node.
     Trend,
 }
 

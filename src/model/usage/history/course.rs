@@ -124,7 +124,7 @@ mod tests {
         for second in (0..=660).step_by(every) {
             let cpu = Amount::new(1000 + u64::try_from(second).unwrap());
             let memory = Amount::new(7);
-            course.add(at(second.try_into().unwrap()), Measure { cpu, memory });
+            course.add(at(second.into()), Measure { cpu, memory });
         }
         course
     }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn constant_usage_is_the_same_in_all_periods() {
         let memory = rising(15).periods(ResourceId::MEMORY, at(660)).unwrap();
-        assert_eq!(memory, [7.0; Course::PERIODS]);
+        assert!(memory.iter().all(|mean| (mean - 7.0).abs() < 1e-9));
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         // at 540 counts as if it were the same all the time, which is late by an eighth at most.
         assert!((cpu[0] - 1570.0).abs() < 23.0, "{}", cpu[0]);
         assert!((cpu[1] - 1390.0).abs() < 10.0, "{}", cpu[1]);
-        assert_eq!(cpu[5..], [cpu[5]; 35]);
+        assert!(cpu[5..].iter().all(|mean| (mean - cpu[5]).abs() < 1e-9));
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl History {
         }
     }
 
-    /// Replaces the usage of pods and nodes. What it was at first stays the present usage.
+    /// Replaces the usage of pods and nodes. The first usage stays as the present one.
     fn replace(
         &self,
         snapshot: &Snapshot,
