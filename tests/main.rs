@@ -62,6 +62,7 @@ mod it {
     mod support;
     mod trades;
     mod traces;
+    mod trend;
     mod unknown_objects;
     mod words;
 }

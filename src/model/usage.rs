@@ -110,6 +110,9 @@ pub struct Usage {
     pub pods: Vec<PodUsage>,
     /// The standard deviation of each pod's samples from their average; zero if unknown.
     pub deviations: Vec<Measure>,
+    /// How far the usage of each node may be from what its trend says: one standard deviation.
+    /// Empty if nothing is expected by trend.
+    pub errors: Vec<Measure>,
     /// The latest total per node as the source reported it, not smoothed.
     pub readings: Vec<Option<Measure>>,
     /// The average of the totals per node that descheduler keeps of metrics.k8s.io.
@@ -128,8 +131,8 @@ pub struct PresentUsage {
     pub nodes: Vec<NodeUsage>,
     /// Usage per pod.
     pub pods: Vec<PodUsage>,
-    /// Expected cpu of the next day.
-    pub outlook: Outlook,
+    /// Expected cpu of the next day, if usage that repeats is learned.
+    pub outlook: Option<Outlook>,
 }
 
 /// The usage of a node.
@@ -174,7 +177,7 @@ impl Usage {
 
     /// Returns the expected cpu of the next day; `None` if only the present is known.
     pub fn outlook(&self) -> Option<&Outlook> {
-        Some(&self.present.as_ref()?.outlook)
+        self.present.as_ref()?.outlook.as_ref()
     }
 
     /// Returns the latest total of a node as the source reported it, regardless of its pods.
@@ -207,6 +210,11 @@ impl Usage {
     /// Returns how far the samples of a pod usually are from their average; zero if unknown.
     pub fn deviation(&self, id: PodId) -> Measure {
         self.deviations.get(id.0).copied().unwrap_or_default()
+    }
+
+    /// Returns how far the usage of a node may be from what its trend says; `None` without trends.
+    pub fn error(&self, id: NodeId) -> Option<Measure> {
+        self.errors.get(id.0).copied()
     }
 
     /// Returns the reason why a pod's usage is unknown; `None` if it is known or estimated.

@@ -35,15 +35,20 @@ pub struct UsagePolicy {
     pub min_samples: u32,
     /// The period after now whose expected usage decides; `None` decides by the present.
     pub ahead: Option<SignedDuration>,
+    /// The period after now whose mean usage is expected by trend.
+    pub look_ahead: SignedDuration,
 }
 
 impl UsagePolicy {
     /// Returns the period in which the weight of a sample halves where samples are weighed by age.
     pub fn half_life(&self) -> SignedDuration {
-        match self.smoothing {
-            Smoothing::HalfLife(half) => half,
-            Smoothing::Mean | Smoothing::Max | Smoothing::Percentile(_) => self.window / 2,
-        }
+        self.smoothing.half_life().unwrap_or(self.window / 2)
+    }
+
+    /// Returns the period after now whose mean usage is expected by trend; `None` unless samples
+    /// are smoothed that way.
+    pub fn look_ahead(&self) -> Option<SignedDuration> {
+        (self.smoothing == Smoothing::Trend).then_some(self.look_ahead)
     }
 }
 
@@ -66,12 +71,17 @@ impl SourceKind {
     }
 }
 
+/// The half-life of present usage, where the trend of usage decides.
+const TREND_HALF_LIFE: SignedDuration = SignedDuration::from_mins(2);
+
 /// How samples become one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Smoothing {
     /// An average in which a sample's weight halves with each such period of age. It also counts
     /// samples from before the window.
     HalfLife(SignedDuration),
+    /// The usage of the period `lookAhead` that follows from the trend of the node.
+    Trend,
     /// All samples of the window count alike.
     Mean,
     /// The largest sample.
@@ -81,10 +91,20 @@ pub enum Smoothing {
 }
 
 impl Smoothing {
+    /// Returns the period in which the weight of a sample halves; `None` if age does not matter.
+    pub const fn half_life(self) -> Option<SignedDuration> {
+        match self {
+            Smoothing::HalfLife(half) => Some(half),
+            Smoothing::Trend => Some(TREND_HALF_LIFE),
+            Smoothing::Mean | Smoothing::Max | Smoothing::Percentile(_) => None,
+        }
+    }
+
     /// The stable label.
     pub const fn label(self) -> &'static str {
         match self {
             Smoothing::HalfLife(_) => "half_life",
+            Smoothing::Trend => "trend",
             Smoothing::Mean => "mean",
             Smoothing::Max => "max",
             Smoothing::Percentile(_) => "percentile",
@@ -124,6 +144,7 @@ pub(super) fn usage() -> Section<UsagePolicy> {
         stale_after: SignedDuration::from_secs(90),
         min_samples: 3,
         ahead: None,
+        look_ahead: SignedDuration::from_mins(30),
     });
     samples(sources(section)).check(|f, usage| {
         if f.sound() {
@@ -209,6 +230,14 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
             |u| &mut u.ahead,
         )
         .off("2h")
+        .field(
+            "lookAhead",
+            "With `smoothing: trend`, the period from now whose expected usage decides. A node is \
+             hot if its mean usage in this period is expected to be above a target, and a \
+             replacement must not make a node hot in it.",
+            duration(ONE_MINUTE),
+            |u| &mut u.look_ahead,
+        )
 }
 
 /// How `prometheus` fits `source` and `fallback`.
@@ -266,30 +295,37 @@ fn of_prometheus(name: &str, value: SignedDuration) -> Bound<'_, SignedDuration>
     named_time("prometheus", name, value)
 }
 
-const SMOOTHING: &str = "mean, max, {halfLife: 10m} or {percentile: 95}";
+const SMOOTHING: &str = "trend, mean, max, {halfLife: 10m} or {percentile: 95}";
 
 fn smoothing() -> Kind<Smoothing> {
     let schema = json!({"anyOf": [
-        {"enum": ["mean", "max"]},
+        {"enum": ["trend", "mean", "max"]},
         {"type": "object", "required": ["halfLife"], "additionalProperties": false,
          "properties": {"halfLife": {"$ref": "#/$defs/duration"}}},
         {"type": "object", "required": ["percentile"], "additionalProperties": false,
          "properties": {"percentile": {"$ref": "#/$defs/percentage"}}}]});
     let write = |smoothing: &Smoothing| {
         Some(match smoothing {
+            Smoothing::Trend => Item::text("trend"),
             Smoothing::Mean => Item::text("mean"),
             Smoothing::Max => Item::text("max"),
             Smoothing::HalfLife(half) => Item::one("halfLife", duration_item(*half)),
             Smoothing::Percentile(percentile) => Item::one("percentile", ratio_item(*percentile)),
         })
     };
-    let words = "`mean`, `max`, `{halfLife: …}` or `{percentile: …}`";
+    let words = "`trend`, `mean`, `max`, `{halfLife: …}` or `{percentile: …}`";
     let mut kind = Kind::new(words, schema, read_smoothing, write);
     kind.form.choices = vec![
         (
             "{halfLife: 10m}",
             "an average in which the weight of a sample halves with every ten minutes of age; it \
                 also counts samples from before the window",
+        ),
+        (
+            "trend",
+            "the mean that is expected in the period `lookAhead`: evenkeel learns from the last \
+                two hours of each node whether a change of its usage lasts and whether a rise goes \
+                on",
         ),
         ("mean", "all samples count alike"),
         ("max", "the largest sample: cautious, plans for the peak"),
@@ -304,6 +340,7 @@ fn smoothing() -> Kind<Smoothing> {
 fn read_smoothing(spot: Spot<'_, '_>) -> Option<Smoothing> {
     let place = spot.place();
     match &spot.node()?.value {
+        Value::Text(word) if word == "trend" => Some(Smoothing::Trend),
         Value::Text(word) if word == "mean" => Some(Smoothing::Mean),
         Value::Text(word) if word == "max" => Some(Smoothing::Max),
         Value::Map(_) => spot.section(|f| {

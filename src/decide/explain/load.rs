@@ -126,6 +126,7 @@ fn windowed(case: &Context<'_>, samples: Vec<Sample>) -> LoadSummary {
         window_seconds: rules.window.as_secs(),
         smoothing: match rules.smoothing {
             Smoothing::HalfLife(_) => "half_life",
+            Smoothing::Trend => "trend",
             Smoothing::Mean => "mean",
             Smoothing::Max => "max",
             Smoothing::Percentile(_) => "percentile",

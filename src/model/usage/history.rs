@@ -14,18 +14,21 @@ use crate::policy::UsagePolicy;
 use crate::values::ResourceId;
 
 use super::rhythm::VacantRhythms;
-use super::{Hindsight, Measure, PodUsage, PresentUsage, Readings, Sample, Unmeasured, Usage};
+use super::{Hindsight, Measure, PodUsage, Readings, Sample, Unmeasured, Usage};
 
 mod alignment;
 mod average;
 mod changes;
 mod collected;
+mod course;
 mod enough;
 mod samples;
 mod expectation;
+mod look_ahead;
 mod plausible;
 mod series;
 mod totals;
+mod trend;
 mod node_usage;
 mod typical;
 mod window;
@@ -34,7 +37,6 @@ pub use samples::PodSamples;
 
 use alignment::{PodName, PodReadings, departed_pods};
 use changes::PodSeriesChanges;
-use expectation::ExpectedUsage;
 use plausible::Plausibility;
 use series::{NodeSeries, PodSeries};
 
@@ -141,7 +143,7 @@ impl History {
                     series.learn(&mut self.vacant);
                 }
                 let node = &snapshot.node(node).name;
-                if let Some(ended) = series.take(pod, node, sample, self.rules.half_life()) {
+                if let Some(ended) = series.take(pod, node, sample, &self.rules) {
                     self.hindsight.add(ended);
                 }
             }
@@ -268,34 +270,16 @@ impl History {
         let readings = snapshot.nodes.iter().map(|n| self.reading(n)).collect();
         let collected = snapshot.nodes.iter().map(|n| self.collected(n)).collect();
         let deviations = series.iter().map(|own| deviation(*own)).collect();
-        let expected = self.rules.ahead.and_then(|ahead| {
-            let present = (&nodes[..], &pods[..]);
-            let expected = ExpectedUsage::of(snapshot, present, &series, (now, ahead))?;
-            Some((ahead, expected))
-        });
-        let Some((ahead, expected)) = expected else {
-            return Usage {
-                nodes,
-                pods,
-                deviations,
-                readings,
-                collected,
-                present: None,
-            };
-        };
-        Usage {
-            nodes: self.usage_of_nodes(snapshot, (&expected.pods, &pods), now),
-            pods: expected.pods,
+        let mut usage = Usage {
+            nodes,
+            pods,
             deviations,
             readings,
             collected,
-            present: Some(Box::new(PresentUsage {
-                ahead,
-                nodes,
-                pods,
-                outlook: expected.outlook,
-            })),
-        }
+            ..Usage::default()
+        };
+        self.expect(snapshot, &mut usage, &series, now);
+        usage
     }
 
     fn known_pod(&self, series: Option<&PodSeries>, now: Timestamp) -> Result<Measure, Unmeasured> {

@@ -14,7 +14,7 @@ pub(super) fn smooth(
     by: Smoothing,
     now: Timestamp,
 ) -> Measure {
-    if let Smoothing::HalfLife(half) = by {
+    if let Some(half) = by.half_life() {
         return weighted_by_age(samples, half, now);
     }
     let samples: Vec<Measure> = samples.map(|s| s.used).collect();
@@ -60,7 +60,7 @@ fn statistic(values: Vec<f64>, by: Smoothing) -> f64 {
         return 0.0;
     }
     match by {
-        Smoothing::Mean | Smoothing::HalfLife(_) => values.mean(),
+        Smoothing::Mean | Smoothing::HalfLife(_) | Smoothing::Trend => values.mean(),
         Smoothing::Max => Data::new(values).max(),
         Smoothing::Percentile(share) => Data::new(values).quantile(share.get()),
     }

@@ -263,14 +263,14 @@ fn usage_must_not_go_stale_between_two_polls() {
 #[test]
 fn smoothing_has_exactly_one_form() {
     assert_snapshot!(refused("usage: {smoothing: {halfLife: 1m, percentile: 95}}"), @"
-    policy.yaml:3:20: usage.smoothing: give one way of smoothing: mean, max, {halfLife: 10m} or \
-        {percentile: 95}
+    policy.yaml:3:20: usage.smoothing: give one way of smoothing: trend, mean, max, \
+        {halfLife: 10m} or {percentile: 95}
       | usage: {smoothing: {halfLife: 1m, percentile: 95}}
       |                    ^
     ");
     assert_snapshot!(refused("usage: {smoothing: median}"), @"
-    policy.yaml:3:20: usage.smoothing: found median, expected mean, max, {halfLife: 10m} or \
-        {percentile: 95}
+    policy.yaml:3:20: usage.smoothing: found median, expected trend, mean, max, \
+        {halfLife: 10m} or {percentile: 95}
       | usage: {smoothing: median}
       |                    ^
     ");

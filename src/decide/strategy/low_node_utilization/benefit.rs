@@ -10,7 +10,7 @@ use crate::values::{Amount, Ratio, ResourceId};
 use super::excess::ResourceExcess;
 
 /// The smallest usage that is worth an eviction, as a share of the node, unless it suffices.
-const LEAST: f64 = 0.005;
+pub(super) const LEAST: f64 = 0.005;
 /// The smallest usage of a pod relative to the standard deviation of its node's load.
 const NOTICEABLE: f64 = 0.7;
 /// A pod of this usage is never too light, as a share of the node.

@@ -6,8 +6,8 @@ use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio};
 
-use super::benefit::Benefit;
-use super::excess::ResourceExcess;
+use super::benefit::{Benefit, LEAST};
+use super::excess::{LoadBasis, ResourceExcess};
 
 /// The smallest share of an excess that the movable pods of a node must be able to remove together.
 /// With less, the node would stay about as hot as it is, so nothing is begun.
@@ -37,7 +37,7 @@ impl HotNode {
     ) -> Self {
         let variations = excess.iter().map(|e| e.variation(draft, basis, node));
         let variations: Vec<Ratio> = variations.collect();
-        let why_not = within_variation(draft, &excess, &variations)
+        let why_not = within_variation(draft, node, &excess, &variations)
             .or_else(|| out_of_reach(draft, basis, &excess, movable));
         let with_step = |one: ResourceExcess| {
             let loads = movable.iter();
@@ -49,7 +49,13 @@ impl HotNode {
         };
         let larger = |a, b: &Ratio| if *b > a { *b } else { a };
         HotNode {
-            variation: variations.iter().fold(Ratio::ZERO, larger),
+            variation: match LoadBasis::of(draft, node) {
+                // The room that must be left for errors says already what a pod must weigh.
+                LoadBasis::Trend => Ratio::ZERO,
+                LoadBasis::Present | LoadBasis::Learned => {
+                    variations.iter().fold(Ratio::ZERO, larger)
+                }
+            },
             why_not,
             node,
             basis,
@@ -80,6 +86,14 @@ impl HotNode {
         Ok(benefit)
     }
 
+    /// Whether any pod that suffices now will suffice later: the usage of the node stands still, or
+    /// nothing is known of its trend.
+    pub(super) fn stands_still(&self, draft: &Draft<'_>) -> bool {
+        let mut loads = self.excess.iter();
+        LoadBasis::of(draft, self.node) != LoadBasis::Trend
+            || loads.all(|load| load.stands_still(draft, self.basis, self.node, LEAST))
+    }
+
     /// How far the node is above the target that it exceeds most, in hundredths of a percent.
     #[expect(
         clippy::cast_possible_truncation,
@@ -106,13 +120,14 @@ impl HotNode {
 /// Says that the node is hardly above its targets, compared with how much its load varies.
 fn within_variation(
     draft: &Draft<'_>,
+    node: NodeId,
     excess: &[ResourceExcess],
     variations: &[Ratio],
 ) -> Option<NotSelected> {
     let (worst, variation) = (excess.first()?, variations.first()?);
     let mut loads = excess.iter().zip(variations);
-    let expected = draft.world.usage.present.is_some();
-    let within = loads.all(|(load, variation)| load.is_within(*variation, expected));
+    let basis = LoadBasis::of(draft, node);
+    let within = loads.all(|(load, variation)| load.is_within(*variation, basis));
     within.then(|| NotSelected::WithinVariation {
         resource: worst.name(draft),
         above: worst.above.distance(),

@@ -207,13 +207,18 @@ impl LowNodeUtilizationRun<'_> {
 
     /// The pod that goes instead of the best one of its node: the least important pod that suffices
     /// as well, and then the lightest one whose move certainly helps, because a light pod is easier
-    /// to place and leaves the heavy ones for nodes that need them.
+    /// to place and leaves the heavy ones for nodes that need them. Where usage does not stand
+    /// still, the heavier one goes, because the relief lasts longer.
     pub(super) fn least_important(&self, draft: &Draft<'_>, best: QueuedPod) -> PodId {
         let node = best.node;
         let Some(of_best) = self.sufficient(draft, node, best.pod()) else {
             return best.pod();
         };
         let own = Importance::of(draft.world.snapshot.pod(best.pod()));
+        let stands_still = self
+            .hot
+            .get(&node)
+            .is_some_and(|hot| hot.stands_still(draft));
         let sufficient = self.remaining(draft, node).filter_map(|pod| {
             let benefit = self.sufficient(draft, node, pod)?;
             Some((Importance::of(draft.world.snapshot.pod(pod)), benefit, pod))
@@ -222,7 +227,7 @@ impl LowNodeUtilizationRun<'_> {
             .filter(
                 |(importance, benefit, _)| match importance.rank().cmp(&own.rank()) {
                     Ordering::Less => true,
-                    Ordering::Equal => benefit.by_usage(&of_best).is_lt(),
+                    Ordering::Equal => stands_still && benefit.by_usage(&of_best).is_lt(),
                     Ordering::Greater => false,
                 },
             )

@@ -45,7 +45,9 @@ impl History {
 
     pub(super) fn smooth_pod(&self, samples: &PodSamples, now: Timestamp) -> Measure {
         match self.rules.smoothing {
-            Smoothing::HalfLife(_) => samples.average().mean().unwrap_or_default(),
+            Smoothing::HalfLife(_) | Smoothing::Trend => {
+                samples.average().mean().unwrap_or_default()
+            }
             Smoothing::Mean | Smoothing::Max | Smoothing::Percentile(_) => {
                 self.smooth(samples.iter(), now)
             }

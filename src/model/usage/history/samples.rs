@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 
 use jiff::{SignedDuration, Timestamp};
+use smallvec::SmallVec;
 
 use crate::model::usage::{ContainerSet, Measure, Sample};
 use crate::values::Amount;
 
 use super::average::DecayedAverage;
+use super::course::Course;
 
 /// The room that is added when a window is full. Doubling would waste up to half of it.
 const MORE: usize = 4;
@@ -23,6 +25,8 @@ pub struct PodSamples {
     packed: VecDeque<PackedSample>,
     /// Of all samples, including those that have been removed.
     average: DecayedAverage,
+    /// The means of the last two hours, if trends decide.
+    course: Option<Box<Course>>,
 }
 
 /// A sample in 16 bytes.
@@ -55,6 +59,21 @@ impl PodSamples {
         &self.average
     }
 
+    /// Returns the means of the last periods; `None` unless trends decide.
+    pub(super) fn course(&self) -> Option<&Course> {
+        self.course.as_deref()
+    }
+
+    /// Adds the newest sample to the means of the last periods.
+    pub(super) fn follow(&mut self) {
+        let Some(newest) = self.packed.back().map(|last| self.time(last)) else {
+            return;
+        };
+        let used = self.without_outliers();
+        let at = Timestamp::from_millisecond(newest).unwrap_or_default();
+        self.course.get_or_insert_default().add(at, used);
+    }
+
     /// Adds a sample unless it is known already: polls are more frequent than samples. Returns true
     /// if it is new.
     pub(super) fn push(&mut self, sample: Sample, half_life: SignedDuration) -> bool {
@@ -66,6 +85,15 @@ impl PodSamples {
             self.average.add(sample.used, since, half_life);
         }
         is_new
+    }
+
+    /// The median of the last three samples, of cpu and of memory. One wild sample changes nothing.
+    fn without_outliers(&self) -> Measure {
+        let last = || self.iter().rev().take(3).map(|sample| sample.used);
+        Measure {
+            cpu: median(last().map(|used| used.cpu)),
+            memory: median(last().map(|used| used.memory)),
+        }
     }
 
     /// Keeps a sample unless it is known already.
@@ -142,6 +170,16 @@ fn unpack(packed: [u16; 3]) -> Amount {
     Amount::new(number)
 }
 
+/// Returns the middle one of three amounts; of fewer, the first.
+fn median(amounts: impl Iterator<Item = Amount>) -> Amount {
+    let mut amounts: SmallVec<[Amount; 3]> = amounts.collect();
+    if amounts.len() == 3 {
+        amounts.sort_unstable();
+        return amounts[1];
+    }
+    amounts.first().copied().unwrap_or_default()
+}
+
 /// Returns the smallest cpu and the smallest memory of the samples.
 pub(super) fn smallest(samples: impl Iterator<Item = Sample> + Clone) -> Measure {
     let cpu = samples.clone().map(|s| s.used.cpu).min();
@@ -164,6 +202,7 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::ResourceId;
     use proptest::prelude::*;
 
     const HALF_LIFE: SignedDuration = SignedDuration::from_mins(10);
@@ -203,6 +242,19 @@ mod tests {
         assert_eq!(samples.len(), 3);
         samples.prune(Timestamp::from_millisecond(99).unwrap());
         assert_eq!(samples.len(), 1);
+    }
+
+    #[test]
+    fn one_wild_sample_does_not_change_the_course() {
+        let mut samples = PodSamples::default();
+        for (at, cpu) in [(0, 100), (15, 100), (30, 9_000), (45, 100), (60, 100)] {
+            samples.push(sample(at * 1000, cpu, 1), HALF_LIFE);
+            samples.follow();
+        }
+        let now = Timestamp::from_second(60).unwrap();
+        let course = samples.course().unwrap();
+        let course = course.periods(ResourceId::CPU, now).unwrap();
+        assert!((course[0] - 100.0).abs() < 1e-9, "{}", course[0]);
     }
 
     proptest! {

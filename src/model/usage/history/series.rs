@@ -4,13 +4,14 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::model::snapshot::Pod;
 use crate::model::snapshot::facts::PodFacts;
 use crate::model::usage::hindsight::EndedHour;
 use crate::model::usage::rhythm::{Rhythm, VacantRhythms};
 use crate::model::usage::{Measure, Sample, Unmeasured};
+use crate::policy::UsagePolicy;
 
 use super::alignment::{PodName, order};
 use super::collected::CollectedAverage;
@@ -148,14 +149,17 @@ impl PodSeries {
         pod: &Pod,
         node: &str,
         sample: Sample,
-        half_life: SignedDuration,
+        rules: &UsagePolicy,
     ) -> Option<EndedHour> {
         if self.node.is_empty() || !Arc::ptr_eq(&self.pod, pod.facts()) {
             self.pod = Arc::clone(pod.facts());
             node.clone_into(&mut self.node);
         }
-        if !self.samples.push(sample, half_life) {
+        if !self.samples.push(sample, rules.half_life()) {
             return None;
+        }
+        if rules.look_ahead().is_some() {
+            self.samples.follow();
         }
         self.rhythm.as_mut()?.take(sample.at, sample.used.cpu)
     }

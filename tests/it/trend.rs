@@ -1,0 +1,95 @@
+//! Decisions by the trend of usage: small clusters in which the usage of one node changes.
+
+use evenkeel::simulate::scenario::Scenario;
+use evenkeel::simulate::{self, trace::Trace};
+use jiff::SignedDuration;
+
+use crate::it::support::parse;
+
+/// Three nodes of four cores. On the first one are four heavy and twenty light pods with this usage
+/// of cpu and memory. `more` is added to the scenario.
+fn cluster([heavy, light, memory]: [&str; 3], more: &str) -> Scenario {
+    let workload = |name: &str, i: i32, cpu: &str| {
+        format!(
+            "- {{name: {name}-{i}, replicas: 2, on: [n1], requests: {{cpu: 100m, memory: 128Mi}}, \
+             usage: {{cpu: {cpu}, memory: {memory}}}}}\n"
+        )
+    };
+    let mut text = format!(
+        "name: change\nabout: Usage of one node changes\nduration: 4h\n{more}\n\
+         nodes: [{{name: n, count: 3, cpu: 4, memory: 16Gi}}]\nworkloads:\n"
+    );
+    text.extend((1..=2).map(|i| workload("heavy", i, heavy)));
+    text.extend((1..=10).map(|i| workload("light", i, light)));
+    Scenario::parse("change.yaml", &text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Plays a scenario with decisions by trend.
+fn trace(scenario: &Scenario, interval: &str) -> Trace {
+    let policy = format!(
+        "interval: {interval}\nusage: {{smoothing: trend}}\nstrategies: [{{lowNodeUtilization: \
+         {{thresholds: {{cpu: 30%, memory: 30%}}, targetThresholds: {{cpu: 60%, memory: 60%}}}}}}]"
+    );
+    simulate::run(scenario, parse(&policy), "trend", |_| {})
+}
+
+/// Plays a scenario and returns its evictions and the minutes above a target.
+fn play(scenario: &Scenario, interval: &str) -> (u32, i64) {
+    let trace = trace(scenario, interval);
+    let above = trace.summary.above_target.values();
+    let minutes = above.map(|above| above.total.as_mins()).sum();
+    (trace.summary.evictions, minutes)
+}
+
+/// Cpu that rises from 50 % to 72 % of the node in four hours.
+const RISING: [&str; 3] = [
+    "{leak: {base: 330m, perHour: 37m}}",
+    "{leak: {base: 34m, perHour: 4m}}",
+    "200Mi",
+];
+
+#[test]
+fn a_rising_node_is_relieved_before_it_is_hot_by_few_heavy_pods() {
+    for interval in ["1m", "5m"] {
+        let (evictions, minutes) = play(&cluster(RISING, ""), interval);
+        assert!((1..=3).contains(&evictions), "{interval}: {evictions}");
+        assert!(minutes <= 15, "{interval}: {minutes}");
+    }
+}
+
+#[test]
+fn sparse_samples_lead_to_the_same_relief() {
+    let sparse = cluster(RISING, "metrics: {resolution: 60s, delay: 30s}");
+    let (evictions, minutes) = play(&sparse, "1m");
+    assert!((1..=3).contains(&evictions), "{evictions}");
+    assert!(minutes <= 15, "{minutes}");
+}
+
+#[test]
+fn a_leak_of_memory_is_relieved_before_the_node_is_full() {
+    let leak = "{leak: {base: 330Mi, perHour: 40Mi}}";
+    let (evictions, minutes) = play(&cluster(["100m", "20m", leak], ""), "1m");
+    assert!((1..=8).contains(&evictions), "{evictions}");
+    assert!(minutes <= 15, "{minutes}");
+}
+
+#[test]
+fn usage_that_stands_still_below_the_target_moves_nothing() {
+    let still = cluster(["360m", "40m", "200Mi"], "");
+    assert_eq!(play(&still, "1m"), (0, 0));
+}
+
+#[test]
+fn a_saw_tooth_around_a_mean_below_the_target_moves_nothing_once_it_was_seen() {
+    let saw = [
+        "{wave: {mean: 330m, swing: 60m, period: 10m, peak: 5m}}",
+        "{wave: {mean: 34m, swing: 6m, period: 10m, peak: 5m}}",
+        "200Mi",
+    ];
+    let trace = trace(&cluster(saw, ""), "1m");
+    // The first tooth is a rise like any other.
+    let seen = trace.start + SignedDuration::from_mins(10);
+    let later = trace.evictions.iter().filter(|eviction| eviction.at > seen);
+    assert_eq!(later.count(), 0);
+    assert!(trace.evictions.len() <= 1);
+}
