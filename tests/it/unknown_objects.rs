@@ -726,6 +726,7 @@ fn short_name(kind: ObjectKind) -> &'static str {
         ObjectKind::Claim => "pvc",
         ObjectKind::Volume => "pv",
         ObjectKind::ReplicaSet => "rs",
+        ObjectKind::StatefulSet => "sts",
         ObjectKind::ReplicationController => "rc",
         _ => "",
     }
