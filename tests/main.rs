@@ -46,6 +46,7 @@ mod it {
     mod rejections;
     mod release;
     mod relief;
+    mod replacement;
     mod replay;
     mod rightsizing;
     mod rightsizing_effect;

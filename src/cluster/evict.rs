@@ -213,6 +213,7 @@ pub(crate) mod tests {
                 kind: "ReplicaSet".to_owned(),
                 name: "web".to_owned(),
                 controller: true,
+                ..Owner::default()
             },
             workload: None,
             aim: Aim::Move,

@@ -26,7 +26,7 @@ pub struct RequestLabels {
 }
 
 /// Resources by API group and path. A subresource follows its resource.
-const RESOURCES: [(&str, &str, &str); 21] = [
+const RESOURCES: [(&str, &str, &str); 22] = [
     ("version", "", "version"),
     ("api/v1", "nodes", "nodes"),
     ("api/v1", "pods", "pods"),
@@ -38,6 +38,7 @@ const RESOURCES: [(&str, &str, &str); 21] = [
     ("api/v1", "persistentvolumeclaims", "persistentvolumeclaims"),
     ("api/v1", "replicationcontrollers", "replicationcontrollers"),
     ("apis/apps/v1", "replicasets", "replicasets"),
+    ("apis/apps/v1", "statefulsets", "statefulsets"),
     ("apis/apps/v1", "deployments", "deployments"),
     ("apis/batch/v1", "jobs", "jobs"),
     (

@@ -65,33 +65,18 @@ pub(super) enum Format {
 pub(super) struct Accepted {
     /// Whether protobuf is preferred. The server may still send JSON.
     pub(super) protobuf: bool,
-    /// Whether the metadata is enough. The server may still send whole objects.
-    pub(super) metadata_only: bool,
 }
 
 impl Accepted {
-    /// Whole objects in JSON.
-    pub(super) const JSON: Accepted = Accepted {
-        protobuf: false,
-        metadata_only: false,
-    };
-    /// Whole objects, in protobuf if possible.
-    pub(super) const PROTOBUF: Accepted = Accepted {
-        protobuf: true,
-        metadata_only: false,
-    };
+    /// JSON.
+    pub(super) const JSON: Accepted = Accepted { protobuf: false };
+    /// Protobuf if possible.
+    pub(super) const PROTOBUF: Accepted = Accepted { protobuf: true };
 
-    /// The header. `shape` is the kind that holds the metadata only.
-    fn header(self, shape: &str) -> String {
+    /// The header.
+    fn header(self) -> String {
         let formats = [self.protobuf.then_some(PROTOBUF), Some("application/json")];
-        let formats: Vec<&str> = formats.into_iter().flatten().collect();
-        let reduced = |format: &&str| format!("{format};as={shape};g=meta.k8s.io;v=v1");
-        let mut accepted: Vec<String> = Vec::new();
-        if self.metadata_only {
-            accepted.extend(formats.iter().map(reduced));
-        }
-        accepted.extend(formats.iter().map(|format| (*format).to_owned()));
-        accepted.join(",")
+        formats.into_iter().flatten().collect::<Vec<_>>().join(",")
     }
 }
 
@@ -189,10 +174,9 @@ pub(super) async fn get(
     client: &Client,
     uri: &str,
     accepted: Accepted,
-    shape: &str,
 ) -> Result<Reply<impl AsyncBufRead + Unpin + Send + use<>>, StreamError> {
     let request = Request::get(uri)
-        .header(ACCEPT, accepted.header(shape))
+        .header(ACCEPT, accepted.header())
         .body(Body::empty())
         .map_err(|e| StreamError::broken(e.to_string()))?;
     let response = match timeout(START_TIMEOUT, client.send(request)).await {

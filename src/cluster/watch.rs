@@ -45,54 +45,41 @@ const LIST_AGAIN: Duration = Duration::from_secs(60 * 60);
 pub(super) struct WatchedKind {
     pub(super) kind: ObjectKind,
     pub(super) path: &'static str,
-    /// Whether only the metadata is requested.
-    metadata_only: bool,
 }
 
 /// The kinds that are watched.
-pub(super) const WATCHED_KINDS: [WatchedKind; 14] = [
-    whole(ObjectKind::Node, "/api/v1/nodes"),
-    whole(ObjectKind::Pod, "/api/v1/pods"),
-    whole(ObjectKind::Budget, "/apis/policy/v1/poddisruptionbudgets"),
-    whole(ObjectKind::Namespace, "/api/v1/namespaces"),
-    whole(
+pub(super) const WATCHED_KINDS: [WatchedKind; 15] = [
+    watched(ObjectKind::Node, "/api/v1/nodes"),
+    watched(ObjectKind::Pod, "/api/v1/pods"),
+    watched(ObjectKind::Budget, "/apis/policy/v1/poddisruptionbudgets"),
+    watched(ObjectKind::Namespace, "/api/v1/namespaces"),
+    watched(
         ObjectKind::Class,
         "/apis/scheduling.k8s.io/v1/priorityclasses",
     ),
-    whole(ObjectKind::Claim, "/api/v1/persistentvolumeclaims"),
-    whole(ObjectKind::Volume, "/api/v1/persistentvolumes"),
-    whole(
+    watched(ObjectKind::Claim, "/api/v1/persistentvolumeclaims"),
+    watched(ObjectKind::Volume, "/api/v1/persistentvolumes"),
+    watched(
         ObjectKind::StorageClass,
         "/apis/storage.k8s.io/v1/storageclasses",
     ),
-    whole(ObjectKind::CsiNode, "/apis/storage.k8s.io/v1/csinodes"),
-    whole(
+    watched(ObjectKind::CsiNode, "/apis/storage.k8s.io/v1/csinodes"),
+    watched(
         ObjectKind::Attachment,
         "/apis/storage.k8s.io/v1/volumeattachments",
     ),
-    whole(ObjectKind::Service, "/api/v1/services"),
-    metadata(ObjectKind::ReplicaSet, "/apis/apps/v1/replicasets"),
-    metadata(
+    watched(ObjectKind::Service, "/api/v1/services"),
+    watched(ObjectKind::ReplicaSet, "/apis/apps/v1/replicasets"),
+    watched(
         ObjectKind::ReplicationController,
         "/api/v1/replicationcontrollers",
     ),
-    metadata(ObjectKind::Job, "/apis/batch/v1/jobs"),
+    watched(ObjectKind::StatefulSet, "/apis/apps/v1/statefulsets"),
+    watched(ObjectKind::Job, "/apis/batch/v1/jobs"),
 ];
 
-const fn whole(kind: ObjectKind, path: &'static str) -> WatchedKind {
-    WatchedKind {
-        kind,
-        path,
-        metadata_only: false,
-    }
-}
-
-const fn metadata(kind: ObjectKind, path: &'static str) -> WatchedKind {
-    WatchedKind {
-        kind,
-        path,
-        metadata_only: true,
-    }
+const fn watched(kind: ObjectKind, path: &'static str) -> WatchedKind {
+    WatchedKind { kind, path }
 }
 
 /// Keeps the facts about one kind up to date.
@@ -242,13 +229,7 @@ impl Watcher {
             since: Instant::now(),
             news: false,
         };
-        let reply = get(
-            &self.cluster.client,
-            &uri,
-            accepted,
-            "PartialObjectMetadata",
-        )
-        .await?;
+        let reply = get(&self.cluster.client, &uri, accepted).await?;
         self.recover();
         let mut body = WatchBody::new(reply, time + GRACE);
         let result = loop {
@@ -304,7 +285,6 @@ impl Watcher {
     const fn accepted(&self) -> Accepted {
         Accepted {
             protobuf: self.protobuf,
-            metadata_only: self.watched.metadata_only,
         }
     }
 

@@ -285,6 +285,10 @@ fn lasts(why: &Refusal) -> bool {
     matches!(
         why,
         Refusal::Bare
+            | Refusal::UnknownOwner(_)
+            | Refusal::RunsToCompletion(_)
+            | Refusal::NamesNode { .. }
+            | Refusal::MissingPriorityClass(_)
             | Refusal::LocalStorage
             | Refusal::PersistentVolume(_)
             | Refusal::ResourceClaims

@@ -9,7 +9,7 @@ use crate::model::plan::{Note, Refusal, Verdict};
 use crate::model::snapshot::facts::Presumed;
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::model::usage::Measure;
-use crate::policy::Strategy;
+use crate::policy::{Evictable, Strategy};
 use crate::values::{Amount, PerResource, Ratio, ResourceId};
 
 use self::forecasts::RememberedForecast;
@@ -171,6 +171,11 @@ impl<'w> Draft<'w> {
     /// Returns the strategy at a position of the policy.
     pub fn strategy(&self, position: usize) -> &'w Strategy {
         &self.world.policy.strategies[position]
+    }
+
+    /// Returns the rules of the candidate's profile about which pods may be evicted.
+    pub fn rules(&self, candidate: &Candidate) -> &'w Evictable {
+        &self.world.policy.profiles[self.strategy(candidate.strategy).profile].evictable
     }
 
     /// Returns true if the draft moves the pod.

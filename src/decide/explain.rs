@@ -24,7 +24,7 @@ pub use landing::{FittingNode, Misfits, ReplacementForecast};
 pub use load::{CpuAndMemory, LoadSummary, UsagePoint};
 pub use memory::{PastEviction, UselessMoves, WorkloadRecord};
 pub use of_node::{NodeExplanation, PodLine, ResourceStatus, StrategyView, WorkloadExplanation};
-pub use of_pod::{BudgetLine, GateVerdict, GateVerdicts, PodExplanation};
+pub use of_pod::{BudgetLine, GateVerdict, GateVerdicts, PodExplanation, RuleVerdict};
 
 /// The input of an explanation.
 #[derive(Clone, Copy, Debug)]

@@ -20,6 +20,7 @@ mod landing_flaw;
 mod limits;
 mod preference;
 mod replacement;
+mod replicas;
 
 use landing_flaw::LandingFlaw;
 pub use replacement::{RULES as REPLACEMENT_RULES, ReplacementRule};
@@ -31,6 +32,8 @@ pub enum Gate {
     Evictable,
     /// Its replacement will exist, may start and finds what it needs.
     Replacement,
+    /// Its workload has enough replicas.
+    Replicas,
     /// Its PodDisruptionBudget allows the eviction.
     Disruption,
     /// It is not in its cooldown.
@@ -43,9 +46,10 @@ pub enum Gate {
 
 impl Gate {
     /// All gates, in order.
-    pub const ALL: [Gate; 6] = [
+    pub const ALL: [Gate; 7] = [
         Gate::Evictable,
         Gate::Replacement,
+        Gate::Replicas,
         Gate::Disruption,
         Gate::Cooldown,
         Gate::Landing,
@@ -57,6 +61,7 @@ impl Gate {
         match self {
             Gate::Evictable => "evictable",
             Gate::Replacement => "replacement",
+            Gate::Replicas => "replicas",
             Gate::Disruption => "disruption",
             Gate::Cooldown => "cooldown",
             Gate::Landing => "landing",
@@ -69,6 +74,7 @@ impl Gate {
         match self {
             Gate::Evictable => evictable::admit(candidate, draft)?,
             Gate::Replacement => replacement::admit(candidate, draft)?,
+            Gate::Replicas => replicas::admit(candidate, draft)?,
             Gate::Disruption => disruption::admit(candidate, draft)?,
             Gate::Cooldown => cooldown::admit(candidate, draft)?,
             Gate::Landing => return landing(candidate, draft),
@@ -90,11 +96,13 @@ pub fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusa
     Ok(landing)
 }
 
-/// Asks [`Gate::Evictable`] about a pod, for strategies that count only such pods.
+/// Asks the gates about the pod itself and its workload, up to [`Gate::Replicas`], for strategies
+/// that count only such pods.
 pub fn evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), Refusal> {
     let candidate = Candidate::counted(pod, strategy);
     evictable::admit(&candidate, draft)?;
-    replacement::admit(&candidate, draft)
+    replacement::admit(&candidate, draft)?;
+    replicas::admit(&candidate, draft)
 }
 
 /// Returns the objects that are not known, with the number of pods that stay because of them.

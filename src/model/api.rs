@@ -10,6 +10,7 @@
 
 mod affinity;
 mod container_state;
+mod controllers;
 mod metadata;
 mod metrics;
 mod node;
@@ -26,6 +27,10 @@ pub use affinity::{
     ApiPodAffinityTerm, ApiPreferredNode, ApiSpreadConstraint, ApiWeightedTerm,
 };
 pub use container_state::{ApiContainerState, ApiTerminated};
+pub use controllers::{
+    ApiJob, ApiJobSpec, ApiOnExitCodes, ApiPodFailureRule, ApiPodTemplate, ApiReplicaSet,
+    ApiStatefulSet,
+};
 pub use metadata::{ApiMetadata, ApiOwner, ApiRequirement, ApiSelector, MetadataOnly};
 pub use metrics::{ContainerMetrics, NodeMetrics, PodMetrics};
 pub use node::{ApiAddress, ApiCondition, ApiImage, ApiNode, ApiNodeStatus, ApiTaint};

@@ -13,8 +13,8 @@ use crate::values::selector::Labels;
 use crate::values::{Amount, PerResource, Resources};
 
 use self::facts::{
-    AttachLimits, Attachment, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, PodSizes,
-    Presumed, Skipped, StorageClass, Taint, Volume,
+    AttachLimits, Attachment, BudgetFacts, Claim, Gang, NodeFacts, Owner, OwnerFacts, OwnerKey,
+    PodFacts, PodSizes, Presumed, Skipped, StorageClass, Taint, Volume,
 };
 use self::lacking::Lack;
 use self::objects::ObjectKind;
@@ -34,6 +34,13 @@ mod storage;
 
 pub use binding_log::{BindingChange, Departure, RecentBinding};
 pub use storage::{AttachedVolume, NewVolume};
+
+/// The PriorityClasses of every cluster (`SystemPriorityClasses` in
+/// kubernetes/pkg/apis/scheduling/v1/helpers.go).
+const BUILT_IN_CLASSES: [(&str, i32); 2] = [
+    ("system-cluster-critical", 2_000_000_000),
+    ("system-node-critical", 2_000_001_000),
+];
 
 /// The position of a node in [`Snapshot::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,6 +88,8 @@ pub struct Snapshot {
     pub lacking: BTreeMap<ObjectKind, Lack>,
     /// The pod selectors of services, by namespace and name.
     pub services: Arc<BTreeMap<(String, String), Labels>>,
+    /// The controllers that create pods, as far as they are watched.
+    owners: Arc<BTreeMap<OwnerKey, OwnerFacts>>,
     /// The pods that have reserved room on a node before they are bound, by node.
     nominated: Vec<(NodeId, PodId)>,
     /// The latest pods that got a node or left one, the earliest first.
@@ -286,6 +295,50 @@ impl Snapshot {
         let size = self.gangs.get(&(pod.namespace.clone(), gang.clone()));
         let others = size.copied().unwrap_or_default() - usize::from(pod.stays());
         (others > 0).then_some(gang)
+    }
+
+    /// Returns the facts of a pod's controller; `None` if it does not exist, cannot be read, or is
+    /// of a kind that is not watched. A later object of the same name is another one.
+    pub fn controller_facts(&self, namespace: &str, controller: &Owner) -> Option<&OwnerFacts> {
+        let facts = self.owners.get(&OwnerKey {
+            namespace: namespace.to_owned(),
+            kind: controller.kind.clone(),
+            name: controller.name.clone(),
+        })?;
+        let differ = facts
+            .uid
+            .zip(controller.uid)
+            .is_some_and(|(one, other)| one != other);
+        (!differ).then_some(facts)
+    }
+
+    /// Returns the priority of a pod, which admission derives from its class; `None` without
+    /// either.
+    ///
+    /// # Errors
+    /// The name of a class whose value is unknown.
+    pub fn priority<'p>(&self, pod: &'p Pod) -> Result<Option<i32>, &'p str> {
+        let Some(class) = pod
+            .priority_class
+            .as_deref()
+            .filter(|_| pod.priority.is_none())
+        else {
+            return Ok(pod.priority);
+        };
+        let built_in = BUILT_IN_CLASSES.iter().find(|(name, _)| *name == class);
+        let value = self.classes.get(class).or(built_in.map(|(_, value)| value));
+        value.copied().map(Some).ok_or(class)
+    }
+
+    /// Returns true if a PriorityClass exists, or may exist because none is known.
+    pub fn may_have_class(&self, name: &str) -> bool {
+        let built_in = BUILT_IN_CLASSES.iter().any(|(class, _)| *class == name);
+        built_in || self.classes.is_empty() || self.classes.contains_key(name)
+    }
+
+    /// Returns true if controllers of this kind are known. A file may lack the kind.
+    pub fn knows_owners(&self, kind: &str) -> bool {
+        self.owners.keys().any(|key| key.kind == kind)
     }
 
     /// Returns the number of a workload's pods that are neither finished nor terminating.

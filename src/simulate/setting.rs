@@ -6,10 +6,11 @@ use std::rc::Rc;
 use jiff::Timestamp;
 
 use crate::model::snapshot::facts::{
-    Annotations, BudgetFacts, Neighbours, NodeFacts, Owner, OwnerKey, PodFacts, PodPhase, PodSizes,
-    PodSpecFacts, Presumed, Qos, Spread, Tolerates, Toleration, Volumes,
+    Annotations, BudgetFacts, JobFacts, Neighbours, NodeFacts, Owner, OwnerFacts, OwnerKey,
+    PodFacts, PodPhase, PodSizes, PodSpecFacts, Presumed, Qos, Spread, Tolerates, Toleration,
+    Volumes,
 };
-use crate::model::snapshot::objects::Object;
+use crate::model::snapshot::objects::{Object, ObjectKind};
 use crate::policy::Policy;
 use crate::values::selector::{Labels, Selector};
 
@@ -58,7 +59,7 @@ pub(super) fn join(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
         os: None,
         allocatable: spec.allocatable.clone(),
         capacity: Vec::new(),
-        scale_down_disabled: false,
+        unremovable: None,
         images: Vec::new(),
     };
     let machine = Machine {
@@ -95,6 +96,9 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
         on,
         made: 0,
     });
+    if workload.kind == WorkloadKind::Job {
+        cluster.apply(job(workload));
+    }
     if let Some(rule) = workload.budget {
         let facts = BudgetFacts {
             namespace: workload.namespace.clone(),
@@ -111,6 +115,20 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
         };
         cluster.budgets.push(Guard { facts });
     }
+}
+
+/// Creates a Job, which survives the eviction of its pods.
+fn job(workload: &ScenarioWorkload) -> Object {
+    let name = (workload.namespace.clone(), workload.name.clone());
+    let unlimited = JobFacts {
+        backoff_limit: u32::MAX,
+        ..JobFacts::default()
+    };
+    let facts = OwnerFacts {
+        job: Some(Box::new(unlimited)),
+        ..OwnerFacts::default()
+    };
+    Object::Owner(ObjectKind::Job, name, facts)
 }
 
 /// Creates the templates of a workload's pods: one for all, or one for each if their usage differs.
@@ -203,6 +221,8 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             gang: None,
             owners,
             priority: Some(workload.priority),
+            priority_class: None,
+            ends: false,
             preempts: true,
             nominated: None,
             qos: if workload.requests.is_empty() {
@@ -275,5 +295,6 @@ fn owner(kind: &str, name: &str) -> Owner {
         kind: kind.to_owned(),
         name: name.to_owned(),
         controller: true,
+        ..Owner::default()
     }
 }

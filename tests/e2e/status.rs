@@ -95,6 +95,7 @@ fn hostile(at: Timestamp) -> Board {
                 kind: evil(i),
                 name: evil(i),
                 controller: true,
+                ..Owner::default()
             },
             workload: Some(OwnerKey {
                 namespace: evil(i),

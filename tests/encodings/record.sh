@@ -13,10 +13,10 @@ protobuf=application/vnd.kubernetes.protobuf
 kubectl apply --server-side --force-conflicts --validate=false -f "$here/objects.yaml"
 kubectl apply --server-side --force-conflicts --validate=false --subresource=status -f "$here/objects.yaml" > "$dir/status.log" 2>&1 || true
 
-# record NAME PATH [AS]: AS is the kind to be reduced to
+# record NAME PATH
 record() {
-  ask -H "Accept: $protobuf${3:+;as=$3;g=meta.k8s.io;v=v1}" "$server$2" > "$here/$1.pb" || true
-  ask -H "Accept: application/json${3:+;as=$3;g=meta.k8s.io;v=v1}" "$server$2" > "$here/$1.json" || true
+  ask -H "Accept: $protobuf" "$server$2" > "$here/$1.pb" || true
+  ask -H "Accept: application/json" "$server$2" > "$here/$1.json" || true
 }
 namespace=namespaces/encodings
 record Node-encoded-node /api/v1/nodes/encoded-node
@@ -31,9 +31,10 @@ record StorageClass-encoded-fast /apis/storage.k8s.io/v1/storageclasses/encoded-
 record CSINode-encoded-node /apis/storage.k8s.io/v1/csinodes/encoded-node
 record VolumeAttachment-encoded-attachment /apis/storage.k8s.io/v1/volumeattachments/encoded-attachment
 record Service-web /api/v1/$namespace/services/web
-record ReplicaSet-web-1 /apis/apps/v1/$namespace/replicasets/web-1 PartialObjectMetadata
+record ReplicaSet-web-1 /apis/apps/v1/$namespace/replicasets/web-1
 record ReplicationController-old /api/v1/$namespace/replicationcontrollers/old
-record Job-nightly-1 /apis/batch/v1/$namespace/jobs/nightly-1 PartialObjectMetadata
+record Job-nightly-1 /apis/batch/v1/$namespace/jobs/nightly-1
+record StatefulSet-db /apis/apps/v1/$namespace/statefulsets/db
 record list "/api/v1/$namespace/pods?limit=1"
 record refusal /api/v1/$namespace/pods/absent
 version=$(ask "$server/api/v1/nodes?limit=1" | grep -o '"resourceVersion": "[0-9]*"' | head -n 1 | grep -o '[0-9]*')

@@ -366,6 +366,7 @@ fn the_roles_grant_what_the_program_does() {
         "ClusterRole replicasets.apps: list watch",
         "ClusterRole replicationcontrollers: list watch",
         "ClusterRole services: list watch",
+        "ClusterRole statefulsets.apps: list watch",
         "ClusterRole storageclasses.storage.k8s.io: list watch",
         "ClusterRole volumeattachments.storage.k8s.io: list watch",
         "Role configmaps: get update only evenkeel-ledger",

@@ -333,6 +333,7 @@ fn refusals_by_pod() -> Vec<Case> {
             "evictable: {priorityBelow: absent}",
         ),
         Case::of_pod("bare-pod", "bare", ""),
+        Case::of_pod("unknown-priority", "class=absent", ""),
         Case::of_pod("local-storage", "emptydir", ""),
         Case::of_pod(
             "persistent-volume",
@@ -387,6 +388,39 @@ fn refusals_by_volumes() -> Vec<Case> {
             "",
         ),
         Case::of_pod("unknown-objects", "claim", "").and("lacking PersistentVolumeClaim"),
+    ]
+}
+
+fn refusals_by_replacement() -> Vec<Case> {
+    vec![
+        Case::new(
+            "no-replacement",
+            "node n1 system=2\n web*2 uses=3 owner-deleting\nnode n2",
+            "",
+        ),
+        Case::of_pod("runs-to-completion", "owner=Workflow ends", ""),
+        Case::of_pod("job-would-fail", "owner=Job ends backoff=0", ""),
+        Case::new(
+            "names-node",
+            "node n1 system=2\n web*2 uses=3 template-node=n1\nnode n2",
+            "",
+        ),
+        Case::new(
+            "missing-priority-class",
+            "class other value=7\nnode n1 system=2\n web*2 uses=3 class=gone priority=1\nnode n2",
+            "",
+        ),
+        Case::new(
+            "unknown-owner",
+            "node n1 system=2\n web*2 uses=3 owner=Job no-object\nnode n2",
+            "",
+        ),
+        Case::new(
+            "waits-in-order",
+            "node n2\n web owner=StatefulSet unready\nnode n1 system=2\n web*2 uses=3 \
+                owner=StatefulSet",
+            "",
+        ),
     ]
 }
 
@@ -535,6 +569,7 @@ fn every_refusal_is_explained_with_its_remedy() {
     for case in refusals_by_pod()
         .into_iter()
         .chain(refusals_by_volumes())
+        .chain(refusals_by_replacement())
         .chain(refusals_by_time())
         .chain(refusals_by_landing())
     {
@@ -638,6 +673,7 @@ memory  █████  min 600Mi  now 600Mi  max 600Mi  smoothed 600Mi  reques
 Gates  each checked alone, as if LowNodeUtilization selected the pod now
 evictable    admits
 replacement  admits
+replicas     admits
 disruption   admits
 cooldown     admits
 landing      refuses: its replacement would return to n1: its preferred node affinity outweighs the
@@ -645,6 +681,19 @@ landing      refuses: its replacement would return to n1: its preferred node aff
              to change that: change the preferred node affinity so that it does not favour n1; or
              use `steering`, so that the scheduler avoids hot nodes
 limits       admits
+
+Replacement  the conditions for a replacement that starts
+controller       a controller creates a replacement
+completion       its work does not end, or belongs to a Job
+job              its Job survives the eviction
+order            its StatefulSet can create a pod now
+priority-class   the API server accepts its PriorityClass
+template         the scheduler chooses its node
+known            everything that its place depends on is known
+claims           its claims and their volumes can be used
+new-volumes      its new volumes are provisioned where it lands
+local-volumes    none of its volumes is a directory of its node
+shared-volumes   no other pod holds its volumes on its node
 
 Landing  predicted nodes of the replacement, by the scheduler's scores
 n1 (current)  100%  score 768  its own node: nothing is gained

@@ -275,12 +275,14 @@ mod cluster_autoscaler {
 
     #[test]
     fn a_node_that_it_may_not_remove_is_not_emptied() {
-        let cluster = with_node(three(), "n1", |n| n.scale_down_disabled = true);
+        let cluster = with_node(three(), "n1", |n| {
+            n.unremovable = Some("karpenter.sh/do-not-disrupt");
+        });
         assert_snapshot!(text(&cluster.plan_by(packing(BY_USAGE))), @"
         move b-1 from n2 to n3: node usage: cpu 2.5% and every other resource are at or below \
             their thresholds (20%), so the node is emptied
-        keep a-1 on n1: emptying its node would gain nothing, because cluster-autoscaler cannot \
-            remove it: the node has the annotation scale-down-disabled: true
+        keep a-1 on n1: emptying its node would gain nothing, because no autoscaler may \
+            remove it: the node has the annotation karpenter.sh/do-not-disrupt: true
         ");
     }
 

@@ -8,9 +8,9 @@ use std::path::Path;
 use evenkeel::daemon::telemetry::status::Headline;
 use evenkeel::model::ledger::Ending;
 use evenkeel::model::plan::{
-    BrokenPreference, BudgetCause, ClaimFlaw, Class, Halt, Idle, Misfit, NoGain, NotSelected,
-    OtherSystem, Outcome, PlacementCause, Refusal, SteerOutcome, SteerReason, UnknownObjects,
-    Untried,
+    BrokenPreference, BudgetCause, ClaimFlaw, Class, Halt, Idle, JobFailureCause, Misfit, NoGain,
+    NoReplacementCause, NotSelected, OtherSystem, Outcome, PlacementCause, Refusal, SteerOutcome,
+    SteerReason, UnknownObjects, Untried,
 };
 use evenkeel::model::snapshot::facts::NodeClosure;
 use evenkeel::model::snapshot::lacking::Lack;
@@ -46,6 +46,26 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         },
         Refusal::UnknownPriorityClass("batch".to_owned()),
         Refusal::Bare,
+        Refusal::UnknownOwner("Job calc".to_owned()),
+        Refusal::NoReplacement {
+            owner: "ReplicaSet web".to_owned(),
+            cause: NoReplacementCause::Deleting,
+        },
+        Refusal::RunsToCompletion("Workflow build".to_owned()),
+        Refusal::JobWouldFail {
+            job: "Job calc".to_owned(),
+            cause: JobFailureCause::BackoffLimit {
+                failed: 6,
+                limit: 6,
+            },
+        },
+        Refusal::NamesNode {
+            owner: "ReplicaSet web".to_owned(),
+            node: "n1".to_owned(),
+        },
+        Refusal::WaitsInOrder("db-0".to_owned()),
+        Refusal::MissingPriorityClass("high".to_owned()),
+        Refusal::UnknownPriority("high".to_owned()),
         Refusal::LocalStorage,
         Refusal::PersistentVolume("data-0".to_owned()),
         Refusal::ResourceClaims,
@@ -151,6 +171,14 @@ fn is_listed(refusal: &Refusal) {
         | Refusal::UnknownPriorityClass(_)
         | Refusal::Bare
         | Refusal::LocalStorage => {}
+        Refusal::UnknownOwner(_)
+        | Refusal::NoReplacement { .. }
+        | Refusal::RunsToCompletion(_)
+        | Refusal::JobWouldFail { .. } => {}
+        Refusal::NamesNode { .. }
+        | Refusal::WaitsInOrder(_)
+        | Refusal::MissingPriorityClass(_)
+        | Refusal::UnknownPriority(_) => {}
         Refusal::PersistentVolume(_)
         | Refusal::ResourceClaims
         | Refusal::NoBudget

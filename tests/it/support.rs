@@ -142,7 +142,9 @@ impl Cluster {
             os: words.get("os").map(str::to_owned),
             allocatable,
             capacity: Vec::new(),
-            scale_down_disabled: words.has("no-scale-down"),
+            unremovable: words
+                .has("no-scale-down")
+                .then_some("cluster-autoscaler.kubernetes.io/scale-down-disabled"),
             images: Vec::new(),
         }));
         self.objects.apply(storage::csi_node(words));
@@ -188,17 +190,11 @@ impl Cluster {
                 .entry(node.to_owned())
                 .and_modify(|m| *m = m.plus(used));
         }
-        let above = Owner {
-            kind: "Deployment".to_owned(),
-            name: app.to_owned(),
-            controller: true,
-        };
         for object in storage::bound(words, &pod) {
             self.objects.apply(object);
         }
-        let set = (pod.namespace.clone(), app.to_owned());
         self.objects
-            .apply(Object::Owner(ObjectKind::ReplicaSet, set, Some(above)));
+            .apply(pod_options::controller(&pod, words, app));
         self.objects.apply(Object::Pod(Box::new(pod)));
     }
 
@@ -295,7 +291,8 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
     let owners = vec![Owner {
         kind: owner.to_owned(),
         name: app.to_owned(),
-        controller: true,
+        controller: !words.has("no-controller"),
+        ..Owner::default()
     }];
     let mut labels = words.labels();
     labels.insert("app".to_owned(), app.to_owned());
@@ -350,6 +347,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
                 prefer_no_eviction: words.has("stay"),
                 deletion_cost: words.get("cost").map_or(0, |c| c.parse().unwrap()),
                 safe_to_evict: words.get("safe-to-evict").map(|s| s.parse().unwrap()),
+                index_failures: words.get("index-failures").map(|n| n.parse().unwrap()),
                 evict_single_replica: words.has("evict-single"),
                 eviction_in_progress: words.has("leaving"),
                 do_not_disrupt: words.get("do-not-disrupt").map(pod_options::do_not_disrupt),
@@ -361,6 +359,8 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
                 owners
             },
             priority: words.get("priority").map(|p| p.parse().unwrap()),
+            priority_class: words.get("class").map(str::to_owned),
+            ends: words.has("ends"),
             preempts: !words.has("never-preempts"),
             nominated: words.get("nominated").map(str::to_owned),
             qos: Qos::Burstable,

@@ -28,6 +28,7 @@ impl ExplanationText<'_> {
         self.strategies(f, &pod.words)?;
         if let Some(gates) = &pod.gates {
             self.gates(f, gates)?;
+            self.replacement(f, gates)?;
         }
         if let Some(landing) = &pod.landing {
             self.landing(f, landing)?;
@@ -100,6 +101,22 @@ impl ExplanationText<'_> {
             let text = format!("refuses: {refusal}");
             self.screen.beside(f, &head, &text, Some(Ink::Doubt))?;
             self.remedy(f, head.len(), Some(&refusal.remedy()))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the verdict of each rule of the gate `replacement`.
+    fn replacement(&self, f: &mut fmt::Formatter<'_>, gates: &GateVerdicts) -> fmt::Result {
+        let note = "the conditions for a replacement that starts";
+        self.screen.title(f, "Replacement", note)?;
+        for verdict in &gates.replacement {
+            let head = format!("{:15}  ", verdict.rule);
+            let Some(refusal) = &verdict.refusal else {
+                self.screen.beside(f, &head, verdict.question, None)?;
+                continue;
+            };
+            let text = format!("no: {}", refusal.message);
+            self.screen.beside(f, &head, &text, Some(Ink::Doubt))?;
         }
         Ok(())
     }

@@ -96,6 +96,7 @@ fn a_move() -> Move {
             kind: "ReplicaSet".to_owned(),
             name: "cart-5d9c".to_owned(),
             controller: true,
+            ..Owner::default()
         },
         workload: Some(OwnerKey {
             namespace: "shop".to_owned(),

@@ -5,10 +5,12 @@
 
 use super::rename::NameKind;
 
+use self::controllers::{JOB, REPLICA_SET};
 use self::storage::{
     ATTACHMENT, CLAIM, CSI_NODE, PERSISTENT_VOLUME, STORAGE_CLASS as STORAGE_CLASS_FIELDS,
 };
 
+mod controllers;
 mod storage;
 
 /// How a value is kept. The rule of a list applies to each item.
@@ -53,6 +55,7 @@ use Keep::{
 
 /// Annotations whose values decisions read; see `model::snapshot::import`.
 pub(super) const ANNOTATIONS: [&str; 12] = [
+    "batch.kubernetes.io/job-index-failure-count",
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "descheduler.alpha.kubernetes.io/eviction-in-progress",
     "cluster-autoscaler.kubernetes.io/scale-down-disabled",
@@ -327,9 +330,10 @@ pub(super) fn fields_of_kind(kind: &str) -> Option<(NameKind, KeptFields)> {
         "CSINode" => (NameKind::Node, CSI_NODE),
         "VolumeAttachment" => (NameKind::Attachment, ATTACHMENT),
         "Service" => (NameKind::Service, SERVICE),
-        "ReplicaSet" => (NameKind::ReplicaSet, META_ONLY),
-        "ReplicationController" => (NameKind::ReplicationController, META_ONLY),
-        "Job" => (NameKind::Job, META_ONLY),
+        "ReplicaSet" => (NameKind::ReplicaSet, REPLICA_SET),
+        "ReplicationController" => (NameKind::ReplicationController, REPLICA_SET),
+        "StatefulSet" => (NameKind::Workload, REPLICA_SET),
+        "Job" => (NameKind::Job, JOB),
         "NodeMetrics" => (NameKind::Node, NODE_METRICS),
         "PodMetrics" => (NameKind::Pod, POD_METRICS),
         _ => return None,

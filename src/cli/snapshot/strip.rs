@@ -216,12 +216,24 @@ impl Stripper<'_> {
             ("controller", Keep::Plain),
         ];
         let mut kept = Map::new();
+        if let Some(version) = value.get("apiVersion").and_then(Value::as_str) {
+            kept.insert("apiVersion".to_owned(), version_of_owner(version).into());
+        }
         for (name, keep) in fields {
             if let Some(found) = value.get(name) {
                 kept.extend(self.keep(found, keep).map(|value| (name.to_owned(), value)));
             }
         }
         Some(kept.into())
+    }
+}
+
+/// The version of an owner. Custom resources have the domain of a company.
+fn version_of_owner(version: &str) -> &str {
+    if version.contains('.') {
+        "example.com/v1"
+    } else {
+        version
     }
 }
 

@@ -84,7 +84,7 @@ impl Pages {
         if !self.token.is_empty() {
             uri = format!("{uri}&continue={}", query_value(&self.token));
         }
-        let reply = get(client, &uri, self.accepted, "PartialObjectMetadataList").await?;
+        let reply = get(client, &uri, self.accepted).await?;
         let mut list = ListBody::new(reply, usize::MAX);
         while let Some((format, item)) = list.next().await? {
             each(format, item);

@@ -49,10 +49,10 @@ impl MetricsApi {
     ) -> Result<Readings, SourceError> {
         let uri = format!("/apis/{API}/{resource}");
         let read = async {
-            let reply = match get(&self.client, &uri, Accepted::PROTOBUF, "").await {
+            let reply = match get(&self.client, &uri, Accepted::PROTOBUF).await {
                 // A proxy may refuse the request because of one format.
                 Err(error) if error.may_be_about_protobuf() => {
-                    get(&self.client, &uri, Accepted::JSON, "").await?
+                    get(&self.client, &uri, Accepted::JSON).await?
                 }
                 reply => reply?,
             };

@@ -184,32 +184,6 @@ async fn a_deleted_skipped_object_is_forgotten() {
 }
 
 #[tokio::test]
-async fn only_the_metadata_of_owners_is_requested() {
-    let router = axum::Router::new().fallback(|request: axum::extract::Request| async move {
-        let accept = request.headers()["accept"].to_str().unwrap().to_owned();
-        assert_eq!(
-            accept,
-            "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
-             application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
-             application/vnd.kubernetes.protobuf,application/json"
-        );
-        page(
-            "1",
-            "",
-            &[json!({"metadata": {"name": "web-1", "namespace": "a"}})],
-        )
-        .1
-    });
-    let client = crate::cluster::client::tests::serve(router).await;
-    let replica_sets = WATCHED_KINDS
-        .into_iter()
-        .find(|watched| watched.kind == ObjectKind::ReplicaSet);
-    let mut watcher = Watcher::new(Cluster::new(client), replica_sets.unwrap());
-    watcher.list().await.unwrap();
-    assert_eq!(watcher.cluster.objects().count(ObjectKind::ReplicaSet), 1);
-}
-
-#[tokio::test]
 async fn an_expired_position_leads_to_a_list() {
     let gone = json!({"kind": "Status", "code": 410, "message": "too old resource version"});
     let (mut watcher, _) = watcher(PODS, move |_, _, _| lines(&[("ERROR", gone.clone())])).await;

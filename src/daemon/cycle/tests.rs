@@ -151,6 +151,7 @@ fn owned(name: &str) -> Object {
         kind: "ReplicaSet".to_owned(),
         name: format!("{name}-set"),
         controller: true,
+        ..crate::model::snapshot::facts::Owner::default()
     }];
     Object::Pod(facts)
 }

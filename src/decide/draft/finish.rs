@@ -30,6 +30,7 @@ impl Draft<'_> {
             kind: "Pod".to_owned(),
             name: pod.name.clone(),
             controller: false,
+            ..Owner::default()
         };
         Move {
             namespace: pod.namespace.clone(),

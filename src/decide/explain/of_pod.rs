@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::decide::gate::Gate;
+use crate::decide::gate::{Gate, REPLACEMENT_RULES};
 use crate::model::ledger::key_of;
 use crate::model::plan::Refusal;
 use crate::model::snapshot::facts::{Owner, OwnerKey};
@@ -65,6 +65,8 @@ pub struct GateVerdicts {
     /// One verdict per gate, in order. A refusal of one gate does not keep the others from being
     /// asked.
     pub answers: Vec<GateVerdict>,
+    /// One verdict per rule of the gate `replacement`, in order.
+    pub replacement: Vec<RuleVerdict>,
 }
 
 /// The verdict of one gate.
@@ -74,6 +76,17 @@ pub struct GateVerdict {
     pub gate: Gate,
     /// Why it refuses; `None` if it admits the pod.
     pub refusal: Option<Refusal>,
+}
+
+/// The verdict of one rule of the gate `replacement`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RuleVerdict {
+    /// The stable name of the rule.
+    pub rule: &'static str,
+    /// The question that it answers.
+    pub question: &'static str,
+    /// Why it refuses; `None` if it admits the pod.
+    pub refusal: Option<CodedMessage>,
 }
 
 impl Serialize for GateVerdict {
@@ -158,5 +171,19 @@ fn ask_gates(candidate: &Candidate, draft: &Draft<'_>) -> GateVerdicts {
     GateVerdicts {
         strategy: draft.strategy(candidate.strategy).rule.name(),
         answers: Gate::ALL.map(answer).to_vec(),
+        replacement: ask_rules(candidate, draft),
     }
+}
+
+fn ask_rules(candidate: &Candidate, draft: &Draft<'_>) -> Vec<RuleVerdict> {
+    let rules = REPLACEMENT_RULES.iter().map(|rule| RuleVerdict {
+        rule: rule.name,
+        question: rule.question,
+        refusal: rule
+            .ask(candidate, draft)
+            .err()
+            .as_ref()
+            .map(CodedMessage::refusal),
+    });
+    rules.collect()
 }

@@ -1,11 +1,10 @@
 //! Whether a pod may be evicted at all, given its own properties and the policy.
 //!
-//! The checks are those of descheduler's DefaultEvictor plugin, with three defects corrected:
+//! The checks are those of descheduler's DefaultEvictor plugin, with two defects corrected:
 //!
 //! - The evict annotation never overrides mirror, static and terminating pods, and the value
 //!   `false` protects a pod.
 //! - The priority threshold applies whether or not system-critical pods are protected.
-//! - Replicas are counted over the top controller, and only those that stay.
 //!
 //! The exact mode keeps these corrections. Comments name its other differences.
 
@@ -15,8 +14,8 @@ use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::{Refusal, UnknownObjects};
 use crate::model::snapshot::facts::{DoNotDisrupt, PodPhase};
 use crate::model::snapshot::objects::ObjectKind;
-use crate::model::snapshot::{Pod, PodId, Snapshot, WorkloadId};
-use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, Rule, StorageClasses};
+use crate::model::snapshot::{Pod, Snapshot};
+use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, StorageClasses};
 
 /// The priority of `system-cluster-critical`; higher ones are the system's own as well.
 const SYSTEM_CRITICAL: i32 = 2_000_000_000;
@@ -27,7 +26,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     known(candidate, draft)?;
     by_nature(pod)?;
     let strategy = draft.strategy(candidate.strategy);
-    let rules = &draft.world.policy.profiles[strategy.profile].evictable;
+    let rules = draft.rules(candidate);
     let exact = draft.world.policy.exact;
     in_namespace(pod, rules, snapshot)?;
     if strategy
@@ -49,15 +48,13 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         // In descheduler the annotation overrides the labelSelector.
         selected(pod, rules)?;
     }
+    bare(pod, &rules.protected, exact)?;
     protected(pod, &rules.protected, snapshot)?;
     if !exact {
         guarded(pod, &rules.protected, draft)?;
     }
-    priority(pod, rules, snapshot)?;
-    age(pod, rules, draft)?;
-    pod.workload.map_or(Ok(()), |workload| {
-        replicas(candidate, workload, rules, draft)
-    })
+    priority(pod, rules, snapshot, exact)?;
+    age(pod, rules, draft)
 }
 
 /// Refuses a pod whose usage is needed but unknown, or whose node has an object that could not be
@@ -119,15 +116,22 @@ fn selected(pod: &Pod, rules: &Evictable) -> Result<(), Refusal> {
     }
 }
 
+/// Refuses a pod that no controller replaces. To descheduler, every owner reference counts.
+fn bare(pod: &Pod, rules: &Protections, exact: bool) -> Result<(), Refusal> {
+    let replaced = pod.controller().is_some() || exact && !pod.owners.is_empty();
+    if replaced || pod.phase == PodPhase::Failed && !rules.failed_bare {
+        Ok(())
+    } else {
+        Err(Refusal::Bare)
+    }
+}
+
 fn protected(pod: &Pod, rules: &Protections, snapshot: &Snapshot) -> Result<(), Refusal> {
     if rules.prefer_no_eviction && pod.annotations.prefer_no_eviction {
         return Err(Refusal::PreferNoEviction);
     }
     if rules.daemon_sets && pod.owners.iter().any(|o| o.kind == "DaemonSet") {
         return Err(Refusal::DaemonSet);
-    }
-    if pod.owners.is_empty() && (rules.failed_bare || pod.phase != PodPhase::Failed) {
-        return Err(Refusal::Bare);
     }
     if rules.local_storage && pod.volumes.local {
         return Err(Refusal::LocalStorage);
@@ -199,11 +203,21 @@ fn protecting_claim(pod: &Pod, classes: &StorageClasses, snapshot: &Snapshot) ->
     protecting.cloned()
 }
 
-fn priority(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(), Refusal> {
-    let Some(priority) = pod.priority else {
+/// Refuses by the priority. To descheduler, a pod without a resolved one has none.
+fn priority(pod: &Pod, rules: &Evictable, snapshot: &Snapshot, exact: bool) -> Result<(), Refusal> {
+    let critical = rules.protected.system_critical;
+    if !critical && rules.priority_below == PriorityThreshold::Value(SYSTEM_CRITICAL) {
+        return Ok(());
+    }
+    let known = if exact {
+        Ok(pod.priority)
+    } else {
+        snapshot.priority(pod)
+    };
+    let Some(priority) = known.map_err(|class| Refusal::UnknownPriority(class.to_owned()))? else {
         return Ok(());
     };
-    if rules.protected.system_critical && priority >= SYSTEM_CRITICAL {
+    if critical && priority >= SYSTEM_CRITICAL {
         return Err(Refusal::SystemCritical);
     }
     let threshold = match &rules.priority_below {
@@ -245,106 +259,4 @@ fn age(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> Result<(), Refusal> {
     } else {
         Ok(())
     }
-}
-
-/// Whether descheduler no longer sees a pod: a finished pod is gone as soon as it is evicted.
-///
-/// Descheduler counts when it lists the pods of a node. PodLifeTime lists the pods of all nodes
-/// before it evicts one.
-fn gone(pod: PodId, candidate: &Candidate, draft: &Draft<'_>) -> bool {
-    let snapshot = draft.world.snapshot;
-    let Some((by, _)) = draft.move_of(pod) else {
-        return false;
-    };
-    let by_node = !matches!(
-        draft.strategy(candidate.strategy).rule,
-        Rule::PodLifeTime(_)
-    );
-    let same_node = snapshot.pod(pod).node == snapshot.pod(candidate.pod).node;
-    let listed_before = by.strategy == candidate.strategy && (same_node || !by_node);
-    snapshot.pod(pod).finished() && !listed_before
-}
-
-/// Returns the replicas that the pod's workload needs. Its owner may admit a short downtime.
-///
-/// A budget admits one only if the policy says so: many charts contain a budget with
-/// `maxUnavailable: 1`, whether or not the workload has a second replica.
-fn least_replicas(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> u32 {
-    let allows_one = match pod.budgets[..] {
-        [only] => draft.world.snapshot.budgets[only.0].allowed > 0,
-        _ => false,
-    };
-    let by_budget = !rules.protected.single_replicas_with_budget && allows_one;
-    let admitted = pod.annotations.evict_single_replica || by_budget;
-    if admitted && !draft.world.policy.exact {
-        rules.min_replicas.min(1)
-    } else {
-        rules.min_replicas
-    }
-}
-
-/// Refuses a pod of a workload that has too few replicas, or too few that would stay Ready.
-fn replicas(
-    candidate: &Candidate,
-    workload: WorkloadId,
-    rules: &Evictable,
-    draft: &Draft<'_>,
-) -> Result<(), Refusal> {
-    let (snapshot, exact) = (draft.world.snapshot, draft.world.policy.exact);
-    let least = least_replicas(snapshot.pod(candidate.pod), rules, draft);
-    let have = match (snapshot.pod(candidate.pod).finished(), exact) {
-        // The workload loses nothing with a finished pod.
-        (true, false) => return Ok(()),
-        // Descheduler checks finished pods as well, and then counts them.
-        (true, true) => {
-            let pods = snapshot.workload(workload).pods.iter();
-            let seen = pods.filter(|p| !gone(**p, candidate, draft));
-            u32::try_from(seen.count()).unwrap_or(u32::MAX)
-        }
-        (false, _) => snapshot.replicas(workload),
-    };
-    if have < least {
-        return Err(Refusal::TooFewReplicas { have, least });
-    }
-    if exact {
-        return Ok(());
-    }
-    ready_replicas(candidate.pod, workload, least.saturating_sub(1), draft)
-}
-
-/// Refuses a serving pod if fewer than `least` other replicas would stay Ready.
-fn ready_replicas(
-    pod: PodId,
-    workload: WorkloadId,
-    least: u32,
-    draft: &Draft<'_>,
-) -> Result<(), Refusal> {
-    let snapshot = draft.world.snapshot;
-    // The workload loses nothing with a pod that does not serve.
-    if !snapshot.pod(pod).serves() {
-        return Ok(());
-    }
-    let (mut planned, mut left) = (0_u32, 0_u32);
-    for other in &snapshot.workload(workload).pods {
-        if *other == pod || !snapshot.pod(*other).serves() {
-            continue;
-        }
-        if draft.moves(*other) {
-            planned += 1;
-        } else {
-            left += 1;
-        }
-    }
-    if left >= least {
-        return Ok(());
-    }
-    // Without the planned moves there would be too few as well, so they are not the cause.
-    if left.saturating_add(planned) < least {
-        planned = 0;
-    }
-    Err(Refusal::LastReady {
-        left,
-        least,
-        planned,
-    })
 }

@@ -7,8 +7,6 @@ use crate::model::snapshot::NodeId;
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
 
-use super::landing_flaw::rules;
-
 /// The node with room that is least loaded afterwards.
 ///
 /// If the strategy does not limit the destinations, the profile decides whether a node with room is
@@ -16,7 +14,7 @@ use super::landing_flaw::rules;
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
     let best = match &candidate.room {
         Some(room) => best(candidate, draft, room.nodes.iter().copied())?,
-        None if rules(candidate, draft).node_fit => {
+        None if draft.rules(candidate).node_fit => {
             best(candidate, draft, draft.world.snapshot.node_ids())?
         }
         None => return Ok(Landing::default()),
@@ -56,7 +54,7 @@ fn best(
 
 /// The largest ratio of a node with the replacement, or why the node cannot take it.
 fn load_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, Misfit> {
-    let rules = rules(candidate, draft);
+    let rules = draft.rules(candidate);
     let excludes = rules.destinations.as_ref().filter(|_| rules.node_fit);
     if excludes.is_some_and(|s| !s.matches(&draft.world.snapshot.node(node).labels)) {
         return Err(Misfit::Excluded);

@@ -16,7 +16,7 @@ use crate::model::snapshot::NodeId;
 use crate::policy::LowNodeUtilization;
 use crate::values::{Ratio, ResourceId};
 
-use super::landing_flaw::{LandingFlaw, judge, ratio_after, rules};
+use super::landing_flaw::{LandingFlaw, judge, ratio_after};
 
 /// The expected landing of the candidate's replacement, or why the move would gain too little.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Refusal> {
@@ -25,7 +25,7 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect,
     if candidate.room.is_none() && finished {
         return Ok(Prospect::certain());
     }
-    if candidate.room.is_none() && !rules(candidate, draft).node_fit {
+    if candidate.room.is_none() && !draft.rules(candidate).node_fit {
         return forbid_preemption(candidate, draft).map(|()| Prospect::certain());
     }
     find_by(candidate, draft, &scheduler::forecast(draft, candidate.pod))
@@ -259,7 +259,7 @@ fn require_other_node(
 /// evict.
 fn forbid_preemption(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let snapshot = draft.world.snapshot;
-    if !rules(candidate, draft).protected.preemption {
+    if !draft.rules(candidate).protected.preemption {
         return Ok(());
     }
     match scheduler::preempted(draft, candidate.pod) {

@@ -7,7 +7,7 @@ use crate::model::plan::{BrokenPreference, NoGain, OtherSystem, PlacementCause, 
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Unmeasured;
-use crate::policy::{Basis, Evictable, LowNodeUtilization};
+use crate::policy::{Basis, LowNodeUtilization};
 use crate::values::{Amount, Ratio, ResourceId};
 
 use super::{day_ahead, kubelet, preference};
@@ -122,7 +122,7 @@ pub(super) fn judge(
         return Err(LandingFlaw::OwnNode(node));
     }
     open(draft, candidate.pod, node)?;
-    let destinations = rules(candidate, draft).destinations.as_ref();
+    let destinations = draft.rules(candidate).destinations.as_ref();
     if destinations.is_some_and(|s| !s.matches(&draft.world.snapshot.node(node).labels)) {
         return Err(LandingFlaw::ExcludedByPolicy(node));
     }
@@ -344,9 +344,4 @@ pub(super) fn pull(
         Some((own, best)) => scheduler::pull(draft, candidate.pod, own, best),
         None => PlacementCause::OnlyNode,
     }
-}
-
-/// The rules of the candidate's profile about which pods may be evicted.
-pub(super) fn rules<'w>(candidate: &Candidate, draft: &Draft<'w>) -> &'w Evictable {
-    &draft.world.policy.profiles[draft.strategy(candidate.strategy).profile].evictable
 }

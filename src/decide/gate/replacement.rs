@@ -1,16 +1,22 @@
 //! Whether the pod gets a replacement that may start and finds what it needs.
 //!
 //! An eviction cannot be undone: where the replacement does not come, or waits for ever, the
-//! workload has lost a replica. Each rule is one file, which names its source in Kubernetes. A
-//! fact that a rule needs and does not know keeps the pod where it is.
+//! workload has lost a replica. Each rule is one file, which names its source in Kubernetes. A pod
+//! stays if a fact that a rule needs is unknown.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Refusal;
 
 mod claims;
+mod completion;
+mod controller;
+mod job;
 mod local_volumes;
 mod new_volumes;
+mod ordered;
+mod priority_class;
 mod shared_volumes;
+mod template;
 mod unknown;
 
 pub(super) use unknown::kinds as unknown_kinds;
@@ -29,7 +35,43 @@ pub struct ReplacementRule {
 }
 
 /// All rules, in the order in which they decide.
-pub const RULES: [ReplacementRule; 5] = [
+pub const RULES: [ReplacementRule; 11] = [
+    ReplacementRule {
+        name: "controller",
+        question: "a controller creates a replacement",
+        overridable: true,
+        ask: controller::admit,
+    },
+    ReplacementRule {
+        name: "completion",
+        question: "its work does not end, or belongs to a Job",
+        overridable: true,
+        ask: completion::admit,
+    },
+    ReplacementRule {
+        name: "job",
+        question: "its Job survives the eviction",
+        overridable: true,
+        ask: job::admit,
+    },
+    ReplacementRule {
+        name: "order",
+        question: "its StatefulSet can create a pod now",
+        overridable: false,
+        ask: ordered::admit,
+    },
+    ReplacementRule {
+        name: "priority-class",
+        question: "the API server accepts its PriorityClass",
+        overridable: false,
+        ask: priority_class::admit,
+    },
+    ReplacementRule {
+        name: "template",
+        question: "the scheduler chooses its node",
+        overridable: false,
+        ask: template::admit,
+    },
     ReplacementRule {
         name: "known",
         question: "everything that its place depends on is known",
@@ -69,12 +111,8 @@ impl ReplacementRule {
     /// none.
     pub fn ask(&self, candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
         let pod = draft.world.snapshot.pod(candidate.pod);
-        let asked_for = pod
-            .annotations
-            .evict
-            .as_deref()
-            .is_some_and(|v| v != "false");
-        if draft.world.policy.exact || pod.finished() || (self.overridable && asked_for) {
+        let overridden = self.overridable && pod.annotations.asks_for_eviction();
+        if draft.world.policy.exact || pod.finished() || overridden {
             return Ok(());
         }
         (self.ask)(candidate, draft)

@@ -137,12 +137,12 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
     }
 }
 
-/// Why cluster-autoscaler may not remove a node, even if it has no pods but those that may not be
+/// Why an autoscaler may not remove a node, even if it has no pods but those that may not be
 /// evicted.
 pub fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
     let snapshot = draft.world.snapshot;
-    if snapshot.node(node).scale_down_disabled {
-        return Some("the node has the annotation scale-down-disabled: true".to_owned());
+    if let Some(annotation) = snapshot.node(node).unremovable {
+        return Some(format!("the node has the annotation {annotation}: true"));
     }
     let mut pods = snapshot.node(node).pods.iter().map(|p| snapshot.pod(*p));
     let pod = pods.find(|p| p.annotations.safe_to_evict == Some(false))?;

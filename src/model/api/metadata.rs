@@ -53,7 +53,7 @@ pub struct ApiMetadata {
 
 /// `OwnerReference`.
 #[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct ApiOwner {
     /// `kind`.
     #[prost(string, tag = "1")]
@@ -63,6 +63,14 @@ pub struct ApiOwner {
     #[prost(string, tag = "3")]
     #[serde(deserialize_with = "nullable")]
     pub name: String,
+    /// `uid`.
+    #[prost(string, tag = "4")]
+    #[serde(deserialize_with = "nullable")]
+    pub uid: String,
+    /// `apiVersion`.
+    #[prost(string, tag = "5")]
+    #[serde(deserialize_with = "nullable")]
+    pub api_version: String,
     /// `controller`.
     #[prost(bool, tag = "6")]
     #[serde(deserialize_with = "nullable")]

@@ -42,6 +42,10 @@ pub struct ApiPodSpec {
     #[prost(message, repeated, tag = "2")]
     #[serde(deserialize_with = "nullable")]
     pub containers: Vec<ApiContainer>,
+    /// `restartPolicy`.
+    #[prost(string, tag = "3")]
+    #[serde(deserialize_with = "nullable")]
+    pub restart_policy: String,
     /// `terminationGracePeriodSeconds`.
     #[prost(int64, optional, tag = "4")]
     pub termination_grace_period_seconds: Option<i64>,
@@ -69,6 +73,10 @@ pub struct ApiPodSpec {
     #[prost(message, repeated, tag = "22")]
     #[serde(deserialize_with = "nullable")]
     pub tolerations: Vec<ApiToleration>,
+    /// `priorityClassName`.
+    #[prost(string, tag = "24")]
+    #[serde(deserialize_with = "nullable")]
+    pub priority_class_name: String,
     /// `priority`.
     #[prost(int32, optional, tag = "25")]
     pub priority: Option<i32>,

@@ -13,8 +13,8 @@ use super::refusal_text::{
     for_another, horizon, last_evictions, last_moves, pods_are, weighed, would,
 };
 use super::{
-    BrokenPreference, BudgetCause, ClaimFlaw, MisfitCounts, NoGain, OtherSystem, PlacementCause,
-    UnknownObjects,
+    BrokenPreference, BudgetCause, ClaimFlaw, JobFailureCause, MisfitCounts, NoGain,
+    NoReplacementCause, OtherSystem, PlacementCause, UnknownObjects,
 };
 
 /// A gate's reason for keeping a pod where it is.
@@ -52,6 +52,45 @@ pub enum Refusal {
     /// The pod has no controller that would recreate it.
     #[error("no controller would recreate it")]
     Bare,
+    /// The controller of the pod does not exist or cannot be read.
+    #[error("its {0} does not exist or cannot be read, so whether it is replaced is unknown")]
+    UnknownOwner(String),
+    /// The controller of the pod creates no replacement.
+    #[error("its {owner} creates no replacement: {cause}")]
+    NoReplacement {
+        /// The kind and name of the controller.
+        owner: String,
+        /// The reason.
+        cause: NoReplacementCause,
+    },
+    /// The pod does work that ends, and its controller may not start it again.
+    #[error("it runs to completion, and its {0} may lose its work or fail without it")]
+    RunsToCompletion(String),
+    /// The eviction would fail the pod's Job.
+    #[error("its eviction would fail its {job}: {cause}")]
+    JobWouldFail {
+        /// The kind and name of the Job.
+        job: String,
+        /// The reason.
+        cause: JobFailureCause,
+    },
+    /// The pod template of the controller names a node.
+    #[error("the template of its {owner} names node {node}, so its replacement returns to it")]
+    NamesNode {
+        /// The kind and name of the controller.
+        owner: String,
+        /// The node.
+        node: String,
+    },
+    /// The StatefulSet of the pod creates no pod before this one is Ready.
+    #[error("its StatefulSet starts pods in order, and {0} is not Ready")]
+    WaitsInOrder(String),
+    /// The API server refuses new pods with this PriorityClass, because it does not exist.
+    #[error("its PriorityClass {0} does not exist, so the API server would refuse its replacement")]
+    MissingPriorityClass(String),
+    /// The pod has only the name of a PriorityClass, whose value is unknown.
+    #[error("its priority is unknown: it has none, and neither has its PriorityClass {0}")]
+    UnknownPriority(String),
     /// The pod would lose the data in its emptyDir or hostPath volumes.
     #[error("its emptyDir or hostPath data would be lost")]
     LocalStorage,
@@ -162,10 +201,13 @@ pub enum Refusal {
     /// The limit of evictions per minute is reached.
     #[error("the limit of {0} evictions per minute is reached")]
     RateLimit(u32),
-    /// As many pods of the workload are being replaced as the policy allows.
-    #[error("{} being replaced in its workload, and the limit is {most}", pods_are(*.away))]
+    /// As many pods of the workload are away as the policy allows.
+    #[error(
+        "{} not Ready or being replaced in its workload, and the limit is {most}",
+        pods_are(*.away)
+    )]
     WorkloadLimit {
-        /// Pods that are being replaced.
+        /// Pods that are missing, not Ready or being replaced.
         away: u32,
         /// The limit.
         most: u32,
@@ -290,27 +332,12 @@ pub enum Refusal {
     /// The scheduler could put the replacement on a node that the policy excludes as a destination.
     #[error("its replacement could land on {0}, which the policy excludes as a destination")]
     WouldBeExcluded(String),
-    /// cluster-autoscaler could not remove the pod's node after it was emptied.
-    #[error(
-        "emptying its node would gain nothing, because cluster-autoscaler cannot remove it: {0}"
-    )]
+    /// No autoscaler could remove the pod's node after it was emptied.
+    #[error("emptying its node would gain nothing, because no autoscaler may remove it: {0}")]
     Unremovable(String),
     /// The pod's node is emptied completely or not at all, and this other pod has to stay.
     #[error("its node is emptied completely or not at all, and {0} has to stay")]
     NotAlone(String),
-}
-
-/// The scope of a refusal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// This pod only.
-    Pod,
-    /// Every pod on its node.
-    Node,
-    /// Every pod in this cycle that a controller replaces.
-    Replaced,
-    /// Every pod in this cycle.
-    Cycle,
 }
 
 impl From<Rest> for Refusal {
@@ -321,71 +348,5 @@ impl From<Rest> for Refusal {
             Rest::Rejected { times, left } => Refusal::Rejected { times, left },
             Rest::NoRight(left) => Refusal::NoRight(left),
         }
-    }
-}
-
-impl Refusal {
-    /// Returns the scope. Other pods in the same scope need not be checked again.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "a new refusal is about one pod unless it is listed here"
-    )]
-    pub const fn reach(&self) -> Reach {
-        match self {
-            Refusal::CycleLimit(_) | Refusal::RateLimit(_) => Reach::Cycle,
-            Refusal::LedgerFull(_) => Reach::Replaced,
-            Refusal::NodeLimit(_) | Refusal::Doubtful(_) => Reach::Node,
-            _ => Reach::Pod,
-        }
-    }
-
-    /// Returns the time after which the reason no longer holds, if that is known.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "no other reason ends at a known time"
-    )]
-    pub fn wait(&self) -> Option<SignedDuration> {
-        match self {
-            Refusal::Young { age, least } => Some(*least - *age),
-            Refusal::Resting(left)
-            | Refusal::Ineffective { left, .. }
-            | Refusal::OutsideWindow(left)
-            | Refusal::DoNotDisrupt(Some(left))
-            | Refusal::Rejected { left, .. }
-            | Refusal::NoRight(left) => Some(*left),
-            _ => None,
-        }
-    }
-
-    /// Returns true if the pod stays because its replacement could return, land on a hot node, or
-    /// land where the move would improve nothing. Steering can change that.
-    pub const fn lies_in_the_landing(&self) -> bool {
-        matches!(
-            self,
-            Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldNotHelp { .. }
-        )
-    }
-
-    /// Returns true if the pod can probably move in a later cycle, so no worse pod should move
-    /// instead of it now.
-    pub const fn is_temporary(&self) -> bool {
-        matches!(
-            self,
-            Refusal::OutsideWindow(_)
-                | Refusal::CycleLimit(_)
-                | Refusal::NodeLimit(_)
-                | Refusal::NamespaceLimit(_)
-                | Refusal::RateLimit(_)
-                | Refusal::WorkloadLimit { .. }
-                | Refusal::LastReady { planned: 1.., .. }
-                | Refusal::Budget {
-                    cause: BudgetCause::Planned(_),
-                    ..
-                }
-                | Refusal::Young { .. }
-                | Refusal::DoNotDisrupt(Some(_))
-                | Refusal::Terminating
-                | Refusal::UnderWay
-        )
     }
 }

@@ -6,6 +6,10 @@ use crate::model::usage::{SampleFlaw, Unmeasured};
 use crate::policy::{Basis, ScorePlugin};
 
 use super::duration_text::short;
+use super::replacement_cause::{
+    JOB_WOULD_FAIL, NEW_VOLUME, RESOURCE_CLAIMS, RUNS_TO_COMPLETION, UNKNOWN_OWNER, make_ready,
+    missing_class,
+};
 use super::{BrokenPreference, ClaimFlaw, Class, Idle, NoGain, PlacementCause, Refusal};
 
 impl Refusal {
@@ -20,6 +24,10 @@ impl Refusal {
             Refusal::Young { age, least } => return wait_for_age(*age, *least),
             Refusal::TooFewReplicas { have, .. } => return replicas(*have),
             Refusal::Unmeasured(why) => return unmeasured(why),
+            Refusal::MissingPriorityClass(name) | Refusal::UnknownPriority(name) => {
+                return missing_class(name);
+            }
+            Refusal::WaitsInOrder(pod) => return make_ready(pod),
             Refusal::OutsideWindow(left) => return wait(*left, "change `windows`"),
             Refusal::CycleLimit(most) => return next_cycle("`limits.perCycle`", *most),
             Refusal::NodeLimit(most) => return next_cycle(NODE_LIMITS, *most),
@@ -57,6 +65,11 @@ impl Refusal {
             Refusal::DaemonSet => "set `evictable.allow: [daemonSets]`; rarely useful",
             Refusal::SystemCritical => SYSTEM_CRITICAL,
             Refusal::Bare => BARE,
+            Refusal::UnknownOwner(_) => UNKNOWN_OWNER,
+            Refusal::NoReplacement { .. } => "nothing: it is not wanted any more",
+            Refusal::RunsToCompletion(_) => RUNS_TO_COMPLETION,
+            Refusal::JobWouldFail { .. } => JOB_WOULD_FAIL,
+            Refusal::NamesNode { .. } => "remove `nodeName` from the template",
             Refusal::LocalStorage => LOCAL_STORAGE,
             Refusal::PersistentVolume(_) => PERSISTENT_VOLUME,
             Refusal::ResourceClaims => RESOURCE_CLAIMS,
@@ -91,10 +104,6 @@ const NO_BUDGET: &str =
     "give it a PodDisruptionBudget, or remove `withoutBudget` from `evictable.protect`";
 const PREFER_NO_EVICTION: &str =
     "remove the annotation, or set `evictable.allow: [preferNoEviction]`";
-const RESOURCE_CLAIMS: &str = "set `evictable.allow: [resourceClaims]`; \
-                               the forecast does not know which nodes have a device for it";
-const NEW_VOLUME: &str = "give the claim a storage class with `volumeBindingMode: \
-                          WaitForFirstConsumer`, or set `evictable.allow: [newVolumes]`";
 const GANG: &str = "set `evictable.allow: [gangs]`; \
                     only where a group continues without one of its pods";
 const DO_NOT_DISRUPT: &str = "remove the annotation, or set `evictable.allow: [doNotDisrupt]`";
@@ -108,7 +117,7 @@ const REJECTED: &str = "see the message of the API server in the log; most often
 const NO_RIGHT: &str = "grant `create` on `pods/eviction` (`evenkeel doctor` names missing rights)";
 const PREEMPTION: &str =
     "make room on a node that may run it, or set `evictable.allow: [preemption]`";
-const AUTOSCALER: &str = "change the cluster-autoscaler annotations on the node and its pods";
+const AUTOSCALER: &str = "remove the annotation from the node or the pod";
 const CLOSER_REQUESTS: &str = "set requests closer to usage, so that the scheduler sees the load";
 
 fn mend_claim(claim: &str, flaw: &ClaimFlaw) -> String {
@@ -175,7 +184,7 @@ fn next_minute(most: u32) -> String {
 }
 
 fn workload(most: u32) -> String {
-    format!("wait until the replacements are Ready, or set `limits.perWorkload` above {most}")
+    format!("wait until the other pods are Ready, or set `limits.perWorkload` above {most}")
 }
 
 fn ineffective(left: SignedDuration) -> String {

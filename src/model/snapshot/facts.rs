@@ -13,12 +13,14 @@ use crate::values::shared::SharedValue;
 mod annotations;
 mod closure;
 mod gang;
+mod owner;
 mod placement;
 mod pod;
 
 pub use annotations::{Annotations, DoNotDisrupt};
 pub use closure::NodeClosure;
 pub use gang::{Gang, GangKind};
+pub use owner::{JobFacts, Owner, OwnerFacts, UidHash, WhenEvicted};
 pub use placement::{
     Attachment, Claim, ClaimState, EphemeralClaim, HostPort, Image, Likes, Neighbours, Presumed,
     Spread, StorageClass, Volume, VolumeState,
@@ -51,11 +53,13 @@ pub struct NodeFacts {
     pub allocatable: Vec<(String, Amount)>,
     /// The cpu and memory of the machine, if the kubelet reports them.
     pub capacity: Vec<(String, Amount)>,
-    /// Whether it has `cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"`.
-    /// cluster-autoscaler never removes such a node, so emptying it saves nothing. See "How can I
-    /// prevent Cluster Autoscaler from scaling down a particular node?" in
-    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md>.
-    pub scale_down_disabled: bool,
+    /// The annotation by which an autoscaler never removes the node, so that emptying it saves
+    /// nothing: `cluster-autoscaler.kubernetes.io/scale-down-disabled` or
+    /// `karpenter.sh/do-not-disrupt`, with the value `true`. See "How can I prevent Cluster
+    /// Autoscaler from scaling down a particular node?" in
+    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md> and
+    /// <https://karpenter.sh/docs/concepts/disruption/#node-level-controls>.
+    pub unremovable: Option<&'static str>,
     /// The images that its kubelet reports.
     pub images: Vec<SharedValue<Image>>,
 }
@@ -110,18 +114,6 @@ impl fmt::Display for Taint {
         let equals = if value.is_empty() { "" } else { "=" };
         write!(f, "{key}{equals}{value}:{effect:?}")
     }
-}
-
-/// An owner reference of an object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Owner {
-    /// The kind, such as `ReplicaSet`.
-    pub kind: String,
-    /// The name, in the namespace of the object.
-    pub name: String,
-    /// Whether this owner is the controller of the object.
-    #[serde(skip)]
-    pub controller: bool,
 }
 
 /// The namespace, kind and name of an owner. Its text form is `namespace/Kind/name`.

@@ -13,13 +13,14 @@ use crate::model::api::{
 };
 use crate::values::selector::Selector;
 
-use super::facts::{BudgetFacts, Effect, Owner, Skipped};
+use super::facts::{BudgetFacts, Effect, Owner, Skipped, UidHash};
 use super::objects::{Name, Object, ObjectKind};
 
 use self::encoding::{Encoding, Json, Protobuf, Tree};
 
 mod affinity;
 mod containers;
+mod controllers;
 mod encoding;
 mod gang;
 mod killed;
@@ -75,6 +76,7 @@ pub fn kind_of(api_version: &str, kind: &str) -> Option<ObjectKind> {
         ("v1", "Service") => ObjectKind::Service,
         ("apps/v1", "ReplicaSet") => ObjectKind::ReplicaSet,
         ("v1", "ReplicationController") => ObjectKind::ReplicationController,
+        ("apps/v1", "StatefulSet") => ObjectKind::StatefulSet,
         ("batch/v1", "Job") => ObjectKind::Job,
         _ => return None,
     })
@@ -135,18 +137,24 @@ fn convert(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Wrong> {
             let service: ApiService = from.decode()?;
             Object::Service(full_name(&service.metadata)?, service.spec.selector)
         }
-        ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
-            let meta = from.decode::<MetadataOnly>()?.metadata;
-            Object::Owner(kind, full_name(&meta)?, controller(&meta))
+        ObjectKind::ReplicaSet | ObjectKind::ReplicationController => {
+            let (name, facts) = controllers::replica_set(&from.decode()?)?;
+            Object::Owner(kind, name, facts)
+        }
+        ObjectKind::StatefulSet => {
+            let (name, facts) = controllers::stateful_set(&from.decode()?)?;
+            Object::Owner(kind, name, facts)
+        }
+        ObjectKind::Job => {
+            let (name, facts) = controllers::job(&from.decode()?)?;
+            Object::Owner(kind, name, facts)
         }
     })
 }
 
 /// Returns the controller of an object between pods and their workload.
 fn controller(meta: &ApiMetadata) -> Option<Owner> {
-    let owners = owners_of(meta);
-    let controller = owners.iter().find(|o| o.controller);
-    controller.or(owners.first()).cloned()
+    owners_of(meta).into_iter().find(|owner| owner.controller)
 }
 
 const fn namespaced(kind: ObjectKind) -> bool {
@@ -203,6 +211,13 @@ fn owners_of(meta: &ApiMetadata) -> Vec<Owner> {
         kind: o.kind.clone(),
         name: o.name.clone(),
         controller: o.controller,
+        // Kinds of the core have no group: `v1`.
+        group: o
+            .api_version
+            .split_once('/')
+            .map_or("", |(group, _)| group)
+            .to_owned(),
+        uid: UidHash::of(&o.uid),
     };
     meta.owner_references.iter().map(owner).collect()
 }
@@ -288,7 +303,9 @@ fn label_selector(field: &str, selector: &ApiSelector) -> Result<Selector, Wrong
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::snapshot::facts::{Image, NodeClosure, NodeFacts, Taint};
+    use crate::model::snapshot::facts::{
+        Image, NodeClosure, NodeFacts, OwnerFacts, Taint, WhenEvicted,
+    };
     use crate::values::Amount;
     use proptest::prelude::*;
     use serde::Deserialize;
@@ -356,7 +373,7 @@ mod tests {
                 ("pods".into(), Amount::new(110)),
             ],
             capacity: vec![("cpu".into(), Amount::millicores(8000))],
-            scale_down_disabled: false,
+            unremovable: None,
             images: vec![
                 Image {
                     names: vec!["web:7".into()],
@@ -369,20 +386,24 @@ mod tests {
     }
 
     #[test]
-    fn only_the_value_true_disables_scale_down() {
-        let disabled = |value: &str| {
-            let name = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+    fn only_the_value_true_of_these_annotations_keeps_a_node() {
+        let keeps = |annotation: &str, value: &str| {
             let node = format!(
                 "{{apiVersion: v1, kind: Node, metadata: {{name: n1,
-                  annotations: {{{name}: '{value}'}}}}}}"
+                  annotations: {{{annotation}: '{value}'}}}}}}"
             );
-            node_of(&node).scale_down_disabled
+            node_of(&node).unremovable
         };
+        let [autoscaler, karpenter] = [
+            "cluster-autoscaler.kubernetes.io/scale-down-disabled",
+            "karpenter.sh/do-not-disrupt",
+        ];
         assert_eq!(
-            ["true", "false", "True", ""].map(disabled),
-            [true, false, false, false]
+            ["true", "false", "True", ""].map(|value| keeps(autoscaler, value)),
+            [Some(autoscaler), None, None, None]
         );
-        assert!(!node_of("{apiVersion: v1, kind: Node, metadata: {name: n1}}").scale_down_disabled);
+        assert_eq!(keeps(karpenter, "true"), Some(karpenter));
+        assert_eq!(keeps("other", "true"), None);
     }
 
     #[test]
@@ -512,18 +533,91 @@ mod tests {
             "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}}}",
         );
         assert_eq!(service, r#"Service(("default", "web"), {"app": "web"})"#);
-        let set = shown(
+    }
+
+    fn owner_of(text: &str) -> OwnerFacts {
+        let Object::Owner(_, _, facts) = facts_of(text) else {
+            panic!("{text}")
+        };
+        facts
+    }
+
+    #[test]
+    fn a_controller_is_below_the_owner_that_is_its_controller() {
+        let set = owner_of(
             "{apiVersion: apps/v1, kind: ReplicaSet,
              metadata: {name: web-1, namespace: shop, ownerReferences:
-               [{kind: Other, name: o}, {kind: Deployment, name: web, controller: true}]}}",
+               [{kind: Other, name: o},
+                {apiVersion: apps/v1, kind: Deployment, name: web, controller: true}]},
+             spec: {replicas: 3, template: {spec: {nodeName: n1}}}}",
         );
+        let above = set.above.unwrap();
+        assert_eq!((above.group.as_str(), above.name.as_str()), ("apps", "web"));
+        assert_eq!((set.wanted, set.node.as_deref()), (Some(3), Some("n1")));
+    }
+
+    #[test]
+    fn a_job_without_fields_has_the_defaults_of_the_api_server() {
+        let job = owner_of("{apiVersion: batch/v1, kind: Job, metadata: {name: j}}");
+        assert_eq!((job.wanted, job.deleting, job.above), (None, false, None));
+        let job = job.job.unwrap();
+        assert_eq!((job.backoff_limit, job.backoff_limit_per_index), (6, None));
+        assert_eq!(job.when_evicted, WhenEvicted::Counts);
+    }
+
+    #[test]
+    fn a_job_wants_the_pods_that_it_still_needs() {
+        let wanted = |spec: &str, status: &str| {
+            let job = format!(
+                "{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: {{{spec}}}, \
+                    status: {{{status}}}}}"
+            );
+            owner_of(&job).wanted
+        };
         assert_eq!(
-            set,
-            "Owner(ReplicaSet, (\"shop\", \"web-1\"), Some(Owner { kind: \"Deployment\", name: \
-             \"web\", controller: true }))"
+            wanted("parallelism: 4, completions: 5", "succeeded: 3"),
+            Some(2)
         );
-        let job = shown("{apiVersion: batch/v1, kind: Job, metadata: {name: j}}");
-        assert_eq!(job, r#"Owner(Job, ("default", "j"), None)"#);
+        assert_eq!(wanted("parallelism: 2, completions: 5", ""), Some(2));
+        assert_eq!(wanted("parallelism: 3", ""), Some(3));
+        assert_eq!(wanted("parallelism: 3", "succeeded: 1"), Some(0));
+        assert_eq!(wanted("parallelism: 3, suspend: true", ""), Some(0));
+        let ended = "conditions: [{type: FailureTarget, status: 'True'}]";
+        assert_eq!(wanted("parallelism: 3", ended), Some(0));
+        assert_eq!(wanted("", ""), None);
+    }
+
+    #[test]
+    fn the_first_rule_that_matches_an_evicted_pod_decides() {
+        let rules = |rules: &str| {
+            let job = format!(
+                "{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: \
+                    {{podFailurePolicy: {{rules: [{rules}]}}}}}}"
+            );
+            owner_of(&job).job.unwrap().when_evicted
+        };
+        let ignores = "{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}";
+        let other = "{action: FailJob, onPodConditions: [{type: ConfigIssue, status: 'True'}]}";
+        let code = |operator: &str, codes: &str| {
+            format!(
+                "{{action: FailJob, onExitCodes: {{operator: {operator}, values: [{codes}]}}}}, \
+                    {ignores}"
+            )
+        };
+        assert_eq!(rules(""), WhenEvicted::Counts);
+        assert_eq!(rules(ignores), WhenEvicted::Ignored);
+        assert_eq!(rules(&format!("{other}, {ignores}")), WhenEvicted::Ignored);
+        assert_eq!(rules(&code("In", "42")), WhenEvicted::Ignored);
+        assert_eq!(rules(&code("In", "42, 137")), WhenEvicted::FailsJob);
+        assert_eq!(rules(&code("NotIn", "0")), WhenEvicted::FailsJob);
+        let fails = ignores.replace("Ignore", "FailIndex");
+        assert_eq!(
+            rules(&format!("{fails}, {ignores}")),
+            WhenEvicted::FailsIndex
+        );
+        let untrue =
+            "{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: 'False'}]}";
+        assert_eq!(rules(untrue), WhenEvicted::Counts);
     }
 
     #[test]

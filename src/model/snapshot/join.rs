@@ -164,6 +164,7 @@ impl Snapshot {
             attachments: Arc::clone(&objects.attachments),
             lacking: objects.lacking.clone(),
             services: Arc::clone(&objects.services),
+            owners: Arc::clone(&objects.owners),
             skipped: objects.skipped().cloned().collect(),
             relations: objects.relations.version(),
             resources,

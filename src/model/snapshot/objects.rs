@@ -7,8 +7,8 @@ use crate::values::selector::Labels;
 
 use super::binding_log::BindingLog;
 use super::facts::{
-    AttachLimits, Attachment, BudgetFacts, Claim, NodeFacts, Owner, OwnerKey, PodFacts, Skipped,
-    StorageClass, Volume,
+    AttachLimits, Attachment, BudgetFacts, Claim, NodeFacts, OwnerFacts, OwnerKey, PodFacts,
+    Skipped, StorageClass, Volume,
 };
 use super::lacking::Lack;
 use super::node_addresses::NodeAddresses;
@@ -45,7 +45,7 @@ pub struct Objects {
     pub(super) services: Arc<BTreeMap<Name, Labels>>,
     /// The kinds of which no object is known.
     pub(super) lacking: BTreeMap<ObjectKind, Lack>,
-    owners: Arc<BTreeMap<OwnerKey, Option<Owner>>>,
+    pub(super) owners: Arc<BTreeMap<OwnerKey, OwnerFacts>>,
     pub(super) bindings: BindingLog,
     pub(super) relations: RelationChanges,
     sharing: Sharing,
@@ -77,8 +77,8 @@ pub enum Object {
     Attachment(String, Attachment),
     /// A service: its name and pod selector.
     Service(Name, Labels),
-    /// An object between pods and their workload: its kind, name and controller.
-    Owner(ObjectKind, Name, Option<Owner>),
+    /// A controller that creates pods: its kind, its name and its facts.
+    Owner(ObjectKind, Name, OwnerFacts),
 }
 
 impl Object {
@@ -121,13 +121,7 @@ impl Objects {
             Object::CsiNode(_, limits) => drop(self.attach_limits.insert(name.1, limits)),
             Object::Attachment(_, facts) => store(&mut self.attachments, name.1, facts),
             Object::Service(_, selector) => store(&mut self.services, name, selector),
-            Object::Owner(_, _, owner) => {
-                let key = owner_key(kind, name);
-                if self.owners.get(&key) != Some(&owner) {
-                    self.note_owner(&key);
-                    Arc::make_mut(&mut self.owners).insert(key, owner);
-                }
-            }
+            Object::Owner(_, _, owner) => self.apply_owner(owner_key(kind, name), owner),
         }
     }
 
@@ -190,7 +184,10 @@ impl Objects {
             ObjectKind::CsiNode => drop(self.attach_limits.remove(&name.1)),
             ObjectKind::Attachment => drop(remove(&mut self.attachments, &name.1)),
             ObjectKind::Service => drop(remove(&mut self.services, name)),
-            ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
+            ObjectKind::ReplicaSet
+            | ObjectKind::ReplicationController
+            | ObjectKind::StatefulSet
+            | ObjectKind::Job => {
                 let key = owner_key(kind, name.clone());
                 if self.owners.contains_key(&key) {
                     self.note_owner(&key);
@@ -236,7 +233,10 @@ impl Objects {
             ObjectKind::CsiNode => self.attach_limits.keys().map(plain).collect(),
             ObjectKind::Attachment => self.attachments.keys().map(plain).collect(),
             ObjectKind::Service => self.services.keys().cloned().collect(),
-            ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
+            ObjectKind::ReplicaSet
+            | ObjectKind::ReplicationController
+            | ObjectKind::StatefulSet
+            | ObjectKind::Job => {
                 let of_kind = self.owners.keys().filter(|k| k.kind == kind.name());
                 of_kind
                     .map(|k| (k.namespace.clone(), k.name.clone()))

@@ -161,6 +161,7 @@ impl DeprecatedFlags {
             resource_claims: false,
             prefer_no_eviction: false,
             gangs: true,
+            runs_to_completion: true,
             do_not_disrupt: true,
             safe_to_evict: true,
             new_volumes: true,

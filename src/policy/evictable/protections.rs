@@ -27,6 +27,8 @@ pub struct Protections {
     pub prefer_no_eviction: bool,
     /// Pods that start and stop together with other pods. The exact mode evicts them.
     pub gangs: bool,
+    /// Pods whose work ends and whose controller is no Job. The exact mode evicts them.
+    pub runs_to_completion: bool,
     /// Pods with the annotation `karpenter.sh/do-not-disrupt`. The exact mode evicts them.
     pub do_not_disrupt: bool,
     /// Pods with the annotation `cluster-autoscaler.kubernetes.io/safe-to-evict: "false"`. The
@@ -63,13 +65,14 @@ pub(super) enum Lift {
     DoNotDisrupt,
     NotSafeToEvict,
     Gangs,
+    RunsToCompletion,
     ResourceClaims,
     NewVolumes,
     Preemption,
     SingleReplicasWithBudget,
 }
 
-pub(super) const LIFTS: [Choice<Lift>; 12] = [
+pub(super) const LIFTS: [Choice<Lift>; 13] = [
     (
         "localStorage",
         Lift::LocalStorage,
@@ -105,6 +108,12 @@ pub(super) const LIFTS: [Choice<Lift>; 12] = [
         "gangs",
         Lift::Gangs,
         "pods of a PodGroup, JobSet, LeaderWorkerSet, Kueue pod group or Volcano Job",
+    ),
+    (
+        "runsToCompletion",
+        Lift::RunsToCompletion,
+        "pods with `restartPolicy` Never or OnFailure whose controller is no Job, such as an Argo \
+            Workflow, a TaskRun or a SparkApplication",
     ),
     (
         "resourceClaims",
@@ -162,6 +171,7 @@ impl Protections {
         resource_claims: true,
         prefer_no_eviction: true,
         gangs: true,
+        runs_to_completion: true,
         do_not_disrupt: true,
         safe_to_evict: true,
         new_volumes: true,
@@ -179,6 +189,7 @@ impl Protections {
             Lift::DoNotDisrupt => &mut self.do_not_disrupt,
             Lift::NotSafeToEvict => &mut self.safe_to_evict,
             Lift::Gangs => &mut self.gangs,
+            Lift::RunsToCompletion => &mut self.runs_to_completion,
             Lift::ResourceClaims => &mut self.resource_claims,
             Lift::NewVolumes => &mut self.new_volumes,
             Lift::Preemption => &mut self.preemption,

@@ -305,7 +305,7 @@ fn unknown_protections_are_refused() {
     assert_snapshot!(refused("evictable: {allow: [localstorage], protect: withoutBudget}"), @"
     policy.yaml:3:21: evictable.allow[0]: found localstorage, expected localStorage, daemonSets, \
         systemCritical, failedBare, preferNoEviction, doNotDisrupt, notSafeToEvict, gangs, \
-        resourceClaims, newVolumes, preemption or singleReplicasWithBudget
+        runsToCompletion, resourceClaims, newVolumes, preemption or singleReplicasWithBudget
       | evictable: {allow: [localstorage], protect: withoutBudget}
       |                     ^
     policy.yaml:3:45: evictable.protect: found withoutBudget, expected a list of protections to add

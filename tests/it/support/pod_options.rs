@@ -3,6 +3,11 @@
 //! - status: `not-started`, `grace=1h` (the grace period), `ends=1h` (terminating, until then),
 //!   `creating=20m` (pulls its images for so long), `started=1m`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
 //! - owner: `owner=Job`, `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
+//! - controller: `no-controller` (the owner is none), `owner-deleting`, `wanted=3` pods,
+//!   `template-node=n1`, `ordered` (with `owner=StatefulSet`: OrderedReady, from ordinal 1)
+//! - job (with `owner=Job`): `no-object` (it does not exist), `backoff=0`, `failed=2`, `per-index=1` and `index-failures=0`,
+//!   `evicted=ignored` (or `fails-job`, `fails-index`), `deadline=20m` from noon, `foreign`
+//! - work: `ends` (restartPolicy Never), `class=high` (a PriorityClass)
 //! - priority: `never-preempts`, `nominated=n2` (pending, with room reserved on n2)
 //! - replicas: `evict-single` (the annotation that admits the eviction of a single replica)
 //! - nodes: `os=linux` (`spec.os.name`), `tolerates=key=value:NoSchedule`, `requires=disk:ssd`, `prefers=disk:ssd*60`
@@ -16,9 +21,11 @@
 //!   and `ephemeral-` select other container roles.
 
 use evenkeel::model::snapshot::facts::{
-    Condition, Container, DoNotDisrupt, Effect, Gang, GangKind, Likes, Neighbours, Owner, PodFacts,
-    PodPhase, ResourceName, Role, Spread, Taint, Tolerates, Toleration,
+    Condition, Container, DoNotDisrupt, Effect, Gang, GangKind, JobFacts, Likes, Neighbours, Owner,
+    OwnerFacts, PodFacts, PodPhase, ResourceName, Role, Spread, Taint, Tolerates, Toleration,
+    WhenEvicted,
 };
+use evenkeel::model::snapshot::objects::{Object, ObjectKind};
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
 use evenkeel::values::{Amount, quantity};
 
@@ -33,6 +40,53 @@ pub(super) fn limits(words: &Words<'_>) -> Vec<(ResourceName, Amount)> {
     each.filter(|(_, text)| *text != "-")
         .map(|(r, text)| (r.to_owned().into(), quantity::amount(r, text).unwrap()))
         .collect()
+}
+
+/// Returns the controller of a pod: a Job, a StatefulSet if the line describes one, or a ReplicaSet
+/// of Deployment `app`.
+pub(super) fn controller(pod: &PodFacts, words: &Words<'_>, app: &str) -> Object {
+    let kind = match words.get("owner") {
+        Some("Job") if !words.has("no-object") => ObjectKind::Job,
+        Some("StatefulSet") if words.has("ordered") => ObjectKind::StatefulSet,
+        _ => ObjectKind::ReplicaSet,
+    };
+    let deployment = Owner {
+        kind: "Deployment".to_owned(),
+        name: app.to_owned(),
+        controller: true,
+        ..Owner::default()
+    };
+    let facts = OwnerFacts {
+        above: (kind == ObjectKind::ReplicaSet).then_some(deployment),
+        uid: None,
+        deleting: words.has("owner-deleting"),
+        wanted: words.get("wanted").map(|n| n.parse().unwrap()),
+        node: words.get("template-node").map(Into::into),
+        ordered_from: words.has("ordered").then_some(1),
+        job: (kind == ObjectKind::Job).then(|| Box::new(job(words))),
+    };
+    Object::Owner(kind, (pod.namespace.clone(), app.to_owned()), facts)
+}
+
+fn job(words: &Words<'_>) -> JobFacts {
+    let number = |key: &str| words.get(key).map(|n| n.parse().unwrap());
+    let when_evicted = match words.get("evicted") {
+        None => WhenEvicted::Counts,
+        Some("ignored") => WhenEvicted::Ignored,
+        Some("fails-job") => WhenEvicted::FailsJob,
+        Some("fails-index") => WhenEvicted::FailsIndex,
+        Some(other) => panic!("evicted={other}"),
+    };
+    JobFacts {
+        backoff_limit: number("backoff").unwrap_or(6),
+        backoff_limit_per_index: number("per-index"),
+        failed: number("failed").unwrap_or_default(),
+        when_evicted,
+        deadline: words
+            .get("deadline")
+            .map(|time| noon() + time.parse::<jiff::SignedDuration>().unwrap()),
+        foreign: words.has("foreign"),
+    }
 }
 
 /// Parses `do-not-disrupt=true` or a time after the start.
@@ -62,6 +116,7 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
             kind: kind.to_owned(),
             name,
             controller: true,
+            ..Owner::default()
         }];
     }
     if pod.nominated.is_some() {

@@ -32,9 +32,19 @@ pub struct Annotations {
     /// `descheduler.alpha.kubernetes.io/eviction-in-progress`: another component is evicting the
     /// pod, for example by migrating its virtual machine.
     pub eviction_in_progress: bool,
+    /// `batch.kubernetes.io/job-index-failure-count`: how often the pod's index of an Indexed Job
+    /// has failed; `None` if it is missing or no number.
+    pub index_failures: Option<u32>,
     /// `evenkeel.io/evict-single-replica: "true"`: the pod may be evicted although its workload has
     /// too few replicas.
     pub evict_single_replica: bool,
+}
+
+impl Annotations {
+    /// Returns true if the owner of the pod asks for its eviction, regardless of protections.
+    pub fn asks_for_eviction(&self) -> bool {
+        self.evict.as_deref().is_some_and(|value| value != "false")
+    }
 }
 
 /// How long a pod with the annotation `karpenter.sh/do-not-disrupt` must not be disrupted.

@@ -81,6 +81,10 @@ pub struct PodSizes {
 
 /// The facts that pods of one controller usually share, so that they are kept once.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one independent field of the object"
+)]
 pub struct PodSpecFacts {
     /// The annotations that affect decisions.
     pub annotations: Annotations,
@@ -90,6 +94,10 @@ pub struct PodSpecFacts {
     pub owners: Vec<Owner>,
     /// Its priority, as resolved by admission.
     pub priority: Option<i32>,
+    /// Its `priorityClassName`.
+    pub priority_class: Option<String>,
+    /// Whether its work ends: its `restartPolicy` is `Never` or `OnFailure`.
+    pub ends: bool,
     /// Whether the scheduler may remove pods of lower priority for it, that is, its
     /// `preemptionPolicy` is not `Never`.
     pub preempts: bool,
@@ -137,6 +145,12 @@ impl PodFacts {
     /// Returns true if the pod succeeded or failed and no longer uses resources.
     pub fn finished(&self) -> bool {
         matches!(self.phase, PodPhase::Succeeded | PodPhase::Failed)
+    }
+
+    /// Returns the owner that replaces the pod. Other owners only tell the garbage collector when
+    /// to delete it.
+    pub fn controller(&self) -> Option<&Owner> {
+        self.owners.iter().find(|owner| owner.controller)
     }
 
     /// Returns true if the pod is neither finished nor terminating.

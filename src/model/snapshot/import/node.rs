@@ -9,6 +9,12 @@ use crate::values::shared::SharedValue;
 
 use super::{Wrong, annotation, effect, filled, name_of, requests, time};
 
+/// Annotations by which autoscalers keep a node.
+const UNREMOVABLE: [&str; 2] = [
+    "cluster-autoscaler.kubernetes.io/scale-down-disabled",
+    "karpenter.sh/do-not-disrupt",
+];
+
 /// Converts a node.
 pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
     let status = &node.status;
@@ -41,11 +47,9 @@ pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
         os: os(node),
         allocatable: allocatable(status)?,
         capacity: capacity(status)?,
-        scale_down_disabled: annotation(
-            &node.metadata,
-            "cluster-autoscaler.kubernetes.io/scale-down-disabled",
-        )
-        .is_some_and(|value| value == "true"),
+        unremovable: UNREMOVABLE
+            .into_iter()
+            .find(|name| annotation(&node.metadata, name) == Some("true")),
         images: status.images.iter().map(image).collect(),
     })
 }

@@ -59,6 +59,8 @@ fn spec_facts(pod: &ApiPod) -> Result<PodSpecFacts, Wrong> {
         gang: gang::of_pod(meta, spec),
         owners: owners_of(meta),
         priority: spec.priority,
+        priority_class: filled(&spec.priority_class_name),
+        ends: ["Never", "OnFailure"].contains(&spec.restart_policy.as_str()),
         preempts: spec.preemption_policy != "Never",
         // Once a pod is bound, its nomination has no effect.
         nominated: filled(&status.nominated_node_name).filter(|_| spec.node_name.is_empty()),
@@ -122,6 +124,8 @@ fn annotations(meta: &ApiMetadata) -> Annotations {
         do_not_disrupt: find("karpenter.sh/do-not-disrupt").and_then(do_not_disrupt),
         eviction_in_progress: find("descheduler.alpha.kubernetes.io/eviction-in-progress")
             .is_some(),
+        index_failures: find("batch.kubernetes.io/job-index-failure-count")
+            .and_then(|count| count.parse().ok()),
         evict_single_replica: find("evenkeel.io/evict-single-replica") == Some("true"),
     }
 }

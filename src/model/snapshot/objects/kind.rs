@@ -25,17 +25,19 @@ pub enum ObjectKind {
     Attachment,
     /// Service; only the selector is kept.
     Service,
-    /// ReplicaSet; only the owner is kept.
+    /// ReplicaSet.
     ReplicaSet,
-    /// ReplicationController; only the owner is kept.
+    /// ReplicationController.
     ReplicationController,
-    /// Job; only the owner is kept.
+    /// StatefulSet.
+    StatefulSet,
+    /// Job.
     Job,
 }
 
 impl ObjectKind {
     /// Every kind, in the order of declaration.
-    pub const ALL: [ObjectKind; 14] = [
+    pub const ALL: [ObjectKind; 15] = [
         ObjectKind::Node,
         ObjectKind::Pod,
         ObjectKind::Budget,
@@ -49,6 +51,7 @@ impl ObjectKind {
         ObjectKind::Service,
         ObjectKind::ReplicaSet,
         ObjectKind::ReplicationController,
+        ObjectKind::StatefulSet,
         ObjectKind::Job,
     ];
 
@@ -68,6 +71,7 @@ impl ObjectKind {
             ObjectKind::Service => "Service",
             ObjectKind::ReplicaSet => "ReplicaSet",
             ObjectKind::ReplicationController => "ReplicationController",
+            ObjectKind::StatefulSet => "StatefulSet",
             ObjectKind::Job => "Job",
         }
     }

@@ -1,11 +1,25 @@
 //! Owners between pods and their workloads.
 
-use crate::model::snapshot::facts::{Owner, OwnerKey, PodFacts};
+use std::sync::Arc;
+
+use crate::model::snapshot::facts::{Owner, OwnerFacts, OwnerKey, PodFacts};
 use crate::values::selector::Labels;
 
 use super::{Name, ObjectKind, Objects};
 
 impl Objects {
+    /// Stores a controller. The workloads of its pods depend only on what is above it.
+    pub(super) fn apply_owner(&mut self, key: OwnerKey, owner: OwnerFacts) {
+        let old = self.owners.get(&key);
+        if old == Some(&owner) {
+            return;
+        }
+        if old.is_none_or(|old| old.above != owner.above) {
+            self.note_owner(&key);
+        }
+        Arc::make_mut(&mut self.owners).insert(key, owner);
+    }
+
     /// Notes the workloads whose pods may belong to another one when an owner changes. All pods
     /// below the owner have the same top before.
     pub(super) fn note_owner(&mut self, owner: &OwnerKey) {
@@ -45,9 +59,9 @@ impl Objects {
         // Two steps lead from a pod to a Deployment or CronJob. The bound stops at a cycle of
         // owners.
         for _ in 0..4 {
-            match self.owners.get(&top) {
-                Some(Some(above)) => top = key_of(&top.namespace, above.clone()),
-                Some(None) | None => break,
+            match self.owners.get(&top).and_then(|facts| facts.above.clone()) {
+                Some(above) => top = key_of(&top.namespace, above),
+                None => break,
             }
         }
         top

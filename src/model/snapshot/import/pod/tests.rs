@@ -134,7 +134,8 @@ fn a_pod_is_converted() {
         [Owner {
             kind: "ReplicaSet".into(),
             name: "web".into(),
-            controller: true
+            controller: true,
+            ..Owner::default()
         }]
     );
     assert_eq!(

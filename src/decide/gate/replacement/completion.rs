@@ -1,0 +1,38 @@
+//! Work that ends may not begin again, unless a Job does it.
+//!
+//! The kubelet restarts no container of a pod with `restartPolicy: Never` on another node, and the
+//! API has no way to ask a custom controller whether it makes a new pod. Many fail the whole run
+//! instead: Argo Workflows fails the step unless it has a `retryStrategy`, Tekton cancels the
+//! TaskRun, and a PyTorchJob or MPIJob loses the work of all pods since the last checkpoint. A Job
+//! of `batch/v1` has documented rules, which [`super::job`] follows.
+
+use crate::decide::draft::{Candidate, Draft};
+use crate::model::plan::Refusal;
+use crate::model::snapshot::facts::Owner;
+
+use super::controller::named;
+
+/// The endings of kinds whose pods run to completion regardless of their restart policy.
+const ENDINGS: [&str; 4] = ["Job", "Run", "Workflow", "SparkApplication"];
+
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let pod = draft.world.snapshot.pod(candidate.pod);
+    let Some(controller) = pod.controller() else {
+        return Ok(());
+    };
+    if controller.is("batch", "Job") || !draft.rules(candidate).protected.runs_to_completion {
+        return Ok(());
+    }
+    if pod.ends || runs_to_completion(controller) {
+        Err(Refusal::RunsToCompletion(named(controller)))
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether pods of this controller do work that ends. A pod that creates others, such as the driver
+/// of a Spark application, is no controller that anything restarts.
+fn runs_to_completion(controller: &Owner) -> bool {
+    let kind = controller.kind.as_str();
+    kind == "Pod" || ENDINGS.iter().any(|ending| kind.ends_with(ending))
+}

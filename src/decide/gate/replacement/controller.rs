@@ -1,0 +1,85 @@
+//! A controller creates the replacement.
+//!
+//! Only the owner reference with `controller: true` names who replaces a pod; the others only tell
+//! the garbage collector when to delete it. `kubectl drain` (k8s.io/kubectl/pkg/drain/filters.go)
+//! and cluster-autoscaler (simulator/drainability/rules/replicated) decide in the same way.
+//!
+//! A controller that does not exist any more creates nothing: the garbage collector is about to
+//! delete its pods. One that is being deleted, or that has as many pods as it wants without this
+//! one, creates nothing either (`syncReplicaSet` in kubernetes/pkg/controller/replicaset, `syncJob`
+//! in kubernetes/pkg/controller/job).
+
+use crate::decide::draft::{Candidate, Draft};
+use crate::model::plan::{NoReplacementCause, Refusal};
+use crate::model::snapshot::facts::{Owner, OwnerFacts};
+use crate::model::snapshot::{Pod, PodId, Snapshot};
+
+/// The kinds of which every object is watched, with their API groups.
+const WATCHED: [(&str, &str); 4] = [
+    ("apps", "ReplicaSet"),
+    ("", "ReplicationController"),
+    ("apps", "StatefulSet"),
+    ("batch", "Job"),
+];
+
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let snapshot = draft.world.snapshot;
+    let pod = snapshot.pod(candidate.pod);
+    let Some(controller) = pod.controller() else {
+        return Err(Refusal::Bare);
+    };
+    if !is_watched(controller) {
+        return Ok(());
+    }
+    match snapshot.controller_facts(&pod.namespace, controller) {
+        Some(facts) => replaces(pod, controller, facts, snapshot),
+        // A file may lack the whole kind. Of a Job, too much depends on its fields.
+        None if controller.kind == "Job" || snapshot.knows_owners(&controller.kind) => {
+            Err(Refusal::UnknownOwner(named(controller)))
+        }
+        None => Ok(()),
+    }
+}
+
+fn is_watched(controller: &Owner) -> bool {
+    WATCHED
+        .iter()
+        .any(|(group, kind)| controller.is(group, kind))
+}
+
+fn replaces(
+    pod: &Pod,
+    controller: &Owner,
+    facts: &OwnerFacts,
+    snapshot: &Snapshot,
+) -> Result<(), Refusal> {
+    let have = siblings(pod, snapshot)
+        .filter(|(_, pod)| pod.stays())
+        .count();
+    let have = u32::try_from(have).unwrap_or(u32::MAX);
+    let cause = match facts.wanted {
+        _ if facts.deleting => NoReplacementCause::Deleting,
+        Some(wanted) if wanted < have => NoReplacementCause::Enough { wanted, have },
+        Some(_) | None => return Ok(()),
+    };
+    Err(Refusal::NoReplacement {
+        owner: named(controller),
+        cause,
+    })
+}
+
+/// The pods of the same controller, with this one.
+pub(super) fn siblings<'s>(
+    pod: &'s Pod,
+    snapshot: &'s Snapshot,
+) -> impl Iterator<Item = (PodId, &'s Pod)> {
+    let workload = pod.workload.map(|workload| snapshot.workload(workload));
+    let pods = workload.into_iter().flat_map(|workload| &workload.pods);
+    let pods = pods.map(|id| (*id, snapshot.pod(*id)));
+    pods.filter(|(_, other)| other.controller() == pod.controller())
+}
+
+/// The kind and name of a controller.
+pub(super) fn named(controller: &Owner) -> String {
+    format!("{} {}", controller.kind, controller.name)
+}

@@ -1,0 +1,79 @@
+//! A Job survives the eviction of its pod.
+//!
+//! The Job controller counts a pod that is being deleted as failed, and fails the Job when more
+//! pods have failed than `backoffLimit` allows, or the index when its own failures exceed
+//! `backoffLimitPerIndex` (`syncJob`, `getNewFinishedPods` and `isPodFailed` in
+//! kubernetes/pkg/controller/job/job_controller.go; indexed_job_utils.go). A rule of its
+//! `podFailurePolicy` may ignore the pod, because the API server marks it with the condition
+//! `DisruptionTarget`, or fail the Job at once (pod_failure_policy.go; the first rule that matches
+//! decides). At `activeDeadlineSeconds` the Job fails in any case.
+
+use jiff::SignedDuration;
+
+use crate::decide::draft::{Candidate, Draft};
+use crate::model::plan::{JobFailureCause, Refusal};
+use crate::model::snapshot::Pod;
+use crate::model::snapshot::facts::{JobFacts, PodPhase, WhenEvicted};
+
+use super::controller::{named, siblings};
+
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let snapshot = draft.world.snapshot;
+    let pod = snapshot.pod(candidate.pod);
+    let controller = pod.controller().filter(|owner| owner.is("batch", "Job"));
+    let Some(controller) = controller else {
+        return Ok(());
+    };
+    let facts = snapshot.controller_facts(&pod.namespace, controller);
+    let Some(job) = facts.and_then(|facts| facts.job.as_deref()) else {
+        return Err(Refusal::UnknownOwner(named(controller)));
+    };
+    match failure(pod, job, draft) {
+        None => Ok(()),
+        Some(cause) => Err(Refusal::JobWouldFail {
+            job: named(controller),
+            cause,
+        }),
+    }
+}
+
+/// Why the Job would fail; `None` if it survives.
+fn failure(pod: &Pod, job: &JobFacts, draft: &Draft<'_>) -> Option<JobFailureCause> {
+    if job.foreign {
+        return Some(JobFailureCause::Foreign);
+    }
+    let late = past_deadline(pod, job, draft);
+    match job.when_evicted {
+        WhenEvicted::FailsJob | WhenEvicted::FailsIndex => Some(JobFailureCause::FailurePolicy),
+        WhenEvicted::Ignored => late,
+        WhenEvicted::Counts => late.or_else(|| past_limit(pod, job, draft)),
+    }
+}
+
+/// The new pod needs at least the time for which this one has worked.
+fn past_deadline(pod: &Pod, job: &JobFacts, draft: &Draft<'_>) -> Option<JobFailureCause> {
+    let (now, begun) = (draft.world.now, pod.started.unwrap_or(pod.created));
+    let left = job.deadline?.duration_since(now).max(SignedDuration::ZERO);
+    let done = now.duration_since(begun);
+    (left <= done).then_some(JobFailureCause::Deadline { left, done })
+}
+
+fn past_limit(pod: &Pod, job: &JobFacts, draft: &Draft<'_>) -> Option<JobFailureCause> {
+    if let Some(limit) = job.backoff_limit_per_index {
+        let failed = pod.annotations.index_failures;
+        if failed.is_none_or(|failed| failed >= limit) {
+            return Some(JobFailureCause::IndexLimit { failed, limit });
+        }
+    }
+    // The status of the Job follows its pods after a while.
+    let failing = |other: &Pod| other.terminating || other.phase == PodPhase::Failed;
+    let pods = siblings(pod, draft.world.snapshot);
+    let (mut seen, mut planned) = (0, 0);
+    for (id, other) in pods {
+        seen += u32::from(failing(other));
+        planned += u32::from(draft.moves(id) && !failing(other));
+    }
+    let failed = job.failed.max(seen).saturating_add(planned);
+    let limit = job.backoff_limit;
+    (failed >= limit).then_some(JobFailureCause::BackoffLimit { failed, limit })
+}

@@ -1,0 +1,97 @@
+//! Owners of objects, and the facts of the controllers that create pods.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// An owner reference of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Owner {
+    /// The kind, such as `ReplicaSet`.
+    pub kind: String,
+    /// The name, in the namespace of the object.
+    pub name: String,
+    /// Whether this owner is the controller of the object.
+    #[serde(skip)]
+    pub controller: bool,
+    /// The API group, such as `apps`; empty for core kinds and in files that name none.
+    #[serde(skip)]
+    pub group: String,
+    /// Its uid; `None` in files that have none.
+    #[serde(skip)]
+    pub uid: Option<UidHash>,
+}
+
+/// The hash of a uid. It tells an owner from a later one of the same name in eight bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UidHash(u64);
+
+impl UidHash {
+    /// The hash of a uid; `None` for an empty one.
+    pub fn of(uid: &str) -> Option<Self> {
+        let mut hasher = DefaultHasher::new();
+        uid.hash(&mut hasher);
+        (!uid.is_empty()).then(|| UidHash(hasher.finish()))
+    }
+}
+
+impl Owner {
+    /// Returns true if this is the kind of this API group. A file may name no group.
+    pub fn is(&self, group: &str, kind: &str) -> bool {
+        self.kind == kind && (self.group == group || self.group.is_empty())
+    }
+}
+
+/// The facts of a controller that creates pods: a ReplicaSet, ReplicationController, StatefulSet or
+/// Job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnerFacts {
+    /// Its own controller, such as a Deployment or CronJob. That of a StatefulSet is left out,
+    /// because the workload of its pods is the StatefulSet.
+    pub above: Option<Owner>,
+    /// Its uid; `None` in files that have none.
+    pub uid: Option<UidHash>,
+    /// Whether it is being deleted, so that it creates no pod any more.
+    pub deleting: bool,
+    /// The number of pods that it wants to run now; `None` in files that do not say it.
+    pub wanted: Option<u32>,
+    /// The node that its template names. The scheduler does not see such pods.
+    pub node: Option<Box<str>>,
+    /// The first ordinal of a StatefulSet that creates a pod only while those of lower ordinals are
+    /// Ready (`podManagementPolicy: OrderedReady`).
+    pub ordered_from: Option<u32>,
+    /// The conditions that end a Job; `None` for other kinds.
+    pub job: Option<Box<JobFacts>>,
+}
+
+/// The facts that decide whether a Job survives the loss of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobFacts {
+    /// The pods that may fail before the Job fails: `backoffLimit`, or its default.
+    pub backoff_limit: u32,
+    /// The same for each index: `backoffLimitPerIndex`.
+    pub backoff_limit_per_index: Option<u32>,
+    /// The pods that have failed: `status.failed`.
+    pub failed: u32,
+    /// The effect of an evicted pod by its `podFailurePolicy`.
+    pub when_evicted: WhenEvicted,
+    /// The time at which the Job fails: `activeDeadlineSeconds` after its start.
+    pub deadline: Option<Timestamp>,
+    /// Another controller manages it (`managedBy`), whose rules are unknown.
+    pub foreign: bool,
+}
+
+/// The effect of an evicted pod on its Job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenEvicted {
+    /// The pod counts as failed.
+    #[default]
+    Counts,
+    /// The pod is replaced and does not count.
+    Ignored,
+    /// The Job fails.
+    FailsJob,
+    /// The index of the pod fails.
+    FailsIndex,
+}

@@ -1,0 +1,165 @@
+//! Conversion of controllers that create pods.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::model::api::{
+    ApiJob, ApiJobSpec, ApiMetadata, ApiOnExitCodes, ApiPodFailureRule, ApiPodTemplate,
+    ApiReplicaSet, ApiStatefulSet,
+};
+use crate::model::snapshot::facts::{JobFacts, OwnerFacts, UidHash, WhenEvicted};
+use crate::model::snapshot::objects::Name;
+
+use super::{Wrong, controller, count, full_name, time};
+
+/// The default of `backoffLimit` (`SetDefaults_Job` in kubernetes/pkg/apis/batch/v1/defaults.go).
+const BACKOFF_LIMIT: u32 = 6;
+
+/// The exit codes of a container that the kubelet stops: by SIGTERM, or by SIGKILL after the grace
+/// period.
+const STOPPED: [i32; 2] = [143, 137];
+
+/// Converts a ReplicaSet or a ReplicationController.
+pub(super) fn replica_set(set: &ApiReplicaSet) -> Result<(Name, OwnerFacts), Wrong> {
+    let facts = OwnerFacts {
+        above: controller(&set.metadata),
+        wanted: wanted(set.spec.replicas)?,
+        ..common(&set.metadata, &set.spec.template)
+    };
+    Ok((full_name(&set.metadata)?, facts))
+}
+
+/// Converts a StatefulSet.
+pub(super) fn stateful_set(set: &ApiStatefulSet) -> Result<(Name, OwnerFacts), Wrong> {
+    let ordered = set.spec.pod_management_policy != "Parallel";
+    let start = count("spec.ordinals.start", set.spec.ordinals.start)?;
+    let facts = OwnerFacts {
+        wanted: wanted(set.spec.replicas)?,
+        ordered_from: ordered.then_some(start),
+        ..common(&set.metadata, &set.spec.template)
+    };
+    Ok((full_name(&set.metadata)?, facts))
+}
+
+/// Converts a Job.
+pub(super) fn job(job: &ApiJob) -> Result<(Name, OwnerFacts), Wrong> {
+    let facts = OwnerFacts {
+        above: controller(&job.metadata),
+        wanted: wanted_by_job(job)?,
+        job: Some(Box::new(job_facts(job)?)),
+        ..common(&job.metadata, &job.spec.template)
+    };
+    Ok((full_name(&job.metadata)?, facts))
+}
+
+fn common(meta: &ApiMetadata, template: &ApiPodTemplate) -> OwnerFacts {
+    let node = template.spec.node_name.as_str();
+    OwnerFacts {
+        uid: UidHash::of(&meta.uid),
+        deleting: meta.deletion_timestamp.is_some(),
+        node: (!node.is_empty()).then(|| node.into()),
+        ..OwnerFacts::default()
+    }
+}
+
+fn wanted(replicas: Option<i32>) -> Result<Option<u32>, Wrong> {
+    replicas
+        .map(|found| count("spec.replicas", found))
+        .transpose()
+}
+
+/// The pods that the Job controller keeps running (`manageJob` in
+/// kubernetes/pkg/controller/job/job_controller.go). A Job without `completions` creates none once
+/// a pod has succeeded.
+fn wanted_by_job(job: &ApiJob) -> Result<Option<u32>, Wrong> {
+    let (spec, status) = (&job.spec, &job.status);
+    let ended =
+        |kind: &str| ["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"].contains(&kind);
+    let has_ended = status
+        .conditions
+        .iter()
+        .any(|c| c.status == "True" && ended(&c.kind));
+    if spec.suspend || has_ended {
+        return Ok(Some(0));
+    }
+    let Some(parallelism) = spec.parallelism else {
+        return Ok(None);
+    };
+    let parallelism = count("spec.parallelism", parallelism)?;
+    let succeeded = count("status.succeeded", status.succeeded)?;
+    Ok(Some(match spec.completions {
+        Some(all) => parallelism.min(count("spec.completions", all)?.saturating_sub(succeeded)),
+        None if succeeded > 0 => 0,
+        None => parallelism,
+    }))
+}
+
+fn job_facts(job: &ApiJob) -> Result<JobFacts, Wrong> {
+    let (spec, status) = (&job.spec, &job.status);
+    let per_index = spec.backoff_limit_per_index;
+    let per_index = per_index
+        .map(|n| count("spec.backoffLimitPerIndex", n))
+        .transpose()?;
+    let usual = if per_index.is_some() {
+        u32::MAX
+    } else {
+        BACKOFF_LIMIT
+    };
+    let limit = spec
+        .backoff_limit
+        .map(|n| count("spec.backoffLimit", n))
+        .transpose()?;
+    Ok(JobFacts {
+        backoff_limit: limit.unwrap_or(usual),
+        backoff_limit_per_index: per_index,
+        failed: count("status.failed", status.failed)?,
+        when_evicted: when_evicted(spec),
+        deadline: deadline(job)?,
+        foreign: !["", "kubernetes.io/job-controller"].contains(&spec.managed_by.as_str()),
+    })
+}
+
+fn deadline(job: &ApiJob) -> Result<Option<Timestamp>, Wrong> {
+    let start = time("status.startTime", job.status.start_time)?;
+    let limit = job
+        .spec
+        .active_deadline_seconds
+        .map(SignedDuration::from_secs);
+    Ok(start
+        .zip(limit)
+        .and_then(|(start, limit)| start.checked_add(limit).ok()))
+}
+
+/// The action of the first rule that matches an evicted pod (`matchPodFailurePolicy` in
+/// kubernetes/pkg/controller/job/pod_failure_policy.go). The API server marks such a pod with the
+/// condition `DisruptionTarget`.
+fn when_evicted(spec: &ApiJobSpec) -> WhenEvicted {
+    let mut rules = spec.pod_failure_policy.rules.iter();
+    match rules
+        .find(|rule| matches_evicted(rule))
+        .map(|rule| rule.action.as_str())
+    {
+        Some("Ignore") => WhenEvicted::Ignored,
+        Some("FailJob") => WhenEvicted::FailsJob,
+        Some("FailIndex") => WhenEvicted::FailsIndex,
+        Some(_) | None => WhenEvicted::Counts,
+    }
+}
+
+/// Whether a rule matches an evicted pod. A rule that ignores exit codes is passed over, because a
+/// container may end with any other code.
+fn matches_evicted(rule: &ApiPodFailureRule) -> bool {
+    let by_code = rule.on_exit_codes.as_ref().is_some_and(matches_stopped);
+    let mut conditions = rule.on_pod_conditions.iter();
+    let by_condition = conditions.any(|condition| {
+        condition.kind == "DisruptionTarget" && ["", "True"].contains(&condition.status.as_str())
+    });
+    by_condition || by_code && rule.action != "Ignore"
+}
+
+fn matches_stopped(codes: &ApiOnExitCodes) -> bool {
+    let listed = |code: &i32| codes.values.contains(code);
+    match codes.operator.as_str() {
+        "In" => STOPPED.iter().any(listed),
+        _ => !STOPPED.iter().all(listed),
+    }
+}

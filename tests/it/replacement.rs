@@ -1,0 +1,459 @@
+//! Pods stay whose replacement would not exist, would not start, or would not find what it needs.
+
+use std::collections::BTreeMap;
+
+use evenkeel::decide::explain::{Explanation, Subject};
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::Plan;
+use evenkeel::model::snapshot::Snapshot;
+use evenkeel::model::snapshot::facts::{Owner, WhenEvicted};
+use evenkeel::model::snapshot::objects::ObjectKind;
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+use crate::it::support::{Cluster, EVEN, cases, noon, parse, random_cluster, text};
+
+/// PodLifeTime, which would evict every pod of the text clusters.
+const EVERY_POD: &str = "strategies: [{podLifeTime: {maxPodLifeTimeSeconds: 60}}]\n";
+
+/// Plans for a hot node with four pods like this, and two cold nodes.
+fn plan(pod: &str, policy: &str) -> String {
+    let cluster = Cluster::parse(&format!(
+        "
+        node n1 system=1
+          web*4 cpu=300m memory=256Mi uses=1 {pod}
+        node n2
+        node n3
+        "
+    ));
+    text(&cluster.plan(&format!(
+        "{policy}\nlimits: {{perWorkload: none, perNode: none}}\n{EVEN}"
+    )))
+}
+
+fn moves(pod: &str, policy: &str) {
+    let plan = plan(pod, policy);
+    assert!(plan.starts_with("move web-"), "{pod}: {plan}");
+}
+
+fn stays(pod: &str, because: &str) {
+    let plan = plan(pod, "");
+    assert!(!plan.contains("move "), "{pod}: {plan}");
+    assert!(plan.contains(because), "{pod}: {plan}");
+}
+
+#[test]
+fn an_owner_that_is_not_the_controller_replaces_nothing() {
+    moves("", "");
+    stays("no-controller", "no controller would recreate it");
+}
+
+#[test]
+fn a_controller_that_is_deleted_or_has_enough_pods_replaces_nothing() {
+    stays(
+        "owner-deleting",
+        "its ReplicaSet web creates no replacement: it is being deleted",
+    );
+    stays(
+        "wanted=3",
+        "its ReplicaSet web creates no replacement: it wants 3 and has 4",
+    );
+    stays("wanted=0", "it wants 0 and has 4");
+    moves("wanted=4", "");
+}
+
+#[test]
+fn a_controller_that_does_not_exist_is_unknown() {
+    let mut cluster = Cluster::parse(
+        "
+        node n1 system=1
+          web*4 cpu=300m uses=1
+        node n2
+          other cpu=300m
+        node n3
+        ",
+    );
+    let web = ("default".to_owned(), "web".to_owned());
+    cluster.objects.delete(ObjectKind::ReplicaSet, &web);
+    let plan = text(&cluster.plan(EVEN));
+    let unknown = "keep web-1 on n1: its ReplicaSet web does not exist or cannot be read, so whether \
+                   it is replaced is unknown";
+    assert!(plan.starts_with(unknown), "{plan}");
+}
+
+#[test]
+fn work_that_ends_stays_unless_the_policy_allows_it() {
+    for owner in [
+        "Workflow",
+        "TaskRun",
+        "SparkApplication",
+        "PyTorchJob",
+        "MPIJob",
+        "Pod",
+    ] {
+        let pod = format!("owner={owner} ends");
+        stays(
+            &pod,
+            &format!("its {owner} web may lose its work or fail without it"),
+        );
+        moves(&pod, "evictable: {allow: [runsToCompletion]}");
+    }
+    stays("owner=RayCluster ends", "it runs to completion");
+    stays("owner=PyTorchJob", "it runs to completion");
+    moves("owner=CloneSet", "");
+}
+
+#[test]
+fn work_that_ends_gets_no_advice_to_lower_the_replicas() {
+    let cluster = Cluster::parse(
+        "
+        node n1 system=3
+          step cpu=300m uses=2 owner=Workflow ends
+          train cpu=300m uses=2 owner=Job backoff=0
+        node n2
+        node n3
+        ",
+    );
+    let plan = cluster.plan(EVEN);
+    assert_snapshot!(text(&plan), @"
+    keep step-1 on n1: it runs to completion, and its Workflow step may lose its work or fail \
+        without it
+    keep train-1 on n1: its eviction would fail its Job train: 0 of 0 pods may fail and have failed
+    ");
+    assert!(plan.replica_trial.is_none());
+    assert!(
+        plan.kept
+            .iter()
+            .all(|kept| !kept.refusal.remedy().contains("minReplicas"))
+    );
+}
+
+#[test]
+fn a_job_that_would_fail_keeps_its_pods() {
+    moves("owner=Job ends", "");
+    let fails = "its eviction would fail its Job web: ";
+    for (pod, because) in [
+        ("backoff=0", "0 of 0 pods may fail and have failed"),
+        ("backoff=3 failed=3", "3 of 3 pods may fail and have failed"),
+        (
+            "per-index=0 index-failures=0 backoff=9",
+            "the limit for each index is 0, and its index has failed 0 times",
+        ),
+        (
+            "per-index=2 backoff=9",
+            "the limit for each index is 2, and its index has failed an unknown number of times",
+        ),
+        (
+            "evicted=fails-job",
+            "a rule of its podFailurePolicy fails it",
+        ),
+        (
+            "evicted=fails-index",
+            "a rule of its podFailurePolicy fails it",
+        ),
+        (
+            "deadline=20m age=1h",
+            "its deadline is in 20m, and the pod has worked for 1h",
+        ),
+        ("foreign", "another controller manages it"),
+    ] {
+        stays(
+            &format!("owner=Job ends {pod}"),
+            &format!("{fails}{because}"),
+        );
+    }
+}
+
+#[test]
+fn a_job_that_survives_lets_its_pods_go() {
+    moves("owner=Job ends backoff=0 evicted=ignored", "");
+    moves("owner=Job ends deadline=2h age=1h", "");
+    moves("owner=Job ends per-index=1 index-failures=0 backoff=9", "");
+}
+
+#[test]
+fn the_moves_of_one_plan_count_against_the_limit_of_a_job() {
+    let moved = |job: &str| {
+        let cluster = format!("node n1\n web*4 cpu=300m owner=Job ends {job}\nnode n2");
+        let plan = Cluster::parse(&cluster).plan(EVERY_POD);
+        plan.moves.len()
+    };
+    assert_eq!(moved("backoff=1"), 1);
+    assert_eq!(moved("backoff=4 failed=2"), 2);
+    assert!(moved("backoff=6") > 2);
+    assert!(moved("backoff=0 evicted=ignored") > 2);
+}
+
+#[test]
+fn a_job_that_is_not_known_is_unknown() {
+    let mut cluster = Cluster::parse(
+        "
+        node n1 system=1
+          web*4 cpu=300m uses=1 owner=Job ends
+        node n2
+        node n3
+        ",
+    );
+    let web = ("default".to_owned(), "web".to_owned());
+    cluster.objects.delete(ObjectKind::Job, &web);
+    let plan = text(&cluster.plan(EVEN));
+    assert!(
+        plan.contains("keep web-1 on n1: its Job web does not exist or cannot be read"),
+        "{plan}"
+    );
+}
+
+#[test]
+fn a_template_that_names_a_node_brings_the_pod_back() {
+    stays(
+        "template-node=n1",
+        "the template of its ReplicaSet web names node n1, so its replacement returns to it",
+    );
+    stays(
+        "owner=Job ends template-node=n1",
+        "the template of its Job web names node n1",
+    );
+    stays(
+        "owner=StatefulSet ordered template-node=n1",
+        "StatefulSet web names node n1",
+    );
+}
+
+#[test]
+fn a_class_that_does_not_exist_any_more_refuses_the_replacement() {
+    let class = |pod: &str, classes: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            {classes}
+            node n1 system=1
+              web*4 cpu=300m uses=1 {pod}
+            node n2
+            node n3
+            "
+        ));
+        text(&cluster.plan(EVEN))
+    };
+    let missing = "its PriorityClass gone does not exist, so the API server would refuse its \
+                   replacement";
+    assert!(class("class=gone priority=5", "class other value=5").contains(missing));
+    assert!(class("class=other priority=5", "class other value=5").starts_with("move web-"));
+    assert!(
+        class("class=gone priority=5", "").starts_with("move web-"),
+        "no class is known"
+    );
+}
+
+#[test]
+fn a_pod_without_a_resolved_priority_has_that_of_its_class() {
+    let plan = |pod: &str, policy: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            class high value=1000000
+            node n1 system=1
+              web*4 cpu=300m uses=1 {pod}
+            node n2
+            node n3
+            "
+        ));
+        text(&cluster.plan(&format!("{policy}\n{EVEN}")))
+    };
+    let below = "evictable: {priorityBelow: 1000}";
+    let high = plan("class=high", below);
+    assert!(
+        high.contains("its priority 1000000 is not below the threshold 1000"),
+        "{high}"
+    );
+    assert!(plan("class=high", "").starts_with("move web-"));
+    let unknown = plan("class=absent", "evictable: {minPodAge: 0s}");
+    assert!(unknown.contains("its priority is unknown"), "{unknown}");
+    let system = plan("class=system-node-critical", "");
+    assert!(
+        system.contains("its priority is system-critical"),
+        "{system}"
+    );
+}
+
+/// Plans for PodLifeTime, with a limit of a quarter of each workload.
+fn life(cluster: &str) -> String {
+    let limits = "limits: {perCycle: none, perNode: none, perMinute: none, perWorkload: 25%}";
+    text(&Cluster::parse(cluster).plan(&format!("{limits}\n{EVERY_POD}")))
+}
+
+#[test]
+fn replicas_that_are_away_for_any_reason_count_against_the_limit_of_a_workload() {
+    let answer = |others: &str| {
+        life(&format!(
+            "
+            node n2
+              web*2 cpu=300m wanted=4
+            node n3
+            node n1 {others}
+            "
+        ))
+    };
+    let away = "2 pods are not Ready or being replaced in its workload, and the limit is 1";
+    for others in [
+        "not-ready\n web*2 cpu=300m wanted=4",
+        "\n web*2 cpu=300m wanted=4 unready",
+        "\n web*2 cpu=300m wanted=4 terminating",
+        "",
+    ] {
+        let plan = answer(others);
+        for serves in ["web-1", "web-2"] {
+            let stays = format!("keep {serves} on n2: {away}");
+            assert!(plan.contains(&stays), "{others}: {plan}");
+        }
+    }
+    assert!(answer("\n web*2 cpu=300m wanted=4").contains("move web-1"));
+}
+
+#[test]
+fn a_pod_that_does_not_serve_may_still_leave() {
+    let plan = life("node n1\n web*4 cpu=300m unready\nnode n2");
+    assert!(plan.starts_with("move web-1"), "{plan}");
+}
+
+#[test]
+fn a_stateful_set_that_waits_for_a_lower_ordinal_creates_nothing() {
+    let answer = |first: &str, kind: &str| {
+        life(&format!(
+            "
+            node n1
+              db cpu=300m owner=StatefulSet {kind} {first}
+            node n2
+              db*3 cpu=300m owner=StatefulSet {kind}
+            node n3
+            "
+        ))
+    };
+    let waits = "its StatefulSet starts pods in order, and db-1 is not Ready";
+    assert!(answer("unready", "").contains(waits));
+    assert!(answer("terminating", "ordered").contains(waits));
+    assert!(!answer("", "ordered").contains(waits));
+}
+
+#[test]
+fn the_annotation_of_a_pod_overrides_what_only_its_owner_loses() {
+    moves("evict=true owner=Workflow ends", "");
+    moves("evict=true owner=Job ends backoff=0", "");
+    stays("evict=true template-node=n1", "names node n1");
+}
+
+#[test]
+fn the_exact_mode_asks_for_no_replacement() {
+    let policy = parse(EVERY_POD).exactly();
+    let cluster = Cluster::parse("node n1\n web*4 cpu=300m owner=Job ends backoff=0\nnode n2");
+    let plan = text(&cluster.plan_by(policy));
+    assert_eq!(plan.matches("move web-").count(), 4, "{plan}");
+}
+
+#[test]
+fn explain_lists_every_rule_of_the_gate() {
+    let cluster = Cluster::parse("node n1\n web*2 cpu=300m owner=Job ends backoff=0\nnode n2");
+    let (engine, snapshot) = cluster.seen(parse(EVEN), Ledger::default());
+    let subject = Subject::Pod("web-1".to_owned());
+    let Explanation::Pod(pod) = engine.explain(&snapshot, &subject, noon()).unwrap() else {
+        panic!("a pod")
+    };
+    let rules = pod.gates.unwrap().replacement;
+    let lines = rules.iter().map(|verdict| {
+        let code = verdict.refusal.as_ref().map_or("admits", |why| why.code);
+        format!("{}: {code}", verdict.rule)
+    });
+    assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
+    controller: admits
+    completion: admits
+    job: job-would-fail
+    order: admits
+    priority-class: admits
+    template: admits
+    known: admits
+    claims: admits
+    new-volumes: admits
+    local-volumes: admits
+    shared-volumes: admits
+    ");
+}
+
+/// Random clusters with controllers that are gone or end, and nodes that are down.
+fn broken_clusters() -> impl Strategy<Value = String> {
+    const PODS: [&str; 16] = [
+        "no-controller",
+        "bare",
+        "owner-deleting",
+        "wanted=1",
+        "wanted=9",
+        "template-node=n0",
+        "class=gone priority=5",
+        "class=absent",
+        "owner=Workflow ends",
+        "owner=Job ends backoff=0",
+        "owner=Job ends backoff=2 failed=1",
+        "owner=Job ends backoff=1 evicted=ignored",
+        "owner=Job ends deadline=30m",
+        "owner=StatefulSet unready",
+        "terminating",
+        "no-metrics",
+    ];
+    const NODES: [&str; 4] = ["cordoned", "not-ready", "no-metrics", "taint=a:NoSchedule"];
+    random_cluster::clusters((6, 4), &PODS, &NODES)
+        .prop_map(|cluster| format!("class other value=7\n{cluster}"))
+}
+
+/// Whether a controller still creates a pod for each moved pod, counted in another way.
+fn replaced(snapshot: &Snapshot, plan: &Plan) -> Result<(), String> {
+    let mut lost: BTreeMap<(String, Owner), u32> = BTreeMap::new();
+    for planned in &plan.moves {
+        let pod = snapshot.pod(snapshot.find_pod(&planned.namespace, &planned.pod).unwrap());
+        let name = || format!("{}/{}", planned.namespace, planned.pod);
+        let owner = pod
+            .owners
+            .iter()
+            .find(|owner| owner.controller)
+            .ok_or_else(name)?;
+        let facts = snapshot.controller_facts(&pod.namespace, owner);
+        let facts = facts.cloned().unwrap_or_default();
+        let count = lost
+            .entry((pod.namespace.clone(), owner.clone()))
+            .or_default();
+        *count += 1;
+        let class = pod.priority_class.as_deref();
+        let starts = !facts.deleting
+            && facts.node.is_none()
+            && class.is_none_or(|class| class == "other")
+            && (!pod.ends || owner.kind == "Job");
+        let survives = facts.job.is_none_or(|job| {
+            job.when_evicted == WhenEvicted::Ignored || job.failed + *count <= job.backoff_limit
+        });
+        let of_owner = snapshot.pods.iter().filter(|other| {
+            other.namespace == pod.namespace && other.owners == pod.owners && other.stays()
+        });
+        let wants = facts
+            .wanted
+            .is_none_or(|n| usize::try_from(n).unwrap() >= of_owner.count());
+        let node = planned
+            .to
+            .as_deref()
+            .and_then(|to| snapshot.find_node(to))
+            .ok_or_else(name)?;
+        let node = snapshot.node(node);
+        if !(starts && survives && wants && node.ready && !node.cordoned) {
+            return Err(name());
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    #[test]
+    fn no_plan_moves_a_pod_that_is_not_replaced(cluster in broken_clusters()) {
+        for policy in [EVEN, EVERY_POD] {
+            let cluster = Cluster::parse(&cluster);
+            let plan = cluster.plan(policy);
+            let outcome = replaced(&cluster.snapshot(&parse(policy)), &plan);
+            prop_assert_eq!(outcome, Ok(()), "{}", text(&plan));
+        }
+    }
+}
