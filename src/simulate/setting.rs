@@ -222,7 +222,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             owners,
             priority: Some(workload.priority),
             priority_class: None,
-            ends: false,
+            runs_once: false,
             preempts: true,
             nominated: None,
             qos: if workload.requests.is_empty() {

@@ -54,7 +54,7 @@ use Keep::{
 };
 
 /// Annotations whose values decisions read; see `model::snapshot::import`.
-pub(super) const ANNOTATIONS: [&str; 12] = [
+pub(super) const ANNOTATIONS: [&str; 13] = [
     "batch.kubernetes.io/job-index-failure-count",
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "descheduler.alpha.kubernetes.io/eviction-in-progress",

@@ -8,7 +8,7 @@ use crate::policy::{Basis, ScorePlugin};
 use super::duration_text::short;
 use super::replacement_cause::{
     JOB_WOULD_FAIL, NEW_VOLUME, RESOURCE_CLAIMS, RUNS_TO_COMPLETION, UNKNOWN_OWNER, make_ready,
-    missing_class,
+    missing_class, record_class,
 };
 use super::{BrokenPreference, ClaimFlaw, Class, Idle, NoGain, PlacementCause, Refusal};
 
@@ -24,9 +24,8 @@ impl Refusal {
             Refusal::Young { age, least } => return wait_for_age(*age, *least),
             Refusal::TooFewReplicas { have, .. } => return replicas(*have),
             Refusal::Unmeasured(why) => return unmeasured(why),
-            Refusal::MissingPriorityClass(name) | Refusal::UnknownPriority(name) => {
-                return missing_class(name);
-            }
+            Refusal::MissingPriorityClass(name) => return missing_class(name),
+            Refusal::UnknownPriority(name) => return record_class(name),
             Refusal::WaitsInOrder(pod) => return make_ready(pod),
             Refusal::OutsideWindow(left) => return wait(*left, "change `windows`"),
             Refusal::CycleLimit(most) => return next_cycle("`limits.perCycle`", *most),

@@ -74,7 +74,11 @@ pub(super) const RESOURCE_CLAIMS: &str = "set `evictable.allow: [resourceClaims]
                                the forecast does not know which nodes have a device for it";
 
 pub(super) fn missing_class(name: &str) -> String {
-    format!("create PriorityClass {name}, or record it in the file")
+    format!("create PriorityClass {name}, or change the template")
+}
+
+pub(super) fn record_class(name: &str) -> String {
+    format!("record PriorityClass {name} in the file")
 }
 
 pub(super) fn make_ready(pod: &str) -> String {

@@ -23,7 +23,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     if controller.is("batch", "Job") || !draft.rules(candidate).protected.runs_to_completion {
         return Ok(());
     }
-    if pod.ends || runs_to_completion(controller) {
+    if pod.runs_once || runs_to_completion(controller) {
         Err(Refusal::RunsToCompletion(named(controller)))
     } else {
         Ok(())

@@ -97,7 +97,7 @@ pub struct PodSpecFacts {
     /// Its `priorityClassName`.
     pub priority_class: Option<String>,
     /// Whether its work ends: its `restartPolicy` is `Never` or `OnFailure`.
-    pub ends: bool,
+    pub runs_once: bool,
     /// Whether the scheduler may remove pods of lower priority for it, that is, its
     /// `preemptionPolicy` is not `Never`.
     pub preempts: bool,

@@ -60,7 +60,7 @@ fn spec_facts(pod: &ApiPod) -> Result<PodSpecFacts, Wrong> {
         owners: owners_of(meta),
         priority: spec.priority,
         priority_class: filled(&spec.priority_class_name),
-        ends: ["Never", "OnFailure"].contains(&spec.restart_policy.as_str()),
+        runs_once: ["Never", "OnFailure"].contains(&spec.restart_policy.as_str()),
         preempts: spec.preemption_policy != "Never",
         // Once a pod is bound, its nomination has no effect.
         nominated: filled(&status.nominated_node_name).filter(|_| spec.node_name.is_empty()),
