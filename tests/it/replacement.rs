@@ -108,7 +108,7 @@ fn work_that_ends_gets_no_advice_to_lower_the_replicas() {
     let cluster = Cluster::parse(
         "
         node n1 system=3
-          step cpu=300m uses=2 owner=Workflow ends
+          step cpu=300m uses=2 owner=Workflow runs-once
           train cpu=300m uses=2 owner=Job backoff=0
         node n2
         node n3
@@ -192,7 +192,7 @@ fn a_job_that_is_not_known_is_unknown() {
     let mut cluster = Cluster::parse(
         "
         node n1 system=1
-          web*4 cpu=300m uses=1 owner=Job ends
+          web*4 cpu=300m uses=1 owner=Job runs-once
         node n2
         node n3
         ",
