@@ -398,8 +398,8 @@ fn refusals_by_replacement() -> Vec<Case> {
             "node n1 system=2\n web*2 uses=3 owner-deleting\nnode n2",
             "",
         ),
-        Case::of_pod("runs-to-completion", "owner=Workflow ends", ""),
-        Case::of_pod("job-would-fail", "owner=Job ends backoff=0", ""),
+        Case::of_pod("runs-to-completion", "owner=Workflow runs-once", ""),
+        Case::of_pod("job-would-fail", "owner=Job runs-once backoff=0", ""),
         Case::new(
             "names-node",
             "node n1 system=2\n web*2 uses=3 template-node=n1\nnode n2",

@@ -91,14 +91,14 @@ fn work_that_ends_stays_unless_the_policy_allows_it() {
         "MPIJob",
         "Pod",
     ] {
-        let pod = format!("owner={owner} ends");
+        let pod = format!("owner={owner} runs-once");
         stays(
             &pod,
             &format!("its {owner} web may lose its work or fail without it"),
         );
         moves(&pod, "evictable: {allow: [runsToCompletion]}");
     }
-    stays("owner=RayCluster ends", "it runs to completion");
+    stays("owner=RayCluster runs-once", "it runs to completion");
     stays("owner=PyTorchJob", "it runs to completion");
     moves("owner=CloneSet", "");
 }
@@ -108,7 +108,7 @@ fn work_that_ends_gets_no_advice_to_lower_the_replicas() {
     let cluster = Cluster::parse(
         "
         node n1 system=3
-          step cpu=300m uses=2 owner=Workflow ends
+          step cpu=300m uses=2 owner=Workflow runs-once
           train cpu=300m uses=2 owner=Job backoff=0
         node n2
         node n3
@@ -130,7 +130,7 @@ fn work_that_ends_gets_no_advice_to_lower_the_replicas() {
 
 #[test]
 fn a_job_that_would_fail_keeps_its_pods() {
-    moves("owner=Job ends", "");
+    moves("owner=Job runs-once", "");
     let fails = "its eviction would fail its Job web: ";
     for (pod, because) in [
         ("backoff=0", "0 of 0 pods may fail and have failed"),
@@ -158,7 +158,7 @@ fn a_job_that_would_fail_keeps_its_pods() {
         ("foreign", "another controller manages it"),
     ] {
         stays(
-            &format!("owner=Job ends {pod}"),
+            &format!("owner=Job runs-once {pod}"),
             &format!("{fails}{because}"),
         );
     }
@@ -166,15 +166,18 @@ fn a_job_that_would_fail_keeps_its_pods() {
 
 #[test]
 fn a_job_that_survives_lets_its_pods_go() {
-    moves("owner=Job ends backoff=0 evicted=ignored", "");
-    moves("owner=Job ends deadline=2h age=1h", "");
-    moves("owner=Job ends per-index=1 index-failures=0 backoff=9", "");
+    moves("owner=Job runs-once backoff=0 evicted=ignored", "");
+    moves("owner=Job runs-once deadline=2h age=1h", "");
+    moves(
+        "owner=Job runs-once per-index=1 index-failures=0 backoff=9",
+        "",
+    );
 }
 
 #[test]
 fn the_moves_of_one_plan_count_against_the_limit_of_a_job() {
     let moved = |job: &str| {
-        let cluster = format!("node n1\n web*4 cpu=300m owner=Job ends {job}\nnode n2");
+        let cluster = format!("node n1\n web*4 cpu=300m owner=Job runs-once {job}\nnode n2");
         let plan = Cluster::parse(&cluster).plan(EVERY_POD);
         plan.moves.len()
     };
@@ -189,7 +192,7 @@ fn a_job_that_is_not_known_is_unknown() {
     let mut cluster = Cluster::parse(
         "
         node n1 system=1
-          web*4 cpu=300m uses=1 owner=Job ends
+          web*4 cpu=300m uses=1 owner=Job runs-once
         node n2
         node n3
         ",
@@ -210,7 +213,7 @@ fn a_template_that_names_a_node_brings_the_pod_back() {
         "the template of its ReplicaSet web names node n1, so its replacement returns to it",
     );
     stays(
-        "owner=Job ends template-node=n1",
+        "owner=Job runs-once template-node=n1",
         "the template of its Job web names node n1",
     );
     stays(
@@ -334,22 +337,22 @@ fn a_stateful_set_that_waits_for_a_lower_ordinal_creates_nothing() {
 
 #[test]
 fn the_annotation_of_a_pod_overrides_what_only_its_owner_loses() {
-    moves("evict=true owner=Workflow ends", "");
-    moves("evict=true owner=Job ends backoff=0", "");
+    moves("evict=true owner=Workflow runs-once", "");
+    moves("evict=true owner=Job runs-once backoff=0", "");
     stays("evict=true template-node=n1", "names node n1");
 }
 
 #[test]
 fn the_exact_mode_asks_for_no_replacement() {
     let policy = parse(EVERY_POD).exactly();
-    let cluster = Cluster::parse("node n1\n web*4 cpu=300m owner=Job ends backoff=0\nnode n2");
+    let cluster = Cluster::parse("node n1\n web*4 cpu=300m owner=Job runs-once backoff=0\nnode n2");
     let plan = text(&cluster.plan_by(policy));
     assert_eq!(plan.matches("move web-").count(), 4, "{plan}");
 }
 
 #[test]
 fn explain_lists_every_rule_of_the_gate() {
-    let cluster = Cluster::parse("node n1\n web*2 cpu=300m owner=Job ends backoff=0\nnode n2");
+    let cluster = Cluster::parse("node n1\n web*2 cpu=300m owner=Job runs-once backoff=0\nnode n2");
     let (engine, snapshot) = cluster.seen(parse(EVEN), Ledger::default());
     let subject = Subject::Pod("web-1".to_owned());
     let Explanation::Pod(pod) = engine.explain(&snapshot, &subject, noon()).unwrap() else {
@@ -386,11 +389,11 @@ fn broken_clusters() -> impl Strategy<Value = String> {
         "template-node=n0",
         "class=gone priority=5",
         "class=absent",
-        "owner=Workflow ends",
-        "owner=Job ends backoff=0",
-        "owner=Job ends backoff=2 failed=1",
-        "owner=Job ends backoff=1 evicted=ignored",
-        "owner=Job ends deadline=30m",
+        "owner=Workflow runs-once",
+        "owner=Job runs-once backoff=0",
+        "owner=Job runs-once backoff=2 failed=1",
+        "owner=Job runs-once backoff=1 evicted=ignored",
+        "owner=Job runs-once deadline=30m",
         "owner=StatefulSet unready",
         "terminating",
         "no-metrics",

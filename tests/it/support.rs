@@ -360,7 +360,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
             },
             priority: words.get("priority").map(|p| p.parse().unwrap()),
             priority_class: words.get("class").map(str::to_owned),
-            runs_once: words.has("ends"),
+            runs_once: words.has("runs-once"),
             preempts: !words.has("never-preempts"),
             nominated: words.get("nominated").map(str::to_owned),
             qos: Qos::Burstable,

@@ -725,6 +725,7 @@ fn short_name(kind: ObjectKind) -> &'static str {
         ObjectKind::Namespace => "ns",
         ObjectKind::Claim => "pvc",
         ObjectKind::Volume => "pv",
+        ObjectKind::StatefulSet => "sts",
         ObjectKind::ReplicaSet => "rs",
         ObjectKind::StatefulSet => "sts",
         ObjectKind::ReplicationController => "rc",

@@ -4,7 +4,7 @@ use super::Refusal;
 
 impl Refusal {
     /// Returns the stable code that metrics and JSON use.
-    #[expect(clippy::too_many_lines, reason = "one arm for each refusal")]
+    #[expect(clippy::too_many_lines, reason = "one line for each refusal")]
     pub const fn code(&self) -> &'static str {
         match self {
             Refusal::Mirror => "mirror-pod",

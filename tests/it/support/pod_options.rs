@@ -7,7 +7,7 @@
 //!   `template-node=n1`, `ordered` (with `owner=StatefulSet`: OrderedReady, from ordinal 1)
 //! - job (with `owner=Job`): `no-object` (it does not exist), `backoff=0`, `failed=2`, `per-index=1` and `index-failures=0`,
 //!   `evicted=ignored` (or `fails-job`, `fails-index`), `deadline=20m` from noon, `foreign`
-//! - work: `ends` (restartPolicy Never), `class=high` (a PriorityClass)
+//! - work: `runs-once` (restartPolicy Never), `class=high` (a PriorityClass)
 //! - priority: `never-preempts`, `nominated=n2` (pending, with room reserved on n2)
 //! - replicas: `evict-single` (the annotation that admits the eviction of a single replica)
 //! - nodes: `os=linux` (`spec.os.name`), `tolerates=key=value:NoSchedule`, `requires=disk:ssd`, `prefers=disk:ssd*60`
