@@ -151,13 +151,13 @@ async fn forbid_evictions(control_plane: &ControlPlane) {
         .iter()
         .partition(is_eviction);
     assert_eq!(gone.len(), 1);
-    let patch = json!({"rules": kept}).to_string();
+    let rules = json!({"rules": kept}).to_string();
     control_plane.kubectl(&[
         "patch",
         "clusterrole",
         "evenkeel",
         "--type=merge",
         "-p",
-        &patch,
+        &rules,
     ]);
 }
