@@ -727,7 +727,6 @@ fn short_name(kind: ObjectKind) -> &'static str {
         ObjectKind::Volume => "pv",
         ObjectKind::StatefulSet => "sts",
         ObjectKind::ReplicaSet => "rs",
-        ObjectKind::StatefulSet => "sts",
         ObjectKind::ReplicationController => "rc",
         _ => "",
     }
