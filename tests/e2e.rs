@@ -17,6 +17,7 @@ mod e2e {
     mod cadence;
     mod chart;
     mod circles;
+    mod claims;
     mod crash;
     mod disruption;
     mod doctor;

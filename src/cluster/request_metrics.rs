@@ -26,7 +26,7 @@ pub struct RequestLabels {
 }
 
 /// Resources by API group and path. A subresource follows its resource.
-const RESOURCES: [(&str, &str, &str); 22] = [
+const RESOURCES: [(&str, &str, &str); 23] = [
     ("version", "", "version"),
     ("api/v1", "nodes", "nodes"),
     ("api/v1", "pods", "pods"),
@@ -53,6 +53,11 @@ const RESOURCES: [(&str, &str, &str); 22] = [
     ),
     ("apis/storage.k8s.io/v1", "storageclasses", "storageclasses"),
     ("apis/storage.k8s.io/v1", "csinodes", "csinodes"),
+    (
+        "apis/storage.k8s.io/v1",
+        "volumeattachments",
+        "volumeattachments",
+    ),
     ("apis/events.k8s.io/v1", "events", "events"),
     ("apis/coordination.k8s.io/v1", "leases", "leases"),
     (

@@ -473,6 +473,14 @@ fn a_volume_that_is_still_attached_without_a_pod_counts_towards_the_limit() {
     // The volumes of the pods themselves are attached as well, and count once.
     let own = (0..4).map(|n| attachment(&format!("own-{n}"), "n1", &format!("pv-{n}")));
     cluster.clone().and(own).plan().go();
+    // The scheduler counts the volume of a pod twice where it is attached without the pod.
+    let two = cluster.clone().each("CSINode", |node| {
+        node["spec"]["drivers"][0]["allocatable"]["count"] = 1.into();
+    });
+    let others = [attachment("a", "n2", "pv-0"), attachment("b", "n3", "pv-0")];
+    two.and(others)
+        .plan()
+        .stay("no-room", "at the limit of volumes");
     // An attachment whose volume does not exist counts for the scheduler neither.
     let absent = [
         attachment("a", "n2", "pv-98"),

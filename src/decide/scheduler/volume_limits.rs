@@ -1,8 +1,9 @@
 //! NodeVolumeLimits: the CSI drivers must be able to attach the pod's volumes to the node.
 //!
 //! A volume that several pods use on a node counts once. So does a volume that is still attached,
-//! although its pod has gone: detaching takes time, and may fail. A driver without a limit in the
-//! CSINode of a node can attach any number of volumes.
+//! although its pod has gone: detaching takes time, and may fail. If the pod wants just this
+//! volume, the scheduler counts it twice. A driver without a limit in the CSINode of a node can
+//! attach any number of volumes.
 
 use crate::model::snapshot::{AttachedVolume, NodeId};
 use crate::policy::FilterPlugin;
@@ -10,7 +11,7 @@ use crate::policy::FilterPlugin;
 use super::nominated::NominatedPods;
 use super::question::Question;
 
-/// The volumes of the pod, and those of the same drivers that are attached or that other pods use.
+/// The volumes of the pod, and those of the same drivers that other pods use.
 pub(super) struct AttachedVolumes<'w> {
     wanted: Vec<AttachedVolume<'w>>,
     /// Sorted, each once.
@@ -37,10 +38,8 @@ impl<'w> AttachedVolumes<'w> {
             let volumes = snapshot.attached_volumes(snapshot.pod(*pod));
             volumes.into_iter().map(|volume| (*node, volume))
         });
-        let left = question.index().left_attached().iter().copied();
         let mut in_use: Vec<_> = placed
             .chain(reserved)
-            .chain(left)
             .filter(|(_, volume)| same_driver(volume))
             .collect();
         in_use.sort_unstable();
@@ -53,13 +52,14 @@ impl<'w> AttachedVolumes<'w> {
         if self.wanted.is_empty() {
             return None;
         }
-        let first = self.in_use.partition_point(|(n, _)| *n < node);
-        let here = &self.in_use[first..];
-        let here = &here[..here.partition_point(|(n, _)| *n == node)];
+        let here = on(&self.in_use, node);
+        let left = on(question.index().left_attached(), node);
+        let left = left.iter().filter(|volume| !here.contains(volume));
+        let here_or_left = || here.iter().chain(left.clone());
         let limits = &question.node(node).attach_limits;
         let exceeds = |driver: &&str| {
             let of_driver = |v: &AttachedVolume<'_>| v.driver == *driver;
-            let attached = here.iter().filter(|(_, v)| of_driver(v)).count();
+            let attached = here_or_left().filter(|(_, v)| of_driver(v)).count();
             let wanted = self.wanted.iter().filter(|v| of_driver(v));
             let new = wanted
                 .filter(|v| !here.iter().any(|(_, h)| h == *v))
@@ -69,4 +69,13 @@ impl<'w> AttachedVolumes<'w> {
         };
         self.wanted.iter().map(|v| v.driver).find(exceeds)
     }
+}
+
+/// Returns the volumes on a node. The list is sorted.
+fn on<'a, 'w>(
+    all: &'a [(NodeId, AttachedVolume<'w>)],
+    node: NodeId,
+) -> &'a [(NodeId, AttachedVolume<'w>)] {
+    let from = &all[all.partition_point(|(n, _)| *n < node)..];
+    &from[..from.partition_point(|(n, _)| *n == node)]
 }
