@@ -54,6 +54,8 @@ pub mod from_memory;
 /// stop. A restart of the API server behind a load balancer takes less.
 const LONGEST_OUTAGE: SignedDuration = SignedDuration::from_secs(10);
 
+/// The consequence of a kind that the API server refuses to list.
+const LACKING: &str = "pods that depend on it stay, and the others are decided without it";
 /// Pages of lists that are read at once. More would not be faster, and the API server has other
 /// clients.
 const LISTS_AT_ONCE: usize = 4;
@@ -322,8 +324,11 @@ impl Cluster {
         let silent = LocalTime::now().after(outage.since).unsigned_abs();
         let since = Instant::now().checked_sub(silent);
         let since = since.unwrap_or_else(Instant::now);
-        self.failures
-            .failed(Request::Watch(kind), &outage.why, since);
+        let request = Request::Watch(kind);
+        self.failures.failed(request, &outage.why, since);
+        if self.lacking(kind).is_some() {
+            self.failures.change_effect(request, LACKING);
+        }
         self.state.health.send_modify(|health| {
             let health = health.entry(kind).or_default();
             let since = health
@@ -332,6 +337,10 @@ impl Cluster {
                 .map_or(outage.since, |before| before.since.min(outage.since));
             health.outage = Some(Outage { since, ..outage });
         });
+    }
+
+    fn lacking(&self, kind: ObjectKind) -> Option<Lack> {
+        self.state.health.borrow().get(&kind)?.lacking
     }
 
     /// Records that a watch works.
@@ -368,6 +377,25 @@ mod tests {
             since: now.minus(Duration::from_secs(seconds)),
             why: why.to_owned(),
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_that_is_not_served_stops_no_evictions_and_is_said_all_the_same() {
+        let cluster = cluster();
+        for _ in 0..2 {
+            cluster.lacks(ObjectKind::CsiNode, Some(Lack::NotServed));
+            cluster.failed(
+                ObjectKind::CsiNode,
+                outage(LocalTime::now(), 0, "not found"),
+            );
+            tokio::time::advance(Duration::from_secs(60)).await;
+        }
+        assert_eq!(cluster.cut_off(LocalTime::now()), None);
+        let failures = cluster.failures().lasting();
+        let said = failures.iter().map(|f| (f.request.as_str(), f.effect));
+        assert_eq!(said.collect::<Vec<_>>(), [("watch of CSINode", LACKING)]);
+        cluster.recovered(ObjectKind::CsiNode);
+        assert!(cluster.failures().lasting().is_empty());
     }
 
     #[tokio::test]

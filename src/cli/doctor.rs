@@ -19,6 +19,9 @@ use super::{Shared, policy, runtime, write_json};
 const STEERING: KubernetesRelease = KubernetesRelease::new(30);
 const ROLE: &str = "bind the roles of deploy/base/rbac.yaml to this account, or install the chart";
 
+const LISTS: &str = "repair the API server; where a right is missing, bind the roles of \
+                     deploy/base/rbac.yaml to this account";
+
 const EXAMPLES: &str = "\
 Examples:
   evenkeel doctor --policy policy.yaml
@@ -79,7 +82,7 @@ pub(super) fn run(args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<()> 
             Err(error) => diagnoses.push(Diagnosis::failure(
                 "objects",
                 format!("cannot list the cluster: {error:#}"),
-                ROLE,
+                LISTS,
             )),
         }
     }

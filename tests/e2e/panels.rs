@@ -34,7 +34,7 @@ strategies:
 ";
 
 /// Metrics that need a failing API server.
-const TROUBLE: [&str; 2] = ["5xx|error", "source_errors"];
+const TROUBLE: [&str; 3] = ["5xx|error", "source_errors", "evenkeel_request_fail"];
 /// The metric that has values only on the second day.
 const SECOND_DAY: &str = "evenkeel_expectation_error_ratio";
 /// Fallbacks of queries for empty results.

@@ -37,7 +37,10 @@ fn a_webhook_without_endpoints_for_one_pod_does_not_stop_the_others() {
         assert_eq!(of_first[0].code, 500);
         assert!(process.count(&["eviction: failed", "WARN", "guard"]) == 1);
         let explained = launch.explain_text(&["pod", &first]);
-        assert!(explained.contains("rejected-eviction"), "{explained}");
+        assert!(
+            explained.contains("its last eviction was rejected; it rests for another"),
+            "{explained}"
+        );
         let metrics = process.metrics().await;
         assert!(metrics.contains("evenkeel_ledger_rejected_pods 1"));
     });
@@ -80,6 +83,22 @@ fn a_single_run_without_the_right_to_evict_exits_with_1() {
         let calls = eviction_calls(control_plane);
         assert_eq!(calls.len(), 1, "one request shows it: {calls:#?}");
         assert_eq!(calls[0].code, 403);
+
+        // As the manifests ship both.
+        scene::rights(control_plane);
+        let (ledger, empty) = ("configmap/evenkeel-ledger", r#"{"data": null}"#);
+        let patch = [
+            "patch",
+            "-n",
+            "kube-system",
+            ledger,
+            "--type=merge",
+            "-p",
+            empty,
+        ];
+        control_plane.kubectl(&patch);
+        assert!(launch.run(&["--once"]).ended(120).await.success());
+        assert!(!evictions(control_plane).is_empty());
     });
 }
 

@@ -107,6 +107,10 @@ impl StatusText<'_> {
                 (None, None) => format!("{}: not read yet", source.name),
             }
         }));
+        times.extend(status.failures.iter().map(|failure| {
+            let (why, effect) = (&failure.why, &failure.effect);
+            format!("{} fails: {why}; {effect}", failure.request)
+        }));
         times
     }
 

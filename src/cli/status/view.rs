@@ -21,6 +21,8 @@ pub(super) struct ShownStatus {
     pub(super) next_cycle: Option<Timestamp>,
     #[serde(default)]
     pub(super) sources: Vec<ShownSource>,
+    #[serde(default)]
+    pub(super) failures: Vec<ShownFailure>,
     pub(super) plan: Option<ShownPlan>,
     pub(super) ledger: Option<ShownLedger>,
 }
@@ -53,6 +55,13 @@ pub(super) struct ShownPolicyError {
 pub(super) struct ShownRole {
     pub(super) code: String,
     pub(super) holder: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownFailure {
+    pub(super) request: String,
+    pub(super) why: String,
+    pub(super) effect: String,
 }
 
 #[derive(Debug, Deserialize)]
