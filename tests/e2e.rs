@@ -19,6 +19,7 @@ mod e2e {
     mod circles;
     mod claims;
     mod crash;
+    mod deleting;
     mod disruption;
     mod doctor;
     mod doubt;
