@@ -39,6 +39,7 @@ mod e2e {
     mod prometheus;
     mod reload;
     mod rejections;
+    mod replacement;
     mod replay;
     mod rights;
     mod rightsizing;
