@@ -58,6 +58,7 @@ fn every_relative_link_leads_to_a_file_and_a_heading() {
     let folders = [
         "",
         "docs",
+        "docs/decisions",
         "deploy",
         "deploy/helm/evenkeel",
         "tests/testbed",
@@ -89,8 +90,10 @@ fn every_relative_link_leads_to_a_file_and_a_heading() {
 fn every_page_of_docs_is_in_the_book() {
     let summary = root().join("docs/SUMMARY.md");
     let listed: BTreeSet<String> = links(&read(&summary)).into_iter().collect();
-    let pages = pages_in("docs").into_iter();
-    let names = pages.map(|page| page.file_name().unwrap().to_str().unwrap().to_owned());
+    let docs = root().join("docs");
+    let pages = [pages_in("docs"), pages_in("docs/decisions")].concat();
+    let names = pages.iter().map(|page| page.strip_prefix(&docs).unwrap());
+    let names = names.map(|name| name.to_str().unwrap().to_owned());
     let present: BTreeSet<String> = names.filter(|name| name != "SUMMARY.md").collect();
     assert_eq!(listed, present);
 }
