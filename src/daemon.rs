@@ -314,13 +314,15 @@ impl Daemon {
         }
         if let Some(missed) = &poll.missed {
             let (addresses, end) = (self.cluster.node_addresses(), clock::now());
-            let cluster = (&addresses, self.cluster.measured_objects());
+            let samples = self.cluster.measured_objects();
             let take = |at, readings: &Readings| {
                 if at <= end {
                     engine.observe(&snapshot, readings, at);
                 }
             };
-            self.usage.read_missed(missed, cluster, take).await;
+            self.usage
+                .read_missed(missed, &addresses, samples, take)
+                .await;
         }
         engine.observe(&snapshot, &poll.readings, clock::now());
         self.polled = snapshot;

@@ -13,6 +13,7 @@ mod compare;
 mod descheduler;
 mod document;
 mod evictable;
+mod help;
 mod item;
 mod kind;
 mod kubernetes_release;

@@ -271,16 +271,23 @@ fn lints_are_expected_with_a_reason_and_never_allowed() {
     }
 }
 
-/// Comments and text in literals count too: a screen of two columns must show every line.
+/// The lines whose code and comments together are too wide. The text of literals does not count,
+/// because a sentence that is broken wherever a line ends is harder to read and to find.
+fn wide_lines(file: &File) -> impl Iterator<Item = usize> {
+    let lines = file.text.lines().enumerate();
+    lines.filter_map(|(index, line)| {
+        let columns = line.chars().count();
+        let literals = file.strings.iter().filter(|text| text.line == index + 1);
+        let text: usize = literals.map(|text| text.text.chars().count()).sum();
+        (columns > MOST_COLUMNS + text).then_some(index + 1)
+    })
+}
+
 #[test]
-fn no_line_is_wider_than_a_hundred_columns() {
+fn no_line_is_wider_than_a_hundred_columns_without_its_literals() {
     let mut wide = Vec::new();
     for file in source_files() {
-        for (index, line) in file.text.lines().enumerate() {
-            if line.chars().count() > MOST_COLUMNS {
-                wide.push(format!("{}:{}", file.path, index + 1));
-            }
-        }
+        wide.extend(wide_lines(file).map(|line| format!("{}:{line}", file.path)));
     }
     assert!(wide.is_empty(), "{}\n{}", wide.join("\n"), wide.len());
 }

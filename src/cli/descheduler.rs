@@ -204,8 +204,9 @@ impl DeschedulerArgs {
 
     /// A warning for each given flag without effect.
     pub(super) fn warnings(&self) -> Vec<String> {
-        let ignored = self.ignored.0.iter();
-        ignored
+        self.ignored
+            .0
+            .iter()
             .map(|(flag, why)| format!("--{flag} has no effect: {why}"))
             .collect()
     }

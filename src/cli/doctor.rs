@@ -71,8 +71,12 @@ pub(super) fn run(args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<()> 
         match plan::prepare(&args.input, &args.shared, "checks of") {
             Ok(prepared) => {
                 let observed = prepared.engine.observed(&prepared.snapshot, prepared.now);
-                let sources = prepared.usage_failures.iter();
-                diagnoses.extend(sources.map(|failure| usage_source(failure)));
+                diagnoses.extend(
+                    prepared
+                        .usage_failures
+                        .iter()
+                        .map(|failure| usage_source(failure)),
+                );
                 diagnoses.extend(prepared.engine.examine(&observed));
                 head = prepared.head;
             }

@@ -374,18 +374,16 @@ mod tests {
 
     use super::*;
 
-    const NODE: &str = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: \
-        {allocatable: {cpu: '8', memory: 32Gi}}\n";
+    const NODE: &str = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '8', memory: 32Gi}}\n";
 
     #[test]
     fn yaml_documents_lists_and_empty_documents_are_read() {
         let text = format!(
             "---\n# a comment\n---\n{NODE}---\nnull\n---\napiVersion: v1\nkind: List\nitems:\n- \
-                apiVersion: v1\n  kind: Pod\n  \
-             metadata: \
-             {{name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z, labels: \
-             {{v: \"on\", w: \"1.0\"}}}}\n  spec: {{nodeName: n1, containers: []}}\n- apiVersion: \
-             v1\n  kind: ConfigMap\n  metadata: {{name: c}}\n---\n"
+             apiVersion: v1\n  kind: Pod\n  metadata: {{name: a, namespace: d, uid: u, \
+             creationTimestamp: 2026-01-01T00:00:00Z, labels: {{v: \"on\", w: \"1.0\"}}}}\n  spec: \
+             {{nodeName: n1, containers: []}}\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: \
+             {{name: c}}\n---\n"
         );
         let cluster = parse(&text).unwrap();
         assert_eq!(cluster.objects.skipped().next(), None);
@@ -437,8 +435,7 @@ mod tests {
     #[test]
     fn an_invalid_object_is_skipped() {
         let text = format!(
-            "{NODE}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: a, namespace: d}}\nspec: \
-                {{nodeName: 7}}\n"
+            "{NODE}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: a, namespace: d}}\nspec: {{nodeName: 7}}\n"
         );
         let cluster = parse(&text).unwrap();
         let skipped: Vec<_> = cluster
@@ -504,14 +501,9 @@ mod tests {
 
     const STREAM: &str = concat!(
         "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {a: b}}\n",
-        "status: \
-            {allocatable: {cpu: \"8\", memory: 32Gi, pods: \"110\"}, conditions: [{type: Ready, \
-            status: \"True\"}]}\n---\n",
-        "apiVersion: v1\nkind: Pod\nmetadata: \
-            {name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z}\n",
-        "spec: \
-            {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 100m}}}], \
-            tolerations: [{operator: Exists}]}\n",
+        "status: {allocatable: {cpu: \"8\", memory: 32Gi, pods: \"110\"}, conditions: [{type: Ready, status: \"True\"}]}\n---\n",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z}\n",
+        "spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 100m}}}], tolerations: [{operator: Exists}]}\n",
         "status: {phase: Running}\n---\n",
         "apiVersion: metrics.k8s.io/v1beta1\nkind: NodeMetrics\nmetadata: {name: n1}\n",
         "timestamp: 2026-01-01T00:00:00Z\nwindow: 15s\nusage: {cpu: 1, memory: 1Gi}\n",

@@ -105,7 +105,7 @@ async fn past_usage(
     let (mut readings, samples) = (Vec::new(), cluster.measured_objects());
     let take = |at, past| readings.push((at, past));
     let addresses = cluster.node_addresses();
-    if let Err(error) = source.read_past(&addresses, (None, samples), take).await {
+    if let Err(error) = source.read_past(&addresses, None, samples, take).await {
         notes.push(format!("usage: cannot read the past window: {error}"));
         readings.clear();
     }

@@ -80,15 +80,15 @@ impl<'p> PlanText<'p> {
 
 impl Pool {
     fn threshold(&self, resource: &str) -> Option<Ratio> {
-        let mut thresholds = self.thresholds.iter();
-        thresholds
+        self.thresholds
+            .iter()
             .find(|(name, _)| name == resource)
             .map(|(_, ratio)| *ratio)
     }
 
     fn target(&self, resource: &str) -> Option<Ratio> {
-        let mut targets = self.targets.iter();
-        targets
+        self.targets
+            .iter()
             .find(|(name, _)| name == resource)
             .map(|(_, ratio)| *ratio)
     }

@@ -332,8 +332,9 @@ fn chosen_policies(
     loaded: &LoadedScenario,
 ) -> anyhow::Result<Vec<LoadedPolicy>> {
     if !args.policy.is_empty() {
-        let paths = args.policy.iter();
-        return paths
+        return args
+            .policy
+            .iter()
             .map(|path| policy::read_or_built_in(Some(path)))
             .collect();
     }

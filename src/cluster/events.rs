@@ -41,7 +41,7 @@ impl EventWriter {
     pub fn start(client: Client, instance: &str, failures: Failures) -> Self {
         let (queue, waiting) = mpsc::channel(LONGEST_QUEUE);
         let instance = cut(instance, LONGEST_INSTANCE);
-        let task = tokio::spawn(write_all((client, instance), failures, waiting));
+        let task = tokio::spawn(write_all(client, instance, failures, waiting));
         EventWriter { queue, task }
     }
 
@@ -56,7 +56,7 @@ impl EventWriter {
     }
 
     /// Records a change of the policy on this instance's own pod, with this reason and note.
-    pub fn policy(&self, own: &Pod, (reason, note): (&str, &str), at: Timestamp) {
+    pub fn policy(&self, own: &Pod, reason: &str, note: &str, at: Timestamp) {
         self.add(of_policy(own, reason, note), at);
     }
 
@@ -81,7 +81,8 @@ impl EventWriter {
 }
 
 async fn write_all(
-    (client, instance): (Client, String),
+    client: Client,
+    instance: String,
     failures: Failures,
     mut waiting: mpsc::Receiver<Event>,
 ) {

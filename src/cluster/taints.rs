@@ -343,10 +343,7 @@ mod tests {
 
     /// The right, if patches of taints and patches of annotations get these status codes. Every
     /// patch has to be a dry run.
-    async fn right_with(
-        taints: &[Value],
-        (taint, annotation): (u16, u16),
-    ) -> Option<SteeringRight> {
+    async fn right_with(taints: &[Value], taint: u16, annotation: u16) -> Option<SteeringRight> {
         let list = node(taints);
         let (client, _) = fake(move |method, uri, body| {
             if method == "GET" {
@@ -372,16 +369,18 @@ mod tests {
     #[tokio::test]
     async fn a_dry_run_shows_the_right_to_steer() {
         let denied = || Some(SteeringRight::Denied("m".to_owned()));
-        for (answers, expected) in [
-            ((200, 403), Some(SteeringRight::Granted)),
-            ((200, 200), Some(SteeringRight::Unlimited)),
-            ((403, 403), denied()),
-            ((422, 200), denied()),
-            ((500, 200), None),
+        for (taint, annotation, expected) in [
+            (200, 403, Some(SteeringRight::Granted)),
+            (200, 200, Some(SteeringRight::Unlimited)),
+            (403, 403, denied()),
+            (422, 200, denied()),
+            (500, 200, None),
         ] {
-            assert_eq!(right_with(&[foreign()], answers).await, expected);
+            let right = right_with(&[foreign()], taint, annotation).await;
+            assert_eq!(right, expected);
             // The node has the taint, so the dry run removes it.
-            assert_eq!(right_with(&[ours("hot")], answers).await, expected);
+            let right = right_with(&[ours("hot")], taint, annotation).await;
+            assert_eq!(right, expected);
         }
     }
 }

@@ -143,13 +143,14 @@ impl Source {
     pub async fn read_past(
         &self,
         node_addresses: &NodeAddresses,
-        (since, samples): (Option<Timestamp>, usize),
+        since: Option<Timestamp>,
+        samples: usize,
         take: impl FnMut(Timestamp, Readings),
     ) -> Result<(), SourceError> {
         match self {
             Source::MetricsApi(_) => Ok(()),
             Source::Prometheus(prometheus) => prometheus
-                .read_past(node_addresses, (since, samples), take)
+                .read_past(node_addresses, since, samples, take)
                 .await
                 .map_err(|error| from_prometheus(prometheus, error)),
         }

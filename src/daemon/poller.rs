@@ -153,14 +153,18 @@ impl UsagePoller {
         metrics: &Metrics,
         now: Timestamp,
     ) -> Option<Poll> {
-        let times = (self.gap, self.stale_after);
-        let mut poll = self.first.poll(node_addresses, metrics, times, now).await;
+        let (gap, stale_after) = (self.gap, self.stale_after);
+        let first = self
+            .first
+            .poll(node_addresses, metrics, gap, stale_after, now);
+        let mut poll = first.await;
         let mut used = self
             .first
             .is_fresh(self.stale_after, now)
             .then(|| self.first.source.kind());
         if let Some(fallback) = self.fallback.as_mut().filter(|_| used.is_none()) {
-            let second = fallback.poll(node_addresses, metrics, times, now).await;
+            let second = fallback.poll(node_addresses, metrics, gap, stale_after, now);
+            let second = second.await;
             if fallback.is_fresh(self.stale_after, now) {
                 used = Some(fallback.source.kind());
                 // A fallback can be fresh by its last read although this one failed.
@@ -179,7 +183,8 @@ impl UsagePoller {
     pub(super) async fn read_missed(
         &self,
         missed: &MissedUsage,
-        (node_addresses, samples): (&NodeAddresses, usize),
+        node_addresses: &NodeAddresses,
+        samples: usize,
         mut take: impl FnMut(Timestamp, &Readings),
     ) {
         let mut sources = std::iter::once(&self.first).chain(&self.fallback);
@@ -191,8 +196,8 @@ impl UsagePoller {
             count += 1;
             take(at, &readings);
         };
-        let since = (missed.since, samples);
-        let read = polled.source.read_past(node_addresses, since, counted);
+        let source = &polled.source;
+        let read = source.read_past(node_addresses, missed.since, samples, counted);
         let (result, source) = (read.await, polled.name());
         if let Err(error) = result {
             // Without history, the window fills by polling.
@@ -266,7 +271,8 @@ impl PolledSource {
         &mut self,
         node_addresses: &NodeAddresses,
         metrics: &Metrics,
-        (gap, stale_after): (SignedDuration, SignedDuration),
+        gap: SignedDuration,
+        stale_after: SignedDuration,
         now: Timestamp,
     ) -> Option<Poll> {
         match self.read(node_addresses, gap, now).await {
@@ -429,8 +435,7 @@ mod tests {
             let (addresses, now) = (node_addresses(), at(NOW + second));
             let poll = poller.poll(&addresses, &Metrics::default(), now).await;
             if let Some(missed) = poll.unwrap().missed {
-                let cluster = (&addresses, 10);
-                poller.read_missed(&missed, cluster, |_, _| {}).await;
+                poller.read_missed(&missed, &addresses, 10, |_, _| {}).await;
             }
             ranges.push(
                 asked

@@ -153,10 +153,12 @@ impl Daemon {
             return;
         }
         let snapshot = self.cluster.snapshot(engine.policy().resources());
-        let mut pods = snapshot.pods.iter();
-        let own = pods.find(|pod| pod.name == file.instance && pod.namespace == file.namespace);
+        let own = snapshot
+            .pods
+            .iter()
+            .find(|pod| pod.name == file.instance && pod.namespace == file.namespace);
         if let Some(pod) = own {
-            self.events.policy(pod, (reason, note), at);
+            self.events.policy(pod, reason, note, at);
         }
     }
 }

@@ -169,8 +169,8 @@ pub(super) fn cycle(
     let nodes = count(plan.nodes.iter().map(|verdict| verdict.class.code()));
     let kept = count(plan.kept.iter().map(|kept| kept.refusal.code()));
     let (planned, skipped, millis) = (plan.moves.len(), plan.skipped.len(), took.as_millis());
-    info!(outcome, planned, evicted, nodes, kept, skipped, took_ms = %millis, "cycle: \
-        {}", summary(plan, evicted));
+    info!(outcome, planned, evicted, nodes, kept, skipped, took_ms = %millis, "cycle: {}",
+        summary(plan, evicted));
     outcome
 }
 

@@ -242,8 +242,8 @@ impl Engine {
             let Some(pod) = snapshot.find_pod(&planned.namespace, &planned.pod) else {
                 continue;
             };
-            let landing = (planned.aim, &planned.may_land[..]);
-            self.ledger.intend(snapshot, pod, landing, now);
+            let (aim, nodes) = (planned.aim, &planned.may_land);
+            self.ledger.intend(snapshot, pod, aim, nodes, now);
         }
     }
 
@@ -284,8 +284,8 @@ impl Engine {
             let is_shared = fault == Fault::Pod && setbacks.are_everywhere();
             let fault = if is_shared { Fault::Server } else { fault };
             let (workload, cooldown) = (planned.ledger_key(), &self.policy.cooldown);
-            let pod = (&workload, planned.uid.as_str());
-            self.ledger.rejected(pod, fault, cooldown, now);
+            self.ledger
+                .rejected(&workload, &planned.uid, fault, cooldown, now);
         }
         // Afterwards, because both may be of one plan.
         for (planned, _) in done().filter(|(_, outcome)| outcome.is_made()) {

@@ -71,8 +71,10 @@ const RESOURCES: [ResourceRule; 2] = [
 pub fn suggest(world: World<'_>, samples: &Samples<'_>) -> Vec<Rightsizing> {
     let nodes = &world.snapshot.nodes;
     let whole = RESOURCES.map(|rule| nodes.iter().map(|n| n.allocatable[rule.id]).sum());
-    let workloads = world.snapshot.workloads.iter();
-    let mut all: Vec<Rightsizing> = workloads
+    let mut all: Vec<Rightsizing> = world
+        .snapshot
+        .workloads
+        .iter()
         .filter_map(|workload| of_workload(world, samples, workload, &whole))
         .collect();
     all.sort_by(|a, b| {

@@ -186,8 +186,9 @@ pub fn pull(draft: &Draft<'_>, pod: PodId, home: &Scored, other: &Scored) -> Pla
     match home.total.cmp(&other.total) {
         Ordering::Greater => {
             let lead = |plugin: &ScorePlugin| home.parts[*plugin] - other.parts[*plugin];
-            let plugins = ScorePlugin::ALL.into_iter();
-            let strongest = plugins.max_by_key(|plugin| (lead(plugin), Reverse(*plugin)));
+            let strongest = ScorePlugin::ALL
+                .into_iter()
+                .max_by_key(|plugin| (lead(plugin), Reverse(*plugin)));
             strongest.map_or(PlacementCause::Tie, |plugin| {
                 favoured_by(draft, pod, plugin)
             })

@@ -294,8 +294,12 @@ fn cooling(
 
 /// The nodes above this share of a target.
 fn above(now: &Draft<'_>, share: f64) -> impl Iterator<Item = (NodeId, AboveTarget)> {
-    let strategies = now.world.policy.strategies.iter();
-    let rules = strategies.filter_map(|s| LowNodeUtilization::of(&s.rule));
+    let rules = now
+        .world
+        .policy
+        .strategies
+        .iter()
+        .filter_map(|s| LowNodeUtilization::of(&s.rule));
     rules.flat_map(move |rule| low_node_utilization::above_share(now, rule, share))
 }
 

@@ -192,7 +192,8 @@ impl Ledger {
         &mut self,
         snapshot: &Snapshot,
         pod: PodId,
-        (aim, foreseen): (Aim, &[String]),
+        aim: Aim,
+        foreseen: &[String],
         now: Timestamp,
     ) {
         let pod = snapshot.pod(pod);
@@ -315,7 +316,8 @@ impl Ledger {
     fn remember(
         &mut self,
         entry: &Entry,
-        (ending, unlucky): (Ending, bool),
+        ending: Ending,
+        unlucky: bool,
         cooldown: &Cooldown,
         now: Timestamp,
     ) {

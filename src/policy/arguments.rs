@@ -213,8 +213,7 @@ fn check_taints(f: &mut Fields<'_, '_>) {
     }
     if f.is_empty_list("includedTaints") {
         let sentence = "an empty list includes no taint, so this strategy does nothing; remove the \
-            field to include \
-                        all taints";
+            field to include all taints";
         f.warn(Code::Ignored, "includedTaints", sentence);
     }
 }

@@ -96,7 +96,8 @@ fn nothing_enabled(written: bool) -> String {
 fn assemble(
     f: &mut Fields<'_, '_>,
     top: TopLevel,
-    (list, drafts): (&'static str, Vec<ProfileDraft>),
+    list: &'static str,
+    drafts: Vec<ProfileDraft>,
 ) -> Policy {
     let defaults = Policy::default_native();
     let (mut profiles, mut single, mut balancing): (Vec<Profile>, Vec<Strategy>, Vec<Strategy>) =

@@ -87,8 +87,7 @@ fn selectors(section: Section<Evictable>) -> Section<Evictable> {
         .field(
             "namespaces",
             "Namespaces whose pods may be evicted: all except those in `exclude`, or only those in \
-                `include`, such as \
-             {include: [web, batch]}. Not both.",
+             `include`, such as {include: [web, batch]}. Not both.",
             names_in_or_out(),
             |e| &mut e.namespaces,
         )
@@ -111,8 +110,7 @@ fn ages(section: Section<Evictable>) -> Section<Evictable> {
         .field(
             "priorityBelow",
             "Only pods with a lower priority may be evicted. A number up to 2000000000, where the \
-                priorities of the \
-             system begin, or the name of a PriorityClass.",
+             priorities of the system begin, or the name of a PriorityClass.",
             priority_threshold(),
             |e| &mut e.priority_below,
         )

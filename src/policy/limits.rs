@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use super::compare::{ONE_SECOND, ordered};
+use super::help;
 use super::kind::{duration, limit, percent, share};
 use super::section::Section;
 use super::share::Share;
@@ -96,8 +97,8 @@ pub(super) fn limits() -> Section<Limits> {
     .field(
         "perWorkload",
         "Pods of one workload that may be away at the same time. An evicted pod is away until its \
-            replacement is \
-         ready. A number, or a percentage of the replicas, rounded down but at least one pod.",
+         replacement is ready. A number, or a percentage of the replicas, rounded down but at \
+         least one pod.",
         share(),
         |l| &mut l.per_workload,
     )
@@ -118,9 +119,8 @@ pub(super) fn cooldown() -> Section<Cooldown> {
     .field(
         "rest",
         "How long a pod that replaces an evicted pod is left alone. A workload is left alone for \
-            the same time after \
-         a move that did not help; each further useless move in a row doubles it. The first three \
-         bad landings that the forecast named as possible do not.",
+         the same time after a move that did not help; each further useless move in a row doubles \
+         it. The first three bad landings that the forecast named as possible do not.",
         duration(ONE_SECOND),
         |c| &mut c.rest,
     )
@@ -160,16 +160,8 @@ pub(super) fn safety() -> Section<Safety> {
 /// Declares `forecast`.
 pub(super) fn forecast() -> Section<ForecastPolicy> {
     Section::new(ForecastPolicy { tolerance: None })
-        .field(
-            "tolerance",
-            "The accepted probability that the replacement lands without any gain: back on its \
-            node, or on a node \
-         that would be hot. With 0%, every node that the scheduler may choose must be an \
-         improvement. By default it is 50% for LowNodeUtilization, which moves the most promising \
-         pod first and never one that would add more usage above the targets than it removes, and \
-         0% for the other strategies.",
-            percent().optional(),
-            |f| &mut f.tolerance,
-        )
+        .field("tolerance", help::TOLERANCE, percent().optional(), |f| {
+            &mut f.tolerance
+        })
         .off("30%")
 }

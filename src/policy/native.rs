@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 
 use super::compare::ONE_SECOND;
 use super::evictable::{DEFAULT_PROFILE, Evictable, Profile, evictable};
+use super::help;
 use super::item::Item;
 use super::kind::{boolean, constant, duration, selector, text};
 use super::limits::{cooldown, forecast, limits, safety};
@@ -160,8 +161,7 @@ fn general(section: Section<Document>) -> Section<Document> {
         .field(
             "nodeSelector",
             "The nodes that strategies look at; an empty selector means all nodes. Other nodes \
-                neither give nor \
-             receive pods.",
+             neither give nor receive pods.",
             selector(),
             |d| &mut d.policy.node_selector,
         )
@@ -184,8 +184,7 @@ fn profiles(section: Section<Document>) -> Section<Document> {
         .sections(
             "profiles",
             "Several sets of such rules with names, instead of `evictable`. A strategy chooses one \
-                by `profile: batch` \
-             in its arguments; a strategy that does not uses the first one.",
+             by `profile: batch` in its arguments; a strategy that does not uses the first one.",
             "profiles",
             profile(),
             |d| &mut d.profiles,
@@ -253,26 +252,13 @@ fn sections(section: Section<Document>) -> Section<Document> {
             forecast(),
             |d| &mut d.policy.forecast,
         )
-        .section("steering", STEERING, steering(), |d| &mut d.policy.steering)
-        .section("rightsizing", RIGHTSIZING, rightsizing(), |d| {
+        .section("steering", help::STEERING, steering(), |d| {
+            &mut d.policy.steering
+        })
+        .section("rightsizing", help::RIGHTSIZING, rightsizing(), |d| {
             &mut d.policy.rightsizing
         })
 }
-
-const STEERING: &str = "Steers the scheduler. The scheduler places pods by requests, and may put a \
-    replacement back on a hot node. Such nodes get the taint evenkeel.io/steer with the effect \
-    PreferNoSchedule: the scheduler chooses them last, but they stay open.\n\
-    Steering is off by default, because it changes nodes. The policy in deploy/base turns it on, \
-    and deploy/base grants the permission, limited to this taint by an admission policy. Without \
-    the permission, evenkeel says so once and decides without taints.\n\
-    A single run (`run --once`) sets no taints, because nothing would remove them.";
-
-const RIGHTSIZING: &str = "Reports workloads whose requests differ much from the usage of their \
-    pods. The scheduler fills nodes by requests: requests that are too low overload a node, and \
-    requests that are too high keep it empty. Nothing is changed.\n\
-     Before you apply a recommendation: a HorizontalPodAutoscaler that aims at a share of the \
-     request will aim at \
-     something else, and a pod whose limit stays the same stops being Guaranteed.";
 
 fn all_strategies(section: Section<Document>) -> Section<Document> {
     section

@@ -41,8 +41,7 @@ fn evictable_namespaces<T: Clone + 'static>(
     section.field(
         "evictableNamespaces",
         "Namespaces whose pods this strategy may move, among those that `evictable` allows: \
-            `exclude` or `include`, \
-         such as {include: [web]}.",
+         `exclude` or `include`, such as {include: [web]}.",
         names_in_or_out(),
         names,
     )

@@ -129,8 +129,7 @@ fn life_time_criteria(section: Section<PodLifeTime>) -> Section<PodLifeTime> {
         .field(
             "states",
             "Pods in one of these states: a phase such as Pending, a reason of the pod such as \
-                NodeLost, or the reason \
-             why a container waits or terminated, such as ImagePullBackOff.",
+             NodeLost, or the reason why a container waits or terminated, such as ImagePullBackOff.",
             states(&STATES),
             |r| &mut r.states,
         )

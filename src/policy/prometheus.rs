@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use super::compare::ONE_SECOND;
+use super::help;
 use super::kind::{duration, text, texts, whole};
 use super::problem::Code;
 use super::read::Fields;
@@ -135,8 +136,7 @@ fn series(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
         .field(
             "url",
             "The address, without /api/v1, but with the prefix of the server if it has one: \
-                /prometheus for Mimir, \
-             /select/0/prometheus for a VictoriaMetrics cluster. Needed.",
+             /prometheus for Mimir, /select/0/prometheus for a VictoriaMetrics cluster. Needed.",
             url(),
             |p| &mut p.url,
         )
@@ -144,16 +144,15 @@ fn series(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
         .field(
             "scrapeInterval",
             "The interval at which Prometheus scrapes the nodes; with several intervals, the \
-                longest. `$range` in \
-             queries is four times as long, so that it holds at least two scrapes.",
+             longest. `$range` in queries is four times as long, so that it holds at least two \
+             scrapes.",
             duration(ONE_SECOND),
             |p| &mut p.scrape_interval,
         )
         .computed(
             "averagedOver",
             "The period over which a value is averaged. The default is scrapeInterval, because the \
-                default queries \
-             compare two scrapes.",
+             default queries compare two scrapes.",
             duration(SignedDuration::ZERO).optional(),
             |p| (p.averaged_over != p.scrape_interval).then_some(p.averaged_over),
             |p, averaged_over| p.averaged_over = averaged_over.unwrap_or(p.averaged_over),
@@ -162,9 +161,8 @@ fn series(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
         .field(
             "matchers",
             "Label matchers that replace `$matchers` in queries, for example to select one of \
-                several clusters. If \
-             series with the names of our nodes have different values of the label `cluster`, none \
-             of them is used.",
+             several clusters. If series with the names of our nodes have different values of the \
+             label `cluster`, none of them is used.",
             matchers(),
             |p| &mut p.matchers,
         )
@@ -172,12 +170,11 @@ fn series(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
         .field(
             "nodeLabels",
             "The labels that name the node of a series; the first one that a series has decides. \
-                The value is the \
-             name of a node or an InternalIP, with or without a port.",
+             The value is the name of a node or an InternalIP, with or without a port.",
             texts(),
             |p| &mut p.node_labels,
         )
-        .section("queries", queries::HELP, queries::queries(), |p| {
+        .section("queries", help::QUERIES, queries::queries(), |p| {
             &mut p.queries
         })
 }
@@ -204,8 +201,7 @@ fn tls(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
         .field(
             "caFile",
             "A file with the certificate authorities to trust instead of those of the system. It \
-                is read again when \
-             it changes.",
+             is read again when it changes.",
             text().optional(),
             |p| &mut p.ca_file,
         )
@@ -213,8 +209,7 @@ fn tls(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
         .computed(
             "clientCertificateFile",
             "The files of a client certificate and its key, for servers that authenticate by TLS. \
-                They are read again \
-             when they change.",
+             They are read again when they change.",
             text().optional(),
             |p| p.client_certificate.as_ref().map(|c| c.certificate.clone()),
             |p, file| p.certificate_mut().certificate = file.unwrap_or_default(),
@@ -235,8 +230,7 @@ fn credentials(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> 
         .computed(
             "bearerTokenFile",
             "The HTTP credentials: bearerTokenFile or basicAuth. The files are read for every \
-                query, because tokens \
-             rotate.",
+             query, because tokens rotate.",
             text().optional(),
             |p| p.login.as_ref().and_then(Login::bearer),
             |p, file| p.login = file.map(Login::Bearer),
@@ -253,8 +247,7 @@ fn credentials(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> 
         .field(
             "headers",
             "Additional headers, such as the one that names the tenant: X-Scope-OrgID for Mimir, \
-                THANOS-TENANT for \
-             Thanos.",
+             THANOS-TENANT for Thanos.",
             headers(),
             |p| &mut p.headers,
         )

@@ -39,11 +39,9 @@ pub(super) fn rightsizing() -> Section<RightsizingPolicy> {
     .field(
         "percentile",
         "For cpu, the recommended request covers this percentile of the samples in `usage.window`, \
-            across all pods of \
-         a workload. For memory it covers every sample, because a pod that lacks memory is killed. \
-         A longer window \
-         knows more. The recommendation is for a pod: if that has several containers, it is for \
-         all of them together.",
+         across all pods of a workload. For memory it covers every sample, because a pod that \
+         lacks memory is killed. A longer window knows more. The recommendation is for a pod: if \
+         that has several containers, it is for all of them together.",
         percentile(),
         |r| &mut r.percentile,
     )
@@ -78,8 +76,7 @@ mod tests {
 
     fn parse(rightsizing: &str) -> Result<Policy, String> {
         let text = format!(
-            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nrightsizing: {rightsizing}\nstrategies: \
-                [{{lowNodeUtilization: {{thresholds: {{cpu: 1%}},
+            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nrightsizing: {rightsizing}\nstrategies: [{{lowNodeUtilization: {{thresholds: {{cpu: 1%}},
                   targetThresholds: {{cpu: 2%}}}}}}]\n"
         );
         Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())

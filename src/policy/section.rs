@@ -73,10 +73,6 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A field that is computed from `T`, and changes it.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one argument for each part of a declaration"
-    )]
     pub(super) fn computed<V: 'static>(
         self,
         name: &'static str,
@@ -114,10 +110,6 @@ impl<T: Clone + 'static> Section<T> {
 
     /// A map that is one member of `T` and may be absent; `complete` recognises a map with all
     /// required fields.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one argument for each part of a declaration"
-    )]
     pub(super) fn optional_section<V: Clone + 'static>(
         self,
         name: &'static str,
@@ -140,10 +132,6 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A map whose fields fill a type of its own, which is computed from `T` and changes it.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one argument for each part of a declaration"
-    )]
     pub(super) fn converted_section<V: Clone + 'static>(
         self,
         name: &'static str,
@@ -161,10 +149,6 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A list of maps that is one member of `T`; `what` names the items.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one argument for each part of a declaration"
-    )]
     pub(super) fn sections<V: Clone + 'static>(
         self,
         name: &'static str,
@@ -191,10 +175,6 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A field with a reader and a writer of its own.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one argument for each part of a declaration"
-    )]
     pub(super) fn custom(
         mut self,
         name: &'static str,

@@ -61,8 +61,8 @@ pub(super) fn steering() -> Section<Steering> {
     .field(
         "maxNodes",
         "The most nodes that are tainted: a number, or a percentage of the nodes, rounded down but \
-            at least one. \
-         `none` means no limit. If every node would be tainted, evenkeel taints no node.",
+         at least one. `none` means no limit. If every node would be tainted, evenkeel taints no \
+         node.",
         share(),
         |s| &mut s.max_nodes,
     )
@@ -92,8 +92,7 @@ mod tests {
 
     fn parse(steering: &str) -> Result<Policy, String> {
         let text = format!(
-            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nsteering: {steering}\nstrategies: \
-                [{{{LOW}}}, {{{HIGH}}}]\n"
+            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nsteering: {steering}\nstrategies: [{{{LOW}}}, {{{HIGH}}}]\n"
         );
         Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
     }

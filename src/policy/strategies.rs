@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::arguments::{affinity, anti_affinity, duplicates, namespaced, scoped, spread, taints};
+use super::help;
 use super::item::Item;
 use super::node_utilization::{LowArguments, high, low};
 use super::outline::{ChoiceOutline, FieldOutline, FieldSample, Form, ValueForm};
@@ -68,27 +69,13 @@ fn of_nodes(basis: Basis) -> Vec<StrategyDeclaration> {
         ),
         StrategyDeclaration::new(
             Plugin::HighNodeUtilization,
-            PACKS,
+            help::HIGH_NODE_UTILIZATION,
             high(basis),
             Rule::HighNodeUtilization,
             |rule| HighNodeUtilization::of(rule).cloned(),
         ),
     ]
 }
-
-const PACKS: &str = "Packs: empties nodes so that they can be switched off. A node is emptied \
-    completely or not at all, \
-     the emptiest node first. A pod that may not be evicted, because of a rule of `evictable` or a \
-     budget, keeps the \
-     other pods on its node too, unless it belongs to a DaemonSet.\n\
-     The default scheduler places pods on the node that is emptiest by requests, which would be \
-     the node that was just \
-     emptied. So nothing moves unless the scheduler packs too (NodeResourcesFit with \
-     MostAllocated; tell evenkeel with \
-     --scheduler-config) or is steered (`steering` above).\n\
-     The strategy respects cluster-autoscaler: it leaves the nodes and pods that \
-     cluster-autoscaler must not touch, and \
-     moves no pods to nodes that cluster-autoscaler is about to remove.";
 
 /// The strategies that correct where a pod is placed.
 #[expect(clippy::too_many_lines, reason = "a list of declarations")]
@@ -258,8 +245,9 @@ fn profile(f: &mut Fields<'_, '_>, profiles: &[Profile]) -> usize {
 /// A strategy as it is written; one without arguments is its name alone.
 pub(super) fn write(strategy: &Strategy, profiles: &[Profile]) -> Option<Item> {
     // The basis of a strategy is always written, so the default does not matter here.
-    let declarations = declarations(Basis::Actual).into_iter();
-    let mut matching = declarations.filter_map(|d| Some((d.plugin, (d.write)(&strategy.rule)?)));
+    let mut matching = declarations(Basis::Actual)
+        .into_iter()
+        .filter_map(|d| Some((d.plugin, (d.write)(&strategy.rule)?)));
     let (plugin, mut fields) = matching.next()?;
     let profile = profiles
         .get(strategy.profile)

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::PrometheusPolicy;
 use super::compare::{ONE_MINUTE, ONE_SECOND, named_time, time};
+use super::help;
 use super::item::Item;
 use super::kind::{Choice, Kind, choice, duration, duration_item, ratio_item, whole};
 use super::problem::Code;
@@ -203,8 +204,7 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
         .field(
             "staleAfter",
             "Usage is unknown if the newest sample is older than this. At least `poll`. A node \
-                with unknown usage is \
-             not idle: it neither gives nor takes pods.",
+             with unknown usage is not idle: it neither gives nor takes pods.",
             duration(ONE_SECOND),
             |u| &mut u.stale_after,
         )
@@ -215,20 +215,9 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
             whole(1),
             |u| &mut u.min_samples,
         )
-        .field(
-            "ahead",
-            "Decide by the cpu usage that is expected in this period from now, and not by the \
-             present alone. evenkeel learns how much each pod uses at each hour of a working day \
-             and of a weekend, in UTC. The expectation for an hour is its mean on earlier days \
-             plus 35% of its deviation, corrected by the present as far as that was the \
-             better forecast, and by at least half in the hour that has begun. A node is judged by \
-             its fullest hour of the period, and a move also by the hours of the next day: the \
-             load that it adds above the target may be at most half of the load that it removes \
-             there. A pod counts with its present usage until its hours have been observed once. \
-             A restart forgets everything.",
-            duration(ONE_MINUTE).optional(),
-            |u| &mut u.ahead,
-        )
+        .field("ahead", help::AHEAD, duration(ONE_MINUTE).optional(), |u| {
+            &mut u.ahead
+        })
         .off("2h")
         .field(
             "lookAhead",
@@ -258,8 +247,7 @@ fn check_sources(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
     }
 }
 
-const NO_URL: &str = "missing, expected the address of Prometheus: `prometheus: \
-    {url: \"http://prometheus.monitoring:9090\"}`";
+const NO_URL: &str = "missing, expected the address of Prometheus: `prometheus: {url: \"http://prometheus.monitoring:9090\"}`";
 
 /// How the durations fit each other: otherwise usage would always be unknown.
 fn check_times(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {

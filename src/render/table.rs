@@ -78,8 +78,10 @@ impl Table {
             }
         }
         // comfy-table fills every cell with spaces up to the width of its column.
-        let lines = table.lines();
-        lines.map(|line| line.trim_end().to_owned()).collect()
+        table
+            .lines()
+            .map(|line| line.trim_end().to_owned())
+            .collect()
     }
 
     /// The width of the widest cell of each column.

@@ -42,8 +42,7 @@ pub enum QuantityError {
     /// The suffix after the number is unknown; holds the suffix and the whole text.
     #[error(
         "unknown suffix {0:?} in {1:?}; expected none, n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, \
-            Pi, Ei \
-         or an exponent such as e3 or E-3"
+         Pi, Ei or an exponent such as e3 or E-3"
     )]
     Suffix(String, String),
     /// The quantity is negative, which no amount of a resource can be.

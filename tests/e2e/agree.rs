@@ -113,22 +113,19 @@ fn in_both(cut: Cut) {
             .play(&mut process, || evictions(control_plane).len() >= wanted)
             .await;
         process.stop(30).await;
-        compare(
-            &foreseen,
-            evictions(control_plane).len(),
-            player.balance().await,
-        );
+        let (deviation, above) = player.balance().await;
+        compare(&foreseen, evictions(control_plane).len(), deviation, above);
     });
 }
 
-fn compare(foreseen: &Trace, evictions: usize, (deviation, above): (f64, f64)) {
+fn compare(foreseen: &Trace, evictions: usize, deviation: f64, above: f64) {
     let summary = &foreseen.summary;
     let cpu = summary.after["cpu"];
     let simulated = (cpu.deviation.get() * 100.0, cpu.above_mean.get() * 100.0);
     say(&format!(
         "{}: evictions {} simulated, {evictions} real; cpu at the end: deviation {:.1} % \
-            simulated, {deviation:.1} % real; \
-         fullest above the mean by {:.1} % simulated, {above:.1} % real",
+         simulated, {deviation:.1} % real; fullest above the mean by {:.1} % simulated, {above:.1} \
+         % real",
         foreseen.scenario, summary.evictions, simulated.0, simulated.1
     ));
     let apart = usize::try_from(summary.evictions)

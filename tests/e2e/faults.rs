@@ -84,7 +84,7 @@ fn no_schedule_of_faults_loses_or_repeats_an_eviction() {
             record.look().await;
             let [one, two] = &instances;
             let running = [&*one.lock().await, &*two.lock().await];
-            check(control_plane, (&record, &evicted), running, began);
+            check(control_plane, &record, &evicted, running, began);
             let [memory, other] = running.map(Process::resident_mebibytes);
             let [descriptors, more] = running.map(Process::descriptors);
             say(&format!(
@@ -276,7 +276,8 @@ impl<'c> Stage<'c> {
 /// Fails if an invariant does not hold.
 fn check(
     control_plane: &ControlPlane,
-    (record, evicted): (&Record<'_>, &[Request]),
+    record: &Record<'_>,
+    evicted: &[Request],
     instances: [&Process; 2],
     began: Instant,
 ) {

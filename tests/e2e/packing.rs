@@ -41,27 +41,31 @@ fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
         scene::nodes(control_plane, 8).await;
         light_pods(control_plane, 8).await;
         a_kept_pod(control_plane, "n4", 8).await;
-        on(control_plane, ("n5", 8), "spare", (2, "80m"), &json!({})).await;
+        on(control_plane, "n5", 8, "spare", 2, "80m", &json!({})).await;
         control_plane.kubectl(&[
             "annotate",
             "node",
             "n5",
             "cluster-autoscaler.kubernetes.io/scale-down-disabled=true",
         ]);
-        on(control_plane, ("n6", 8), "greedy", (2, "850m"), &json!({})).await;
+        on(control_plane, "n6", 8, "greedy", 2, "850m", &json!({})).await;
         on(
             control_plane,
-            ("n7", 8),
+            "n7",
+            8,
             "busy",
-            (5, "1000m"),
+            5,
+            "1000m",
             &rounds::requests("1000m"),
         )
         .await;
         on(
             control_plane,
-            ("n8", 8),
+            "n8",
+            8,
             "other",
-            (3, "1000m"),
+            3,
+            "1000m",
             &rounds::requests("500m"),
         )
         .await;
@@ -106,17 +110,21 @@ fn where_the_scheduler_spreads_soft_taints_let_nodes_be_emptied() {
         a_kept_pod(control_plane, "n4", 6).await;
         on(
             control_plane,
-            ("n5", 6),
+            "n5",
+            6,
             "busy",
-            (5, "1000m"),
+            5,
+            "1000m",
             &rounds::requests("1000m"),
         )
         .await;
         on(
             control_plane,
-            ("n6", 6),
+            "n6",
+            6,
             "other",
-            (4, "1000m"),
+            4,
+            "1000m",
             &rounds::requests("1000m"),
         )
         .await;
@@ -189,20 +197,13 @@ async fn light_pods(control_plane: &ControlPlane, nodes: u32) {
         );
     }
     scene::uncordon(control_plane, &scene::names(4, nodes)).await;
-    on(control_plane, ("n1", nodes), "pair", (2, "50m"), &json!({})).await;
+    on(control_plane, "n1", nodes, "pair", 2, "50m", &json!({})).await;
 }
 
 /// Adds two pods that may be evicted, and two whose budget allows no disruption.
 async fn a_kept_pod(control_plane: &ControlPlane, node: &str, nodes: u32) {
-    on(control_plane, (node, nodes), "calm", (2, "80m"), &json!({})).await;
-    on(
-        control_plane,
-        (node, nodes),
-        "stuck",
-        (2, "80m"),
-        &json!({}),
-    )
-    .await;
+    on(control_plane, node, nodes, "calm", 2, "80m", &json!({})).await;
+    on(control_plane, node, nodes, "stuck", 2, "80m", &json!({})).await;
     let budget = json!({
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
         "metadata": {"name": "stuck", "namespace": "default"},
@@ -221,9 +222,11 @@ async fn a_kept_pod(control_plane: &ControlPlane, node: &str, nodes: u32) {
 /// A Deployment with all of its pods on one node.
 async fn on(
     control_plane: &ControlPlane,
-    (node, nodes): (&str, u32),
+    node: &str,
+    nodes: u32,
     name: &str,
-    (replicas, cpu): (u32, &str),
+    replicas: u32,
+    cpu: &str,
     more: &Value,
 ) {
     let others: Vec<String> = scene::names(1, nodes)

@@ -174,8 +174,7 @@ strategies: [{highNodeUtilization: {thresholds: {nvidia.com/gpu: 60%}}}]",
 
 #[test]
 fn a_node_without_a_resource_is_neither_cold_nor_counted_by_it() {
-    let policy = "strategies: [{lowNodeUtilization: {basis: requests, thresholds: \
-        {nvidia.com/gpu: 30%}, targetThresholds: {nvidia.com/gpu: 60%}}}]";
+    let policy = "strategies: [{lowNodeUtilization: {basis: requests, thresholds: {nvidia.com/gpu: 30%}, targetThresholds: {nvidia.com/gpu: 60%}}}]";
     let cluster = Cluster::parse(
         "node g1 gpu=4\n train*3 cpu=500m gpu=1\nnode g2 gpu=4\nnode c1\n web*2 cpu=500m",
     );
@@ -195,8 +194,7 @@ fn a_node_without_a_resource_is_neither_cold_nor_counted_by_it() {
 
 #[test]
 fn a_node_is_judged_by_the_resources_that_it_has() {
-    let policy = "strategies: [{lowNodeUtilization: {basis: requests, thresholds: \
-        {cpu: 30%, nvidia.com/gpu: 30%}, targetThresholds: {cpu: 60%, nvidia.com/gpu: 60%}}}]";
+    let policy = "strategies: [{lowNodeUtilization: {basis: requests, thresholds: {cpu: 30%, nvidia.com/gpu: 30%}, targetThresholds: {cpu: 60%, nvidia.com/gpu: 60%}}}]";
     let cluster = Cluster::parse(
         "node g1 gpu=4\n train*3 cpu=500m gpu=1\nnode g2 gpu=4\nnode c1\n web*4 cpu=1500m
          node c2\n api cpu=500m",
@@ -213,8 +211,7 @@ fn a_node_is_judged_by_the_resources_that_it_has() {
 
 #[test]
 fn a_node_that_has_lost_its_devices_is_not_cold() {
-    let policy = "strategies: [{lowNodeUtilization: {basis: requests, thresholds: \
-        {nvidia.com/gpu: 30%}, targetThresholds: {nvidia.com/gpu: 60%}}}]";
+    let policy = "strategies: [{lowNodeUtilization: {basis: requests, thresholds: {nvidia.com/gpu: 30%}, targetThresholds: {nvidia.com/gpu: 60%}}}]";
     let cluster =
         Cluster::parse("node g1 gpu=4\n train*3 gpu=1\nnode g2 gpu=0\n train gpu=1\nnode g3 gpu=4");
     assert_snapshot!(nodes(&cluster.plan(policy)), @r"

@@ -27,8 +27,7 @@ strategies:
 - podLifeTime: {maxPodLifeTimeSeconds: 36000, labelSelector: 'app in (app0, app1)'}
 - removePodsHavingTooManyRestarts: {podRestartThreshold: 5}
 - removePodsViolatingNodeTaints: {includePreferNoSchedule: true}
-- removePodsViolatingNodeAffinity: {nodeAffinityType: \
-    [requiredDuringSchedulingIgnoredDuringExecution]}
+- removePodsViolatingNodeAffinity: {nodeAffinityType: [requiredDuringSchedulingIgnoredDuringExecution]}
 - removePodsViolatingInterPodAntiAffinity
 - removePodsViolatingTopologySpreadConstraint: {namespaces: {exclude: [ns2]}}
 - removeDuplicates: {excludeOwnerKinds: [Job]}
@@ -495,8 +494,7 @@ fn refusals_by_landing() -> Vec<Case> {
                 labels=pool:a {n3}\n full cpu=7 memory=24Gi"
         )
     };
-    let pooled = "strategies: \
-        [{lowNodeUtilization: {nodeSelector: pool=a, thresholds: {cpu: 30%},
+    let pooled = "strategies: [{lowNodeUtilization: {nodeSelector: pool=a, thresholds: {cpu: 30%},
           targetThresholds: {cpu: 50%}}}]";
     let emptying = "strategies: [{highNodeUtilization: {basis: actual, thresholds: {cpu: 20%}}}]";
     let half_empty = |node: &str, pod: &str| {
@@ -528,8 +526,7 @@ fn refusals_by_landing() -> Vec<Case> {
             "",
         )
         .with_strategy(
-            "strategies: [{removePodsViolatingTopologySpreadConstraint: {constraints: \
-                [ScheduleAnyway]}}]",
+            "strategies: [{removePodsViolatingTopologySpreadConstraint: {constraints: [ScheduleAnyway]}}]",
         ),
         Case::new("would-land-closed", to("closed=Deleting", ""), ""),
         Case::new(
@@ -908,8 +905,7 @@ fn a_ledger_in_the_file_is_used() {
     let pod = "default/hot-6f9c7d8b54-5pztx";
     let explain = |name: &str, data: &str| {
         let map = format!(
-            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: \
-                {{name: {name}, namespace: kube-system}}\n{data}"
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: kube-system}}\n{data}"
         );
         let file = format!("{}/{name}.yaml", env!("CARGO_TARGET_TMPDIR"));
         std::fs::write(&file, format!("{cluster}\n{map}")).unwrap();

@@ -264,8 +264,7 @@ fn no_setting_overrides_the_protection_of_mirror_static_and_terminating_pods() {
         ("static", "static-pod"),
         ("bare", "bare-pod"),
     ] {
-        let all = "evictable: \
-            {minReplicas: 1, allow: [localStorage, daemonSets, systemCritical, failedBare]}";
+        let all = "evictable: {minReplicas: 1, allow: [localStorage, daemonSets, systemCritical, failedBare]}";
         refused(pod, all, code);
     }
     // The annotation that forces an eviction does not affect mirror and static pods.

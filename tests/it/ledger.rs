@@ -54,7 +54,7 @@ fn a_pending_replacement_counts_on_its_expected_node() {
     let mut ledger = Ledger::default();
     assert_eq!(plan(ledger.clone()).moves[0].may_land, ["n2"]);
     let db = snapshot.find_pod("default", "db-1").unwrap();
-    ledger.intend(&snapshot, db, (Aim::Move, &["n2".to_owned()]), noon());
+    ledger.intend(&snapshot, db, Aim::Move, &["n2".to_owned()], noon());
     ledger.evicted("uid-default-db-1");
     assert_snapshot!(text(&plan(ledger)), @"
     keep web-1 on n3: its replacement could land on n2, where cpu usage would reach 75%, above \
@@ -95,7 +95,7 @@ fn workloads(numbers: Range<usize>) -> Cluster {
 
 /// Records an eviction of a pod that runs in this cluster.
 fn evict(ledger: &mut Ledger, snapshot: &Snapshot, pod: PodId, at: Timestamp) {
-    ledger.intend(snapshot, pod, (Aim::Move, &[]), at);
+    ledger.intend(snapshot, pod, Aim::Move, &[], at);
     ledger.evicted(&snapshot.pod(pod).uid);
 }
 
@@ -196,7 +196,7 @@ fn stored_forecasts_are_bounded() {
         .collect();
     let mut ledger = Ledger::default();
     for position in 0..1500 {
-        ledger.intend(&snapshot, PodId(position), (Aim::Move, &nodes), noon());
+        ledger.intend(&snapshot, PodId(position), Aim::Move, &nodes, noon());
     }
     let kept: usize = ledger
         .entries()
@@ -215,7 +215,7 @@ fn stored_forecasts_are_bounded() {
     );
     let mut ledger = Ledger::default();
     let most = [nodes, vec!["one-more".to_owned()]].concat();
-    ledger.intend(&snapshot, PodId(0), (Aim::Move, &most), noon());
+    ledger.intend(&snapshot, PodId(0), Aim::Move, &most, noon());
     assert!(
         ledger.entries()[0].foreseen.is_empty(),
         "a forecast is kept whole or not at all"
@@ -276,7 +276,7 @@ proptest! {
         let mut ledger = Ledger::default();
         for (pod, aim, foreseen, seconds) in &pods {
             let aim = [Aim::Move, Aim::Renew, Aim::Clear, Aim::Open][usize::from(*aim)];
-            ledger.intend(&snapshot, PodId(*pod), (aim, foreseen), after(*seconds));
+            ledger.intend(&snapshot, PodId(*pod), aim, foreseen, after(*seconds));
             if seconds % 2 == 0 {
                 ledger.evicted(&snapshot.pod(PodId(*pod)).uid);
             }
@@ -314,7 +314,7 @@ fn stored_siblings_of_the_same_second_are_bounded() {
     let snapshot = Cluster::parse("node n1 pods=999\n  web*64 age=0s\nnode n2").snapshot(&policy);
     let mut ledger = Ledger::default();
     for pod in snapshot.pod_ids() {
-        ledger.intend(&snapshot, pod, (Aim::Move, &[]), noon());
+        ledger.intend(&snapshot, pod, Aim::Move, &[], noon());
     }
     let [first, .., last] = ledger.entries() else {
         panic!("64 entries");
@@ -339,7 +339,8 @@ fn siblings_created_in_the_same_second_are_not_replacements() {
     ledger.intend(
         &snapshot,
         snapshot.find_pod("default", "web-4").unwrap(),
-        (Aim::Move, &[]),
+        Aim::Move,
+        &[],
         noon(),
     );
     ledger.evicted("uid-default-web-4");

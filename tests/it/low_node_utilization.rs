@@ -95,9 +95,7 @@ fn the_smallest_pod_that_suffices_moves() {
     );
     // 6.8 of 8 cores are used, 0.8 too many. The large pod would suffice too. One small pod would
     // not.
-    assert_snapshot!(text(&plan.plan("strategies: \
-        [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 75%}}}]\nevictable: \
-        {minReplicas: 1}")), @"move fits-1 from n1 to n2: node usage: cpu 85% is above its target \
+    assert_snapshot!(text(&plan.plan("strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 75%}}}]\nevictable: {minReplicas: 1}")), @"move fits-1 from n1 to n2: node usage: cpu 85% is above its target \
         of 75%");
 }
 
@@ -212,8 +210,7 @@ fn thresholds_may_be_deviations_from_the_mean() {
         ",
     )
     .plan(
-        "strategies: \
-        [{lowNodeUtilization: {useDeviationThresholds: true, thresholds: {cpu: 10%},
+        "strategies: [{lowNodeUtilization: {useDeviationThresholds: true, thresholds: {cpu: 10%},
           targetThresholds: {cpu: 10%}}}]",
     );
     // The mean is 25%: hot is above 35%, cold is at or below 15%.
@@ -281,8 +278,7 @@ fn extended_resources_and_pods_count_by_requests() {
         ",
     )
     .plan(
-        "strategies: \
-        [{lowNodeUtilization: {thresholds: {nvidia.com/gpu: 25%},
+        "strategies: [{lowNodeUtilization: {thresholds: {nvidia.com/gpu: 25%},
           targetThresholds: {nvidia.com/gpu: 75%}}}]",
     );
     assert_snapshot!(

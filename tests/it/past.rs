@@ -180,7 +180,8 @@ fn a_restart_during_balancing_continues_at_once() {
     ledger.intend(
         &snapshot,
         snapshot.find_pod("default", "web-8").unwrap(),
-        (Aim::Move, &[]),
+        Aim::Move,
+        &[],
         after(121),
     );
     engine.reload(ledger);

@@ -89,8 +89,8 @@ strategies:
 
 #[test]
 fn deviation_thresholds_are_shown_as_absolute_bounds() {
-    let policy = "strategies: \
-        [{lowNodeUtilization: {useDeviationThresholds: true, thresholds: {cpu: 10%},
+    let policy =
+        "strategies: [{lowNodeUtilization: {useDeviationThresholds: true, thresholds: {cpu: 10%},
           targetThresholds: {cpu: 5%}}}]";
     assert_snapshot!(show(&Cluster::parse(CLUSTER).plan(policy).before), @"
     default by actual: 3 of 3 outside cpu 28% to 42%
@@ -144,8 +144,7 @@ fn high_node_utilization_has_thresholds_on_its_basis_and_limits_on_usage() {
 
 #[test]
 fn without_a_balancing_strategy_all_nodes_are_one_pool() {
-    assert_snapshot!(show(&Cluster::parse(CLUSTER).plan("strategies: \
-        [removePodsViolatingNodeTaints]").before), @"
+    assert_snapshot!(show(&Cluster::parse(CLUSTER).plan("strategies: [removePodsViolatingNodeTaints]").before), @"
     all by actual: ? of 3 outside no band
       cpu: mean 38%, deviation 27%, largest 38% above
       memory: mean 25%, deviation 0%, largest 0% above

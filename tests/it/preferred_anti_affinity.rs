@@ -19,8 +19,7 @@ fn moved(cluster: &str, policy: Policy) -> String {
 
 fn policy(kinds: &str) -> Policy {
     parse(&format!(
-        "strategies: [{{removePodsViolatingInterPodAntiAffinity: {kinds}}}]\nevictable: \
-         {{minReplicas: 1}}"
+        "strategies: [{{removePodsViolatingInterPodAntiAffinity: {kinds}}}]\nevictable: {{minReplicas: 1}}"
     ))
 }
 

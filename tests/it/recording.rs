@@ -182,8 +182,7 @@ impl Folder {
                 "apiVersion: evenkeel/v1alpha1\nkind: Policy\n\
                  usage: {{source: prometheus, prometheus: {{url: '{url}'}}}}\n\
                  evictable: {{minReplicas: 1}}\nstrategies:\n\
-                 - lowNodeUtilization: \
-                 {{thresholds: {{cpu: 30%}}, targetThresholds: {{cpu: {target}}}}}\n"
+                 - lowNodeUtilization: {{thresholds: {{cpu: 30%}}, targetThresholds: {{cpu: {target}}}}}\n"
             )
         };
         for (file, text) in [

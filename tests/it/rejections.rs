@@ -243,8 +243,7 @@ fn rejections_are_bounded_and_those_of_pods_that_are_gone_are_forgotten() {
     for i in 0..5000 {
         let workload = OwnerKey::try_from(format!("shop/Deployment/{}-{i}", "w".repeat(60)));
         let uid = format!("{i:036}");
-        let pod = (&workload.unwrap(), uid.as_str());
-        ledger.rejected(pod, Fault::Pod, &cooldown, noon());
+        ledger.rejected(&workload.unwrap(), &uid, Fault::Pod, &cooldown, noon());
     }
     let written = ledger.write();
     assert!(written.len() <= ledger.bytes(), "{}", written.len());
@@ -263,7 +262,7 @@ fn two_ledgers_keep_the_rejections_of_both() {
     let with = |uids: &[&str]| {
         let mut ledger = Ledger::default();
         for uid in uids {
-            ledger.rejected((&workload, uid), Fault::Pod, &cooldown, noon());
+            ledger.rejected(&workload, uid, Fault::Pod, &cooldown, noon());
         }
         ledger
     };
@@ -280,7 +279,7 @@ fn an_eviction_of_another_pod_shows_that_the_fault_is_not_that_of_the_workload()
     let cooldown = Answered::new(1).engine.policy().cooldown.clone();
     let workload = OwnerKey::try_from("default/Deployment/api".to_owned()).unwrap();
     let mut ledger = Ledger::default();
-    ledger.rejected((&workload, "uid-1"), Fault::Pod, &cooldown, noon());
+    ledger.rejected(&workload, "uid-1", Fault::Pod, &cooldown, noon());
     assert!(ledger.is_suspect(&workload));
     ledger.another_goes(&workload);
     assert!(!ledger.is_suspect(&workload));

@@ -270,8 +270,7 @@ fn random_clusters_are_balanced_with_hardly_more_moves_than_necessary() {
     }
     println!(
         "{clusters} clusters: {balanced} balanced, with {all} moves where {least_of_all} would do; \
-            {hopeless} cannot be, \
-         and a node stays hot in {stuck:?}"
+         {hopeless} cannot be, and a node stays hot in {stuck:?}"
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     // Each next pod would land badly there. Moving pods that relieve little first would help.

@@ -35,8 +35,7 @@ fn scene() -> Scenario {
 }
 
 /// A policy without evictions.
-const WATCHING: &str = "dryRun: true\nstrategies: \
-    [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}}]\n";
+const WATCHING: &str = "dryRun: true\nstrategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}}]\n";
 
 #[test]
 fn with_the_recommended_requests_the_scheduler_spreads_the_pods() {

@@ -97,7 +97,7 @@ impl Cluster {
         let chances = |known: &SearchStart| -> f64 {
             let chances = best
                 .iter()
-                .map(|node| chance(self, &snapshot, known, (id, *node)));
+                .map(|node| chance(self, &snapshot, known, id, *node));
             chances.sum()
         };
         let chances = (chances(&SearchStart::default()), chances(&self.known));
@@ -111,7 +111,8 @@ fn chance(
     cluster: &Cluster,
     snapshot: &Snapshot,
     known: &SearchStart,
-    (pod, node): (PodId, NodeId),
+    pod: PodId,
+    node: NodeId,
 ) -> f64 {
     let forecast = |world: World<'_>| forecast(&Draft::new(world), pod).winners;
     let winners = ask(cluster, snapshot, known, forecast);
@@ -274,8 +275,8 @@ fn a_real_scheduler_is_followed() {
         let node = snapshot
             .find_node(placement.node.as_ref().unwrap())
             .unwrap();
-        let unknown = chance(&cluster, &snapshot, &SearchStart::default(), (pod, node));
-        let known = chance(&cluster, &snapshot, &cluster.known, (pod, node));
+        let unknown = chance(&cluster, &snapshot, &SearchStart::default(), pod, node);
+        let known = chance(&cluster, &snapshot, &cluster.known, pod, node);
         let ideal = 1.0 / f64::from(u32::try_from(placement.equal.len()).unwrap());
         println!("{name}: {unknown:.2}, {known:.2}, at most {ideal:.2}");
         if number >= 6 {

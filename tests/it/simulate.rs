@@ -320,9 +320,9 @@ fn equal_seeds_give_equal_traces_and_other_seeds_differ() {
 /// One hot node of three, with the workload under test.
 fn hot(workload: &str) -> Scenario {
     scenario(&format!(
-        "name: hot\nabout: one hot node\nduration: 1h\nnodes: \
-            [{{name: n, count: 3}}]\nworkloads:\n- {{name: db, \
-         replicas: 7, requests: {{cpu: 100m}}, usage: {{cpu: 1}}, on: [n1], {workload}}}\n"
+        "name: hot\nabout: one hot node\nduration: 1h\nnodes: [{{name: n, count: \
+         3}}]\nworkloads:\n- {{name: db, replicas: 7, requests: {{cpu: 100m}}, usage: {{cpu: 1}}, \
+         on: [n1], {workload}}}\n"
     ))
 }
 
@@ -450,8 +450,7 @@ fn nothing_is_evicted_from_a_node_without_metrics() {
     let mut blind = hot("labels: {a: b}");
     let gap = "nodes: [n1], from: 0s, until: 30m";
     let text = format!(
-        "name: g\nabout: g\nduration: 1h\nnodes: [{{name: n1}}]\nworkloads: []\nmetrics: \
-            {{gaps: [{{{gap}}}]}}"
+        "name: g\nabout: g\nduration: 1h\nnodes: [{{name: n1}}]\nworkloads: []\nmetrics: {{gaps: [{{{gap}}}]}}"
     );
     blind.metrics = scenario(&text).metrics;
     let trace = by(&blind, parse(EVEN));
@@ -602,8 +601,7 @@ s.yaml:5:25: workloads[0].replica: unknown field (did you mean `replicas`?); all
 
 #[test]
 fn conflicting_fields_are_reported() {
-    assert_snapshot!(refused("workloads: \
-        [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]"), @r"
+    assert_snapshot!(refused("workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]"), @r"
     s.yaml:5:38: workloads[0].usage.cpu: expected exactly one of steady, wave, bursts, leak or trace
       | workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]
       |                                      ^
@@ -617,14 +615,12 @@ fn conflicting_fields_are_reported() {
       | workloads: [{name: web}, {name: web, budget: {}}]
       |                                              ^
     ");
-    assert_snapshot!(refused("workloads: []\nmetrics: \
-        {gaps: [{nodes: [n9], from: 2m, until: 1m}]}"), @r"
+    assert_snapshot!(refused("workloads: []\nmetrics: {gaps: [{nodes: [n9], from: 2m, until: 1m}]}"), @r"
     s.yaml:6:42: metrics.gaps[0].until: must be later than from
       | metrics: {gaps: [{nodes: [n9], from: 2m, until: 1m}]}
       |                                          ^
     ");
-    assert_snapshot!(refused("workloads: []\npolicy: \
-        {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}"), @"
+    assert_snapshot!(refused("workloads: []\npolicy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}"), @"
     s.yaml:6:1: policy.strategies: missing, expected a list with at least one strategy, such as \
         lowNodeUtilization
       | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}

@@ -222,7 +222,7 @@ fn after_a_restart_samples_that_include_a_moved_pod_do_not_count() {
     let snapshot = cluster.snapshot(before.policy());
     let pod = snapshot.find_pod("default", "web-4").unwrap();
     let mut ledger = Ledger::default();
-    ledger.intend(&snapshot, pod, (Aim::Move, &[]), after(0));
+    ledger.intend(&snapshot, pod, Aim::Move, &[], after(0));
     before.reload(ledger);
     // The node's next sample is an average over the time of the move and includes half of the pod.
     let uid = snapshot.pod(pod).uid.clone();

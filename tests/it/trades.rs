@@ -2,8 +2,7 @@
 
 use crate::it::support::{Cluster, text};
 
-const SPREAD: &str = "strategies: [{removePodsViolatingTopologySpreadConstraint: {constraints: \
-    [DoNotSchedule, ScheduleAnyway]}}]";
+const SPREAD: &str = "strategies: [{removePodsViolatingTopologySpreadConstraint: {constraints: [DoNotSchedule, ScheduleAnyway]}}]";
 
 /// Two pods in each zone, and two of them on one host, with these constraints.
 fn zones(spread: &str) -> Cluster {
@@ -47,8 +46,7 @@ fn a_requirement_goes_before_a_preference() {
 
 #[test]
 fn a_preferred_node_is_no_gain_where_the_spread_would_be_broken() {
-    let policy = "strategies: [{removePodsViolatingNodeAffinity: {nodeAffinityType: \
-        [preferredDuringSchedulingIgnoredDuringExecution]}}]";
+    let policy = "strategies: [{removePodsViolatingNodeAffinity: {nodeAffinityType: [preferredDuringSchedulingIgnoredDuringExecution]}}]";
     let cluster = |spread: &str| {
         Cluster::parse(&format!(
             "node n1\n web cpu=100m prefers=disk:ssd*100 {spread}

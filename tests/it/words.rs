@@ -185,8 +185,7 @@ fn node(name: &str, label: &str) -> String {
     )
 }
 
-fn pod(name: &str, node: &str, more: (&str, &str)) -> String {
-    let (spec, phase) = more;
+fn pod(name: &str, node: &str, spec: &str, phase: &str) -> String {
     format!(
         "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: default, uid: u-{name}, \
          creationTimestamp: '2026-11-20T00:00:00Z', labels: {{app: web}}, ownerReferences: \
@@ -197,8 +196,7 @@ fn pod(name: &str, node: &str, more: (&str, &str)) -> String {
     )
 }
 
-const PREFERS: &str = "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: \
-    [{weight: 9, preference: {matchExpressions: [{key: disk, operator: In, values: [ssd]}]}}]}},";
+const PREFERS: &str = "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 9, preference: {matchExpressions: [{key: disk, operator: In, values: [ssd]}]}}]}},";
 
 #[test]
 fn the_summary_fits_the_strategy_and_requests_stand_in_for_missing_usage() {
@@ -206,13 +204,12 @@ fn the_summary_fits_the_strategy_and_requests_stand_in_for_missing_usage() {
         node("a", ""),
         node("b", ""),
         node("s", "disk: ssd"),
-        pod("web-0", "a", (PREFERS, "Running")),
-        pod("web-1", "s", (PREFERS, "Running")),
+        pod("web-0", "a", PREFERS, "Running"),
+        pod("web-1", "s", PREFERS, "Running"),
     ]
     .concat();
     let policy = "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies:\n\
-        - removePodsViolatingNodeAffinity: {nodeAffinityType: \
-        [preferredDuringSchedulingIgnoredDuringExecution]}\n";
+        - removePodsViolatingNodeAffinity: {nodeAffinityType: [preferredDuringSchedulingIgnoredDuringExecution]}\n";
     let page = program("words-preferred", &objects, policy);
     let summary = "no moves possible: 1 pod that RemovePodsViolatingNodeAffinity selects stays";
     assert!(page.contains(summary), "{page}");
@@ -228,8 +225,8 @@ fn a_finished_pod_is_removed_and_a_landing_without_limits_is_still_named() {
     let objects = [
         node("a", ""),
         node("b", ""),
-        pod("done", "a", ("", "Failed")),
-        pod("web-0", "b", ("", "Running")),
+        pod("done", "a", "", "Failed"),
+        pod("web-0", "b", "", "Running"),
     ]
     .concat();
     let policy = "apiVersion: evenkeel/v1alpha1\nkind: Policy\nevictable: {nodeFit: false, \

@@ -95,8 +95,10 @@ impl ExplanationText<'_> {
         self.screen
             .beside(f, &format!("{}  ", view.strategy), &text, ink)?;
         self.remedy(f, 2, view.class.remedy.as_deref())?;
-        let standings = view.standing.iter();
-        let rows = standings.map(|(resource, standing)| standing_row(resource, standing));
+        let rows = view
+            .standing
+            .iter()
+            .map(|(resource, standing)| standing_row(resource, standing));
         for line in Table::new(rows).lines() {
             writeln!(f, "  {line}")?;
         }

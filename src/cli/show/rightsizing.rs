@@ -60,8 +60,10 @@ fn workload_row(workload: &Rightsizing) -> Vec<String> {
     } else {
         format!("{} of {}", workload.measured, workload.pods)
     };
-    let suggestions = workload.resources.values();
-    let worst = suggestions.max_by(|a, b| a.wrong_by.order(b.wrong_by));
+    let worst = workload
+        .resources
+        .values()
+        .max_by(|a, b| a.wrong_by.order(b.wrong_by));
     let wrong_by = worst.map_or(String::new(), |suggestion| {
         format!("{} of all {}", suggestion.wrong_by, suggestion.resource)
     });

@@ -34,8 +34,10 @@ impl PlanText<'_> {
         if let Some(halt) = &self.plan.halted {
             return format!("no pods considered: {halt}");
         }
-        let nodes = self.plan.nodes.iter();
-        let hot: Vec<&Verdict> = nodes
+        let hot: Vec<&Verdict> = self
+            .plan
+            .nodes
+            .iter()
             .filter(|verdict| matches!(verdict.class, Class::Hot { .. }))
             .collect();
         let stay_hot: Vec<&str> = hot

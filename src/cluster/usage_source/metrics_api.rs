@@ -137,8 +137,7 @@ mod tests {
     #[tokio::test]
     async fn nodes_and_pods_are_read_and_invalid_items_are_skipped() {
         let readings = read(|_, uri, _| {
-            let usage = "\"timestamp\": \"2026-01-01T00:00:00Z\", \"usage\": \
-                {\"cpu\": \"1\", \"memory\": \"1Ki\"}";
+            let usage = "\"timestamp\": \"2026-01-01T00:00:00Z\", \"usage\": {\"cpu\": \"1\", \"memory\": \"1Ki\"}";
             let text = match uri {
                 "/apis/metrics.k8s.io/v1beta1/nodes" => {
                     format!(
@@ -204,8 +203,7 @@ mod tests {
         assert_eq!(
             pods_only.await.unwrap_err().to_string(),
             "cannot list pods of metrics.k8s.io/v1beta1: the role must allow verb list on pods in \
-                API group \
-             metrics.k8s.io (m)"
+             API group metrics.k8s.io (m)"
         );
         assert!(message(500).await.ends_with("of metrics.k8s.io/v1beta1: m"));
         let invalid = read(|_, _, _| (200, "<html>".to_owned()))

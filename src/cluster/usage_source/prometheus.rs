@@ -90,13 +90,14 @@ impl Prometheus {
     pub async fn read_past(
         &self,
         node_addresses: &NodeAddresses,
-        (since, samples): (Option<Timestamp>, usize),
+        since: Option<Timestamp>,
+        samples: usize,
         take: impl FnMut(Timestamp, Readings),
     ) -> Result<(), PrometheusError> {
         let read = async {
             let steps = self.missed(self.server_time().await?, since);
-            let parts = (steps, part_of(samples));
-            self.read_in_parts(node_addresses, &self.queries(), parts, take)
+            let (queries, first) = (self.queries(), part_of(samples));
+            self.read_in_parts(node_addresses, &queries, steps, first, take)
                 .await
         };
         within(LONGEST_READ, Box::pin(read)).await

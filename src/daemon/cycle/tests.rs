@@ -87,9 +87,7 @@ impl CycleFixture {
             respond(&mut shared.lock().unwrap(), method, uri, body)
         };
         let (client, _) = fake(answer).await;
-        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, limits: {perCycle: 1}, \
-            evictable: {minReplicas: 1, minPodAge: 0s}, strategies: \
-            [{removePodsViolatingNodeTaints: {}}]}";
+        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, limits: {perCycle: 1}, evictable: {minReplicas: 1, minPodAge: 0s}, strategies: [{removePodsViolatingNodeTaints: {}}]}";
         let policy = Policy::parse("p", text).unwrap();
         let mut daemon = Daemon::fake(&client, &policy);
         daemon.cluster.apply(objects(0));
@@ -126,8 +124,11 @@ impl CycleFixture {
     /// The pods and states of the stored ledger.
     fn entries(&self) -> Vec<(String, State)> {
         let ledger = Ledger::parse(&self.stored()).unwrap();
-        let entries = ledger.entries().iter();
-        entries.map(|e| (e.pod.clone(), e.state)).collect()
+        ledger
+            .entries()
+            .iter()
+            .map(|e| (e.pod.clone(), e.state))
+            .collect()
     }
 }
 

@@ -55,8 +55,7 @@ impl LeadFixture {
             (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned())
         })
         .await;
-        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: \
-            [{removePodsViolatingNodeTaints: {}}]}";
+        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removePodsViolatingNodeTaints: {}}]}";
         let policy = Policy::parse("p", text).unwrap();
         let candidate = ElectionCandidate {
             leadership,

@@ -68,12 +68,12 @@ pub(super) fn balance_report(draft: &Draft<'_>) -> BalanceReport {
     let outside = first_outside(draft, &pools);
     let nodes = all.iter().map(|node| {
         let pool = pool_of.get(node).copied();
-        node_picture(draft, *node, load, (pool, &resources))
+        node_picture(draft, *node, load, pool, &resources)
     });
     BalanceReport {
         basis,
         nodes: nodes.collect(),
-        balance: balances(draft, &all, load, (&resources, outside)),
+        balance: balances(draft, &all, load, &resources, outside),
         pools: pools.iter().map(|p| p.report(draft, &resources)).collect(),
     }
 }
@@ -93,7 +93,8 @@ fn node_picture(
     draft: &Draft<'_>,
     node: NodeId,
     load: CountedLoad,
-    (pool, resources): (Option<&WeighedPool>, &BTreeSet<ResourceId>),
+    pool: Option<&WeighedPool>,
+    resources: &BTreeSet<ResourceId>,
 ) -> NodePicture {
     let measured = [ResourceId::CPU, ResourceId::MEMORY];
     NodePicture {
@@ -120,8 +121,8 @@ fn ratios(
     load: CountedLoad,
     resources: &BTreeSet<ResourceId>,
 ) -> BTreeMap<String, Option<Ratio>> {
-    let resources = resources.iter();
     resources
+        .iter()
         .filter(|r| !draft.lacks(node, **r))
         .map(|r| (name(draft, *r), load.ratio(draft, node, *r)))
         .collect()
@@ -210,8 +211,8 @@ fn emptying_pools(draft: &Draft<'_>, rule: &HighNodeUtilization) -> Vec<WeighedP
 /// The levels of resources that the cluster has.
 fn known(draft: &Draft<'_>, levels: &Thresholds) -> Vec<(ResourceId, Ratio)> {
     let resources = &draft.world.snapshot.resources;
-    let known = levels.iter();
-    known
+    levels
+        .iter()
         .filter_map(|(name, ratio)| Some((resources.find(name)?, *ratio)))
         .collect()
 }
@@ -254,7 +255,7 @@ impl WeighedPool {
         PoolPicture {
             name: self.name.clone(),
             basis: self.basis,
-            balance: balances(draft, &self.nodes, self.load(), (resources, outside_share)),
+            balance: balances(draft, &self.nodes, self.load(), resources, outside_share),
             outside_band: outside,
             band: self.band(draft),
             nodes: self.nodes.len(),
@@ -267,8 +268,10 @@ impl WeighedPool {
         if self.low.is_empty() && self.high.is_empty() {
             return None;
         }
-        let nodes = self.nodes.iter();
-        let outside = nodes.filter(|n| self.is_above(draft, **n) || self.is_below(draft, **n));
+        let outside = self
+            .nodes
+            .iter()
+            .filter(|n| self.is_above(draft, **n) || self.is_below(draft, **n));
         Some(outside.count())
     }
 
@@ -296,8 +299,12 @@ fn resources(pools: &[WeighedPool]) -> BTreeSet<ResourceId> {
 
 /// The share of nodes outside the thresholds and targets of the first LowNodeUtilization.
 fn first_outside(draft: &Draft<'_>, pools: &[WeighedPool]) -> Option<Ratio> {
-    let mut strategies = draft.world.policy.strategies.iter();
-    let rule = strategies.find_map(|s| LowNodeUtilization::of(&s.rule))?;
+    let rule = draft
+        .world
+        .policy
+        .strategies
+        .iter()
+        .find_map(|s| LowNodeUtilization::of(&s.rule))?;
     let own = || pools.iter().take(rule.pools.len());
     let outside = own().filter_map(|pool| pool.outside(draft)).sum();
     share(outside, own().map(|pool| pool.nodes.len()).sum())
@@ -316,7 +323,8 @@ fn balances(
     draft: &Draft<'_>,
     nodes: &[NodeId],
     load: CountedLoad,
-    (resources, outside): (&BTreeSet<ResourceId>, Option<Ratio>),
+    resources: &BTreeSet<ResourceId>,
+    outside: Option<Ratio>,
 ) -> BTreeMap<String, Balance> {
     let mut balances = BTreeMap::new();
     for resource in resources {

@@ -51,8 +51,7 @@ fn is_same_pod(planned: &Move, decided: &Snapshot, current: &Snapshot) -> bool {
 
 /// Whether the claims of the pod and their volumes are as they were.
 fn are_same_claims(pod: &Pod, decided: &Snapshot, current: &Snapshot) -> bool {
-    let mut claims = pod.volumes.claims.iter();
-    claims.all(|name| {
+    pod.volumes.claims.iter().all(|name| {
         let (before, after) = (decided.claim(pod, name), current.claim(pod, name));
         let volume = |snapshot: &'_ Snapshot| {
             let name = after?.volume.as_ref()?;

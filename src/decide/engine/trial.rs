@@ -134,8 +134,9 @@ pub(super) fn hot_nodes(plan: &Plan) -> BTreeSet<&str> {
 
 /// The number of these nodes that are at or below each of their targets.
 pub(super) fn relieved(hot: &BTreeSet<&str>, report: &BalanceReport) -> usize {
-    let nodes = report.nodes.iter();
-    nodes
+    report
+        .nodes
+        .iter()
         .filter(|node| hot.contains(node.name.as_str()) && node.is_at_target())
         .count()
 }

@@ -82,8 +82,9 @@ impl<'w> AllVerdicts<'w> {
         let said = pods.map(|verdict| self.says(position, verdict)).collect();
         self.said.push(said);
         let name = node.map(|node| self.draft.world.snapshot.node(node).name.as_str());
-        let mut new_verdicts = self.draft.verdicts()[verdicts..].iter();
-        let verdict = new_verdicts.find(|v| Some(v.node.as_str()) == name);
+        let verdict = self.draft.verdicts()[verdicts..]
+            .iter()
+            .find(|v| Some(v.node.as_str()) == name);
         let new_notes = self.draft.notes()[notes..].iter();
         self.made.push(NodeVerdict {
             strategy: position,
@@ -105,8 +106,8 @@ impl<'w> AllVerdicts<'w> {
 
     /// The verdicts of all strategies about the pod at a position.
     pub(super) fn of(&self, pod: usize) -> Vec<StrategyVerdict> {
-        let strategies = self.said.iter();
-        strategies
+        self.said
+            .iter()
             .filter_map(|said| said.get(pod).cloned())
             .collect()
     }
@@ -138,8 +139,9 @@ impl<'w> AllVerdicts<'w> {
 
     /// The first strategy with such a verdict about the first pod.
     fn first_that(&self, wanted: fn(&PodVerdict) -> bool) -> Option<usize> {
-        let mut strategies = self.said.iter();
-        strategies.position(|said| said.first().is_some_and(|first| wanted(&first.word)))
+        self.said
+            .iter()
+            .position(|said| said.first().is_some_and(|first| wanted(&first.word)))
     }
 }
 

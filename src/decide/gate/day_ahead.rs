@@ -20,7 +20,8 @@ const MOST_ADDED: f64 = 0.5;
 pub(super) fn too_hot(
     candidate: &Candidate,
     draft: &Draft<'_>,
-    (node, waiting): (NodeId, &[PodId]),
+    node: NodeId,
+    waiting: &[PodId],
     target: Ratio,
 ) -> Option<Ratio> {
     let own = draft.world.snapshot.pod(candidate.pod).node?;

@@ -187,8 +187,7 @@ fn do_not_disrupt(pod: &Pod, draft: &Draft<'_>) -> Result<(), Refusal> {
 }
 
 fn protecting_claim(pod: &Pod, classes: &StorageClasses, snapshot: &Snapshot) -> Option<String> {
-    let mut claims = pod.volumes.claims.iter();
-    let protecting = claims.find(|claim| match classes {
+    let protecting = pod.volumes.claims.iter().find(|claim| match classes {
         StorageClasses::Any => true,
         StorageClasses::Named(names) => {
             let claim = snapshot

@@ -78,7 +78,7 @@ fn below_ceiling(
             .weight(candidate.pod, resource, room.basis)
             .unwrap_or(Amount::ZERO);
         let name = draft.world.snapshot.resources.name(resource).to_owned();
-        let after = with(draft, node, (resource, more), room.basis).ok_or(Misfit::UnknownUsage)?;
+        let after = with(draft, node, resource, more, room.basis).ok_or(Misfit::UnknownUsage)?;
         if after > ceiling {
             return Err(Misfit::AboveTarget(name));
         }
@@ -94,7 +94,7 @@ fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ra
         let more = draft
             .weight(candidate.pod, resource, Basis::Requests)
             .unwrap_or(Amount::ZERO);
-        with(draft, node, (resource, more), Basis::Requests).unwrap_or(Ratio::ONE)
+        with(draft, node, resource, more, Basis::Requests).unwrap_or(Ratio::ONE)
     };
     let (cpu, memory) = (after(ResourceId::CPU), after(ResourceId::MEMORY));
     if cpu > memory { cpu } else { memory }
@@ -104,7 +104,8 @@ fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ra
 fn with(
     draft: &Draft<'_>,
     node: NodeId,
-    (resource, more): (ResourceId, Amount),
+    resource: ResourceId,
+    more: Amount,
     basis: Basis,
 ) -> Option<Ratio> {
     if draft.lacks(node, resource) && more == Amount::ZERO {

@@ -47,7 +47,8 @@ impl HotLanding {
     /// Refuses a ratio above the target.
     fn check(
         node: NodeId,
-        (resource, target): (ResourceId, Ratio),
+        resource: ResourceId,
+        target: Ratio,
         ratio: Ratio,
         basis: Basis,
     ) -> Result<(), LandingFlaw> {
@@ -165,7 +166,7 @@ fn judge_limits(
     for &(resource, target) in draft.judged_by(node, &room.ceiling) {
         let ratio = ratio_after(candidate, draft, node, resource, room.basis)
             .ok_or(LandingFlaw::UnknownUsage(node))?;
-        HotLanding::check(node, (resource, target), ratio, room.basis)?;
+        HotLanding::check(node, resource, target, ratio, room.basis)?;
         largest = if ratio > largest { ratio } else { largest };
     }
     // This check is the last one: a caller that ignores this flaw must not miss another.
@@ -238,7 +239,7 @@ pub(super) fn stays_cool(
             }
             continue;
         };
-        HotLanding::check(node, (resource, target), ratio, Basis::Actual)?;
+        HotLanding::check(node, resource, target, ratio, Basis::Actual)?;
         if resource == ResourceId::CPU {
             stays_cool_for_a_day(candidate, draft, node, target)?;
         }
@@ -258,7 +259,7 @@ fn stays_cool_for_a_day(
         return Ok(());
     }
     let waiting: Vec<PodId> = uncounted(draft, node).collect();
-    match day_ahead::too_hot(candidate, draft, (node, &waiting), target) {
+    match day_ahead::too_hot(candidate, draft, node, &waiting, target) {
         None => Ok(()),
         Some(ratio) => Err(LandingFlaw::Hot(HotLanding {
             node,

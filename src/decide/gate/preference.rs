@@ -63,11 +63,16 @@ fn spread(draft: &Draft<'_>, pod: PodId, nodes: [NodeId; 2]) -> SpreadChange {
 /// The number of PreferNoSchedule taints of a node that a pod does not tolerate, without the
 /// steering taint.
 fn taints(draft: &Draft<'_>, pod: &Pod, node: NodeId) -> usize {
-    let taints = draft.world.snapshot.node(node).taints.iter();
-    let counts = taints.filter(|taint| {
-        taint.effect == Effect::PreferNoSchedule
-            && taint.key != STEERING_KEY
-            && !scheduler::tolerates(pod, taint)
-    });
+    let counts = draft
+        .world
+        .snapshot
+        .node(node)
+        .taints
+        .iter()
+        .filter(|taint| {
+            taint.effect == Effect::PreferNoSchedule
+                && taint.key != STEERING_KEY
+                && !scheduler::tolerates(pod, taint)
+        });
     counts.count()
 }

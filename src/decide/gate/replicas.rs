@@ -69,8 +69,11 @@ fn of_workload(
         (true, false) => return Ok(()),
         // Descheduler checks finished pods as well, and then counts them.
         (true, true) => {
-            let pods = snapshot.workload(workload).pods.iter();
-            let seen = pods.filter(|p| !gone(**p, candidate, draft));
+            let seen = snapshot
+                .workload(workload)
+                .pods
+                .iter()
+                .filter(|p| !gone(**p, candidate, draft));
             u32::try_from(seen.count()).unwrap_or(u32::MAX)
         }
         (false, _) => snapshot.replicas(workload),

@@ -13,8 +13,10 @@ use super::question::Question;
 /// Scores the nodes. Since Kubernetes 1.33 a pod without requests is not scored, because all such
 /// pods would go to one node.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
-    let names = question.profile.balanced.iter();
-    let weighed: Vec<ScoredResource> = names
+    let weighed: Vec<ScoredResource> = question
+        .profile
+        .balanced
+        .iter()
         .filter_map(|name| ScoredResource::new(question, name, 1, false))
         .collect();
     let release = question.profile.release;

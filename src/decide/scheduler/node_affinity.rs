@@ -18,8 +18,11 @@ pub(super) fn admits(pod: &Pod, node: &Node) -> bool {
 
 /// Like [`admits`], with the part of the pod's spec that does not match.
 pub(super) fn check(pod: &Pod, node: &Node) -> Result<(), Misfit> {
-    let mut selected = pod.node_selector.iter();
-    if !selected.all(|(key, value)| node.labels.get(key) == Some(value)) {
+    if !pod
+        .node_selector
+        .iter()
+        .all(|(key, value)| node.labels.get(key) == Some(value))
+    {
         return Err(Misfit::NodeSelector);
     }
     if one_holds(pod.required_nodes.as_deref(), node) {

@@ -56,8 +56,10 @@ impl NominatedPods {
     pub(super) fn admit(&self, question: &Question<'_, '_>, node: NodeId) -> Result<(), Misfit> {
         let (snapshot, there) = (question.draft.world.snapshot, question.node(node));
         let apart = |of: &Pod, from: &Pod| {
-            let terms = of.avoids.iter();
-            let mut here = terms.filter(|term| there.labels.contains_key(&term.topology_key));
+            let mut here = of
+                .avoids
+                .iter()
+                .filter(|term| there.labels.contains_key(&term.topology_key));
             here.any(|term| avoids(snapshot, term, of, from))
         };
         let others = || self.on(node).map(|id| snapshot.pod(id));

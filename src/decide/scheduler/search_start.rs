@@ -85,8 +85,11 @@ fn follow(known: &mut SearchStart, new: &[RecentBinding], world: World<'_>) {
         }
     }
     for track in tracks {
-        let rotation = draft.index().rotation(track.order).iter();
-        let names = rotation.map(|node| world.snapshot.node(*node).name.clone());
+        let names = draft
+            .index()
+            .rotation(track.order)
+            .iter()
+            .map(|node| world.snapshot.node(*node).name.clone());
         let chances = track.starts.chances().iter();
         let chances = chances.map(|chance| Ratio::new(*chance).unwrap_or_default());
         let known_now = StartChances {

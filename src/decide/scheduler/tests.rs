@@ -199,9 +199,7 @@ fn a_pod_lands_where_its_volumes_are_accessible() {
 
 #[test]
 fn a_read_write_once_pod_claim_delays_the_replacement() {
-    let claim = "- \
-        {kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: \
-        [ReadWriteOncePod]}}\n";
+    let claim = "- {kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOncePod]}}\n";
     let user = |name: &str, on: &str| {
         claim.to_owned()
             + &pod(
@@ -450,8 +448,7 @@ fn a_pod_removes_the_pod_that_holds_its_host_port_or_its_domain() {
         {topologyKey: zone, labelSelector: {matchLabels: {tier: x}}}]}}, priority: 5";
     let there = |name: &str, node: &str, rank: i32| {
         format!(
-            "- {{kind: Pod, metadata: {{name: {name}, labels: {{tier: x}}}}, spec: {{nodeName: \
-             {node}, priority: {rank}}}}}\n"
+            "- {{kind: Pod, metadata: {{name: {name}, labels: {{tier: x}}}}, spec: {{nodeName: {node}, priority: {rank}}}}}\n"
         )
     };
     // The zone of a and b has a pod on each. Only one node is freed, so the other pod excludes
@@ -568,8 +565,7 @@ fn the_profile_selects_plugins_and_weights() {
         "a b c"
     );
     let tainted = objects.replace("kind: Node", "")
-        + "- {kind: Node, metadata: {name: b}, spec: {unschedulable: true}, status: {conditions: \
-            [{type: Ready, status: 'True'}]}}\n";
+        + "- {kind: Node, metadata: {name: b}, spec: {unschedulable: true}, status: {conditions: [{type: Ready, status: 'True'}]}}\n";
     let cordons = |policy: &mut Policy| {
         policy
             .scheduler

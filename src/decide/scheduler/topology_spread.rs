@@ -168,9 +168,9 @@ impl SpreadLimits {
             .node_ids()
             .filter(labelled)
             .collect();
-        let limits = all.iter();
         SpreadLimits {
-            limits: limits
+            limits: all
+                .iter()
                 .map(|c| SpreadLimit::new(question, c, &nodes, &labelled))
                 .collect(),
             of_profile: question.pod.spread.is_empty(),

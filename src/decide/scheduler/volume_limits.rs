@@ -32,8 +32,11 @@ impl<'w> AttachedVolumes<'w> {
         }
         let same_driver =
             |volume: &AttachedVolume<'_>| wanted.iter().any(|w| w.driver == volume.driver);
-        let attached = question.index().attached_volumes().iter();
-        let placed = attached.filter_map(|(pod, volume)| Some((question.place(*pod)?, *volume)));
+        let placed = question
+            .index()
+            .attached_volumes()
+            .iter()
+            .filter_map(|(pod, volume)| Some((question.place(*pod)?, *volume)));
         let reserved = nominated.all().iter().flat_map(|(node, pod)| {
             let volumes = snapshot.attached_volumes(snapshot.pod(*pod));
             volumes.into_iter().map(|volume| (*node, volume))

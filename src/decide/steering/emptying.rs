@@ -29,7 +29,7 @@ pub(super) fn choose(
     };
     for (position, strategy) in now.world.policy.strategies.iter().enumerate() {
         if let Some(rule) = HighNodeUtilization::of(&strategy.rule) {
-            chosen.add(now, verdicts, &has_taint, (position, rule));
+            chosen.add(now, verdicts, &has_taint, position, rule);
         }
     }
     chosen.nodes
@@ -48,7 +48,8 @@ impl Chosen<'_> {
         now: &Draft<'_>,
         verdicts: &[Verdict],
         has_taint: &impl Fn(NodeId) -> bool,
-        (position, rule): (usize, &HighNodeUtilization),
+        position: usize,
+        rule: &HighNodeUtilization,
     ) {
         let sources = sources(now, verdicts, has_taint);
         if u32::try_from(sources.len()).is_ok_and(|n| n <= rule.number_of_nodes) {
@@ -67,11 +68,12 @@ impl Chosen<'_> {
             fuller.retain(|n| !high_node_utilization::is_empty(now.world.snapshot, *n));
             fuller.sort_by_key(|n| has_taint(*n));
             let destinations: Vec<NodeId> = takers.iter().chain(&fuller).copied().collect();
-            let source_with_taint = (source, has_taint(source));
             let emptied = empty(
                 &self.ahead,
-                (position, rule),
-                source_with_taint,
+                position,
+                rule,
+                source,
+                has_taint(source),
                 &destinations,
             );
             if let Some((after, landings)) = emptied {
@@ -130,8 +132,10 @@ fn fullness(now: &Draft<'_>, node: NodeId) -> Ratio {
 /// The draft with the node empty, and the nodes that its pods go to; `None` if a pod has to stay.
 fn empty<'w>(
     ahead: &Draft<'w>,
-    (position, rule): (usize, &HighNodeUtilization),
-    (source, has_taint): (NodeId, bool),
+    position: usize,
+    rule: &HighNodeUtilization,
+    source: NodeId,
+    has_taint: bool,
     destinations: &[NodeId],
 ) -> Option<(Draft<'w>, Vec<NodeId>)> {
     let snapshot = ahead.world.snapshot;
@@ -153,7 +157,7 @@ fn empty<'w>(
     let (mut after, mut landings) = (ahead.trial(), Vec::new());
     for pod in pods {
         let mut nodes = destinations.iter().copied();
-        let node = nodes.find(|node| takes(&after, (position, rule), pod, *node))?;
+        let node = nodes.find(|node| takes(&after, position, rule, pod, *node))?;
         let landing = Landing {
             on: Some(node),
             ..Landing::default()
@@ -168,23 +172,20 @@ fn empty<'w>(
 /// the others.
 fn takes(
     after: &Draft<'_>,
-    (position, rule): (usize, &HighNodeUtilization),
+    position: usize,
+    rule: &HighNodeUtilization,
     pod: PodId,
     node: NodeId,
 ) -> bool {
-    let mut ceilings = rule.ceilings.iter();
-    ceilings.all(|(name, ceiling)| stays_below(after, pod, node, (name, *ceiling)))
+    rule.ceilings
+        .iter()
+        .all(|(name, ceiling)| stays_below(after, pod, node, name, *ceiling))
         && gate::stays_cool(pod, position, after, node)
         && scheduler::fits(after, pod, node).is_ok()
 }
 
 /// Whether the node's usage with the pod is at most a ceiling. Unknown usage counts as below.
-fn stays_below(
-    after: &Draft<'_>,
-    pod: PodId,
-    node: NodeId,
-    (name, ceiling): (&str, Ratio),
-) -> bool {
+fn stays_below(after: &Draft<'_>, pod: PodId, node: NodeId, name: &str, ceiling: Ratio) -> bool {
     let Some(resource) = after.world.snapshot.resources.find(name) else {
         return true;
     };

@@ -130,8 +130,12 @@ impl SelectPods for ExactUtilizationRun<'_> {
         } else if run.is_late(pod) {
             run.late(pod)
         } else if let Some(node) = node.filter(|n| self.relieved.contains(n)) {
-            let pods = snapshot.node(node).pods.iter();
-            let going = pods.filter(|p| run.after.moves(**p)).count();
+            let going = snapshot
+                .node(node)
+                .pods
+                .iter()
+                .filter(|p| run.after.moves(**p))
+                .count();
             NotSelected::Enough { going, waiting: 0 }
         } else {
             NotSelected::RoomUsedUp
@@ -169,8 +173,9 @@ impl SourcePool {
 
 impl SourceNode {
     fn is_above_ceiling(&self) -> bool {
-        let mut usage = self.usage.iter();
-        usage.any(|(resource, used)| *used > self.ceiling[resource])
+        self.usage
+            .iter()
+            .any(|(resource, used)| *used > self.ceiling[resource])
     }
 }
 

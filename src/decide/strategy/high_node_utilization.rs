@@ -163,8 +163,11 @@ pub fn goes_with_its_node(pod: &Pod) -> bool {
 
 /// Whether no pod has to leave a node before it counts as empty.
 pub fn is_empty(snapshot: &Snapshot, node: NodeId) -> bool {
-    let mut pods = snapshot.node(node).pods.iter();
-    pods.all(|pod| goes_with_its_node(snapshot.pod(*pod)))
+    snapshot
+        .node(node)
+        .pods
+        .iter()
+        .all(|pod| goes_with_its_node(snapshot.pod(*pod)))
 }
 
 impl HighNodeUtilization {

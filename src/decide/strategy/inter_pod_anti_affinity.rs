@@ -100,8 +100,11 @@ impl<'w> RequiredAntiAffinityRun<'w> {
         carriers.sort_by_key(|p| (snapshot.pod(*p).node, importance(snapshot.pod(*p)), *p));
         let (mut groups, mut avoids) = (Groups::default(), BTreeMap::new());
         for &pod in &carriers {
-            let terms = snapshot.pod(pod).avoids.iter();
-            let positions = terms.map(|term| groups.position(snapshot, term, pod, &neighbours));
+            let positions = snapshot
+                .pod(pod)
+                .avoids
+                .iter()
+                .map(|term| groups.position(snapshot, term, pod, &neighbours));
             avoids.insert(pod, positions.collect());
         }
         RequiredAntiAffinityRun {
@@ -122,7 +125,7 @@ impl<'w> RequiredAntiAffinityRun<'w> {
             .avoids
             .iter()
             .zip(groups)
-            .find_map(|(term, group)| self.violated(draft, (node, pod), term, *group))
+            .find_map(|(term, group)| self.violated(draft, node, pod, term, *group))
             .ok_or(NotSelected::NoNeighbour)
     }
 
@@ -130,13 +133,13 @@ impl<'w> RequiredAntiAffinityRun<'w> {
     fn violated(
         &self,
         draft: &Draft<'_>,
-        (node, pod): (NodeId, PodId),
+        node: NodeId,
+        pod: PodId,
         term: &Neighbours,
         group: usize,
     ) -> Option<Reason> {
         let snapshot = draft.world.snapshot;
-        let mut others = self.groups[group].iter();
-        let near = others.find(|other| {
+        let near = self.groups[group].iter().find(|other| {
             let other_node = snapshot.pod(**other).node;
             **other != pod
                 && stays(draft, self.position, **other)
@@ -251,8 +254,11 @@ fn group(snapshot: &Snapshot, term: &Neighbours, pod: PodId, neighbours: &[PodId
     for name in namespaces(snapshot, term, &own.namespace) {
         let first = neighbours.partition_point(|p| name_of(p) < name);
         let end = neighbours.partition_point(|p| name_of(p) <= name);
-        let within = neighbours[first..end].iter();
-        pods.extend(within.filter(|p| scheduler::avoids(snapshot, term, own, snapshot.pod(**p))));
+        pods.extend(
+            neighbours[first..end]
+                .iter()
+                .filter(|p| scheduler::avoids(snapshot, term, own, snapshot.pod(**p))),
+        );
     }
     pods
 }

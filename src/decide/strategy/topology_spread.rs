@@ -118,8 +118,8 @@ impl<'w> TopologySpreadRun<'w> {
     fn initial_domains(&self, draft: &Draft<'_>) -> &[Vec<Domain>] {
         let only_admitted = self.exact.is_none();
         self.initial.get_or_init(|| {
-            let constraints = self.constraints.iter();
-            constraints
+            self.constraints
+                .iter()
                 .map(|constraint| domains(draft, constraint, &self.nodes, only_admitted))
                 .collect()
         })
@@ -170,7 +170,7 @@ impl<'w> TopologySpreadRun<'w> {
                 continue;
             };
             if let Some(pod) = self.take_pod(draft, from) {
-                return Some(self.candidate(draft, spread, pod, (from, &to)));
+                return Some(self.candidate(draft, spread, pod, from, &to));
             }
         }
         None
@@ -178,8 +178,10 @@ impl<'w> TopologySpreadRun<'w> {
 
     /// Takes the least important pod of a domain that may still leave.
     fn take_pod(&mut self, draft: &Draft<'_>, from: usize) -> Option<PodId> {
-        let mut pods = self.domains[from].pods.iter();
-        let last_open = pods.rposition(|p| !draft.moves(*p) && !self.is_closed(draft, *p))?;
+        let last_open = self.domains[from]
+            .pods
+            .iter()
+            .rposition(|p| !draft.moves(*p) && !self.is_closed(draft, *p))?;
         Some(self.domains[from].pods.remove(last_open))
     }
 
@@ -189,7 +191,8 @@ impl<'w> TopologySpreadRun<'w> {
         draft: &Draft<'_>,
         spread: &Spread,
         pod: PodId,
-        (from, destinations): (usize, &[usize]),
+        from: usize,
+        destinations: &[usize],
     ) -> Candidate {
         let candidate = |to: &usize| Candidate {
             pod,

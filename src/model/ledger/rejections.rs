@@ -94,8 +94,9 @@ impl Rejections {
 
     /// The size of the stored text, rounded up.
     pub(super) fn bytes(&self) -> usize {
-        let keys = self.0.keys();
-        keys.map(|(workload, uid)| PLAIN_REJECTION + key_bytes(workload) + uid.len())
+        self.0
+            .keys()
+            .map(|(workload, uid)| PLAIN_REJECTION + key_bytes(workload) + uid.len())
             .sum()
     }
 
@@ -160,7 +161,8 @@ impl Ledger {
     /// Records that the eviction of a pod was rejected.
     pub fn rejected(
         &mut self,
-        (workload, uid): (&OwnerKey, &str),
+        workload: &OwnerKey,
+        uid: &str,
         fault: Fault,
         cooldown: &Cooldown,
         now: Timestamp,

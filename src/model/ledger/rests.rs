@@ -138,8 +138,8 @@ fn size(by_namespace: &RestsByNamespace) -> usize {
     let names = |rests: &BTreeMap<String, ReplacementRest>| -> usize {
         rests.keys().map(|name| name.len() + PLAIN_REST).sum()
     };
-    let namespaces = by_namespace.iter();
-    namespaces
+    by_namespace
+        .iter()
         .map(|(namespace, rests)| namespace.len() + 6 + names(rests))
         .sum()
 }

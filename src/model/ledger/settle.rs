@@ -60,7 +60,7 @@ impl Ledger {
             let entry = entry.clone();
             self.entries[position].state = State::Settled(ending);
             let unlucky = ending == Ending::HotNode && is_unlucky(&entry, landed, to.as_deref());
-            self.remember(&entry, (ending, unlucky), cooldown, now);
+            self.remember(&entry, ending, unlucky, cooldown, now);
         }
         self.prune(snapshot, cooldown, now);
         settled

@@ -61,8 +61,7 @@ impl NodePicture {
 
     /// Returns true if every ratio with a target is known and at or below its target.
     pub fn is_at_target(&self) -> bool {
-        let mut targets = self.band.iter();
-        targets.all(|(resource, band)| {
+        self.band.iter().all(|(resource, band)| {
             let within = |high| self.is_at_most(resource, high);
             band.high.is_none_or(within)
         })

@@ -37,8 +37,7 @@ pub enum Class {
     /// Above a target, but not for long enough.
     #[error(
         "warming: {resource} {ratio} has been above the target {target} for {}, and the node \
-            counts \
-         as hot after {}",
+         counts as hot after {}",
         short(*.since),
         short(*.sustained_for)
     )]

@@ -67,8 +67,8 @@ pub struct NodeFacts {
 impl NodeFacts {
     /// Returns the amount of a resource that the machine has; `None` if it is not known.
     pub fn capacity_of(&self, resource: &str) -> Option<Amount> {
-        let mut amounts = self.capacity.iter();
-        amounts
+        self.capacity
+            .iter()
             .find(|(name, _)| name == resource)
             .map(|(_, amount)| *amount)
     }

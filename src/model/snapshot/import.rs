@@ -265,8 +265,7 @@ fn forbids(spec: &ApiBudgetSpec) -> Option<String> {
 }
 
 fn sync_failed(status: &ApiBudgetStatus) -> Option<String> {
-    let mut conditions = status.conditions.iter();
-    let failed = conditions.find(|condition| {
+    let failed = status.conditions.iter().find(|condition| {
         condition.kind == "DisruptionAllowed"
             && condition.status == "False"
             && condition.reason == "SyncFailed"
@@ -591,8 +590,7 @@ mod tests {
     fn the_first_rule_that_matches_an_evicted_pod_decides() {
         let rules = |rules: &str| {
             let job = format!(
-                "{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: \
-                    {{podFailurePolicy: {{rules: [{rules}]}}}}}}"
+                "{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: {{podFailurePolicy: {{rules: [{rules}]}}}}}}"
             );
             owner_of(&job).job.unwrap().when_evicted
         };
@@ -664,8 +662,7 @@ mod tests {
 
     #[test]
     fn an_object_with_wrong_types_is_skipped_with_its_name() {
-        let broken = "{\"metadata\": {\"name\": \"p\", \"namespace\": \"shop\"}, \"spec\": \
-            {\"nodeName\": \"n1\", \"containers\": 7}}";
+        let broken = "{\"metadata\": {\"name\": \"p\", \"namespace\": \"shop\"}, \"spec\": {\"nodeName\": \"n1\", \"containers\": 7}}";
         let skipped = json(ObjectKind::Pod, broken.as_bytes()).unwrap_err();
         assert_eq!(
             skipped.to_string().split(": ").next(),

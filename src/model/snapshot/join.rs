@@ -109,7 +109,7 @@ impl Snapshot {
     ) -> Self {
         let mut snapshot = Snapshot::without_pods(objects, resources);
         let pods = kept.origins.len();
-        let (moved, rows) = snapshot.join_workloads(objects, (kept.workloads, pods), &groups);
+        let (moved, rows) = snapshot.join_workloads(objects, kept.workloads, pods, &groups);
         snapshot.pods.reserve_exact(pods);
         // Thousands of lists that grow cost more than the pods in them.
         let usual = pods / snapshot.nodes.len().max(1) + 1;
@@ -177,7 +177,8 @@ impl Snapshot {
     fn join_workloads(
         &mut self,
         objects: &Objects,
-        (kept, pods): (Vec<Option<OwnerKey>>, usize),
+        kept: Vec<Option<OwnerKey>>,
+        pods: usize,
         groups: &PodGroups<'_>,
     ) -> (Vec<WorkloadId>, Vec<GroupRow>) {
         let mut moved = vec![WorkloadId(0); kept.len()];

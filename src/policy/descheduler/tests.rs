@@ -23,17 +23,14 @@ fn profile(text: &str) -> Result<Policy, String> {
 /// A policy that runs one plugin with these arguments.
 fn plugin(point: &str, name: &str, args: &str) -> Result<Policy, String> {
     profile(&format!(
-        "pluginConfig: [{{name: {name}, args: {args}}}]\nplugins: \
-            {{{point}: {{enabled: [{name}]}}}}"
+        "pluginConfig: [{{name: {name}, args: {args}}}]\nplugins: {{{point}: {{enabled: [{name}]}}}}"
     ))
 }
 
 /// A policy with these arguments of DefaultEvictor.
 fn evictor(args: &str) -> Result<Policy, String> {
     profile(&format!(
-        "pluginConfig: [{{name: RemoveDuplicates}}, \
-            {{name: DefaultEvictor, args: {args}}}]\nplugins: \
-            {{balance: {{enabled: [RemoveDuplicates]}}}}"
+        "pluginConfig: [{{name: RemoveDuplicates}}, {{name: DefaultEvictor, args: {args}}}]\nplugins: {{balance: {{enabled: [RemoveDuplicates]}}}}"
     ))
 }
 
@@ -534,8 +531,7 @@ fn the_old_format_is_refused_where_it_makes_no_sense() {
     );
     assert!(
         strategy(
-            "RemoveDuplicates: \
-            {enabled: true, params: {thresholdPriority: 1, thresholdPriorityClassName: a}}"
+            "RemoveDuplicates: {enabled: true, params: {thresholdPriority: 1, thresholdPriorityClassName: a}}"
         )
         .is_err()
     );

@@ -51,8 +51,7 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
                     None => unknown(&entry.key, spot),
                 }
             });
-        let list = ("strategies", strategies.unwrap_or_default());
-        assemble(f, top, list)
+        assemble(f, top, "strategies", strategies.unwrap_or_default())
     })
 }
 

@@ -31,8 +31,7 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
         let drafts = f.field("profiles").list("profiles", |item| {
             item.section(|f| Some(profile(f, &sources)))
         });
-        let list = ("profiles", drafts.unwrap_or_default());
-        assemble(f, top, list)
+        assemble(f, top, "profiles", drafts.unwrap_or_default())
     })
 }
 

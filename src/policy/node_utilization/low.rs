@@ -73,8 +73,8 @@ fn low_thresholds(section: Section<LowArguments>) -> Section<LowArguments> {
         .field(
             "basis",
             "The usage that this strategy compares; the default is `basis` above. Resources other \
-                than cpu and memory are always \
-             compared by requests, because their usage is not measured.",
+             than cpu and memory are always compared by requests, because their usage is not \
+             measured.",
             choice(&BASES_AGAIN),
             |r| &mut r.basis,
         )
@@ -82,10 +82,8 @@ fn low_thresholds(section: Section<LowArguments>) -> Section<LowArguments> {
         .field(
             "thresholds",
             "A node at or below all of these is underused and may receive pods. There is no \
-                default. Resources are \
-             cpu, memory, pods, ephemeral-storage, hugepages-2Mi and similar ones, and extended \
-             resources such as \
-             nvidia.com/gpu.",
+             default. Resources are cpu, memory, pods, ephemeral-storage, hugepages-2Mi and \
+             similar ones, and extended resources such as nvidia.com/gpu.",
             levels(),
             |r| &mut r.bounds.low,
         )
@@ -101,8 +99,7 @@ fn low_thresholds(section: Section<LowArguments>) -> Section<LowArguments> {
         .field(
             "useDeviationThresholds",
             "Read thresholds and targets as distances from the mean of the nodes: a node is \
-                underused below the mean \
-             minus the threshold, and hot above the mean plus the target.",
+             underused below the mean minus the threshold, and hot above the mean plus the target.",
             boolean(),
             |r| &mut r.deviation,
         )
@@ -121,8 +118,7 @@ fn low_conditions(section: Section<LowArguments>) -> Section<LowArguments> {
         .field(
             "sustainedFor",
             "A node is hot only after it has been above a target for this long. No effect on \
-                requests, which do not \
-             fluctuate.",
+             requests, which do not fluctuate.",
             duration(SignedDuration::ZERO),
             |r| &mut r.sustained_for,
         )
@@ -140,10 +136,8 @@ fn low_pools(section: Section<LowArguments>) -> Section<LowArguments> {
         .sections(
             "nodePools",
             "Groups of nodes that are balanced separately. A node belongs to the first pool that \
-                selects it. A pool \
-             needs a name and a nodeSelector. It takes missing thresholds and targets from above. \
-             Without thresholds \
-             above, nodes in no pool are left alone.",
+             selects it. A pool needs a name and a nodeSelector. It takes missing thresholds and \
+             targets from above. Without thresholds above, nodes in no pool are left alone.",
             "node pools",
             pool(),
             |r| &mut r.pools,

@@ -84,27 +84,6 @@ impl Default for Queries {
     }
 }
 
-/// The description of the queries for operators.
-pub(super) const HELP: &str = "One PromQL query each for all nodes or all pods. Queries for nodes \
-    need one of `nodeLabels`; queries for pods need \
-     the labels namespace and pod, and should also have one of `nodeLabels`. The defaults begin as \
-     shown. If the kubelet's \
-     metrics are missing, the defaults use those of cAdvisor, and finally, for nodes, those of \
-     node-exporter.\n\
-     Prometheus can also do the smoothing, over more time than `window`. Set averagedOver to \
-     match:\n\
-     \u{20} podCpu: 'max by (cluster, node, instance, namespace, pod) (quantile_over_time(0.95, \
-     rate(pod_cpu_usage_seconds_total[5m])[1h:1m]))'\n\
-     Queries can also count the usage that pods would add to what they get, by the pressure \
-     (PSI) that cAdvisor \
-     reports. For pods and for nodes:\n\
-     \u{20} nodeCpu: 'max by (cluster, node, instance) \
-     (irate(container_cpu_usage_seconds_total{id=\"/\"}[$range]) + \
-     irate(container_pressure_cpu_waiting_seconds_total{id=\"/\"}[$range]))'\n\
-     \u{20} podCpu: 'sum by (cluster, node, instance, namespace, pod) \
-     (irate(container_cpu_usage_seconds_total{container!=\"\"}[$range]) + \
-     irate(container_pressure_cpu_waiting_seconds_total{container!=\"\"}[$range]))'";
-
 /// Declares `usage.prometheus.queries`.
 pub(super) fn queries() -> Section<Queries> {
     of_pods(of_nodes(Section::new(Queries::default())))
@@ -129,10 +108,8 @@ fn of_nodes(section: Section<Queries>) -> Section<Queries> {
         .field(
             "nodeTime",
             "When the values of a node were measured, in Unix seconds. Stale values are recognised \
-                by it. With `none`, \
-             all values count as measured at the time of the query, and a value that Prometheus \
-             last received five \
-             minutes ago counts as fresh.",
+             by it. With `none`, all values count as measured at the time of the query, and a \
+             value that Prometheus last received five minutes ago counts as fresh.",
             query_or_none(),
             |q| &mut q.node_time,
         )

@@ -7,9 +7,7 @@ use super::super::{Login, Policy, PrometheusPolicy, Queries, SourceKind};
 
 fn parse(usage: &str) -> Result<Policy, String> {
     let text = format!(
-        "apiVersion: evenkeel/v1alpha1\nkind: Policy\nusage: {usage}\nstrategies: \
-            [{{lowNodeUtilization: {{thresholds: \
-         {{cpu: 1%}}, targetThresholds: {{cpu: 2%}}}}}}]\n"
+        "apiVersion: evenkeel/v1alpha1\nkind: Policy\nusage: {usage}\nstrategies: [{{lowNodeUtilization: {{thresholds: {{cpu: 1%}}, targetThresholds: {{cpu: 2%}}}}}}]\n"
     );
     Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
 }
@@ -42,14 +40,12 @@ fn refused_field(field: &str) -> String {
         .unwrap_or(text)
 }
 
-const ALL: &str = "{source: prometheus, fallback: metricsApi, prometheus: \
-    {url: \"https://p.example/tenant/\", scrapeInterval: 15s,
+const ALL: &str = "{source: prometheus, fallback: metricsApi, prometheus: {url: \"https://p.example/tenant/\", scrapeInterval: 15s,
     averagedOver: 1m, matchers: 'cluster=\"a\"', nodeLabels: [instance], timeout: 3s, retries: 0,
       caFile: /ca,
     clientCertificateFile: /crt, clientKeyFile: /key,
       basicAuth: {username: me, passwordFile: /word},
-    headers: {X-Scope-OrgID: \"a|b\"}, queries: {nodeCpu: 'sum(x{$matchers}[$range])', \
-    nodeMemory: m, nodeTime: none, podCpu: c, podMemory: n, podTime: t}}}";
+    headers: {X-Scope-OrgID: \"a|b\"}, queries: {nodeCpu: 'sum(x{$matchers}[$range])', nodeMemory: m, nodeTime: none, podCpu: c, podMemory: n, podTime: t}}}";
 
 #[test]
 fn the_url_is_enough() {
@@ -173,8 +169,7 @@ fn invalid_urls_are_refused() {
 
 #[test]
 fn secrets_are_files_and_exclude_each_other() {
-    assert_snapshot!(refused_field("bearerTokenFile: /t, basicAuth: \
-        {username: a, passwordFile: /p}"),
+    assert_snapshot!(refused_field("bearerTokenFile: /t, basicAuth: {username: a, passwordFile: /p}"),
         @"usage.prometheus.basicAuth: basicAuth and bearerTokenFile exclude each other; keep one \
             of them");
     assert_snapshot!(refused_field("basicAuth: {username: a}"),

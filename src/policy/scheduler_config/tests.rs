@@ -219,13 +219,11 @@ fn plugins_are_merged_as_kube_scheduler_does_it() {
         [3, 9, 1, 2, 2, 1, 1]
     );
     // The extension point goes before multiPoint.
-    let both = "{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}, score: {enabled: \
-        [{name: NodeAffinity, weight: 4}]}}";
+    let both = "{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}, score: {enabled: [{name: NodeAffinity, weight: 4}]}}";
     assert_eq!(weights(&with(both)), [3, 4, 1, 2, 2, 1, 1]);
     // A plugin outside multiPoint works only at the extension points that name it.
     let some = with(
-        "{multiPoint: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit}]}, filter: \
-            {enabled: [{name: NodeName}]}}",
+        "{multiPoint: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit}]}, filter: {enabled: [{name: NodeName}]}}",
     );
     assert_eq!(weights(&some), [0, 0, 1, 0, 0, 0, 0]);
     let on: Vec<_> = FilterPlugin::ALL
@@ -261,8 +259,7 @@ fn a_plugin_that_nobody_here_knows_makes_scores_unknown() {
     );
     let silent = format!("{coscheduling}    score: {{disabled: [{{name: Coscheduling}}]}}\n");
     assert!(!parse(&silent).unwrap().profiles[0].unknown_scores && warned(&silent).is_empty());
-    let filter = "profiles:\n- plugins: \
-        {filter: {enabled: [{name: Mine}]}, permit: {enabled: [{name: Mine}]}}";
+    let filter = "profiles:\n- plugins: {filter: {enabled: [{name: Mine}]}, permit: {enabled: [{name: Mine}]}}";
     assert!(!parse(filter).unwrap().profiles[0].unknown_scores);
     assert_snapshot!(warned(filter),
         @"profiles[0].plugins.filter.enabled[0]: Mine is not a plugin of kube-scheduler; the \
@@ -279,9 +276,7 @@ fn an_extender_is_told_of() {
     extenders: an extender scores nodes; the forecast does not know how, so it treats all nodes \
         that can take a pod as equally likely
     ");
-    let some = "extenders: \
-        [{urlPrefix: http://here, prioritizeVerb: p, weight: 2, managedResources: [{name: \
-        a.b/c}]}]";
+    let some = "extenders: [{urlPrefix: http://here, prioritizeVerb: p, weight: 2, managedResources: [{name: a.b/c}]}]";
     assert!(!parse(some).unwrap().profiles[0].unknown_scores);
     assert!(warned(some).contains("for pods that request its managed resources"));
     assert_eq!(
@@ -299,8 +294,7 @@ fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
       |     args: {scoringStrategy: {type: BestFit}}
       |                                    ^
     ");
-    assert_snapshot!(refused("percentageOfNodesToScore: 101\nprofiles: \
-        [{schedulerName: a, plugin: {}}]"), @"
+    assert_snapshot!(refused("percentageOfNodesToScore: 101\nprofiles: [{schedulerName: a, plugin: {}}]"), @"
     sched.yaml:3:27: percentageOfNodesToScore: found 101, expected a whole number from 0 to 100
       | percentageOfNodesToScore: 101
       |                           ^
@@ -349,14 +343,11 @@ fn what_kube_scheduler_would_refuse_is_refused_with_a_reason() {
             "the utilization of each point must be above",
         ),
         (
-            "profiles: \
-                [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: \
-                RequestedToCapacityRatio}}}]}]",
+            "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio}}}]}]",
             "needs requestedToCapacityRatio with a shape",
         ),
         (
-            "profiles: \
-                [{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 101}}]}]",
+            "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 101}}]}]",
             "found 101, expected a whole number from 0 to 100",
         ),
         (

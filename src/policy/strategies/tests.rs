@@ -71,8 +71,7 @@ fn named_pools_come_first_and_inherit_missing_thresholds() {
 
 #[test]
 fn with_pools_alone_nodes_in_no_pool_are_left_alone() {
-    let rule = low("nodePools: \
-            [{name: gpu, nodeSelector: gpu, thresholds: {cpu: 1%}, targetThresholds: {cpu: 2%}}]")
+    let rule = low("nodePools: [{name: gpu, nodeSelector: gpu, thresholds: {cpu: 1%}, targetThresholds: {cpu: 2%}}]")
     .unwrap();
     assert_snapshot!(show(&rule), @"gpu (gpu): cpu 1% to cpu 2%");
 }
@@ -81,8 +80,7 @@ fn with_pools_alone_nodes_in_no_pool_are_left_alone() {
 fn a_strategy_inherits_the_basis_of_the_policy() {
     let arguments = "thresholds: {cpu: 1%}, targetThresholds: {cpu: 2%}";
     let both = format!(
-        "- lowNodeUtilization: {{{arguments}}}\n- lowNodeUtilization: \
-            {{basis: actual, {arguments}}}\nbasis: requests"
+        "- lowNodeUtilization: {{{arguments}}}\n- lowNodeUtilization: {{basis: actual, {arguments}}}\nbasis: requests"
     );
     let bases: Vec<Basis> = parse(&both)
         .unwrap()
@@ -150,8 +148,7 @@ fn a_strategy_uses_the_profile_that_it_names() {
         .map(|s| s.profile)
         .collect();
     assert_eq!(positions, [1, 0]);
-    assert_snapshot!(parse(&format!("- removeDuplicates: \
-        {{profile: c}}\n{profiles}")).unwrap_err(), @"
+    assert_snapshot!(parse(&format!("- removeDuplicates: {{profile: c}}\n{profiles}")).unwrap_err(), @"
     policy.yaml:4:31: strategies[0].removeDuplicates.profile: found c, expected the name of a \
         profile: a or b
       | - removeDuplicates: {profile: c}
@@ -161,8 +158,7 @@ fn a_strategy_uses_the_profile_that_it_names() {
 
 #[test]
 fn arguments_must_be_indented() {
-    assert_snapshot!(parse("- lowNodeUtilization:\n  thresholds: {cpu: 30%}\n  targetThresholds: \
-        {cpu: 60%}").unwrap_err(), @"
+    assert_snapshot!(parse("- lowNodeUtilization:\n  thresholds: {cpu: 30%}\n  targetThresholds: {cpu: 60%}").unwrap_err(), @"
     policy.yaml:5:3: strategies[0].thresholds: `thresholds` must be indented further than \
         `lowNodeUtilization` to belong to it
       |   thresholds: {cpu: 30%}
@@ -182,8 +178,7 @@ fn an_item_holds_one_strategy() {
 
 #[test]
 fn thresholds_and_targets_are_required() {
-    assert_snapshot!(parse("- lowNodeUtilization:\n    thresholds: {cpu: 30%}\n    targetTreshold: \
-        {cpu: 60%}").unwrap_err(), @"
+    assert_snapshot!(parse("- lowNodeUtilization:\n    thresholds: {cpu: 30%}\n    targetTreshold: {cpu: 60%}").unwrap_err(), @"
     policy.yaml:4:3: strategies[0].lowNodeUtilization.targetThresholds: missing, expected a \
         percentage for each resource, such as {cpu: 30%, memory: 40%}
       | - lowNodeUtilization:
@@ -237,8 +232,7 @@ fn thresholds_and_targets_have_the_same_resources() {
 
 #[test]
 fn a_pool_needs_a_unique_name_and_a_selector() {
-    assert_snapshot!(refused("thresholds: {cpu: 1%}, targetThresholds: {cpu: 2%}, nodePools: \
-        [{name: default, nodeSelector: a}, {}]"), @"
+    assert_snapshot!(refused("thresholds: {cpu: 1%}, targetThresholds: {cpu: 2%}, nodePools: [{name: default, nodeSelector: a}, {}]"), @"
     policy.yaml:4:89: strategies[0].lowNodeUtilization.nodePools[0].name: another pool has this \
         name; `default` is the pool of the strategy's own thresholds
       | Utilization: {thresholds: {cpu: 1%}, targetThresholds: {cpu: 2%}, nodePools: [{name: \

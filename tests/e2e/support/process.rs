@@ -64,9 +64,7 @@ impl Policy {
              kind: Policy\n\
              interval: {interval}\n\
              basis: {basis}\n\
-             usage: \
-             {{{source}poll: 5s, window: 40s, smoothing: mean, staleAfter: {stale_after}, \
-             minSamples: 2}}\n\
+             usage: {{{source}poll: 5s, window: 40s, smoothing: mean, staleAfter: {stale_after}, minSamples: 2}}\n\
              evictable: {{minPodAge: 0s}}\n\
              limits: {limits}\n\
              cooldown: {{rest: {rest}, cap: 6h}}\n\

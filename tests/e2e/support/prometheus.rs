@@ -123,7 +123,6 @@ impl Drop for Prometheus {
 /// The fields of a policy that select this source, without the smoothing.
 pub fn source(url: &str) -> String {
     format!(
-        "source: prometheus, prometheus: \
-            {{url: '{url}', scrapeInterval: {SCRAPE_INTERVAL}, timeout: 2s}}, "
+        "source: prometheus, prometheus: {{url: '{url}', scrapeInterval: {SCRAPE_INTERVAL}, timeout: 2s}}, "
     )
 }

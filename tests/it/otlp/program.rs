@@ -63,8 +63,7 @@ impl Program {
         std::fs::write(&policy, POLICY).unwrap();
         let context = "{name: c, context: {cluster: c, user: u}}";
         let text = format!(
-            "{{apiVersion: v1, kind: Config, current-context: c, contexts: [{context}], users: \
-             [{{name: u, user: {{}}}}],\n\
+            "{{apiVersion: v1, kind: Config, current-context: c, contexts: [{context}], users: [{{name: u, user: {{}}}}],\n\
              clusters: [{{name: c, cluster: {{server: '{}'}}}}]}}",
             server.address()
         );

@@ -125,8 +125,7 @@ fn others() -> Vec<Value> {
          metadata: {name: v, labels: {topology.kubernetes.io/zone: za__zb}},
           spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: \
             kubernetes.io/hostname, operator: In, values: [n1]}]}]}}}}",
-        "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: d}, spec: {selector: \
-            {app: a}, clusterIP: 10.0.0.1}}",
+        "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: d}, spec: {selector: {app: a}, clusterIP: 10.0.0.1}}",
         "{apiVersion: apps/v1, kind: ReplicaSet,
          metadata: {name: r, namespace: d, ownerReferences: [{kind: Deployment, name: w,
            controller: true}]},

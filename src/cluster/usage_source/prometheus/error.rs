@@ -89,8 +89,7 @@ pub enum PrometheusError {
     },
     /// Some stores behind the server did not respond.
     #[error(
-        "returns a partial result for the query {query}, and missing usage would pass for idle: \
-         {warning}"
+        "returns a partial result for the query {query}, and missing usage would pass for idle: {warning}"
     )]
     Partial {
         /// The query's name in the policy.

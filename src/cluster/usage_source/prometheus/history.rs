@@ -65,7 +65,7 @@ impl Prometheus {
             let at = Timestamp::from_millisecond(at.as_millisecond() - half).unwrap_or(at);
             take(at, &readings);
         };
-        self.read_in_parts(node_addresses, &queries, (steps, FIRST_PART), take)
+        self.read_in_parts(node_addresses, &queries, steps, FIRST_PART, take)
             .await
     }
 
@@ -78,7 +78,8 @@ impl Prometheus {
         &self,
         node_addresses: &NodeAddresses,
         queries: &[(UsageQuery, String)],
-        (steps, first_part): (Steps, usize),
+        steps: Steps,
+        first_part: usize,
         mut take: impl FnMut(Timestamp, Readings),
     ) -> Result<(), PrometheusError> {
         let (mut done, mut part, mut most) = (0, first_part, MOST_IN_PART);

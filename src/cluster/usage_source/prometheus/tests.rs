@@ -289,7 +289,7 @@ async fn read_past(
 ) -> Vec<(Timestamp, Readings)> {
     let mut past = Vec::new();
     let (addresses, take) = (node_addresses(), |at, readings| past.push((at, readings)));
-    let read = prometheus.read_past(&addresses, (since, 10), take);
+    let read = prometheus.read_past(&addresses, since, 10, take);
     read.await.unwrap();
     past
 }
@@ -369,7 +369,7 @@ async fn the_past_of_many_pods_is_read_step_by_step() {
     });
     let prometheus = prometheus(&serve(router).await, "");
     let addresses = node_addresses();
-    let read = prometheus.read_past(&addresses, (None, 50_000), |_, _| {});
+    let read = prometheus.read_past(&addresses, None, 50_000, |_, _| {});
     read.await.unwrap();
     let requests = requests.lock().unwrap();
     let ranges = requests.iter().filter(|r| r.path == "/api/v1/query_range");

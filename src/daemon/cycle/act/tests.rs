@@ -88,8 +88,7 @@ impl ActFixture {
     }
 
     fn by(client: &Client, evictions: Arc<Mutex<usize>>) -> Self {
-        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: \
-            [{removePodsViolatingNodeTaints: {}}]}";
+        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removePodsViolatingNodeTaints: {}}]}";
         let policy = Policy::parse("p", text).unwrap();
         let daemon = Daemon::fake(client, &policy);
         daemon.cluster.apply(objects(20));

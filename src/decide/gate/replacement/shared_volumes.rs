@@ -14,8 +14,11 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     let pod = snapshot.pod(candidate.pod);
     let one_node = |name: &&String| snapshot.claim(pod, name).is_some_and(|c| c.one_node);
     for claim in pod.volumes.claims.iter().filter(one_node) {
-        let users = draft.index().claim_users(&pod.namespace, claim).iter();
-        let others = users.filter(|user| **user != candidate.pod);
+        let others = draft
+            .index()
+            .claim_users(&pod.namespace, claim)
+            .iter()
+            .filter(|user| **user != candidate.pod);
         let others: Vec<_> = others.map(|user| snapshot.pod(*user)).collect();
         if let Some(other) = others.first()
             && others.iter().all(|other| other.node == pod.node)

@@ -17,8 +17,10 @@ use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Pod, PodId, Snapshot};
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
-    let mut unknown = unknown(candidate.pod, draft).into_iter();
-    match unknown.find(|objects| keeps(objects.kind, objects.lack)) {
+    match unknown(candidate.pod, draft)
+        .into_iter()
+        .find(|objects| keeps(objects.kind, objects.lack))
+    {
         Some(objects) => Err(Refusal::Unknown(objects)),
         None => Ok(()),
     }
@@ -29,9 +31,12 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
 pub(in crate::decide::gate) fn kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
     let snapshot = draft.world.snapshot;
     let mut depend: BTreeMap<UnknownObjects, usize> = BTreeMap::new();
-    let refused = snapshot.lacking.iter();
     // A right that is missing is worth a word before a pod depends on it.
-    for (kind, lack) in refused.filter(|(_, lack)| **lack != Lack::NotInFile) {
+    for (kind, lack) in snapshot
+        .lacking
+        .iter()
+        .filter(|(_, lack)| **lack != Lack::NotInFile)
+    {
         depend.insert(UnknownObjects::all(*kind, *lack), 0);
     }
     for pod in snapshot
@@ -42,8 +47,8 @@ pub(in crate::decide::gate) fn kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
             *depend.entry(objects).or_default() += 1;
         }
     }
-    let counted = depend.into_iter();
-    counted
+    depend
+        .into_iter()
         .map(|(objects, pods)| UnknownKind {
             stay: keeps(objects.kind, objects.lack),
             objects,
@@ -71,8 +76,10 @@ const fn keeps(kind: ObjectKind, lack: Option<Lack>) -> bool {
 
 fn unknown(pod: PodId, draft: &Draft<'_>) -> Vec<UnknownObjects> {
     let snapshot = draft.world.snapshot;
-    let lacking = snapshot.lacking.iter();
-    let needed = lacking.filter(|(kind, _)| needs(draft, pod, **kind));
+    let needed = snapshot
+        .lacking
+        .iter()
+        .filter(|(kind, _)| needs(draft, pod, **kind));
     let kinds = needed.map(|(kind, lack)| UnknownObjects::all(*kind, *lack));
     let namespace = draft.index().unknown_namespace(pod).map(|name| {
         let lack = snapshot.lacking.get(&ObjectKind::Namespace).copied();
@@ -90,8 +97,10 @@ fn needs(draft: &Draft<'_>, id: PodId, kind: ObjectKind) -> bool {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(id);
     let claims = || {
-        let names = pod.volumes.claims.iter();
-        names.filter_map(|name| snapshot.claim(pod, name))
+        pod.volumes
+            .claims
+            .iter()
+            .filter_map(|name| snapshot.claim(pod, name))
     };
     match kind {
         ObjectKind::Claim => !pod.volumes.claims.is_empty(),
@@ -108,6 +117,8 @@ fn needs(draft: &Draft<'_>, id: PodId, kind: ObjectKind) -> bool {
 
 /// Returns true if a driver of the pod's volumes has an attach limit.
 fn is_limited(snapshot: &Snapshot, pod: &Pod) -> bool {
-    let mut attached = snapshot.attached_volumes(pod).into_iter();
-    attached.any(|volume| snapshot.limits_driver(volume.driver))
+    snapshot
+        .attached_volumes(pod)
+        .into_iter()
+        .any(|volume| snapshot.limits_driver(volume.driver))
 }

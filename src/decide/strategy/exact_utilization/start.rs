@@ -34,7 +34,7 @@ impl<'w> ExactUtilizationRun<'w> {
                 .partition(|n| selector.is_none_or(|s| s.matches(&snapshot.node(*n).labels)));
             open = others;
             match PercentThresholds::new(draft, rule.basis, &pool.thresholds, &pool.targets) {
-                Ok(thresholds) => run.add_low(draft, rule, (&pool.name, thresholds), &mine),
+                Ok(thresholds) => run.add_low(draft, rule, &pool.name, thresholds, &mine),
                 Err(why) => run.note(draft, &pool.name, &mine, &why),
             }
         }
@@ -114,7 +114,8 @@ impl<'w> ExactUtilizationRun<'w> {
         &mut self,
         draft: &mut Draft<'_>,
         rule: &LowNodeUtilization,
-        (pool, mut thresholds): (&str, PercentThresholds),
+        pool: &str,
+        mut thresholds: PercentThresholds,
         nodes: &[NodeId],
     ) {
         let measured: Vec<MeasuredNode> = nodes
@@ -149,7 +150,7 @@ impl<'w> ExactUtilizationRun<'w> {
         let mut sources = VecDeque::new();
         for node in hot {
             let reason = self.hot_reason(node.node, rule.basis);
-            sources.push_back(self.source(draft, &thresholds, node, (reason, &cold)));
+            sources.push_back(self.source(draft, &thresholds, node, reason, &cold));
         }
         self.pools.push_back(SourcePool {
             basis: rule.basis,
@@ -193,7 +194,7 @@ impl<'w> ExactUtilizationRun<'w> {
         let mut sources = VecDeque::new();
         for node in under {
             let reason = thresholds.underused_reason(draft, node);
-            sources.push_back(self.source(draft, thresholds, node, (reason, &takers)));
+            sources.push_back(self.source(draft, thresholds, node, reason, &takers));
         }
         self.pools.push_back(SourcePool {
             basis: rule.basis,
@@ -226,7 +227,8 @@ impl<'w> ExactUtilizationRun<'w> {
         draft: &mut Draft<'_>,
         thresholds: &PercentThresholds,
         node: &MeasuredNode,
-        (reason, takers): (Reason, &[&MeasuredNode]),
+        reason: Reason,
+        takers: &[&MeasuredNode],
     ) -> SourceNode {
         let amount =
             |(r, used): (&ResourceId, &crate::values::Amount)| (*r, i128::from(used.get()));
@@ -255,7 +257,7 @@ impl<'w> ExactUtilizationRun<'w> {
             if self.judge(draft, pod).is_err() {
                 continue;
             }
-            match refusal(draft, (self.position, basis), pod, takers) {
+            match refusal(draft, self.position, basis, pod, takers) {
                 Some(why) => draft.refuse(&Candidate::counted(pod, self.position), why),
                 None => pods.push(pod),
             }
@@ -269,7 +271,8 @@ impl<'w> ExactUtilizationRun<'w> {
 /// first.
 fn refusal(
     draft: &Draft<'_>,
-    (position, basis): (usize, Basis),
+    position: usize,
+    basis: Basis,
     pod: PodId,
     takers: &[&MeasuredNode],
 ) -> Option<Refusal> {

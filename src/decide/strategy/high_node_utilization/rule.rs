@@ -53,8 +53,11 @@ impl<'w> EmptyingRule<'w> {
 
     /// The names of the resources that have a threshold.
     pub(super) fn weighs(&self) -> Vec<String> {
-        let thresholds = self.rule.thresholds.iter();
-        thresholds.map(|(name, _)| name.to_owned()).collect()
+        self.rule
+            .thresholds
+            .iter()
+            .map(|(name, _)| name.to_owned())
+            .collect()
     }
 
     /// Whether a node is at or below every threshold that it is judged by.
@@ -72,8 +75,10 @@ impl<'w> EmptyingRule<'w> {
 
     /// The largest ratio of a node.
     fn fullness(&self, draft: &Draft<'_>, node: NodeId) -> Ratio {
-        let resources = self.thresholds.iter();
-        let ratios = resources.filter_map(|(r, _)| draft.ratio(node, *r, self.basis()));
+        let ratios = self
+            .thresholds
+            .iter()
+            .filter_map(|(r, _)| draft.ratio(node, *r, self.basis()));
         ratios.max_by(|a, b| a.order(*b)).unwrap_or_default()
     }
 

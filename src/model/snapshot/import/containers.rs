@@ -21,7 +21,7 @@ pub(super) fn of_pod(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<Vec<Con
         .chain(init.map(|c| (Role::Init, c, &status.init_container_statuses)))
         .chain(ephemeral.map(|c| (Role::Ephemeral, c, &status.ephemeral_container_statuses)));
     let ready = status.conditions.iter().any(is_ready);
-    all.map(|(role, container, statuses)| read(role, container, (statuses, ready)))
+    all.map(|(role, container, statuses)| read(role, container, statuses, ready))
         .collect()
 }
 
@@ -44,7 +44,8 @@ pub(super) fn running_since(status: &ApiPodStatus) -> Option<Timestamp> {
 fn read(
     role: Role,
     container: &ApiContainer,
-    (statuses, ready): (&[ApiContainerStatus], bool),
+    statuses: &[ApiContainerStatus],
+    ready: bool,
 ) -> Result<Container, Wrong> {
     let name = &container.name;
     let status = statuses.iter().find(|s| s.name == *name);

@@ -133,8 +133,10 @@ fn deadline(job: &ApiJob) -> Result<Option<Timestamp>, Wrong> {
 /// kubernetes/pkg/controller/job/pod_failure_policy.go). The API server marks such a pod with the
 /// condition `DisruptionTarget`.
 fn when_evicted(spec: &ApiJobSpec) -> WhenEvicted {
-    let mut rules = spec.pod_failure_policy.rules.iter();
-    match rules
+    match spec
+        .pod_failure_policy
+        .rules
+        .iter()
         .find(|rule| matches_evicted(rule))
         .map(|rule| rule.action.as_str())
     {
@@ -149,8 +151,7 @@ fn when_evicted(spec: &ApiJobSpec) -> WhenEvicted {
 /// container may end with any other code.
 fn matches_evicted(rule: &ApiPodFailureRule) -> bool {
     let by_code = rule.on_exit_codes.as_ref().is_some_and(matches_stopped);
-    let mut conditions = rule.on_pod_conditions.iter();
-    let by_condition = conditions.any(|condition| {
+    let by_condition = rule.on_pod_conditions.iter().any(|condition| {
         condition.kind == "DisruptionTarget" && ["", "True"].contains(&condition.status.as_str())
     });
     by_condition || by_code && rule.action != "Ignore"

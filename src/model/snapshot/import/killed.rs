@@ -13,12 +13,15 @@ const REASON: &str = "OOMKilled";
 ///
 /// The source measures pods, so it is not known which container used how much.
 pub(super) fn memory(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<Option<Amount>, Wrong> {
-    let main = spec.containers.iter();
-    let all = main.map(|c| (c, &status.container_statuses)).chain(
-        spec.init_containers
-            .iter()
-            .map(|c| (c, &status.init_container_statuses)),
-    );
+    let all = spec
+        .containers
+        .iter()
+        .map(|c| (c, &status.container_statuses))
+        .chain(
+            spec.init_containers
+                .iter()
+                .map(|c| (c, &status.init_container_statuses)),
+        );
     let mut more = None;
     for (container, statuses) in all {
         let found = statuses.iter().find(|s| s.name == container.name);
@@ -65,8 +68,8 @@ fn memory_of(field: &str, amounts: &Quantities) -> Result<Option<Amount>, Wrong>
 }
 
 fn find(amounts: &[(impl AsRef<str>, Amount)]) -> Option<Amount> {
-    let mut amounts = amounts.iter();
     amounts
+        .iter()
         .find(|(name, _)| name.as_ref() == "memory")
         .map(|(_, amount)| *amount)
 }

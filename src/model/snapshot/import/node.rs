@@ -76,8 +76,10 @@ fn os(node: &ApiNode) -> Option<String> {
 }
 
 fn internal_addresses(status: &ApiNodeStatus) -> Vec<String> {
-    let all = status.addresses.iter();
-    all.filter(|a| a.kind == "InternalIP")
+    status
+        .addresses
+        .iter()
+        .filter(|a| a.kind == "InternalIP")
         .map(|a| a.address.clone())
         .collect()
 }

@@ -41,9 +41,10 @@ fn table(field: &str, found: &Quantities) -> Result<Amounts, Wrong> {
 pub(super) fn of_pod(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<PodAmounts, Wrong> {
     let total = of_containers(spec, status, &Amounts::new())?;
     let total = of_whole_pod(spec, status, total)?;
-    let amounts = total.into_iter();
     Ok(of_names(
-        amounts.filter(|(_, amount)| *amount > Amount::ZERO),
+        total
+            .into_iter()
+            .filter(|(_, amount)| *amount > Amount::ZERO),
     ))
 }
 
@@ -343,8 +344,7 @@ mod tests {
 
     #[test]
     fn requests_are_summed_and_a_limit_replaces_a_missing_request() {
-        let text = "{containers: [{name: a, resources: {requests: {cpu: 100m, gpu: 0}, limits: \
-            {cpu: 1, memory: 5}}},
+        let text = "{containers: [{name: a, resources: {requests: {cpu: 100m, gpu: 0}, limits: {cpu: 1, memory: 5}}},
                                   {name: b, resources: {requests: {cpu: 50m, memory: 6}}}]}";
         assert_eq!(requests(text, "{}"), "cpu=150m memory=11");
     }

@@ -120,8 +120,7 @@ mod tests {
         let found = spread(
             "{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, minDomains: 3,
              nodeAffinityPolicy: Ignore,
-              nodeTaintsPolicy: Honor, labelSelector: {matchLabels: {app: web}}, matchLabelKeys: \
-                [rev, absent]}",
+              nodeTaintsPolicy: Honor, labelSelector: {matchLabels: {app: web}}, matchLabelKeys: [rev, absent]}",
         )
         .unwrap();
         assert_eq!(found.pods.unwrap().to_string(), "app=web,rev=7");

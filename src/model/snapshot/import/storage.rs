@@ -151,11 +151,13 @@ fn migrated(provisioner: &str) -> &str {
 }
 
 fn topology(term: &ApiTopologyTerm) -> Selector {
-    let expressions = term.match_label_expressions.iter();
-    let requirements = expressions.map(|expression| Requirement {
-        key: expression.key.clone(),
-        test: Test::In(expression.values.clone()),
-    });
+    let requirements = term
+        .match_label_expressions
+        .iter()
+        .map(|expression| Requirement {
+            key: expression.key.clone(),
+            test: Test::In(expression.values.clone()),
+        });
     Selector::new(requirements.collect())
 }
 

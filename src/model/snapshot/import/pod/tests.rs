@@ -423,8 +423,7 @@ fn an_invalid_pod_is_skipped_with_its_node() {
             "spec.containers[0].resources.requests.cpu: ",
         ),
         (
-            "{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: \
-                [{}]}}}",
+            "{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{}]}}}",
             "{}",
             "spec.affinity.podAntiAffinity.required[0].topologyKey: missing, expected ",
         ),
