@@ -123,13 +123,13 @@ pub struct StrategyVerdict {
     /// The profile of the policy that contains it.
     pub profile: String,
     /// The verdict.
-    pub word: PodVerdict,
+    pub verdict: PodVerdict,
 }
 
 impl Serialize for StrategyVerdict {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let answer = match self.word {
+        let answer = match self.verdict {
             PodVerdict::Moved { .. } => "moved",
             PodVerdict::Kept(_) => "kept",
             PodVerdict::NotSelected(_) => "not_selected",
@@ -138,22 +138,22 @@ impl Serialize for StrategyVerdict {
         out.serialize_field("strategy", self.strategy)?;
         out.serialize_field("profile", &self.profile)?;
         out.serialize_field("answer", answer)?;
-        out.serialize_field("code", self.word.code())?;
-        out.serialize_field("message", &self.word.to_string())?;
-        out.serialize_field("remedy", &self.word.remedy())?;
+        out.serialize_field("code", self.verdict.code())?;
+        out.serialize_field("message", &self.verdict.to_string())?;
+        out.serialize_field("remedy", &self.verdict.remedy())?;
         out.end()
     }
 }
 
 /// The most important verdict about a pod: the one that moves it, otherwise one that keeps it,
 /// otherwise the first.
-pub fn foremost(said: &[StrategyVerdict]) -> Option<&StrategyVerdict> {
-    let rank = |said: &&StrategyVerdict| match said.word {
+pub fn foremost(verdicts: &[StrategyVerdict]) -> Option<&StrategyVerdict> {
+    let rank = |line: &&StrategyVerdict| match line.verdict {
         PodVerdict::Moved { .. } => 0,
         PodVerdict::Kept(_) => 1,
         PodVerdict::NotSelected(_) => 2,
     };
-    said.iter().min_by_key(rank)
+    verdicts.iter().min_by_key(rank)
 }
 
 /// Explains one object. The error lists similar names.

@@ -183,12 +183,12 @@ pub fn landings(
 
 /// Why the scheduler would place the replacement on the pod's own node; `None` if that node would
 /// not win.
-pub fn pull_home(
+pub fn return_cause(
     candidate: &Candidate,
     draft: &Draft<'_>,
     forecast: &Forecast,
 ) -> Option<PlacementCause> {
     let home = draft.world.snapshot.pod(candidate.pod).node?;
     let wins = forecast.winners.iter().any(|w| w.node == home);
-    wins.then(|| landing_flaw::pull(candidate, draft, home, forecast))
+    wins.then(|| landing_flaw::placement_cause(candidate, draft, home, forecast))
 }

@@ -182,7 +182,12 @@ pub fn is_known(draft: &Draft<'_>, pod: PodId) -> bool {
 ///
 /// The scores are those of one case. A node with the lower score may win because the scheduler does
 /// not score every node, or because the pod has ended by then.
-pub fn pull(draft: &Draft<'_>, pod: PodId, home: &Scored, other: &Scored) -> PlacementCause {
+pub fn placement_cause(
+    draft: &Draft<'_>,
+    pod: PodId,
+    home: &Scored,
+    other: &Scored,
+) -> PlacementCause {
     match home.total.cmp(&other.total) {
         Ordering::Greater => {
             let lead = |plugin: &ScorePlugin| home.parts[*plugin] - other.parts[*plugin];

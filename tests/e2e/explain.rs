@@ -25,7 +25,7 @@ fn a_pod_that_would_return_is_explained_with_its_remedy() {
             `steering`, so that the scheduler avoids hot nodes";
 
         let explanation = launch.explain(&["pod", &format!("default/{pod}")]);
-        let verdict = &explanation["words"][0];
+        let verdict = &explanation["verdicts"][0];
         assert_eq!(
             (verdict["answer"].as_str(), verdict["code"].as_str()),
             (Some("kept"), Some("would-return")),

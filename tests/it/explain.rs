@@ -103,20 +103,20 @@ proptest! {
             );
             prop_assert_eq!(
                 explained
-                    .words
+                    .verdicts
                     .iter()
-                    .map(|said| said.strategy)
+                    .map(|line| line.strategy)
                     .collect::<Vec<_>>(),
                 names.clone()
             );
             let mut moved = false;
-            for said in &explained.words {
+            for line in &explained.verdicts {
                 let matches = |namespace: &str, pod: &str, strategy| {
                     (namespace, pod, strategy)
                         == (
                             subject.namespace.as_str(),
                             subject.name.as_str(),
-                            said.strategy,
+                            line.strategy,
                         )
                 };
                 let planned = plan
@@ -129,9 +129,9 @@ proptest! {
                     .find(|kept| matches(&kept.namespace, &kept.pod, kept.strategy));
                 let context = format!(
                     "{} on {}/{}: {} in\n{text}",
-                    said.strategy, subject.namespace, subject.name, said.word
+                    line.strategy, subject.namespace, subject.name, line.verdict
                 );
-                match (&said.word, planned, kept) {
+                match (&line.verdict, planned, kept) {
                     (PodVerdict::Moved { reason, to, .. }, Some(planned), _) => {
                         prop_assert!(*reason == planned.reason && *to == planned.to, "{context}");
                     }
@@ -139,7 +139,7 @@ proptest! {
                         prop_assert_eq!(refusal, &kept.refusal, "{}", context);
                     }
                     (PodVerdict::NotSelected(_), None, None) => {
-                        prop_assert!(!said.word.remedy().unwrap().is_empty());
+                        prop_assert!(!line.verdict.remedy().unwrap().is_empty());
                     }
                     _ => prop_assert!(false, "{context}"),
                 }
@@ -148,29 +148,29 @@ proptest! {
                     "RemoveDuplicates",
                     "RemovePodsViolatingTopologySpreadConstraint",
                 ]
-                .contains(&said.strategy);
-                prop_assert!(chooses || said.word.code() != "others-first", "{context}");
-                prop_assert!(!moved || said.word.code() == "moved-before", "{context}");
+                .contains(&line.strategy);
+                prop_assert!(chooses || line.verdict.code() != "others-first", "{context}");
+                prop_assert!(!moved || line.verdict.code() == "moved-before", "{context}");
                 moved |= planned.is_some();
             }
             let gates = explained.gates.unwrap();
             let selected = explained
-                .words
+                .verdicts
                 .iter()
-                .find(|said| matches!(said.word, PodVerdict::Moved { .. }))
+                .find(|line| matches!(line.verdict, PodVerdict::Moved { .. }))
                 .or_else(|| {
                     explained
-                        .words
+                        .verdicts
                         .iter()
-                        .find(|said| matches!(said.word, PodVerdict::Kept(_)))
+                        .find(|line| matches!(line.verdict, PodVerdict::Kept(_)))
                 });
-            if let Some(said) = selected {
+            if let Some(line) = selected {
                 let first = gates
                     .answers
                     .iter()
                     .find_map(|answer| answer.refusal.clone());
-                prop_assert_eq!(gates.strategy, said.strategy);
-                match &said.word {
+                prop_assert_eq!(gates.strategy, line.strategy);
+                match &line.verdict {
                     PodVerdict::Moved { .. } => prop_assert_eq!(
                         first,
                         None,
@@ -181,7 +181,7 @@ proptest! {
                     // HighNodeUtilization refuses a pod if its whole node cannot be emptied, and
                     // exact decisions follow descheduler; no gate has such a refusal.
                     PodVerdict::Kept(refusal)
-                        if exact || said.strategy == "HighNodeUtilization" =>
+                        if exact || line.strategy == "HighNodeUtilization" =>
                     {
                         drop(refusal.remedy());
                     }
@@ -577,9 +577,9 @@ fn every_refusal_is_explained_with_its_remedy() {
         let Explanation::Pod(explained) = &explanation else {
             panic!("{explanation:?}")
         };
-        let said = foremost(&explained.words).unwrap();
-        let PodVerdict::Kept(refusal) = &said.word else {
-            panic!("{name}: {}", said.word)
+        let line = foremost(&explained.verdicts).unwrap();
+        let PodVerdict::Kept(refusal) = &line.verdict else {
+            panic!("{name}: {}", line.verdict)
         };
         assert_eq!(refusal.code(), case.code);
         // Lines are folded, so the comparison ignores line breaks.
@@ -599,8 +599,8 @@ fn every_refusal_is_explained_with_its_remedy() {
         };
         assert!(page.contains(&remedy), "{}: {page}", case.code);
         let json = serde_json::to_value(&explanation).unwrap();
-        assert_eq!(json["words"][0]["code"], case.code);
-        assert_eq!(json["words"][0]["remedy"], refusal.remedy());
+        assert_eq!(json["verdicts"][0]["code"], case.code);
+        assert_eq!(json["verdicts"][0]["remedy"], refusal.remedy());
         missing.remove(case.code);
     }
     assert!(missing.is_empty(), "not shown: {missing:?}");

@@ -714,7 +714,7 @@ fn document() -> String {
             refusal.remedy()
         );
     }
-    doc += "\n## Why a strategy does not select a pod\n\n`words[].code` of `evenkeel explain pod \
+    doc += "\n## Why a strategy does not select a pod\n\n`verdicts[].code` of `evenkeel explain pod \
         -o json`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for why in not_selected() {
         is_listed_not_selected(&why);

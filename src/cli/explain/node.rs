@@ -146,21 +146,21 @@ impl ExplanationText<'_> {
         pod: &PodLine,
         previous: &str,
     ) -> Result<String, fmt::Error> {
-        let Some(said) = foremost(&pod.words) else {
+        let Some(line) = foremost(&pod.verdicts) else {
             writeln!(f, "{}", head.trim_end())?;
             return Ok(String::new());
         };
-        let is_kept = matches!(said.word, PodVerdict::Kept(_));
+        let is_kept = matches!(line.verdict, PodVerdict::Kept(_));
         let text = if is_kept {
-            format!("stays: {}", said.word)
+            format!("stays: {}", line.verdict)
         } else {
-            said.word.to_string()
+            line.verdict.to_string()
         };
         let is_repeated = text == previous;
         let printed = if is_repeated { "as above" } else { &text };
-        let ink = verdict_ink(&said.word);
+        let ink = verdict_ink(&line.verdict);
         self.screen.beside_or_below(f, head, printed, Some(ink))?;
-        if let Some(remedy) = said.word.remedy().filter(|_| is_kept && !is_repeated) {
+        if let Some(remedy) = line.verdict.remedy().filter(|_| is_kept && !is_repeated) {
             let indent = " ".repeat(head.chars().count());
             let remedy = to_change(&remedy);
             self.screen

@@ -22,10 +22,10 @@ impl ExplanationText<'_> {
             &format!("Pod {}/{}", pod.namespace, pod.name),
             &facts(pod),
         )?;
-        self.verdict(f, &pod.words)?;
+        self.verdict(f, &pod.verdicts)?;
         self.halted(f, pod.halted.as_ref())?;
         self.load(f, &pod.load)?;
-        self.strategies(f, &pod.words)?;
+        self.strategies(f, &pod.verdicts)?;
         if let Some(gates) = &pod.gates {
             self.gates(f, gates)?;
             self.replacement(f, gates)?;
@@ -37,28 +37,28 @@ impl ExplanationText<'_> {
     }
 
     /// Writes the most important verdict and the strategy that made it.
-    fn verdict(&self, f: &mut fmt::Formatter<'_>, words: &[StrategyVerdict]) -> fmt::Result {
-        let Some(said) = foremost(words) else {
+    fn verdict(&self, f: &mut fmt::Formatter<'_>, verdicts: &[StrategyVerdict]) -> fmt::Result {
+        let Some(first) = foremost(verdicts) else {
             return writeln!(f, "the policy has no strategy");
         };
-        let (verdict, ink) = match &said.word {
-            PodVerdict::NotSelected(_) if words.len() > 1 => {
+        let (verdict, ink) = match &first.verdict {
+            PodVerdict::NotSelected(_) if verdicts.len() > 1 => {
                 return self
                     .screen
                     .line(f, "no strategy selects this pod", Some(Ink::Bold));
             }
-            PodVerdict::Moved { .. } => (said.word.to_string(), Ink::Cold),
-            PodVerdict::Kept(_) => (format!("stays: {}", said.word), Ink::Doubt),
-            PodVerdict::NotSelected(_) => (format!("not selected: {}", said.word), Ink::Bold),
+            PodVerdict::Moved { .. } => (first.verdict.to_string(), Ink::Cold),
+            PodVerdict::Kept(_) => (format!("stays: {}", first.verdict), Ink::Doubt),
+            PodVerdict::NotSelected(_) => (format!("not selected: {}", first.verdict), Ink::Bold),
         };
-        let line = format!("{}: {verdict}", said.strategy);
+        let line = format!("{}: {verdict}", first.strategy);
         self.screen.line(f, &line, Some(ink))?;
-        self.remedy(f, 0, said.word.remedy().as_deref())
+        self.remedy(f, 0, first.verdict.remedy().as_deref())
     }
 
     /// Writes the verdict of each strategy. With a single strategy it is printed above.
-    fn strategies(&self, f: &mut fmt::Formatter<'_>, words: &[StrategyVerdict]) -> fmt::Result {
-        if words.len() < 2 {
+    fn strategies(&self, f: &mut fmt::Formatter<'_>, verdicts: &[StrategyVerdict]) -> fmt::Result {
+        if verdicts.len() < 2 {
             return Ok(());
         }
         self.screen.title(
@@ -66,9 +66,9 @@ impl ExplanationText<'_> {
             "Strategies",
             "the verdict of each, in the order of the policy",
         )?;
-        for said in words {
-            let ink = verdict_ink(&said.word);
-            let verdict = match said.word {
+        for line in verdicts {
+            let ink = verdict_ink(&line.verdict);
+            let verdict = match line.verdict {
                 PodVerdict::Moved { aim, .. } => match aim {
                     Aim::Move | Aim::Open => "moves",
                     Aim::Renew => "is renewed",
@@ -77,11 +77,11 @@ impl ExplanationText<'_> {
                 PodVerdict::Kept(_) => "stays",
                 PodVerdict::NotSelected(_) => "not selected",
             };
-            writeln!(f, "{}  {}", said.strategy, self.screen.paint(ink, verdict))?;
-            let text = said.word.to_string();
+            writeln!(f, "{}  {}", line.strategy, self.screen.paint(ink, verdict))?;
+            let text = line.verdict.to_string();
             self.screen
                 .beside(f, "  ", &text, Some(ink).filter(|ink| *ink != Ink::Dim))?;
-            self.remedy(f, 2, said.word.remedy().as_deref())?;
+            self.remedy(f, 2, line.verdict.remedy().as_deref())?;
         }
         Ok(())
     }
@@ -133,9 +133,9 @@ impl ExplanationText<'_> {
         } else {
             self.candidates(f, &landing.nodes)?;
         }
-        if let Some(pull) = &landing.pull_home {
+        if let Some(cause) = &landing.return_cause {
             self.screen
-                .beside(f, "returns to its node: ", pull, Some(Ink::Doubt))?;
+                .beside(f, "returns to its node: ", cause, Some(Ink::Doubt))?;
         }
         for misfits in &landing.misfits {
             let (most, _) = self.shown(misfits.nodes.len(), MOST_NAMES);

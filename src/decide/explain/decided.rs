@@ -13,9 +13,9 @@ pub(super) struct AllVerdicts<'w> {
     /// The draft after all strategies.
     pub(super) draft: Draft<'w>,
     /// By strategy, its verdict about each pod.
-    pub(super) said: Vec<Vec<StrategyVerdict>>,
+    of_pods: Vec<Vec<StrategyVerdict>>,
     /// By strategy, its verdict about the node.
-    pub(super) made: Vec<NodeVerdict>,
+    pub(super) of_node: Vec<NodeVerdict>,
     /// Each time that the first pod became a candidate: the candidate, and the draft at that
     /// moment.
     asked: Vec<(Candidate, Draft<'w>)>,
@@ -37,17 +37,17 @@ impl<'w> AllVerdicts<'w> {
     pub(super) fn new(case: &Context<'w>, pods: &[PodId], node: Option<NodeId>) -> Self {
         let mut decided = AllVerdicts {
             draft: Draft::new(case.world),
-            said: Vec::new(),
-            made: Vec::new(),
+            of_pods: Vec::new(),
+            of_node: Vec::new(),
             asked: Vec::new(),
             candidates: Vec::new(),
         };
         for position in 0..case.world.policy.strategies.len() {
             if let Some(halt) = case.halted {
                 let verdict = PodVerdict::NotSelected(NotSelected::Halted(halt.clone()));
-                let said = decided.says(position, verdict);
-                decided.said.push(vec![said; pods.len()]);
-                decided.made.push(NodeVerdict {
+                let verdict = decided.verdict_of(position, verdict);
+                decided.of_pods.push(vec![verdict; pods.len()]);
+                decided.of_node.push(NodeVerdict {
                     strategy: position,
                     class: None,
                     idle: Vec::new(),
@@ -79,14 +79,16 @@ impl<'w> AllVerdicts<'w> {
         let candidate = first.map(|pod| finished.candidate(&run, pod));
         self.candidates.extend(candidate);
         let pods = pods.iter().map(|pod| finished.verdict(&run, *pod));
-        let said = pods.map(|verdict| self.says(position, verdict)).collect();
-        self.said.push(said);
+        let of_pods = pods
+            .map(|verdict| self.verdict_of(position, verdict))
+            .collect();
+        self.of_pods.push(of_pods);
         let name = node.map(|node| self.draft.world.snapshot.node(node).name.as_str());
         let verdict = self.draft.verdicts()[verdicts..]
             .iter()
             .find(|v| Some(v.node.as_str()) == name);
         let new_notes = self.draft.notes()[notes..].iter();
-        self.made.push(NodeVerdict {
+        self.of_node.push(NodeVerdict {
             strategy: position,
             class: verdict.map(|v| v.class.clone()),
             idle: new_notes.map(|n| (n.pool.clone(), n.why.clone())).collect(),
@@ -94,21 +96,21 @@ impl<'w> AllVerdicts<'w> {
         });
     }
 
-    fn says(&self, position: usize, word: PodVerdict) -> StrategyVerdict {
+    fn verdict_of(&self, position: usize, verdict: PodVerdict) -> StrategyVerdict {
         let strategy = self.draft.strategy(position);
         let profile = &self.draft.world.policy.profiles[strategy.profile];
         StrategyVerdict {
             strategy: strategy.rule.name(),
             profile: profile.name.clone(),
-            word,
+            verdict,
         }
     }
 
     /// The verdicts of all strategies about the pod at a position.
-    pub(super) fn of(&self, pod: usize) -> Vec<StrategyVerdict> {
-        self.said
+    pub(super) fn of_pod(&self, pod: usize) -> Vec<StrategyVerdict> {
+        self.of_pods
             .iter()
-            .filter_map(|said| said.get(pod).cloned())
+            .filter_map(|verdicts| verdicts.get(pod).cloned())
             .collect()
     }
 
@@ -139,9 +141,9 @@ impl<'w> AllVerdicts<'w> {
 
     /// The first strategy with such a verdict about the first pod.
     fn first_that(&self, wanted: fn(&PodVerdict) -> bool) -> Option<usize> {
-        self.said
+        self.of_pods
             .iter()
-            .position(|said| said.first().is_some_and(|first| wanted(&first.word)))
+            .position(|verdicts| verdicts.first().is_some_and(|first| wanted(&first.verdict)))
     }
 }
 

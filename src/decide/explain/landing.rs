@@ -23,7 +23,7 @@ pub struct ReplacementForecast {
     /// The other nodes, by the reason why they cannot take it.
     pub misfits: Vec<Misfits>,
     /// Why the scheduler would choose the pod's own node; `None` if it would not.
-    pub pull_home: Option<String>,
+    pub return_cause: Option<String>,
 }
 
 /// A node that can take the replacement.
@@ -156,6 +156,7 @@ pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> ReplacementFo
             .into_iter()
             .map(|(reason, nodes)| Misfits { reason, nodes })
             .collect(),
-        pull_home: gate::pull_home(candidate, draft, &forecast).map(|pull| pull.to_string()),
+        return_cause: gate::return_cause(candidate, draft, &forecast)
+            .map(|cause| cause.to_string()),
     }
 }

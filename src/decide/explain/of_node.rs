@@ -102,7 +102,7 @@ pub struct PodLine {
     /// Its requests.
     pub requests: CpuAndMemory,
     /// The verdict of each strategy.
-    pub words: Vec<StrategyVerdict>,
+    pub verdicts: Vec<StrategyVerdict>,
 }
 
 /// The explanation of a workload.
@@ -137,7 +137,7 @@ pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> NodeExplanation {
     let arriving = snapshot
         .pod_ids()
         .filter(|pod| decided.draft.landing(*pod) == Some(node));
-    let views = decided.made.iter();
+    let views = decided.of_node.iter();
     NodeExplanation {
         at: case.world.now,
         name: facts.name.clone(),
@@ -149,7 +149,7 @@ pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> NodeExplanation {
         halted: case.halted.map(CodedMessage::halt),
         load: load::of_node(case, node),
         views: views
-            .filter_map(|made| view(&decided, made, node))
+            .filter_map(|verdict| view(&decided, verdict, node))
             .collect(),
         steering: steering.into_iter().find(|s| s.node == facts.name),
         arriving: arriving.map(|pod| name_of(case, pod)).collect(),
@@ -207,23 +207,23 @@ fn lines(case: &Context<'_>, decided: &AllVerdicts<'_>, pods: &[PodId]) -> Vec<P
             ready: facts.ready,
             used: case.world.usage.pod(*pod).map(CpuAndMemory::from),
             requests: CpuAndMemory::from(&facts.requests),
-            words: decided.of(position),
+            verdicts: decided.of_pod(position),
         });
     }
     lines
 }
 
 /// How a strategy sees a node; `None` if it does not classify nodes.
-fn view(decided: &AllVerdicts<'_>, made: &NodeVerdict, node: NodeId) -> Option<StrategyView> {
+fn view(decided: &AllVerdicts<'_>, verdict: &NodeVerdict, node: NodeId) -> Option<StrategyView> {
     let draft = &decided.draft;
-    let strategy = draft.strategy(made.strategy);
+    let strategy = draft.strategy(verdict.strategy);
     let (policy, resources) = (draft.world.policy, &draft.world.snapshot.resources);
-    let idle = made.idle.iter();
-    let levels = made.levels.iter();
+    let idle = verdict.idle.iter();
+    let levels = verdict.levels.iter();
     Some(StrategyView {
         strategy: strategy.rule.name(),
         profile: policy.profiles[strategy.profile].name.clone(),
-        class: CodedMessage::class(made.class.as_ref()?),
+        class: CodedMessage::class(verdict.class.as_ref()?),
         idle: idle
             .map(|(pool, idle)| (pool.clone(), CodedMessage::idle(idle)))
             .collect(),

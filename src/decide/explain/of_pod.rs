@@ -48,7 +48,7 @@ pub struct PodExplanation {
     /// Its usage and requests.
     pub load: LoadSummary,
     /// The verdict of each strategy of the policy, in order.
-    pub words: Vec<StrategyVerdict>,
+    pub verdicts: Vec<StrategyVerdict>,
     /// The verdict of each gate; `None` if the policy has no strategy.
     pub gates: Option<GateVerdicts>,
     /// Where its replacement would land; `None` if the policy has no strategy.
@@ -155,7 +155,7 @@ pub(super) fn of_pod(case: &Context<'_>, pod: PodId) -> PodExplanation {
         budgets: budgets.map(|id| BudgetLine::of(snapshot, *id)).collect(),
         halted: case.halted.map(CodedMessage::halt),
         load: load::of_pod(case, pod),
-        words: decided.of(0),
+        verdicts: decided.of_pod(0),
         gates,
         landing,
         ledger: memory::memory(case, &key_of(snapshot, facts), facts.workload, Some(pod)),

@@ -89,7 +89,7 @@ impl LandingFlaw {
             LandingFlaw::OwnNode(home) => Refusal::WouldReturn {
                 node: name(home),
                 chance,
-                cause: pull(candidate, draft, home, forecast),
+                cause: placement_cause(candidate, draft, home, forecast),
             },
             LandingFlaw::Hot(hot) => Refusal::WouldBeHot {
                 node: name(hot.node),
@@ -328,7 +328,7 @@ fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ra
 }
 
 /// Why the scheduler prefers the pod's own node to the best other node, if possible a good landing.
-pub(super) fn pull(
+pub(super) fn placement_cause(
     candidate: &Candidate,
     draft: &Draft<'_>,
     home: NodeId,
@@ -342,7 +342,7 @@ pub(super) fn pull(
     let first = others.clone().next();
     let good = others.find(|scored| judge(candidate, draft, scored.node).is_ok());
     match own.zip(good.or(first)) {
-        Some((own, best)) => scheduler::pull(draft, candidate.pod, own, best),
+        Some((own, best)) => scheduler::placement_cause(draft, candidate.pod, own, best),
         None => PlacementCause::OnlyNode,
     }
 }
