@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::model::plan::{Note, Refusal, Verdict};
-use crate::model::snapshot::facts::Presumed;
+use crate::model::snapshot::facts::NonZeroRequests;
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::model::usage::Measure;
 use crate::policy::{Evictable, Strategy};
@@ -40,7 +40,7 @@ pub struct Draft<'w> {
     requested: Vec<PerResource<Amount>>,
     reserved: Vec<PerResource<Amount>>,
     occupied: Vec<PerResource<Amount>>,
-    presumed: Vec<Presumed>,
+    non_zero_requests: Vec<NonZeroRequests>,
     places: Vec<Option<NodeId>>,
     index: Rc<OnceCell<Index<'w>>>,
     landed: BTreeMap<NodeId, Vec<PodId>>,
@@ -70,7 +70,7 @@ impl<'w> Draft<'w> {
             requested: sums.requested,
             occupied: sums.reserved.clone(),
             reserved: sums.reserved,
-            presumed: sums.presumed,
+            non_zero_requests: sums.non_zero_requests,
             places: sums.places,
             index: Rc::default(),
             landed: BTreeMap::new(),
@@ -96,7 +96,7 @@ impl<'w> Draft<'w> {
             requested: self.requested.clone(),
             reserved: self.reserved.clone(),
             occupied: self.occupied.clone(),
-            presumed: self.presumed.clone(),
+            non_zero_requests: self.non_zero_requests.clone(),
             places: self.places.clone(),
             index: Rc::clone(&self.index),
             landed: self.landed.clone(),
@@ -135,8 +135,8 @@ impl<'w> Draft<'w> {
 
     /// Returns the requests of all pods of a node, including terminating ones, as kube-scheduler
     /// counts them for scores: with a default for containers without requests.
-    pub fn presumed(&self, node: NodeId) -> Presumed {
-        self.presumed[node.0]
+    pub fn non_zero_requests(&self, node: NodeId) -> NonZeroRequests {
+        self.non_zero_requests[node.0]
     }
 
     /// Returns the node of a pod, or the expected node of its replacement if it moves.
@@ -311,7 +311,7 @@ impl<'w> Draft<'w> {
             let requested = &mut self.requested[node.0][resource];
             *requested = by(*requested, *request);
         }
-        self.reserve(node, &pod.requests, pod.presumed, by);
+        self.reserve(node, &pod.requests, pod.non_zero_requests, by);
     }
 
     /// Records the refusal of a candidate.

@@ -60,7 +60,7 @@ use std::ops::Index;
 
 use crate::decide::draft::{Draft, Starts};
 use crate::model::plan::{Misfit, PlacementCause};
-use crate::model::snapshot::facts::{Neighbours, Spread, Taint};
+use crate::model::snapshot::facts::{PodAffinityTerm, Spread, Taint};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 use crate::policy::ScorePlugin;
 use crate::values::Ratio;
@@ -214,7 +214,9 @@ fn favoured_by(draft: &Draft<'_>, pod: PodId, plugin: ScorePlugin) -> PlacementC
         ScorePlugin::NodeAffinity if facts.preferred_nodes.is_empty() => {
             PlacementCause::AddedAffinity
         }
-        ScorePlugin::InterPodAffinity if facts.likes.is_empty() => PlacementCause::OtherPods,
+        ScorePlugin::InterPodAffinity if facts.preferred_terms.is_empty() => {
+            PlacementCause::OtherPods
+        }
         ScorePlugin::NodeResourcesFit
         | ScorePlugin::NodeResourcesBalancedAllocation
         | ScorePlugin::ImageLocality
@@ -255,9 +257,9 @@ pub fn fitting<'q, 'w>(
 /// <https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/>.
 pub fn preempted(draft: &Draft<'_>, pod: PodId) -> Option<(NodeId, PodId)> {
     let question = Question::after(draft, pod);
-    let is_lower = |rank: i32| rank < question.pod.rank();
+    let is_lower = |priority: i32| priority < question.pod.priority_or_zero();
     let may = question.pod.preempts && question.profile.preempts;
-    if !may || !draft.index().lowest_rank().is_some_and(is_lower) {
+    if !may || !draft.index().lowest_priority().is_some_and(is_lower) {
         return None;
     }
     let fits = fitting(draft, pod);
@@ -290,7 +292,7 @@ pub fn fits_today(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Mis
     }
     node_affinity::check(pod_facts, node_facts)?;
     if pod_affinity::avoids_on(draft, pod, node) {
-        return Err(Misfit::AntiAffinity);
+        return Err(Misfit::PodAntiAffinity);
     }
     match node_resources::lacking(&pod_facts.requests, |r| draft.free_today(node, r)) {
         Some(resource) => Err(Misfit::Full(
@@ -337,8 +339,13 @@ pub fn excess_pods<'w>(
 }
 
 /// Returns true if a required anti-affinity term of one pod matches another pod, wherever both run.
-pub fn avoids(snapshot: &Snapshot, term: &Neighbours, of: &Pod, other: &Pod) -> bool {
-    term.mean(
+pub fn anti_affinity_matches(
+    snapshot: &Snapshot,
+    term: &PodAffinityTerm,
+    of: &Pod,
+    other: &Pod,
+) -> bool {
+    term.matches(
         &snapshot.namespaces,
         &of.namespace,
         &other.namespace,

@@ -13,8 +13,8 @@ use crate::values::selector::Labels;
 use crate::values::{Amount, PerResource, Resources};
 
 use self::facts::{
-    AttachLimits, Attachment, BudgetFacts, Claim, Gang, NodeFacts, Owner, OwnerFacts, OwnerKey,
-    PodFacts, PodSizes, Presumed, Skipped, StorageClass, Taint, Volume,
+    AttachLimits, Attachment, BudgetFacts, Claim, Gang, NodeFacts, NonZeroRequests, Owner,
+    OwnerFacts, OwnerKey, PodFacts, PodSizes, Skipped, StorageClass, Taint, Volume,
 };
 use self::lacking::Lack;
 use self::objects::ObjectKind;
@@ -130,7 +130,7 @@ pub struct Pod {
     pub budgets: Vec<BudgetId>,
     /// Its requests as the scheduler counts them for scores. This is a copy of a fact, like the
     /// fields below: facts of many pods are far away in memory.
-    pub presumed: Presumed,
+    pub non_zero_requests: NonZeroRequests,
     stage: PodStage,
     in_gang: bool,
     nominates: bool,

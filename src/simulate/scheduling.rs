@@ -29,7 +29,11 @@ pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
         .map(|(name, life)| {
             (
                 // Negated, because the sort is ascending and the highest priority goes first.
-                if arrived(life) { 0 } else { -life.facts.rank() },
+                if arrived(life) {
+                    0
+                } else {
+                    -life.facts.priority_or_zero()
+                },
                 life.serial,
                 name.clone(),
             )

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use jiff::Timestamp;
 
 use crate::model::snapshot::facts::{
-    Annotations, BudgetFacts, JobFacts, Neighbours, NodeFacts, Owner, OwnerFacts, OwnerKey,
-    PodFacts, PodPhase, PodSizes, PodSpecFacts, Presumed, Qos, Spread, Tolerates, Toleration,
-    Volumes,
+    Annotations, BudgetFacts, JobFacts, NodeFacts, NonZeroRequests, Owner, OwnerFacts, OwnerKey,
+    PodAffinityTerm, PodFacts, PodPhase, PodSizes, PodSpecFacts, Qos, Spread, Tolerates,
+    Toleration, Volumes,
 };
 use crate::model::snapshot::objects::{Object, ObjectKind};
 use crate::policy::Policy;
@@ -178,7 +178,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             effect: None,
         }]
     };
-    let avoids = |key: &String| Neighbours {
+    let anti_affinity = |key: &String| PodAffinityTerm {
         pods: Some(workload.selector()),
         namespaces: Vec::new(),
         namespace_selector: None,
@@ -212,8 +212,8 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             requests: requests.collect(),
             limits: Vec::new(),
             killed_at: None,
-            presumed: presumed(workload),
-            presumed_of_containers: presumed(workload),
+            non_zero_requests: non_zero_requests(workload),
+            non_zero_requests_of_containers: non_zero_requests(workload),
         }
         .into(),
         spec: PodSpecFacts {
@@ -250,9 +250,9 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             scheduler: None,
             gated: false,
             ports: Vec::new(),
-            seeks: Vec::new(),
-            avoids: workload.apart.iter().map(avoids).collect(),
-            likes: Vec::new(),
+            required_affinity: Vec::new(),
+            required_anti_affinity: workload.apart.iter().map(anti_affinity).collect(),
+            preferred_terms: Vec::new(),
             resource_claims: false,
         }
         .into(),
@@ -260,9 +260,9 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
 }
 
 /// Computes the scoring requests as for one container with all requests of the workload.
-fn presumed(workload: &ScenarioWorkload) -> Presumed {
-    let usual = Presumed::PER_CONTAINER;
-    Presumed {
+fn non_zero_requests(workload: &ScenarioWorkload) -> NonZeroRequests {
+    let usual = NonZeroRequests::PER_CONTAINER;
+    NonZeroRequests {
         cpu: workload.requested("cpu").unwrap_or(usual.cpu),
         memory: workload.requested("memory").unwrap_or(usual.memory),
     }

@@ -729,9 +729,9 @@ fn one_of_two_pods_that_avoid_each_other_goes() {
     };
     let cluster = "
         node n1
-          web priority=5 avoids=web
-          web priority=1 avoids=web
-          web avoids=web
+          web priority=5 anti-affinity=web
+          web priority=1 anti-affinity=web
+          web anti-affinity=web
         node n2
     ";
     insta::assert_snapshot!(said(cluster, rule()), @"
@@ -743,9 +743,9 @@ fn one_of_two_pods_that_avoid_each_other_goes() {
     // A pod that may not be evicted is still a neighbour. A pod without the rule is never selected.
     let cluster = "
         node n1
-          web bare avoids=web
-          web priority=1 avoids=web
-          api priority=-5 avoids=none
+          web bare anti-affinity=web
+          web priority=1 anti-affinity=web
+          api priority=-5 anti-affinity=none
         node n2
     ";
     insta::assert_snapshot!(said(cluster, rule()), @"
@@ -766,7 +766,7 @@ fn neighbours_are_matched_by_domain_label_and_namespace() {
         format!(
             "
             node n1 labels=zone:a
-              web avoids=db@zone
+              web anti-affinity=db@zone
             node n2 labels=zone:{zone}
               db
             "
@@ -790,37 +790,28 @@ fn neighbours_are_matched_by_domain_label_and_namespace() {
     };
     // The pod with the same name in another namespace is another pod. It counts if the rule
     // includes that namespace.
-    assert_eq!(moved(&namespaces("avoids=web"), rule()), "");
+    assert_eq!(moved(&namespaces("anti-affinity=web"), rule()), "");
     assert_eq!(
-        moved(&namespaces("avoids=web avoids-in=team:a"), rule()),
+        moved(&namespaces("anti-affinity=web avoids-in=team:a"), rule()),
         "web-1"
     );
     assert_eq!(
-        moved(&namespaces("avoids=web avoids-in=team:b"), rule()),
+        moved(&namespaces("anti-affinity=web avoids-in=team:b"), rule()),
         ""
     );
     // Descheduler counts a terminating neighbour, and a node as one domain with itself even without
     // the label.
     for cluster in [
-        "node n1\n web avoids=db\n db terminating\nnode n2",
-        "node n1\n web avoids=db@zone\n db\nnode n2",
+        "node n1\n web anti-affinity=db\n db terminating\nnode n2",
+        "node n1\n web anti-affinity=db@zone\n db\nnode n2",
     ] {
+        let mut exact = rule();
+        exact.exact = true;
         assert_eq!(moved(cluster, rule()), "");
-        assert_eq!(
-            moved(
-                cluster,
-                Policy {
-                    exact: true,
-                    ..rule()
-                }
-            ),
-            "web-1"
-        );
+        assert_eq!(moved(cluster, exact), "web-1");
     }
-    assert_eq!(
-        moved("node n1\n web avoids=db\n db phase=Failed\nnode n2", rule()),
-        ""
-    );
+    let finished = "node n1\n web anti-affinity=db\n db phase=Failed\nnode n2";
+    assert_eq!(moved(finished, rule()), "");
 }
 
 #[test]
@@ -834,7 +825,7 @@ fn in_exact_mode_a_pod_that_another_strategy_evicts_is_still_a_neighbour() {
         profile: 0,
         rule: apart,
     });
-    let cluster = "node n1\n web avoids=db\n db phase=Pending\nnode n2";
+    let cluster = "node n1\n web anti-affinity=db\n db phase=Pending\nnode n2";
     assert_eq!(moved(cluster, policy.clone()), "db-1");
     policy.exact = true;
     assert_eq!(moved(cluster, policy.clone()), "db-1 web-1");
@@ -842,7 +833,7 @@ fn in_exact_mode_a_pod_that_another_strategy_evicts_is_still_a_neighbour() {
     policy.strategies[0].rule = Rule::RemoveFailedPods(failed());
     assert_eq!(
         moved(
-            "node n1\n web avoids=db\n db phase=Failed age=2h\nnode n2",
+            "node n1\n web anti-affinity=db\n db phase=Failed age=2h\nnode n2",
             policy
         ),
         "db-1"
@@ -886,7 +877,7 @@ fn the_scope_of_anti_affinity_also_limits_the_neighbours() {
         namespaces,
         pods: Selector::parse(pods).ok(),
     };
-    let cluster = "node n1\n web avoids=db\n db\nnode n2";
+    let cluster = "node n1\n web anti-affinity=db\n db\nnode n2";
     let moved_by = |scope: Scope| {
         moved(
             cluster,
@@ -959,8 +950,8 @@ fn clusters() -> impl Strategy<Value = String> {
         "restarts=7",
         "restarts=12",
         "age=30h",
-        "avoids=app0",
-        "avoids=app1@zone",
+        "anti-affinity=app0",
+        "anti-affinity=app1@zone",
         "requires=disk:ssd",
         "prefers=disk:ssd*9",
         "tolerates=a=b:NoSchedule",
@@ -1040,22 +1031,25 @@ fn breaks(strategy: &str, pod: &Pod, snapshot: &Snapshot) -> bool {
     let has = |label: &str, value: &str| node.labels.get(label).is_some_and(|v| v == value);
     let age = noon().duration_since(pod.created);
     match strategy {
-        "RemovePodsViolatingInterPodAntiAffinity" => pod.avoids.iter().any(|term| {
-            let other =
-                |p: &&Pod| p.uid != pod.uid && p.namespace == pod.namespace && !p.finished();
-            let label = |p: &Pod| {
-                p.node
-                    .and_then(|n| snapshot.node(n).labels.get(&term.topology_key))
-            };
-            let near =
-                |p: &&Pod| label(p) == label(pod) && (label(pod).is_some() || p.node == pod.node);
-            snapshot
-                .pods
-                .iter()
-                .filter(other)
-                .filter(near)
-                .any(|p| term.pods.as_ref().unwrap().matches(&p.labels))
-        }),
+        "RemovePodsViolatingInterPodAntiAffinity" => {
+            pod.required_anti_affinity.iter().any(|term| {
+                let other =
+                    |p: &&Pod| p.uid != pod.uid && p.namespace == pod.namespace && !p.finished();
+                let label = |p: &Pod| {
+                    p.node
+                        .and_then(|n| snapshot.node(n).labels.get(&term.topology_key))
+                };
+                let near = |p: &&Pod| {
+                    label(p) == label(pod) && (label(pod).is_some() || p.node == pod.node)
+                };
+                snapshot
+                    .pods
+                    .iter()
+                    .filter(other)
+                    .filter(near)
+                    .any(|p| term.pods.as_ref().unwrap().matches(&p.labels))
+            })
+        }
         "RemovePodsViolatingNodeAffinity" => {
             (pod.required_nodes.is_some() || !pod.preferred_nodes.is_empty())
                 && !has("disk", "ssd")

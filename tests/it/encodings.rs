@@ -68,7 +68,7 @@ fn the_recorded_pod_has_every_fact() {
         pod.containers.len(),
         pod.tolerations.len(),
         pod.ports.len(),
-        pod.avoids.len() + pod.seeks.len() + pod.likes.len(),
+        pod.required_anti_affinity.len() + pod.required_affinity.len() + pod.preferred_terms.len(),
         pod.preferred_nodes.len(),
         pod.spread.len(),
         pod.volumes.claims.len() + pod.volumes.ephemeral.len(),

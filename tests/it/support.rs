@@ -26,8 +26,8 @@ use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{
-    Annotations, BudgetFacts, NodeClosure, NodeFacts, Owner, PodFacts, PodPhase, PodSizes,
-    PodSpecFacts, Presumed, Qos, Volumes,
+    Annotations, BudgetFacts, NodeClosure, NodeFacts, NonZeroRequests, Owner, PodFacts, PodPhase,
+    PodSizes, PodSpecFacts, Qos, Volumes,
 };
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
@@ -335,8 +335,8 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
             requests,
             limits: pod_options::limits(words),
             killed_at: None,
-            presumed: presumed(words),
-            presumed_of_containers: presumed(words),
+            non_zero_requests: non_zero_requests(words),
+            non_zero_requests_of_containers: non_zero_requests(words),
         }
         .into(),
         spec: PodSpecFacts {
@@ -376,9 +376,9 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
             required_nodes: None,
             preferred_nodes: Vec::new(),
             spread: Vec::new(),
-            avoids: Vec::new(),
-            seeks: Vec::new(),
-            likes: Vec::new(),
+            required_anti_affinity: Vec::new(),
+            required_affinity: Vec::new(),
+            preferred_terms: Vec::new(),
             resource_claims: words.has("devices"),
         }
         .into(),
@@ -386,9 +386,9 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
 }
 
 /// Returns the scoring requests of one container with the requests of the line.
-fn presumed(words: &Words<'_>) -> Presumed {
+fn non_zero_requests(words: &Words<'_>) -> NonZeroRequests {
     let of = |resource: &str, absent: &str| amount(resource, words.get(resource).unwrap_or(absent));
-    Presumed {
+    NonZeroRequests {
         cpu: of("cpu", "100m"),
         memory: of("memory", "200Mi"),
     }

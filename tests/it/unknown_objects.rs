@@ -510,16 +510,18 @@ fn disks_of_replaced_plugins_count_towards_the_limit_of_their_csi_driver() {
 
 /// Pods of the namespace `default` that avoid pods `noisy` of namespaces of team b, and one of
 /// these on each cool node.
-fn avoiding(selector: &Value) -> Objects {
+fn with_anti_affinity(selector: &Value) -> Objects {
     let term = json!([{"topologyKey": "kubernetes.io/hostname",
         "labelSelector": {"matchLabels": {"app": "noisy"}}, "namespaceSelector": selector}]);
-    let avoids = |mut pod: Value| {
+    let repelled = |mut pod: Value| {
         pod["spec"]["affinity"] = json!({"podAntiAffinity":
             {"requiredDuringSchedulingIgnoredDuringExecution": term}});
         pod
     };
     let web = ["web-0", "web-1", "web-2", "web-3"];
-    let mut pods: Vec<Value> = web.map(|name| avoids(pod(name, "n1", &Value::Null))).into();
+    let mut pods: Vec<Value> = web
+        .map(|name| repelled(pod(name, "n1", &Value::Null)))
+        .into();
     for (name, node) in [("noisy-0", "n2"), ("noisy-1", "n3")] {
         let mut noisy = pod(name, node, &Value::Null);
         noisy["metadata"]["namespace"] = "other".into();
@@ -531,7 +533,7 @@ fn avoiding(selector: &Value) -> Objects {
 #[test]
 fn an_affinity_term_by_labels_of_an_unknown_namespace_keeps_the_pod() {
     let team = json!({"matchLabels": {"team": "b"}});
-    let unknown = avoiding(&team);
+    let unknown = with_anti_affinity(&team);
     unknown.plan().stay(
         "unknown-objects",
         "depends on Namespaces, which are unknown",
@@ -553,14 +555,14 @@ fn an_affinity_term_by_labels_of_an_unknown_namespace_keeps_the_pod() {
 #[test]
 fn the_name_of_a_namespace_is_known_without_its_object() {
     let named = |name: &str| {
-        avoiding(&json!({"matchLabels": {"kubernetes.io/metadata.name": name}})).plan()
+        with_anti_affinity(&json!({"matchLabels": {"kubernetes.io/metadata.name": name}})).plan()
     };
     named("other").stay("no-room", "occupied by a pod that it avoids");
     named("third").go();
     // No label can change that the name does not match.
     let both = json!({"matchLabels": {"kubernetes.io/metadata.name": "third", "team": "b"}});
-    avoiding(&both).plan().go();
-    avoiding(&json!({}))
+    with_anti_affinity(&both).plan().go();
+    with_anti_affinity(&json!({}))
         .plan()
         .stay("no-room", "occupied by a pod that it avoids");
 }

@@ -1,6 +1,6 @@
 //! Pods that the scheduler binds to nodes, in a simulation or before the present.
 
-use crate::model::snapshot::facts::Presumed;
+use crate::model::snapshot::facts::NonZeroRequests;
 use crate::model::snapshot::{Departure, NodeId, PodId};
 use crate::model::usage::Measure;
 use crate::values::{Amount, PerResource};
@@ -26,14 +26,14 @@ impl Draft<'_> {
 
     /// Adds the requests of a pod that has ended, as they were before.
     pub fn hold(&mut self, departure: &Departure) {
-        let (node, presumed) = (departure.node, departure.presumed);
-        self.reserve(node, &departure.requests, presumed, Amount::plus);
+        let (node, non_zero_requests) = (departure.node, departure.non_zero_requests);
+        self.reserve(node, &departure.requests, non_zero_requests, Amount::plus);
     }
 
     /// Removes the requests of a pod that has ended.
     pub fn release(&mut self, departure: &Departure) {
-        let (node, presumed) = (departure.node, departure.presumed);
-        self.reserve(node, &departure.requests, presumed, Amount::minus);
+        let (node, non_zero_requests) = (departure.node, departure.non_zero_requests);
+        self.reserve(node, &departure.requests, non_zero_requests, Amount::minus);
     }
 
     /// Changes what the scheduler counts as requested on a node.
@@ -41,16 +41,16 @@ impl Draft<'_> {
         &mut self,
         node: NodeId,
         requests: &PerResource<Amount>,
-        presumed: Presumed,
+        non_zero_requests: NonZeroRequests,
         by: fn(Amount, Amount) -> Amount,
     ) {
         for (resource, request) in requests.iter() {
             let reserved = &mut self.reserved[node.0][resource];
             *reserved = by(*reserved, *request);
         }
-        let sum = &mut self.presumed[node.0];
-        sum.cpu = by(sum.cpu, presumed.cpu);
-        sum.memory = by(sum.memory, presumed.memory);
+        let sum = &mut self.non_zero_requests[node.0];
+        sum.cpu = by(sum.cpu, non_zero_requests.cpu);
+        sum.memory = by(sum.memory, non_zero_requests.memory);
     }
 
     /// The usage of a pod that changes its node; zero if it is unknown.

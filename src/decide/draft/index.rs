@@ -10,13 +10,13 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::model::search_start::NodeOrder;
-use crate::model::snapshot::facts::Neighbours;
+use crate::model::snapshot::facts::PodAffinityTerm;
 use crate::model::snapshot::{AttachedVolume, NodeId, PodId, Snapshot};
 use crate::values::selector::{Labels, Requirement, Selector, Test};
 
 mod build;
 
-use build::{alike, attached, claim_users, images, rotation, siblings, terms};
+use build::{attached, claim_users, images, label_groups, rotation, siblings, terms};
 
 /// Pods, shared between equal lookups.
 pub type Pods = Rc<[PodId]>;
@@ -25,16 +25,16 @@ pub type Pods = Rc<[PodId]>;
 #[derive(Debug)]
 pub struct Index<'w> {
     snapshot: &'w Snapshot,
-    alike: Vec<LabelGroup<'w>>,
-    alike_of: Vec<usize>,
+    label_groups: Vec<LabelGroup<'w>>,
+    label_group_of: Vec<usize>,
     siblings: Vec<Pods>,
     siblings_of: Vec<Option<usize>>,
-    terms: Vec<AffinityTerm<'w>>,
+    terms: Vec<IndexedTerm<'w>>,
     terms_of: BTreeMap<PodId, Vec<usize>>,
     with_ports: Vec<PodId>,
     images: OnceCell<BTreeMap<&'w str, NodeImage>>,
     rotations: [OnceCell<Vec<NodeId>>; 2],
-    lowest_rank: OnceCell<Option<i32>>,
+    lowest_priority: OnceCell<Option<i32>>,
     attached: OnceCell<Vec<(PodId, AttachedVolume<'w>)>>,
     left_attached: OnceCell<Vec<(NodeId, AttachedVolume<'w>)>>,
     doubtful_terms: OnceCell<Vec<usize>>,
@@ -49,7 +49,7 @@ struct LabelGroup<'w> {
     namespace: &'w str,
     labels: &'w Labels,
     pods: Vec<PodId>,
-    named_by: OnceCell<Rc<[usize]>>,
+    matched_by: OnceCell<Rc<[usize]>>,
 }
 
 /// The topology domains of one key: nodes with the same label value.
@@ -69,27 +69,27 @@ impl Topology {
 
 /// An affinity term and all pods that have it.
 #[derive(Debug)]
-pub struct AffinityTerm<'w> {
+pub struct IndexedTerm<'w> {
     /// The kind of the term.
-    pub want: Want,
+    pub kind: TermKind,
     /// The pods that the term matches.
-    pub whom: &'w Neighbours,
+    pub term: &'w PodAffinityTerm,
     /// The namespace of the pods that have the term.
     pub namespace: &'w str,
     /// The pods that have the term.
-    pub carriers: Vec<PodId>,
-    meant: OnceCell<Pods>,
+    pub pods: Vec<PodId>,
+    matched: OnceCell<Pods>,
 }
 
 /// The kind of an affinity term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Want {
+pub enum TermKind {
     /// Required anti-affinity.
-    Avoid,
+    RequiredAntiAffinity,
     /// Required affinity.
-    Seek,
+    RequiredAffinity,
     /// Preferred affinity with this weight; negative for anti-affinity.
-    Like(i64),
+    Preferred(i64),
 }
 
 /// An image that nodes have.
@@ -104,21 +104,21 @@ pub struct NodeImage {
 impl<'w> Index<'w> {
     /// Builds the index from the pods of the snapshot.
     pub fn new(snapshot: &'w Snapshot) -> Self {
-        let (alike, alike_of) = alike(snapshot);
+        let (label_groups, label_group_of) = label_groups(snapshot);
         let (siblings, siblings_of) = siblings(snapshot);
         let (terms, terms_of) = terms(snapshot);
         Index {
             with_ports: with_ports(snapshot),
             snapshot,
-            alike,
-            alike_of,
+            label_groups,
+            label_group_of,
             siblings,
             siblings_of,
             terms,
             terms_of,
             images: OnceCell::new(),
             rotations: [OnceCell::new(), OnceCell::new()],
-            lowest_rank: OnceCell::new(),
+            lowest_priority: OnceCell::new(),
             attached: OnceCell::new(),
             left_attached: OnceCell::new(),
             doubtful_terms: OnceCell::new(),
@@ -161,7 +161,7 @@ impl<'w> Index<'w> {
         {
             return Rc::clone(known);
         }
-        let found = self.alike[self.range(namespace)]
+        let found = self.label_groups[self.range(namespace)]
             .iter()
             .filter(|a| selector.matches(a.labels));
         let found: Pods = found.flat_map(|a| a.pods.iter().copied()).collect();
@@ -210,7 +210,7 @@ impl<'w> Index<'w> {
     }
 
     /// Returns the term at a position.
-    pub fn term(&self, position: usize) -> &AffinityTerm<'w> {
+    pub fn term(&self, position: usize) -> &IndexedTerm<'w> {
         &self.terms[position]
     }
 
@@ -223,30 +223,30 @@ impl<'w> Index<'w> {
     }
 
     /// Returns the positions of the terms that match a pod, which may include its own.
-    pub fn terms_meaning(&self, pod: PodId) -> Rc<[usize]> {
-        let alike = &self.alike[self.alike_of[pod.0]];
-        Rc::clone(alike.named_by.get_or_init(|| {
+    pub fn terms_matching(&self, pod: PodId) -> Rc<[usize]> {
+        let group = &self.label_groups[self.label_group_of[pod.0]];
+        Rc::clone(group.matched_by.get_or_init(|| {
             self.terms
                 .iter()
                 .enumerate()
-                .filter(|(_, term)| self.means(term, alike))
+                .filter(|(_, term)| self.matches(term, group))
                 .map(|(position, _)| position)
                 .collect()
         }))
     }
 
     /// Returns the pods that a term matches.
-    pub fn meant(&self, position: usize) -> Pods {
+    pub fn matched_pods(&self, position: usize) -> Pods {
         let term = &self.terms[position];
-        let alike = if term.whom.wide() {
-            0..self.alike.len()
+        let range = if term.term.wide() {
+            0..self.label_groups.len()
         } else {
             self.range(term.namespace)
         };
-        Rc::clone(term.meant.get_or_init(|| {
-            self.alike[alike]
+        Rc::clone(term.matched.get_or_init(|| {
+            self.label_groups[range]
                 .iter()
-                .filter(|group| self.means(term, group))
+                .filter(|group| self.matches(term, group))
                 .flat_map(|group| group.pods.iter().copied())
                 .collect()
         }))
@@ -284,19 +284,19 @@ impl<'w> Index<'w> {
         let doubtful = self
             .doubtful_terms
             .get_or_init(|| self.find_doubtful_terms());
-        let own = &self.alike[self.alike_of[pod.0]];
+        let own = &self.label_groups[self.label_group_of[pod.0]];
         let mut all = doubtful.iter().map(|term| &self.terms[*term]);
-        if all.any(|term| !term.carriers.is_empty() && self.may_mean(term, own)) {
+        if all.any(|term| !term.pods.is_empty() && self.may_match(term, own)) {
             return Some(own.namespace);
         }
         let of_pod = doubtful
             .iter()
             .filter(|term| self.terms_of(pod).contains(term));
-        let mut meant = of_pod.flat_map(|term| {
-            let alike = self.alike.iter().filter(|a| !a.pods.is_empty());
-            alike.filter(|a| self.may_mean(&self.terms[*term], a))
+        let mut matched = of_pod.flat_map(|term| {
+            let groups = self.label_groups.iter().filter(|a| !a.pods.is_empty());
+            groups.filter(|a| self.may_match(&self.terms[*term], a))
         });
-        meant.next().map(|alike| alike.namespace)
+        matched.next().map(|group| group.namespace)
     }
 
     /// Returns an image by name, if any node has it.
@@ -311,20 +311,20 @@ impl<'w> Index<'w> {
     }
 
     /// Returns the lowest priority of the pods that stay on a node; `None` without such pods.
-    pub fn lowest_rank(&self) -> Option<i32> {
-        *self.lowest_rank.get_or_init(|| {
+    pub fn lowest_priority(&self) -> Option<i32> {
+        *self.lowest_priority.get_or_init(|| {
             let staying = self.snapshot.pods.iter();
             let staying = staying.filter(|p| p.node.is_some() && p.stays());
-            staying.map(|p| p.rank()).min()
+            staying.map(|p| p.priority_or_zero()).min()
         })
     }
 
-    fn means(&self, term: &AffinityTerm<'w>, alike: &LabelGroup<'w>) -> bool {
-        term.whom.mean(
+    fn matches(&self, term: &IndexedTerm<'w>, group: &LabelGroup<'w>) -> bool {
+        term.term.matches(
             &self.snapshot.namespaces,
             term.namespace,
-            alike.namespace,
-            alike.labels,
+            group.namespace,
+            group.labels,
         )
     }
 
@@ -332,33 +332,35 @@ impl<'w> Index<'w> {
     fn find_doubtful_terms(&self) -> Vec<usize> {
         let namespaces = &self.snapshot.namespaces;
         if self
-            .alike
+            .label_groups
             .iter()
             .all(|a| namespaces.contains_key(a.namespace))
         {
             return Vec::new();
         }
         let terms = self.terms.iter().enumerate();
-        let by_labels = terms.filter(|(_, term)| term.whom.namespace_selector.is_some());
+        let by_labels = terms.filter(|(_, term)| term.term.namespace_selector.is_some());
         by_labels.map(|(position, _)| position).collect()
     }
 
     /// Returns true if the term would match these pods if the unknown labels of their namespace
     /// said so.
-    fn may_mean(&self, term: &AffinityTerm<'w>, alike: &LabelGroup<'w>) -> bool {
+    fn may_match(&self, term: &IndexedTerm<'w>, group: &LabelGroup<'w>) -> bool {
         let namespaces = &self.snapshot.namespaces;
-        term.whom.scope_is_unknown(namespaces, alike.namespace)
+        term.term.scope_is_unknown(namespaces, group.namespace)
             && term
-                .whom
+                .term
                 .pods
                 .as_ref()
-                .is_some_and(|s| s.matches(alike.labels))
+                .is_some_and(|s| s.matches(group.labels))
     }
 
     /// Returns the positions of the pods of a namespace. Pods are sorted by namespace.
     fn range(&self, namespace: &str) -> Range<usize> {
-        let first = self.alike.partition_point(|a| a.namespace < namespace);
-        first..first + self.alike[first..].partition_point(|a| a.namespace == namespace)
+        let first = self
+            .label_groups
+            .partition_point(|a| a.namespace < namespace);
+        first..first + self.label_groups[first..].partition_point(|a| a.namespace == namespace)
     }
 }
 

@@ -56,7 +56,7 @@ impl<'w> Draft<'w> {
         let Some(node) = self.places[id.0].take() else {
             return;
         };
-        self.reserve(node, &pod.requests, pod.presumed, Amount::minus);
+        self.reserve(node, &pod.requests, pod.non_zero_requests, Amount::minus);
     }
 
     /// Forgets the moved pods that end soon.

@@ -1,6 +1,6 @@
 //! Sums over the pods of each node, computed in one pass over all pods.
 
-use crate::model::snapshot::facts::Presumed;
+use crate::model::snapshot::facts::NonZeroRequests;
 use crate::model::snapshot::{NodeId, Pod, Snapshot};
 use crate::values::{Amount, PerResource};
 
@@ -10,7 +10,7 @@ pub(super) struct NodeSums {
     pub(super) reserved: Vec<PerResource<Amount>>,
     /// The requests of the pods that stay.
     pub(super) requested: Vec<PerResource<Amount>>,
-    pub(super) presumed: Vec<Presumed>,
+    pub(super) non_zero_requests: Vec<NonZeroRequests>,
     /// The node of each pod that has not finished.
     pub(super) places: Vec<Option<NodeId>>,
 }
@@ -22,7 +22,7 @@ impl NodeSums {
         let mut sums = NodeSums {
             reserved: vec![zero.clone(); nodes],
             requested: vec![zero; nodes],
-            presumed: vec![Presumed::default(); nodes],
+            non_zero_requests: vec![NonZeroRequests::default(); nodes],
             places: Vec::with_capacity(snapshot.pods.len()),
         };
         for pod in &snapshot.pods {
@@ -45,10 +45,10 @@ impl NodeSums {
                 *requested = requested.plus(*request);
             }
         }
-        let presumed = &mut self.presumed[node];
-        *presumed = Presumed {
-            cpu: presumed.cpu.plus(pod.presumed.cpu),
-            memory: presumed.memory.plus(pod.presumed.memory),
+        let non_zero_requests = &mut self.non_zero_requests[node];
+        *non_zero_requests = NonZeroRequests {
+            cpu: non_zero_requests.cpu.plus(pod.non_zero_requests.cpu),
+            memory: non_zero_requests.memory.plus(pod.non_zero_requests.memory),
         };
     }
 }

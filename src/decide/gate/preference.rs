@@ -19,7 +19,7 @@ pub(super) fn broken(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Option<Brok
     let spread = spread(draft, pod, [home, node]);
     let facts = snapshot.pod(pod);
     let weight = |n: NodeId| scheduler::preference(facts, snapshot.node(n));
-    let avoided = || scheduler::violated_preferences(draft, pod, &[home, node]);
+    let violated = || scheduler::violated_preferences(draft, pod, &[home, node]);
     match spread {
         SpreadChange::Mends => None,
         SpreadChange::Breaks(key) => Some(BrokenPreference::Spread(key)),
@@ -28,8 +28,8 @@ pub(super) fn broken(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Option<Brok
             Some(BrokenPreference::Taint)
         }
         SpreadChange::None => {
-            let avoided = avoided();
-            (avoided.get(1) > avoided.first()).then_some(BrokenPreference::AntiAffinity)
+            let violated = violated();
+            (violated.get(1) > violated.first()).then_some(BrokenPreference::AntiAffinity)
         }
     }
 }

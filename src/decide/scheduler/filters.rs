@@ -110,7 +110,7 @@ impl<'q, 'w> Filters<'q, 'w> {
         if node_affinity::one_holds(added, there) {
             Ok(())
         } else {
-            Err(Misfit::AddedAffinity)
+            Err(Misfit::AddedNodeAffinity)
         }
     }
 }

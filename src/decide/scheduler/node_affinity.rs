@@ -28,7 +28,7 @@ pub(super) fn check(pod: &Pod, node: &Node) -> Result<(), Misfit> {
     if one_holds(pod.required_nodes.as_deref(), node) {
         Ok(())
     } else {
-        Err(Misfit::Affinity)
+        Err(Misfit::NodeAffinity)
     }
 }
 

@@ -77,7 +77,7 @@ pub(super) struct ScoredResource {
     /// The request of the pod.
     takes: i64,
     /// Whether to use the requests with defaults instead of the real ones.
-    presumed: bool,
+    non_zero_requests: bool,
 }
 
 /// The allocatable amount of a node and the amount that would be requested.
@@ -96,7 +96,7 @@ impl ScoredResource {
         question: &Question<'_, '_>,
         name: &str,
         weight: i64,
-        presume: bool,
+        with_defaults: bool,
     ) -> Option<Self> {
         let id = question
             .draft
@@ -105,10 +105,11 @@ impl ScoredResource {
             .resources
             .find(name)
             .filter(|id| *id != ResourceId::PODS)?;
-        let presumed = presume && [ResourceId::CPU, ResourceId::MEMORY].contains(&id);
-        let takes = match (presumed, id) {
-            (true, ResourceId::CPU) => question.pod.sizes.presumed_of_containers.cpu,
-            (true, _) => question.pod.sizes.presumed_of_containers.memory,
+        let non_zero_requests =
+            with_defaults && [ResourceId::CPU, ResourceId::MEMORY].contains(&id);
+        let takes = match (non_zero_requests, id) {
+            (true, ResourceId::CPU) => question.pod.sizes.non_zero_requests_of_containers.cpu,
+            (true, _) => question.pod.sizes.non_zero_requests_of_containers.memory,
             (false, _) => question.pod.requests[id],
         };
         let basic = ["cpu", "memory", "ephemeral-storage"].contains(&name);
@@ -116,7 +117,7 @@ impl ScoredResource {
             id,
             weight,
             takes: units(id, takes),
-            presumed,
+            non_zero_requests,
         })
     }
 
@@ -132,9 +133,9 @@ impl ScoredResource {
         node: NodeId,
     ) -> Option<ResourceRequests> {
         let whole = units(self.id, question.node(node).allocatable[self.id]);
-        let taken = match (self.presumed, self.id) {
-            (true, ResourceId::CPU) => question.presumed(node).0,
-            (true, _) => question.presumed(node).1,
+        let taken = match (self.non_zero_requests, self.id) {
+            (true, ResourceId::CPU) => question.non_zero_requests(node).0,
+            (true, _) => question.non_zero_requests(node).1,
             (false, id) => question.reserved(node, id),
         };
         let before = units(self.id, taken);

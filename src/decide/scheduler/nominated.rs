@@ -10,7 +10,7 @@ use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::DEFAULT_SCHEDULER;
 use crate::values::{Amount, ResourceId};
 
-use super::avoids;
+use super::anti_affinity_matches;
 use super::question::Question;
 
 /// The nominated pods that count for a pod, by node.
@@ -21,8 +21,9 @@ impl NominatedPods {
         let snapshot = question.draft.world.snapshot;
         let counts = |(_, id): &&(NodeId, PodId)| {
             let bound = || question.draft.place(*id).is_some();
-            let outranks = snapshot.pod(*id).rank() >= question.pod.rank();
-            *id != question.id && outranks && !bound() && is_known(question, *id)
+            let is_at_least_as_important =
+                snapshot.pod(*id).priority_or_zero() >= question.pod.priority_or_zero();
+            *id != question.id && is_at_least_as_important && !bound() && is_known(question, *id)
         };
         NominatedPods(
             snapshot
@@ -57,17 +58,17 @@ impl NominatedPods {
         let (snapshot, there) = (question.draft.world.snapshot, question.node(node));
         let apart = |of: &Pod, from: &Pod| {
             let mut here = of
-                .avoids
+                .required_anti_affinity
                 .iter()
                 .filter(|term| there.labels.contains_key(&term.topology_key));
-            here.any(|term| avoids(snapshot, term, of, from))
+            here.any(|term| anti_affinity_matches(snapshot, term, of, from))
         };
         let others = || self.on(node).map(|id| snapshot.pod(id));
         if others().any(|other| apart(question.pod, other)) {
-            return Err(Misfit::AntiAffinity);
+            return Err(Misfit::PodAntiAffinity);
         }
         if others().any(|other| apart(other, question.pod)) {
-            return Err(Misfit::Avoided);
+            return Err(Misfit::AntiAffinityOfOthers);
         }
         Ok(())
     }

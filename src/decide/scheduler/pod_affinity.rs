@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::decide::draft::Draft;
-use crate::decide::draft::index::{Pods, Topology, Want};
+use crate::decide::draft::index::{Pods, TermKind, Topology};
 use crate::model::plan::Misfit;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{FilterPlugin, ScorePlugin};
 
-use super::avoids;
+use super::anti_affinity_matches;
 use super::question::Question;
 
 /// Returns true if a pod that this one avoids is on this node now, for terms whose label the node
@@ -18,14 +18,13 @@ use super::question::Question;
 pub(super) fn avoids_on(draft: &Draft<'_>, pod: PodId, node: NodeId) -> bool {
     let snapshot = draft.world.snapshot;
     let (own, there) = (snapshot.pod(pod), snapshot.node(node));
-    own.avoids
+    own.required_anti_affinity
         .iter()
         .filter(|term| there.labels.contains_key(&term.topology_key))
         .any(|term| {
-            there
-                .pods
-                .iter()
-                .any(|other| *other != pod && avoids(snapshot, term, own, snapshot.pod(*other)))
+            there.pods.iter().any(|other| {
+                *other != pod && anti_affinity_matches(snapshot, term, own, snapshot.pod(*other))
+            })
         })
 }
 
@@ -60,11 +59,11 @@ impl DomainCounts {
 #[derive(Default)]
 pub(super) struct AffinityDomains {
     /// Pods that the pod avoids.
-    avoided: Vec<DomainCounts>,
+    anti_affinity: Vec<DomainCounts>,
     /// Pods that avoid the pod.
-    avoiding: Vec<DomainCounts>,
+    anti_affinity_of_others: Vec<DomainCounts>,
     /// Pods that the pod must run near, one table per term.
-    sought: Vec<DomainCounts>,
+    affinity: Vec<DomainCounts>,
     /// Whether no such pod exists and the pod matches its own terms: the first pod of a group that
     /// wants to be together.
     first: bool,
@@ -76,41 +75,49 @@ impl AffinityDomains {
             return AffinityDomains::default();
         }
         let index = question.index();
-        let own = |want: Want| {
+        let own = |kind: TermKind| {
             index
                 .terms_of(question.id)
                 .iter()
-                .filter(move |t| index.term(**t).want == want)
+                .filter(move |t| index.term(**t).kind == kind)
         };
-        let avoided = own(Want::Avoid).map(|t| counts(question, *t, &index.meant(*t)));
-        let others = index.terms_meaning(question.id);
+        let anti_affinity = own(TermKind::RequiredAntiAffinity)
+            .map(|t| counts(question, *t, &index.matched_pods(*t)));
+        let others = index.terms_matching(question.id);
         let others = others
             .iter()
-            .filter(|t| index.term(**t).want == Want::Avoid);
-        let avoiding = others.map(|t| counts(question, *t, &index.term(*t).carriers));
-        let seeks: Vec<usize> = own(Want::Seek).copied().collect();
-        let near = meant_by_all(question, &seeks);
-        let sought: Vec<DomainCounts> = seeks.iter().map(|t| counts(question, *t, &near)).collect();
+            .filter(|t| index.term(**t).kind == TermKind::RequiredAntiAffinity);
+        let anti_affinity_of_others = others.map(|t| counts(question, *t, &index.term(*t).pods));
+        let own_affinity: Vec<usize> = own(TermKind::RequiredAffinity).copied().collect();
+        let near = matched_by_all(question, &own_affinity);
+        let affinity: Vec<DomainCounts> = own_affinity
+            .iter()
+            .map(|t| counts(question, *t, &near))
+            .collect();
         AffinityDomains {
-            avoided: avoided.filter(|t| t.sums.iter().any(|n| *n > 0)).collect(),
-            avoiding: avoiding.filter(|t| t.sums.iter().any(|n| *n > 0)).collect(),
-            first: sought.iter().all(|t| t.sums.iter().all(|n| *n == 0))
-                && means_itself(question, &seeks),
-            sought,
+            anti_affinity: anti_affinity
+                .filter(|t| t.sums.iter().any(|n| *n > 0))
+                .collect(),
+            anti_affinity_of_others: anti_affinity_of_others
+                .filter(|t| t.sums.iter().any(|n| *n > 0))
+                .collect(),
+            first: affinity.iter().all(|t| t.sums.iter().all(|n| *n == 0))
+                && matches_itself(question, &own_affinity),
+            affinity,
         }
     }
 
     pub(super) fn admit(&self, node: NodeId) -> Result<(), Misfit> {
         let found = |counts: &DomainCounts| counts.at(node).is_some_and(|n| n > 0);
-        let labelled = || self.sought.iter().all(|counts| counts.at(node).is_some());
-        if !(self.sought.iter().all(found) || self.first && labelled()) {
-            return Err(Misfit::Lonely);
+        let labelled = || self.affinity.iter().all(|counts| counts.at(node).is_some());
+        if !(self.affinity.iter().all(found) || self.first && labelled()) {
+            return Err(Misfit::PodAffinity);
         }
-        if self.avoided.iter().any(found) {
-            return Err(Misfit::AntiAffinity);
+        if self.anti_affinity.iter().any(found) {
+            return Err(Misfit::PodAntiAffinity);
         }
-        if self.avoiding.iter().any(found) {
-            Err(Misfit::Avoided)
+        if self.anti_affinity_of_others.iter().any(found) {
+            Err(Misfit::AntiAffinityOfOthers)
         } else {
             Ok(())
         }
@@ -119,7 +126,7 @@ impl AffinityDomains {
 
 /// Counts these pods per domain of a term.
 fn counts(question: &Question<'_, '_>, term: usize, pods: &[PodId]) -> DomainCounts {
-    let mut counts = DomainCounts::new(question, &question.index().term(term).whom.topology_key);
+    let mut counts = DomainCounts::new(question, &question.index().term(term).term.topology_key);
     pods.iter()
         .flat_map(|p| question.places(*p))
         .for_each(|node| counts.add(node, 1));
@@ -127,8 +134,8 @@ fn counts(question: &Question<'_, '_>, term: usize, pods: &[PodId]) -> DomainCou
 }
 
 /// Returns the pods that all of these terms match.
-fn meant_by_all(question: &Question<'_, '_>, terms: &[usize]) -> Pods {
-    let mut lists = terms.iter().map(|t| question.index().meant(*t));
+fn matched_by_all(question: &Question<'_, '_>, terms: &[usize]) -> Pods {
+    let mut lists = terms.iter().map(|t| question.index().matched_pods(*t));
     let first = lists.next().unwrap_or_else(|| Rc::from([]));
     lists.fold(first, |both, list| {
         let list: BTreeSet<PodId> = list.iter().copied().collect();
@@ -136,8 +143,8 @@ fn meant_by_all(question: &Question<'_, '_>, terms: &[usize]) -> Pods {
     })
 }
 
-fn means_itself(question: &Question<'_, '_>, terms: &[usize]) -> bool {
-    let named = question.index().terms_meaning(question.id);
+fn matches_itself(question: &Question<'_, '_>, terms: &[usize]) -> bool {
+    let named = question.index().terms_matching(question.id);
     terms.iter().all(|t| named.contains(t))
 }
 
@@ -185,27 +192,27 @@ fn preferences<'w>(question: &Question<'_, 'w>) -> Vec<(&'w str, DomainCounts)> 
     let rules = question.profile.pod_affinity;
     let mut all = Vec::new();
     for term in index.terms_of(question.id) {
-        if let Want::Like(weight) = index.term(*term).want {
-            prefer(question, &mut all, *term, &index.meant(*term), weight);
-        }
-    }
-    if question.pod.likes.is_empty() && rules.ignore_preferences_of_others {
-        return all;
-    }
-    for term in index.terms_meaning(question.id).iter() {
-        let weight = match index.term(*term).want {
-            Want::Avoid => continue,
-            Want::Seek => rules.hard_weight,
-            Want::Like(weight) => weight,
-        };
-        if weight != 0 {
+        if let TermKind::Preferred(weight) = index.term(*term).kind {
             prefer(
                 question,
                 &mut all,
                 *term,
-                &index.term(*term).carriers,
+                &index.matched_pods(*term),
                 weight,
             );
+        }
+    }
+    if question.pod.preferred_terms.is_empty() && rules.ignore_preferences_of_others {
+        return all;
+    }
+    for term in index.terms_matching(question.id).iter() {
+        let weight = match index.term(*term).kind {
+            TermKind::RequiredAntiAffinity => continue,
+            TermKind::RequiredAffinity => rules.hard_weight,
+            TermKind::Preferred(weight) => weight,
+        };
+        if weight != 0 {
+            prefer(question, &mut all, *term, &index.term(*term).pods, weight);
         }
     }
     all
@@ -220,17 +227,17 @@ pub(super) fn violated_preferences(question: &Question<'_, '_>, nodes: &[NodeId]
     let (index, snapshot) = (question.index(), question.draft.world.snapshot);
     let mut all = Vec::new();
     let mut add = |term: usize, pods: &[PodId]| {
-        if let Want::Like(weight @ ..0) = index.term(term).want {
+        if let TermKind::Preferred(weight @ ..0) = index.term(term).kind {
             let staying = pods.iter().filter(|p| !snapshot.pod(**p).terminating);
             let staying: Vec<PodId> = staying.copied().collect();
             prefer(question, &mut all, term, &staying, -weight);
         }
     };
     for term in index.terms_of(question.id) {
-        add(*term, &index.meant(*term));
+        add(*term, &index.matched_pods(*term));
     }
-    for term in index.terms_meaning(question.id).iter() {
-        add(*term, &index.term(*term).carriers);
+    for term in index.terms_matching(question.id).iter() {
+        add(*term, &index.term(*term).pods);
     }
     let sum = |node: &NodeId| all.iter().filter_map(|(_, counts)| counts.at(*node)).sum();
     nodes.iter().map(sum).collect()
@@ -243,7 +250,7 @@ fn prefer<'w>(
     pods: &[PodId],
     weight: i64,
 ) {
-    let key = question.index().term(term).whom.topology_key.as_str();
+    let key = question.index().term(term).term.topology_key.as_str();
     for node in pods.iter().flat_map(|p| question.places(*p)) {
         let known = all.iter().position(|(k, _)| *k == key).unwrap_or_else(|| {
             all.push((key, DomainCounts::new(question, key)));

@@ -47,17 +47,17 @@ const fn may_change(why: &Misfit) -> bool {
         | Misfit::AttachLimit(_)
         | Misfit::Spread
         | Misfit::DefaultSpread
-        | Misfit::AntiAffinity
-        | Misfit::Avoided => true,
+        | Misfit::PodAntiAffinity
+        | Misfit::AntiAffinityOfOthers => true,
         Misfit::NotReady
         | Misfit::Closed(_)
         | Misfit::Cordoned
         | Misfit::Taint
         | Misfit::NodeSelector
-        | Misfit::Affinity
-        | Misfit::AddedAffinity
+        | Misfit::NodeAffinity
+        | Misfit::AddedNodeAffinity
         | Misfit::Volume
-        | Misfit::Lonely
+        | Misfit::PodAffinity
         | Misfit::Gated
         | Misfit::Excluded
         | Misfit::AboveTarget(_)
@@ -69,7 +69,8 @@ const fn may_change(why: &Misfit) -> bool {
 fn lower(question: &Question<'_, '_>, node: NodeId) -> Vec<PodId> {
     let snapshot = question.draft.world.snapshot;
     let is_lower = |id: &PodId| {
-        question.place(*id) == Some(node) && snapshot.pod(*id).rank() < question.pod.rank()
+        question.place(*id) == Some(node)
+            && snapshot.pod(*id).priority_or_zero() < question.pod.priority_or_zero()
     };
     let mut lower: Vec<PodId> = question.draft.pods_on(node).filter(is_lower).collect();
     lower.sort_unstable();
@@ -82,7 +83,12 @@ fn removed(question: &Question<'_, '_>, lower: Vec<PodId>, node: NodeId) -> Vec<
     let importance = |id: &PodId| {
         let pod = question.draft.world.snapshot.pod(*id);
         // A pod that has not started yet is the last.
-        (Reverse(pod.rank()), pod.started.is_none(), pod.started, *id)
+        (
+            Reverse(pod.priority_or_zero()),
+            pod.started.is_none(),
+            pod.started,
+            *id,
+        )
     };
     let mut by_importance = lower.clone();
     by_importance.sort_by_key(importance);

@@ -2,7 +2,7 @@
 
 use crate::decide::draft::index::Index;
 use crate::decide::draft::{Draft, Starts};
-use crate::model::snapshot::facts::Presumed;
+use crate::model::snapshot::facts::NonZeroRequests;
 use crate::model::snapshot::{Node, NodeId, Pod, PodId};
 use crate::policy::{FilterPlugin, SchedulerProfile, ScorePlugin};
 use crate::values::{Amount, ResourceId};
@@ -136,13 +136,13 @@ impl<'q, 'w> Question<'q, 'w> {
 
     /// Returns the cpu and memory requests of a node's pods as the scheduler counts them for
     /// scores.
-    pub(super) fn presumed(&self, node: NodeId) -> (Amount, Amount) {
-        let all = self.draft.presumed(node);
-        let held = || self.lingering(node).map(|pod| pod.presumed);
+    pub(super) fn non_zero_requests(&self, node: NodeId) -> (Amount, Amount) {
+        let all = self.draft.non_zero_requests(node);
+        let held = || self.lingering(node).map(|pod| pod.non_zero_requests);
         let own = if self.left(node) {
-            self.pod.presumed
+            self.pod.non_zero_requests
         } else {
-            Presumed::default()
+            NonZeroRequests::default()
         };
         (
             all.cpu.plus(held().map(|p| p.cpu).sum()).minus(own.cpu),
@@ -174,7 +174,7 @@ impl<'q, 'w> Question<'q, 'w> {
         let has_volumes = !volumes.claims.is_empty() || !volumes.ephemeral.is_empty();
         let index = self.index();
         let has_terms = !index.terms_of(self.id).is_empty();
-        if has_volumes || has_terms || !index.terms_meaning(self.id).is_empty() {
+        if has_volumes || has_terms || !index.terms_matching(self.id).is_empty() {
             return None;
         }
         let mut nodes: Vec<NodeId> = self.draft.left().chain(self.home).collect();

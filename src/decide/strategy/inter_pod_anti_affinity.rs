@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::scheduler;
 use crate::model::plan::{NotSelected, Reason};
-use crate::model::snapshot::facts::Neighbours;
+use crate::model::snapshot::facts::PodAffinityTerm;
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::policy::{AntiAffinity, Scope};
 use crate::values::selector::Selector;
@@ -69,7 +69,7 @@ struct RequiredAntiAffinityRun<'w> {
     /// Pods with required anti-affinity that are not asked for yet.
     waiting: VecDeque<PodId>,
     /// For each term of such a pod, the position of the pods that it avoids in `groups`.
-    avoids: BTreeMap<PodId, Vec<usize>>,
+    group_of_terms: BTreeMap<PodId, Vec<usize>>,
     groups: Vec<Vec<PodId>>,
     closed: ClosedNodes,
 }
@@ -95,23 +95,23 @@ impl<'w> RequiredAntiAffinityRun<'w> {
     fn start(draft: &Draft<'w>, position: usize, scope: &'w Scope) -> Self {
         let snapshot = draft.world.snapshot;
         let neighbours = neighbours(draft, position, scope);
-        let mut carriers = neighbours.clone();
-        carriers.retain(|pod| carrier(draft, scope, *pod).is_ok());
-        carriers.sort_by_key(|p| (snapshot.pod(*p).node, importance(snapshot.pod(*p)), *p));
-        let (mut groups, mut avoids) = (Groups::default(), BTreeMap::new());
-        for &pod in &carriers {
+        let mut selected = neighbours.clone();
+        selected.retain(|pod| with_terms(draft, scope, *pod).is_ok());
+        selected.sort_by_key(|p| (snapshot.pod(*p).node, importance(snapshot.pod(*p)), *p));
+        let (mut groups, mut group_of_terms) = (Groups::default(), BTreeMap::new());
+        for &pod in &selected {
             let positions = snapshot
                 .pod(pod)
-                .avoids
+                .required_anti_affinity
                 .iter()
                 .map(|term| groups.position(snapshot, term, pod, &neighbours));
-            avoids.insert(pod, positions.collect());
+            group_of_terms.insert(pod, positions.collect());
         }
         RequiredAntiAffinityRun {
             position,
             scope,
-            waiting: carriers.into(),
-            avoids,
+            waiting: selected.into(),
+            group_of_terms,
             groups: groups.groups,
             closed: ClosedNodes::default(),
         }
@@ -119,10 +119,10 @@ impl<'w> RequiredAntiAffinityRun<'w> {
 
     /// Decides about a pod, given the moves so far.
     fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<Reason, NotSelected> {
-        let (node, facts) = carrier(draft, self.scope, pod)?;
-        let groups = self.avoids.get(&pod).into_iter().flatten();
+        let (node, facts) = with_terms(draft, self.scope, pod)?;
+        let groups = self.group_of_terms.get(&pod).into_iter().flatten();
         facts
-            .avoids
+            .required_anti_affinity
             .iter()
             .zip(groups)
             .find_map(|(term, group)| self.violated(draft, node, pod, term, *group))
@@ -135,7 +135,7 @@ impl<'w> RequiredAntiAffinityRun<'w> {
         draft: &Draft<'_>,
         node: NodeId,
         pod: PodId,
-        term: &Neighbours,
+        term: &PodAffinityTerm,
         group: usize,
     ) -> Option<Reason> {
         let snapshot = draft.world.snapshot;
@@ -184,7 +184,7 @@ impl<'w> Groups<'w> {
     fn position(
         &mut self,
         snapshot: &'w Snapshot,
-        term: &'w Neighbours,
+        term: &'w PodAffinityTerm,
         pod: PodId,
         neighbours: &[PodId],
     ) -> usize {
@@ -202,7 +202,7 @@ impl<'w> Groups<'w> {
 }
 
 /// A pod with required anti-affinity and its node, or why the strategy does not move the pod.
-fn carrier<'w>(
+fn with_terms<'w>(
     draft: &Draft<'w>,
     scope: &Scope,
     pod: PodId,
@@ -211,7 +211,7 @@ fn carrier<'w>(
     let facts = draft.world.snapshot.pod(pod);
     if facts.finished() {
         Err(NotSelected::Finished)
-    } else if facts.avoids.is_empty() {
+    } else if facts.required_anti_affinity.is_empty() {
         Err(NotSelected::NoAntiAffinity)
     } else {
         Ok((node, facts))
@@ -246,7 +246,12 @@ fn stays(draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
 }
 
 /// The neighbours that a term of this pod means.
-fn group(snapshot: &Snapshot, term: &Neighbours, pod: PodId, neighbours: &[PodId]) -> Vec<PodId> {
+fn group(
+    snapshot: &Snapshot,
+    term: &PodAffinityTerm,
+    pod: PodId,
+    neighbours: &[PodId],
+) -> Vec<PodId> {
     let own = snapshot.pod(pod);
     let name_of = |p: &PodId| snapshot.pod(*p).namespace.as_str();
     let mut pods = Vec::new();
@@ -255,16 +260,16 @@ fn group(snapshot: &Snapshot, term: &Neighbours, pod: PodId, neighbours: &[PodId
         let first = neighbours.partition_point(|p| name_of(p) < name);
         let end = neighbours.partition_point(|p| name_of(p) <= name);
         pods.extend(
-            neighbours[first..end]
-                .iter()
-                .filter(|p| scheduler::avoids(snapshot, term, own, snapshot.pod(**p))),
+            neighbours[first..end].iter().filter(|p| {
+                scheduler::anti_affinity_matches(snapshot, term, own, snapshot.pod(**p))
+            }),
         );
     }
     pods
 }
 
 /// The namespaces that a term may mean, each once.
-fn namespaces<'n>(snapshot: &'n Snapshot, term: &'n Neighbours, own: &'n str) -> Vec<&'n str> {
+fn namespaces<'n>(snapshot: &'n Snapshot, term: &'n PodAffinityTerm, own: &'n str) -> Vec<&'n str> {
     let selector = term.namespace_selector.as_ref();
     let mut names = vec![own];
     names.extend(term.namespaces.iter().map(String::as_str));

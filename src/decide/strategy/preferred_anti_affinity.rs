@@ -32,7 +32,7 @@ impl<'w> PreferredAntiAffinityRun<'w> {
     pub(super) fn start(draft: &Draft<'w>, position: usize, scope: &'w Scope) -> Self {
         let snapshot = draft.world.snapshot;
         let mut waiting = pods(draft, scope);
-        waiting.retain(|pod| carrier(draft, scope, *pod).is_ok());
+        waiting.retain(|pod| with_terms(draft, scope, *pod).is_ok());
         waiting.sort_by_key(|p| (snapshot.pod(*p).node, importance(snapshot.pod(*p)), *p));
         PreferredAntiAffinityRun {
             position,
@@ -45,7 +45,7 @@ impl<'w> PreferredAntiAffinityRun<'w> {
 
     /// The pod as a candidate, given the moves so far.
     fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<Candidate, NotSelected> {
-        let home = carrier(draft, self.scope, pod)?;
+        let home = with_terms(draft, self.scope, pod)?;
         let weights = scheduler::violated_preferences(draft, pod, &self.nodes);
         let weights: Vec<(NodeId, i64)> = self.nodes.iter().copied().zip(weights).collect();
         let own = weights.iter().find(|(node, _)| *node == home);
@@ -93,12 +93,12 @@ impl SelectPods for PreferredAntiAffinityRun<'_> {
 }
 
 /// The node of a pod with preferred anti-affinity, or why the strategy does not move the pod.
-fn carrier(draft: &Draft<'_>, scope: &Scope, pod: PodId) -> Result<NodeId, NotSelected> {
+fn with_terms(draft: &Draft<'_>, scope: &Scope, pod: PodId) -> Result<NodeId, NotSelected> {
     let node = in_scope(draft, scope, pod)?;
     let facts = draft.world.snapshot.pod(pod);
     if facts.finished() {
         Err(NotSelected::Finished)
-    } else if facts.likes.iter().any(|likes| likes.weight < 0) {
+    } else if facts.preferred_terms.iter().any(|term| term.weight < 0) {
         Ok(node)
     } else {
         Err(NotSelected::NoAntiAffinity)

@@ -25,10 +25,10 @@ pub enum Misfit {
     NodeSelector,
     /// The node does not match the required node affinity that the scheduler adds.
     #[error("not matching the node affinity that its scheduler adds")]
-    AddedAffinity,
+    AddedNodeAffinity,
     /// The node does not match the pod's required node affinity.
     #[error("not matching its node affinity")]
-    Affinity,
+    NodeAffinity,
     /// A host port of the pod is in use on the node.
     #[error("already using one of its host ports")]
     Port,
@@ -52,13 +52,13 @@ pub enum Misfit {
     DefaultSpread,
     /// The node's domain has no pod that the required pod affinity asks for.
     #[error("without a pod that it must run near")]
-    Lonely,
+    PodAffinity,
     /// The node's domain has a pod that this pod's required anti-affinity excludes.
     #[error("occupied by a pod that it avoids")]
-    AntiAffinity,
+    PodAntiAffinity,
     /// The node's domain has a pod whose required anti-affinity excludes this pod.
     #[error("occupied by a pod that avoids it")]
-    Avoided,
+    AntiAffinityOfOthers,
     /// The pod has scheduling gates, so no node can run it.
     #[error("closed because it has scheduling gates")]
     Gated,
@@ -94,8 +94,10 @@ impl Misfit {
             Misfit::Cordoned => "uncordon another node",
             Misfit::Taint => "add a toleration, or remove a taint of another node",
             Misfit::NodeSelector => "let its node selector match another node",
-            Misfit::Affinity => "let its node affinity match another node",
-            Misfit::AddedAffinity => "change `addedAffinity` in the configuration of the scheduler",
+            Misfit::NodeAffinity => "let its node affinity match another node",
+            Misfit::AddedNodeAffinity => {
+                "change `addedAffinity` in the configuration of the scheduler"
+            }
             Misfit::Port => "remove its host port, or free that port on another node",
             Misfit::Claim => "let its claim have another access mode than ReadWriteOncePod",
             Misfit::Volume => {
@@ -105,9 +107,9 @@ impl Misfit {
             Misfit::DefaultSpread => {
                 "give it its own topology spread constraints, or change those of the scheduler"
             }
-            Misfit::Lonely => "run a pod that it must run near on another node",
-            Misfit::AntiAffinity => "provide a node without the pods that it avoids",
-            Misfit::Avoided => "provide a node without the pods that avoid it",
+            Misfit::PodAffinity => "run a pod that it must run near on another node",
+            Misfit::PodAntiAffinity => "provide a node without the pods that it avoids",
+            Misfit::AntiAffinityOfOthers => "provide a node without the pods that avoid it",
             Misfit::Gated => "remove its scheduling gates",
             Misfit::Excluded => "change `evictable.destinations`",
             Misfit::UnknownUsage => "make the usage source report another node",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::values::{Amount, PerResource};
 
-use super::facts::{PodFacts, Presumed};
+use super::facts::{NonZeroRequests, PodFacts};
 use super::{NodeId, PodId, Snapshot, requests_of};
 
 /// The number of changes that are kept.
@@ -51,7 +51,7 @@ pub struct Departure {
     /// Its requests.
     pub requests: PerResource<Amount>,
     /// Its requests as the scheduler counts them for scores.
-    pub presumed: Presumed,
+    pub non_zero_requests: NonZeroRequests,
 }
 
 impl BindingLog {
@@ -107,7 +107,7 @@ impl Snapshot {
         Some(Departure {
             node: self.find_node(facts.node.as_deref()?)?,
             requests: requests_of(&facts.sizes, &self.resources),
-            presumed: facts.sizes.presumed,
+            non_zero_requests: facts.sizes.non_zero_requests,
         })
     }
 }

@@ -22,8 +22,8 @@ pub use closure::NodeClosure;
 pub use gang::{Gang, GangKind};
 pub use owner::{JobFacts, Owner, OwnerFacts, UidHash, WhenEvicted};
 pub use placement::{
-    Attachment, Claim, ClaimState, EphemeralClaim, HostPort, Image, Likes, Neighbours, Presumed,
-    Spread, StorageClass, Volume, VolumeState,
+    Attachment, Claim, ClaimState, EphemeralClaim, HostPort, Image, NonZeroRequests,
+    PodAffinityTerm, Spread, StorageClass, Volume, VolumeState, WeightedPodAffinityTerm,
 };
 pub use pod::{PodFacts, PodSizes, PodSpecFacts, ResourceName};
 

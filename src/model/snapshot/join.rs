@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::values::{Amount, PerResource, Resources};
 
-use super::facts::{OwnerKey, PodFacts, PodSizes, Presumed};
+use super::facts::{NonZeroRequests, OwnerKey, PodFacts, PodSizes};
 use super::groups::{GroupRow, GroupedPod, PodGroups};
 use super::objects::Objects;
 use super::{
@@ -267,14 +267,14 @@ impl Snapshot {
 /// The sizes of pods in a snapshot.
 struct SizeRow {
     requests: PerResource<Amount>,
-    presumed: Presumed,
+    non_zero_requests: NonZeroRequests,
 }
 
 impl SizeRow {
     fn new(sizes: &PodSizes, resources: &Resources) -> Self {
         SizeRow {
             requests: requests_of(sizes, resources),
-            presumed: sizes.presumed,
+            non_zero_requests: sizes.non_zero_requests,
         }
     }
 }
@@ -287,7 +287,7 @@ impl GroupRow {
             workload: self.workload,
             requests: sizes.requests.clone(),
             budgets: self.budgets.clone(),
-            presumed: sizes.presumed,
+            non_zero_requests: sizes.non_zero_requests,
             stage: pod.stage,
             in_gang: self.in_gang,
             nominates: self.nominates,

@@ -11,7 +11,7 @@
 //! - priority: `never-preempts`, `nominated=n2` (pending, with room reserved on n2)
 //! - replicas: `evict-single` (the annotation that admits the eviction of a single replica)
 //! - nodes: `os=linux` (`spec.os.name`), `tolerates=key=value:NoSchedule`, `requires=disk:ssd`, `prefers=disk:ssd*60`
-//! - other pods: `avoids=web@zone` (app web in the same zone; without `@zone` on the same node),
+//! - other pods: `anti-affinity=web@zone` (app web in the same zone; without `@zone` on the same node),
 //!   `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other
 //!   pods of its app, maxSkew 1; with `soft` and `domains=3`), several separated by commas
 //!   `dislikes=web*100` (prefers another node than app web, with this weight)
@@ -21,9 +21,9 @@
 //!   and `ephemeral-` select other container roles.
 
 use evenkeel::model::snapshot::facts::{
-    Condition, Container, DoNotDisrupt, Effect, Gang, GangKind, JobFacts, Likes, Neighbours, Owner,
-    OwnerFacts, PodFacts, PodPhase, ResourceName, Role, Spread, Taint, Tolerates, Toleration,
-    WhenEvicted,
+    Condition, Container, DoNotDisrupt, Effect, Gang, GangKind, JobFacts, Owner, OwnerFacts,
+    PodAffinityTerm, PodFacts, PodPhase, ResourceName, Role, Spread, Taint, Tolerates, Toleration,
+    WeightedPodAffinityTerm, WhenEvicted,
 };
 use evenkeel::model::snapshot::objects::{Object, ObjectKind};
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
@@ -139,12 +139,12 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
     pod.tolerations = words.get("tolerates").map(toleration).into_iter().collect();
     pod.required_nodes = words.get("requires").map(|labels| vec![term(labels)]);
     pod.preferred_nodes = words.get("prefers").map(preferred).into_iter().collect();
-    pod.avoids = words
-        .get("avoids")
-        .map(|text| avoids(text, words))
+    pod.required_anti_affinity = words
+        .get("anti-affinity")
+        .map(|text| anti_affinity(text, words))
         .into_iter()
         .collect();
-    pod.likes = words.get("dislikes").map(dislikes).into_iter().collect();
+    pod.preferred_terms = words.get("dislikes").map(dislikes).into_iter().collect();
     let spreads = words.get("spread").into_iter().flat_map(|s| s.split(','));
     pod.spread = spreads.map(|text| spread(text, words)).collect();
     pod.containers = words
@@ -163,12 +163,12 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
 }
 
 /// Parses `web*100`: prefers nodes without pods of app web, with this weight.
-fn dislikes(text: &str) -> Likes {
+fn dislikes(text: &str) -> WeightedPodAffinityTerm {
     let (app, weight) = text.split_once('*').unwrap();
     let weight: i64 = weight.parse().unwrap();
-    Likes {
+    WeightedPodAffinityTerm {
         weight: -weight,
-        whom: Neighbours {
+        term: PodAffinityTerm {
             pods: Some(Selector::parse(&format!("app={app}")).unwrap()),
             namespaces: Vec::new(),
             namespace_selector: None,
@@ -314,11 +314,11 @@ fn preferred(text: &str) -> (i32, NodeTerm) {
     (weight.parse().unwrap(), term(labels))
 }
 
-fn avoids(text: &str, words: &Words<'_>) -> Neighbours {
+fn anti_affinity(text: &str, words: &Words<'_>) -> PodAffinityTerm {
     let (app, topology_key) = text
         .split_once('@')
         .unwrap_or((text, "kubernetes.io/hostname"));
-    Neighbours {
+    PodAffinityTerm {
         pods: Some(Selector::parse(&format!("app={app}")).unwrap()),
         namespaces: Vec::new(),
         namespace_selector: words.get("avoids-in").map(|labels| selector(pairs(labels))),

@@ -9,11 +9,11 @@ use crate::model::snapshot::facts::Role;
 use crate::model::snapshot::{AttachedVolume, NodeId, Pod, PodId, Snapshot};
 use crate::values::selector::Labels;
 
-use super::{AffinityTerm, LabelGroup, NodeImage, Pods, Want};
+use super::{IndexedTerm, LabelGroup, NodeImage, Pods, TermKind};
 
 /// Groups the pods by namespace and labels. Returns the groups and the position of each pod's
 /// group.
-pub(super) fn alike(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usize>) {
+pub(super) fn label_groups(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usize>) {
     let mut known: BTreeMap<(&str, &Labels), usize> = BTreeMap::new();
     let (mut all, mut of): (Vec<LabelGroup<'_>>, Vec<usize>) = (Vec::new(), Vec::new());
     for (position, pod) in snapshot.pods.iter().enumerate() {
@@ -30,7 +30,7 @@ pub(super) fn alike(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usize>) {
                 namespace,
                 labels,
                 pods: Vec::new(),
-                named_by: OnceCell::new(),
+                matched_by: OnceCell::new(),
             });
         }
         if !pod.finished() {
@@ -74,32 +74,38 @@ pub(super) fn siblings(snapshot: &Snapshot) -> (Vec<Pods>, Vec<Option<usize>>) {
 }
 
 /// Collects the affinity terms. Returns them and the positions of each pod's own terms.
-pub(super) fn terms(snapshot: &Snapshot) -> (Vec<AffinityTerm<'_>>, BTreeMap<PodId, Vec<usize>>) {
+pub(super) fn terms(snapshot: &Snapshot) -> (Vec<IndexedTerm<'_>>, BTreeMap<PodId, Vec<usize>>) {
     let mut known = BTreeMap::new();
-    let mut all: Vec<AffinityTerm<'_>> = Vec::new();
+    let mut all: Vec<IndexedTerm<'_>> = Vec::new();
     let mut of: BTreeMap<PodId, Vec<usize>> = BTreeMap::new();
     for (position, pod) in snapshot.pods.iter().enumerate() {
         let namespace = pod.namespace.as_str();
-        let avoids = pod.avoids.iter().map(|whom| (Want::Avoid, whom));
-        let seeks = pod.seeks.iter().map(|whom| (Want::Seek, whom));
-        let likes = pod
-            .likes
+        let anti_affinity = pod
+            .required_anti_affinity
             .iter()
-            .map(|likes| (Want::Like(likes.weight), &likes.whom));
-        for (want, whom) in avoids.chain(seeks).chain(likes) {
-            let place = *known.entry((namespace, want, whom)).or_insert(all.len());
+            .map(|term| (TermKind::RequiredAntiAffinity, term));
+        let affinity = pod
+            .required_affinity
+            .iter()
+            .map(|term| (TermKind::RequiredAffinity, term));
+        let preferred = pod
+            .preferred_terms
+            .iter()
+            .map(|weighted| (TermKind::Preferred(weighted.weight), &weighted.term));
+        for (kind, term) in anti_affinity.chain(affinity).chain(preferred) {
+            let place = *known.entry((namespace, kind, term)).or_insert(all.len());
             if place == all.len() {
-                all.push(AffinityTerm {
-                    want,
-                    whom,
+                all.push(IndexedTerm {
+                    kind,
+                    term,
                     namespace,
-                    carriers: Vec::new(),
-                    meant: OnceCell::new(),
+                    pods: Vec::new(),
+                    matched: OnceCell::new(),
                 });
             }
             of.entry(PodId(position)).or_default().push(place);
             if !pod.finished() {
-                all[place].carriers.push(PodId(position));
+                all[place].pods.push(PodId(position));
             }
         }
     }

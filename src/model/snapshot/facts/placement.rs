@@ -9,16 +9,16 @@ use crate::values::selector::{Labels, NodeTerm, Selector};
 /// 200Mi of memory for each container without a request. Otherwise all pods without requests would
 /// go to one node (`NonMissingContainerRequests` in the scheduler's source).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Presumed {
+pub struct NonZeroRequests {
     /// Nanocores.
     pub cpu: Amount,
     /// Bytes.
     pub memory: Amount,
 }
 
-impl Presumed {
+impl NonZeroRequests {
     /// The defaults for a container without requests.
-    pub const PER_CONTAINER: Presumed = Presumed {
+    pub const PER_CONTAINER: NonZeroRequests = NonZeroRequests {
         cpu: Amount::millicores(100),
         memory: Amount::new(200 * 1024 * 1024),
     };
@@ -48,11 +48,11 @@ pub struct Image {
 
 /// A preferred affinity or anti-affinity term.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Likes {
+pub struct WeightedPodAffinityTerm {
     /// From 1 to 100; negative for anti-affinity.
     pub weight: i64,
     /// The term.
-    pub whom: Neighbours,
+    pub term: PodAffinityTerm,
 }
 
 /// The facts of a PersistentVolumeClaim.
@@ -152,7 +152,7 @@ pub struct EphemeralClaim {
 
 /// An affinity or anti-affinity term: the pods that it matches.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Neighbours {
+pub struct PodAffinityTerm {
     /// The labels of the pods; `None` matches no pod.
     pub pods: Option<Selector>,
     /// The namespaces of the pods, by name.
@@ -164,10 +164,10 @@ pub struct Neighbours {
     pub topology_key: String,
 }
 
-impl Neighbours {
+impl PodAffinityTerm {
     /// Returns true if the term, in a pod of one namespace, matches a pod of another namespace with
     /// these labels, wherever both run.
-    pub fn mean(
+    pub fn matches(
         &self,
         namespaces: &BTreeMap<String, Labels>,
         from: &str,

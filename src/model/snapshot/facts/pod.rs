@@ -11,8 +11,8 @@ use crate::values::selector::{Labels, NodeTerm};
 use crate::values::shared::SharedValue;
 
 use super::{
-    Annotations, Condition, Container, Gang, HostPort, Likes, Neighbours, Owner, PodPhase,
-    Presumed, Qos, Spread, Toleration, Volumes,
+    Annotations, Condition, Container, Gang, HostPort, NonZeroRequests, Owner, PodAffinityTerm,
+    PodPhase, Qos, Spread, Toleration, Volumes, WeightedPodAffinityTerm,
 };
 
 /// The name of a resource. The usual ones take no memory.
@@ -74,9 +74,9 @@ pub struct PodSizes {
     pub killed_at: Option<Amount>,
     /// The requests that the scheduler uses for scores, with defaults for containers without
     /// requests.
-    pub presumed: Presumed,
+    pub non_zero_requests: NonZeroRequests,
     /// The same without pod-level requests: NodeResourcesFit scores a pending pod by these.
-    pub presumed_of_containers: Presumed,
+    pub non_zero_requests_of_containers: NonZeroRequests,
 }
 
 /// The facts that pods of one controller usually share, so that they are kept once.
@@ -127,11 +127,11 @@ pub struct PodSpecFacts {
     /// Its topology spread constraints.
     pub spread: Vec<Spread>,
     /// Its required anti-affinity. No term may match a pod in the same domain.
-    pub avoids: Vec<Neighbours>,
+    pub required_anti_affinity: Vec<PodAffinityTerm>,
     /// Its required affinity. Every term must match a pod in the same domain.
-    pub seeks: Vec<Neighbours>,
+    pub required_affinity: Vec<PodAffinityTerm>,
     /// Its preferred affinity and anti-affinity.
-    pub likes: Vec<Likes>,
+    pub preferred_terms: Vec<WeightedPodAffinityTerm>,
     /// Whether it uses dynamic resource claims.
     pub resource_claims: bool,
 }
@@ -160,7 +160,7 @@ impl PodFacts {
 
     /// Returns its priority, and zero without one (`PodPriority` in
     /// k8s.io/component-helpers/scheduling/corev1).
-    pub fn rank(&self) -> i32 {
+    pub fn priority_or_zero(&self) -> i32 {
         self.priority.unwrap_or_default()
     }
 }

@@ -3,7 +3,7 @@
 use crate::model::api::{
     ApiNodeSelectorTerm, ApiPodAffinityTerm, ApiPodSpec, ApiRequirement, ApiWeightedTerm,
 };
-use crate::model::snapshot::facts::{Likes, Neighbours};
+use crate::model::snapshot::facts::{PodAffinityTerm, WeightedPodAffinityTerm};
 use crate::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
 
 use super::{Wrong, label_selector};
@@ -54,19 +54,28 @@ fn node_selector(field: &str, found: &[ApiRequirement]) -> Result<Selector, Wron
 }
 
 /// Converts required anti-affinity of a pod with these labels.
-pub(super) fn avoids(spec: &ApiPodSpec, own: &Labels) -> Result<Vec<Neighbours>, Wrong> {
+pub(super) fn required_anti_affinity(
+    spec: &ApiPodSpec,
+    own: &Labels,
+) -> Result<Vec<PodAffinityTerm>, Wrong> {
     let terms = &spec.affinity.pod_anti_affinity.required;
     required("spec.affinity.podAntiAffinity", terms, own)
 }
 
 /// Converts required affinity of a pod with these labels.
-pub(super) fn seeks(spec: &ApiPodSpec, own: &Labels) -> Result<Vec<Neighbours>, Wrong> {
+pub(super) fn required_affinity(
+    spec: &ApiPodSpec,
+    own: &Labels,
+) -> Result<Vec<PodAffinityTerm>, Wrong> {
     let terms = &spec.affinity.pod_affinity.required;
     required("spec.affinity.podAffinity", terms, own)
 }
 
 /// Converts preferred affinity and anti-affinity of a pod with these labels.
-pub(super) fn likes(spec: &ApiPodSpec, own: &Labels) -> Result<Vec<Likes>, Wrong> {
+pub(super) fn preferred_terms(
+    spec: &ApiPodSpec,
+    own: &Labels,
+) -> Result<Vec<WeightedPodAffinityTerm>, Wrong> {
     let near = &spec.affinity.pod_affinity.preferred;
     let far = &spec.affinity.pod_anti_affinity.preferred;
     let mut all = preferred("spec.affinity.podAffinity", near, own, 1)?;
@@ -78,10 +87,10 @@ fn required(
     field: &str,
     terms: &[ApiPodAffinityTerm],
     own: &Labels,
-) -> Result<Vec<Neighbours>, Wrong> {
+) -> Result<Vec<PodAffinityTerm>, Wrong> {
     let terms = terms.iter().enumerate();
     terms
-        .map(|(i, term)| neighbours(&format!("{field}.required[{i}]"), term, own))
+        .map(|(i, term)| affinity_term(&format!("{field}.required[{i}]"), term, own))
         .collect()
 }
 
@@ -90,23 +99,23 @@ fn preferred(
     terms: &[ApiWeightedTerm],
     own: &Labels,
     sign: i64,
-) -> Result<Vec<Likes>, Wrong> {
-    let likes = terms.iter().enumerate().map(|(i, term)| {
-        let whom = neighbours(
-            &format!("{field}.preferred[{i}]"),
-            &term.pod_affinity_term,
-            own,
-        )?;
-        Ok(Likes {
+) -> Result<Vec<WeightedPodAffinityTerm>, Wrong> {
+    let weighted = terms.iter().enumerate().map(|(i, weighted)| {
+        let field = format!("{field}.preferred[{i}]");
+        Ok(WeightedPodAffinityTerm {
             // Anti-affinity is negative affinity, as InterPodAffinity adds both to one score.
-            weight: sign * i64::from(term.weight),
-            whom,
+            weight: sign * i64::from(weighted.weight),
+            term: affinity_term(&field, &weighted.pod_affinity_term, own)?,
         })
     });
-    likes.collect()
+    weighted.collect()
 }
 
-fn neighbours(field: &str, term: &ApiPodAffinityTerm, own: &Labels) -> Result<Neighbours, Wrong> {
+fn affinity_term(
+    field: &str,
+    term: &ApiPodAffinityTerm,
+    own: &Labels,
+) -> Result<PodAffinityTerm, Wrong> {
     if term.topology_key.is_empty() {
         return Err(format!(
             "{field}.topologyKey: missing, expected a label name"
@@ -137,7 +146,7 @@ fn neighbours(field: &str, term: &ApiPodAffinityTerm, own: &Labels) -> Result<Ne
             });
         }
     }
-    Ok(Neighbours {
+    Ok(PodAffinityTerm {
         pods,
         namespaces: term.namespaces.clone(),
         namespace_selector: select("namespaceSelector", &term.namespace_selector)?,

@@ -81,9 +81,9 @@ fn spec_facts(pod: &ApiPod) -> Result<PodSpecFacts, Wrong> {
         required_nodes: affinity::required_nodes(spec)?,
         preferred_nodes: affinity::preferred_nodes(spec)?,
         spread: spread::of_pod(spec, labels)?,
-        avoids: affinity::avoids(spec, labels)?,
-        seeks: affinity::seeks(spec, labels)?,
-        likes: affinity::likes(spec, labels)?,
+        required_anti_affinity: affinity::required_anti_affinity(spec, labels)?,
+        required_affinity: affinity::required_affinity(spec, labels)?,
+        preferred_terms: affinity::preferred_terms(spec, labels)?,
         resource_claims: !spec.resource_claims.is_empty(),
     })
 }
@@ -93,8 +93,8 @@ fn sizes(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<PodSizes, Wrong> {
         requests: requests::of_pod(spec, status)?,
         limits: limits::of_pod(spec)?,
         killed_at: killed::memory(spec, status)?,
-        presumed: requests::presumed(spec, status)?,
-        presumed_of_containers: requests::presumed_of_containers(spec, status)?,
+        non_zero_requests: requests::non_zero_requests(spec, status)?,
+        non_zero_requests_of_containers: requests::non_zero_requests_of_containers(spec, status)?,
     })
 }
 

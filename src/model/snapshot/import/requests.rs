@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::model::api::{
     ApiContainer, ApiContainerStatus, ApiPodSpec, ApiPodStatus, ApiResources, Quantities,
 };
-use crate::model::snapshot::facts::{Presumed, Qos, ResourceName};
+use crate::model::snapshot::facts::{NonZeroRequests, Qos, ResourceName};
 use crate::values::{Amount, Resources, quantity};
 
 use super::Wrong;
@@ -63,7 +63,10 @@ pub(super) fn of_names(amounts: impl Iterator<Item = (String, Amount)>) -> PodAm
 /// Returns the same with defaults of 100m of cpu and 200Mi of memory for each container without a
 /// request. With pod-level requests the defaults apply only to resources that nothing in the pod
 /// requests (`getNonMissingContainerRequests` in the scheduler's source).
-pub(super) fn presumed(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<Presumed, Wrong> {
+pub(super) fn non_zero_requests(
+    spec: &ApiPodSpec,
+    status: &ApiPodStatus,
+) -> Result<NonZeroRequests, Wrong> {
     let mut absent = absent();
     if spec
         .resources
@@ -79,26 +82,26 @@ pub(super) fn presumed(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<Presu
 }
 
 /// Returns the same without pod-level requests.
-pub(super) fn presumed_of_containers(
+pub(super) fn non_zero_requests_of_containers(
     spec: &ApiPodSpec,
     status: &ApiPodStatus,
-) -> Result<Presumed, Wrong> {
+) -> Result<NonZeroRequests, Wrong> {
     let mut total = of_containers(spec, status, &absent())?;
     add(&mut total, &table("spec.overhead", &spec.overhead)?);
     Ok(cpu_and_memory(&total))
 }
 
 fn absent() -> Amounts {
-    let each = Presumed::PER_CONTAINER;
+    let each = NonZeroRequests::PER_CONTAINER;
     Amounts::from([
         ("cpu".to_owned(), each.cpu),
         ("memory".to_owned(), each.memory),
     ])
 }
 
-fn cpu_and_memory(total: &Amounts) -> Presumed {
+fn cpu_and_memory(total: &Amounts) -> NonZeroRequests {
     let [cpu, memory] = amounts_of(total);
-    Presumed { cpu, memory }
+    NonZeroRequests { cpu, memory }
 }
 
 /// Returns the amounts of cpu and memory.
@@ -403,27 +406,33 @@ mod tests {
 
     #[test]
     fn a_container_without_requests_gets_the_scoring_defaults() {
-        let presumed = |text: &str| {
-            let found = presumed(&spec(text), &ApiPodStatus::default()).unwrap();
+        let non_zero_requests = |text: &str| {
+            let found = non_zero_requests(&spec(text), &ApiPodStatus::default()).unwrap();
             (found.cpu.get() / 1_000_000, found.memory.get() >> 20)
         };
-        assert_eq!(presumed("{containers: [{name: a}, {name: b}]}"), (200, 400));
         assert_eq!(
-            presumed("{containers: [{name: a, resources: {requests: {cpu: 0}}}]}"),
+            non_zero_requests("{containers: [{name: a}, {name: b}]}"),
+            (200, 400)
+        );
+        assert_eq!(
+            non_zero_requests("{containers: [{name: a, resources: {requests: {cpu: 0}}}]}"),
             (0, 200)
         );
         assert_eq!(
-            presumed("{containers: [{name: a, resources: {requests: {cpu: 1, memory: 1Mi}}}]}"),
+            non_zero_requests(
+                "{containers: [{name: a, resources: {requests: {cpu: 1, memory: 1Mi}}}]}"
+            ),
             (1000, 1)
         );
         let init = "{containers: [{name: a}], overhead: {cpu: 10m}, initContainers: [{name: s, \
             restartPolicy: Always},
                      {name: i, resources: {requests: {cpu: 1}}}]}";
-        assert_eq!(presumed(init), (1110, 400));
+        assert_eq!(non_zero_requests(init), (1110, 400));
         let whole = "{resources: {requests: {cpu: 5}}, containers: [{name: a}, {name: b, \
             resources: {requests: {memory: 1Mi}}}]}";
-        assert_eq!(presumed(whole), (5000, 1));
-        let alone = presumed_of_containers(&spec(whole), &ApiPodStatus::default()).unwrap();
+        assert_eq!(non_zero_requests(whole), (5000, 1));
+        let alone =
+            non_zero_requests_of_containers(&spec(whole), &ApiPodStatus::default()).unwrap();
         assert_eq!(
             (alone.cpu.get() / 1_000_000, alone.memory.get() >> 20),
             (200, 201)

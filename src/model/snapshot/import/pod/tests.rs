@@ -1,7 +1,9 @@
 //! Tests of the facts of pods.
 
 use super::*;
-use crate::model::snapshot::facts::{Container, Effect, Neighbours, Owner, Presumed, Role};
+use crate::model::snapshot::facts::{
+    Container, Effect, NonZeroRequests, Owner, PodAffinityTerm, Role,
+};
 use crate::model::snapshot::import::tests::{facts_of, why_not};
 use crate::model::snapshot::objects::Object;
 use crate::values::Amount;
@@ -189,8 +191,8 @@ fn required_node_affinity_is_converted() {
         .map(|t| format!("{}|{}", t.labels, t.fields))
         .collect();
     assert_eq!(terms, ["cores>7|", "|metadata.name=n2"]);
-    let [first, second] = &pod.avoids[..] else {
-        panic!("{:?}", pod.avoids)
+    let [first, second] = &pod.required_anti_affinity[..] else {
+        panic!("{:?}", pod.required_anti_affinity)
     };
     assert_eq!(
         first.pods.as_ref().unwrap().to_string(),
@@ -227,14 +229,17 @@ fn preferred_node_affinity_is_converted() {
 #[test]
 fn pod_affinity_is_converted() {
     let pod = pod_of(RICH);
-    let whom = |n: &Neighbours| n.pods.as_ref().unwrap().to_string();
-    assert_eq!(pod.seeks.iter().map(whom).collect::<Vec<_>>(), ["app=db"]);
-    let likes: Vec<_> = pod
-        .likes
+    let term = |n: &PodAffinityTerm| n.pods.as_ref().unwrap().to_string();
+    assert_eq!(
+        pod.required_affinity.iter().map(term).collect::<Vec<_>>(),
+        ["app=db"]
+    );
+    let terms: Vec<_> = pod
+        .preferred_terms
         .iter()
-        .map(|l| format!("{} {}", l.weight, whom(&l.whom)))
+        .map(|l| format!("{} {}", l.weight, term(&l.term)))
         .collect();
-    assert_eq!(likes, ["30 app=cache", "-40 app=batch"]);
+    assert_eq!(terms, ["30 app=cache", "-40 app=batch"]);
 }
 
 #[test]
@@ -247,11 +252,11 @@ fn ports_gates_and_other_scheduling_fields_are_converted() {
         .map(|p| format!("{} {} {}", p.ip, p.protocol, p.port))
         .collect();
     assert_eq!(ports, ["0.0.0.0 TCP 8080", "10.0.0.1 UDP 53"]);
-    let presumed = Presumed {
+    let non_zero_requests = NonZeroRequests {
         cpu: Amount::millicores(350),
         memory: Amount::new(201 << 20),
     };
-    assert_eq!(pod.sizes.presumed, presumed);
+    assert_eq!(pod.sizes.non_zero_requests, non_zero_requests);
 }
 
 #[test]
@@ -334,7 +339,11 @@ fn missing_fields_get_the_api_defaults() {
         (None, Qos::BestEffort, 0)
     );
     assert_eq!(
-        (&pod.required_nodes, pod.avoids.len(), &pod.annotations),
+        (
+            &pod.required_nodes,
+            pod.required_anti_affinity.len(),
+            &pod.annotations
+        ),
         (&None, 0, &Annotations::default())
     );
 }
