@@ -131,8 +131,9 @@ pub fn at_start(scenario: &Scenario, policy: &Policy) -> (Snapshot, Readings) {
     let mut cluster = setting::begin(scenario, policy);
     cluster.settle_down(policy);
     let snapshot = Snapshot::clone(&cluster.snapshot());
-    let readings = SimulatedMetricsApi::new(scenario.metrics.clone())
-        .read(&cluster, &metrics::used(&cluster, &snapshot));
+    let used = metrics::used(&mut cluster, &snapshot);
+    let readings =
+        SimulatedMetricsApi::new(scenario.metrics.clone()).read(&cluster, &snapshot, &used);
     (snapshot, readings)
 }
 
@@ -163,11 +164,11 @@ impl<'s> Run<'s> {
     /// Reads the present usage, with the node of each pod.
     fn readings(&mut self) -> Readings {
         let snapshot = self.cluster.snapshot();
-        let used = metrics::used(&self.cluster, &snapshot);
-        let mut readings = self.metrics.read(&self.cluster, &used);
-        let placed = used.pods.iter().filter_map(|(name, life, _)| {
-            let node = life.facts.node.clone()?;
-            Some(((*name).clone(), node))
+        let used = metrics::used(&mut self.cluster, &snapshot);
+        let mut readings = self.metrics.read(&self.cluster, &snapshot, &used);
+        let placed = used.running.iter().map(|running| {
+            let (pod, node) = (snapshot.pod(running.pod), snapshot.node(running.node));
+            ((pod.namespace.clone(), pod.name.clone()), node.name.clone())
         });
         readings.placed = placed.collect();
         readings
@@ -181,8 +182,8 @@ impl<'s> Run<'s> {
         // Only the initial objects get an age of an hour. Everything later is created now.
         self.cluster.begun = true;
         let snapshot = self.cluster.snapshot();
-        let used = metrics::used(&self.cluster, &snapshot);
-        self.metrics.sample(&self.cluster, &used);
+        let used = metrics::used(&mut self.cluster, &snapshot);
+        self.metrics.sample(&self.cluster, &snapshot, &used);
         let now = self.cluster.now;
         recorder.note(now, &snapshot, &used);
         let observed = match self.metrics.newest(now) {

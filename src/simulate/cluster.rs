@@ -15,6 +15,13 @@ use super::random::Random;
 use super::scenario::WorkloadKind;
 use super::trace::Event;
 
+mod pod_lists;
+pub(super) mod running;
+mod snapshot_cache;
+
+use pod_lists::PodLists;
+use snapshot_cache::SnapshotCache;
+
 /// The age of the initial objects.
 const AGE: SignedDuration = SignedDuration::from_hours(1);
 
@@ -32,7 +39,8 @@ pub(super) struct SimulatedCluster {
     /// The times at which pods change their state.
     agenda: BTreeSet<(Timestamp, Name)>,
     resources: Vec<String>,
-    snapshot: Option<Rc<Snapshot>>,
+    cache: SnapshotCache,
+    pub(super) lists: PodLists,
     /// Whether anything has changed since the budgets were counted.
     pub(super) uncounted: bool,
     /// Whether pods came, left or changed since the controllers ran.
@@ -124,7 +132,8 @@ impl SimulatedCluster {
             events: Vec::new(),
             agenda: BTreeSet::new(),
             resources: policy.resources().into_iter().map(str::to_owned).collect(),
-            snapshot: None,
+            cache: SnapshotCache::default(),
+            lists: PodLists::default(),
             uncounted: true,
             stirred: true,
             serial: 0,
@@ -135,22 +144,14 @@ impl SimulatedCluster {
 
     /// Returns the snapshot that watches show now.
     pub(super) fn snapshot(&mut self) -> Rc<Snapshot> {
-        let (objects, resources) = (&self.objects, &self.resources);
-        // Joining is the most expensive part of a step, so the snapshot is reused until an object
-        // changes.
-        let join = || {
-            Rc::new(Snapshot::join(
-                objects,
-                resources.iter().map(String::as_str),
-            ))
-        };
-        Rc::clone(self.snapshot.get_or_insert_with(join))
+        self.cache.snapshot(&self.objects, &self.resources)
     }
 
     /// Stores an object.
     pub(super) fn apply(&mut self, object: Object) {
         self.objects.apply(object);
-        (self.snapshot, self.uncounted) = (None, true);
+        self.cache.outdate();
+        self.uncounted = true;
     }
 
     pub(super) fn tell(&mut self, what: String) {
@@ -173,6 +174,7 @@ impl SimulatedCluster {
             return;
         };
         change(life);
+        self.lists.note(name, life);
         let facts = life.facts.clone();
         self.apply(Object::Pod(Box::new(facts)));
         self.stirred = true;
@@ -232,6 +234,7 @@ impl SimulatedCluster {
             done_at: none,
             budgets,
         };
+        self.lists.note(&name, &life);
         self.pods.insert(name.clone(), life);
         self.stirred = true;
         name
@@ -317,9 +320,11 @@ impl SimulatedCluster {
         // An agenda entry may be outdated because the pod was deleted since. The times of the pod
         // decide.
         if life.gone_at == Some(at) {
+            self.lists.forget(name, life);
             self.pods.remove(name);
             self.objects.delete(ObjectKind::Pod, name);
-            (self.snapshot, self.uncounted, self.stirred) = (None, true, true);
+            self.cache.outdate();
+            (self.uncounted, self.stirred) = (true, true);
         } else if life.done_at == Some(at) && !life.facts.terminating {
             self.change_pod(name, |life| {
                 (life.facts.phase, life.facts.ready) = (PodPhase::Succeeded, false);

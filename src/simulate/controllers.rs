@@ -1,7 +1,7 @@
 //! The Kubernetes controllers: they replace pods, update budgets, and evict from nodes that fail or
 //! are drained.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use jiff::SignedDuration;
@@ -49,7 +49,13 @@ pub(super) fn nodes(cluster: &mut SimulatedCluster, scenario: &Scenario, last: S
             cluster.tell(format!("{} nodes join, {first} to {last}", joined.len()));
         }
     }
-    for name in cluster.nodes.keys().cloned().collect::<Vec<_>>() {
+    let leaving = cluster.nodes.iter().filter(|(_, machine)| {
+        let gone = machine
+            .down
+            .is_some_and(|at| after(at, TOLERANCE) <= cluster.now);
+        gone || machine.draining
+    });
+    for name in leaving.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
         evict_from(cluster, &name);
     }
 }
@@ -151,12 +157,6 @@ fn evict_from(cluster: &mut SimulatedCluster, node: &str) {
     let Some(machine) = cluster.nodes.get(node) else {
         return;
     };
-    let lost = machine
-        .down
-        .is_some_and(|since| after(since, TOLERANCE) <= cluster.now);
-    if !lost && !machine.draining {
-        return;
-    }
     let draining = machine.draining && machine.down.is_none();
     for pod in cluster.pods_on(node) {
         // `kubectl drain --ignore-daemonsets` leaves such pods, and the DaemonSet controller lets
@@ -180,22 +180,26 @@ pub(super) fn workloads(cluster: &mut SimulatedCluster) {
     let turned = |w: &Work| w.from == Some(now) || w.until.is_some_and(|until| until <= now);
     let waiting =
         |w: &Work| w.from.is_some_and(|from| from <= now) && w.made == 0 && w.replicas > 0;
-    // Most steps change no pod. Without this check each step would sort all pods by workload.
+    // Most steps change no pod.
     if !cluster.stirred && !cluster.works.iter().any(|w| turned(w) || waiting(w)) {
         return;
     }
-    let mut pods: BTreeMap<usize, Vec<Name>> = BTreeMap::new();
-    for (name, life) in &cluster.pods {
-        if let Some(work) = life.work {
-            pods.entry(work).or_default().push(name.clone());
-        }
-    }
+    let changed = cluster.lists.take_changed();
     for work in 0..cluster.works.len() {
-        let own = pods.remove(&work).unwrap_or_default();
         let workload = &cluster.works[work];
         if workload.from.is_some_and(|from| from > now) {
             continue;
         }
+        // The others may react to nodes and to pods of other workloads.
+        let alone = matches!(
+            workload.kind,
+            WorkloadKind::Deployment | WorkloadKind::Job | WorkloadKind::Bare
+        );
+        let stirred = changed.contains(&work) || cluster.lists.has_changed(work);
+        if alone && !stirred && !turned(workload) && !waiting(workload) {
+            continue;
+        }
+        let own = cluster.lists.of(work);
         if workload.until.is_some_and(|until| until <= now) {
             for pod in &own {
                 cluster.remove(pod, None);

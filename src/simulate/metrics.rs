@@ -1,81 +1,72 @@
 //! The real usage, and the metrics API, which reports it late and not for every node.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::model::snapshot::Snapshot;
-use crate::model::snapshot::objects::Name;
 use crate::model::usage::{ContainerSet, Measure, Readings, Sample};
 use crate::values::{Amount, Ratio};
 
-use super::cluster::{Life, Machine, SimulatedCluster};
+use super::cluster::running::RunningPod;
+use super::cluster::{Machine, SimulatedCluster};
 use super::load::Moment;
 use super::random::mix;
 use super::scenario::{Gap, MetricsSettings};
 
 /// The real usage at one time.
-pub(super) struct Used<'c> {
-    /// Usage by node, without nodes that are down.
-    pub(super) nodes: BTreeMap<&'c str, Measure>,
-    /// Usage of running pods by name.
-    pub(super) pods: Vec<(&'c Name, &'c Life, Measure)>,
+pub(super) struct Used {
+    /// Usage by position of the node; `None` for nodes that are down.
+    pub(super) nodes: Vec<Option<Measure>>,
+    /// Usage of the running pods, in their order.
+    pub(super) pods: Vec<Measure>,
+    /// The running pods.
+    pub(super) running: Rc<[RunningPod]>,
+}
+
+impl RunningPod {
+    fn used(&self, cluster: &SimulatedCluster) -> Measure {
+        let started = self.started.unwrap_or(self.created);
+        let load = self.template.load.as_ref();
+        load.map_or(Measure::default(), |load| {
+            load.at(Moment {
+                elapsed: cluster.elapsed(),
+                age: cluster.now.duration_since(started),
+                seed: mix(self.serial),
+            })
+        })
+    }
 }
 
 /// Computes the usage of every node and pod. If the pods of a node demand more cpu than it has,
-/// each gets its share. The snapshot must be the current one, because its pods are in the same
-/// order.
-pub(super) fn used<'c>(cluster: &'c SimulatedCluster, snapshot: &Snapshot) -> Used<'c> {
-    let machines: Vec<(&str, &Machine)> = cluster
-        .nodes
-        .iter()
-        .map(|(name, m)| (name.as_str(), m))
-        .collect();
-    let mut sums: Vec<Measure> = machines.iter().map(|(_, m)| base(m, cluster)).collect();
-    let mut pods = Vec::with_capacity(cluster.pods.len());
-    for ((name, life), pod) in cluster.pods.iter().zip(&snapshot.pods) {
-        let Some(node) = pod
-            .node
-            .filter(|n| !pod.finished() && machines[n.0].1.down.is_none())
-        else {
-            continue;
-        };
-        let Some(load) = &life.template.load else {
-            continue;
-        };
-        let started = life.facts.started.unwrap_or(life.facts.created);
-        let used = load.at(Moment {
-            elapsed: cluster.elapsed(),
-            age: cluster.now.duration_since(started),
-            seed: mix(life.serial),
-        });
-        sums[node.0] = sums[node.0].plus(used);
-        pods.push((node, name, life, used));
+/// each gets its share. The snapshot must be the current one.
+pub(super) fn used(cluster: &mut SimulatedCluster, snapshot: &Snapshot) -> Used {
+    let running = cluster.running(snapshot);
+    let machines: Vec<&Machine> = cluster.nodes.values().collect();
+    let mut nodes: Vec<Measure> = machines.iter().map(|m| base(m, cluster)).collect();
+    let mut pods: Vec<Measure> = running.iter().map(|pod| pod.used(cluster)).collect();
+    for (pod, used) in running.iter().zip(&pods) {
+        nodes[pod.node.0] = nodes[pod.node.0].plus(*used);
     }
     // Only cpu is shared: a node short of memory kills pods, which the simulation does not model.
-    let crowded: Vec<Option<Ratio>> = machines
-        .iter()
-        .zip(&sums)
-        .map(|((_, m), used)| share(m, used.cpu))
-        .collect();
-    for (node, _, _, used) in &mut pods {
-        if let Some(share) = crowded[node.0] {
+    let crowded = machines.iter().zip(&nodes);
+    let crowded: Vec<Option<Ratio>> = crowded.map(|(m, used)| share(m, used.cpu)).collect();
+    for (pod, used) in running.iter().zip(&mut pods) {
+        if let Some(share) = crowded[pod.node.0] {
             used.cpu = used.cpu.times(share);
         }
     }
-    for (sum, share) in sums.iter_mut().zip(&crowded) {
+    for (sum, share) in nodes.iter_mut().zip(&crowded) {
         sum.cpu = share.map_or(sum.cpu, |share| sum.cpu.times(share));
     }
-    let up = machines
-        .into_iter()
-        .zip(sums)
-        .filter(|((_, m), _)| m.down.is_none());
+    let up = machines.into_iter().zip(nodes);
     Used {
-        nodes: up.map(|((name, _), used)| (name, used)).collect(),
-        pods: pods
-            .into_iter()
-            .map(|(_, name, life, used)| (name, life, used))
+        nodes: up
+            .map(|(m, used)| m.down.is_none().then_some(used))
             .collect(),
+        pods,
+        running,
     }
 }
 
@@ -134,7 +125,7 @@ impl SimulatedMetricsApi {
     }
 
     /// Takes a sample if one is due.
-    pub(super) fn sample(&mut self, cluster: &SimulatedCluster, used: &Used<'_>) {
+    pub(super) fn sample(&mut self, cluster: &SimulatedCluster, snapshot: &Snapshot, used: &Used) {
         let now = cluster.now;
         if self
             .last
@@ -144,7 +135,7 @@ impl SimulatedMetricsApi {
         }
         self.last = Some(now);
         let mut taken = std::mem::take(&mut self.outdated);
-        self.fill(&mut taken, cluster, used);
+        self.fill(&mut taken, cluster, (snapshot, used));
         self.taken.push_back((now, taken));
     }
 
@@ -164,14 +155,24 @@ impl SimulatedMetricsApi {
             .map(|(_, taken)| &taken.readings)
     }
 
-    pub(super) fn read(&self, cluster: &SimulatedCluster, used: &Used<'_>) -> Readings {
+    pub(super) fn read(
+        &self,
+        cluster: &SimulatedCluster,
+        snapshot: &Snapshot,
+        used: &Used,
+    ) -> Readings {
         let mut taken = Taken::default();
-        self.fill(&mut taken, cluster, used);
+        self.fill(&mut taken, cluster, (snapshot, used));
         taken.readings
     }
 
     /// Replaces an earlier sample.
-    fn fill(&self, taken: &mut Taken, cluster: &SimulatedCluster, used: &Used<'_>) {
+    fn fill(
+        &self,
+        taken: &mut Taken,
+        cluster: &SimulatedCluster,
+        (snapshot, used): (&Snapshot, &Used),
+    ) {
         let elapsed = cluster.elapsed();
         // metrics-server computes cpu between two scrapes, so a sample covers one resolution.
         let sample = |used: Measure| Sample {
@@ -180,38 +181,41 @@ impl SimulatedMetricsApi {
             used,
             containers: ContainerSet::default(),
         };
-        let measured = used.nodes.iter().filter(|(node, _)| {
-            let machine = cluster.nodes.get(**node);
-            !self.gap(node, elapsed) && machine.is_some_and(|m| m.base.is_some())
+        let machines = cluster.nodes.iter().zip(&used.nodes);
+        let measured = machines.filter_map(|((name, machine), used)| {
+            let is_measured = machine.base.is_some() && !self.gap(name, elapsed);
+            Some((name.clone(), sample((*used).filter(|_| is_measured)?)))
         });
+        taken.readings.nodes = measured.collect();
         // Without a gap now, the nodes of the pods need not be compared.
         let gaps = self.gaps(elapsed).next().is_some();
-        let shown = used.pods.iter().filter(|(_, life, _)| {
-            let node = life.facts.node.as_deref();
-            self.seen(life, cluster.now)
-                && (!gaps || node.is_some_and(|node| !self.gap(node, elapsed)))
+        let pods = used.running.iter().zip(&used.pods);
+        let shown = pods.filter(|(pod, _)| {
+            self.seen(pod, cluster.now)
+                && (!gaps || !self.gap(&snapshot.node(pod.node).name, elapsed))
         });
-        taken.readings.nodes = measured
-            .map(|(node, used)| ((*node).to_owned(), sample(*used)))
-            .collect();
-        let serials: Vec<u64> = shown.clone().map(|(_, life, _)| life.serial).collect();
+        let serials: Vec<u64> = shown.clone().map(|(pod, _)| pod.serial).collect();
         // Mostly the same pods have a sample, so their names stay.
         if taken.serials == serials {
             let samples = taken.readings.pods.values_mut();
-            for (known, (_, _, used)) in samples.zip(shown) {
+            for (known, (_, used)) in samples.zip(shown) {
                 *known = sample(*used);
             }
-        } else {
-            taken.readings.pods = shown
-                .map(|(name, _, used)| ((*name).clone(), sample(*used)))
-                .collect();
-            taken.serials = serials;
+            return;
         }
+        let name = |pod: &RunningPod| {
+            let pod = snapshot.pod(pod.pod);
+            (pod.namespace.clone(), pod.name.clone())
+        };
+        taken.readings.pods = shown
+            .map(|(pod, used)| (name(pod), sample(*used)))
+            .collect();
+        taken.serials = serials;
     }
 
     /// Returns true after the second sample of a pod: only then metrics-server reports it.
-    fn seen(&self, life: &Life, now: Timestamp) -> bool {
-        let started = life.facts.started;
+    fn seen(&self, pod: &RunningPod, now: Timestamp) -> bool {
+        let started = pod.started;
         started.is_some_and(|at| now.duration_since(at) >= self.rules.resolution)
     }
 

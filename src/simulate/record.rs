@@ -96,7 +96,7 @@ impl Recorder {
 
     /// Records the state of the cluster if a point of the series is due. The snapshot must be the
     /// current one.
-    pub(super) fn note(&mut self, now: Timestamp, snapshot: &Snapshot, used: &Used<'_>) {
+    pub(super) fn note(&mut self, now: Timestamp, snapshot: &Snapshot, used: &Used) {
         self.trace.end = now;
         self.above_target.note(now, snapshot, used);
         if now < self.next {

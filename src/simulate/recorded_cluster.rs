@@ -148,7 +148,7 @@ fn found(cluster: &mut SimulatedCluster, key: OwnerKey) -> usize {
         "Job" | "CronJob" => WorkloadKind::Job,
         _ => WorkloadKind::Deployment,
     };
-    cluster.works.push(Work {
+    cluster.add_work(Work {
         key,
         kind,
         replicas: 0,
@@ -158,6 +158,5 @@ fn found(cluster: &mut SimulatedCluster, key: OwnerKey) -> usize {
         until: None,
         on: Vec::new(),
         made: 0,
-    });
-    cluster.works.len() - 1
+    })
 }

@@ -15,8 +15,7 @@ pub(super) fn replace(cluster: &mut SimulatedCluster, evicted: &Name) {
         cluster.works[work].kind,
         WorkloadKind::Deployment | WorkloadKind::Job
     ) {
-        let own = cluster.pods.iter().filter(|(_, l)| l.work == Some(work));
-        let own: Vec<Name> = own.map(|(name, _)| name.clone()).collect();
+        let own = cluster.lists.of(work);
         controllers::alike(cluster, work, &own);
     }
 }

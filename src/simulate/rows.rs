@@ -74,6 +74,10 @@ impl UsageRows {
     reason = "the remainder is below the length of a row"
 )]
 fn position(step: f64, length: usize) -> usize {
+    // The remainder of most steps is the step, and costs a division.
+    if (0.0..length as f64).contains(&step) {
+        return step as usize;
+    }
     (step.rem_euclid(length as f64) as usize).min(length - 1)
 }
 

@@ -5,7 +5,6 @@ use crate::decide::draft::{Draft, HotSince, World};
 use crate::decide::scheduler;
 use crate::model::ledger::Ledger;
 use crate::model::search_start::SearchStart;
-use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::objects::Name;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Usage;
@@ -17,15 +16,11 @@ use super::cluster::{Life, SimulatedCluster};
 /// that was just created is scheduled before the next one is created, so its priority does not
 /// matter. There is no preemption.
 pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
-    let waits = |life: &Life| {
-        life.facts.node.is_none() && life.facts.stays() && life.facts.phase == PodPhase::Pending
-    };
     let (begun, now) = (cluster.begun, cluster.now);
     let arrived = |life: &Life| begun && life.facts.created == now;
-    let mut waiting: Vec<(i32, u64, Name)> = cluster
-        .pods
-        .iter()
-        .filter(|(_, life)| waits(life))
+    let waiting = cluster.lists.waiting();
+    let mut waiting: Vec<(i32, u64, Name)> = waiting
+        .filter_map(|name| Some((name, cluster.pods.get(name)?)))
         .map(|(name, life)| {
             (
                 // Negated, because the sort is ascending and the highest priority goes first.

@@ -81,7 +81,7 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
     };
     let times = [workload.from, workload.until];
     let [from, until] = times.map(|wait| Some(after(cluster.start, wait?)));
-    cluster.works.push(Work {
+    cluster.add_work(Work {
         key: OwnerKey {
             namespace: workload.namespace.clone(),
             kind: workload.kind.name().to_owned(),

@@ -16,7 +16,7 @@ use crate::values::selector::{Labels, Requirement, Selector, Test};
 
 mod build;
 
-use build::{attached, claim_users, images, label_groups, rotation, siblings, terms};
+use build::{attached, claim_users, controlled, images, label_groups, rotation, siblings, terms};
 
 /// Pods, shared between equal lookups.
 pub type Pods = Rc<[PodId]>;
@@ -30,8 +30,9 @@ pub struct Index<'w> {
     siblings: Vec<Pods>,
     siblings_of: Vec<Option<usize>>,
     terms: Vec<IndexedTerm<'w>>,
-    terms_of: BTreeMap<PodId, Vec<usize>>,
+    terms_of: Vec<Rc<[usize]>>,
     with_ports: Vec<PodId>,
+    controlled: OnceCell<Vec<u32>>,
     images: OnceCell<BTreeMap<&'w str, NodeImage>>,
     rotations: [OnceCell<Vec<NodeId>>; 2],
     lowest_priority: OnceCell<Option<i32>>,
@@ -116,6 +117,7 @@ impl<'w> Index<'w> {
             siblings_of,
             terms,
             terms_of,
+            controlled: OnceCell::new(),
             images: OnceCell::new(),
             rotations: [OnceCell::new(), OnceCell::new()],
             lowest_priority: OnceCell::new(),
@@ -209,6 +211,12 @@ impl<'w> Index<'w> {
         self.siblings_of[pod.0].is_some()
     }
 
+    /// Returns the number of pods with the same controller that stay, with this pod; zero for a pod
+    /// without a workload.
+    pub fn controlled(&self, pod: PodId) -> u32 {
+        self.controlled.get_or_init(|| controlled(self.snapshot))[pod.0]
+    }
+
     /// Returns the term at a position.
     pub fn term(&self, position: usize) -> &IndexedTerm<'w> {
         &self.terms[position]
@@ -216,10 +224,7 @@ impl<'w> Index<'w> {
 
     /// Returns the positions of a pod's own terms.
     pub fn terms_of(&self, pod: PodId) -> &[usize] {
-        self.terms_of
-            .get(&pod)
-            .map(Vec::as_slice)
-            .unwrap_or_default()
+        &self.terms_of[pod.0]
     }
 
     /// Returns the positions of the terms that match a pod, which may include its own.

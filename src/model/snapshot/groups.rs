@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::facts::{PodFacts, PodSizes};
 use super::objects::Objects;
-use super::{BudgetId, NodeId, PodStage, WorkloadId};
+use super::{BudgetId, NodeId, Pod, PodId, PodStage, Snapshot, WorkloadId};
 
 /// The groups of some pods, and those pods in their order.
 pub(super) struct PodGroups<'o> {
@@ -83,6 +83,24 @@ impl<'o> PodGroups<'o> {
     pub(super) fn requested(&self) -> impl Iterator<Item = &'o str> {
         let requests = self.sizes.iter().flat_map(|sizes| &sizes.requests);
         requests.map(|(name, _)| name.as_ref())
+    }
+}
+
+impl Snapshot {
+    /// Returns neighbouring pods that share namespace, spec, labels and volumes in memory, as those
+    /// of one controller do, with the position of the first.
+    pub fn pod_runs(&self) -> impl Iterator<Item = (PodId, &[Pod])> {
+        let runs = self.pods.chunk_by(|a, b| {
+            a.spec.is_same(&b.spec)
+                && a.labels.is_same(&b.labels)
+                && a.volumes.is_same(&b.volumes)
+                && a.namespace == b.namespace
+        });
+        runs.scan(0, |next, run| {
+            let first = *next;
+            *next += run.len();
+            Some((PodId(first), run))
+        })
     }
 }
 

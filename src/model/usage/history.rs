@@ -160,8 +160,12 @@ impl History {
                 self.vacant.keep(&series.pod, rhythm, now);
             }
         }
-        self.nodes
-            .retain(|name, _| snapshot.find_node(name).is_some());
+        // Mostly all nodes stay, and both are sorted by name.
+        let names = snapshot.nodes.iter().map(|node| &node.name);
+        if !self.nodes.keys().eq(names) {
+            self.nodes
+                .retain(|name, _| snapshot.find_node(name).is_some());
+        }
         has
     }
 

@@ -56,7 +56,7 @@ impl HotTimeCount {
     }
 
     /// Counts the nodes of this step. Each counts until the next step.
-    pub(super) fn note(&mut self, now: Timestamp, snapshot: &Snapshot, used: &Used<'_>) {
+    pub(super) fn note(&mut self, now: Timestamp, snapshot: &Snapshot, used: &Used) {
         let targets = self.targets.iter();
         let excesses: Vec<Vec<f64>> = targets
             .map(|(name, target)| excesses(name, *target, snapshot, used).collect())
@@ -107,11 +107,12 @@ fn excesses<'s>(
     resource: &'s str,
     target: Ratio,
     snapshot: &'s Snapshot,
-    used: &'s Used<'_>,
+    used: &'s Used,
 ) -> impl Iterator<Item = f64> {
     let id = snapshot.resources.find(resource);
-    let ratios = snapshot.nodes.iter().filter_map(move |node| {
-        let used = used.nodes.get(node.name.as_str())?;
+    let nodes = snapshot.nodes.iter().zip(&used.nodes);
+    let ratios = nodes.filter_map(move |(node, used)| {
+        let used = (*used)?;
         let amount = if resource == "cpu" {
             used.cpu
         } else {

@@ -20,14 +20,14 @@ pub(super) struct NodeState<'r> {
 pub(super) fn states<'c>(
     resources: &'c BTreeSet<String>,
     snapshot: &'c Snapshot,
-    used: &Used<'_>,
+    used: &Used,
 ) -> BTreeMap<&'c str, NodeState<'c>> {
     let weighed: Vec<(&str, ResourceId)> = resources
         .iter()
         .filter_map(|name| Some((name.as_str(), snapshot.resources.find(name)?)))
         .collect();
-    let states = snapshot.nodes.iter().map(|node| {
-        let real = used.nodes.get(node.name.as_str());
+    let states = snapshot.nodes.iter().zip(&used.nodes).map(|(node, real)| {
+        let real = real.as_ref();
         let state = NodeState {
             pods: u32::try_from(node.pods.len()).unwrap_or(u32::MAX),
             actual: real.map_or_else(BTreeMap::new, |real| actual(snapshot, node, real)),

@@ -5,26 +5,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::model::search_start::NodeOrder;
-use crate::model::snapshot::facts::Role;
+use crate::model::snapshot::facts::{Owner, PodAffinityTerm, Role};
 use crate::model::snapshot::{AttachedVolume, NodeId, Pod, PodId, Snapshot};
 use crate::values::selector::Labels;
 
 use super::{IndexedTerm, LabelGroup, NodeImage, Pods, TermKind};
+
+/// Returns the pods of a run that have not finished.
+fn unfinished((PodId(first), run): (PodId, &[Pod])) -> impl Iterator<Item = PodId> {
+    let pods = run.iter().enumerate().filter(|(_, pod)| !pod.finished());
+    pods.map(move |(offset, _)| PodId(first + offset))
+}
 
 /// Groups the pods by namespace and labels. Returns the groups and the position of each pod's
 /// group.
 pub(super) fn label_groups(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usize>) {
     let mut known: BTreeMap<(&str, &Labels), usize> = BTreeMap::new();
     let (mut all, mut of): (Vec<LabelGroup<'_>>, Vec<usize>) = (Vec::new(), Vec::new());
-    for (position, pod) in snapshot.pods.iter().enumerate() {
-        let (namespace, labels) = (pod.namespace.as_str(), &pod.labels);
-        // Pods of one workload are adjacent.
-        let last = of.last().filter(|last: &&usize| {
-            (all[**last].namespace, all[**last].labels) == (namespace, labels)
-        });
-        let place = last
-            .copied()
-            .unwrap_or_else(|| *known.entry((namespace, labels)).or_insert(all.len()));
+    for (first, run) in snapshot.pod_runs() {
+        let (namespace, labels) = (run[0].namespace.as_str(), &*run[0].labels);
+        let place = *known.entry((namespace, labels)).or_insert(all.len());
         if place == all.len() {
             all.push(LabelGroup {
                 namespace,
@@ -33,10 +33,8 @@ pub(super) fn label_groups(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usi
                 matched_by: OnceCell::new(),
             });
         }
-        if !pod.finished() {
-            all[place].pods.push(PodId(position));
-        }
-        of.push(place);
+        all[place].pods.extend(unfinished((first, run)));
+        of.extend(run.iter().map(|_| place));
     }
     (all, of)
 }
@@ -58,41 +56,65 @@ pub(super) fn siblings(snapshot: &Snapshot) -> (Vec<Pods>, Vec<Option<usize>>) {
     let mut all: Vec<Vec<PodId>> = Vec::new();
     let mut known = BTreeMap::new();
     let mut of = Vec::new();
-    for (position, pod) in snapshot.pods.iter().enumerate() {
-        let place = controller(pod).map(|key| *known.entry(key).or_insert(all.len()));
+    for (first, run) in snapshot.pod_runs() {
+        let place = controller(&run[0]).map(|key| *known.entry(key).or_insert(all.len()));
         if let Some(place) = place {
             if place == all.len() {
                 all.push(Vec::new());
             }
-            if !pod.finished() {
-                all[place].push(PodId(position));
-            }
+            all[place].extend(unfinished((first, run)));
         }
-        of.push(place);
+        of.extend(run.iter().map(|_| place));
     }
     (all.into_iter().map(Rc::from).collect(), of)
 }
 
+/// Returns for each pod how many pods of the same controller stay.
+pub(super) fn controlled(snapshot: &Snapshot) -> Vec<u32> {
+    let mut of = vec![0; snapshot.pods.len()];
+    for workload in &snapshot.workloads {
+        // A workload has few controllers, such as the ReplicaSets of a Deployment.
+        let mut counts: Vec<(Option<&Owner>, u32)> = Vec::new();
+        let mut last: Option<(&Pod, usize)> = None;
+        let mut positions = Vec::with_capacity(workload.pods.len());
+        for pod in workload.pods.iter().map(|id| snapshot.pod(*id)) {
+            // Comparing names is slow, and the pods of a controller usually share their spec.
+            let same = last.filter(|(other, _)| other.spec.is_same(&pod.spec));
+            let position = same.map_or_else(
+                || controller_position(&mut counts, pod.controller()),
+                |(_, position)| position,
+            );
+            counts[position].1 += u32::from(pod.stays());
+            positions.push(position);
+            last = Some((pod, position));
+        }
+        for (id, position) in workload.pods.iter().zip(positions) {
+            of[id.0] = counts[position].1;
+        }
+    }
+    of
+}
+
+fn controller_position<'w>(
+    counts: &mut Vec<(Option<&'w Owner>, u32)>,
+    controller: Option<&'w Owner>,
+) -> usize {
+    let known = counts.iter().position(|(other, _)| *other == controller);
+    known.unwrap_or_else(|| {
+        counts.push((controller, 0));
+        counts.len() - 1
+    })
+}
+
 /// Collects the affinity terms. Returns them and the positions of each pod's own terms.
-pub(super) fn terms(snapshot: &Snapshot) -> (Vec<IndexedTerm<'_>>, BTreeMap<PodId, Vec<usize>>) {
+pub(super) fn terms(snapshot: &Snapshot) -> (Vec<IndexedTerm<'_>>, Vec<Rc<[usize]>>) {
     let mut known = BTreeMap::new();
     let mut all: Vec<IndexedTerm<'_>> = Vec::new();
-    let mut of: BTreeMap<PodId, Vec<usize>> = BTreeMap::new();
-    for (position, pod) in snapshot.pods.iter().enumerate() {
-        let namespace = pod.namespace.as_str();
-        let anti_affinity = pod
-            .required_anti_affinity
-            .iter()
-            .map(|term| (TermKind::RequiredAntiAffinity, term));
-        let affinity = pod
-            .required_affinity
-            .iter()
-            .map(|term| (TermKind::RequiredAffinity, term));
-        let preferred = pod
-            .preferred_terms
-            .iter()
-            .map(|weighted| (TermKind::Preferred(weighted.weight), &weighted.term));
-        for (kind, term) in anti_affinity.chain(affinity).chain(preferred) {
+    let mut of = Vec::with_capacity(snapshot.pods.len());
+    for (first, run) in snapshot.pod_runs() {
+        let mut own = Vec::new();
+        for (kind, term) in terms_of(&run[0]) {
+            let namespace = run[0].namespace.as_str();
             let place = *known.entry((namespace, kind, term)).or_insert(all.len());
             if place == all.len() {
                 all.push(IndexedTerm {
@@ -103,13 +125,24 @@ pub(super) fn terms(snapshot: &Snapshot) -> (Vec<IndexedTerm<'_>>, BTreeMap<PodI
                     matched: OnceCell::new(),
                 });
             }
-            of.entry(PodId(position)).or_default().push(place);
-            if !pod.finished() {
-                all[place].pods.push(PodId(position));
-            }
+            all[place].pods.extend(unfinished((first, run)));
+            own.push(place);
         }
+        let own: Rc<[usize]> = own.into();
+        of.extend(run.iter().map(|_| Rc::clone(&own)));
     }
     (all, of)
+}
+
+fn terms_of(pod: &Pod) -> impl Iterator<Item = (TermKind, &PodAffinityTerm)> {
+    let anti_affinity = pod.required_anti_affinity.iter();
+    let anti_affinity = anti_affinity.map(|term| (TermKind::RequiredAntiAffinity, term));
+    let affinity = pod.required_affinity.iter();
+    let affinity = affinity.map(|term| (TermKind::RequiredAffinity, term));
+    let preferred = pod.preferred_terms.iter();
+    let preferred =
+        preferred.map(|weighted| (TermKind::Preferred(weighted.weight), &weighted.term));
+    anti_affinity.chain(affinity).chain(preferred)
 }
 
 /// Collects the images that containers use and nodes have.

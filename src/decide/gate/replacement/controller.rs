@@ -32,7 +32,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         return Ok(());
     }
     match snapshot.controller_facts(&pod.namespace, controller) {
-        Some(facts) => replaces(pod, controller, facts, snapshot),
+        Some(facts) => replaces(candidate, draft, controller, facts),
         // A file may lack the whole kind. Of a Job, too much depends on its fields.
         None if controller.kind == "Job" || snapshot.knows_owners(&controller.kind) => {
             Err(Refusal::UnknownOwner(named(controller)))
@@ -48,24 +48,26 @@ fn is_watched(controller: &Owner) -> bool {
 }
 
 fn replaces(
-    pod: &Pod,
+    candidate: &Candidate,
+    draft: &Draft<'_>,
     controller: &Owner,
     facts: &OwnerFacts,
-    snapshot: &Snapshot,
 ) -> Result<(), Refusal> {
-    let have = siblings(pod, snapshot)
-        .filter(|(_, pod)| pod.stays())
-        .count();
-    let have = u32::try_from(have).unwrap_or(u32::MAX);
-    let cause = match facts.wanted {
-        _ if facts.deleting => NoReplacementCause::Deleting,
-        Some(wanted) if wanted < have => NoReplacementCause::Enough { wanted, have },
-        Some(_) | None => return Ok(()),
-    };
-    Err(Refusal::NoReplacement {
+    let refusal = |cause| Refusal::NoReplacement {
         owner: named(controller),
         cause,
-    })
+    };
+    if facts.deleting {
+        return Err(refusal(NoReplacementCause::Deleting));
+    }
+    let Some(wanted) = facts.wanted else {
+        return Ok(());
+    };
+    let have = draft.index().controlled(candidate.pod);
+    if wanted < have {
+        return Err(refusal(NoReplacementCause::Enough { wanted, have }));
+    }
+    Ok(())
 }
 
 /// The pods of the same controller, with this one.
@@ -76,7 +78,10 @@ pub(super) fn siblings<'s>(
     let workload = pod.workload.map(|workload| snapshot.workload(workload));
     let pods = workload.into_iter().flat_map(|workload| &workload.pods);
     let pods = pods.map(|id| (*id, snapshot.pod(*id)));
-    pods.filter(|(_, other)| other.controller() == pod.controller())
+    // The pods of one controller usually share their spec in memory.
+    let same =
+        |other: &Pod| other.spec.is_same(&pod.spec) || other.controller() == pod.controller();
+    pods.filter(move |(_, other)| same(other))
 }
 
 /// The kind and name of a controller.

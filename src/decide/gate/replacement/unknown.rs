@@ -39,12 +39,13 @@ pub(in crate::decide::gate) fn kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
     {
         depend.insert(UnknownObjects::all(*kind, *lack), 0);
     }
-    for pod in snapshot
-        .pod_ids()
-        .filter(|id| is_replaced(snapshot.pod(*id)))
-    {
-        for objects in unknown(pod, draft) {
-            *depend.entry(objects).or_default() += 1;
+    for (first, run) in snapshot.pod_runs() {
+        let replaced = run.iter().filter(|pod| is_replaced(pod)).count();
+        if replaced == 0 {
+            continue;
+        }
+        for objects in unknown(first, draft) {
+            *depend.entry(objects).or_default() += replaced;
         }
     }
     depend

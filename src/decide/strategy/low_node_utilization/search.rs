@@ -10,6 +10,7 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, Ratio, ResourceId};
 
 use super::benefit::Benefit;
+use super::hot_node::HotNode;
 use super::pace::Pace;
 use super::queue::QueuedPod;
 use super::{LowNodeUtilizationRun, leaves_soon};
@@ -89,10 +90,11 @@ impl LowNodeUtilizationRun<'_> {
         if self.is_closed(draft, node) {
             return;
         }
-        let hot = self.hot_node(draft, node, excess);
+        // In the order of positions, as the pods of a node are.
+        let movable = self.evictable(draft, self.remaining(draft, node));
+        let hot = HotNode::new(draft, self.rule.basis, node, excess, &movable);
         for pod in self.remaining(draft, node).collect::<Vec<_>>() {
-            let may_go = gate::evictable(pod, self.position, draft).is_ok();
-            let benefit = if may_go {
+            let benefit = if movable.binary_search(&pod).is_ok() {
                 hot.judge(draft, pod).ok()
             } else {
                 let benefit = hot.benefit(draft, pod).ok();

@@ -1,0 +1,50 @@
+//! The snapshot that watches show now, joined when an object has changed.
+
+use std::rc::Rc;
+
+use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::objects::Objects;
+
+use super::running::RunningPod;
+
+/// The last snapshot, and its running pods.
+///
+/// Joining is the most expensive part of a step, so the snapshot is used again until an object
+/// changes, and then its pods that have not changed.
+#[derive(Default)]
+pub(super) struct SnapshotCache {
+    current: Option<Rc<Snapshot>>,
+    /// The last snapshot, if an object has changed since.
+    outdated: Option<Rc<Snapshot>>,
+    running: Option<Rc<[RunningPod]>>,
+}
+
+impl SnapshotCache {
+    /// Notes that an object has changed.
+    pub(super) fn outdate(&mut self) {
+        self.outdated = self.current.take().or(self.outdated.take());
+        self.running = None;
+    }
+
+    /// Returns the snapshot. `resources` are those of the policy.
+    pub(super) fn snapshot(&mut self, objects: &Objects, resources: &[String]) -> Rc<Snapshot> {
+        let named = resources.iter().map(String::as_str);
+        let joined = match (self.current.take(), self.outdated.take()) {
+            (Some(current), _) => current,
+            (None, Some(old)) => Rc::new(Rc::unwrap_or_clone(old).rejoined(objects, named)),
+            (None, None) => Rc::new(Snapshot::join(objects, named)),
+        };
+        self.current = Some(Rc::clone(&joined));
+        joined
+    }
+
+    /// Returns the running pods of the current snapshot, if they are known.
+    pub(super) fn running(&self) -> Option<Rc<[RunningPod]>> {
+        self.running.clone()
+    }
+
+    /// Keeps the running pods of the current snapshot.
+    pub(super) fn set_running(&mut self, running: &Rc<[RunningPod]>) {
+        self.running = Some(Rc::clone(running));
+    }
+}
