@@ -15,6 +15,8 @@ from benchmark.opponents import (
     nothing,
 )
 
+MODELLED = 300
+"""The most nodes for which the model plays Koordinator's rule, in minutes for each cadence."""
 BOTH = Targets({"cpu": 30, "memory": 40}, {"cpu": 60, "memory": 80})
 CPU = Targets({"cpu": 30}, {"cpu": 60})
 MEMORY = Targets({"memory": 30}, {"memory": 60})
@@ -30,13 +32,25 @@ class Case:
     targets: Targets
     opponents: tuple[Opponent, ...]
     seed: str = "A"
+    modelled: bool = True
+    """Whether the model plays Koordinator's rule too. It takes long for large clusters."""
+
+    @property
+    def block(self) -> str:
+        """The name of its block in the page."""
+        return f"{self.section}: {self.name}"
 
 
 FULL = tuple(all_opponents())
-SHORT = tuple(o for o in FULL if o.cadence != CADENCES[0] or o == nothing())
-"""Without the cadence of a minute, for large cuts and repeated seeds."""
 ONE = tuple(o for o in FULL if o.cadence == CADENCES[-1] or o == nothing())
-"""Every five minutes only."""
+"""Every five minutes only, for large cuts and repeated seeds."""
+LARGE = tuple(
+    o
+    for o in ONE
+    if o == nothing() or o.line in ("evenkeel, stock scheduler", "descheduler, no caps")
+)
+"""One row for each program."""
+WHOLE = (Opponent("evenkeel, stock scheduler", CADENCES[0]),)
 CPU_ONLY = (*FULL, *from_prometheus())
 
 
@@ -59,11 +73,28 @@ def packing(data: Path) -> Iterator[Case]:
 
 
 def _contest(data: Path) -> Iterator[Case]:
-    sizes = [
-        (90, "A", FULL), (300, "A", FULL), (300, "B", SHORT), (300, "C", SHORT), (1000, "A", ONE)
-    ]  # fmt: skip
-    for off in (True, False):
-        section = "contest-off" if off else "contest-mean"
-        for nodes, seed, opponents in sizes if off else sizes[1:2]:
-            make = lambda n=nodes, s=seed, off=off: contest.cut(contest.read(data), n, s, off=off)  # noqa: E731
-            yield Case(section, f"{nodes} nodes, cut {seed}", make, BOTH, opponents, seed)
+    cuts = [
+        (50, "A", ONE),
+        (50, "C", ONE),
+        (90, "A", FULL),
+        (300, "A", FULL),
+        (300, "B", ONE),
+        (300, "C", ONE),
+    ]
+    for nodes, seed, opponents in cuts:
+        yield _cut(data, (nodes, seed), opponents)
+    yield _cut(data, (300, "A"), ONE, off=False)
+    yield _cut(data, (1000, "A"), LARGE)
+    yield _cut(data, (6000, "A"), WHOLE)
+
+
+def _cut(
+    data: Path, size: tuple[int, str], opponents: tuple[Opponent, ...], *, off: bool = True
+) -> Case:
+    nodes, seed = size
+    section = "contest, requests off" if off else "contest, requests equal to the mean"
+    make = lambda: contest.cut(contest.read(data), nodes, seed, off=off)  # noqa: E731
+    name = (
+        f"{nodes:,} nodes, cut {seed}" if nodes < len(contest.read(data).machines) else "all nodes"
+    )
+    return Case(section, name, make, BOTH, opponents, seed, modelled=nodes <= MODELLED)

@@ -80,7 +80,7 @@ def nothing() -> Opponent:
 
 
 def all_opponents() -> Iterator[Opponent]:
-    """Every program at every setting, the same protections for all; then descheduler with its own."""
+    """Every program at every setting, with equal protections; then descheduler with its own."""
     yield nothing()
     for line, steered in (("evenkeel, stock scheduler", False), ("evenkeel with steering", True)):
         for cadence in CADENCES:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import highspy
 import numpy as np
 
+from benchmark.joint import Joint, joint
 from benchmark.model import DAY, World
 
 SECONDS = 60
@@ -27,6 +28,13 @@ class Optimum:
     """Of these, the pods for which no place was found. Zero proves the optimum."""
     unavoidable: dict[str, float]
     """Node-minutes above target even if all movable pods left at the start."""
+    joint: Joint | None
+    """The answer of the joint program, if the placement left it open and it was solved."""
+
+    @property
+    def fewest(self) -> int:
+        """The most that is known of the fewest evictions: the optimum or a lower bound."""
+        return max(self.moves, self.joint.moves) if self.joint else self.moves
 
 
 def optimum(world: World, replicas: int = 2) -> Optimum:
@@ -35,6 +43,7 @@ def optimum(world: World, replicas: int = 2) -> Optimum:
     movable = world.replicas[world.app] >= replicas
     ceiling = world.high * world.size
     leaving: list[int] = []
+    needed = np.ones((len(world.size), *curves.shape[1:]), dtype=bool)
     minutes = dict.fromkeys(("cpu", "memory"), 0.0)
     for node in range(len(world.size)):
         pods = np.flatnonzero(world.node == node)
@@ -44,9 +53,11 @@ def optimum(world: World, replicas: int = 2) -> Optimum:
         for resource, steps in zip(minutes, stays.sum(axis=1), strict=True):
             minutes[resource] += float(steps) * world.cluster.step / 60
         rows = (need > 0) & ~stays
+        needed[node] = ~stays
         leaving += _fewest(own, curves[own][:, rows], need[rows])
     unplaced = _place(world, curves, leaving)
-    return Optimum(len(leaving), unplaced, minutes)
+    answer = joint(world, movable, needed, len(leaving)) if unplaced else None
+    return Optimum(len(leaving), unplaced, minutes, answer)
 
 
 def _fewest(pods: np.ndarray, used: np.ndarray, need: np.ndarray) -> list[int]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmark.joint import IMPOSSIBLE, PROVEN, SECONDS
 from benchmark.opponents import Targets
 from benchmark.optimum import Optimum
 from benchmark.play import Figures
@@ -38,7 +39,7 @@ def table(rows: Sequence[Row], best: Optimum, targets: Targets) -> str:
 
 def _cells(row: Row, best: Optimum, resources: list[str]) -> list[str]:
     figures = row.figures
-    price = figures.evictions / best.moves if best.moves and figures.evictions else None
+    price = figures.evictions / best.fewest if best.fewest and figures.evictions else None
     hot = [f"{figures.hot_at_end.get(r, 0)}" for r in resources]
     return [
         row.line,
@@ -58,14 +59,22 @@ def _cells(row: Row, best: Optimum, resources: list[str]) -> list[str]:
 def bound(best: Optimum, targets: Targets) -> str:
     """The optimum of a cluster in a sentence."""
     left = ", ".join(f"{best.unavoidable[r]:,.0f} {r}" for r in targets.high)
-    if best.unplaced:
-        proof = f"{best.unplaced} of them found no place, so the fewest may be more"
-    else:
-        proof = "all of them have a place where no node gets above a target: the optimum is proven"
     return (
         "Fewest evictions that keep every node below its targets all day: "
-        f"**{best.moves:,}**; {proof}. Node-minutes that no eviction can avoid: {left}."
+        f"**{best.fewest:,}**; {_proof(best)}. Node-minutes that no eviction can avoid: {left}."
     )
+
+
+def _proof(best: Optimum) -> str:
+    if not best.unplaced:
+        return "a place for each keeps every node below its targets, which proves the optimum"
+    if best.joint is None:
+        return f"a lower bound, because the search found no place for {best.unplaced} of them"
+    if best.joint.outcome == PROVEN:
+        return "the joint program proves the optimum"
+    if best.joint.outcome == IMPOSSIBLE:
+        return "a lower bound: the joint program proves that no placement keeps all nodes below"
+    return f"a lower bound, because the joint program found no place for all in {SECONDS} s"
 
 
 def _markdown(head: list[str], body: Iterable[list[str]]) -> str:
@@ -74,13 +83,12 @@ def _markdown(head: list[str], body: Iterable[list[str]]) -> str:
     return "\n".join(lines)
 
 
-def replace(page: Path, blocks: dict[str, str]) -> None:
-    """Replaces the text between `<!-- begin NAME -->` and `<!-- end NAME -->` for each block."""
+def replace(page: Path, block: str, content: str) -> None:
+    """Replaces the text between `<!-- begin BLOCK -->` and `<!-- end BLOCK -->`."""
     text = page.read_text(encoding="utf-8")
-    for name, content in blocks.items():
-        pattern = re.compile(rf"(?<=<!-- begin {name} -->\n).*?(?=<!-- end {name} -->)", re.DOTALL)
-        before = pattern.search(text)
-        if not before:
-            raise ValueError(f"{page}: no block {name}")
-        text = f"{text[: before.start()]}\n{content}\n\n{text[before.end() :]}"
+    begin, end = (re.escape(f"<!-- {word} {block} -->") for word in ("begin", "end"))
+    before = re.search(rf"(?<={begin}\n).*?(?={end})", text, re.DOTALL)
+    if not before:
+        raise ValueError(f"{page}: no block {block}")
+    text = f"{text[: before.start()]}\n{content}\n\n{text[before.end() :]}"
     page.write_text(text, encoding="utf-8")
