@@ -118,7 +118,7 @@ fn work_that_ends_gets_no_advice_to_lower_the_replicas() {
     assert_snapshot!(text(&plan), @"
     keep step-1 on n1: it runs to completion, and its Workflow step may lose its work or fail \
         without it
-    keep train-1 on n1: its eviction would fail its Job train: 0 of 0 pods may fail and have failed
+    keep train-1 on n1: its eviction would fail its Job train: its backoffLimit is 0, and 0 of its pods have failed
     ");
     assert!(plan.replica_trial.is_none());
     assert!(
@@ -133,8 +133,14 @@ fn a_job_that_would_fail_keeps_its_pods() {
     moves("owner=Job runs-once", "");
     let fails = "its eviction would fail its Job web: ";
     for (pod, because) in [
-        ("backoff=0", "0 of 0 pods may fail and have failed"),
-        ("backoff=3 failed=3", "3 of 3 pods may fail and have failed"),
+        (
+            "backoff=0",
+            "its backoffLimit is 0, and 0 of its pods have failed",
+        ),
+        (
+            "backoff=3 failed=3",
+            "its backoffLimit is 3, and 3 of its pods have failed",
+        ),
         (
             "per-index=0 index-failures=0 backoff=9",
             "the limit for each index is 0, and its index has failed 0 times",

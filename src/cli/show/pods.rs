@@ -136,7 +136,8 @@ fn landing(planned: &Move) -> String {
         return format!("{from}, removed");
     }
     let first = match to {
-        Some(to) if to == from => format!("{from}, renewed there"),
+        Some(to) if to == from && planned.aim == Aim::Renew => format!("{from}, renewed there"),
+        Some(to) if to == from => format!("{from}, comes back"),
         Some(to) => format!("{from} → {to}"),
         None => format!("{from} → no node can run it"),
     };

@@ -24,7 +24,7 @@ pub enum NoReplacementCause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JobFailureCause {
     /// One more failed pod is too many.
-    #[error("{failed} of {limit} pods may fail and have failed")]
+    #[error("its backoffLimit is {limit}, and {failed} of its pods have failed")]
     BackoffLimit {
         /// The pods that have failed or are going to.
         failed: u32,
