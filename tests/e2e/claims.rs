@@ -142,7 +142,7 @@ fn pods_stay_while_their_claims_are_being_deleted() {
 
         // The fate of a pod that goes all the same.
         let before = find(control_plane, "db-0").await;
-        control_plane.kubectl(&["delete", "pod", "db-0"]);
+        control_plane.kubectl(&["delete", "pod", "db-0", "--wait=false"]);
         let why = unschedulable(control_plane, "db-0", &before["metadata"]["uid"]).await;
         say(&format!("a claim that is being deleted: {why}"));
         // The old claim goes with its last pod, and nothing binds the new one.
@@ -266,7 +266,7 @@ fn a_volume_that_is_still_attached_counts_towards_the_limit() {
         // The scheduler agrees: away from n1, there is no room.
         scene::cordon(control_plane, &scene::names(1, 1)).await;
         let before = find(control_plane, "db-0").await;
-        control_plane.kubectl(&["delete", "pod", "db-0"]);
+        control_plane.kubectl(&["delete", "pod", "db-0", "--wait=false"]);
         let why = unschedulable(control_plane, "db-0", &before["metadata"]["uid"]).await;
         say(&format!("volumes that are still attached: {why}"));
         assert!(why.contains("exceed max volume count"), "{why}");

@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -17,6 +18,10 @@ use super::wait::say;
 
 /// Below the ports that the kernel gives to outgoing connections.
 const PORTS: std::ops::Range<u16> = 24000..32000;
+/// A command that hangs fails its test instead of the whole suite.
+const KUBECTL_SECONDS: &str = "180";
+/// The same for a test; the longest takes eight minutes.
+const TEST_TIME: Duration = Duration::from_secs(20 * 60);
 static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 
 pub const TESTBED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testbed");
@@ -51,7 +56,8 @@ pub fn with_scheduler_flags(flags: &str, test: impl AsyncFnOnce(&ControlPlane)) 
     let slot = slots::acquire();
     runtime.block_on(async {
         let control_plane = ControlPlane::start(flags, slot).await;
-        test(&control_plane).await;
+        let ended = tokio::time::timeout(TEST_TIME, test(&control_plane)).await;
+        assert!(ended.is_ok(), "the test did not end within {TEST_TIME:?}");
         let forbidden = super::audit::forbidden(&control_plane);
         assert!(
             forbidden.is_empty(),
@@ -131,7 +137,9 @@ impl ControlPlane {
     }
 
     fn kubectl_command(&self) -> Command {
-        let mut command = Command::new("kubectl");
+        // `kubectl delete` waits for ever for a StatefulSet's pod that is replaced at once.
+        let mut command = Command::new("timeout");
+        command.args([KUBECTL_SECONDS, "kubectl"]);
         command.env("KUBECONFIG", self.dir.join("admin.kubeconfig"));
         command.env("KUBECACHEDIR", self.dir.join("kubectl-cache"));
         command
