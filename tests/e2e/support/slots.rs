@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 /// Tests mostly wait, so each core carries several control planes.
-const PER_CORE: usize = 2;
+const PER_CORE: usize = 3;
 /// More would take too much memory: a control plane needs up to 1 GB.
 const AT_MOST: usize = 8;
 /// Overrides the number of control planes.
