@@ -451,8 +451,11 @@ fn the_list_of_moves_says_what_becomes_of_the_pod() {
     );
     let removed = shown(&|planned| planned.aim = Aim::Clear);
     assert!(removed.contains("n1, removed"), "{removed}");
-    let renewed = shown(&|planned| planned.to = Some("n1".to_owned()));
+    let to_itself =
+        |aim: Aim| shown(&move |planned| (planned.to, planned.aim) = (Some("n1".to_owned()), aim));
+    let (renewed, returned) = (to_itself(Aim::Renew), to_itself(Aim::Move));
     assert!(renewed.contains("n1, renewed there"), "{renewed}");
+    assert!(returned.contains("n1, comes back"), "{returned}");
 }
 
 #[test]
