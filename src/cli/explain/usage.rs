@@ -108,6 +108,7 @@ fn smoothing(load: &LoadSummary) -> &'static str {
     match load.smoothing {
         _ if load.estimated => "an estimate, because there are no samples",
         "half_life" => "an average with a half-life",
+        "trend" => "the expectation by their trend",
         "percentile" => "a percentile of them",
         "max" => "their maximum",
         _ => "their mean",

@@ -6,7 +6,6 @@ use serde::Serialize;
 use crate::model::plan::Refusal;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::{Measure, PodUsage, Sample};
-use crate::policy::Smoothing;
 use crate::values::{Amount, PerResource, ResourceId};
 
 use super::{CodedMessage, Context};
@@ -35,7 +34,7 @@ pub struct UsagePoint {
 pub struct LoadSummary {
     /// The length of the window in seconds.
     pub window_seconds: i64,
-    /// How the samples are smoothed: `mean`, `max`, `half_life` or `percentile`.
+    /// How the samples are smoothed: `trend`, `mean`, `max`, `half_life` or `percentile`.
     pub smoothing: &'static str,
     /// The samples, the oldest first.
     pub samples: Vec<UsagePoint>,
@@ -124,13 +123,7 @@ fn windowed(case: &Context<'_>, samples: Vec<Sample>) -> LoadSummary {
     };
     LoadSummary {
         window_seconds: rules.window.as_secs(),
-        smoothing: match rules.smoothing {
-            Smoothing::HalfLife(_) => "half_life",
-            Smoothing::Trend => "trend",
-            Smoothing::Mean => "mean",
-            Smoothing::Max => "max",
-            Smoothing::Percentile(_) => "percentile",
-        },
+        smoothing: rules.smoothing.label(),
         samples: samples.into_iter().map(point).collect(),
         smoothed: None,
         estimated: false,

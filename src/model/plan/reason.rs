@@ -18,6 +18,35 @@ pub struct Expected {
     pub now: Ratio,
     /// The period after now for which the other ratio is expected.
     pub ahead: SignedDuration,
+    /// How far the expected ratio may be off, if it follows from a trend.
+    pub error: Option<Ratio>,
+}
+
+impl Expected {
+    /// Returns how fast the ratio changes, and when it exceeds the target. Empty without a trend,
+    /// and if the ratio stands still.
+    fn course(&self, expected: Ratio, target: Ratio) -> String {
+        let Some(error) = self.error else {
+            return String::new();
+        };
+        // The mean of a period that begins now is the value in its middle.
+        let minutes = self.ahead.as_secs_f64() / 60.0 / 2.0;
+        let slope = (expected.get() - self.now.get()) / minutes;
+        let points = (slope * 60.0 * 100.0).round();
+        let course = if points > 0.0 {
+            format!(", rising {points} points an hour")
+        } else if points < 0.0 {
+            format!(", falling {} points an hour", -points)
+        } else {
+            return String::new();
+        };
+        if self.now > target || slope <= 0.0 {
+            return course;
+        }
+        let wait = (target.get() - self.now.get()) / slope;
+        let off = error.get() / slope;
+        format!("{course}, above {target} in {wait:.0}m ± {off:.0}m")
+    }
 }
 
 /// The reason for moving a pod. Serialises as its sentence.
@@ -27,7 +56,7 @@ pub enum Reason {
     #[error(
         "node {} {resource} {ratio}{} is above its target of {target}",
         weighed(*.basis),
-        foreseen(.expected.as_ref())
+        foreseen(.expected.as_ref(), *.ratio, *.target)
     )]
     HotNode {
         /// The resource that exceeds its target most.
@@ -196,9 +225,11 @@ impl Reason {
 }
 
 /// Returns the words after a node's ratio in a reason.
-fn foreseen(expected: Option<&Expected>) -> String {
-    expected.map_or(String::new(), |Expected { now, ahead }| {
-        format!(", expected in the next {} (now {now}),", short(*ahead))
+fn foreseen(expected: Option<&Expected>, ratio: Ratio, target: Ratio) -> String {
+    expected.map_or(String::new(), |present| {
+        let (ahead, now) = (short(present.ahead), present.now);
+        let course = present.course(ratio, target);
+        format!(", expected in the next {ahead} (now {now}{course}),")
     })
 }
 
@@ -226,5 +257,62 @@ fn all_findings(findings: &[Finding]) -> String {
 impl Serialize for Reason {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn percent(value: f64) -> Ratio {
+        Ratio::percent(value).unwrap()
+    }
+
+    /// The reason of a node with this usage now and expected in the next half hour.
+    fn hot(now: f64, expected: f64, error: Option<f64>) -> String {
+        let reason = Reason::HotNode {
+            resource: "cpu".into(),
+            ratio: percent(expected),
+            target: percent(60.0),
+            basis: Basis::Actual,
+            expected: Some(Expected {
+                now: percent(now),
+                ahead: SignedDuration::from_mins(30),
+                error: error.map(percent),
+            }),
+        };
+        reason.to_string()
+    }
+
+    #[test]
+    fn a_trend_says_how_fast_the_node_rises_and_when_it_is_above_its_target() {
+        assert_eq!(
+            hot(59.0, 61.0, Some(0.4)),
+            "node usage: cpu 61%, expected in the next 30m (now 59%, rising 8 points an hour, \
+             above 60% in 8m ± 3m), is above its target of 60%"
+        );
+    }
+
+    #[test]
+    fn a_node_above_its_target_rises_or_falls() {
+        let text = hot(64.0, 65.0, Some(1.0));
+        assert!(
+            text.contains("(now 64%, rising 4 points an hour), is"),
+            "{text}"
+        );
+        let text = hot(64.0, 62.0, Some(1.0));
+        assert!(
+            text.contains("(now 64%, falling 8 points an hour), is"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn usage_that_stands_still_or_was_learned_has_no_course() {
+        for error in [Some(1.0), None] {
+            let text = hot(64.0, 64.0, error);
+            assert!(text.contains("(now 64%), is"), "{text}");
+        }
+        assert!(hot(26.0, 70.0, None).contains("(now 26%), is"));
     }
 }

@@ -127,14 +127,17 @@ impl ResourceExcess {
         node: NodeId,
     ) -> Option<Expected> {
         let (used, ahead) = draft.world.usage.at_present(node)?;
-        let amount = match (basis, self.above.resource, LoadBasis::of(draft, node)) {
+        let load_basis = LoadBasis::of(draft, node);
+        let amount = match (basis, self.above.resource, load_basis) {
             (Basis::Actual, ResourceId::CPU, _) => used.cpu,
             (Basis::Actual, ResourceId::MEMORY, LoadBasis::Trend) => used.memory,
             _ => return None,
         };
         let whole = draft.world.snapshot.node(node).allocatable[self.above.resource];
         let now = amount.share_of(whole)?;
-        Some(Expected { now, ahead })
+        let by_trend = load_basis == LoadBasis::Trend;
+        let error = by_trend.then(|| self.variation(draft, basis, node));
+        Some(Expected { now, ahead, error })
     }
 
     /// Whether the load is expected to stay as it is, but for so small a share of the node.

@@ -32,7 +32,7 @@ pub(in super::super) const NODE_RATIO: MetricInfo = gauge(
         BASIS,
         MetricLabel(
             "smoothing",
-            LabelValues::Fixed(&["none", "mean", "max", "half_life", "percentile"]),
+            LabelValues::Fixed(&["none", "trend", "mean", "max", "half_life", "percentile"]),
         ),
     ],
 );
