@@ -8,19 +8,26 @@ use crate::it::support::parse;
 
 /// Three nodes of four cores. On the first one are four heavy and twenty light pods with this usage
 /// of cpu and memory. `more` is added to the scenario.
-fn cluster([heavy, light, memory]: [&str; 3], more: &str) -> Scenario {
-    let workload = |name: &str, i: i32, cpu: &str| {
+fn cluster(usage: [&str; 3], more: &str) -> Scenario {
+    cluster_on(&["n1"], usage, more)
+}
+
+/// The same with such pods on each of these nodes.
+fn cluster_on(nodes: &[&str], [heavy, light, memory]: [&str; 3], more: &str) -> Scenario {
+    let workload = |name: &str, (node, i): (&str, i32), cpu: &str| {
         format!(
-            "- {{name: {name}-{i}, replicas: 2, on: [n1], requests: {{cpu: 100m, memory: 128Mi}}, \
-             usage: {{cpu: {cpu}, memory: {memory}}}}}\n"
+            "- {{name: {name}-{node}-{i}, replicas: 2, on: [{node}], \
+             requests: {{cpu: 100m, memory: 128Mi}}, usage: {{cpu: {cpu}, memory: {memory}}}}}\n"
         )
     };
     let mut text = format!(
         "name: change\nabout: Usage of one node changes\nduration: 4h\n{more}\n\
          nodes: [{{name: n, count: 3, cpu: 4, memory: 16Gi}}]\nworkloads:\n"
     );
-    text.extend((1..=2).map(|i| workload("heavy", i, heavy)));
-    text.extend((1..=10).map(|i| workload("light", i, light)));
+    for node in nodes {
+        text.extend((1..=2).map(|i| workload("heavy", (node, i), heavy)));
+        text.extend((1..=10).map(|i| workload("light", (node, i), light)));
+    }
     Scenario::parse("change.yaml", &text).unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -55,6 +62,48 @@ fn a_rising_node_is_relieved_before_it_is_hot_by_few_heavy_pods() {
         assert!((1..=3).contains(&evictions), "{interval}: {evictions}");
         assert!(minutes <= 15, "{interval}: {minutes}");
     }
+}
+
+#[test]
+fn the_plan_says_how_fast_the_node_rises_and_when_it_is_above_its_target() {
+    let trace = trace(&cluster(RISING, ""), "1m");
+    let first = &trace.evictions[0].reason;
+    let says = |words: &str| assert!(first.contains(words), "{first}");
+    says("node usage: cpu 60%, expected in the next 30m (now 5");
+    says(", rising ");
+    says(" points an hour, above 60% in ");
+}
+
+#[test]
+fn usage_that_falls_moves_nothing() {
+    // From 58 % of the node to 46 % in four hours.
+    let falling = [
+        "{wave: {mean: 330m, swing: 50m, period: 8h}}",
+        "{wave: {mean: 35m, swing: 5m, period: 8h}}",
+        "200Mi",
+    ];
+    for interval in ["1m", "5m"] {
+        assert_eq!(play(&cluster(falling, ""), interval), (0, 0), "{interval}");
+    }
+}
+
+#[test]
+fn a_step_is_relieved_within_minutes() {
+    // From 50 % to 63 % of the node after two hours, until the end.
+    let step = [
+        "{bursts: {base: 330m, peak: 460m, every: 2h, for: 2h}}",
+        "34m",
+        "200Mi",
+    ];
+    let (evictions, minutes) = play(&cluster(step, ""), "1m");
+    assert!((1..=3).contains(&evictions), "{evictions}");
+    assert!(minutes <= 15, "{minutes}");
+}
+
+#[test]
+fn a_rise_of_all_nodes_at_once_moves_nothing() {
+    let (evictions, _) = play(&cluster_on(&["n1", "n2", "n3"], RISING, ""), "1m");
+    assert_eq!(evictions, 0);
 }
 
 #[test]
