@@ -206,7 +206,7 @@ fn write_lines(
     for diagnosis in diagnoses {
         let (word, ink) = match diagnosis.severity {
             Severity::Ok => ("ok", Ink::Cold),
-            Severity::Warning => ("warning", Ink::Doubt),
+            Severity::Warning => ("warning", Ink::Warning),
             Severity::Failure => ("failure", Ink::Hot),
         };
         let word = screen.paint(ink, &format!("{word:<8}"));

@@ -35,7 +35,7 @@ impl fmt::Display for PlanText<'_> {
         }
         for unknown in &self.plan.unknown {
             self.screen
-                .line(f, &unknown.to_string(), Some(Ink::Doubt))?;
+                .line(f, &unknown.to_string(), Some(Ink::Warning))?;
         }
         self.nodes(f)?;
         self.excluded(f)?;

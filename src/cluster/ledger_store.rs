@@ -28,7 +28,7 @@ pub struct LedgerStore {
     /// The ledger as last read or written.
     base: Ledger,
     /// Why the stored ledger may differ from `base`; `None` if it does not.
-    doubt: Option<String>,
+    uncertain: Option<String>,
 }
 
 /// Why the ledger could not be loaded or saved.
@@ -119,14 +119,14 @@ impl LedgerStore {
             name: name.to_owned(),
             seen: None,
             base: Ledger::default(),
-            doubt: None,
+            uncertain: None,
         }
     }
 
     /// Reads the ledger; an empty one if there is none.
     pub async fn load(&mut self) -> Result<Ledger, StoreError> {
         let loaded = self.read().await;
-        self.doubt = loaded.as_ref().err().map(StoreError::to_string);
+        self.uncertain = loaded.as_ref().err().map(StoreError::to_string);
         loaded
     }
 
@@ -155,12 +155,12 @@ impl LedgerStore {
 
     /// Returns true if this ledger is certainly the stored one.
     pub fn holds(&self, ledger: &Ledger) -> bool {
-        self.doubt.is_none() && self.base == *ledger
+        self.uncertain.is_none() && self.base == *ledger
     }
 
     /// Returns why the stored ledger may not be the one that was last read or written.
-    pub fn doubt(&self) -> Option<&str> {
-        self.doubt.as_deref()
+    pub fn uncertain(&self) -> Option<&str> {
+        self.uncertain.as_deref()
     }
 
     /// Writes the ledger if no other process has written since the last load or save.
@@ -168,17 +168,17 @@ impl LedgerStore {
     /// Creates the ConfigMap if it does not exist. Keys and annotations of others stay.
     pub async fn save(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
         // Until the response, in case it never arrives.
-        self.doubt = Some("the last write was not confirmed".to_owned());
+        self.uncertain = Some("the last write was not confirmed".to_owned());
         let written = self.write(&ledger.write()).await;
         match &written {
             Ok(map) => {
                 self.seen = Some(without_text(map.clone()));
                 self.base = ledger.clone();
-                self.doubt = None;
+                self.uncertain = None;
             }
-            Err(error) if error.may_have_changed() => self.doubt = Some(error.to_string()),
+            Err(error) if error.may_have_changed() => self.uncertain = Some(error.to_string()),
             // Rejected, so the ledger is as it was.
-            Err(_) => self.doubt = None,
+            Err(_) => self.uncertain = None,
         }
         written.map(drop)
     }
@@ -397,7 +397,7 @@ mod tests {
                     store.merge(&ledger("two")).await,
                     Err(StoreError::Unreadable { .. })
                 ));
-                assert!(store.doubt().is_some());
+                assert!(store.uncertain().is_some());
             }
             let value = kept.lock().unwrap().clone().unwrap();
             assert_eq!(value["data"]["ledger.json"], foreign);

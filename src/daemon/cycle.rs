@@ -116,7 +116,7 @@ impl<'d> Cycle<'d> {
     /// Reads the ledger again if it is not certain which one is stored. It must be understood
     /// before anything is decided or overwritten.
     async fn check_ledger(&mut self) -> Result<(), StoreError> {
-        if self.daemon.store.doubt().is_none() {
+        if self.daemon.store.uncertain().is_none() {
             return Ok(());
         }
         let stop = self.daemon.stop.clone();

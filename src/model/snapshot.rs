@@ -113,7 +113,7 @@ pub struct Node {
     /// The number of volumes that each CSI driver can attach, if the driver has a limit.
     pub attach_limits: AttachLimits,
     /// An object on this node that could not be read, so data about the node may be wrong.
-    pub doubt: Option<String>,
+    pub unreadable: Option<String>,
 }
 
 /// A pod: its facts and its relations.
@@ -374,7 +374,7 @@ impl Node {
             allocatable,
             pods: Vec::new(),
             attach_limits: limits.cloned().unwrap_or_default(),
-            doubt: None,
+            unreadable: None,
         }
     }
 }

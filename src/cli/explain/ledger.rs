@@ -22,7 +22,7 @@ impl ExplanationText<'_> {
         self.screen.title(f, "Ledger", &note)?;
         if let Some(rest) = &memory.rest {
             self.screen
-                .beside(f, "rests: ", &rest.message, Some(Ink::Doubt))?;
+                .beside(f, "rests: ", &rest.message, Some(Ink::Warning))?;
             self.remedy(f, 7, rest.remedy.as_deref())?;
         }
         self.ineffective_moves(f, memory, now)?;

@@ -33,9 +33,9 @@ impl ExplanationText<'_> {
             taints,
         ];
         self.headline(f, &format!("Node {}", node.name), &facts)?;
-        if let Some(doubt) = &node.doubt {
-            self.screen.line(f, &doubt.message, Some(Ink::Doubt))?;
-            self.remedy(f, 0, doubt.remedy.as_deref())?;
+        if let Some(unreadable) = &node.unreadable {
+            self.screen.line(f, &unreadable.message, Some(Ink::Warning))?;
+            self.remedy(f, 0, unreadable.remedy.as_deref())?;
         }
         self.halted(f, node.halted.as_ref())?;
         self.load(f, &node.load)?;
@@ -87,7 +87,7 @@ impl ExplanationText<'_> {
         let ink = match view.class.code {
             "hot" => Some(Ink::Hot),
             "cold" | "underused" => Some(Ink::Cold),
-            "warming" | "unknown" | "doubtful" | "not-ready" => Some(Ink::Doubt),
+            "warming" | "unknown" | "doubtful" | "not-ready" => Some(Ink::Warning),
             _ => None,
         };
         let sentence = view.class.message.trim_start_matches("hot: ");
@@ -104,7 +104,7 @@ impl ExplanationText<'_> {
         }
         for (pool, idle) in &view.idle {
             let text = format!("no moves in pool {pool}: {}", idle.message);
-            self.screen.beside(f, "  ", &text, Some(Ink::Doubt))?;
+            self.screen.beside(f, "  ", &text, Some(Ink::Warning))?;
             self.remedy(f, 2, idle.remedy.as_deref())?;
         }
         Ok(())

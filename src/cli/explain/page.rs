@@ -70,7 +70,7 @@ impl ExplanationText<'_> {
     ) -> fmt::Result {
         let Some(halted) = halted else { return Ok(()) };
         let text = format!("no pods considered: {}", halted.message);
-        self.screen.line(f, &text, Some(Ink::Doubt))?;
+        self.screen.line(f, &text, Some(Ink::Warning))?;
         self.remedy(f, 0, halted.remedy.as_deref())
     }
 
@@ -92,7 +92,7 @@ pub(super) fn to_change(remedy: &str) -> String {
 pub(super) const fn verdict_ink(verdict: &PodVerdict) -> Ink {
     match verdict {
         PodVerdict::Moved { .. } => Ink::Cold,
-        PodVerdict::Kept(_) => Ink::Doubt,
+        PodVerdict::Kept(_) => Ink::Warning,
         PodVerdict::NotSelected(_) => Ink::Dim,
     }
 }

@@ -48,7 +48,7 @@ impl ExplanationText<'_> {
                     .line(f, "no strategy selects this pod", Some(Ink::Bold));
             }
             PodVerdict::Moved { .. } => (first.verdict.to_string(), Ink::Cold),
-            PodVerdict::Kept(_) => (format!("stays: {}", first.verdict), Ink::Doubt),
+            PodVerdict::Kept(_) => (format!("stays: {}", first.verdict), Ink::Warning),
             PodVerdict::NotSelected(_) => (format!("not selected: {}", first.verdict), Ink::Bold),
         };
         let line = format!("{}: {verdict}", first.strategy);
@@ -99,7 +99,7 @@ impl ExplanationText<'_> {
                 continue;
             };
             let text = format!("refuses: {refusal}");
-            self.screen.beside(f, &head, &text, Some(Ink::Doubt))?;
+            self.screen.beside(f, &head, &text, Some(Ink::Warning))?;
             self.remedy(f, head.len(), Some(&refusal.remedy()))?;
         }
         Ok(())
@@ -116,7 +116,7 @@ impl ExplanationText<'_> {
                 continue;
             };
             let text = format!("no: {}", refusal.message);
-            self.screen.beside(f, &head, &text, Some(Ink::Doubt))?;
+            self.screen.beside(f, &head, &text, Some(Ink::Warning))?;
         }
         Ok(())
     }
@@ -135,7 +135,7 @@ impl ExplanationText<'_> {
         }
         if let Some(cause) = &landing.return_cause {
             self.screen
-                .beside(f, "returns to its node: ", cause, Some(Ink::Doubt))?;
+                .beside(f, "returns to its node: ", cause, Some(Ink::Warning))?;
         }
         for misfits in &landing.misfits {
             let (most, _) = self.shown(misfits.nodes.len(), MOST_NAMES);

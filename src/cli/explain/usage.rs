@@ -58,7 +58,7 @@ impl ExplanationText<'_> {
             return Ok(());
         };
         self.screen
-            .beside(f, "unknown: ", &unknown.message, Some(Ink::Doubt))?;
+            .beside(f, "unknown: ", &unknown.message, Some(Ink::Warning))?;
         self.remedy(f, 9, unknown.remedy.as_deref())
     }
 }

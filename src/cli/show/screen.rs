@@ -23,7 +23,7 @@ pub(in crate::cli) enum Ink {
     Dim,
     Hot,
     Cold,
-    Doubt,
+    Warning,
 }
 
 impl Screen {
@@ -55,7 +55,7 @@ impl Screen {
             Ink::Dim => "2",
             Ink::Hot => "31",
             Ink::Cold => "36",
-            Ink::Doubt => "33",
+            Ink::Warning => "33",
         };
         if self.colours && !text.is_empty() {
             format!("\x1b[{code}m{text}\x1b[0m")
@@ -75,7 +75,7 @@ impl Screen {
         match code {
             Some("hot") => self.paint(Ink::Hot, text),
             Some("cold") => self.paint(Ink::Cold, text),
-            Some("warming" | "unknown" | "doubtful" | "not-ready") => self.paint(Ink::Doubt, text),
+            Some("warming" | "unknown" | "doubtful" | "not-ready") => self.paint(Ink::Warning, text),
             _ => text.to_owned(),
         }
     }

@@ -57,7 +57,7 @@ impl StatusText<'_> {
         self.screen.line(f, &words.join(" · "), Some(Ink::Dim))?;
         let ink = match state.code.as_str() {
             "failed" | "halted" | "stuck" | "uneven" => Ink::Hot,
-            "starting" | "waiting" | "warming" | "blind" => Ink::Doubt,
+            "starting" | "waiting" | "warming" | "blind" => Ink::Warning,
             _ => Ink::Bold,
         };
         self.screen.line(f, &state.message, Some(ink))?;

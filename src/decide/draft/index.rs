@@ -38,7 +38,7 @@ pub struct Index<'w> {
     lowest_priority: OnceCell<Option<i32>>,
     attached: OnceCell<Vec<(PodId, AttachedVolume<'w>)>>,
     left_attached: OnceCell<Vec<(NodeId, AttachedVolume<'w>)>>,
-    doubtful_terms: OnceCell<Vec<usize>>,
+    undecided_terms: OnceCell<Vec<usize>>,
     claim_users: OnceCell<BTreeMap<&'w str, BTreeMap<&'w str, Vec<PodId>>>>,
     topologies: RefCell<BTreeMap<String, Rc<Topology>>>,
     selected: RefCell<BTreeMap<&'w str, BTreeMap<Selector, Pods>>>,
@@ -123,7 +123,7 @@ impl<'w> Index<'w> {
             lowest_priority: OnceCell::new(),
             attached: OnceCell::new(),
             left_attached: OnceCell::new(),
-            doubtful_terms: OnceCell::new(),
+            undecided_terms: OnceCell::new(),
             claim_users: OnceCell::new(),
             topologies: RefCell::default(),
             selected: RefCell::default(),
@@ -286,15 +286,15 @@ impl<'w> Index<'w> {
     /// Returns a namespace whose unknown labels decide whether a term of this pod matches other
     /// pods, or a term of other pods this one.
     pub fn unknown_namespace(&self, pod: PodId) -> Option<&'w str> {
-        let doubtful = self
-            .doubtful_terms
-            .get_or_init(|| self.find_doubtful_terms());
+        let undecided = self
+            .undecided_terms
+            .get_or_init(|| self.find_undecided_terms());
         let own = &self.label_groups[self.label_group_of[pod.0]];
-        let mut all = doubtful.iter().map(|term| &self.terms[*term]);
+        let mut all = undecided.iter().map(|term| &self.terms[*term]);
         if all.any(|term| !term.pods.is_empty() && self.may_match(term, own)) {
             return Some(own.namespace);
         }
-        let of_pod = doubtful
+        let of_pod = undecided
             .iter()
             .filter(|term| self.terms_of(pod).contains(term));
         let mut matched = of_pod.flat_map(|term| {
@@ -334,7 +334,7 @@ impl<'w> Index<'w> {
     }
 
     /// Returns the terms that select namespaces by labels, if any namespace is unknown.
-    fn find_doubtful_terms(&self) -> Vec<usize> {
+    fn find_undecided_terms(&self) -> Vec<usize> {
         let namespaces = &self.snapshot.namespaces;
         if self
             .label_groups

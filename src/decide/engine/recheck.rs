@@ -73,6 +73,6 @@ fn is_same_destination(name: &str, decided: &Snapshot, current: &Snapshot) -> bo
         && after.cordoned == before.cordoned
         && after.taints == before.taints
         && after.labels == before.labels
-        && after.doubt.is_some() == before.doubt.is_some()
+        && after.unreadable.is_some() == before.unreadable.is_some()
         && (**after).allocatable == (**before).allocatable
 }

@@ -37,7 +37,7 @@ pub struct NodeExplanation {
     /// Its taints, as kubectl writes them.
     pub taints: Vec<String>,
     /// Why its data may be wrong.
-    pub doubt: Option<CodedMessage>,
+    pub unreadable: Option<CodedMessage>,
     /// Why no eviction is considered; `None` if evictions are.
     pub halted: Option<CodedMessage>,
     /// Its usage, and the requests of its pods.
@@ -133,7 +133,7 @@ pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> NodeExplanation {
     let decided = AllVerdicts::new(case, &pods, Some(node));
     let (verdicts, destinations) = (decided.draft.verdicts(), decided.draft.destinations());
     let steering = steering::steer(case.world, verdicts, &destinations, case.halted);
-    let doubt = facts.doubt.clone().map(Class::Doubtful);
+    let unreadable = facts.unreadable.clone().map(Class::Doubtful);
     let arriving = snapshot
         .pod_ids()
         .filter(|pod| decided.draft.landing(*pod) == Some(node));
@@ -145,7 +145,7 @@ pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> NodeExplanation {
         cordoned: facts.cordoned,
         labels: facts.labels.clone(),
         taints: facts.taints.iter().map(ToString::to_string).collect(),
-        doubt: doubt.as_ref().map(CodedMessage::class),
+        unreadable: unreadable.as_ref().map(CodedMessage::class),
         halted: case.halted.map(CodedMessage::halt),
         load: load::of_node(case, node),
         views: views

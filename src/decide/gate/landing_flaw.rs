@@ -197,7 +197,7 @@ fn no_gain(
     if !facts.ready {
         return NoGain::NotReady;
     }
-    if facts.doubt.is_some() && !trusts {
+    if facts.unreadable.is_some() && !trusts {
         return NoGain::Doubtful;
     }
     let judged = || draft.judged_by(node, &room.ceiling).next().is_some();

@@ -140,7 +140,7 @@ impl Snapshot {
             snapshot.join_nominations();
         }
         snapshot.join_bindings(&objects.bindings);
-        snapshot.mark_doubts();
+        snapshot.mark_unreadable();
         snapshot
     }
 
@@ -238,14 +238,14 @@ impl Snapshot {
         self.pods.push(pod);
     }
 
-    fn mark_doubts(&mut self) {
+    fn mark_unreadable(&mut self) {
         for skipped in self.skipped.clone() {
             if let Some(node) = skipped
                 .node
                 .as_deref()
                 .and_then(|name| self.find_node(name))
             {
-                self.nodes[node.0].doubt = Some(skipped.to_string());
+                self.nodes[node.0].unreadable = Some(skipped.to_string());
             }
         }
     }

@@ -26,8 +26,8 @@ pub fn unfit(draft: &Draft<'_>, basis: Basis, node: NodeId) -> Option<Class> {
     if let Some(class) = absent(world.policy, facts) {
         return Some(class);
     }
-    if let Some(doubt) = &facts.doubt {
-        return Some(Class::Doubtful(doubt.clone()));
+    if let Some(unreadable) = &facts.unreadable {
+        return Some(Class::Doubtful(unreadable.clone()));
     }
     if !world.policy.exact
         && let Some(resource) = unreported(facts)
