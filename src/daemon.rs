@@ -268,7 +268,7 @@ impl Daemon {
 
     /// Whether more samples would change nothing: every node has a full window, and every hot node
     /// has been hot for long enough. Always true if the policy ignores usage.
-    fn is_settled(&self, engine: &Engine, now: Timestamp) -> bool {
+    fn has_enough_samples(&self, engine: &Engine, now: Timestamp) -> bool {
         if !single_run::UsageWait::of(engine.policy())
             .longest
             .is_positive()

@@ -49,8 +49,8 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
         let now = Instant::now();
         let polled = stop.run_until_cancelled(daemon.observe(&mut engine)).await;
         seen |= polled == Some(true);
-        let settled = (seen || !wait.required) && daemon.is_settled(&engine, clock::now());
-        if settled || now >= give_up {
+        let enough = (seen || !wait.required) && daemon.has_enough_samples(&engine, clock::now());
+        if enough || now >= give_up {
             if !seen && wait.required {
                 let why = daemon.usage.unknown_reason().unwrap_or_default();
                 return Err(DaemonError::NoUsage(format!(

@@ -199,8 +199,8 @@ fn wishes(
     if policy.emptying {
         let taken: BTreeSet<NodeId> = hot.iter().map(|wish| wish.node).collect();
         let chosen = emptying::choose(&now, verdicts, |node| has(node, SteerValue::Emptying));
-        let open = chosen.into_iter().filter(|(node, _)| !taken.contains(node));
-        hot.extend(open.map(|(node, why)| Wish {
+        let untaken = chosen.into_iter().filter(|(node, _)| !taken.contains(node));
+        hot.extend(untaken.map(|(node, why)| Wish {
             node,
             value: SteerValue::Emptying,
             why,
@@ -244,7 +244,7 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
         let name = &snapshot.node(node).name;
         // A StatefulSet creates the replacement when the pod has ended, which may take minutes. It
         // would return here.
-        if unsure(verdicts, name).is_none() && now.world.ledger.is_left_open(snapshot, name) {
+        if unsure(verdicts, name).is_none() && now.world.ledger.awaits_replacement(snapshot, name) {
             let unlanded = (SteerReason::Unlanded, Ratio::ZERO);
             reasons.entry(node).or_insert(unlanded);
         }

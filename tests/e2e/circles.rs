@@ -113,9 +113,9 @@ fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
             .await;
         let last = evictions(control_plane).last().unwrap().at;
         // No node gets hot again.
-        scene::settle(control_plane).await;
+        scene::usage_is_steady(control_plane).await;
         process.cycles(4, 120).await;
-        scene::settle(control_plane).await;
+        scene::usage_is_steady(control_plane).await;
         let (made, after) = (evictions(control_plane), used(control_plane).await);
         let light = made.iter().filter(|e| !e.name.starts_with("hot-")).count();
         let seconds = last.duration_since(first).as_secs();

@@ -83,7 +83,7 @@ async fn stateful_scene(control_plane: &ControlPlane) {
     stateful_set(control_plane, 6).await;
     all_bound(control_plane, 6).await;
     scene::uncordon(control_plane, &scene::names(2, 4)).await;
-    scene::settle(control_plane).await;
+    scene::usage_is_steady(control_plane).await;
 }
 
 /// The codes of the pods that stay.
@@ -166,7 +166,7 @@ fn without_the_right_to_claims_pods_with_claims_stay_and_others_go() {
         scene::deployment_with(control_plane, "kept", 3, "1000m", &volumes).await;
         scene::deployment(control_plane, "free", 3, "1000m").await;
         scene::uncordon(control_plane, &scene::names(2, 4)).await;
-        scene::settle(control_plane).await;
+        scene::usage_is_steady(control_plane).await;
 
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let plan = launch.plan();

@@ -142,7 +142,7 @@ async fn heat_up_replacements(control_plane: &ControlPlane, originals: &BTreeSet
             scene::make_use(control_plane, pod, millicores);
         }
     }
-    scene::settle(control_plane).await;
+    scene::usage_is_steady(control_plane).await;
 }
 
 /// The events that the program created.

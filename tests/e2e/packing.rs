@@ -70,7 +70,7 @@ fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
         )
         .await;
         let scheduler = scene::packing_scheduler(control_plane);
-        scene::settle(control_plane).await;
+        scene::usage_is_steady(control_plane).await;
 
         let before = Before::look(control_plane).await;
         let launch = Launch::written(control_plane, &policy("{}"))
@@ -128,7 +128,7 @@ fn where_the_scheduler_spreads_soft_taints_let_nodes_be_emptied() {
             &rounds::requests("1000m"),
         )
         .await;
-        scene::settle(control_plane).await;
+        scene::usage_is_steady(control_plane).await;
 
         let before = Before::look(control_plane).await;
         let launch = Launch::written(control_plane, &policy("{}")).await;
@@ -332,7 +332,7 @@ impl Before {
     /// ceiling.
     async fn compare(&self, control_plane: &ControlPlane, gone: &[Gone], moves: usize) {
         healed(control_plane).await;
-        scene::settle(control_plane).await;
+        scene::usage_is_steady(control_plane).await;
         let (after, used) = (by_node(control_plane).await, used(control_plane).await);
         say(&format!("packing, before: {}", in_words(&self.percentages)));
         say(&format!(

@@ -76,7 +76,7 @@ fn one_instance_for_each_node_pool_balances_its_own_pool_and_leaves_the_other_al
         scene::nodes(control_plane, 8).await;
         pool(control_plane, "a", 1).await;
         pool(control_plane, "b", 5).await;
-        scene::settle(control_plane).await;
+        scene::usage_is_steady(control_plane).await;
 
         let policy = |pool: &str| {
             let policy = Policy {

@@ -42,9 +42,9 @@ fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
             })
             .await;
         // No further cycle changes that.
-        scene::settle(control_plane).await;
+        scene::usage_is_steady(control_plane).await;
         process.cycles(4, 120).await;
-        scene::settle(control_plane).await;
+        scene::usage_is_steady(control_plane).await;
         let (made, after) = (evictions(control_plane), used(control_plane).await);
         let light = made.iter().filter(|e| !e.name.starts_with("hot-")).count();
         say(&format!(

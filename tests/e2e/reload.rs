@@ -22,7 +22,7 @@ async fn own_pod(control_plane: &ControlPlane) {
         "spec": {"containers": [{"name": "main", "image": "main"}]},
     });
     control_plane.apply(&pod.to_string());
-    scene::settle(control_plane).await;
+    scene::usage_is_steady(control_plane).await;
 }
 
 async fn status(launch: &Launch) -> Value {

@@ -51,7 +51,7 @@ fn a_replay_of_a_recorded_run_gives_the_same_evictions_and_the_same_balance() {
                 at_most(50.0, control_plane).await
             })
             .await;
-        scene::settle(control_plane).await;
+        scene::usage_is_steady(control_plane).await;
         process.cycles(4, 120).await;
         process.kill_9();
         let made = evictions(control_plane).len();

@@ -257,7 +257,7 @@ fn the_page_follows_a_run_from_hot_to_even() {
         let url = launch.status_url();
         // The first run is a dry run, so that hot nodes stay hot while the test looks at them.
         let mut process = launch.run(&["--dry-run", "--instance", EVIL[0]]);
-        let before = settled(&mut process, &url, "would-move").await;
+        let before = with_state(&mut process, &url, "would-move").await;
         let headline = before["state"]["message"].as_str().unwrap();
         let text = launch.status_text().replace("\n    ", " ");
         assert!(text.contains(headline), "{headline} is not in {text}");
@@ -383,7 +383,7 @@ async fn without_scripts(browser: &Browser, url: &str) {
 }
 
 /// Waits until `/status.json` has this state.
-async fn settled(process: &mut Process, url: &str, state: &str) -> Value {
+async fn with_state(process: &mut Process, url: &str, state: &str) -> Value {
     process
         .eventually(state, 180, async |_| {
             let status = get(&format!("{url}status.json")).await;

@@ -103,7 +103,7 @@ async fn a_node_with_little_on_it_is_emptied(control_plane: &ControlPlane) {
     scene::deployment_with(control_plane, "few", 2, "10m", &requests("500m")).await;
     scene::uncordon(control_plane, &["n1", "n3", "n4"].map(str::to_owned)).await;
     // With usage of every node, the ceilings apply, and a single run has to wait for more samples.
-    scene::settle(control_plane).await;
+    scene::usage_is_steady(control_plane).await;
     let launch = Launch::written(control_plane, &policy("high-node-utilization"))
         .await
         .with_scheduler(scheduler);

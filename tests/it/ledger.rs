@@ -275,7 +275,7 @@ proptest! {
         let snapshot = hot(20).snapshot(&parse(EVEN));
         let mut ledger = Ledger::default();
         for (pod, aim, foreseen, seconds) in &pods {
-            let aim = [Aim::Move, Aim::Renew, Aim::Clear, Aim::Open][usize::from(*aim)];
+            let aim = [Aim::Move, Aim::Renew, Aim::Clear, Aim::Opening][usize::from(*aim)];
             ledger.intend(&snapshot, PodId(*pod), aim, foreseen, after(*seconds));
             if seconds % 2 == 0 {
                 ledger.evicted(&snapshot.pod(PodId(*pod)).uid);

@@ -70,7 +70,7 @@ impl ExplanationText<'_> {
             let ink = verdict_ink(&line.verdict);
             let verdict = match line.verdict {
                 PodVerdict::Moved { aim, .. } => match aim {
-                    Aim::Move | Aim::Open => "moves",
+                    Aim::Move | Aim::Opening => "moves",
                     Aim::Renew => "is renewed",
                     Aim::Clear => "is removed",
                 },

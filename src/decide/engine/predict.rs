@@ -14,8 +14,8 @@ impl Engine {
     ///
     /// For people who read the plan: nothing is decided by it.
     pub fn predict_landings(&self, observed: &Observed<'_>, plan: &mut Plan) {
-        let open = |planned: &Move| planned.to.is_none() && planned.aim != Aim::Clear;
-        if !plan.moves.iter().any(open) {
+        let unpredicted = |planned: &Move| planned.to.is_none() && planned.aim != Aim::Clear;
+        if !plan.moves.iter().any(unpredicted) {
             return;
         }
         let snapshot = observed.snapshot;
@@ -24,7 +24,7 @@ impl Engine {
             let Some(pod) = snapshot.find_pod(&planned.namespace, &planned.pod) else {
                 continue;
             };
-            if open(planned) {
+            if unpredicted(planned) {
                 let likeliest = scheduler::forecast(&draft, pod).winners.first().copied();
                 planned.to = likeliest.map(|winner| snapshot.node(winner.node).name.clone());
             }

@@ -126,7 +126,7 @@ fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
             Aim::Move => "move",
             Aim::Renew => "renew",
             Aim::Clear => "clear",
-            Aim::Open => "open",
+            Aim::Opening => "open",
         },
         code,
         message,

@@ -122,7 +122,7 @@ pub(super) fn judge(
     if home && !candidate.reason.lies_in_the_pod() {
         return Err(LandingFlaw::OwnNode(node));
     }
-    open(draft, candidate.pod, node)?;
+    check_closure(draft, candidate.pod, node)?;
     let destinations = draft.rules(candidate).destinations.as_ref();
     if destinations.is_some_and(|s| !s.matches(&draft.world.snapshot.node(node).labels)) {
         return Err(LandingFlaw::ExcludedByPolicy(node));
@@ -143,7 +143,7 @@ pub(super) fn judge(
 }
 
 /// Requires that the node takes new pods, and that its kubelet admits this one.
-fn open(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), LandingFlaw> {
+fn check_closure(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), LandingFlaw> {
     let snapshot = draft.world.snapshot;
     let (pod, there) = (snapshot.pod(pod), snapshot.node(node));
     kubelet::admits(pod, there).map_err(|other| LandingFlaw::Refused(node, other))?;

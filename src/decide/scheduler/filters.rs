@@ -47,7 +47,7 @@ impl<'q, 'w> Filters<'q, 'w> {
         if let Some(barred) = &self.barred {
             return Err(barred.clone());
         }
-        self.open(node)?;
+        self.check_closure(node)?;
         if self.ports.contains(&node) {
             return Err(Misfit::Port);
         }
@@ -79,7 +79,7 @@ impl<'q, 'w> Filters<'q, 'w> {
     }
 
     /// Checks the node itself, regardless of the pods on it.
-    fn open(&self, node: NodeId) -> Result<(), Misfit> {
+    fn check_closure(&self, node: NodeId) -> Result<(), Misfit> {
         let (question, there) = (&self.question, self.question.node(node));
         let tolerations = &question.pod.tolerations;
         // The scheduler checks only the taint, which the node controller adds a moment later.

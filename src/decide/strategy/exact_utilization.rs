@@ -95,7 +95,7 @@ impl SelectPods for ExactUtilizationRun<'_> {
         loop {
             let pool = self.pools.front_mut()?;
             if let Some(pod) = self.last.take() {
-                pool.settle(draft, self.position, pod);
+                pool.take_answer(draft, self.position, pod);
             }
             let Some(source) = pool.sources.front_mut() else {
                 self.pools.pop_front();
@@ -149,7 +149,7 @@ impl SelectPods for ExactUtilizationRun<'_> {
 
 impl SourcePool {
     /// Updates the source and the room after the gates' answer about the last candidate.
-    fn settle(&mut self, draft: &Draft<'_>, position: usize, pod: PodId) {
+    fn take_answer(&mut self, draft: &Draft<'_>, position: usize, pod: PodId) {
         let Some(source) = self.sources.front_mut() else {
             return;
         };

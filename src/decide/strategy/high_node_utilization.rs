@@ -100,7 +100,7 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
         loop {
             let candidate = self.queue.pop_front()?;
             let (strategy, pod) = (candidate.strategy, candidate.pod);
-            if self.closed.is_open_for(draft, strategy, pod) {
+            if self.closed.admits(draft, strategy, pod) {
                 return Some(candidate);
             }
         }

@@ -160,7 +160,7 @@ impl SelectPods for RequiredAntiAffinityRun<'_> {
             let Ok(reason) = self.judge(draft, pod) else {
                 continue;
             };
-            if self.closed.is_open_for(draft, self.position, pod) {
+            if self.closed.admits(draft, self.position, pod) {
                 return Some(Candidate {
                     pod,
                     strategy: self.position,

@@ -92,7 +92,7 @@ impl<J: JudgePod> SelectPods for PerPodRun<J> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         loop {
             let (pod, selected) = self.waiting.pop_front()?;
-            if self.closed.is_open_for(draft, self.position, pod) {
+            if self.closed.admits(draft, self.position, pod) {
                 return Some(Candidate {
                     pod,
                     strategy: self.position,
@@ -120,7 +120,7 @@ pub(super) struct ClosedNodes {
 
 impl ClosedNodes {
     /// Whether to ask the gates about a pod, after their answer about the previous one.
-    pub(super) fn is_open_for(&mut self, draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
+    pub(super) fn admits(&mut self, draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
         let snapshot = draft.world.snapshot;
         if let Some(last) = self.last.take() {
             let refusal = draft.refusal(position, last);
@@ -129,8 +129,8 @@ impl ClosedNodes {
             }
         }
         let node = snapshot.pod(pod).node;
-        let open = node.is_none_or(|node| !self.nodes.contains(&node));
-        self.last = open.then_some(pod);
-        open
+        let admitted = node.is_none_or(|node| !self.nodes.contains(&node));
+        self.last = admitted.then_some(pod);
+        admitted
     }
 }

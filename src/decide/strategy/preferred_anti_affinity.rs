@@ -77,7 +77,7 @@ impl SelectPods for PreferredAntiAffinityRun<'_> {
             let Ok(candidate) = self.judge(draft, pod) else {
                 continue;
             };
-            if self.closed.is_open_for(draft, self.position, pod) {
+            if self.closed.admits(draft, self.position, pod) {
                 return Some(candidate);
             }
         }

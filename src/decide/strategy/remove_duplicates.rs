@@ -146,7 +146,7 @@ impl<'w> RemoveDuplicatesRun<'w> {
     }
 
     /// Updates the counts after the gates' answer about the last candidate.
-    fn settle(&mut self, draft: &Draft<'_>, last: &Duplicate<'w>) {
+    fn take_answer(&mut self, draft: &Draft<'_>, last: &Duplicate<'w>) {
         if draft.moves(last.pod) {
             if let Some(group) = self.groups.get_mut(&last.group) {
                 group.moved(last.node, draft.landing(last.pod));
@@ -163,7 +163,7 @@ impl<'w> RemoveDuplicatesRun<'w> {
 impl SelectPods for RemoveDuplicatesRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         if let Some(last) = self.last.take() {
-            self.settle(draft, &last);
+            self.take_answer(draft, &last);
         }
         let duplicate = self.queue.pop_front()?;
         let group = self.groups.get(&duplicate.group)?;

@@ -223,7 +223,7 @@ impl<'w> TopologySpreadRun<'w> {
     }
 
     /// Updates the counts after the gates' answer about the last candidate.
-    fn settle(&mut self, draft: &Draft<'_>, last: &Leaving) {
+    fn take_answer(&mut self, draft: &Draft<'_>, last: &Leaving) {
         let refusal = draft.refusal(self.position, last.pod);
         // A pod that only has to wait counts as gone, so that no other pod goes instead of it.
         let leaves = draft.moves(last.pod) || refusal.is_some_and(Refusal::is_temporary);
@@ -245,7 +245,7 @@ impl<'w> TopologySpreadRun<'w> {
 impl SelectPods for TopologySpreadRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         if let Some(last) = self.last.take() {
-            self.settle(draft, &last);
+            self.take_answer(draft, &last);
         }
         if self.exact.is_some() {
             self.next_exact(draft)

@@ -56,7 +56,8 @@ pub enum Aim {
     /// Delete a finished pod, which nothing replaces.
     Clear,
     /// Get a replacement on another node, even a hot one, so that a pod of a hot node can move.
-    Open,
+    #[serde(rename = "open")]
+    Opening,
 }
 
 impl Aim {

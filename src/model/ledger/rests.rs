@@ -149,14 +149,14 @@ impl Ledger {
     /// too much room.
     ///
     /// An entry stays while anything else depends on it: the limit per minute, another eviction of
-    /// the workload that is still open, or a pod that still seems to run.
+    /// the workload that is not settled, or a pod that still seems to run.
     pub(super) fn reduce(&mut self, snapshot: &Snapshot, cooldown: &Cooldown, now: Timestamp) {
         let mut excess = self.entry_bytes().saturating_sub(MOST_DETAILED);
         if excess == 0 {
             return;
         }
         let settled = |e: &Entry| matches!(e.state, State::Settled(_));
-        let open: BTreeSet<OwnerKey> = self
+        let unsettled: BTreeSet<OwnerKey> = self
             .entries
             .iter()
             .filter(|e| !settled(e))
@@ -167,7 +167,7 @@ impl Ledger {
             let keep = excess == 0
                 || !settled(entry)
                 || now.duration_since(entry.at) <= LIMIT_PERIOD
-                || open.contains(&entry.workload)
+                || unsettled.contains(&entry.workload)
                 || entry.is_shown(snapshot);
             if !keep {
                 excess = excess.saturating_sub(entry.bytes());

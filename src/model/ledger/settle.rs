@@ -29,7 +29,7 @@ pub struct Settled {
 }
 
 impl Ledger {
-    /// Determines the outcome of open evictions from the cluster. `hot` returns true for a node
+    /// Determines the outcome of evictions that are not settled from the cluster. `hot` returns true for a node
     /// above a target now.
     pub fn settle(
         &mut self,
@@ -90,7 +90,7 @@ impl Ledger {
 
     /// Returns true if a replacement of a pod evicted from this node does not exist yet or has no
     /// node.
-    pub fn is_left_open(&self, snapshot: &Snapshot, node: &str) -> bool {
+    pub fn awaits_replacement(&self, snapshot: &Snapshot, node: &str) -> bool {
         let waits = |id: PodId| snapshot.pod(id).node.is_none();
         let unplaced = |e: &Entry| match &e.replacement {
             Some(uid) => find(snapshot, &e.workload, uid).is_none_or(waits),
@@ -122,16 +122,16 @@ impl Ledger {
     /// Drops forecasts that no longer matter. Those of pods evicted together matter until all of
     /// them are settled.
     pub(super) fn forget_forecasts(&mut self) {
-        let open = self
+        let unsettled = self
             .entries
             .iter()
             .filter(|e| !matches!(e.state, State::Settled(_)));
-        let open: BTreeSet<(Timestamp, OwnerKey)> =
-            open.map(|e| (e.at, e.workload.clone())).collect();
+        let unsettled: BTreeSet<(Timestamp, OwnerKey)> =
+            unsettled.map(|e| (e.at, e.workload.clone())).collect();
         for entry in self
             .entries
             .iter_mut()
-            .filter(|e| !open.contains(&(e.at, e.workload.clone())))
+            .filter(|e| !unsettled.contains(&(e.at, e.workload.clone())))
         {
             entry.foreseen = Vec::new();
         }
@@ -157,7 +157,7 @@ impl Ledger {
         });
     }
 
-    /// Assigns to each open eviction, oldest first, a new pod of its workload that is not yet
+    /// Assigns to each eviction that is not settled, oldest first, a new pod of its workload that is not yet
     /// assigned: one on a node that the forecast named, or else the oldest. An autoscaler may have
     /// added pods at the same time, and these must not make a good move look useless.
     fn match_replacements(&mut self, snapshot: &Snapshot) {
@@ -268,7 +268,7 @@ fn ending(
         Some(node) if snapshot.node(node).name == entry.node => {
             Some((Ending::SameNode, Some(node)))
         }
-        Some(node) if pod.ready && entry.aim == Aim::Open => Some((Ending::Renewed, Some(node))),
+        Some(node) if pod.ready && entry.aim == Aim::Opening => Some((Ending::Renewed, Some(node))),
         Some(node) if pod.ready && hot(node) => Some((Ending::HotNode, Some(node))),
         Some(node) if pod.ready => Some((Ending::Helped, Some(node))),
         node => waited_enough.then_some((Ending::NeverReady, node)),

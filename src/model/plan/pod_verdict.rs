@@ -54,7 +54,7 @@ impl fmt::Display for PodVerdict {
         match self {
             PodVerdict::Moved { reason, to, aim } => {
                 let (verb, preposition) = match aim {
-                    Aim::Move | Aim::Open => ("moves", "to"),
+                    Aim::Move | Aim::Opening => ("moves", "to"),
                     Aim::Renew => ("is renewed", "on"),
                     Aim::Clear => ("is removed", "on"),
                 };

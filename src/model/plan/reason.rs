@@ -177,7 +177,7 @@ impl Reason {
         } else if self.lies_in_the_pod() {
             Aim::Renew
         } else if matches!(self, Reason::Opening { .. }) {
-            Aim::Open
+            Aim::Opening
         } else {
             Aim::Move
         }

@@ -87,7 +87,7 @@ impl Player<'_> {
             that(running == expected, format!("{running} of {expected}"))
         })
         .await;
-        scene::settle(self.control_plane).await;
+        scene::usage_is_steady(self.control_plane).await;
     }
 
     /// Plays the scenario to its end. If nothing changes by itself any more, it goes on until
@@ -139,7 +139,7 @@ impl Player<'_> {
     /// The balance of CPU over nodes, in percent: the standard deviation, and how far the fullest
     /// node is above the mean.
     pub async fn balance(&self) -> (f64, f64) {
-        scene::settle(self.control_plane).await;
+        scene::usage_is_steady(self.control_plane).await;
         let used = crate::e2e::support::usage::used(self.control_plane)
             .await
             .nodes;

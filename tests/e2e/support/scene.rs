@@ -85,8 +85,8 @@ pub async fn deployment_with(
 
 /// Waits until metrics-server reports the annotated usage of every running pod, and for every node
 /// the sum of its pods.
-pub async fn settle(control_plane: &ControlPlane) {
-    eventually("the usage to settle", LONG, async || {
+pub async fn usage_is_steady(control_plane: &ControlPlane) {
+    eventually("steady usage", LONG, async || {
         let pods = control_plane
             .list("/api/v1/pods?fieldSelector=status.phase%3DRunning")
             .await;
@@ -223,7 +223,7 @@ pub async fn late_nodes(control_plane: &ControlPlane) {
     deployment(control_plane, "hot", 20, "1000m").await;
     uncordon(control_plane, &names(4, 10)).await;
     deployment(control_plane, "cold", 60, "50m").await;
-    settle(control_plane).await;
+    usage_is_steady(control_plane).await;
 }
 
 /// Four nodes, n1 with six heavy pods at 76 %, the others idle: three moves bring it to 39 %.
@@ -237,7 +237,7 @@ pub async fn lopsided_by(control_plane: &ControlPlane, heavy: u32) {
     cordon(control_plane, &names(2, 4)).await;
     deployment(control_plane, "hot", heavy, "1000m").await;
     uncordon(control_plane, &names(2, 4)).await;
-    settle(control_plane).await;
+    usage_is_steady(control_plane).await;
 }
 
 /// The same, and as many heavy pods on a node without metrics.
@@ -251,7 +251,7 @@ pub async fn lopsided_beside_a_mute_node(control_plane: &ControlPlane) {
     uncordon(control_plane, &[MUTE.to_owned()]).await;
     deployment(control_plane, "silent", 6, "1000m").await;
     uncordon(control_plane, &names(1, 4)).await;
-    settle(control_plane).await;
+    usage_is_steady(control_plane).await;
 }
 
 /// Seven heavy pods that prefer n1, the hot node. An evicted pod comes back to n1, so no eviction
@@ -271,7 +271,7 @@ pub async fn dead_loop(control_plane: &ControlPlane) {
         &json!({"affinity": affinity}),
     )
     .await;
-    settle(control_plane).await;
+    usage_is_steady(control_plane).await;
 }
 
 /// The names of the pods in namespace default.

@@ -25,20 +25,20 @@ impl<'w> ExactUtilizationRun<'w> {
         rule: &'w LowNodeUtilization,
     ) -> Self {
         let mut run = Self::new(position, None);
-        let mut open = run.set_aside(draft, rule.basis);
+        let mut remaining = run.set_aside(draft, rule.basis);
         for pool in &rule.pools {
             let snapshot = draft.world.snapshot;
             let selector = pool.selector.as_ref();
-            let (mine, others): (Vec<NodeId>, Vec<NodeId>) = open
+            let (mine, others): (Vec<NodeId>, Vec<NodeId>) = remaining
                 .into_iter()
                 .partition(|n| selector.is_none_or(|s| s.matches(&snapshot.node(*n).labels)));
-            open = others;
+            remaining = others;
             match PercentThresholds::new(draft, rule.basis, &pool.thresholds, &pool.targets) {
                 Ok(thresholds) => run.add_low(draft, rule, &pool.name, thresholds, &mine),
                 Err(why) => run.note(draft, &pool.name, &mine, &why),
             }
         }
-        let not_selected = open.into_iter().map(|node| (node, Class::NotSelected));
+        let not_selected = remaining.into_iter().map(|node| (node, Class::NotSelected));
         run.classes.extend(not_selected);
         run.write_verdicts(draft);
         run

@@ -110,11 +110,11 @@ impl EmptyingNodes {
         let ahead = self.sources.get(behind..).unwrap_or_default();
         let filled = self.filled.iter().filter(|n| !ahead.contains(n));
         let all = self.takers.iter().chain(fuller).chain(filled).copied();
-        let open = |n: &NodeId| {
+        let takes = |n: &NodeId| {
             let facts = draft.world.snapshot.node(*n);
             !facts.cordoned && facts.closure().is_none()
         };
-        all.filter(|n| *n != source && open(n)).collect()
+        all.filter(|n| *n != source && takes(n)).collect()
     }
 
     /// Records that a source is emptied, and that its pods go to these nodes.
