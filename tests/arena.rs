@@ -276,7 +276,7 @@ fn moved<'w>(draft: &Draft<'w>, pod: PodId) -> Option<Draft<'w>> {
     if draft.moves(pod) {
         return None;
     }
-    let node = scheduler::forecast(draft, pod).winners.first()?.node;
+    let node = scheduler::forecast(draft, pod).possible_nodes.first()?.node;
     let more = draft.weight(pod, ResourceId::CPU, Basis::Actual)?;
     let after = draft.ratio_with(node, ResourceId::CPU, Basis::Actual, more)?;
     if draft.place(pod) == Some(node) || after.get() > TARGET {
@@ -285,7 +285,7 @@ fn moved<'w>(draft: &Draft<'w>, pod: PodId) -> Option<Draft<'w>> {
     let mut moved = draft.trial();
     let landing = Landing {
         on: Some(node),
-        among: vec![node],
+        possible_nodes: vec![node],
         starts: None,
     };
     moved.accept(Candidate::counted(pod, 0), landing);

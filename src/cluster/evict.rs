@@ -206,7 +206,7 @@ pub(crate) mod tests {
             uid: "u-1".to_owned(),
             node: "n1".to_owned(),
             to: None,
-            may_land: Vec::new(),
+            possible_nodes: Vec::new(),
             strategy: "LowNodeUtilization",
             profile: "default".to_owned(),
             owner: Owner {

@@ -96,7 +96,7 @@ pub(super) fn moves(count: usize) -> Vec<Move> {
         .map(|i| Move {
             pod: format!("web-{i}"),
             uid: format!("u-{i}"),
-            may_land: vec!["n2".to_owned()],
+            possible_nodes: vec!["n2".to_owned()],
             ..planned()
         })
         .collect()

@@ -142,7 +142,7 @@ fn first_names(names: &[String], separator: &str) -> String {
 
 /// Nodes where the replacement may land, the most likely first; `None` without a forecast.
 pub(super) fn destinations(planned: &Move) -> Option<String> {
-    (!planned.may_land.is_empty()).then(|| first_names(&planned.may_land, " "))
+    (!planned.possible_nodes.is_empty()).then(|| first_names(&planned.possible_nodes, " "))
 }
 
 /// Logs the line of a cycle and returns the code of its outcome.

@@ -235,26 +235,26 @@ impl<'w> Draft<'w> {
     }
 
     /// Returns the nodes that may take the replacement of a move with several possible nodes.
-    pub fn tied_landings(&self) -> Vec<NodeId> {
+    pub fn undecided_nodes(&self) -> Vec<NodeId> {
         let tied = self
             .accepted
             .iter()
-            .filter(|(_, landing)| landing.among.len() > 1);
-        tied.flat_map(|(_, landing)| landing.among.iter().copied())
+            .filter(|(_, landing)| landing.possible_nodes.len() > 1);
+        tied.flat_map(|(_, landing)| landing.possible_nodes.iter().copied())
             .collect()
     }
 
     /// Returns the nodes where the moves so far may land.
-    pub fn destinations(&self) -> BTreeSet<NodeId> {
+    pub fn possible_nodes(&self) -> BTreeSet<NodeId> {
         self.accepted
             .iter()
-            .flat_map(|(_, landing)| landing.among.iter().copied().chain(landing.on))
+            .flat_map(|(_, landing)| landing.possible_nodes.iter().copied().chain(landing.on))
             .collect()
     }
 
     /// Records a move and shifts the load of the pod.
     pub fn accept(&mut self, candidate: Candidate, landing: Landing) {
-        if landing.among.len() > 1 && self.open.is_none() {
+        if landing.possible_nodes.len() > 1 && self.open.is_none() {
             self.open = Some(Box::new(self.trial()));
         }
         if let Some(open) = &mut self.open {
@@ -264,7 +264,7 @@ impl<'w> Draft<'w> {
             };
             open.accept(
                 candidate.clone(),
-                if landing.among.len() > 1 {
+                if landing.possible_nodes.len() > 1 {
                     nowhere
                 } else {
                     landing.clone()

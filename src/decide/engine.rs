@@ -192,7 +192,7 @@ impl Engine {
             gate::unknown_kinds(&draft)
         };
         let after = balance_report(&draft);
-        let (world, destinations) = (draft.world, draft.destinations());
+        let (world, destinations) = (draft.world, draft.possible_nodes());
         let (moves, kept, verdicts, notes) = draft.finish();
         Plan {
             at: observed.now,
@@ -242,7 +242,7 @@ impl Engine {
             let Some(pod) = snapshot.find_pod(&planned.namespace, &planned.pod) else {
                 continue;
             };
-            let (aim, nodes) = (planned.aim, &planned.may_land);
+            let (aim, nodes) = (planned.aim, &planned.possible_nodes);
             self.ledger.intend(snapshot, pod, aim, nodes, now);
         }
     }

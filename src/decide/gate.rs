@@ -189,6 +189,6 @@ pub fn return_cause(
     forecast: &Forecast,
 ) -> Option<PlacementCause> {
     let home = draft.world.snapshot.pod(candidate.pod).node?;
-    let wins = forecast.winners.iter().any(|w| w.node == home);
+    let wins = forecast.possible_nodes.iter().any(|w| w.node == home);
     wins.then(|| landing_flaw::placement_cause(candidate, draft, home, forecast))
 }

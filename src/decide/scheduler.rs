@@ -51,7 +51,7 @@
 //! });
 //! let pod = snapshot.find_pod("default", "web").expect("the pod");
 //! let forecast = forecast(&draft, pod);
-//! let names: Vec<_> = forecast.winners.iter().map(|w| &snapshot.node(w.node).name).collect();
+//! let names: Vec<_> = forecast.possible_nodes.iter().map(|w| &snapshot.node(w.node).name).collect();
 //! assert_eq!(names, ["free"]);
 //! ```
 
@@ -99,7 +99,7 @@ pub struct Forecast {
     ///
     /// In a cluster so large that the scheduler scores only a part of the nodes, nodes that
     /// together are less likely than 1% are omitted.
-    pub winners: Vec<Winner>,
+    pub possible_nodes: Vec<PossibleNode>,
     /// Every feasible node with its score, the best first.
     pub scored: Vec<Scored>,
     /// Every other node with the reason why it is not feasible.
@@ -110,7 +110,7 @@ pub struct Forecast {
 
 /// A node that may win.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Winner {
+pub struct PossibleNode {
     /// The node.
     pub node: NodeId,
     /// The probability.

@@ -70,8 +70,8 @@ struct Streak {
     attempt: Timestamp,
     /// The number of these moves that do not make the rest longer, because the forecast had named
     /// the bad landing as possible.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    foreseen: u32,
+    #[serde(default, rename = "foreseen", skip_serializing_if = "is_zero")]
+    as_forecast: u32,
 }
 
 #[expect(
@@ -193,7 +193,7 @@ impl Ledger {
         snapshot: &Snapshot,
         pod: PodId,
         aim: Aim,
-        foreseen: &[String],
+        possible_nodes: &[String],
         now: Timestamp,
     ) {
         let pod = snapshot.pod(pod);
@@ -239,8 +239,8 @@ impl Ledger {
             twins,
             state: State::Intended,
             replacement: None,
-            foreseen: if self.has_room_for_forecast(foreseen) {
-                foreseen.to_vec()
+            possible_nodes: if self.has_room_for_forecast(possible_nodes) {
+                possible_nodes.to_vec()
             } else {
                 Vec::new()
             },
@@ -267,7 +267,8 @@ impl Ledger {
     /// Returns the number of evicted pods of a workload whose replacements are not known to be
     /// Ready.
     pub fn away(&self, workload: &OwnerKey) -> u32 {
-        let unsettled = |e: &&Entry| e.workload == *workload && !matches!(e.state, State::Settled(_));
+        let unsettled =
+            |e: &&Entry| e.workload == *workload && !matches!(e.state, State::Settled(_));
         u32::try_from(self.entries.iter().filter(unsettled).count()).unwrap_or(u32::MAX)
     }
 
@@ -331,12 +332,12 @@ impl Ledger {
             return;
         }
         let moves = streak.map_or(0, |s| s.moves).saturating_add(1);
-        let foreseen = streak.map_or(0, |s| s.foreseen);
-        let foreseen = foreseen
+        let as_forecast = streak.map_or(0, |s| s.as_forecast);
+        let as_forecast = as_forecast
             .saturating_add(u32::from(unlucky))
             .min(MOST_UNLUCKY);
         let until = now
-            .saturating_add(rest_after(moves.saturating_sub(foreseen), cooldown))
+            .saturating_add(rest_after(moves.saturating_sub(as_forecast), cooldown))
             .unwrap_or(Timestamp::MAX);
         self.streaks.insert(
             entry.workload.clone(),
@@ -344,7 +345,7 @@ impl Ledger {
                 moves,
                 until,
                 attempt: entry.at,
-                foreseen,
+                as_forecast,
             },
         );
     }

@@ -177,7 +177,8 @@ pub struct Move {
     pub to: Option<String>,
     /// Every node where the replacement may land, the most likely first, because the scheduler
     /// chooses randomly among ties. Empty without a forecast.
-    pub may_land: Vec<String>,
+    #[serde(rename = "may_land")]
+    pub possible_nodes: Vec<String>,
     /// The strategy that proposed the move.
     pub strategy: &'static str,
     /// The policy profile of the strategy.

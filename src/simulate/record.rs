@@ -224,7 +224,7 @@ impl Recorder {
             from: planned.node.clone(),
             age,
             foreseen: planned.to.clone(),
-            may_land: planned.may_land.clone(),
+            may_land: planned.possible_nodes.clone(),
             to: None,
             helped: None,
             strategy: planned.strategy.to_owned(),

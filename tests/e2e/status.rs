@@ -88,7 +88,7 @@ fn hostile(at: Timestamp) -> Board {
             uid: evil(i),
             node: evil(i + 3),
             to: Some(evil(i)),
-            may_land: (0..9).map(evil).collect(),
+            possible_nodes: (0..9).map(evil).collect(),
             strategy: "LowNodeUtilization",
             profile: evil(i),
             owner: Owner {

@@ -30,7 +30,10 @@ fn why(plan: &Plan) -> String {
 
 fn landings(cluster: &Cluster) -> Vec<String> {
     let plan = cluster.plan(EVEN);
-    plan.moves.iter().flat_map(|m| m.may_land.clone()).collect()
+    plan.moves
+        .iter()
+        .flat_map(|m| m.possible_nodes.clone())
+        .collect()
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn a_pending_replacement_counts_on_its_expected_node() {
         engine.decide(&snapshot, noon())
     };
     let mut ledger = Ledger::default();
-    assert_eq!(plan(ledger.clone()).moves[0].may_land, ["n2"]);
+    assert_eq!(plan(ledger.clone()).moves[0].possible_nodes, ["n2"]);
     let db = snapshot.find_pod("default", "db-1").unwrap();
     ledger.intend(&snapshot, db, Aim::Move, &["n2".to_owned()], noon());
     ledger.evicted("uid-default-db-1");
@@ -201,7 +201,7 @@ fn stored_forecasts_are_bounded() {
     let kept: usize = ledger
         .entries()
         .iter()
-        .flat_map(|e| &e.foreseen)
+        .flat_map(|e| &e.possible_nodes)
         .map(String::len)
         .sum();
     assert!(
@@ -217,7 +217,7 @@ fn stored_forecasts_are_bounded() {
     let most = [nodes, vec!["one-more".to_owned()]].concat();
     ledger.intend(&snapshot, PodId(0), Aim::Move, &most, noon());
     assert!(
-        ledger.entries()[0].foreseen.is_empty(),
+        ledger.entries()[0].possible_nodes.is_empty(),
         "a forecast is kept whole or not at all"
     );
 }
@@ -255,7 +255,7 @@ fn a_ledger_without_forecasts_can_be_read() {
         r#""workload":"default/Deployment/web"}],"resting":{},"version":1}"#
     );
     let ledger = Ledger::parse(old).unwrap();
-    assert!(ledger.entries()[0].foreseen.is_empty());
+    assert!(ledger.entries()[0].possible_nodes.is_empty());
     assert_eq!(ledger.write(), old);
 }
 

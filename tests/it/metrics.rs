@@ -426,7 +426,7 @@ fn landings_are_compared_with_the_forecast() {
         engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
         let moves = engine.decide(&snapshot, noon()).moves;
         assert!(
-            moves.len() >= 2 && moves.iter().all(|m| m.may_land == ["n2"]),
+            moves.len() >= 2 && moves.iter().all(|m| m.possible_nodes == ["n2"]),
             "{moves:?}"
         );
         engine.intend(&snapshot, &moves[..2], noon());
@@ -444,7 +444,7 @@ fn landings_are_compared_with_the_forecast() {
                 .ledger()
                 .entries()
                 .iter()
-                .all(|e| e.foreseen.is_empty()),
+                .all(|e| e.possible_nodes.is_empty()),
             "settled entries keep no forecast"
         );
         settled

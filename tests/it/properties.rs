@@ -92,7 +92,7 @@ proptest! {
                 continue;
             }
             prop_assert_eq!(class(&m.node), "hot");
-            for to in &m.may_land {
+            for to in &m.possible_nodes {
                 prop_assert!(
                     ["cold", "even"].contains(&class(to)),
                     "{} may land on {to}, which is {}",
@@ -100,7 +100,7 @@ proptest! {
                     class(to)
                 );
             }
-            prop_assert!(m.may_land.contains(m.to.as_ref().unwrap()));
+            prop_assert!(m.possible_nodes.contains(m.to.as_ref().unwrap()));
         }
     }
 

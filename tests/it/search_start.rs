@@ -114,10 +114,10 @@ fn chance(
     pod: PodId,
     node: NodeId,
 ) -> f64 {
-    let forecast = |world: World<'_>| forecast(&Draft::new(world), pod).winners;
-    let winners = ask(cluster, snapshot, known, forecast);
-    let winner = winners.iter().find(|winner| winner.node == node);
-    winner.map_or(0.0, |winner| winner.chance.get())
+    let forecast = |world: World<'_>| forecast(&Draft::new(world), pod).possible_nodes;
+    let possible_nodes = ask(cluster, snapshot, known, forecast);
+    let possible = possible_nodes.iter().find(|possible| possible.node == node);
+    possible.map_or(0.0, |possible| possible.chance.get())
 }
 
 fn name(node: usize) -> String {

@@ -660,7 +660,7 @@ fn no_name_and_no_message_becomes_markup() {
     for planned in &mut plan.moves {
         (planned.namespace, planned.pod, planned.node) =
             (EVIL.to_owned(), EVIL.to_owned(), EVIL.to_owned());
-        (planned.profile, planned.may_land) = (EVIL.to_owned(), vec![EVIL.to_owned(); 7]);
+        (planned.profile, planned.possible_nodes) = (EVIL.to_owned(), vec![EVIL.to_owned(); 7]);
         planned.workload = Some(OwnerKey {
             namespace: EVIL.to_owned(),
             kind: EVIL.to_owned(),

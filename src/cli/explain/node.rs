@@ -34,7 +34,8 @@ impl ExplanationText<'_> {
         ];
         self.headline(f, &format!("Node {}", node.name), &facts)?;
         if let Some(unreadable) = &node.unreadable {
-            self.screen.line(f, &unreadable.message, Some(Ink::Warning))?;
+            self.screen
+                .line(f, &unreadable.message, Some(Ink::Warning))?;
             self.remedy(f, 0, unreadable.remedy.as_deref())?;
         }
         self.halted(f, node.halted.as_ref())?;

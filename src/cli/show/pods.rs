@@ -20,7 +20,7 @@ impl PlanText<'_> {
         if self.plan.moves.is_empty() {
             return Ok(());
         }
-        let several = |planned: &Move| planned.may_land.len() > 1;
+        let several = |planned: &Move| planned.possible_nodes.len() > 1;
         let note = if self.plan.moves.iter().any(several) {
             "in this order; from → predicted node; the other nodes may win instead"
         } else {
@@ -141,8 +141,12 @@ fn landing(planned: &Move) -> String {
         Some(to) => format!("{from} → {to}"),
         None => format!("{from} → no node can run it"),
     };
-    let may_land = planned.may_land.iter().filter(|node| Some(*node) != to);
-    let (back, others): (Vec<&String>, Vec<&String>) = may_land.partition(|node| *node == from);
+    let possible_nodes = planned
+        .possible_nodes
+        .iter()
+        .filter(|node| Some(*node) != to);
+    let (back, others): (Vec<&String>, Vec<&String>) =
+        possible_nodes.partition(|node| *node == from);
     let others = match others.len() {
         0 => String::new(),
         1 => " or 1 other".to_owned(),

@@ -75,7 +75,9 @@ impl Screen {
         match code {
             Some("hot") => self.paint(Ink::Hot, text),
             Some("cold") => self.paint(Ink::Cold, text),
-            Some("warming" | "unknown" | "doubtful" | "not-ready") => self.paint(Ink::Warning, text),
+            Some("warming" | "unknown" | "doubtful" | "not-ready") => {
+                self.paint(Ink::Warning, text)
+            }
             _ => text.to_owned(),
         }
     }

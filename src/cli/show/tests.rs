@@ -89,7 +89,7 @@ fn a_move() -> Move {
         uid: "u".to_owned(),
         node: "n1".to_owned(),
         to: Some("n2".to_owned()),
-        may_land: vec!["n2".to_owned()],
+        possible_nodes: vec!["n2".to_owned()],
         strategy: STRATEGY,
         profile: "default".to_owned(),
         owner: Owner {
@@ -442,9 +442,9 @@ fn the_list_of_moves_says_what_becomes_of_the_pod() {
         text(&plan, 160, false)
     };
     let ways = |nodes: &[&str]| nodes.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
-    let back = shown(&|planned| planned.may_land = ways(&["n2", "n1"]));
+    let back = shown(&|planned| planned.possible_nodes = ways(&["n2", "n1"]));
     assert!(back.contains("n1 → n2, may come back"), "{back}");
-    let others = shown(&|planned| planned.may_land = ways(&["n2", "n1", "n3"]));
+    let others = shown(&|planned| planned.possible_nodes = ways(&["n2", "n1", "n3"]));
     assert!(
         others.contains("n1 → n2 or 1 other, may come back"),
         "{others}"

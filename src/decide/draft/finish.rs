@@ -38,8 +38,8 @@ impl Draft<'_> {
             uid: pod.uid.clone(),
             node: node_name(snapshot, pod),
             to: landing.on.map(|n| snapshot.node(n).name.clone()),
-            may_land: landing
-                .among
+            possible_nodes: landing
+                .possible_nodes
                 .iter()
                 .map(|n| snapshot.node(*n).name.clone())
                 .collect(),

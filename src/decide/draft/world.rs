@@ -103,7 +103,7 @@ pub struct Landing {
     /// The node that the draft adds the load to; `None` without a forecast.
     pub on: Option<NodeId>,
     /// Every node that may win, the most likely first.
-    pub among: Vec<NodeId>,
+    pub possible_nodes: Vec<NodeId>,
     /// Where the scheduler may start its next search; `None` if that is not known.
     pub starts: Option<Starts>,
 }
@@ -112,7 +112,7 @@ impl Landing {
     /// Without a node to add the load to, takes the likeliest one other than the pod's own.
     #[must_use]
     pub fn on_another(self, home: Option<NodeId>) -> Self {
-        let mut others = self.among.iter().copied();
+        let mut others = self.possible_nodes.iter().copied();
         let likeliest = others.find(|node| Some(*node) != home);
         Landing {
             on: self.on.or(likeliest),

@@ -25,8 +25,11 @@ impl Engine {
                 continue;
             };
             if unpredicted(planned) {
-                let likeliest = scheduler::forecast(&draft, pod).winners.first().copied();
-                planned.to = likeliest.map(|winner| snapshot.node(winner.node).name.clone());
+                let likeliest = scheduler::forecast(&draft, pod)
+                    .possible_nodes
+                    .first()
+                    .copied();
+                planned.to = likeliest.map(|possible| snapshot.node(possible.node).name.clone());
             }
             let to = planned.to.as_deref();
             let landing = Landing {

@@ -29,7 +29,7 @@ impl Engine {
             return Some(Untried::PodChanged);
         }
         let changed = planned
-            .may_land
+            .possible_nodes
             .iter()
             .find(|node| !is_same_destination(node, decided, current));
         changed.map(|node| Untried::DestinationChanged(node.clone()))

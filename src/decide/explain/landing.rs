@@ -118,7 +118,7 @@ pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> ReplacementFo
     let home = snapshot.pod(candidate.pod).node;
     let chance = |node: NodeId| {
         forecast
-            .winners
+            .possible_nodes
             .iter()
             .find(|w| w.node == node)
             .map_or(Ratio::ZERO, |w| w.chance)

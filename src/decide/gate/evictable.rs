@@ -62,7 +62,10 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
 fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
     let pod = world.snapshot.pod(candidate.pod);
-    if let Some(unreadable) = pod.node.and_then(|n| world.snapshot.node(n).unreadable.as_ref()) {
+    if let Some(unreadable) = pod
+        .node
+        .and_then(|n| world.snapshot.node(n).unreadable.as_ref())
+    {
         return Err(Refusal::Doubtful(unreadable.clone()));
     }
     match world.usage.unmeasured_pod(candidate.pod) {

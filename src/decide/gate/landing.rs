@@ -10,7 +10,7 @@
 //! the pod is never accepted, however unlikely it is.
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft, Landing, Prospect};
-use crate::decide::scheduler::{self, Forecast, Winner};
+use crate::decide::scheduler::{self, Forecast, PossibleNode};
 use crate::model::plan::Refusal;
 use crate::model::snapshot::NodeId;
 use crate::policy::LowNodeUtilization;
@@ -57,7 +57,7 @@ pub(super) fn find_by(
             forecast: &forecast,
             ..case
         };
-        outcome.add(case, Some(&draft.tied_landings()));
+        outcome.add(case, Some(&draft.undecided_nodes()));
     }
     let (bad, loss) = (outcome.bad, outcome.loss);
     // The probabilities mean something only if the scores of the scheduler are known.
@@ -170,7 +170,7 @@ struct LandingOutcome {
 }
 
 impl LandingOutcome {
-    /// Adds the winners of one forecast.
+    /// Adds the possible_nodes of one forecast.
     ///
     /// `tied` is given for the open draft: the nodes that earlier replacements may land on. If this
     /// pod lands on such a node, the earlier replacement gets the other node. The gain is the same,
@@ -179,25 +179,25 @@ impl LandingOutcome {
         let LandingCase {
             candidate, draft, ..
         } = case;
-        for winner in &case.forecast.winners {
-            if !self.landing.among.contains(&winner.node) {
-                self.landing.among.push(winner.node);
+        for possible in &case.forecast.possible_nodes {
+            if !self.landing.possible_nodes.contains(&possible.node) {
+                self.landing.possible_nodes.push(possible.node);
             }
-            match judge(candidate, draft, winner.node) {
-                Ok(ratio) if tied.is_none() => self.book(winner.node, winner.chance, ratio),
+            match judge(candidate, draft, possible.node) {
+                Ok(ratio) if tied.is_none() => self.book(possible.node, possible.chance, ratio),
                 Ok(_) => {}
                 Err(LandingFlaw::NotADestination(node, _))
                     if tied.is_some_and(|tied| tied.contains(&node)) => {}
-                Err(flaw) => self.add_bad(case, winner, flaw),
+                Err(flaw) => self.add_bad(case, possible, flaw),
             }
         }
     }
 
-    fn add_bad(&mut self, case: LandingCase<'_, '_>, winner: &Winner, flaw: LandingFlaw) {
+    fn add_bad(&mut self, case: LandingCase<'_, '_>, possible: &PossibleNode, flaw: LandingFlaw) {
         let LandingCase {
             candidate, draft, ..
         } = case;
-        let chance = winner.chance.get() * case.weight;
+        let chance = possible.chance.get() * case.weight;
         let loss = chance * case.relief.lost(candidate, draft, &flaw);
         self.bad += chance;
         self.loss += loss;
@@ -279,7 +279,7 @@ pub(super) fn each(
 ) -> Vec<(NodeId, Result<Ratio, Refusal>)> {
     let chance = |node: NodeId| {
         forecast
-            .winners
+            .possible_nodes
             .iter()
             .find(|w| w.node == node)
             .map_or(Ratio::ZERO, |w| w.chance)

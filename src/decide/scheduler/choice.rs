@@ -1,4 +1,4 @@
-//! The winners of a forecast: the scheduler picks one of the best among the nodes that it scores.
+//! The possible_nodes of a forecast: the scheduler picks one of the best among the nodes that it scores.
 
 use std::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use crate::values::Ratio;
 use super::filters::Filters;
 use super::question::Question;
 use super::walk::Walk;
-use super::{Forecast, Scored, Winner, scores};
+use super::{Forecast, PossibleNode, Scored, scores};
 
 /// In larger clusters the scheduler scores only a part of the nodes, but at least this many
 /// (`minFeasibleNodesToFind` in kube-scheduler).
@@ -35,22 +35,26 @@ pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
 pub(super) fn decide(question: &Question<'_, '_>, scored: Vec<Scored>) -> Forecast {
     let known = question.draft.world.search_start.likeliest();
     let order = known.map_or(NodeOrder::Name, |(order, _)| order);
-    let (mut winners, walk) = anywhere(question, &scored, order);
+    let (mut possible_nodes, walk) = anywhere(question, &scored, order);
     let starts = walk.as_ref().and_then(|_| question.starts());
     if let (Some(walk), Some(starts), Some((_, known))) = (&walk, &starts, known) {
-        winners = join(&walk.winners(Some(starts)), &winners, known.trust.get());
+        possible_nodes = join(
+            &walk.possible_nodes(Some(starts)),
+            &possible_nodes,
+            known.trust.get(),
+        );
     }
     if walk.is_some() {
-        winners = likely(winners);
+        possible_nodes = likely(possible_nodes);
     }
     // The scheduler tries the node of a nomination first (`evaluateNominatedNode`).
     let is_feasible = |node: &NodeId| scored.iter().any(|s| s.node == *node);
     if let Some(node) = question.nomination().filter(is_feasible) {
         let chance = Ratio::ONE;
-        winners = vec![Winner { node, chance }];
+        possible_nodes = vec![PossibleNode { node, chance }];
     }
     Forecast {
-        winners,
+        possible_nodes,
         scored,
         misfits: Vec::new(),
         starts: next_starts(question, walk.as_ref(), starts),
@@ -79,14 +83,17 @@ pub(super) fn anywhere(
     question: &Question<'_, '_>,
     scored: &[Scored],
     order: NodeOrder,
-) -> (Vec<Winner>, Option<Walk>) {
+) -> (Vec<PossibleNode>, Option<Walk>) {
     let quota = quota(question);
-    let winners = winners(scored, quota);
+    let possible_nodes = possible_nodes(scored, quota);
     if quota >= scored.len() {
-        return (winners, None);
+        return (possible_nodes, None);
     }
     let walk = Walk::new(scored, question.index().rotation(order), quota);
-    (join(&winners, &walk.winners(None), 0.5), Some(walk))
+    (
+        join(&possible_nodes, &walk.possible_nodes(None), 0.5),
+        Some(walk),
+    )
 }
 
 /// The feasible nodes with their scores, the best first, and the other nodes with their reasons.
@@ -112,37 +119,43 @@ fn best_first(scored: &[Scored]) -> Vec<Scored> {
 }
 
 /// Averages two lists of chances. The first list has this weight, of one for both.
-pub(super) fn join(first: &[Winner], second: &[Winner], weight: f64) -> Vec<Winner> {
-    let weighed = |winners: &[Winner], weight: f64| {
-        let weighed = winners.iter().map(|w| (w.node, w.chance.get() * weight));
+pub(super) fn join(
+    first: &[PossibleNode],
+    second: &[PossibleNode],
+    weight: f64,
+) -> Vec<PossibleNode> {
+    let weighed = |possible_nodes: &[PossibleNode], weight: f64| {
+        let weighed = possible_nodes
+            .iter()
+            .map(|w| (w.node, w.chance.get() * weight));
         weighed.collect::<Vec<_>>()
     };
     let mut chances = weighed(first, weight);
     chances.append(&mut weighed(second, 1.0 - weight));
     chances.sort_by_key(|(node, _)| *node);
     let same_node = chances.chunk_by(|(a, _), (b, _)| a == b);
-    let mut winners: Vec<Winner> = same_node
-        .map(|alike| Winner {
+    let mut possible_nodes: Vec<PossibleNode> = same_node
+        .map(|alike| PossibleNode {
             node: alike[0].0,
             chance: ratio(alike.iter().map(|(_, chance)| chance).sum()),
         })
         .collect();
-    winners.sort_by(|a, b| b.chance.order(a.chance).then(a.node.cmp(&b.node)));
-    winners
+    possible_nodes.sort_by(|a, b| b.chance.order(a.chance).then(a.node.cmp(&b.node)));
+    possible_nodes
 }
 
-/// Omits the least likely winners, which together are less likely than [`UNLIKELY`].
-fn likely(mut winners: Vec<Winner>) -> Vec<Winner> {
+/// Omits the least likely possible_nodes, which together are less likely than [`UNLIKELY`].
+fn likely(mut possible_nodes: Vec<PossibleNode>) -> Vec<PossibleNode> {
     let (mut covered, mut kept) = (0.0, 0);
-    while kept < winners.len() && covered < 1.0 - UNLIKELY {
-        covered += winners[kept].chance.get();
+    while kept < possible_nodes.len() && covered < 1.0 - UNLIKELY {
+        covered += possible_nodes[kept].chance.get();
         kept += 1;
     }
-    winners.truncate(kept);
-    for winner in &mut winners {
-        winner.chance = ratio(winner.chance.get() / covered);
+    possible_nodes.truncate(kept);
+    for possible in &mut possible_nodes {
+        possible.chance = ratio(possible.chance.get() / covered);
     }
-    winners
+    possible_nodes
 }
 
 /// The best nodes if the scheduler starts at this position, and the position where it starts next.
@@ -216,9 +229,9 @@ fn enough(nodes: usize, percentage: usize) -> usize {
 /// The chances if the scheduler scores `quota` random nodes.
 ///
 /// A node wins if no better one is scored. Nodes with the same score have the same chance.
-fn winners(scored: &[Scored], quota: usize) -> Vec<Winner> {
+fn possible_nodes(scored: &[Scored], quota: usize) -> Vec<PossibleNode> {
     let all = scored.len();
-    let mut winners = Vec::new();
+    let mut possible_nodes = Vec::new();
     let (mut passed, mut missed) = (0, 1.0);
     for alike in scored.chunk_by(|a, b| a.total == b.total) {
         let before = missed;
@@ -227,7 +240,7 @@ fn winners(scored: &[Scored], quota: usize) -> Vec<Winner> {
             passed += 1;
         }
         let chance = ratio((before - missed) / count(alike.len()));
-        winners.extend(alike.iter().map(|s| Winner {
+        possible_nodes.extend(alike.iter().map(|s| PossibleNode {
             node: s.node,
             chance,
         }));
@@ -235,11 +248,11 @@ fn winners(scored: &[Scored], quota: usize) -> Vec<Winner> {
             break;
         }
     }
-    let sum: f64 = winners.iter().map(|w| w.chance.get()).sum();
-    for winner in &mut winners {
-        winner.chance = ratio(winner.chance.get() / sum);
+    let sum: f64 = possible_nodes.iter().map(|w| w.chance.get()).sum();
+    for possible in &mut possible_nodes {
+        possible.chance = ratio(possible.chance.get() / sum);
     }
-    winners
+    possible_nodes
 }
 
 fn share(part: usize, whole: usize) -> f64 {
@@ -289,7 +302,7 @@ mod tests {
     }
 
     fn chances(totals: &[i64], quota: usize) -> Vec<f64> {
-        winners(&scored(totals), quota)
+        possible_nodes(&scored(totals), quota)
             .iter()
             .map(|w| (w.chance.get() * 1000.0).round() / 1000.0)
             .collect()

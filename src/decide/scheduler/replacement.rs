@@ -31,8 +31,9 @@ pub(super) fn forecast(draft: &Draft<'_>, pod: PodId) -> Forecast {
         Some(early) => {
             let mut forecast = choice::decide(&during, early);
             forecast.misfits = misfits;
-            if forecast.winners != late.winners {
-                forecast.winners = join(&forecast.winners, &late.winners, DURING);
+            if forecast.possible_nodes != late.possible_nodes {
+                forecast.possible_nodes =
+                    join(&forecast.possible_nodes, &late.possible_nodes, DURING);
             }
             forecast
         }
@@ -73,14 +74,17 @@ fn earlier(
 
 /// Combines two independent forecasts for these cases.
 fn either(first: Forecast, second: Forecast) -> Forecast {
-    if first.winners.is_empty() || second.winners.is_empty() || first.winners == second.winners {
-        return if first.winners.is_empty() {
+    if first.possible_nodes.is_empty()
+        || second.possible_nodes.is_empty()
+        || first.possible_nodes == second.possible_nodes
+    {
+        return if first.possible_nodes.is_empty() {
             second
         } else {
             first
         };
     }
-    let winners = join(&first.winners, &second.winners, DURING);
+    let possible_nodes = join(&first.possible_nodes, &second.possible_nodes, DURING);
     // A node that fits only in the second case counts as fitting, with its score in that case.
     let Forecast {
         mut scored,
@@ -100,7 +104,7 @@ fn either(first: Forecast, second: Forecast) -> Forecast {
         scored.sort_by_key(|s| (Reverse(s.total), s.node));
     }
     Forecast {
-        winners,
+        possible_nodes,
         scored,
         misfits,
         starts,

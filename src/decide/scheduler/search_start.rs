@@ -151,8 +151,8 @@ fn step(draft: &Draft<'_>, pod: PodId, node: NodeId, tracks: &mut [Track]) {
     for track in tracks {
         let (anywhere, walk) = choice::anywhere(&question, &scored, track.order);
         let Some(walk) = walk else { return };
-        let unknown = anywhere.iter().find(|winner| winner.node == node);
-        let unknown = unknown.map_or(0.0, |winner| winner.chance.get());
+        let unknown = anywhere.iter().find(|possible| possible.node == node);
+        let unknown = unknown.map_or(0.0, |possible| possible.chance.get());
         track.learn(&walk, node, unknown);
     }
 }

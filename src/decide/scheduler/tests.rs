@@ -55,7 +55,7 @@ pub(super) fn ask<T>(
     question(&mut Draft::new(world), pod)
 }
 
-/// Formats the winners, and the reasons of the other nodes: `a b; c: tainted`.
+/// Formats the possible_nodes, and the reasons of the other nodes: `a b; c: tainted`.
 fn outcome(objects: &str) -> String {
     ask(
         objects,
@@ -66,9 +66,13 @@ fn outcome(objects: &str) -> String {
 
 fn format_forecast(forecast: &Forecast) -> String {
     let name = |node: crate::model::snapshot::NodeId| ["a", "b", "c"][node.0];
-    let mut winners: Vec<&str> = forecast.winners.iter().map(|w| name(w.node)).collect();
-    winners.sort_unstable();
-    let mut parts = vec![winners.join(" ")];
+    let mut possible_nodes: Vec<&str> = forecast
+        .possible_nodes
+        .iter()
+        .map(|w| name(w.node))
+        .collect();
+    possible_nodes.sort_unstable();
+    let mut parts = vec![possible_nodes.join(" ")];
     parts.extend(
         forecast
             .misfits
@@ -267,9 +271,9 @@ fn a_replacement_may_land_before_or_after_the_pod_ends() {
             objects,
             |_| {},
             |draft, pod| {
-                let mut winners = forecast(draft, pod).winners;
-                winners.sort_by_key(|w| w.node);
-                winners
+                let mut possible_nodes = forecast(draft, pod).possible_nodes;
+                possible_nodes.sort_by_key(|w| w.node);
+                possible_nodes
                     .iter()
                     .map(|w| w.chance.to_string())
                     .collect::<Vec<_>>()

@@ -10,7 +10,7 @@ use crate::decide::draft::Starts;
 use crate::model::snapshot::NodeId;
 use crate::values::Ratio;
 
-use super::{Scored, Winner};
+use super::{PossibleNode, Scored};
 
 /// The credit for one search that certainly starts at a node. An integer, so that differences
 /// cancel exactly and nodes in the same situation get the same chance.
@@ -72,7 +72,7 @@ impl Walk {
     ///
     /// Nodes that joined late are neighbours in the rotation and often the emptiest, so many
     /// windows contain none of them. The cost is O(n log n) and does not depend on the quota.
-    pub(super) fn winners(&self, starts: Option<&Starts>) -> Vec<Winner> {
+    pub(super) fn possible_nodes(&self, starts: Option<&Starts>) -> Vec<PossibleNode> {
         let weights = match starts {
             Some(starts) => self.by_feasible(starts),
             None => vec![WHOLE; self.nodes.len()],
@@ -94,7 +94,7 @@ impl Walk {
         let sum: i128 = weights.iter().sum();
         let nodes = self.nodes.iter().zip(credits);
         let won = nodes.filter(|(_, credit)| *credit > 0);
-        won.map(|(node, credit)| Winner {
+        won.map(|(node, credit)| PossibleNode {
             node: *node,
             chance: Ratio::new(float(credit) / float(sum.max(1))).unwrap_or_default(),
         })
@@ -237,7 +237,7 @@ mod tests {
         )
     }
 
-    /// The definition of [`Walk::winners`]: visits every node of every window.
+    /// The definition of [`Walk::possible_nodes`]: visits every node of every window.
     fn chances_by_definition(totals: &[i64], rotation: &[NodeId], quota: usize) -> Vec<f64> {
         let all = rotation.len();
         let mut chances = vec![0.0; all];
@@ -264,9 +264,9 @@ mod tests {
             let mut rotation: Vec<NodeId> = (0..totals.len()).map(NodeId).collect();
             rotation.sort_by_key(|n| seeds[n.0]);
             let mut chances = vec![0.0; totals.len()];
-            for winner in Walk::new(&scored(&totals), &rotation, quota).winners(None) {
-                prop_assert!(winner.chance > Ratio::ZERO);
-                chances[winner.node.0] = winner.chance.get();
+            for possible in Walk::new(&scored(&totals), &rotation, quota).possible_nodes(None) {
+                prop_assert!(possible.chance > Ratio::ZERO);
+                chances[possible.node.0] = possible.chance.get();
             }
             let expected = chances_by_definition(&totals, &rotation, quota);
             for (chance, expected) in chances.iter().zip(&expected) {
@@ -285,11 +285,11 @@ mod tests {
             let rotation: Vec<NodeId> = (0..all).map(NodeId).collect();
             let walk = Walk::new(&scored(&totals), &rotation, quota);
             let first = first % all;
-            let winners = walk.winners(Some(&start(first, all)));
+            let possible_nodes = walk.possible_nodes(Some(&start(first, all)));
             let mut sum = 0.0;
             for node in &rotation {
-                let winner = winners.iter().find(|winner| winner.node == *node);
-                let chance = winner.map_or(0.0, |winner| winner.chance.get());
+                let possible = possible_nodes.iter().find(|possible| possible.node == *node);
+                let chance = possible.map_or(0.0, |possible| possible.chance.get());
                 prop_assert!((walk.likelihoods(*node)[first] - chance).abs() < 1e-9);
                 sum += chance;
             }
@@ -315,7 +315,7 @@ mod tests {
         let scored = scored(&[2, 1, 1, 1]);
         let rotation: Vec<NodeId> = (0..4).map(NodeId).collect();
         let chances: Vec<(usize, f64)> = Walk::new(&scored, &rotation, 2)
-            .winners(None)
+            .possible_nodes(None)
             .iter()
             .map(|w| (w.node.0, w.chance.get()))
             .collect();

@@ -57,10 +57,14 @@ impl Ledger {
     }
 
     /// Returns true if a forecast can be stored.
-    pub(super) fn has_room_for_forecast(&self, foreseen: &[String]) -> bool {
-        let kept: usize = self.entries.iter().map(|e| list_bytes(&e.foreseen)).sum();
-        let bytes = list_bytes(foreseen);
-        foreseen.len() <= MOST_FORESEEN
+    pub(super) fn has_room_for_forecast(&self, possible_nodes: &[String]) -> bool {
+        let kept: usize = self
+            .entries
+            .iter()
+            .map(|e| list_bytes(&e.possible_nodes))
+            .sum();
+        let bytes = list_bytes(possible_nodes);
+        possible_nodes.len() <= MOST_FORESEEN
             && kept + bytes <= MOST_FORESEEN_BYTES
             && self.bytes() + bytes <= FULL_BYTES
     }
@@ -84,7 +88,7 @@ impl Entry {
             + key_bytes(&self.workload)
             + names.sum::<usize>()
             + list_bytes(&self.twins)
-            + list_bytes(&self.foreseen)
+            + list_bytes(&self.possible_nodes)
     }
 }
 

@@ -40,8 +40,8 @@ pub struct Entry {
     pub replacement: Option<String>,
     /// The nodes that the forecast named for the replacement, as long as they matter. Empty without
     /// a forecast, or if it named too many nodes to store.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub foreseen: Vec<String>,
+    #[serde(default, rename = "foreseen", skip_serializing_if = "Vec::is_empty")]
+    pub possible_nodes: Vec<String>,
 }
 
 /// The purpose of an eviction.

@@ -134,7 +134,7 @@ mod tests {
             twins: Vec::new(),
             state,
             replacement: None,
-            foreseen: Vec::new(),
+            possible_nodes: Vec::new(),
         }
     }
 
@@ -151,7 +151,7 @@ mod tests {
             moves: 1,
             until: at,
             attempt: at,
-            foreseen: 0,
+            as_forecast: 0,
         }
     }
 

@@ -79,7 +79,7 @@ impl Ledger {
     ) -> impl Iterator<Item = PodId> {
         let here = self
             .replacing()
-            .filter(move |e| e.foreseen.iter().any(|name| name == node));
+            .filter(move |e| e.possible_nodes.iter().any(|name| name == node));
         here.filter_map(|entry| match &entry.replacement {
             Some(uid) => {
                 find(snapshot, &entry.workload, uid).filter(|id| snapshot.pod(*id).node.is_none())
@@ -110,9 +110,9 @@ impl Ledger {
     /// share their forecasts, because it is unknowable which replacement replaces which pod.
     fn landed(&self, entry: &Entry, to: &str) -> Landed {
         let twins = self.entries.iter().filter(|e| e.is_twin_of(entry));
-        if entry.foreseen.is_empty() {
+        if entry.possible_nodes.is_empty() {
             Landed::Unknown
-        } else if twins.flat_map(|e| &e.foreseen).any(|node| node == to) {
+        } else if twins.flat_map(|e| &e.possible_nodes).any(|node| node == to) {
             Landed::AsForeseen
         } else {
             Landed::Elsewhere
@@ -133,7 +133,7 @@ impl Ledger {
             .iter_mut()
             .filter(|e| !unsettled.contains(&(e.at, e.workload.clone())))
         {
-            entry.foreseen = Vec::new();
+            entry.possible_nodes = Vec::new();
         }
     }
 
@@ -176,10 +176,10 @@ impl Ledger {
             if entry.replacement.as_ref().is_some_and(here) {
                 continue;
             }
-            let foreseen = entry.foreseen.clone();
+            let possible_nodes = entry.possible_nodes.clone();
             let lands_as_foreseen = |snapshot: &Snapshot, id: PodId| {
                 let node = snapshot.pod(id).node.map(|n| &snapshot.node(n).name);
-                node.is_some_and(|node| foreseen.contains(node))
+                node.is_some_and(|node| possible_nodes.contains(node))
             };
             let mut newer: Vec<PodId> = pods_of(snapshot, &entry.workload)
                 .filter(|id| {
@@ -203,7 +203,7 @@ impl Ledger {
 /// Whether the replacement landed where the forecast named a possible, but not the likeliest node.
 /// Then the forecast was right, and the same move may well help the next time.
 fn is_unlucky(entry: &Entry, landed: Option<Landed>, to: Option<&str>) -> bool {
-    let likeliest = entry.foreseen.first().map(String::as_str);
+    let likeliest = entry.possible_nodes.first().map(String::as_str);
     landed == Some(Landed::AsForeseen) && likeliest != to
 }
 

@@ -131,7 +131,7 @@ impl Figures {
         self.landed += 1;
         let replaced = usize::from(placement.replaces.is_some());
         self.replaced.0 += replaced;
-        if ours.winners.contains(node) {
+        if ours.possible_nodes.contains(node) {
             self.foreseen += 1;
             self.replaced.1 += replaced;
         } else {
@@ -144,22 +144,22 @@ impl Figures {
 
     fn judge_nowhere(&mut self, at: &str, placement: &Placement, ours: &Foreseen) {
         self.nowhere += 1;
-        if ours.winners.is_empty() {
+        if ours.possible_nodes.is_empty() {
             self.nowhere_foreseen += 1;
         } else {
             let why = placement.why.as_deref().unwrap_or_default();
             self.misses.push(format!(
                 "{at}: landed nowhere, expected {:?}; {why}",
-                ours.winners
+                ours.possible_nodes
             ));
         }
     }
 
     fn compare(&mut self, at: &str, placement: &Placement, ours: &Foreseen) {
         self.width.count += 1;
-        self.width.ours += ours.winners.len();
+        self.width.ours += ours.possible_nodes.len();
         self.width.equal += placement.equal.len();
-        self.width.ratios += float(ours.winners.len()) / float(placement.equal.len());
+        self.width.ratios += float(ours.possible_nodes.len()) / float(placement.equal.len());
         // A replacement has two forecasts in one, and only one of them came true.
         for (node, theirs) in placement
             .scores
@@ -226,7 +226,7 @@ impl fmt::Display for Figures {
 
 /// Returns the forecast by node name.
 struct Foreseen {
-    winners: Vec<String>,
+    possible_nodes: Vec<String>,
     scores: BTreeMap<String, Parts>,
     misfits: BTreeMap<String, String>,
 }
@@ -235,7 +235,11 @@ impl Foreseen {
     fn new(snapshot: &Snapshot, forecast: &Forecast) -> Self {
         let name = |node| snapshot.node(node).name.clone();
         Foreseen {
-            winners: forecast.winners.iter().map(|w| name(w.node)).collect(),
+            possible_nodes: forecast
+                .possible_nodes
+                .iter()
+                .map(|w| name(w.node))
+                .collect(),
             scores: forecast
                 .scored
                 .iter()
@@ -251,7 +255,7 @@ impl Foreseen {
 
     /// Returns the expected nodes with their reasons.
     fn explain(&self, placement: &Placement, node: &String) -> String {
-        let mut parts = vec![format!("{:?}", self.winners)];
+        let mut parts = vec![format!("{:?}", self.possible_nodes)];
         parts.extend(
             self.misfits
                 .get(node)

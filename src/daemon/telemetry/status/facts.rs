@@ -219,9 +219,9 @@ pub struct MoveStatus {
 impl MoveStatus {
     /// Keeps at most the first `destinations` of the nodes on which the replacement may land.
     pub fn new(planned: &Move, outcome: Option<&Outcome>, destinations: usize) -> Self {
-        let may_land_more = planned.may_land.len().saturating_sub(destinations);
+        let may_land_more = planned.possible_nodes.len().saturating_sub(destinations);
         let mut planned = planned.clone();
-        planned.may_land.truncate(destinations);
+        planned.possible_nodes.truncate(destinations);
         MoveStatus {
             planned,
             may_land_more,

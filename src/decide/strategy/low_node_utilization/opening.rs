@@ -349,8 +349,8 @@ impl<'w> OpeningSearch<'_, 'w, '_> {
     ) -> Option<DestinationLimits> {
         let pool = self.run.pool(self.draft.world.snapshot.pod(pod).node?)?;
         let basis = self.run.rule.basis;
-        let winners = forecast.winners.iter();
-        let nodes: Rc<[NodeId]> = winners.map(|winner| winner.node).collect();
+        let possible_nodes = forecast.possible_nodes.iter();
+        let nodes: Rc<[NodeId]> = possible_nodes.map(|possible| possible.node).collect();
         let ceiling = pool.band.high.iter().map(|(resource, target)| {
             let more = self.draft.weight(pod, *resource, basis).unwrap_or_default();
             let with_pod = |n: &NodeId| after.ratio_with(*n, *resource, basis, more);

@@ -70,10 +70,10 @@ fn move_row(status: &MoveStatus) -> Markup {
                 (planned.node)
                 @if planned.aim == Aim::Clear {
                     span.soft { ", removed" }
-                } @else if planned.may_land.is_empty() {
+                } @else if planned.possible_nodes.is_empty() {
                     " → " span.soft { "not forecast" }
                 } @else {
-                    " → " (planned.may_land.join(", "))
+                    " → " (planned.possible_nodes.join(", "))
                 }
                 @if status.may_land_more > 0 {
                     " " span.soft { "and " (thousands(status.may_land_more)) " more" }
