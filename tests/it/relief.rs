@@ -158,18 +158,18 @@ impl Search {
                 .node_ids()
                 .filter(|n| !hot.contains(n))
                 .collect();
-            let room = DestinationLimits {
+            let destinations = DestinationLimits {
                 nodes,
-                ceiling: Rc::clone(&self.targets),
+                targets: Rc::clone(&self.targets),
                 basis: Basis::Actual,
-                cool: Rc::default(),
+                usage_targets: Rc::default(),
                 others: NoGain::Hot,
             };
             let candidate = Candidate {
                 pod,
                 strategy: 0,
                 reason: Reason::Counted,
-                room: Some(room),
+                destinations: Some(destinations),
             };
             gate::landing(&candidate, draft).is_ok_and(|landing| {
                 let mut after = draft.trial();

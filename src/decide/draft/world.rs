@@ -48,7 +48,7 @@ pub struct Candidate {
     pub reason: Reason,
     /// Limits that the replacement's node must keep for the move to help; `None` if any node is
     /// fine.
-    pub room: Option<DestinationLimits>,
+    pub destinations: Option<DestinationLimits>,
 }
 
 impl Candidate {
@@ -58,7 +58,7 @@ impl Candidate {
             pod,
             strategy,
             reason: Reason::Counted,
-            room: None,
+            destinations: None,
         }
     }
 }
@@ -68,12 +68,12 @@ impl Candidate {
 pub struct DestinationLimits {
     /// The nodes.
     pub nodes: Rc<[NodeId]>,
-    /// Limits for each node after the move.
-    pub ceiling: Rc<[(ResourceId, Ratio)]>,
-    /// Whether the ceiling applies to usage or requests.
+    /// The targets of each node, after the move.
+    pub targets: Rc<[(ResourceId, Ratio)]>,
+    /// Whether these targets apply to usage or requests.
     pub basis: Basis,
-    /// Limits for the usage of each node, if known.
-    pub cool: Rc<[(ResourceId, Ratio)]>,
+    /// Targets of each node by usage, where it is known.
+    pub usage_targets: Rc<[(ResourceId, Ratio)]>,
     /// Why a move to any other node that the policy selects gains nothing.
     pub others: NoGain,
 }

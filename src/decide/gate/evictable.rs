@@ -71,7 +71,7 @@ fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     match world.usage.unmeasured_pod(candidate.pod) {
         Some(why)
             if candidate
-                .room
+                .destinations
                 .as_ref()
                 .is_some_and(|r| r.basis == Basis::Actual) =>
         {

@@ -12,8 +12,8 @@ use crate::values::{Amount, Ratio, ResourceId};
 /// If the strategy does not limit the destinations, the profile decides whether a node with room is
 /// required.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
-    let best = match &candidate.room {
-        Some(room) => best(candidate, draft, room.nodes.iter().copied())?,
+    let best = match &candidate.destinations {
+        Some(destinations) => best(candidate, draft, destinations.nodes.iter().copied())?,
         None if draft.rules(candidate).node_fit => {
             best(candidate, draft, draft.world.snapshot.node_ids())?
         }
@@ -22,9 +22,9 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, 
     // Only those strategies of descheduler that count the remaining room expect the pod to land
     // somewhere.
     let counts = candidate
-        .room
+        .destinations
         .as_ref()
-        .is_some_and(|room| !room.ceiling.is_empty());
+        .is_some_and(|destinations| !destinations.targets.is_empty());
     Ok(Landing {
         on: counts.then_some(best),
         ..Landing::default()
@@ -60,26 +60,29 @@ fn load_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<
         return Err(Misfit::Excluded);
     }
     scheduler::fits_today(draft, candidate.pod, node)?;
-    match &candidate.room {
-        Some(room) if !room.ceiling.is_empty() => below_ceiling(candidate, room, draft, node),
+    match &candidate.destinations {
+        Some(destinations) if !destinations.targets.is_empty() => {
+            below_targets(candidate, destinations, draft, node)
+        }
         Some(_) | None => Ok(requested_after(candidate, draft, node)),
     }
 }
 
-fn below_ceiling(
+fn below_targets(
     candidate: &Candidate,
-    room: &DestinationLimits,
+    destinations: &DestinationLimits,
     draft: &Draft<'_>,
     node: NodeId,
 ) -> Result<Ratio, Misfit> {
     let mut most = Ratio::ZERO;
-    for &(resource, ceiling) in room.ceiling.iter() {
+    for &(resource, target) in destinations.targets.iter() {
         let more = draft
-            .weight(candidate.pod, resource, room.basis)
+            .weight(candidate.pod, resource, destinations.basis)
             .unwrap_or(Amount::ZERO);
         let name = draft.world.snapshot.resources.name(resource).to_owned();
-        let after = with(draft, node, resource, more, room.basis).ok_or(Misfit::UnknownUsage)?;
-        if after > ceiling {
+        let after =
+            with(draft, node, resource, more, destinations.basis).ok_or(Misfit::UnknownUsage)?;
+        if after > target {
             return Err(Misfit::AboveTarget(name));
         }
         most = if after > most { after } else { most };
@@ -87,7 +90,7 @@ fn below_ceiling(
     Ok(most)
 }
 
-/// The larger ratio of cpu and memory requests with the replacement. Without a ceiling, requests
+/// The larger ratio of cpu and memory requests with the replacement. Without a target, requests
 /// are the only basis.
 fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {
     let after = |resource: ResourceId| {

@@ -22,10 +22,10 @@ use super::landing_flaw::{LandingFlaw, judge, ratio_after};
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Refusal> {
     // A finished pod has no replacement that must land somewhere.
     let finished = draft.world.snapshot.pod(candidate.pod).finished();
-    if candidate.room.is_none() && finished {
+    if candidate.destinations.is_none() && finished {
         return Ok(Prospect::certain());
     }
-    if candidate.room.is_none() && !draft.rules(candidate).node_fit {
+    if candidate.destinations.is_none() && !draft.rules(candidate).node_fit {
         return forbid_preemption(candidate, draft).map(|()| Prospect::certain());
     }
     find_by(candidate, draft, &scheduler::forecast(draft, candidate.pod))
@@ -94,17 +94,18 @@ struct Relief(f64);
 impl Relief {
     fn of(candidate: &Candidate, draft: &Draft<'_>) -> Self {
         let home = draft.world.snapshot.pod(candidate.pod).node;
-        let Some((room, home)) = candidate.room.as_ref().zip(home) else {
+        let Some((destinations, home)) = candidate.destinations.as_ref().zip(home) else {
             return Relief(0.0);
         };
         let of_resource = |&(resource, target): &(ResourceId, Ratio)| {
-            let load = draft.load(home, resource, room.basis)?;
+            let load = draft.load(home, resource, destinations.basis)?;
             let whole = draft.world.snapshot.node(home).allocatable[resource];
-            let weight = draft.weight(candidate.pod, resource, room.basis)?;
+            let weight = draft.weight(candidate.pod, resource, destinations.basis)?;
             weight.min(load.minus(whole.times(target))).share_of(whole)
         };
         Relief(
-            room.ceiling
+            destinations
+                .targets
                 .iter()
                 .filter_map(of_resource)
                 .map(Ratio::get)
@@ -115,9 +116,10 @@ impl Relief {
     /// The part of the benefit that a bad landing loses: all of it, or more if the move adds more
     /// usage above the targets on the new node than it removes from the old one.
     fn lost(self, candidate: &Candidate, draft: &Draft<'_>, flaw: &LandingFlaw) -> f64 {
-        match (flaw, &candidate.room) {
-            (LandingFlaw::Hot(hot), Some(room)) => {
-                self.0.max(added_excess(candidate, draft, hot.node, room))
+        match (flaw, &candidate.destinations) {
+            (LandingFlaw::Hot(hot), Some(destinations)) => {
+                self.0
+                    .max(added_excess(candidate, draft, hot.node, destinations))
             }
             _ => self.0,
         }
@@ -130,14 +132,14 @@ fn added_excess(
     candidate: &Candidate,
     draft: &Draft<'_>,
     node: NodeId,
-    room: &DestinationLimits,
+    destinations: &DestinationLimits,
 ) -> f64 {
     let added = |&(resource, target): &(ResourceId, Ratio)| {
-        let after = ratio_after(candidate, draft, node, resource, room.basis)?;
-        let before = draft.ratio(node, resource, room.basis)?;
+        let after = ratio_after(candidate, draft, node, resource, destinations.basis)?;
+        let before = draft.ratio(node, resource, destinations.basis)?;
         Some(after.minus(target).get() - before.minus(target).get())
     };
-    room.ceiling.iter().filter_map(added).sum()
+    destinations.targets.iter().filter_map(added).sum()
 }
 
 /// One forecast for a candidate.

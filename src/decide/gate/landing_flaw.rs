@@ -136,8 +136,8 @@ pub(super) fn judge(
         stays_cool(candidate, draft, node, &targets(draft, node))?;
     }
     let requested = requested_after(candidate, draft, node);
-    match &candidate.room {
-        Some(room) => judge_limits(candidate, draft, node, room, requested),
+    match &candidate.destinations {
+        Some(destinations) => judge_limits(candidate, draft, node, destinations, requested),
         None => Ok(requested),
     }
 }
@@ -158,39 +158,42 @@ fn judge_limits(
     candidate: &Candidate,
     draft: &Draft<'_>,
     node: NodeId,
-    room: &DestinationLimits,
+    destinations: &DestinationLimits,
     requested: Ratio,
 ) -> Result<Ratio, LandingFlaw> {
-    stays_cool(candidate, draft, node, &room.cool)?;
+    stays_cool(candidate, draft, node, &destinations.usage_targets)?;
     let mut largest = requested;
-    for &(resource, target) in draft.judged_by(node, &room.ceiling) {
-        let ratio = ratio_after(candidate, draft, node, resource, room.basis)
+    for &(resource, target) in draft.judged_by(node, &destinations.targets) {
+        let ratio = ratio_after(candidate, draft, node, resource, destinations.basis)
             .ok_or(LandingFlaw::UnknownUsage(node))?;
-        HotLanding::check(node, resource, target, ratio, room.basis)?;
+        HotLanding::check(node, resource, target, ratio, destinations.basis)?;
         largest = if ratio > largest { ratio } else { largest };
     }
     // This check is the last one: a caller that ignores this flaw must not miss another.
-    if room.nodes.contains(&node) {
+    if destinations.nodes.contains(&node) {
         Ok(largest)
     } else {
-        let why = no_gain(candidate, draft, node, room);
+        let why = no_gain(candidate, draft, node, destinations);
         Err(LandingFlaw::NotADestination(node, why))
     }
 }
 
 /// Why a node is none of the strategy's destinations. The destinations are those of the selected,
-/// Ready nodes that the strategy prefers; `room.others` is the reason for the rest of these.
+/// Ready nodes that the strategy prefers; `destinations.others` is the reason for the rest of these.
 fn no_gain(
     candidate: &Candidate,
     draft: &Draft<'_>,
     node: NodeId,
-    room: &DestinationLimits,
+    destinations: &DestinationLimits,
 ) -> NoGain {
     let world = draft.world;
     let facts = world.snapshot.node(node);
     let selector = world.policy.node_selector.as_ref();
     // These two strategies take a node as it is, even if an object on it cannot be read.
-    let trusts = matches!(room.others, NoGain::NodeAffinity | NoGain::AntiAffinity);
+    let trusts = matches!(
+        destinations.others,
+        NoGain::NodeAffinity | NoGain::AntiAffinity
+    );
     if selector.is_some_and(|s| !s.matches(&facts.labels)) {
         return NoGain::NotSelected;
     }
@@ -200,11 +203,16 @@ fn no_gain(
     if facts.unreadable.is_some() && !trusts {
         return NoGain::Doubtful;
     }
-    let judged = || draft.judged_by(node, &room.ceiling).next().is_some();
+    let judged = || {
+        draft
+            .judged_by(node, &destinations.targets)
+            .next()
+            .is_some()
+    };
     match other_pool(candidate, draft, node) {
         Some(pool) => pool,
-        None if !room.ceiling.is_empty() && !judged() => NoGain::Lacks,
-        None => room.others.clone(),
+        None if !destinations.targets.is_empty() && !judged() => NoGain::Lacks,
+        None => destinations.others.clone(),
     }
 }
 

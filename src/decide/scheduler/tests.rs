@@ -103,7 +103,7 @@ pub(super) fn move_pod(draft: &mut Draft<'_>, pod: &str, to: &str) {
         pod: draft.world.snapshot.find_pod("default", pod).unwrap(),
         strategy: 0,
         reason: Reason::Counted,
-        room: None,
+        destinations: None,
     };
     let landing = Landing {
         on: draft.world.snapshot.find_node(to),

@@ -179,19 +179,19 @@ fn takes(
 ) -> bool {
     rule.ceilings
         .iter()
-        .all(|(name, ceiling)| stays_below(after, pod, node, name, *ceiling))
+        .all(|(name, target)| stays_below(after, pod, node, name, *target))
         && gate::stays_cool(pod, position, after, node)
         && scheduler::fits(after, pod, node).is_ok()
 }
 
-/// Whether the node's usage with the pod is at most a ceiling. Unknown usage counts as below.
-fn stays_below(after: &Draft<'_>, pod: PodId, node: NodeId, name: &str, ceiling: Ratio) -> bool {
+/// Whether the node's usage with the pod is at most a target. Unknown usage counts as below.
+fn stays_below(after: &Draft<'_>, pod: PodId, node: NodeId, name: &str, target: Ratio) -> bool {
     let Some(resource) = after.world.snapshot.resources.find(name) else {
         return true;
     };
     let more = after.weight(pod, resource, Basis::Actual);
     let ratio = after.ratio_with(node, resource, Basis::Actual, more.unwrap_or_default());
-    ratio.is_none_or(|ratio| ratio <= ceiling)
+    ratio.is_none_or(|ratio| ratio <= target)
 }
 
 /// Whether a pod may be evicted now or later.

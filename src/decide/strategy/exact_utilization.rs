@@ -1,10 +1,10 @@
 //! LowNodeUtilization and HighNodeUtilization as descheduler chooses, for policies in the exact
 //! mode.
 //!
-//! Usage is read once. The room of all destinations together shrinks with each evicted pod. Whether
+//! Usage is read once. The free of all destinations together shrinks with each evicted pod. Whether
 //! one destination can take the pod is checked only if the profile asks for it (`nodeFit`). The
 //! sources are sorted as in descheduler: by the plain sum of millicores, bytes and counts, in which
-//! memory outweighs everything else. The order decides which node gets the room.
+//! memory outweighs everything else. The order decides which node gets the free.
 //!
 //! Three defects of descheduler are not copied: how it counts tolerations, that soft taints exclude
 //! a node, and that one node without metrics ends the strategy.
@@ -44,7 +44,7 @@ pub(super) struct ExactUtilizationRun<'w> {
     relieved: BTreeSet<NodeId>,
 }
 
-/// The sources of one pool of nodes, and the room that is left on the destinations.
+/// The sources of one pool of nodes, and the free that is left on the destinations.
 #[derive(Debug)]
 struct SourcePool {
     basis: Basis,
@@ -52,7 +52,7 @@ struct SourcePool {
     /// targets.
     to_the_last: bool,
     sources: VecDeque<SourceNode>,
-    room: BTreeMap<ResourceId, i128>,
+    free: BTreeMap<ResourceId, i128>,
 }
 
 /// A node from which pods are evicted.
@@ -61,12 +61,12 @@ struct SourceNode {
     node: NodeId,
     reason: Reason,
     usage: BTreeMap<ResourceId, i128>,
-    ceiling: BTreeMap<ResourceId, i128>,
+    targets: BTreeMap<ResourceId, i128>,
     pods: VecDeque<PodId>,
 }
 
 impl ExactUtilizationRun<'_> {
-    /// Decides about a pod, given the draft in which the strategy began. The room that is left does
+    /// Decides about a pod, given the draft in which the strategy began. The free that is left does
     /// not matter here.
     fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<(), NotSelected> {
         let facts = draft.world.snapshot.pod(pod);
@@ -101,10 +101,10 @@ impl SelectPods for ExactUtilizationRun<'_> {
                 self.pools.pop_front();
                 continue;
             };
-            let goes_on = pool.to_the_last || source.is_above_ceiling();
-            let has_room = pool.room.values().all(|left| *left > 0);
+            let goes_on = pool.to_the_last || source.is_above_target();
+            let has_free = pool.free.values().all(|left| *left > 0);
             if goes_on
-                && has_room
+                && has_free
                 && let Some(pod) = source.pods.pop_front()
             {
                 self.last = Some(pod);
@@ -112,7 +112,7 @@ impl SelectPods for ExactUtilizationRun<'_> {
                     pod,
                     strategy: self.position,
                     reason: source.reason.clone(),
-                    room: None,
+                    destinations: None,
                 });
             }
             if !goes_on {
@@ -148,7 +148,7 @@ impl SelectPods for ExactUtilizationRun<'_> {
 }
 
 impl SourcePool {
-    /// Updates the source and the room after the gates' answer about the last candidate.
+    /// Updates the source and the free after the gates' answer about the last candidate.
     fn take_answer(&mut self, draft: &Draft<'_>, position: usize, pod: PodId) {
         let Some(source) = self.sources.front_mut() else {
             return;
@@ -158,7 +158,7 @@ impl SourcePool {
                 let weight = weight(draft, self.basis, pod, *resource).unwrap_or_default();
                 let weight = i128::from(weight.get());
                 *used -= weight;
-                self.room
+                self.free
                     .entry(*resource)
                     .and_modify(|left| *left -= weight);
             }
@@ -172,10 +172,10 @@ impl SourcePool {
 }
 
 impl SourceNode {
-    fn is_above_ceiling(&self) -> bool {
+    fn is_above_target(&self) -> bool {
         self.usage
             .iter()
-            .any(|(resource, used)| *used > self.ceiling[resource])
+            .any(|(resource, used)| *used > self.targets[resource])
     }
 }
 

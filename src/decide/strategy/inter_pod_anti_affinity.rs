@@ -165,7 +165,7 @@ impl SelectPods for RequiredAntiAffinityRun<'_> {
                     pod,
                     strategy: self.position,
                     reason,
-                    room: None,
+                    destinations: None,
                 });
             }
         }

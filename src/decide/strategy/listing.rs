@@ -135,9 +135,9 @@ pub(super) fn containers<'p>(
 pub(super) fn only_on(nodes: Rc<[NodeId]>, others: NoGain) -> DestinationLimits {
     DestinationLimits {
         nodes,
-        ceiling: Rc::new([]),
+        targets: Rc::new([]),
         basis: Basis::Requests,
-        cool: Rc::default(),
+        usage_targets: Rc::default(),
         others,
     }
 }

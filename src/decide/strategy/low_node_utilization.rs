@@ -226,7 +226,7 @@ impl<'w> LowNodeUtilizationRun<'w> {
             pod,
             strategy: self.position,
             reason,
-            room: pool.map(|pool| pool.destinations(self.rule.basis)),
+            destinations: pool.map(|pool| pool.destinations(self.rule.basis)),
         }
     }
 }

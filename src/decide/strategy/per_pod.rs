@@ -97,7 +97,7 @@ impl<J: JudgePod> SelectPods for PerPodRun<J> {
                     pod,
                     strategy: self.position,
                     reason: selected.reason,
-                    room: selected.destinations,
+                    destinations: selected.destinations,
                 });
             }
         }

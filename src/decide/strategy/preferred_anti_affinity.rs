@@ -62,7 +62,7 @@ impl<'w> PreferredAntiAffinityRun<'w> {
                 weight,
                 best: best.ok_or(NotSelected::NoBetterNode)?,
             },
-            room: Some(only_on(
+            destinations: Some(only_on(
                 better.map(|(node, _)| *node).collect(),
                 NoGain::AntiAffinity,
             )),

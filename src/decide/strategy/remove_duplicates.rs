@@ -171,7 +171,7 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
             pod: duplicate.pod,
             strategy: self.position,
             reason: group.reason(duplicate.node),
-            room: (!draft.world.policy.exact)
+            destinations: (!draft.world.policy.exact)
                 .then(|| only_on(group.below_share(), NoGain::FullShare)),
         };
         self.last = Some(duplicate);

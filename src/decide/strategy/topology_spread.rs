@@ -137,7 +137,7 @@ impl<'w> TopologySpreadRun<'w> {
                 pod,
                 strategy: self.position,
                 reason,
-                room: None,
+                destinations: None,
             });
         }
     }
@@ -198,7 +198,7 @@ impl<'w> TopologySpreadRun<'w> {
             pod,
             strategy: self.position,
             reason: skewed(spread, &self.domains[from], &self.domains[*to]),
-            room: Some(self.within(&[*to], spread)),
+            destinations: Some(self.within(&[*to], spread)),
         };
         let lands = |to: &&usize| gate::landing(&candidate(to), draft).is_ok();
         let landing = destinations.iter().find(lands);
@@ -206,7 +206,7 @@ impl<'w> TopologySpreadRun<'w> {
         let mut candidate = candidate(&to);
         if landing.is_none() {
             // No domain can take it. The gate refuses this candidate and says why.
-            candidate.room = Some(self.within(destinations, spread));
+            candidate.destinations = Some(self.within(destinations, spread));
         }
         self.last = Some(Leaving {
             pod,

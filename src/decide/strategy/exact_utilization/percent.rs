@@ -121,32 +121,32 @@ impl PercentThresholds {
     }
 
     /// How much of each resource may be used on a node. A resource without a target may be used up.
-    pub(super) fn ceiling(&self, draft: &Draft<'_>, node: NodeId) -> BTreeMap<ResourceId, i128> {
+    pub(super) fn targets(&self, draft: &Draft<'_>, node: NodeId) -> BTreeMap<ResourceId, i128> {
         let whole = &draft.world.snapshot.node(node).allocatable;
-        let ceilings = self.resources.iter().map(|resource| {
-            let ceiling = match self.high.get(resource) {
+        let targets = self.resources.iter().map(|resource| {
+            let target = match self.high.get(resource) {
                 Some(percent) => part(*resource, whole[*resource], *percent),
                 None => whole[*resource],
             };
-            (*resource, i128::from(ceiling.get()))
+            (*resource, i128::from(target.get()))
         });
-        ceilings.collect()
+        targets.collect()
     }
 
-    /// The room that the destinations have together.
-    pub(super) fn room(
+    /// The free that the destinations have together.
+    pub(super) fn free(
         &self,
         draft: &Draft<'_>,
         nodes: &[&MeasuredNode],
     ) -> BTreeMap<ResourceId, i128> {
-        let mut room: BTreeMap<ResourceId, i128> = self.resources.iter().map(|r| (*r, 0)).collect();
+        let mut free: BTreeMap<ResourceId, i128> = self.resources.iter().map(|r| (*r, 0)).collect();
         for node in nodes {
-            for (resource, most) in self.ceiling(draft, node.node) {
-                room.entry(resource)
+            for (resource, most) in self.targets(draft, node.node) {
+                free.entry(resource)
                     .and_modify(|sum| *sum += most - i128::from(node.usage[&resource].get()));
             }
         }
-        room
+        free
     }
 }
 

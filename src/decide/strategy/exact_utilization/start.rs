@@ -146,7 +146,7 @@ impl<'w> ExactUtilizationRun<'w> {
             return;
         }
         hot.sort_by_key(|node| Reverse(node.raw_sum()));
-        let room = thresholds.room(draft, &cold);
+        let free = thresholds.free(draft, &cold);
         let mut sources = VecDeque::new();
         for node in hot {
             let reason = self.hot_reason(node.node, rule.basis);
@@ -156,7 +156,7 @@ impl<'w> ExactUtilizationRun<'w> {
             basis: rule.basis,
             to_the_last: false,
             sources,
-            room,
+            free,
         });
     }
 
@@ -190,7 +190,7 @@ impl<'w> ExactUtilizationRun<'w> {
             return;
         }
         under.sort_by_key(|node| node.raw_sum());
-        let room = thresholds.room(draft, &takers);
+        let free = thresholds.free(draft, &takers);
         let mut sources = VecDeque::new();
         for node in under {
             let reason = thresholds.underused_reason(draft, node);
@@ -200,7 +200,7 @@ impl<'w> ExactUtilizationRun<'w> {
             basis: rule.basis,
             to_the_last: true,
             sources,
-            room,
+            free,
         });
     }
 
@@ -236,7 +236,7 @@ impl<'w> ExactUtilizationRun<'w> {
             node: node.node,
             reason,
             usage: node.usage.iter().map(amount).collect(),
-            ceiling: thresholds.ceiling(draft, node.node),
+            targets: thresholds.targets(draft, node.node),
             pods: self.pods(draft, thresholds.basis, node.node, takers).into(),
         }
     }

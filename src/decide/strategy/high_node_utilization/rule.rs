@@ -21,9 +21,9 @@ pub(super) struct EmptyingRule<'w> {
     rule: &'w HighNodeUtilization,
     thresholds: Vec<(ResourceId, Ratio)>,
     /// No destination may be fuller than this by the rule's basis.
-    ceiling: Rc<[(ResourceId, Ratio)]>,
+    targets: Rc<[(ResourceId, Ratio)]>,
     /// No destination may use more than this.
-    cool: Rc<[(ResourceId, Ratio)]>,
+    usage_targets: Rc<[(ResourceId, Ratio)]>,
 }
 
 impl<'w> EmptyingRule<'w> {
@@ -32,9 +32,9 @@ impl<'w> EmptyingRule<'w> {
         EmptyingRule {
             position,
             rule,
-            ceiling: thresholds.iter().map(|(r, _)| (*r, Ratio::ONE)).collect(),
+            targets: thresholds.iter().map(|(r, _)| (*r, Ratio::ONE)).collect(),
             thresholds,
-            cool: known(draft, &rule.ceilings).into(),
+            usage_targets: known(draft, &rule.ceilings).into(),
         }
     }
 
@@ -117,11 +117,11 @@ impl<'w> EmptyingRule<'w> {
             pod,
             strategy: self.position,
             reason: reason.clone(),
-            room: Some(DestinationLimits {
+            destinations: Some(DestinationLimits {
                 nodes: destinations.into(),
-                ceiling: Rc::clone(&self.ceiling),
+                targets: Rc::clone(&self.targets),
                 basis: self.basis(),
-                cool: Rc::clone(&self.cool),
+                usage_targets: Rc::clone(&self.usage_targets),
                 others: NoGain::Leaving,
             }),
         }

@@ -329,11 +329,11 @@ impl<'w> OpeningSearch<'_, 'w, '_> {
                     node: snapshot.node(hot.node).name.clone(),
                     pod: snapshot.pod(follower.pod).name.clone(),
                 },
-                room: None,
+                destinations: None,
             };
             gate::admit_before_landing(&opener, self.draft).ok()?;
             let forecast = self.forecast(after, pod);
-            opener.room = Some(self.destinations(pod, after, &forecast)?);
+            opener.destinations = Some(self.destinations(pod, after, &forecast)?);
             let prospect = gate::prospect_by(&opener, after, &forecast).ok()?;
             (prospect.success.get() >= LEAVES).then_some((opener, prospect))
         })
@@ -351,7 +351,7 @@ impl<'w> OpeningSearch<'_, 'w, '_> {
         let basis = self.run.rule.basis;
         let possible_nodes = forecast.possible_nodes.iter();
         let nodes: Rc<[NodeId]> = possible_nodes.map(|possible| possible.node).collect();
-        let ceiling = pool.band.high.iter().map(|(resource, target)| {
+        let targets = pool.band.high.iter().map(|(resource, target)| {
             let more = self.draft.weight(pod, *resource, basis).unwrap_or_default();
             let with_pod = |n: &NodeId| after.ratio_with(*n, *resource, basis, more);
             let ratios = nodes.iter().filter_map(with_pod);
@@ -362,10 +362,10 @@ impl<'w> OpeningSearch<'_, 'w, '_> {
             }
         });
         Some(DestinationLimits {
-            ceiling: ceiling.collect(),
+            targets: targets.collect(),
             nodes,
             basis,
-            cool: Rc::default(),
+            usage_targets: Rc::default(),
             others: NoGain::NotOpening,
         })
     }

@@ -126,9 +126,9 @@ impl BalancedPool {
     pub(super) fn destinations(&self, basis: Basis) -> DestinationLimits {
         DestinationLimits {
             nodes: Rc::clone(&self.destinations),
-            ceiling: Rc::clone(&self.band.high),
+            targets: Rc::clone(&self.band.high),
             basis,
-            cool: Rc::default(),
+            usage_targets: Rc::default(),
             others: NoGain::Hot,
         }
     }
