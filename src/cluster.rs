@@ -153,7 +153,7 @@ impl Cluster {
     }
 
     /// The request counters of the client that [`Cluster::connect`] created.
-    pub const fn calls(&self) -> &RequestMetrics {
+    pub const fn request_metrics(&self) -> &RequestMetrics {
         &self.request_metrics
     }
 
@@ -392,8 +392,11 @@ mod tests {
         }
         assert_eq!(cluster.cut_off(LocalTime::now()), None);
         let failures = cluster.failures().lasting();
-        let said = failures.iter().map(|f| (f.request.as_str(), f.effect));
-        assert_eq!(said.collect::<Vec<_>>(), [("watch of CSINode", LACKING)]);
+        let reported = failures.iter().map(|f| (f.request.as_str(), f.effect));
+        assert_eq!(
+            reported.collect::<Vec<_>>(),
+            [("watch of CSINode", LACKING)]
+        );
         cluster.recovered(ObjectKind::CsiNode);
         assert!(cluster.failures().lasting().is_empty());
     }

@@ -179,7 +179,7 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
             Some(taken) => next_cycle = if taken? { now } else { next_cycle },
             None => break,
         }
-        daemon.board.part(|| daemon.lead.part());
+        daemon.board.role(|| daemon.lead.role());
         if now >= next_cycle {
             daemon.run_cycle(engine).await;
             next_cycle = after(now, interval);
@@ -276,7 +276,7 @@ impl Daemon {
             return true;
         }
         let snapshot = self.cluster.snapshot(engine.policy().resources());
-        let observed = engine.observed(&snapshot, now);
+        let observed = engine.join_usage(&snapshot, now);
         let is_filling =
             |node: &NodeUsage| matches!(node, NodeUsage::Unknown(Unmeasured::Few { .. }));
         let is_warming = |class: &Class| matches!(class, Class::Warming { .. });

@@ -188,7 +188,7 @@ impl<'s> Run<'s> {
         recorder.note(now, &snapshot, &used);
         let observed = match self.metrics.newest(now) {
             Some(readings) => self.engine.observe(&snapshot, readings, now),
-            None => self.engine.observed(&snapshot, now),
+            None => self.engine.join_usage(&snapshot, now),
         };
         if now >= self.next_cycle {
             self.next_cycle = after(now, self.engine.policy().interval);

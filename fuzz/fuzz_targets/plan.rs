@@ -47,7 +47,7 @@ fuzz_target!(|input: &[u8]| {
     let again = engine.decide(&snapshot, now);
     assert_eq!(format!("{:?}", plan.moves), format!("{:?}", again.moves));
     serde_json::to_string(&plan).unwrap();
-    let observed = engine.observed(&snapshot, now);
+    let observed = engine.join_usage(&snapshot, now);
     engine.examine(&observed);
     for subject in [
         Subject::Pod("default/p0".to_owned()),

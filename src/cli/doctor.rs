@@ -70,7 +70,7 @@ pub(super) fn run(args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<()> 
     if !unreachable {
         match plan::prepare(&args.input, &args.shared, "checks of") {
             Ok(prepared) => {
-                let observed = prepared.engine.observed(&prepared.snapshot, prepared.now);
+                let observed = prepared.engine.join_usage(&prepared.snapshot, prepared.now);
                 diagnoses.extend(
                     prepared
                         .usage_failures

@@ -88,7 +88,7 @@ pub(super) struct Prepared {
 /// Makes the plan and prints it.
 pub(super) fn run(args: &PlanArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let prepared = prepare(&args.input, &args.shared, "plan for")?;
-    let observed = prepared.engine.observed(&prepared.snapshot, prepared.now);
+    let observed = prepared.engine.join_usage(&prepared.snapshot, prepared.now);
     let mut plan = prepared.engine.decide_observed(&observed);
     plan.steering_trial = prepared.engine.steering_trial(&observed, &plan);
     plan.replica_trial = prepared.engine.replica_trial(&observed, &plan);

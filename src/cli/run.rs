@@ -204,7 +204,7 @@ impl RunArgs {
     /// The metrics; with descheduler's command line also under its names, because its dashboards
     /// query those.
     fn metrics(&self, cluster: &Cluster) -> Metrics {
-        let metrics = Metrics::new(cluster.calls(), cluster.failures());
+        let metrics = Metrics::new(cluster.request_metrics(), cluster.failures());
         if self.descheduler_metrics.unwrap_or(self.as_descheduler()) {
             metrics.with_descheduler()
         } else {

@@ -24,9 +24,9 @@ use crate::model::snapshot::objects::ObjectKind;
 use super::error_text::one_line;
 use super::lock;
 
-/// A failure that lasts this long is said. Evictions stop after the same time without a watch.
+/// A failure that lasts this long is logged. Evictions stop after the same time without a watch.
 const LASTING: Duration = Duration::from_secs(10);
-/// The time after which a failure is said again.
+/// The time after which a failure is logged again.
 const AGAIN: Duration = Duration::from_secs(60);
 /// How often the failures are looked at.
 const LOOK: Duration = Duration::from_secs(2);
@@ -110,7 +110,7 @@ struct Failing {
     last: Instant,
     why: String,
     effect: &'static str,
-    said: Option<Instant>,
+    logged: Option<Instant>,
 }
 
 /// The label of a metric.
@@ -125,8 +125,8 @@ impl Failing {
     }
 
     fn is_news(&self, now: Instant) -> bool {
-        let is_due = |said| now.duration_since(said) >= AGAIN && self.last > said;
-        self.lasts() && self.said.is_none_or(is_due)
+        let is_due = |logged| now.duration_since(logged) >= AGAIN && self.last > logged;
+        self.lasts() && self.logged.is_none_or(is_due)
     }
 }
 
@@ -159,7 +159,7 @@ impl Failures {
             last: now,
             why: String::new(),
             effect: request.effect(),
-            said: None,
+            logged: None,
         });
         (failure.last, failure.why) = (now, one_line(why));
         failure.since = failure.since.min(since);
@@ -183,7 +183,7 @@ impl Failures {
         };
         let labels = FailureLabels::of(request);
         self.lasting.get_or_create(&labels).set(0.0);
-        if failure.said.is_some() {
+        if failure.logged.is_some() {
             info!("{request}: works again");
         }
     }
@@ -203,7 +203,7 @@ impl Failures {
 
     /// Logs failures that last, until `stop`.
     pub async fn say(self, stop: CancellationToken) {
-        let said = async {
+        let logged = async {
             loop {
                 tokio::time::sleep(LOOK).await;
                 for line in self.news() {
@@ -211,7 +211,7 @@ impl Failures {
                 }
             }
         };
-        stop.run_until_cancelled(said).await;
+        stop.run_until_cancelled(logged).await;
     }
 
     /// Returns a line for each failure to say now. One outage usually fails many requests, so those
@@ -222,7 +222,7 @@ impl Failures {
         let mut lines: BTreeMap<(String, &'static str), (Vec<String>, Duration)> = BTreeMap::new();
         for (request, failure) in failing.iter_mut() {
             if failure.is_news(now) {
-                failure.said = Some(now);
+                failure.logged = Some(now);
                 let key = (failure.why.clone(), failure.effect);
                 let (requests, longest) = lines.entry(key).or_default();
                 requests.push(request.to_string());
@@ -257,23 +257,23 @@ mod tests {
     const PODS: Request = Request::Watch(ObjectKind::Pod);
     const CSI_NODES: Request = Request::Watch(ObjectKind::CsiNode);
 
-    /// The lines that are said while these requests fail every two seconds, each with its second.
-    async fn said(failures: &Failures, requests: &[Request], seconds: u64) -> Vec<(u64, String)> {
-        let (start, mut said) = (Instant::now(), Vec::new());
+    /// The lines that are logged while these requests fail every two seconds, each with its second.
+    async fn logged(failures: &Failures, requests: &[Request], seconds: u64) -> Vec<(u64, String)> {
+        let (start, mut lines) = (Instant::now(), Vec::new());
         for second in (0..seconds).step_by(2) {
             for request in requests {
                 failures.record(*request, Err("refused"));
             }
-            said.extend(failures.news().into_iter().map(|line| (second, line)));
+            lines.extend(failures.news().into_iter().map(|line| (second, line)));
             tokio::time::advance(Duration::from_secs(2)).await;
         }
         assert!(start.elapsed() >= Duration::from_secs(seconds));
-        said
+        lines
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_failure_is_said_with_its_cause_and_then_once_a_minute() {
-        let lines = said(&Failures::default(), &[CSI_NODES], 180).await;
+        let lines = logged(&Failures::default(), &[CSI_NODES], 180).await;
         let seconds: Vec<u64> = lines.iter().map(|(second, _)| *second).collect();
         assert_eq!(seconds, [10, 70, 130]);
         assert_eq!(
@@ -285,7 +285,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_outage_of_many_requests_is_one_line() {
         let failures = Failures::default();
-        let lines = said(&failures, &[PODS, CSI_NODES, Request::Ledger], 20).await;
+        let lines = logged(&failures, &[PODS, CSI_NODES, Request::Ledger], 20).await;
         let lines: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
         assert_eq!(
             lines,
@@ -300,7 +300,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_short_failure_and_one_that_is_not_repeated_are_not_said() {
         let failures = Failures::default();
-        assert!(said(&failures, &[PODS], 8).await.is_empty());
+        assert!(logged(&failures, &[PODS], 8).await.is_empty());
         failures.works(PODS);
         failures.record(Request::Events, Err("refused"));
         tokio::time::advance(Duration::from_secs(600)).await;

@@ -142,7 +142,7 @@ impl<'d> Cycle<'d> {
                 "ledger: found times in the future, set to now; check the clocks of the nodes"
             );
         }
-        let observed = self.engine.observed(snapshot, self.started.wall());
+        let observed = self.engine.join_usage(snapshot, self.started.wall());
         for settled in self.engine.settle_observed(&observed) {
             info!(workload = %settled.workload, pod = settled.pod, from = settled.from,
                 to = settled.to, "settled: {}", settled.ending);
@@ -304,13 +304,13 @@ impl<'d> Cycle<'d> {
         self.daemon.metrics.retain_nodes(snapshot);
         self.daemon.metrics.cycle(outcome, took);
         spans::cycle_finished(outcome, plan, outcomes);
-        self.daemon.board.round(|| {
-            let round = PlanStatus::of(plan, outcomes, self.dry(), took)
+        self.daemon.board.plan(|| {
+            let status = PlanStatus::of(plan, outcomes, self.dry(), took)
                 .with_steering_denied(self.daemon.steered.denied());
-            let past = round.past(outcome, report::summary(plan, round.evicted));
+            let past = status.past(outcome, report::summary(plan, status.evicted));
             let rest = self.engine.policy().cooldown.rest;
             (
-                round,
+                status,
                 past,
                 LedgerStatus::of(self.engine.ledger(), snapshot, rest, self.started.wall()),
             )

@@ -117,7 +117,7 @@ impl LeaderRole {
     }
 
     /// Returns the role for the status page.
-    pub(super) fn part(&self) -> ElectionRole {
+    pub(super) fn role(&self) -> ElectionRole {
         match &self.0 {
             None => ElectionRole::Alone,
             Some(_) if self.holds() => ElectionRole::Leading,

@@ -97,7 +97,7 @@ impl Engine {
     }
 
     /// Joins a snapshot with the usage known now. One value serves every step of a cycle.
-    pub fn observed<'s>(&self, snapshot: &'s Snapshot, now: Timestamp) -> Observed<'s> {
+    pub fn join_usage<'s>(&self, snapshot: &'s Snapshot, now: Timestamp) -> Observed<'s> {
         Observed::new(snapshot, self.usage(snapshot, now), now)
     }
 
@@ -114,7 +114,7 @@ impl Engine {
             }
         }
         self.history.record(snapshot, readings, now);
-        let observed = self.observed(snapshot, now);
+        let observed = self.join_usage(snapshot, now);
         let mut hot = HotSince::new();
         for (position, node) in self.hot_nodes(&observed) {
             let key = (*position, snapshot.node(*node).name.clone());
@@ -149,7 +149,7 @@ impl Engine {
     /// Records one poll as if usage had been the same for a whole window.
     pub fn observe_steady(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
         self.history.record_steady(snapshot, readings, now);
-        let observed = self.observed(snapshot, now);
+        let observed = self.join_usage(snapshot, now);
         let mut hot = HotSince::new();
         for (position, node) in self.hot_nodes(&observed) {
             let key = (*position, snapshot.node(*node).name.clone());
@@ -160,7 +160,7 @@ impl Engine {
 
     /// Makes the plan for now. It changes nothing: the same world gives the same plan.
     pub fn decide(&self, snapshot: &Snapshot, now: Timestamp) -> Plan {
-        self.decide_observed(&self.observed(snapshot, now))
+        self.decide_observed(&self.join_usage(snapshot, now))
     }
 
     /// Like [`Engine::decide`], with a snapshot that is already joined.
@@ -219,7 +219,7 @@ impl Engine {
         subject: &Subject,
         now: Timestamp,
     ) -> Result<Explanation, NotFound> {
-        let observed = self.observed(snapshot, now);
+        let observed = self.join_usage(snapshot, now);
         let halted = halt(&self.policy, snapshot, now);
         let case = Context {
             world: self.world(&observed),
@@ -295,7 +295,7 @@ impl Engine {
 
     /// Finds out from a snapshot how earlier evictions ended.
     pub fn settle(&mut self, snapshot: &Snapshot, now: Timestamp) -> Vec<Settled> {
-        let observed = self.observed(snapshot, now);
+        let observed = self.join_usage(snapshot, now);
         self.settle_observed(&observed)
     }
 

@@ -137,7 +137,7 @@ mod tests {
     use crate::policy::Policy;
 
     /// The message about a file, without its name.
-    fn said(text: &str) -> String {
+    fn refused(text: &str) -> String {
         let error = Policy::parse("p.yaml", text).unwrap_err().to_string();
         let line = error.lines().next().unwrap_or_default();
         line.strip_prefix("p.yaml:").unwrap_or_default().to_owned()
@@ -148,13 +148,13 @@ mod tests {
         let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: p, namespace: kube-system}\n\
             data:\n  note: hello\n  policy.yaml: |\n    kind: DeschedulerPolicy\n";
         assert_eq!(
-            said(text),
+            refused(text),
             "2:1: kind: this is a ConfigMap with a policy in its key `policy.yaml`; hand over that \
              text: kubectl get configmap -n kube-system p -o jsonpath='{.data.policy\\.yaml}' > \
              policy.yaml"
         );
         assert_eq!(
-            said("apiVersion: v1\nkind: ConfigMap\ndata: {note: hello}"),
+            refused("apiVersion: v1\nkind: ConfigMap\ndata: {note: hello}"),
             "2:1: kind: this is a ConfigMap, and no key of its `data` has a policy as text"
         );
     }
@@ -162,35 +162,35 @@ mod tests {
     #[test]
     fn helm_values_name_the_field_that_has_the_policy() {
         assert_eq!(
-            said("replicas: 1\ndeschedulerPolicy: {profiles: []}"),
+            refused("replicas: 1\ndeschedulerPolicy: {profiles: []}"),
             "2:1: deschedulerPolicy: these are values of a Helm chart, whose policy stands under \
              `deschedulerPolicy`; hand over that part as a file of its own; add the lines \
              `apiVersion: descheduler/v1alpha2` and `kind: DeschedulerPolicy`"
         );
         assert_eq!(
-            said("kind: Deployment\npolicy: {apiVersion: evenkeel/v1alpha1}"),
+            refused("kind: Deployment\npolicy: {apiVersion: evenkeel/v1alpha1}"),
             "2:1: policy: these are values of a Helm chart, whose policy stands under `policy`; \
              hand over that part as a file of its own"
         );
         let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease";
-        assert!(said(release).contains("this is a HelmRelease, not a policy"));
+        assert!(refused(release).contains("this is a HelmRelease, not a policy"));
     }
 
     #[test]
     fn the_configuration_of_koordinator_is_named() {
         let text = "apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\nprofiles: []";
-        assert!(said(text).contains("the configuration of Koordinator's descheduler"));
+        assert!(refused(text).contains("the configuration of Koordinator's descheduler"));
     }
 
     #[test]
     fn fields_of_the_other_version_name_it() {
         assert_eq!(
-            said("apiVersion: descheduler/v1alpha2\nstrategies: {}"),
+            refused("apiVersion: descheduler/v1alpha2\nstrategies: {}"),
             "2:1: strategies: this field is of descheduler/v1alpha1; write that as apiVersion, or \
              `profiles` instead of `strategies`"
         );
         assert_eq!(
-            said("apiVersion: descheduler/v1alpha1\nprofiles: []"),
+            refused("apiVersion: descheduler/v1alpha1\nprofiles: []"),
             "2:1: profiles: this field is of descheduler/v1alpha2; write that as apiVersion, or \
              `strategies` instead of `profiles`"
         );

@@ -151,7 +151,7 @@ fn hostile(at: Timestamp) -> Board {
         hot: 5,
         deviation: BTreeMap::from([(evil(4), Ratio::ONE)]),
     };
-    board.round(|| (round, summary, LedgerStatus::default()));
+    board.plan(|| (round, summary, LedgerStatus::default()));
     board
 }
 

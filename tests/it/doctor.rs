@@ -24,7 +24,7 @@ fn examined(cluster: &Cluster) -> Vec<Diagnosis> {
 
 fn examined_by(cluster: &Cluster, policy: &str) -> Vec<Diagnosis> {
     let (engine, snapshot) = cluster.seen(parse(policy), Ledger::default());
-    let observed = engine.observed(&snapshot, noon());
+    let observed = engine.join_usage(&snapshot, noon());
     engine.examine(&observed)
 }
 

@@ -354,7 +354,7 @@ fn a_single_replica_moves_if_its_owner_or_its_budget_admits_it() {
 fn replica_trial(cluster: &str, policy: &str) -> String {
     let cluster = Cluster::parse(cluster);
     let (engine, snapshot) = cluster.seen(parse(policy), Ledger::default());
-    let observed = engine.observed(&snapshot, noon());
+    let observed = engine.join_usage(&snapshot, noon());
     let plan = engine.decide_observed(&observed);
     let trial = engine.replica_trial(&observed, &plan);
     trial.map(|trial| trial.to_string()).unwrap_or_default()

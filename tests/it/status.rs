@@ -96,7 +96,7 @@ impl PublishedStatus {
 
     fn publish(&self, snapshot: &Snapshot, plan: &Plan, outcomes: &[Outcome], at: Timestamp) {
         let dry_run = outcomes.is_empty();
-        self.board.round(|| {
+        self.board.plan(|| {
             let round = PlanStatus::of(plan, outcomes, dry_run, SignedDuration::from_millis(12));
             let outcome = if dry_run { "dry-run" } else { "acted" };
             let summary = round.past(
@@ -255,13 +255,13 @@ async fn a_problem_of_the_daemon_precedes_the_condition_of_the_cluster() {
 fn a_standby_instance_names_the_leader_and_shows_no_plan() {
     let mut status = PublishedStatus::new(parse(EVEN));
     status.cycle(&Cluster::parse(UNEVEN), None, noon());
-    status.board.part(|| ElectionRole::Leading);
+    status.board.role(|| ElectionRole::Leading);
     assert!(
         status.html(noon()).contains(">leader</span>") && !status.json(noon())["plan"].is_null()
     );
     status
         .board
-        .part(|| ElectionRole::Standby(Some("evenkeel-1".to_owned())));
+        .role(|| ElectionRole::Standby(Some("evenkeel-1".to_owned())));
     assert_eq!(
         status.headline(noon()),
         "Standby: evenkeel-1 leads; this instance does nothing"
@@ -387,7 +387,7 @@ fn a_missing_right_to_steer_is_shown_with_what_steering_would_achieve() {
         more: false,
         relieved_with_taints: 1,
     });
-    status.board.round(|| {
+    status.board.plan(|| {
         let round = PlanStatus::of(&plan, &[], false, SignedDuration::ZERO)
             .with_steering_denied(Some("cannot patch <nodes>"));
         let summary = round.past("idle", String::new());
@@ -499,7 +499,7 @@ fn the_terminal_shows_the_same_status() {
     status.cycle(&Cluster::parse(UNEVEN), Some(&Outcome::Evicted), noon());
     status.board.due(after(60));
     status.board.sources(|| vec![source("metricsApi", None)]);
-    status.board.part(|| ElectionRole::Leading);
+    status.board.role(|| ElectionRole::Leading);
     let text = status_text(&status.json_text(after(5)), 100).unwrap();
     insta::assert_snapshot!(text, @r"
 evenkeel 0.1.0 · evenkeel-0 · leader
@@ -566,7 +566,7 @@ fn another_answer_is_not_shown_as_a_status() {
 fn a_board_that_is_off_builds_nothing() {
     let board = Board::default();
     board.sources(|| unreachable!("the board is off"));
-    board.round(|| unreachable!("the board is off"));
+    board.plan(|| unreachable!("the board is off"));
     assert!(
         board.html(&Health::default(), noon()).is_none()
             && board.json(&Health::default(), noon()).is_none()

@@ -481,7 +481,7 @@ fn trial(cluster: &str, policy: &str) -> String {
     let mut engine = Engine::new(parse(policy), Ledger::default());
     let snapshot = cluster.snapshot(engine.policy());
     engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
-    let observed = engine.observed(&snapshot, noon());
+    let observed = engine.join_usage(&snapshot, noon());
     let plan = engine.decide_observed(&observed);
     let trial = engine.steering_trial(&observed, &plan);
     trial.map(|trial| trial.to_string()).unwrap_or_default()

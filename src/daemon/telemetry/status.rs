@@ -38,11 +38,11 @@ pub struct Board(Option<Arc<RwLock<Arc<BoardState>>>>);
 #[derive(Clone, Debug)]
 struct BoardState {
     about: Arc<InstanceInfo>,
-    part: ElectionRole,
+    role: ElectionRole,
     /// The start of the next cycle.
     next: Option<Timestamp>,
     sources: Vec<SourceStatus>,
-    round: Option<Arc<PlanStatus>>,
+    plan: Option<Arc<PlanStatus>>,
     ledger: Option<Arc<LedgerStatus>>,
     /// Past cycles, the newest last.
     history: VecDeque<Arc<CycleSummary>>,
@@ -53,10 +53,10 @@ impl Board {
     pub fn new(about: InstanceInfo) -> Self {
         let status = BoardState {
             about: Arc::new(about),
-            part: ElectionRole::Alone,
+            role: ElectionRole::Alone,
             next: None,
             sources: Vec::new(),
-            round: None,
+            plan: None,
             ledger: None,
             history: VecDeque::new(),
         };
@@ -75,12 +75,12 @@ impl Board {
 
     /// Publishes the role of this instance. A standby instance has no plan and no ledger of its
     /// own.
-    pub fn part(&self, part: impl FnOnce() -> ElectionRole) {
+    pub fn role(&self, role: impl FnOnce() -> ElectionRole) {
         self.change(|status| {
-            status.part = part();
+            status.role = role();
             // The leader decides differently meanwhile, so the last own plan would mislead.
-            if matches!(status.part, ElectionRole::Standby(_)) {
-                (status.round, status.ledger) = (None, None);
+            if matches!(status.role, ElectionRole::Standby(_)) {
+                (status.plan, status.ledger) = (None, None);
             }
         });
     }
@@ -91,10 +91,10 @@ impl Board {
     }
 
     /// Publishes a cycle that made a plan.
-    pub fn round(&self, build: impl FnOnce() -> (PlanStatus, CycleSummary, LedgerStatus)) {
+    pub fn plan(&self, build: impl FnOnce() -> (PlanStatus, CycleSummary, LedgerStatus)) {
         self.change(|status| {
-            let (round, summary, ledger) = build();
-            (status.round, status.ledger) = (Some(Arc::new(round)), Some(Arc::new(ledger)));
+            let (plan, summary, ledger) = build();
+            (status.plan, status.ledger) = (Some(Arc::new(plan)), Some(Arc::new(ledger)));
             status.remember(summary);
         });
     }
@@ -179,11 +179,11 @@ impl<'s> StatusView<'s> {
             now,
             state: Headline::of(status, health, now),
             about: &status.about,
-            part: &status.part,
+            part: &status.role,
             next_cycle: status.next,
             sources: &status.sources,
             failures: health.failures(),
-            plan: status.round.as_deref(),
+            plan: status.plan.as_deref(),
             ledger: status.ledger.as_deref(),
             history: status.history.iter().map(AsRef::as_ref).collect(),
         }

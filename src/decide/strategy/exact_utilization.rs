@@ -1,10 +1,10 @@
 //! LowNodeUtilization and HighNodeUtilization as descheduler chooses, for policies in the exact
 //! mode.
 //!
-//! Usage is read once. The free of all destinations together shrinks with each evicted pod. Whether
+//! Usage is read once. The room of all destinations together shrinks with each evicted pod. Whether
 //! one destination can take the pod is checked only if the profile asks for it (`nodeFit`). The
 //! sources are sorted as in descheduler: by the plain sum of millicores, bytes and counts, in which
-//! memory outweighs everything else. The order decides which node gets the free.
+//! memory outweighs everything else. The order decides which node gets the room.
 //!
 //! Three defects of descheduler are not copied: how it counts tolerations, that soft taints exclude
 //! a node, and that one node without metrics ends the strategy.
@@ -44,7 +44,7 @@ pub(super) struct ExactUtilizationRun<'w> {
     relieved: BTreeSet<NodeId>,
 }
 
-/// The sources of one pool of nodes, and the free that is left on the destinations.
+/// The sources of one pool of nodes, and the room that is left on the destinations.
 #[derive(Debug)]
 struct SourcePool {
     basis: Basis,
@@ -66,7 +66,7 @@ struct SourceNode {
 }
 
 impl ExactUtilizationRun<'_> {
-    /// Decides about a pod, given the draft in which the strategy began. The free that is left does
+    /// Decides about a pod, given the draft in which the strategy began. The room that is left does
     /// not matter here.
     fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<(), NotSelected> {
         let facts = draft.world.snapshot.pod(pod);
@@ -148,7 +148,7 @@ impl SelectPods for ExactUtilizationRun<'_> {
 }
 
 impl SourcePool {
-    /// Updates the source and the free after the gates' answer about the last candidate.
+    /// Updates the source and the room after the gates' answer about the last candidate.
     fn take_answer(&mut self, draft: &Draft<'_>, position: usize, pod: PodId) {
         let Some(source) = self.sources.front_mut() else {
             return;

@@ -94,7 +94,7 @@ impl Headline {
         if let Some(why) = health.waiting_for() {
             return Headline::Waiting(why);
         }
-        if let ElectionRole::Standby(holder) = &status.part {
+        if let ElectionRole::Standby(holder) = &status.role {
             return Headline::Standby(holder.clone());
         }
         if let Some(cycle) = status
@@ -104,14 +104,14 @@ impl Headline {
         {
             return Headline::Failed(cycle.message.clone());
         }
-        status.round.as_deref().map_or(Headline::Starting, |round| {
-            Headline::after_plan(round, status.ledger.as_ref().map_or(0, |l| l.open), now)
+        status.plan.as_deref().map_or(Headline::Starting, |plan| {
+            Headline::after_plan(plan, status.ledger.as_ref().map_or(0, |l| l.open), now)
         })
     }
 
-    fn after_plan(round: &PlanStatus, awaited: usize, now: Timestamp) -> Self {
-        let (hot, planned) = (round.count("hot"), round.moves.total());
-        let sum = |codes: &[&str]| codes.iter().map(|code| round.count(code)).sum::<usize>();
+    fn after_plan(plan: &PlanStatus, awaited: usize, now: Timestamp) -> Self {
+        let (hot, planned) = (plan.count("hot"), plan.moves.total());
+        let sum = |codes: &[&str]| codes.iter().map(|code| plan.count(code)).sum::<usize>();
         let unknown = sum(&["unknown", "doubtful", "not-ready"]);
         let (even, cold, underused) = (
             sum(&["even"]),
@@ -119,31 +119,31 @@ impl Headline {
             sum(&["underused"]),
         );
         let in_use = sum(&["in-use", "in-use-cordoned", "leaving"]);
-        let kept = round.kept.iter().map(|group| group.pods.total()).sum();
-        if let Some(why) = &round.halted {
+        let kept = plan.kept.iter().map(|group| group.pods.total()).sum();
+        if let Some(why) = &plan.halted {
             return Headline::Halted(why.to_string());
         }
-        match (planned, hot, round.count("warming")) {
+        match (planned, hot, plan.count("warming")) {
             // Planned moves come first: with them the cluster is not stuck, however many nodes are
             // hot.
-            (1.., _, _) if round.dry_run => Headline::WouldMove { planned, hot },
+            (1.., _, _) if plan.dry_run => Headline::WouldMove { planned, hot },
             (1.., _, _) => Headline::Moving {
-                evicted: round.evicted,
+                evicted: plan.evicted,
                 planned,
-                ago: now.duration_since(round.at),
+                ago: now.duration_since(plan.at),
                 hot,
                 awaited,
             },
             (_, 1.., _) => Headline::Uneven {
                 hot,
                 kept,
-                why: why(round),
+                why: why(plan),
             },
             (_, _, warming @ 1..) => Headline::Warming(warming),
             _ if underused > 0 => Headline::Unpacked {
                 underused,
                 kept,
-                why: why(round),
+                why: why(plan),
             },
             _ if even + cold > 0 => Headline::Even {
                 even: even + in_use,
@@ -179,13 +179,13 @@ impl Headline {
 }
 
 /// Returns why no pod can be evicted: the most frequent refusal, or the note of a strategy.
-fn why(round: &PlanStatus) -> String {
-    let kept = round.kept.first().map(|group| match round.kept.len() - 1 {
+fn why(plan: &PlanStatus) -> String {
+    let kept = plan.kept.first().map(|group| match plan.kept.len() - 1 {
         0 => group.message.clone(),
         // The most frequent reason is usually the one to remove first.
         others => format!("{}; and {}", group.message, counted(others, "other reason")),
     });
-    kept.or_else(|| round.notes.first().map(|note| note.why.to_string()))
+    kept.or_else(|| plan.notes.first().map(|note| note.why.to_string()))
         .unwrap_or_default()
 }
 

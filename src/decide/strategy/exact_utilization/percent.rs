@@ -133,7 +133,7 @@ impl PercentThresholds {
         targets.collect()
     }
 
-    /// The free that the destinations have together.
+    /// The room that the destinations have together.
     pub(super) fn free(
         &self,
         draft: &Draft<'_>,
