@@ -9,6 +9,7 @@ use self::uses::{NamedPath, named_paths};
 mod prose;
 mod source;
 mod uses;
+mod vocabulary;
 
 /// The heading in `src/lib.rs` that ends the core.
 const CORE_ENDS_AT: &str = "── edges";

@@ -236,11 +236,12 @@ impl<'w> Draft<'w> {
 
     /// Returns the nodes that may take the replacement of a move with several possible nodes.
     pub fn undecided_nodes(&self) -> Vec<NodeId> {
-        let tied = self
+        let undecided = self
             .accepted
             .iter()
             .filter(|(_, landing)| landing.possible_nodes.len() > 1);
-        tied.flat_map(|(_, landing)| landing.possible_nodes.iter().copied())
+        undecided
+            .flat_map(|(_, landing)| landing.possible_nodes.iter().copied())
             .collect()
     }
 

@@ -51,7 +51,8 @@
 //! });
 //! let pod = snapshot.find_pod("default", "web").expect("the pod");
 //! let forecast = forecast(&draft, pod);
-//! let names: Vec<_> = forecast.possible_nodes.iter().map(|w| &snapshot.node(w.node).name).collect();
+//! let nodes = forecast.possible_nodes.iter();
+//! let names: Vec<_> = nodes.map(|possible| &snapshot.node(possible.node).name).collect();
 //! assert_eq!(names, ["free"]);
 //! ```
 
@@ -291,7 +292,7 @@ pub fn fits_today(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Mis
         return Err(Misfit::Taint);
     }
     node_affinity::check(pod_facts, node_facts)?;
-    if pod_affinity::avoids_on(draft, pod, node) {
+    if pod_affinity::has_anti_affinity_on(draft, pod, node) {
         return Err(Misfit::PodAntiAffinity);
     }
     match node_resources::lacking(&pod_facts.requests, |r| draft.free_today(node, r)) {

@@ -244,7 +244,9 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
         let name = &snapshot.node(node).name;
         // A StatefulSet creates the replacement when the pod has ended, which may take minutes. It
         // would return here.
-        if unsure(verdicts, name).is_none() && now.world.ledger.awaits_replacement(snapshot, name) {
+        if unsure(verdicts, name).is_none()
+            && now.world.ledger.has_unplaced_replacement(snapshot, name)
+        {
             let unlanded = (SteerReason::Unlanded, Ratio::ZERO);
             reasons.entry(node).or_insert(unlanded);
         }

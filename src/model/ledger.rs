@@ -364,12 +364,8 @@ impl Ledger {
         self.streaks.retain(|_, s| !ended(s));
         // The streak that ends first protects its workload for the shortest time.
         while self.streaks.len() > MOST_STREAKS {
-            let soonest = self
-                .streaks
-                .iter()
-                .min_by_key(|(_, s)| s.until)
-                .map(|(key, _)| key.clone());
-            if let Some(key) = soonest {
+            let soonest = self.streaks.iter().min_by_key(|(_, s)| s.until);
+            if let Some(key) = soonest.map(|(key, _)| key.clone()) {
                 self.streaks.remove(&key);
             }
         }

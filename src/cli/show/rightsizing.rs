@@ -44,11 +44,14 @@ impl PlanText<'_> {
 
 /// How far to trust the recommendations: a short window may miss the daily peak.
 fn confidence(span: SignedDuration) -> String {
-    let advice = "watch for a day before lowering a request";
+    let recommendation = "watch for a day before lowering a request";
     if span.is_zero() {
-        format!("from one reading, which shows no peak: {advice}")
+        format!("from one reading, which shows no peak: {recommendation}")
     } else if span < SignedDuration::from_hours(24) {
-        format!("from {}, which may miss a peak: {advice}", age(span))
+        format!(
+            "from {}, which may miss a peak: {recommendation}",
+            age(span)
+        )
     } else {
         format!("from {}", age(span))
     }

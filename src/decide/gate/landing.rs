@@ -172,7 +172,7 @@ struct LandingOutcome {
 }
 
 impl LandingOutcome {
-    /// Adds the possible_nodes of one forecast.
+    /// Adds the possible nodes of one forecast.
     ///
     /// `tied` is given for the open draft: the nodes that earlier replacements may land on. If this
     /// pod lands on such a node, the earlier replacement gets the other node. The gain is the same,

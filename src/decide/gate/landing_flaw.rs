@@ -179,7 +179,7 @@ fn judge_limits(
 }
 
 /// Why a node is none of the strategy's destinations. The destinations are those of the selected,
-/// Ready nodes that the strategy prefers; `destinations.others` is the reason for the rest of these.
+/// Ready nodes that the strategy prefers; `destinations.others` is the reason for the others.
 fn no_gain(
     candidate: &Candidate,
     draft: &Draft<'_>,

@@ -1,4 +1,4 @@
-//! The possible_nodes of a forecast: the scheduler picks one of the best among the nodes that it scores.
+//! The possible nodes of a forecast: the scheduler picks one of the best that it scores.
 
 use std::cmp::Reverse;
 
@@ -144,7 +144,7 @@ pub(super) fn join(
     possible_nodes
 }
 
-/// Omits the least likely possible_nodes, which together are less likely than [`UNLIKELY`].
+/// Omits the least likely nodes, which together are less likely than [`UNLIKELY`].
 fn likely(mut possible_nodes: Vec<PossibleNode>) -> Vec<PossibleNode> {
     let (mut covered, mut kept) = (0.0, 0);
     while kept < possible_nodes.len() && covered < 1.0 - UNLIKELY {

@@ -15,7 +15,7 @@ use super::question::Question;
 
 /// Returns true if a pod that this one avoids is on this node now, for terms whose label the node
 /// has.
-pub(super) fn avoids_on(draft: &Draft<'_>, pod: PodId, node: NodeId) -> bool {
+pub(super) fn has_anti_affinity_on(draft: &Draft<'_>, pod: PodId, node: NodeId) -> bool {
     let snapshot = draft.world.snapshot;
     let (own, there) = (snapshot.pod(pod), snapshot.node(node));
     own.required_anti_affinity

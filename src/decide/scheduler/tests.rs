@@ -55,7 +55,7 @@ pub(super) fn ask<T>(
     question(&mut Draft::new(world), pod)
 }
 
-/// Formats the possible_nodes, and the reasons of the other nodes: `a b; c: tainted`.
+/// Formats the possible nodes, and the reasons of the other nodes: `a b; c: tainted`.
 fn outcome(objects: &str) -> String {
     ask(
         objects,
@@ -236,10 +236,10 @@ const NEAR_ITSELF: &str = "affinity: {podAffinity: {requiredDuringSchedulingIgno
 fn the_first_pod_with_affinity_to_its_own_group_may_land_anywhere() {
     assert_eq!(outcome(&pod("p", NEAR_ITSELF)), "a b c");
     let other = "- {kind: Pod, metadata: {name: q, labels: {app: p}}, spec: {nodeName: c}}\n";
-    let lonely = "without a pod that it must run near";
+    let without_affinity = "without a pod that it must run near";
     assert_eq!(
         outcome(&(other.to_owned() + &pod("p", NEAR_ITSELF))),
-        format!("c; a: {lonely}; b: {lonely}")
+        format!("c; a: {without_affinity}; b: {without_affinity}")
     );
 }
 
@@ -252,8 +252,11 @@ fn anti_affinity_applies_in_both_directions() {
         )
     };
     let avoided = "occupied by a pod that it avoids";
-    let avoids = pod("q", "nodeName: a") + &pod("p", &apart("q"));
-    assert_eq!(outcome(&avoids), format!("c; a: {avoided}; b: {avoided}"));
+    let apart_from_q = pod("q", "nodeName: a") + &pod("p", &apart("q"));
+    assert_eq!(
+        outcome(&apart_from_q),
+        format!("c; a: {avoided}; b: {avoided}")
+    );
     let avoiding = "occupied by a pod that avoids it";
     let is_avoided = pod("q", &format!("nodeName: a, {}", apart("p"))) + &pod("p", "");
     assert_eq!(

@@ -29,7 +29,7 @@ pub struct Settled {
 }
 
 impl Ledger {
-    /// Determines the outcome of evictions that are not settled from the cluster. `hot` returns true for a node
+    /// Determines the outcome of evictions that are not settled yet. `hot` returns true for a node
     /// above a target now.
     pub fn settle(
         &mut self,
@@ -90,7 +90,7 @@ impl Ledger {
 
     /// Returns true if a replacement of a pod evicted from this node does not exist yet or has no
     /// node.
-    pub fn awaits_replacement(&self, snapshot: &Snapshot, node: &str) -> bool {
+    pub fn has_unplaced_replacement(&self, snapshot: &Snapshot, node: &str) -> bool {
         let waits = |id: PodId| snapshot.pod(id).node.is_none();
         let unplaced = |e: &Entry| match &e.replacement {
             Some(uid) => find(snapshot, &e.workload, uid).is_none_or(waits),
@@ -157,9 +157,9 @@ impl Ledger {
         });
     }
 
-    /// Assigns to each eviction that is not settled, oldest first, a new pod of its workload that is not yet
-    /// assigned: one on a node that the forecast named, or else the oldest. An autoscaler may have
-    /// added pods at the same time, and these must not make a good move look useless.
+    /// Assigns to each eviction that is not settled, oldest first, a new pod of its workload that is
+    /// not yet assigned: one on a node that the forecast named, or else the oldest. An autoscaler may
+    /// have added pods at the same time, and these must not make a good move look useless.
     fn match_replacements(&mut self, snapshot: &Snapshot) {
         let mut taken: BTreeSet<String> = self
             .entries
