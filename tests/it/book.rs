@@ -61,6 +61,7 @@ fn every_relative_link_leads_to_a_file_and_a_heading() {
         "docs/decisions",
         "deploy",
         "deploy/helm/evenkeel",
+        "tests",
         "tests/testbed",
     ];
     for page in folders.iter().flat_map(|folder| pages_in(folder)) {

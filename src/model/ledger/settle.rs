@@ -157,9 +157,10 @@ impl Ledger {
         });
     }
 
-    /// Assigns to each eviction that is not settled, oldest first, a new pod of its workload that is
-    /// not yet assigned: one on a node that the forecast named, or else the oldest. An autoscaler may
-    /// have added pods at the same time, and these must not make a good move look useless.
+    /// Assigns to each eviction that is not settled, oldest first, a new pod of its workload that
+    /// is not yet assigned: one on a node that the forecast named, or else the oldest. An
+    /// autoscaler may have added pods at the same time, and these must not make a good move look
+    /// useless.
     fn match_replacements(&mut self, snapshot: &Snapshot) {
         let mut taken: BTreeSet<String> = self
             .entries

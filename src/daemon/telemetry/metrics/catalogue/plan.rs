@@ -73,7 +73,7 @@ pub(in super::super) const ABOVE_MEAN: MetricInfo = gauge(
 );
 pub(in super::super) const OUTSIDE_BAND: MetricInfo = gauge(
     "imbalance_outside_band_nodes",
-    "Nodes of a pool that are above a high threshold, or at or below every low threshold",
+    "Nodes of a pool that are above a target, or at or below every threshold",
     &[POOL, BASIS],
 );
 pub(in super::super) const HALTED: MetricInfo = gauge(

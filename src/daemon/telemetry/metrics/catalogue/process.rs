@@ -146,7 +146,7 @@ pub(in super::super) const SOURCE_ERRORS: MetricInfo = counter(
 );
 pub(in super::super) const SOURCE_SKIPPED: MetricInfo = gauge(
     "source_skipped_samples",
-    "Kinds of samples that could not be parsed in the last read",
+    "Samples that could not be parsed in the last read",
     &[SOURCE],
 );
 pub(in super::super) const SOURCE_READ: MetricInfo = gauge(
