@@ -42,12 +42,8 @@ fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
         light_pods(control_plane, 8).await;
         a_kept_pod(control_plane, "n4", 8).await;
         on(control_plane, "n5", 8, "spare", 2, "80m", &json!({})).await;
-        control_plane.kubectl(&[
-            "annotate",
-            "node",
-            "n5",
-            "cluster-autoscaler.kubernetes.io/scale-down-disabled=true",
-        ]);
+        let kept = "cluster-autoscaler.kubernetes.io/scale-down-disabled=true";
+        control_plane.kubectl(&["annotate", "node", "n5", kept]);
         on(control_plane, "n6", 8, "greedy", 2, "850m", &json!({})).await;
         on(
             control_plane,
