@@ -192,6 +192,13 @@ impl Policy {
         )
     }
 
+    /// The arguments of each LowNodeUtilization, in the order of the policy.
+    pub fn low_node_utilization(&self) -> impl Iterator<Item = &LowNodeUtilization> {
+        self.strategies
+            .iter()
+            .filter_map(|strategy| LowNodeUtilization::of(&strategy.rule))
+    }
+
     /// Whether any of its strategies compares actual usage.
     pub fn weighs_usage(&self) -> bool {
         self.strategies.iter().any(|s| match &s.rule {
@@ -214,14 +221,10 @@ impl Policy {
             .schedulers()
             .flat_map(SchedulerProfile::resources)
             .collect();
+        let pools = self.low_node_utilization().flat_map(|rule| &rule.pools);
+        let levels = pools.flat_map(|pool| pool.thresholds.iter().chain(&pool.targets));
+        names.extend(levels.map(|(name, _)| name.as_str()));
         for strategy in &self.strategies {
-            if let Rule::LowNodeUtilization(rule) = &strategy.rule {
-                let levels = rule
-                    .pools
-                    .iter()
-                    .flat_map(|pool| pool.thresholds.iter().chain(&pool.targets));
-                names.extend(levels.map(|(name, _)| name.as_str()));
-            }
             if let Rule::HighNodeUtilization(rule) = &strategy.rule {
                 names.extend(rule.thresholds.iter().map(|(name, _)| name.as_str()));
             }

@@ -57,10 +57,7 @@ impl fmt::Display for PlanText<'_> {
 impl<'p> PlanText<'p> {
     /// The strategy whose basis and bounds are shown: the first that balances.
     fn balancing(&self) -> Option<&'p LowNodeUtilization> {
-        self.policy
-            .strategies
-            .iter()
-            .find_map(|entry| LowNodeUtilization::of(&entry.rule))
+        self.policy.low_node_utilization().next()
     }
 
     /// The thresholds and targets, if all nodes have the same.

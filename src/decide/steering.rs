@@ -27,7 +27,7 @@ use crate::model::plan::{
     Class, Halt, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Verdict,
 };
 use crate::model::snapshot::{NodeId, Snapshot};
-use crate::policy::{LowNodeUtilization, Steering};
+use crate::policy::Steering;
 use crate::values::Ratio;
 
 mod emptying;
@@ -296,12 +296,7 @@ fn cooling(
 
 /// The nodes above this share of a target.
 fn above(now: &Draft<'_>, share: f64) -> impl Iterator<Item = (NodeId, AboveTarget)> {
-    let rules = now
-        .world
-        .policy
-        .strategies
-        .iter()
-        .filter_map(|s| LowNodeUtilization::of(&s.rule));
+    let rules = now.world.policy.low_node_utilization();
     rules.flat_map(move |rule| low_node_utilization::above_share(now, rule, share))
 }
 

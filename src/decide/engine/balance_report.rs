@@ -10,7 +10,7 @@ use crate::decide::strategy::low_node_utilization;
 use crate::model::plan::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
 use crate::model::snapshot::NodeId;
 use crate::model::usage::Unmeasured;
-use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Rule, Thresholds};
+use crate::policy::{Basis, HighNodeUtilization, Rule, Thresholds};
 use crate::values::{Ratio, ResourceId};
 
 /// The name of the pool if no strategy balances nodes.
@@ -152,12 +152,9 @@ fn latest(draft: &Draft<'_>, node: NodeId, resource: ResourceId) -> Option<Ratio
 ///
 /// Of two pools with the same name and basis, the first counts.
 fn weighed_pools(draft: &Draft<'_>) -> Vec<WeighedPool> {
-    let strategies = &draft.world.policy.strategies;
+    let policy = draft.world.policy;
     let mut pools: Vec<WeighedPool> = Vec::new();
-    for rule in strategies
-        .iter()
-        .filter_map(|s| LowNodeUtilization::of(&s.rule))
-    {
+    for rule in policy.low_node_utilization() {
         for in_force in low_node_utilization::in_force(draft, rule) {
             pools.push(WeighedPool {
                 name: in_force.pool,
@@ -169,7 +166,7 @@ fn weighed_pools(draft: &Draft<'_>) -> Vec<WeighedPool> {
             });
         }
     }
-    for strategy in strategies {
+    for strategy in &policy.strategies {
         if let Rule::HighNodeUtilization(rule) = &strategy.rule {
             pools.extend(emptying_pools(draft, rule));
         }
@@ -299,12 +296,7 @@ fn resources(pools: &[WeighedPool]) -> BTreeSet<ResourceId> {
 
 /// The share of nodes outside the thresholds and targets of the first LowNodeUtilization.
 fn first_outside(draft: &Draft<'_>, pools: &[WeighedPool]) -> Option<Ratio> {
-    let rule = draft
-        .world
-        .policy
-        .strategies
-        .iter()
-        .find_map(|s| LowNodeUtilization::of(&s.rule))?;
+    let rule = draft.world.policy.low_node_utilization().next()?;
     let own = || pools.iter().take(rule.pools.len());
     let outside = own().filter_map(|pool| pool.outside(draft)).sum();
     share(outside, own().map(|pool| pool.nodes.len()).sum())

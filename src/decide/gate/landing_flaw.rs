@@ -293,12 +293,7 @@ fn uncounted<'d>(draft: &Draft<'d>, node: NodeId) -> impl Iterator<Item = PodId>
 /// The usage targets of the policy for a node. Deviation thresholds are omitted.
 pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
     let snapshot = draft.world.snapshot;
-    let rules = draft
-        .world
-        .policy
-        .strategies
-        .iter()
-        .filter_map(|s| LowNodeUtilization::of(&s.rule));
+    let rules = draft.world.policy.low_node_utilization();
     let mut by_usage = rules.filter(|r| r.basis == Basis::Actual && !r.deviation);
     let pool = by_usage.find_map(|r| r.pool_of(&snapshot.node(node).labels));
     let targets = pool.into_iter().flat_map(|pool| &pool.targets);
