@@ -135,7 +135,7 @@ impl SimulatedMetricsApi {
         }
         self.last = Some(now);
         let mut taken = std::mem::take(&mut self.outdated);
-        self.fill(&mut taken, cluster, (snapshot, used));
+        self.fill(&mut taken, cluster, snapshot, used);
         self.taken.push_back((now, taken));
     }
 
@@ -162,7 +162,7 @@ impl SimulatedMetricsApi {
         used: &Used,
     ) -> Readings {
         let mut taken = Taken::default();
-        self.fill(&mut taken, cluster, (snapshot, used));
+        self.fill(&mut taken, cluster, snapshot, used);
         taken.readings
     }
 
@@ -171,7 +171,8 @@ impl SimulatedMetricsApi {
         &self,
         taken: &mut Taken,
         cluster: &SimulatedCluster,
-        (snapshot, used): (&Snapshot, &Used),
+        snapshot: &Snapshot,
+        used: &Used,
     ) {
         let elapsed = cluster.elapsed();
         // metrics-server computes cpu between two scrapes, so a sample covers one resolution.

@@ -6,15 +6,15 @@ use std::rc::Rc;
 
 use crate::model::search_start::NodeOrder;
 use crate::model::snapshot::facts::{Owner, PodAffinityTerm, Role};
-use crate::model::snapshot::{AttachedVolume, NodeId, Pod, PodId, Snapshot};
+use crate::model::snapshot::{AttachedVolume, NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::values::selector::Labels;
 
 use super::{IndexedTerm, LabelGroup, NodeImage, Pods, TermKind};
 
 /// Returns the pods of a run that have not finished.
-fn unfinished((PodId(first), run): (PodId, &[Pod])) -> impl Iterator<Item = PodId> {
+fn unfinished(first: PodId, run: &[Pod]) -> impl Iterator<Item = PodId> {
     let pods = run.iter().enumerate().filter(|(_, pod)| !pod.finished());
-    pods.map(move |(offset, _)| PodId(first + offset))
+    pods.map(move |(offset, _)| PodId(first.0 + offset))
 }
 
 /// Groups the pods by namespace and labels. Returns the groups and the position of each pod's
@@ -33,7 +33,7 @@ pub(super) fn label_groups(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usi
                 matched_by: OnceCell::new(),
             });
         }
-        all[place].pods.extend(unfinished((first, run)));
+        all[place].pods.extend(unfinished(first, run));
         of.extend(run.iter().map(|_| place));
     }
     (all, of)
@@ -62,48 +62,31 @@ pub(super) fn siblings(snapshot: &Snapshot) -> (Vec<Pods>, Vec<Option<usize>>) {
             if place == all.len() {
                 all.push(Vec::new());
             }
-            all[place].extend(unfinished((first, run)));
+            all[place].extend(unfinished(first, run));
         }
         of.extend(run.iter().map(|_| place));
     }
     (all.into_iter().map(Rc::from).collect(), of)
 }
 
-/// Returns for each pod how many pods of the same controller stay.
+/// Returns for each pod how many pods of the same controller stay; zero without a workload.
 pub(super) fn controlled(snapshot: &Snapshot) -> Vec<u32> {
-    let mut of = vec![0; snapshot.pods.len()];
-    for workload in &snapshot.workloads {
-        // A workload has few controllers, such as the ReplicaSets of a Deployment.
-        let mut counts: Vec<(Option<&Owner>, u32)> = Vec::new();
-        let mut last: Option<(&Pod, usize)> = None;
-        let mut positions = Vec::with_capacity(workload.pods.len());
-        for pod in workload.pods.iter().map(|id| snapshot.pod(*id)) {
-            // Comparing names is slow, and the pods of a controller usually share their spec.
-            let same = last.filter(|(other, _)| other.spec.is_same(&pod.spec));
-            let position = same.map_or_else(
-                || controller_position(&mut counts, pod.controller()),
-                |(_, position)| position,
-            );
-            counts[position].1 += u32::from(pod.stays());
-            positions.push(position);
-            last = Some((pod, position));
-        }
-        for (id, position) in workload.pods.iter().zip(positions) {
-            of[id.0] = counts[position].1;
+    let mut counts: BTreeMap<(WorkloadId, Option<&Owner>), u32> = BTreeMap::new();
+    for (_, run) in snapshot.pod_runs() {
+        if let Some(key) = workload_and_controller(&run[0]) {
+            let staying: u32 = run.iter().map(|pod| u32::from(pod.stays())).sum();
+            *counts.entry(key).or_default() += staying;
         }
     }
-    of
+    let runs = snapshot.pod_runs().flat_map(|(_, run)| {
+        let count = workload_and_controller(&run[0]).map_or(0, |key| counts[&key]);
+        run.iter().map(move |_| count)
+    });
+    runs.collect()
 }
 
-fn controller_position<'w>(
-    counts: &mut Vec<(Option<&'w Owner>, u32)>,
-    controller: Option<&'w Owner>,
-) -> usize {
-    let known = counts.iter().position(|(other, _)| *other == controller);
-    known.unwrap_or_else(|| {
-        counts.push((controller, 0));
-        counts.len() - 1
-    })
+fn workload_and_controller(pod: &Pod) -> Option<(WorkloadId, Option<&Owner>)> {
+    Some((pod.workload?, pod.controller()))
 }
 
 /// Collects the affinity terms. Returns them and the positions of each pod's own terms.
@@ -125,7 +108,7 @@ pub(super) fn terms(snapshot: &Snapshot) -> (Vec<IndexedTerm<'_>>, Vec<Rc<[usize
                     matched: OnceCell::new(),
                 });
             }
-            all[place].pods.extend(unfinished((first, run)));
+            all[place].pods.extend(unfinished(first, run));
             own.push(place);
         }
         let own: Rc<[usize]> = own.into();
