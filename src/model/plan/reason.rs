@@ -33,19 +33,23 @@ impl Expected {
         let minutes = self.ahead.as_secs_f64() / 60.0 / 2.0;
         let slope = (expected.get() - self.now.get()) / minutes;
         let points = (slope * 60.0 * 100.0).round();
-        let course = if points > 0.0 {
-            format!(", rising {points} points an hour")
-        } else if points < 0.0 {
-            format!(", falling {} points an hour", -points)
-        } else {
-            return String::new();
+        let way = match points {
+            _ if points > 0.0 => "rising",
+            _ if points < 0.0 => "falling",
+            _ => return String::new(),
         };
+        let unit = if points.abs() < 2.0 {
+            "point"
+        } else {
+            "points"
+        };
+        let course = format!(", {way} {} {unit} an hour", points.abs());
         if self.now > target || slope <= 0.0 {
             return course;
         }
-        let wait = (target.get() - self.now.get()) / slope;
-        let off = error.get() / slope;
-        format!("{course}, above {target} in {wait:.0}m ± {off:.0}m")
+        let wait = minutes_text((target.get() - self.now.get()) / slope);
+        let off = minutes_text(error.get() / slope);
+        format!("{course}, above {target} in {wait} ± {off}")
     }
 }
 
@@ -224,6 +228,16 @@ impl Reason {
     }
 }
 
+/// Formats minutes, without seconds.
+fn minutes_text(minutes: f64) -> String {
+    let whole = minutes.round();
+    if whole > 0.0 {
+        short(SignedDuration::from_secs_f64(whole * 60.0))
+    } else {
+        "0m".to_owned()
+    }
+}
+
 /// Returns the words after a node's ratio in a reason.
 fn foreseen(expected: Option<&Expected>, ratio: Ratio, target: Ratio) -> String {
     expected.map_or(String::new(), |present| {
@@ -294,12 +308,23 @@ mod tests {
     }
 
     #[test]
+    fn a_slow_rise_has_hours() {
+        let text = hot(58.0, 58.5, Some(1.0));
+        assert!(
+            text.contains("rising 2 points an hour, above 60% in 1h ± 30m"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn a_node_above_its_target_rises_or_falls() {
         let text = hot(64.0, 65.0, Some(1.0));
         assert!(
             text.contains("(now 64%, rising 4 points an hour), is"),
             "{text}"
         );
+        let text = hot(64.0, 64.25, Some(1.0));
+        assert!(text.contains("rising 1 point an hour), is"), "{text}");
         let text = hot(64.0, 62.0, Some(1.0));
         assert!(
             text.contains("(now 64%, falling 8 points an hour), is"),
