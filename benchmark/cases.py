@@ -82,16 +82,15 @@ def _contest(data: Path) -> Iterator[Case]:
         (300, "C", ONE),
     ]
     for nodes, seed, opponents in cuts:
-        yield _cut(data, (nodes, seed), opponents)
-    yield _cut(data, (300, "A"), ONE, off=False)
-    yield _cut(data, (1000, "A"), LARGE)
-    yield _cut(data, (6000, "A"), WHOLE)
+        yield _cut(data, nodes, seed, opponents)
+    yield _cut(data, 300, "A", ONE, off=False)
+    yield _cut(data, 1000, "A", LARGE)
+    yield _cut(data, 6000, "A", WHOLE)
 
 
 def _cut(
-    data: Path, size: tuple[int, str], opponents: tuple[Opponent, ...], *, off: bool = True
+    data: Path, nodes: int, seed: str, opponents: tuple[Opponent, ...], *, off: bool = True
 ) -> Case:
-    nodes, seed = size
     section = "contest, requests off" if off else "contest, requests equal to the mean"
     make = lambda: contest.cut(contest.read(data), nodes, seed, off=off)  # noqa: E731
     name = (
