@@ -136,7 +136,7 @@ impl Failures {
         self.counted.clone()
     }
 
-    /// Seconds for which requests fail, for the registry.
+    /// How long requests have failed, in seconds, for the registry.
     pub fn lasting_seconds(&self) -> Family<FailureLabels, Gauge<f64, AtomicU64>> {
         self.lasting.clone()
     }

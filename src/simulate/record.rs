@@ -191,7 +191,7 @@ impl Recorder {
             self.first_hot = self.first_hot.or(Some(plan.at));
             // Only the cooling after the last hot cycle counts, so a new hot node resets it.
             (self.last_hot, self.cooled) = (Some(plan.at), None);
-        // A halted plan judged no node, so it does not show that none is hot.
+        // A halted plan says nothing of hot nodes, because it looked at none.
         } else if plan.halted.is_none() {
             self.cooled = self.cooled.or(Some(plan.at));
         }

@@ -1,4 +1,4 @@
-//! Whether the pod gets a replacement that may start and finds what it needs.
+//! Whether the pod gets a replacement, and whether that may start and finds what it needs.
 //!
 //! An eviction cannot be undone: where the replacement does not come, or waits for ever, the
 //! workload has lost a replica. Each rule is one file, which names its source in Kubernetes. A pod

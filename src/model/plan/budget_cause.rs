@@ -9,7 +9,7 @@ pub enum BudgetCause {
     /// Too few of its pods are healthy.
     #[error("allows no disruption now")]
     Unhealthy,
-    /// It requires this many healthy pods, which are all that it covers.
+    /// It requires this many healthy pods and covers no more.
     #[error("allows no disruption, because it needs all of its {0} pods")]
     NeedsAll(u32),
     /// This field of its spec forbids every disruption, however many replicas there are.

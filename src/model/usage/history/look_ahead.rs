@@ -19,7 +19,7 @@ const MEASURED: [ResourceId; 2] = [ResourceId::CPU, ResourceId::MEMORY];
 pub(super) struct LookAhead {
     /// The expected usage of each pod. A pod without a course keeps its present usage.
     pub(super) pods: Vec<PodUsage>,
-    /// How far the usage of each node may be from what is expected: one standard deviation.
+    /// The standard deviation of the usage of each node around what is expected.
     pub(super) errors: Vec<Measure>,
 }
 
