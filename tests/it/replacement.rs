@@ -63,6 +63,24 @@ fn a_controller_that_is_deleted_or_has_enough_pods_replaces_nothing() {
 }
 
 #[test]
+fn a_controller_does_not_have_the_pods_that_end_or_have_ended() {
+    for gone in ["terminating", "phase=Failed"] {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 system=1
+              web*4 cpu=300m uses=1 wanted=4
+              web cpu=300m wanted=4 {gone}
+            node n2
+            node n3
+            "
+        ));
+        let policy = format!("limits: {{perWorkload: none, perNode: none}}\n{EVEN}");
+        let plan = text(&cluster.plan(&policy));
+        assert!(plan.starts_with("move web-"), "{gone}: {plan}");
+    }
+}
+
+#[test]
 fn a_controller_that_does_not_exist_is_unknown() {
     let mut cluster = Cluster::parse(
         "
