@@ -195,8 +195,7 @@ pub(super) fn workloads(cluster: &mut SimulatedCluster) {
             workload.kind,
             WorkloadKind::Deployment | WorkloadKind::Job | WorkloadKind::Bare
         );
-        let stirred = changed.contains(&work) || cluster.lists.has_changed(work);
-        if alone && !stirred && !turned(workload) && !waiting(workload) {
+        if alone && !changed.contains(&work) && !turned(workload) && !waiting(workload) {
             continue;
         }
         let own = cluster.lists.of(work);

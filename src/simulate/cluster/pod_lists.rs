@@ -59,11 +59,6 @@ impl PodLists {
         self.waiting.iter()
     }
 
-    /// Returns true if a pod of the workload came, left or changed.
-    pub(in crate::simulate) fn has_changed(&self, work: usize) -> bool {
-        self.changed.contains(&work)
-    }
-
     /// Returns the workloads whose pods came, left or changed since the last call.
     pub(in crate::simulate) fn take_changed(&mut self) -> BTreeSet<usize> {
         std::mem::take(&mut self.changed)
