@@ -110,9 +110,9 @@ pub struct Usage {
     pub pods: Vec<PodUsage>,
     /// The standard deviation of each pod's samples from their average; zero if unknown.
     pub deviations: Vec<Measure>,
-    /// How far the usage of each node may be from what its trend says: one standard deviation.
-    /// Empty if nothing is expected by trend.
-    pub errors: Vec<Measure>,
+    /// How far the usage of each node may be from what its trend says: one standard deviation;
+    /// `None` without a trend. Empty if nothing is expected by trend.
+    pub errors: Vec<Option<Measure>>,
     /// The latest total per node as the source reported it, not smoothed.
     pub readings: Vec<Option<Measure>>,
     /// The average of the totals per node that descheduler keeps of metrics.k8s.io.
@@ -212,9 +212,9 @@ impl Usage {
         self.deviations.get(id.0).copied().unwrap_or_default()
     }
 
-    /// Returns how far the usage of a node may be from what its trend says; `None` without trends.
+    /// Returns how far the usage of a node may be from what its trend says; `None` without a trend.
     pub fn error(&self, id: NodeId) -> Option<Measure> {
-        self.errors.get(id.0).copied()
+        self.errors.get(id.0).copied().flatten()
     }
 
     /// Returns the reason why a pod's usage is unknown; `None` if it is known or estimated.

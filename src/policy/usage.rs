@@ -141,7 +141,7 @@ pub(super) fn usage() -> Section<UsagePolicy> {
         prometheus: None,
         poll: SignedDuration::from_secs(15),
         window: SignedDuration::from_mins(5),
-        smoothing: Smoothing::HalfLife(SignedDuration::from_mins(10)),
+        smoothing: Smoothing::Trend,
         stale_after: SignedDuration::from_secs(90),
         min_samples: 3,
         ahead: None,
@@ -305,15 +305,15 @@ fn smoothing() -> Kind<Smoothing> {
     let mut kind = Kind::new(words, schema, read_smoothing, write);
     kind.form.choices = vec![
         (
-            "{halfLife: 10m}",
-            "an average in which the weight of a sample halves with every ten minutes of age; it \
-                also counts samples from before the window",
-        ),
-        (
             "trend",
             "the mean that is expected in the period `lookAhead`: evenkeel learns from the last \
                 two hours of each node whether a change of its usage lasts and whether a rise goes \
                 on",
+        ),
+        (
+            "{halfLife: 10m}",
+            "an average in which the weight of a sample halves with every ten minutes of age; it \
+                also counts samples from before the window",
         ),
         ("mean", "all samples count alike"),
         ("max", "the largest sample: cautious, plans for the peak"),

@@ -169,14 +169,14 @@ fn memory_covers_the_peak_and_cpu_the_percentile() {
     let half = format!("rightsizing: {{percentile: 50, headroom: 0%}}\n{EVEN}");
     assert_snapshot!(
         said(&watched(&half, &cores)),
-        @"default/Deployment/web 1 of 1 pods; cpu too_low 1m → 1, uses 1143m, wrong by 999m \
-          (0.1%); memory too_low 1Mi → 4Gi, uses 1170Mi, wrong by 4095Mi (0.4%)"
+        @"default/Deployment/web 1 of 1 pods; cpu too_low 1m → 1, uses 1, wrong by 999m \
+          (0.1%); memory too_low 1Mi → 4Gi, uses 1Gi, wrong by 4095Mi (0.4%)"
     );
     let all = format!("rightsizing: {{percentile: 100, headroom: 0%}}\n{EVEN}");
     assert_snapshot!(
         said(&watched(&all, &cores)),
-        @"default/Deployment/web 1 of 1 pods; cpu too_low 1m → 4, uses 1143m, wrong by 3999m \
-          (0.4%); memory too_low 1Mi → 4Gi, uses 1170Mi, wrong by 4095Mi (0.4%)"
+        @"default/Deployment/web 1 of 1 pods; cpu too_low 1m → 4, uses 1, wrong by 3999m \
+          (0.4%); memory too_low 1Mi → 4Gi, uses 1Gi, wrong by 4095Mi (0.4%)"
     );
     let rightsizing = &watched(EVEN, &cores).rightsizing[0];
     assert_eq!(

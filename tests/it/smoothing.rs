@@ -277,7 +277,8 @@ fn with_constant_pod_churn_the_smallest_remainder_counts() {
 /// Plans for a node of eight cores after samples of its five pods for ten minutes: their mean, and
 /// the mean plus or minus a swing in turn.
 fn after_swings(mean: f64, swing: f64) -> Plan {
-    let mut engine = Engine::new(parse(EVEN), Ledger::default());
+    let by_average = format!("usage: {{smoothing: {{halfLife: 10m}}}}\n{EVEN}");
+    let mut engine = Engine::new(parse(&by_average), Ledger::default());
     let cluster = Cluster::parse("node n1\n  web*5 cpu=100m uses=1\nnode n2\nnode n3");
     let snapshot = cluster.snapshot(engine.policy());
     for step in 0..=40 {

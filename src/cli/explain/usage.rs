@@ -108,7 +108,8 @@ fn smoothing(load: &LoadSummary) -> &'static str {
     match load.smoothing {
         _ if load.estimated => "an estimate, because there are no samples",
         "half_life" => "an average with a half-life",
-        "trend" => "the expectation by their trend",
+        "trend" if load.has_trend => "the expectation by their trend",
+        "trend" => "the newest usage, because there is no trend yet",
         "percentile" => "a percentile of them",
         "max" => "their maximum",
         _ => "their mean",

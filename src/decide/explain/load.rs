@@ -36,6 +36,9 @@ pub struct LoadSummary {
     pub window_seconds: i64,
     /// How the samples are smoothed: `trend`, `mean`, `max`, `half_life` or `percentile`.
     pub smoothing: &'static str,
+    /// Whether the past of the node says how its usage goes on. Without a trend, `trend` is the
+    /// newest usage.
+    pub has_trend: bool,
     /// The samples, the oldest first.
     pub samples: Vec<UsagePoint>,
     /// The value that decisions use; `None` if it is unknown.
@@ -87,7 +90,11 @@ pub(super) fn of_pod(case: &Context<'_>, pod: PodId) -> LoadSummary {
         estimated: matches!(world.usage.pods.get(pod.0), Some(PodUsage::Estimated(_))),
         unknown,
         requests: CpuAndMemory::from(&world.snapshot.pod(pod).requests),
-        ..windowed(case, case.history.pod_window(world.snapshot, pod))
+        ..windowed(
+            case,
+            world.snapshot.pod(pod).node,
+            case.history.pod_window(world.snapshot, pod),
+        )
     }
 }
 
@@ -111,11 +118,15 @@ pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> LoadSummary {
             memory_bytes: sum(ResourceId::MEMORY),
         },
         allocatable: Some(CpuAndMemory::from(&world.snapshot.node(node).allocatable)),
-        ..windowed(case, case.history.node_window(world.snapshot, node))
+        ..windowed(
+            case,
+            Some(node),
+            case.history.node_window(world.snapshot, node),
+        )
     }
 }
 
-fn windowed(case: &Context<'_>, samples: Vec<Sample>) -> LoadSummary {
+fn windowed(case: &Context<'_>, node: Option<NodeId>, samples: Vec<Sample>) -> LoadSummary {
     let rules = &case.world.policy.usage;
     let point = |sample: Sample| UsagePoint {
         at: sample.at,
@@ -124,6 +135,7 @@ fn windowed(case: &Context<'_>, samples: Vec<Sample>) -> LoadSummary {
     LoadSummary {
         window_seconds: rules.window.as_secs(),
         smoothing: rules.smoothing.label(),
+        has_trend: node.is_some_and(|node| case.world.usage.error(node).is_some()),
         samples: samples.into_iter().map(point).collect(),
         smoothed: None,
         estimated: false,

@@ -82,6 +82,11 @@ impl Course {
         (self.samples > 0).then(|| [self.cpu / samples, self.memory / samples])
     }
 
+    /// Whether a whole period is known, so that there is something to compare the present with.
+    pub(super) fn has_past(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
     /// Returns the usage of cpu or memory in the periods before now. Periods from before the first
     /// one repeat it. `None` without samples.
     ///

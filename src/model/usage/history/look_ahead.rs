@@ -19,8 +19,9 @@ const MEASURED: [ResourceId; 2] = [ResourceId::CPU, ResourceId::MEMORY];
 pub(super) struct LookAhead {
     /// The expected usage of each pod. A pod without a course keeps its present usage.
     pub(super) pods: Vec<PodUsage>,
-    /// The standard deviation of the usage of each node around what is expected.
-    pub(super) errors: Vec<Measure>,
+    /// The standard deviation of the usage of each node around what is expected; `None` if its pods
+    /// have no past.
+    pub(super) errors: Vec<Option<Measure>>,
 }
 
 impl LookAhead {
@@ -112,10 +113,15 @@ struct Case<'c> {
 }
 
 impl Case<'_> {
-    /// Adds the pods of a node. Returns how far its usage may be from what is expected.
-    fn add_node(&mut self, node: &Node) -> Measure {
+    /// Adds the pods of a node. Returns how far its usage may be from what is expected; `None` if
+    /// the pods have no past, as with one reading.
+    fn add_node(&mut self, node: &Node) -> Option<Measure> {
+        let mut courses = node.pods.iter().filter_map(|pod| self.course(*pod));
+        if !courses.any(Course::has_past) {
+            return None;
+        }
         let [cpu, memory] = MEASURED.map(|resource| self.add_resource(node, resource));
-        Measure { cpu, memory }
+        Some(Measure { cpu, memory })
     }
 
     fn add_resource(&mut self, node: &Node, resource: ResourceId) -> Amount {
@@ -140,14 +146,13 @@ impl Case<'_> {
 
     /// The course of a pod in shares of its node; `None` if its usage is not known.
     fn shares(&self, pod: PodId, resource: ResourceId, whole: f64) -> Option<Periods> {
-        if !matches!(self.present[pod.0], PodUsage::Known(_)) {
-            return None;
-        }
-        let periods = self.series[pod.0]?
-            .samples
-            .course()?
-            .periods(resource, self.now)?;
+        let periods = self.course(pod)?.periods(resource, self.now)?;
         Some(periods.map(|used| used / whole))
+    }
+
+    fn course(&self, pod: PodId) -> Option<&Course> {
+        let known = matches!(self.present[pod.0], PodUsage::Known(_));
+        self.series[pod.0].filter(|_| known)?.samples.course()
     }
 
     /// The course of the node, if the pods that stay had been on it all the time.
