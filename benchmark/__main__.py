@@ -5,7 +5,10 @@ python3 -m benchmark --data FOLDER
 
 import argparse
 import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +22,7 @@ from benchmark.opponents import CADENCES, Opponent
 from benchmark.optimum import Optimum, optimum
 from benchmark.play import Figures, Player
 from benchmark.report import Row
+from benchmark.results import Results, digest, program
 
 ROOT = Path(__file__).parent.parent
 PICTURED = "contest, requests off: 300 nodes, cut A"
@@ -29,7 +33,7 @@ def main() -> None:
     args = _arguments()
     args.work.mkdir(parents=True, exist_ok=True)
     fetch.missing(args.data)
-    player = Player(args.evenkeel, args.work)
+    player = Player(args.evenkeel, Results(args.work))
     for case in cases.every(args.data):
         if not args.only or args.only in case.block:
             text, rows, best = _run(case, player, args.jobs)
@@ -81,27 +85,32 @@ def _arguments() -> argparse.Namespace:
 
 def _run(case: Case, player: Player, jobs: int) -> tuple[str, list[Row], Optimum]:
     cluster = case.make()
-    path = player.work / f"{cluster.name}.json"
-    cluster.write(path)
+    path = player.write(cluster)
+    kept = (program(), digest(path), case.targets, case.seed)
     with ThreadPoolExecutor(jobs) as pool:
-        figures = list(pool.map(lambda o: player.play(path, o, case.targets), case.opponents))
-    rows = [_row(o, f) for o, f in zip(case.opponents, figures, strict=True)]
-    if case.modelled:
-        rows += _koordinator(case, cluster)
-    best = optimum(World(cluster, case.targets, case.seed))
+        played = [
+            (_row(o), pool.submit(player.play, path, o, case.targets)) for o in case.opponents
+        ]
+        if case.modelled:
+            played += [
+                (row, pool.submit(_model, case, cluster, rule, cadence, player.results, kept))
+                for row, rule, cadence in _koordinator(case)
+            ]
+        rows = [row(figures.result()) for row, figures in played]
+    solve = lambda: asdict(optimum(World(cluster, case.targets, case.seed)))  # noqa: E731
+    best = Optimum.read(player.results.of(("optimum", *kept), solve))
     sizes = f"{len(cluster.nodes):,} nodes, {len(cluster.pods):,} pods"
     about = f"**{case.name}** ({sizes} of {len(cluster.replicas()):,} workloads). "
     text = f"{about}{report.bound(best, case.targets)}\n\n{report.table(rows, best, case.targets)}"
     return text, rows, best
 
 
-def _row(opponent: Opponent, figures: Figures) -> Row:
-    return Row(opponent.line, opponent.setting, opponent.caps_in_words, figures)
+def _row(opponent: Opponent) -> Callable[[Figures], Row]:
+    return partial(Row, opponent.line, opponent.setting, opponent.caps_in_words)
 
 
-def _koordinator(case: Case, cluster: Cluster) -> list[Row]:
+def _koordinator(case: Case) -> Iterator[tuple[Callable[[Figures], Row], LowNodeLoad, int]]:
     """The rule of Koordinator in the model, at the cadences that the others play."""
-    rows = []
     low = np.array([case.targets.low.get(r, 100) / 100 for r in RESOURCES])
     cadences = sorted({o.cadence for o in case.opponents if not o.dry})
     for line, by_usage in (
@@ -109,11 +118,20 @@ def _koordinator(case: Case, cluster: Cluster) -> list[Row]:
         ("Koordinator's rule, placed by usage (model)", True),
     ):
         for cadence in cadences or CADENCES:
-            rule = LowNodeLoad(low, by_usage=by_usage)
-            figures = play(World(cluster, case.targets, case.seed), rule, cadence)
             setting = Opponent(line, cadence).setting
-            rows.append(Row(line, setting, "2 a node", figures))
-    return rows
+            yield (
+                partial(Row, line, setting, "2 a node"),
+                LowNodeLoad(low, by_usage=by_usage),
+                cadence,
+            )
+
+
+def _model(
+    case: Case, cluster: Cluster, rule: LowNodeLoad, cadence: int, results: Results, kept: tuple
+) -> Figures:
+    world = lambda: World(cluster, case.targets, case.seed)  # noqa: E731
+    inputs = ("model", *kept, rule.by_usage, cadence)
+    return Figures(**results.of(inputs, lambda: asdict(play(world(), rule, cadence))))
 
 
 def _draw(path: Path, case: Case, rows: list[Row], best: Optimum) -> None:

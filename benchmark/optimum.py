@@ -31,6 +31,12 @@ class Optimum:
     joint: Joint | None
     """The answer of the joint program, if the placement left it open and it was solved."""
 
+    @classmethod
+    def read(cls, kept: dict) -> "Optimum":
+        """The optimum from its fields."""
+        solved = kept["joint"]
+        return cls(**kept | {"joint": solved and Joint(**solved)})
+
     @property
     def fewest(self) -> int:
         """The most that is known of the fewest evictions: the optimum or a lower bound."""

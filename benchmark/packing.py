@@ -18,8 +18,7 @@ STEERED = PACKING.replace("strategies:", "steering: {taintEmptying: true}\nstrat
 
 def run(cluster: Cluster, player: Player) -> str:
     """The table of a cluster."""
-    path = player.work / f"{cluster.name}.json"
-    cluster.write(path)
+    path = player.write(cluster)
     ways = [
         ("RemoveDuplicates, evenkeel", DUPLICATES, False),
         ("RemoveDuplicates, descheduler", DUPLICATES, True),

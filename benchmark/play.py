@@ -1,12 +1,13 @@
 """Runs a cluster for a day under an opponent, and reads the figures."""
 
-import hashlib
 import json
 import subprocess
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmark.clusters import Cluster
 from benchmark.opponents import Opponent, Targets
+from benchmark.results import Results, digest
 
 DURATION = "24h"
 
@@ -28,10 +29,16 @@ class Figures:
 
 @dataclass(frozen=True)
 class Player:
-    """Plays with one binary and keeps every result, so that an interrupted benchmark goes on."""
+    """Plays with one binary."""
 
     binary: Path
-    work: Path
+    results: Results
+
+    def write(self, cluster: Cluster) -> Path:
+        """The file of a cluster."""
+        path = self.results.folder / f"{cluster.name}.json"
+        cluster.write(path)
+        return path
 
     def play(self, cluster: Path, opponent: Opponent, targets: Targets) -> Figures:
         """The figures of a day."""
@@ -39,21 +46,18 @@ class Player:
 
     def run(self, cluster: Path, policy: str, *, exact: bool) -> Figures:
         """The figures of a day under a policy."""
-        parts = (_digest(self.binary), _digest(cluster), policy, exact, DURATION)
-        key = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
-        kept = self.work / f"{key}.json"
-        if not kept.exists():
-            figures = self._simulate(cluster, policy, exact, key)
-            kept.write_text(json.dumps(asdict(figures)), encoding="utf-8")
-        return Figures(**json.loads(kept.read_text(encoding="utf-8")))
+        inputs = (digest(self.binary), digest(cluster), policy, exact, DURATION)
+        simulate = lambda: asdict(self._simulate(cluster, policy, exact))  # noqa: E731
+        return Figures(**self.results.of(inputs, simulate))
 
-    def _simulate(self, cluster: Path, policy: str, exact: bool, key: str) -> Figures:
-        file = self.work / f"{key}.yaml"
-        file.write_text(policy, encoding="utf-8")
-        command = [str(self.binary), "simulate", "--from", str(cluster), "--policy", str(file)]
+    def _simulate(self, cluster: Path, policy: str, exact: bool) -> Figures:
+        command = [str(self.binary), "simulate", "--from", str(cluster), "--policy", "-"]
         command += ["--duration", DURATION, "-o", "json"]
         run = subprocess.run(
-            command + (["--exact"] if exact else []), check=True, capture_output=True
+            command + (["--exact"] if exact else []),
+            input=policy.encode(),
+            check=True,
+            capture_output=True,
         )
         return figures(json.loads(run.stdout))
 
@@ -75,7 +79,3 @@ def figures(trace: dict) -> Figures:
         pending=summary["pending"],
         empty=summary["empty_nodes"],
     )
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -3,7 +3,7 @@
 # above the target and the evictions.
 #
 # Each line of a file is one machine: its cpu usage in percent every five minutes, separated by commas. The table in
-# docs/concepts.md is from the PlanetLab traces of 2011 that CloudSim distributes, one file for each day, with the first
+# docs/arena.md is from the PlanetLab traces of 2011 that CloudSim distributes, one file for each day, with the first
 # thousand machines. The cluster has 50 nodes of 8 cores and 50 Deployments of 20 pods. A pod requests 250m and uses its
 # row's percentage of 1.6 cores.
 set -euo pipefail
@@ -20,6 +20,8 @@ policy() {
 policy nothing 'dryRun: true'
 policy stock ''
 policy steering 'steering: {taintHot: true}'
+policy average 'usage: {smoothing: {halfLife: 10m}}'
+policy average-steering $'steering: {taintHot: true}\nusage: {smoothing: {halfLife: 10m}}'
 policy learning $'steering: {taintHot: true}\nusage: {ahead: 2h}'
 
 scenario() {
@@ -52,7 +54,9 @@ for file in "$@"; do
   scenario "$(wc -l < "$work/day.csv")" > "$work/traces.yaml"
   run nothing nothing
   run 'evenkeel, stock scheduler' stock
+  run 'evenkeel, stock scheduler, `smoothing: {halfLife: 10m}`' average
   run 'evenkeel with steering' steering
+  run 'evenkeel with steering, `smoothing: {halfLife: 10m}`' average-steering
   run 'evenkeel with steering, second equal day with `usage.ahead: 2h`' learning --duration 48h
   run "descheduler's choice" stock --exact
 done
