@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Results:
-    """The folder, and what its results depend on beside their own inputs."""
+    """A folder of results, one file for each."""
 
     folder: Path
 

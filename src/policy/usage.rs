@@ -191,7 +191,7 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
         )
         .field(
             "window",
-            "How far back samples count, except for an average with a half-life.",
+            "How far back samples count, except for `trend` and an average with a half-life.",
             duration(ONE_SECOND),
             |u| &mut u.window,
         )

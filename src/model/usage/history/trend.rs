@@ -66,7 +66,7 @@ impl Trend {
     /// Finds the factors that would have been best for a series of shares of a node.
     pub(super) fn of(series: &Periods) -> Self {
         let mut sums = Sums::default();
-        let means = means(series);
+        let averages = means(series);
         for origin in TOO_NEW..Course::PERIODS - SLOPE_PERIODS {
             let lead = LEAD.min(origin);
             let after = &series[origin - lead..origin];
@@ -75,14 +75,15 @@ impl Trend {
                 count(lead) / count(LEAD),
             );
             sums.add(&EarlierForecast {
-                deviation: series[origin] - means[origin],
+                deviation: series[origin] - averages[origin],
                 drift: slope(&series[origin..]) * minutes,
-                change: after.iter().sum::<f64>() / count(lead) - means[origin],
+                change: after.iter().sum::<f64>() / count(lead) - averages[origin],
                 weight: share * halved(count(origin) * Course::MINUTES, OF_FACTORS),
             });
         }
         let trend = sums.trend();
-        let spread = variance(series, means[0]) * (1.0 - trend.persistence * trend.persistence);
+        let squares = series.map(|value| (value - averages[0]).powi(2));
+        let spread = means(&squares)[0] * (1.0 - trend.persistence.powi(2));
         Trend {
             error: trend.error.hypot(spread.sqrt()),
             ..trend
@@ -175,17 +176,6 @@ fn means(series: &Periods) -> Periods {
         *mean = sum / weight;
     }
     means
-}
-
-/// The mean squared distance of the values from their mean, weighted by age.
-fn variance(series: &Periods, mean: f64) -> f64 {
-    let decay = halved(Course::MINUTES, OF_MEAN);
-    let (mut sum, mut weight) = (0.0, 0.0);
-    for value in series.iter().rev() {
-        sum = sum * decay + (value - mean) * (value - mean);
-        weight = weight * decay + 1.0;
-    }
-    sum / weight
 }
 
 /// The slope of the regression line through the first values, weighted by age, per minute.
