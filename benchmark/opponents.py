@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 CADENCES = (60, 120, 300)
 """Seconds between cycles. The chart of descheduler has 120 (CronJob) and 300 (Deployment)."""
-CAREFUL = (20, 5)
+CAREFUL = ("20 or 1%", 5)
 """Evictions in a cycle, and from one node in a cycle: the defaults of evenkeel."""
 
 
@@ -23,25 +23,29 @@ class Opponent:
 
     line: str
     cadence: int
-    caps: tuple[int, int] | None = CAREFUL
+    caps: tuple[str, int] | None = CAREFUL
     exact: bool = False
     steered: bool = False
     dry: bool = False
     source: str = "metricsApi"
+    poll: int | None = None
+    """Seconds between polls of usage, if not those of the default policy."""
     replicas: int = 2
     """The fewest replicas of a workload whose pods may leave."""
 
     @property
     def setting(self) -> str:
         """The setting in words."""
-        return (
-            f"every {self.cadence} s" if self.cadence < 120 else f"every {self.cadence // 60} min"
-        )
+        every = f"every {self.cadence} s" if self.cadence < 120 else f"every {self.cadence // 60} min"
+        return f"{every}, polled every {self.poll} s" if self.poll else every
 
     @property
     def caps_in_words(self) -> str:
         """The caps in words."""
-        return "none" if self.caps is None else "{} a cycle, {} a node".format(*self.caps)
+        if self.caps is None:
+            return "none"
+        cycle, node = self.caps
+        return f"{cycle.replace('%', ' %')} a cycle, {node} a node"
 
     def policy(self, targets: Targets) -> str:
         """The policy file."""
@@ -56,6 +60,8 @@ class Opponent:
             lines.append("dryRun: true")
         if self.steered:
             lines.append("steering: {taintHot: true}")
+        if self.poll:
+            lines.append(f"usage: {{poll: {self.poll}s}}")
         if self.source == "prometheus":
             lines.append("usage: {source: prometheus, prometheus: {url: 'http://prometheus:9090'}}")
         low, high = (_flow(t) for t in (targets.low, targets.high))
@@ -76,7 +82,7 @@ def _flow(thresholds: dict[str, int]) -> str:
 
 def nothing() -> Opponent:
     """Evicts nothing."""
-    return Opponent("nothing", 60, dry=True)
+    return Opponent("nothing", 60, None, dry=True)
 
 
 def all_opponents() -> Iterator[Opponent]:

@@ -186,13 +186,12 @@ impl<'s> Run<'s> {
         self.metrics.sample(&self.cluster, &snapshot, &used);
         let now = self.cluster.now;
         recorder.note(now, &snapshot, &used);
-        let observed = match self.metrics.newest(now) {
-            Some(readings) => self.engine.observe(&snapshot, readings, now),
-            None => self.engine.join_usage(&snapshot, now),
-        };
+        if let Some(readings) = self.metrics.newest(now) {
+            self.engine.observe(&snapshot, readings, now);
+        }
         if now >= self.next_cycle {
             self.next_cycle = after(now, self.engine.policy().interval);
-            self.cycle(&observed, recorder);
+            self.cycle(&self.engine.join_usage(&snapshot, now), recorder);
         }
     }
 

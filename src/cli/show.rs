@@ -37,6 +37,9 @@ impl fmt::Display for PlanText<'_> {
             self.screen
                 .line(f, &unknown.to_string(), Some(Ink::Warning))?;
         }
+        if let Some(none) = self.plan.no_trend {
+            self.screen.line(f, &none.to_string(), None)?;
+        }
         self.nodes(f)?;
         self.excluded(f)?;
         self.steering(f)?;

@@ -15,12 +15,12 @@ use crate::decide::scheduler;
 use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
 use crate::model::ledger::{Entry, Fault, Ledger, Settled};
-use crate::model::plan::{Move, Outcome, Plan, Rightsizing, Setbacks};
+use crate::model::plan::{Move, NoTrend, Outcome, Plan, Rightsizing, Setbacks};
 use crate::model::search_start::SearchStart;
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
 use crate::model::usage::{Hindsight, Readings, Usage};
-use crate::policy::{KubernetesRelease, LowNodeUtilization, Policy, Strategy};
+use crate::policy::{Basis, KubernetesRelease, LowNodeUtilization, Policy, Smoothing, Strategy};
 
 use balance_report::balance_report;
 use halt::halt;
@@ -101,30 +101,32 @@ impl Engine {
         Observed::new(snapshot, self.usage(snapshot, now), now)
     }
 
-    /// Records one poll of the usage source, and notes which nodes are hot.
-    pub fn observe<'s>(
-        &mut self,
-        snapshot: &'s Snapshot,
-        readings: &Readings,
-        now: Timestamp,
-    ) -> Observed<'s> {
+    /// Records one poll of the usage source, and notes where the policy asks for it which nodes are
+    /// hot. A cycle computes the usage itself, so that most polls need not.
+    pub fn observe(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
         for entry in self.ledger.entries() {
             if entry.at <= now || !shows_before(readings, entry) {
                 self.history.departed(&entry.node, entry.at);
             }
         }
         self.history.record(snapshot, readings, now);
-        let observed = self.join_usage(snapshot, now);
-        let mut hot = HotSince::new();
-        for (position, node) in self.hot_nodes(&observed) {
-            let key = (*position, snapshot.node(*node).name.clone());
+        if self.policy.strategies.iter().any(asks_how_long_hot) {
+            self.hot_since = self.hot_since(&self.join_usage(snapshot, now));
+        }
+        // kube-scheduler does not know usage.
+        let placed = Observed::new(snapshot, Usage::default(), now);
+        self.search_start = scheduler::evaluate(self.world(&placed));
+    }
+
+    fn hot_since(&self, observed: &Observed<'_>) -> HotSince {
+        let now = observed.now;
+        let hot = self.hot_nodes(observed).iter().map(|(position, node)| {
+            let key = (*position, observed.snapshot.node(*node).name.clone());
             // At most now, in case the clock was set back.
             let since = self.hot_since.get(&key).copied().unwrap_or(now).min(now);
-            hot.insert(key, since);
-        }
-        self.hot_since = hot;
-        self.search_start = scheduler::evaluate(self.world(&observed));
-        observed
+            (key, since)
+        });
+        hot.collect()
     }
 
     /// Returns how right the expectations of usage in the last hour were.
@@ -191,7 +193,7 @@ impl Engine {
         } else {
             gate::unknown_kinds(&draft)
         };
-        let after = balance_report(&draft);
+        let (after, basis) = (balance_report(&draft), before.basis);
         let (world, destinations) = (draft.world, draft.possible_nodes());
         let (moves, kept, verdicts, notes) = draft.finish();
         Plan {
@@ -209,6 +211,7 @@ impl Engine {
             replica_trial: None,
             skipped: snapshot.skipped.clone(),
             unknown,
+            no_trend: no_trend(world, basis),
         }
     }
 
@@ -347,6 +350,30 @@ impl Engine {
             hot
         })
     }
+}
+
+/// The nodes whose usage would count by its trend if they had one.
+fn no_trend(world: World<'_>, basis: Basis) -> Option<NoTrend> {
+    if world.policy.usage.smoothing != Smoothing::Trend || basis != Basis::Actual {
+        return None;
+    }
+    // An empty node never has a trend, and needs none.
+    let counts = |node: &NodeId| {
+        !world.snapshot.node(*node).pods.is_empty() && world.usage.node(*node).is_some()
+    };
+    let measured = || world.snapshot.node_ids().filter(counts);
+    let nodes = measured()
+        .filter(|node| world.usage.error(*node).is_none())
+        .count();
+    (nodes > 0).then(|| NoTrend {
+        nodes,
+        of: measured().count(),
+    })
+}
+
+/// Whether nodes have to be above a target for some time before a strategy acts.
+fn asks_how_long_hot(strategy: &Strategy) -> bool {
+    LowNodeUtilization::of(&strategy.rule).is_some_and(|rule| !rule.sustained_for.is_zero())
 }
 
 /// Whether a past reading still shows the evicted pod on its node.

@@ -1,6 +1,7 @@
 //! The result of a decision: moves, refusals and the balance before and after, as plain data.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -98,6 +99,27 @@ pub struct Plan {
     pub skipped: Vec<Skipped>,
     /// Objects that are not known, and the number of pods that this concerns.
     pub unknown: Vec<UnknownKind>,
+    /// Nodes whose usage counts by its trend and has none yet; `None` if there are none.
+    pub no_trend: Option<NoTrend>,
+}
+
+/// Nodes without a trend, for example after a single reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct NoTrend {
+    /// Nodes with pods and usage but no trend.
+    pub nodes: usize,
+    /// Nodes with pods and usage.
+    pub of: usize,
+}
+
+impl fmt::Display for NoTrend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (NoTrend { nodes, of }, s) = (self, if self.of == 1 { "" } else { "s" });
+        write!(
+            f,
+            "no trend yet on {nodes} of {of} node{s}: the newest usage decides there"
+        )
+    }
 }
 
 impl Plan {

@@ -11,6 +11,7 @@ use jiff::SignedDuration;
 use super::plugin::Plugin;
 use super::problem::Code;
 use super::read::{Fields, Report, Spot};
+use super::share::Share;
 use super::tree::{Value, YamlNode};
 use super::{Evictable, Limits, Policy, Profile, Rule, Strategy};
 use crate::values::selector::Selector;
@@ -122,7 +123,7 @@ fn assemble(
         f.warn(Code::Ignored, list, nothing_enabled(f.has(list)));
     }
     let limits = Limits {
-        per_cycle: top.per_cycle,
+        per_cycle: top.per_cycle.map(Share::Count),
         per_node: top.per_node,
         per_namespace: top.per_namespace,
         ..defaults.limits

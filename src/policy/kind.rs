@@ -113,11 +113,27 @@ pub(super) fn share() -> Kind<Option<Share>> {
     )
 }
 
+/// A whole number, a percentage, the larger of both, or `none` for no limit.
+pub(super) fn growing_share() -> Kind<Option<Share>> {
+    let schema = json!({"anyOf": [
+        {"type": "integer", "minimum": 0}, {"$ref": "#/$defs/percentText"},
+        {"type": "string", "pattern": "^[0-9]+ +or +[0-9]+(\\.[0-9]*)? *%$"}, {"const": "none"}]});
+    Kind::new(
+        "whole number, percentage, the larger of both such as `20 or 1%`, or `none`",
+        schema,
+        |spot| spot.growing_share(),
+        |share| Some(share_item(*share)),
+    )
+}
+
 fn share_item(share: Option<Share>) -> Item {
     match share {
         None => none(),
         Some(Share::Count(count)) => Item::Number(i64::from(count)),
         Some(Share::Portion(ratio)) => ratio_item(ratio),
+        Some(Share::Larger(count, ratio)) => {
+            Item::text(format!("{count} or {}", percent_text(ratio)))
+        }
     }
 }
 
@@ -149,15 +165,16 @@ pub(super) fn percentile() -> Kind<Ratio> {
 
 /// The shortest percentage that reads as exactly this ratio.
 pub(super) fn ratio_item(ratio: Ratio) -> Item {
+    Item::text(percent_text(ratio))
+}
+
+fn percent_text(ratio: Ratio) -> String {
     let percents = ratio.get() * 100.0;
     // A double needs at most 17 significant digits to read back as the same value.
     let candidates = (0..=17).map(|digits| format!("{percents:.digits$}"));
     let mut exact =
         candidates.filter(|text| text.parse().ok().and_then(Ratio::percent) == Some(ratio));
-    Item::text(format!(
-        "{}%",
-        exact.next().unwrap_or_else(|| percents.to_string())
-    ))
+    format!("{}%", exact.next().unwrap_or_else(|| percents.to_string()))
 }
 
 /// A duration such as `1h30m`.

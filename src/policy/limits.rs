@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use super::compare::{ONE_SECOND, ordered};
 use super::help;
-use super::kind::{duration, limit, percent, share};
+use super::kind::{duration, growing_share, limit, percent, share};
 use super::section::Section;
 use super::share::Share;
 use crate::values::Ratio;
@@ -12,16 +12,16 @@ use crate::values::Ratio;
 /// How much may be evicted; `None` is no limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Evictions in one cycle.
-    pub per_cycle: Option<u32>,
+    /// Evictions in one cycle, of the pods of the cluster.
+    pub per_cycle: Option<Share>,
     /// Evictions from one node in one cycle.
     pub per_node: Option<u32>,
     /// Evictions in one namespace in one cycle.
     pub per_namespace: Option<u32>,
     /// Pods of one workload that are evicted and whose replacements are not Ready yet.
     pub per_workload: Option<Share>,
-    /// Evictions in any minute, across cycles and restarts.
-    pub per_minute: Option<u32>,
+    /// Evictions in any minute, across cycles and restarts, of the pods of the cluster.
+    pub per_minute: Option<Share>,
 }
 
 /// How long a workload is left alone.
@@ -70,16 +70,17 @@ impl ForecastPolicy {
 /// Declares `limits`.
 pub(super) fn limits() -> Section<Limits> {
     Section::new(Limits {
-        per_cycle: Some(20),
+        per_cycle: Ratio::percent(1.0).map(|p| Share::Larger(20, p)),
         per_node: Some(5),
         per_namespace: None,
         per_workload: Ratio::percent(25.0).map(Share::Portion),
-        per_minute: Some(30),
+        per_minute: Ratio::percent(1.0).map(|p| Share::Larger(30, p)),
     })
     .field(
         "perCycle",
-        "Evictions in one cycle, in the whole cluster.",
-        limit(),
+        "Evictions in one cycle, in the whole cluster. A number, a percentage of its pods, or the \
+         larger of both.",
+        growing_share(),
         |l| &mut l.per_cycle,
     )
     .field(
@@ -104,8 +105,9 @@ pub(super) fn limits() -> Section<Limits> {
     )
     .field(
         "perMinute",
-        "Evictions in any minute, across cycles and restarts.",
-        limit(),
+        "Evictions in any minute, across cycles and restarts. A number, a percentage of the pods \
+         of the cluster, or the larger of both.",
+        growing_share(),
         |l| &mut l.per_minute,
     )
 }

@@ -57,22 +57,22 @@ impl Spot<'_, '_> {
         reason = "`none` is a value, unlike an invalid field"
     )]
     pub(crate) fn share(self) -> Option<Option<Share>> {
-        // A portion is at least one pod, so 0% must become the number 0.
-        let portion = |p| {
-            if p == Ratio::ZERO {
-                Share::Count(0)
-            } else {
-                Share::Portion(p)
-            }
-        };
         self.scalar(
             "a whole number, a percentage from 0% to 100%, or none for no limit",
-            |node| match (&node.value, is_none(node)) {
-                (_, true) => Ok(None),
-                (Value::Int(_), _) => whole(node, 0).map(|n| Some(Share::Count(n))),
-                (Value::Float(_), _) => Err(Code::WrongType),
-                _ => percent(node).map(|p| Some(portion(p))),
-            },
+            share,
+        )
+    }
+
+    /// A share, or the larger of a number and a percentage, such as `20 or 1%`.
+    #[expect(
+        clippy::option_option,
+        reason = "`none` is a value, unlike an invalid field"
+    )]
+    pub(crate) fn growing_share(self) -> Option<Option<Share>> {
+        self.scalar(
+            "a whole number, a percentage from 0% to 100%, the larger of both such as 20 or 1%, or \
+             none for no limit",
+            |node| larger(node).map_or_else(|| share(node), |larger| Ok(Some(larger))),
         )
     }
 
@@ -282,6 +282,28 @@ fn whole(node: &YamlNode, least: u32) -> Result<u32, Code> {
         .ok_or(Code::OutOfRange)
 }
 
+/// A whole number, a percentage, or `none`.
+fn share(node: &YamlNode) -> Result<Option<Share>, Code> {
+    match (&node.value, is_none(node)) {
+        (_, true) => Ok(None),
+        (Value::Int(_), _) => whole(node, 0).map(|n| Some(Share::Count(n))),
+        (Value::Float(_), _) => Err(Code::WrongType),
+        // A portion is at least one pod, so 0% must become the number 0.
+        _ => percent(node).map(|p| match p {
+            Ratio::ZERO => Some(Share::Count(0)),
+            portion => Some(Share::Portion(portion)),
+        }),
+    }
+}
+
+/// The larger of a number and a percentage, such as `20 or 1%`; `None` if the text is not of this
+/// form.
+fn larger(node: &YamlNode) -> Option<Share> {
+    let (count, portion) = text(node).ok()?.split_once(" or ")?;
+    let portion = percent_of(portion.trim().strip_suffix('%')?.trim_end()).ok()?;
+    Some(Share::Larger(count.trim().parse().ok()?, portion))
+}
+
 /// A percentage, written with a percent sign or as a plain number.
 pub(crate) fn percent(node: &YamlNode) -> Result<Ratio, Code> {
     let written = match (&node.value, &node.plain) {
@@ -293,6 +315,10 @@ pub(crate) fn percent(node: &YamlNode) -> Result<Ratio, Code> {
             .ok_or(Code::WrongType)?
             .trim_end(),
     };
+    percent_of(written)
+}
+
+fn percent_of(written: &str) -> Result<Ratio, Code> {
     let digits = written.strip_prefix('-').unwrap_or(written);
     // Rust also parses `1e3` and `inf`, which are mistakes here.
     if !digits.starts_with(|c: char| c.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! A number, or a share of a total.
+//! A number, a share of a total, or the larger of both.
 
 use crate::values::Ratio;
 
@@ -9,6 +9,8 @@ pub enum Share {
     Count(u32),
     /// This share, rounded down, but at least one.
     Portion(Ratio),
+    /// This number, or this share if that is more.
+    Larger(u32, Ratio),
 }
 
 impl Share {
@@ -26,6 +28,7 @@ impl Share {
             Share::Portion(ratio) => {
                 ((f64::from(total) * ratio.get() + 1e-9).floor() as u32).max(1)
             }
+            Share::Larger(n, ratio) => Share::Portion(ratio).of(total).max(n),
         }
     }
 }

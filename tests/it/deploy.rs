@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use evenkeel::model::plan::{STEERING_KEY, SteerValue};
-use evenkeel::policy::{Policy, Rule};
+use evenkeel::policy::{Policy, Rule, Share};
 use serde_json::{Value, json};
 
 const DEPLOYMENT: &str = "deploy/base/deployment.yaml";
@@ -723,11 +723,12 @@ fn the_installed_policy_starts_in_dry_run_and_evicts_few_pods() {
     );
     assert!(policy.steering.hot && !policy.steering.emptying);
     let limits = &policy.limits;
+    let of_pods = |share: Option<Share>| share.map(|share| share.of(100_000));
     for (name, limit, most) in [
-        ("perCycle", limits.per_cycle, 10),
+        ("perCycle", of_pods(limits.per_cycle), 10),
         ("perNode", limits.per_node, 5),
         ("perNamespace", limits.per_namespace, 10),
-        ("perMinute", limits.per_minute, 10),
+        ("perMinute", of_pods(limits.per_minute), 10),
     ] {
         assert!(
             limit.is_some_and(|n| n > 0 && n <= most),

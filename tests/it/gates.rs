@@ -471,6 +471,16 @@ fn each_limit_applies_on_its_own() {
             "cycle-limit",
         ),
         (
+            "{perCycle: 1 or 25%, perWorkload: none, perMinute: none, perNode: none}",
+            4,
+            "cycle-limit",
+        ),
+        (
+            "{perMinute: 3 or 12.5%, perWorkload: none, perNode: none}",
+            3,
+            "rate-limit",
+        ),
+        (
             "{perNode: 2, perWorkload: none, perMinute: none}",
             4,
             "node-limit",

@@ -47,6 +47,22 @@ fn each_smoothing_method_gives_its_own_value() {
 }
 
 #[test]
+fn a_plan_says_how_many_nodes_have_no_trend_yet() {
+    let mut engine = engine("trend");
+    let cluster = Cluster::parse("node n1\n  web*2 cpu=100m uses=500m\nnode n2");
+    let snapshot = cluster.snapshot(engine.policy());
+    let mut says = Vec::new();
+    for at in (0..=600).step_by(15) {
+        engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
+        let plan = engine.decide(&snapshot, after(at));
+        says.push(plan.no_trend.map(|none| none.to_string()));
+    }
+    let first = "no trend yet on 1 of 1 node: the newest usage decides there";
+    assert_eq!(says[2].as_deref(), Some(first));
+    assert_eq!(says.last(), Some(&None));
+}
+
+#[test]
 fn a_move_affects_both_nodes_at_once() {
     let mut engine = engine("mean");
     let mut cluster =

@@ -138,6 +138,7 @@ fn quiet() -> Plan {
         rightsizing: Vec::new(),
         skipped: Vec::new(),
         unknown: Vec::new(),
+        no_trend: None,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::model::plan::{
 };
 use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::{Effect, Taint};
-use crate::policy::{Limits, Policy};
+use crate::policy::{Limits, Policy, Share};
 
 use super::Engine;
 use super::balance_report::balance_report;
@@ -97,7 +97,7 @@ pub(super) fn after_cycles(world: World<'_>) -> Draft<'_> {
 pub(super) fn without_limits(policy: &Policy) -> Policy {
     let mut policy = policy.clone();
     policy.limits = Limits {
-        per_cycle: Some(MOST_MOVES),
+        per_cycle: Some(Share::Count(MOST_MOVES)),
         per_node: None,
         per_namespace: None,
         per_workload: None,

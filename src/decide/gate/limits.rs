@@ -8,6 +8,7 @@ use crate::model::ledger::{Entry, key_of};
 use crate::model::plan::Refusal;
 use crate::model::snapshot::facts::Owner;
 use crate::model::snapshot::{Pod, Snapshot};
+use crate::policy::Share;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let (world, limits) = (draft.world, &draft.world.policy.limits);
@@ -22,13 +23,13 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     }
     let planned = draft.count(|_, _| true);
     let of_cycle = planned + deferred(&|_| true);
-    if let Some(most) = limits.per_cycle.filter(|most| of_cycle >= *most) {
+    let of_pods =
+        |share: Share| share.of(u32::try_from(world.snapshot.pods.len()).unwrap_or(u32::MAX));
+    if let Some(most) = limits.per_cycle.map(of_pods).filter(|m| of_cycle >= *m) {
         return Err(Refusal::CycleLimit(most));
     }
-    if let Some(most) = limits
-        .per_minute
-        .filter(|most| planned + world.ledger.in_last_minute(world.now) >= *most)
-    {
+    let of_minute = planned + world.ledger.in_last_minute(world.now);
+    if let Some(most) = limits.per_minute.map(of_pods).filter(|m| of_minute >= *m) {
         return Err(Refusal::RateLimit(most));
     }
     let node = pod.node.map(|node| world.snapshot.node(node).name.as_str());

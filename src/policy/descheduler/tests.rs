@@ -98,7 +98,7 @@ profiles:
             policy.limits.per_cycle,
             policy.limits.per_namespace
         ),
-        (Some(2), Some(0), None)
+        (Some(2), Some(Share::Count(0)), None)
     );
     assert_eq!(
         policy.limits.per_workload,

@@ -27,7 +27,8 @@ fn omitted_fields_have_their_defaults() {
         ..Policy::default_native()
     };
     assert_eq!(policy, defaults);
-    assert_eq!(policy.limits.per_cycle, Some(20));
+    let most = policy.limits.per_cycle.unwrap();
+    assert_eq!((most.of(300), most.of(12_000)), (20, 120));
     assert!(Policy::default_native().strategies.is_empty());
 }
 
@@ -45,7 +46,7 @@ nodeSelector: {matchLabels: {pool: web}, matchExpressions: [{key: zone, operator
 usage: {smoothing: {percentile: 95}}
 evictable: {priorityBelow: business, allow: [daemonSets], protect: [persistentVolumes],
   protectedStorageClasses: [ssd]}
-limits: {perCycle: none, perNode: 0, perWorkload: 2}",
+limits: {perCycle: none, perNode: 0, perWorkload: 2, perMinute: 5 or 2.5%}",
     )
     .unwrap();
     assert_eq!(policy.interval, SignedDuration::from_mins(90));
@@ -62,6 +63,8 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
         (None, Some(0))
     );
     assert_eq!(policy.limits.per_workload, Some(Share::Count(2)));
+    let per_minute = Share::Larger(5, Ratio::percent(2.5).unwrap());
+    assert_eq!(policy.limits.per_minute, Some(per_minute));
     let evictable = &policy.profiles[0].evictable;
     assert_eq!(
         evictable.priority_below,
@@ -222,19 +225,19 @@ fn a_value_of_the_wrong_type_is_shown_with_the_expected_type() {
 
 #[test]
 fn a_limit_is_a_number_or_the_word_none() {
-    assert_snapshot!(refused("limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}"), @"
-    policy.yaml:3:20: limits.perCycle: found 5%, expected a whole number from 0 on, or none for \
-        no limit
-      | limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}
+    assert_snapshot!(refused("limits: {perCycle: 5 or none, perNode: ~, perWorkload: 101%}"), @"
+    policy.yaml:3:20: limits.perCycle: found 5 or none, expected a whole number, a percentage from \
+        0% to 100%, the larger of both such as 20 or 1%, or none for no limit
+      | limits: {perCycle: 5 or none, perNode: ~, perWorkload: 101%}
       |                    ^
-    policy.yaml:3:24: limits.perNode: found nothing, expected a whole number from 0 on, or none \
+    policy.yaml:3:31: limits.perNode: found nothing, expected a whole number from 0 on, or none \
         for no limit
-      | limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}
-      |                        ^
-    policy.yaml:3:49: limits.perWorkload: found 101%, expected a whole number, a percentage from \
+      | limits: {perCycle: 5 or none, perNode: ~, perWorkload: 101%}
+      |                               ^
+    policy.yaml:3:56: limits.perWorkload: found 101%, expected a whole number, a percentage from \
         0% to 100%, or none for no limit
-      | limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}
-      |                                                 ^
+      | limits: {perCycle: 5 or none, perNode: ~, perWorkload: 101%}
+      |                                                        ^
     ");
 }
 

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::model::plan::{
-    Balance, Halt, Kept, Move, NodePicture, Note, Outcome, ReplicaTrial, Rightsizing, Steer,
-    SteeringTrial, UnknownKind, Verdict,
+    Balance, Halt, Kept, Move, NoTrend, NodePicture, Note, Outcome, ReplicaTrial, Rightsizing,
+    Steer, SteeringTrial, UnknownKind, Verdict,
 };
 use crate::model::snapshot::facts::Skipped;
 use crate::policy::Basis;
@@ -170,6 +170,8 @@ pub struct PlanStatus {
     pub skipped: Truncated<Skipped>,
     /// Objects that are not known, and the number of pods that this concerns.
     pub unknown: Truncated<UnknownKind>,
+    /// Nodes whose usage has no trend yet.
+    pub no_trend: Option<NoTrend>,
 }
 
 /// The number of nodes of a class.

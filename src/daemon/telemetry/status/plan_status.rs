@@ -56,6 +56,7 @@ impl PlanStatus {
             replica_trial: plan.replica_trial.clone(),
             skipped: Truncated::first(MOST_SKIPPED, plan.skipped.iter().cloned()),
             unknown: Truncated::first(MOST_SKIPPED, plan.unknown.iter().cloned()),
+            no_trend: plan.no_trend,
         }
     }
 

@@ -111,6 +111,9 @@ fn notes(plan: &PlanStatus) -> Markup {
                 }
             }
         }
+        @if let Some(none) = plan.no_trend {
+            ul.notes { li { (none) } }
+        }
         @if skipped.total() > 0 {
             @let summary = html! { (count(skipped.total(), "object")) " could not be read" };
             (fold("plan", "skipped", &summary, &html! {
