@@ -157,7 +157,7 @@ fn poll_part(bencher: Bencher<'_, '_>, part: &str) {
     engine.observe_steady(&snapshot, &readings, now());
     match part {
         "join" => bencher.bench_local(|| Snapshot::join(&objects, policy.resources())),
-        "observe" => bencher.bench_local(|| drop(engine.observe(&snapshot, &readings, now()))),
+        "observe" => bencher.bench_local(|| engine.observe(&snapshot, &readings, now())),
         _ => bencher.bench_local(|| engine.usage(&snapshot, now())),
     }
 }

@@ -51,7 +51,7 @@ LARGE = tuple(
 )
 """One row for each program."""
 WHOLE = (Opponent("evenkeel, stock scheduler", CADENCES[0], poll=60),)
-"""Polled once for each cycle, so that a day of 6,000 nodes does not take an hour."""
+"""Polled once for each cycle, which a day of 6,000 nodes needs less time for."""
 CPU_ONLY = (*FULL, *from_prometheus())
 
 

@@ -36,7 +36,8 @@ class Opponent:
     @property
     def setting(self) -> str:
         """The setting in words."""
-        every = f"every {self.cadence} s" if self.cadence < 120 else f"every {self.cadence // 60} min"
+        short = self.cadence < 120
+        every = f"every {self.cadence} s" if short else f"every {self.cadence // 60} min"
         return f"{every}, polled every {self.poll} s" if self.poll else every
 
     @property
@@ -60,10 +61,11 @@ class Opponent:
             lines.append("dryRun: true")
         if self.steered:
             lines.append("steering: {taintHot: true}")
-        if self.poll:
-            lines.append(f"usage: {{poll: {self.poll}s}}")
+        usage = [f"poll: {self.poll}s"] if self.poll else []
         if self.source == "prometheus":
-            lines.append("usage: {source: prometheus, prometheus: {url: 'http://prometheus:9090'}}")
+            usage.append("source: prometheus, prometheus: {url: 'http://prometheus:9090'}")
+        if usage:
+            lines.append(f"usage: {{{', '.join(usage)}}}")
         low, high = (_flow(t) for t in (targets.low, targets.high))
         lines.append("strategies:")
         lines.append(f"- lowNodeUtilization: {{thresholds: {low}, targetThresholds: {high}}}")

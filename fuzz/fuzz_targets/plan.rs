@@ -43,7 +43,8 @@ fuzz_target!(|input: &[u8]| {
     engine.settle(&snapshot, now);
 
     let plan = engine.decide(&snapshot, now);
-    check(&plan, &snapshot, per_cycle.map(|limit| limit as usize));
+    let pods = u32::try_from(snapshot.pods.len()).unwrap();
+    check(&plan, &snapshot, per_cycle.map(|share| share.of(pods) as usize));
     let again = engine.decide(&snapshot, now);
     assert_eq!(format!("{:?}", plan.moves), format!("{:?}", again.moves));
     serde_json::to_string(&plan).unwrap();

@@ -152,12 +152,8 @@ impl Engine {
     pub fn observe_steady(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
         self.history.record_steady(snapshot, readings, now);
         let observed = self.join_usage(snapshot, now);
-        let mut hot = HotSince::new();
-        for (position, node) in self.hot_nodes(&observed) {
-            let key = (*position, snapshot.node(*node).name.clone());
-            hot.insert(key, Timestamp::MIN);
-        }
-        self.hot_since = hot;
+        let hot = self.hot_since(&observed).into_keys();
+        self.hot_since = hot.map(|key| (key, Timestamp::MIN)).collect();
     }
 
     /// Makes the plan for now. It changes nothing: the same world gives the same plan.

@@ -300,8 +300,11 @@ fn share(node: &YamlNode) -> Result<Option<Share>, Code> {
 /// form.
 fn larger(node: &YamlNode) -> Option<Share> {
     let (count, portion) = text(node).ok()?.split_once(" or ")?;
-    let portion = percent_of(portion.trim().strip_suffix('%')?.trim_end()).ok()?;
-    Some(Share::Larger(count.trim().parse().ok()?, portion))
+    let count = count.trim().parse().ok()?;
+    match percent_of(portion.trim().strip_suffix('%')?.trim_end()).ok()? {
+        Ratio::ZERO => Some(Share::Count(count)),
+        portion => Some(Share::Larger(count, portion)),
+    }
 }
 
 /// A percentage, written with a percent sign or as a plain number.

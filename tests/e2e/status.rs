@@ -140,6 +140,7 @@ fn hostile(at: Timestamp) -> Board {
         replica_trial: None,
         skipped: Truncated::first(10, (0..5).map(skipped)),
         unknown: Truncated::default(),
+        no_trend: None,
     };
     let summary = CycleSummary {
         at,

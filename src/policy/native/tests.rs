@@ -63,6 +63,11 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2, perMinute: 5 or 2.5%}",
         (None, Some(0))
     );
     assert_eq!(policy.limits.per_workload, Some(Share::Count(2)));
+    let per_cycle = parse("limits: {perCycle: 0 or 0%}")
+        .unwrap()
+        .limits
+        .per_cycle;
+    assert_eq!(per_cycle, Some(Share::Count(0)));
     let per_minute = Share::Larger(5, Ratio::percent(2.5).unwrap());
     assert_eq!(policy.limits.per_minute, Some(per_minute));
     let evictable = &policy.profiles[0].evictable;
@@ -224,20 +229,24 @@ fn a_value_of_the_wrong_type_is_shown_with_the_expected_type() {
 }
 
 #[test]
-fn a_limit_is_a_number_or_the_word_none() {
-    assert_snapshot!(refused("limits: {perCycle: 5 or none, perNode: ~, perWorkload: 101%}"), @"
+fn a_limit_is_a_number_a_share_or_the_word_none() {
+    assert_snapshot!(refused("limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}"), @"
     policy.yaml:3:20: limits.perCycle: found 5 or none, expected a whole number, a percentage from \
         0% to 100%, the larger of both such as 20 or 1%, or none for no limit
-      | limits: {perCycle: 5 or none, perNode: ~, perWorkload: 101%}
+      | limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}
       |                    ^
-    policy.yaml:3:31: limits.perNode: found nothing, expected a whole number from 0 on, or none \
+    policy.yaml:3:40: limits.perNode: found 5%, expected a whole number from 0 on, or none for \
+        no limit
+      | limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}
+      |                                        ^
+    policy.yaml:3:44: limits.perNamespace: found nothing, expected a whole number from 0 on, or none \
         for no limit
-      | limits: {perCycle: 5 or none, perNode: ~, perWorkload: 101%}
-      |                               ^
-    policy.yaml:3:56: limits.perWorkload: found 101%, expected a whole number, a percentage from \
+      | limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}
+      |                                            ^
+    policy.yaml:3:74: limits.perWorkload: found 101%, expected a whole number, a percentage from \
         0% to 100%, or none for no limit
-      | limits: {perCycle: 5 or none, perNode: ~, perWorkload: 101%}
-      |                                                        ^
+      | limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}
+      |                                                                          ^
     ");
 }
 
