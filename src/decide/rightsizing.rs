@@ -93,14 +93,13 @@ fn of_workload(
     whole: &[Amount; 2],
 ) -> Option<Rightsizing> {
     let group = WorkloadPods::new(world, samples, workload)?;
-    let taken = || {
-        group
-            .known
-            .iter()
-            .flat_map(|m| m.samples.iter())
-            .map(|s| s.at)
-    };
-    let span = taken().max()?.duration_since(taken().min()?);
+    let samples = || group.known.iter().map(|pod| pod.samples);
+    let oldest = samples()
+        .filter_map(|of| Some(of.iter().next()?.at))
+        .min()?;
+    let newest = samples()
+        .filter_map(|of| Some(of.iter().next_back()?.at))
+        .max()?;
     let mut resources = BTreeMap::new();
     for (rule, whole) in RESOURCES.iter().zip(whole) {
         if let Some(suggestion) = group.suggest(*rule, &world.policy.rightsizing, *whole) {
@@ -111,8 +110,8 @@ fn of_workload(
         workload: workload.key.clone(),
         pods: group.pods,
         measured: u32::try_from(group.known.len()).unwrap_or(u32::MAX),
-        samples: taken().count() as u64,
-        span,
+        samples: samples().map(PodSamples::len).sum::<usize>() as u64,
+        span: newest.duration_since(oldest),
         resources,
     })
 }

@@ -1,8 +1,7 @@
 //! Lookup tables for the scheduler forecast: topology domains, pods by selector, and affinity terms
 //! by pod.
 //!
-//! The index depends only on the snapshot, so every draft and trial shares it. Most tables are
-//! built at the first use.
+//! The index depends only on the snapshot, so every draft and trial shares it.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -15,23 +14,26 @@ use crate::model::snapshot::{AttachedVolume, NodeId, PodId, Snapshot};
 use crate::values::selector::{Labels, Requirement, Selector, Test};
 
 mod build;
+mod topology;
+
+pub use topology::Topology;
 
 use build::{attached, claim_users, controlled, images, label_groups, rotation, siblings, terms};
 
 /// Pods, shared between equal lookups.
 pub type Pods = Rc<[PodId]>;
 
-/// Lookup tables of one snapshot.
+/// The affinity terms, and the positions of each pod's own terms.
+type Terms<'w> = (Vec<IndexedTerm<'w>>, Vec<Rc<[usize]>>);
+
+/// Lookup tables of one snapshot, each built when it is first asked for.
 #[derive(Debug)]
 pub struct Index<'w> {
     snapshot: &'w Snapshot,
-    label_groups: Vec<LabelGroup<'w>>,
-    label_group_of: Vec<usize>,
-    siblings: Vec<Pods>,
-    siblings_of: Vec<Option<usize>>,
-    terms: Vec<IndexedTerm<'w>>,
-    terms_of: Vec<Rc<[usize]>>,
-    with_ports: Vec<PodId>,
+    label_groups: OnceCell<(Vec<LabelGroup<'w>>, Vec<usize>)>,
+    siblings: OnceCell<(Vec<Pods>, Vec<Option<usize>>)>,
+    terms: OnceCell<Terms<'w>>,
+    with_ports: OnceCell<Vec<PodId>>,
     controlled: OnceCell<Vec<u32>>,
     images: OnceCell<BTreeMap<&'w str, NodeImage>>,
     rotations: [OnceCell<Vec<NodeId>>; 2],
@@ -51,21 +53,6 @@ struct LabelGroup<'w> {
     labels: &'w Labels,
     pods: Vec<PodId>,
     matched_by: OnceCell<Rc<[usize]>>,
-}
-
-/// The topology domains of one key: nodes with the same label value.
-#[derive(Debug, Default)]
-pub struct Topology {
-    place: Vec<Option<usize>>,
-    /// The number of domains.
-    pub count: usize,
-}
-
-impl Topology {
-    /// Returns the domain of a node; `None` if it lacks the label.
-    pub fn place(&self, node: NodeId) -> Option<usize> {
-        self.place[node.0]
-    }
 }
 
 /// An affinity term and all pods that have it.
@@ -103,20 +90,14 @@ pub struct NodeImage {
 }
 
 impl<'w> Index<'w> {
-    /// Builds the index from the pods of the snapshot.
+    /// Creates the index of the pods of the snapshot.
     pub fn new(snapshot: &'w Snapshot) -> Self {
-        let (label_groups, label_group_of) = label_groups(snapshot);
-        let (siblings, siblings_of) = siblings(snapshot);
-        let (terms, terms_of) = terms(snapshot);
         Index {
-            with_ports: with_ports(snapshot),
             snapshot,
-            label_groups,
-            label_group_of,
-            siblings,
-            siblings_of,
-            terms,
-            terms_of,
+            label_groups: OnceCell::new(),
+            siblings: OnceCell::new(),
+            terms: OnceCell::new(),
+            with_ports: OnceCell::new(),
             controlled: OnceCell::new(),
             images: OnceCell::new(),
             rotations: [OnceCell::new(), OnceCell::new()],
@@ -135,18 +116,7 @@ impl<'w> Index<'w> {
         if let Some(known) = self.topologies.borrow().get(key) {
             return Rc::clone(known);
         }
-        let mut values: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut place = |node: &'w crate::model::snapshot::Node| {
-            let next = values.len();
-            node.labels
-                .get(key)
-                .map(|value| *values.entry(value).or_insert(next))
-        };
-        let place: Vec<_> = self.snapshot.nodes.iter().map(&mut place).collect();
-        let found = Rc::new(Topology {
-            place,
-            count: values.len(),
-        });
+        let found = Rc::new(Topology::new(self.snapshot, key));
         self.topologies
             .borrow_mut()
             .insert(key.to_owned(), Rc::clone(&found));
@@ -163,7 +133,7 @@ impl<'w> Index<'w> {
         {
             return Rc::clone(known);
         }
-        let found = self.label_groups[self.range(namespace)]
+        let found = self.label_groups()[self.range(namespace)]
             .iter()
             .filter(|a| selector.matches(a.labels));
         let found: Pods = found.flat_map(|a| a.pods.iter().copied()).collect();
@@ -182,8 +152,8 @@ impl<'w> Index<'w> {
     /// the selector of the controller, which gives the same result (`helper.DefaultSelector` in its
     /// source).
     pub fn group(&self, pod: PodId) -> Option<Pods> {
-        if let Some(position) = self.siblings_of[pod.0] {
-            return Some(Rc::clone(&self.siblings[position]));
+        if let Some(position) = self.siblings().1[pod.0] {
+            return Some(Rc::clone(&self.siblings().0[position]));
         }
         let own = self.snapshot.pod(pod);
         let first = (own.namespace.clone(), String::new());
@@ -208,7 +178,7 @@ impl<'w> Index<'w> {
 
     /// Returns true if the scheduler knows the pod's controller, so that services do not matter.
     pub fn has_siblings(&self, pod: PodId) -> bool {
-        self.siblings_of[pod.0].is_some()
+        self.siblings().1[pod.0].is_some()
     }
 
     /// Returns the number of pods with the same controller that stay, with this pod; zero for a pod
@@ -219,19 +189,20 @@ impl<'w> Index<'w> {
 
     /// Returns the term at a position.
     pub fn term(&self, position: usize) -> &IndexedTerm<'w> {
-        &self.terms[position]
+        &self.all_terms().0[position]
     }
 
     /// Returns the positions of a pod's own terms.
     pub fn terms_of(&self, pod: PodId) -> &[usize] {
-        &self.terms_of[pod.0]
+        &self.all_terms().1[pod.0]
     }
 
     /// Returns the positions of the terms that match a pod, which may include its own.
     pub fn terms_matching(&self, pod: PodId) -> Rc<[usize]> {
-        let group = &self.label_groups[self.label_group_of[pod.0]];
+        let group = self.label_group_of(pod);
         Rc::clone(group.matched_by.get_or_init(|| {
-            self.terms
+            self.all_terms()
+                .0
                 .iter()
                 .enumerate()
                 .filter(|(_, term)| self.matches(term, group))
@@ -242,14 +213,14 @@ impl<'w> Index<'w> {
 
     /// Returns the pods that a term matches.
     pub fn matched_pods(&self, position: usize) -> Pods {
-        let term = &self.terms[position];
+        let term = &self.all_terms().0[position];
         let range = if term.term.wide() {
-            0..self.label_groups.len()
+            0..self.label_groups().len()
         } else {
             self.range(term.namespace)
         };
         Rc::clone(term.matched.get_or_init(|| {
-            self.label_groups[range]
+            self.label_groups()[range]
                 .iter()
                 .filter(|group| self.matches(term, group))
                 .flat_map(|group| group.pods.iter().copied())
@@ -259,7 +230,7 @@ impl<'w> Index<'w> {
 
     /// Returns the pods that use host ports.
     pub fn with_ports(&self) -> &[PodId] {
-        &self.with_ports
+        self.with_ports.get_or_init(|| with_ports(self.snapshot))
     }
 
     /// Returns the volumes that CSI drivers attach for pods that have not finished.
@@ -289,8 +260,11 @@ impl<'w> Index<'w> {
         let undecided = self
             .undecided_terms
             .get_or_init(|| self.find_undecided_terms());
-        let own = &self.label_groups[self.label_group_of[pod.0]];
-        let mut all = undecided.iter().map(|term| &self.terms[*term]);
+        if undecided.is_empty() {
+            return None;
+        }
+        let own = self.label_group_of(pod);
+        let mut all = undecided.iter().map(|term| &self.all_terms().0[*term]);
         if all.any(|term| !term.pods.is_empty() && self.may_match(term, own)) {
             return Some(own.namespace);
         }
@@ -298,8 +272,8 @@ impl<'w> Index<'w> {
             .iter()
             .filter(|term| self.terms_of(pod).contains(term));
         let mut matched = of_pod.flat_map(|term| {
-            let groups = self.label_groups.iter().filter(|a| !a.pods.is_empty());
-            groups.filter(|a| self.may_match(&self.terms[*term], a))
+            let groups = self.label_groups().iter().filter(|a| !a.pods.is_empty());
+            groups.filter(|a| self.may_match(&self.all_terms().0[*term], a))
         });
         matched.next().map(|group| group.namespace)
     }
@@ -336,16 +310,36 @@ impl<'w> Index<'w> {
     /// Returns the terms that select namespaces by labels, if any namespace is unknown.
     fn find_undecided_terms(&self) -> Vec<usize> {
         let namespaces = &self.snapshot.namespaces;
-        if self
-            .label_groups
-            .iter()
-            .all(|a| namespaces.contains_key(a.namespace))
-        {
+        let terms = self.all_terms().0.iter().enumerate();
+        let by_labels = terms.filter(|(_, term)| term.term.namespace_selector.is_some());
+        let by_labels: Vec<usize> = by_labels.map(|(position, _)| position).collect();
+        let is_known = |group: &LabelGroup<'_>| namespaces.contains_key(group.namespace);
+        if by_labels.is_empty() || self.label_groups().iter().all(is_known) {
             return Vec::new();
         }
-        let terms = self.terms.iter().enumerate();
-        let by_labels = terms.filter(|(_, term)| term.term.namespace_selector.is_some());
-        by_labels.map(|(position, _)| position).collect()
+        by_labels
+    }
+
+    fn label_groups(&self) -> &[LabelGroup<'w>] {
+        let groups = self
+            .label_groups
+            .get_or_init(|| label_groups(self.snapshot));
+        &groups.0
+    }
+
+    fn label_group_of(&self, pod: PodId) -> &LabelGroup<'w> {
+        let (all, of) = self
+            .label_groups
+            .get_or_init(|| label_groups(self.snapshot));
+        &all[of[pod.0]]
+    }
+
+    fn siblings(&self) -> &(Vec<Pods>, Vec<Option<usize>>) {
+        self.siblings.get_or_init(|| siblings(self.snapshot))
+    }
+
+    fn all_terms(&self) -> &Terms<'w> {
+        self.terms.get_or_init(|| terms(self.snapshot))
     }
 
     /// Returns true if the term would match these pods if the unknown labels of their namespace
@@ -363,9 +357,9 @@ impl<'w> Index<'w> {
     /// Returns the positions of the pods of a namespace. Pods are sorted by namespace.
     fn range(&self, namespace: &str) -> Range<usize> {
         let first = self
-            .label_groups
+            .label_groups()
             .partition_point(|a| a.namespace < namespace);
-        first..first + self.label_groups[first..].partition_point(|a| a.namespace == namespace)
+        first..first + self.label_groups()[first..].partition_point(|a| a.namespace == namespace)
     }
 }
 
