@@ -321,17 +321,17 @@ impl<'w> Index<'w> {
     }
 
     fn label_groups(&self) -> &[LabelGroup<'w>] {
-        let groups = self
-            .label_groups
-            .get_or_init(|| label_groups(self.snapshot));
-        &groups.0
+        &self.grouped_by_labels().0
     }
 
     fn label_group_of(&self, pod: PodId) -> &LabelGroup<'w> {
-        let (all, of) = self
-            .label_groups
-            .get_or_init(|| label_groups(self.snapshot));
+        let (all, of) = self.grouped_by_labels();
         &all[of[pod.0]]
+    }
+
+    fn grouped_by_labels(&self) -> &(Vec<LabelGroup<'w>>, Vec<usize>) {
+        self.label_groups
+            .get_or_init(|| label_groups(self.snapshot))
     }
 
     fn siblings(&self) -> &(Vec<Pods>, Vec<Option<usize>>) {

@@ -94,7 +94,6 @@ pub(super) fn terms(snapshot: &Snapshot) -> (Vec<IndexedTerm<'_>>, Vec<Rc<[usize
     let mut known = BTreeMap::new();
     let mut all: Vec<IndexedTerm<'_>> = Vec::new();
     let mut of = Vec::with_capacity(snapshot.pods.len());
-    let none: Rc<[usize]> = Rc::default();
     for (first, run) in snapshot.pod_runs() {
         let mut own = Vec::new();
         for (kind, term) in terms_of(&run[0]) {
@@ -112,11 +111,7 @@ pub(super) fn terms(snapshot: &Snapshot) -> (Vec<IndexedTerm<'_>>, Vec<Rc<[usize
             all[place].pods.extend(unfinished(first, run));
             own.push(place);
         }
-        let own = if own.is_empty() {
-            Rc::clone(&none)
-        } else {
-            own.into()
-        };
+        let own: Rc<[usize]> = own.into();
         of.extend(run.iter().map(|_| Rc::clone(&own)));
     }
     (all, of)
