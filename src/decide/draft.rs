@@ -13,7 +13,6 @@ use crate::policy::{Evictable, Strategy};
 use crate::values::{Amount, PerResource, Ratio, ResourceId};
 
 use self::forecasts::RememberedForecast;
-use self::index::Index;
 use self::node_sums::NodeSums;
 
 mod binding;
@@ -26,9 +25,11 @@ mod node_sums;
 mod outlook;
 mod ratios;
 mod starts;
+mod tables;
 mod world;
 
 pub use starts::Starts;
+use tables::Tables;
 pub use world::{Candidate, DestinationLimits, HotSince, Landing, Prospect, World};
 
 /// The world plus the decisions so far. Loads are those after the moves.
@@ -42,10 +43,10 @@ pub struct Draft<'w> {
     occupied: Vec<PerResource<Amount>>,
     non_zero_requests: Vec<NonZeroRequests>,
     places: Vec<Option<NodeId>>,
-    index: Rc<OnceCell<Index<'w>>>,
+    tables: Rc<Tables<'w>>,
     landed: BTreeMap<NodeId, Vec<PodId>>,
     /// Moved pods on the nodes that they leave, where they hold their requests until they end.
-    lingering: BTreeMap<NodeId, Vec<PodId>>,
+    lingering: Vec<Vec<PodId>>,
     moves: BTreeMap<PodId, usize>,
     accepted: Vec<(Candidate, Landing)>,
     /// The same draft, except that replacements with several possible nodes have not landed
@@ -72,9 +73,9 @@ impl<'w> Draft<'w> {
             reserved: sums.reserved,
             non_zero_requests: sums.non_zero_requests,
             places: sums.places,
-            index: Rc::default(),
+            tables: Rc::default(),
             landed: BTreeMap::new(),
-            lingering: BTreeMap::new(),
+            lingering: vec![Vec::new(); snapshot.nodes.len()],
             moves: BTreeMap::new(),
             accepted: Vec::new(),
             open: None,
@@ -98,7 +99,7 @@ impl<'w> Draft<'w> {
             occupied: self.occupied.clone(),
             non_zero_requests: self.non_zero_requests.clone(),
             places: self.places.clone(),
-            index: Rc::clone(&self.index),
+            tables: Rc::clone(&self.tables),
             landed: self.landed.clone(),
             lingering: self.lingering.clone(),
             moves: self.moves.clone(),
@@ -142,11 +143,6 @@ impl<'w> Draft<'w> {
     /// Returns the node of a pod, or the expected node of its replacement if it moves.
     pub fn place(&self, pod: PodId) -> Option<NodeId> {
         self.places[pod.0]
-    }
-
-    /// Returns the lookup tables of the snapshot.
-    pub fn index(&self) -> &Index<'w> {
-        self.index.get_or_init(|| Index::new(self.world.snapshot))
     }
 
     /// Returns the free amount of a node now, ignoring planned moves.

@@ -189,7 +189,12 @@ impl Engine {
         } else {
             gate::unknown_kinds(&draft)
         };
-        let (after, basis) = (balance_report(&draft), before.basis);
+        let after = if draft.accepted().next().is_none() {
+            before.clone()
+        } else {
+            balance_report(&draft)
+        };
+        let basis = before.basis;
         let (world, destinations) = (draft.world, draft.possible_nodes());
         let (moves, kept, verdicts, notes) = draft.finish();
         Plan {

@@ -71,17 +71,16 @@ const RESOURCES: [ResourceRule; 2] = [
 pub fn suggest(world: World<'_>, samples: &Samples<'_>) -> Vec<Rightsizing> {
     let nodes = &world.snapshot.nodes;
     let whole = RESOURCES.map(|rule| nodes.iter().map(|n| n.allocatable[rule.id]).sum());
-    let mut all: Vec<Rightsizing> = world
-        .snapshot
-        .workloads
-        .iter()
+    let workloads = world.snapshot.workloads.iter();
+    let mut all: Vec<(Ratio, Rightsizing)> = workloads
         .filter_map(|workload| of_workload(world, samples, workload, &whole))
+        .map(|found| (found.wrong_by(), found))
         .collect();
-    all.sort_by(|a, b| {
-        let by_difference = b.wrong_by().order(a.wrong_by());
+    all.sort_by(|(wrong_a, a), (wrong_b, b)| {
+        let by_difference = wrong_b.order(*wrong_a);
         by_difference.then_with(|| a.workload.cmp(&b.workload))
     });
-    all
+    all.into_iter().map(|(_, found)| found).collect()
 }
 
 /// The recommendation for one workload; `None` if its requests are near enough, or nothing is
@@ -93,13 +92,9 @@ fn of_workload(
     whole: &[Amount; 2],
 ) -> Option<Rightsizing> {
     let group = WorkloadPods::new(world, samples, workload)?;
-    let samples = || group.known.iter().map(|pod| pod.samples);
-    let oldest = samples()
-        .filter_map(|of| Some(of.iter().next()?.at))
-        .min()?;
-    let newest = samples()
-        .filter_map(|of| Some(of.iter().next_back()?.at))
-        .max()?;
+    let spans = || group.known.iter().filter_map(|pod| pod.samples.span());
+    let oldest = spans().map(|(oldest, _)| oldest).min()?;
+    let newest = spans().map(|(_, newest)| newest).max()?;
     let mut resources = BTreeMap::new();
     for (rule, whole) in RESOURCES.iter().zip(whole) {
         if let Some(suggestion) = group.suggest(*rule, &world.policy.rightsizing, *whole) {
@@ -110,7 +105,7 @@ fn of_workload(
         workload: workload.key.clone(),
         pods: group.pods,
         measured: u32::try_from(group.known.len()).unwrap_or(u32::MAX),
-        samples: samples().map(PodSamples::len).sum::<usize>() as u64,
+        samples: group.known.iter().map(|pod| pod.samples.len() as u64).sum(),
         span: newest.duration_since(oldest),
         resources,
     })
@@ -148,21 +143,27 @@ struct WorkloadPods<'w, 's> {
 impl<'w, 's> WorkloadPods<'w, 's> {
     /// The pods that stay; `None` if there are none.
     fn new(world: World<'w>, samples: &Samples<'s>, workload: &Workload) -> Option<Self> {
-        let counted = workload.pods.iter().filter(|id| {
-            let pod = world.snapshot.pod(**id);
-            pod.stays() && !pod.annotations.mirror && !pod.annotations.static_pod
-        });
-        let ids: Vec<PodId> = counted.copied().collect();
-        let pods = ids.iter().map(|id| world.snapshot.pod(*id));
-        let known = ids.iter().filter_map(|id| measured(world, samples, *id));
-        let killed_at = pods.clone().filter_map(|pod| pod.sizes.killed_at).max();
-        Some(WorkloadPods {
+        let mut group: Option<Self> = None;
+        for id in &workload.pods {
+            let pod = world.snapshot.pod(*id);
+            if !pod.stays() || pod.annotations.mirror || pod.annotations.static_pod {
+                continue;
+            }
+            let group = group.get_or_insert_with(|| WorkloadPods {
+                newest: pod,
+                known: Vec::with_capacity(workload.pods.len()),
+                pods: 0,
+                killed_at: Amount::ZERO,
+            });
             // In a rollout, the requests of the newest pods are the ones that stay.
-            newest: pods.max_by_key(|pod| (pod.created, &pod.name))?,
-            known: known.collect(),
-            pods: u32::try_from(ids.len()).unwrap_or(u32::MAX),
-            killed_at: killed_at.unwrap_or_default(),
-        })
+            if (pod.created, &pod.name) >= (group.newest.created, &group.newest.name) {
+                group.newest = pod;
+            }
+            group.known.extend(measured(world, samples, *id));
+            group.pods += 1;
+            group.killed_at = group.killed_at.max(pod.sizes.killed_at.unwrap_or_default());
+        }
+        group
     }
 }
 
@@ -214,8 +215,8 @@ impl WorkloadPods<'_, '_> {
         let used = self
             .known
             .iter()
-            .flat_map(|m| m.samples.iter())
-            .map(|sample| (rule.of)(&sample.used));
+            .flat_map(|pod| pod.samples.used())
+            .map(|used| (rule.of)(&used));
         if rule.compressible {
             let mut data = Data::new(used.map(Amount::as_f64).collect::<Vec<_>>());
             Amount::from_f64(data.quantile(policy.percentile.get()))

@@ -21,7 +21,7 @@ mod rejections;
 mod rests;
 mod settle;
 
-pub use capacity::{FULL_BYTES, MOST_FORESEEN_BYTES};
+pub use capacity::{FULL_BYTES, LedgerSize, MOST_FORESEEN_BYTES};
 pub use entry::{Aim, Ending, Entry, Landed, State};
 pub use rejections::Fault;
 pub use settle::Settled;

@@ -104,7 +104,7 @@ fn full_ledger() -> Ledger {
     let snapshot = workloads(0..5000).snapshot(&parse(EVEN));
     let mut ledger = Ledger::default();
     for pod in snapshot.pod_ids() {
-        if ledger.is_full(0) {
+        if ledger.size().is_full(0) {
             return ledger;
         }
         evict(&mut ledger, &snapshot, pod, noon());
@@ -151,7 +151,7 @@ fn a_ledger_has_room_for_thirty_evictions_a_minute_during_a_rest_of_six_hours() 
         let at = after(i64::try_from(minute).unwrap() * 60);
         let snapshot = cluster.snapshot(&policy);
         assert!(
-            !ledger.is_full(29),
+            !ledger.size().is_full(29),
             "{} bytes after {minute} minutes",
             ledger.bytes()
         );

@@ -248,7 +248,7 @@ fn rejections_are_bounded_and_those_of_pods_that_are_gone_are_forgotten() {
     let written = ledger.write();
     assert!(written.len() <= ledger.bytes(), "{}", written.len());
     assert!(ledger.bytes() < 150_000, "{}", ledger.bytes());
-    assert!(!ledger.is_full(0));
+    assert!(!ledger.size().is_full(0));
     assert_eq!(Ledger::parse(&written).unwrap(), ledger);
     let snapshot = answered.cluster.snapshot(answered.engine.policy());
     ledger.settle(&snapshot, |_| false, &cooldown, noon());

@@ -62,26 +62,28 @@ impl<'w> Draft<'w> {
     /// Forgets the moved pods that end soon.
     fn end_lingering(&mut self) {
         let mut lingering = std::mem::take(&mut self.lingering);
-        for pods in lingering.values_mut() {
+        for pods in &mut lingering {
             pods.retain(|pod| !self.ends_soon(*pod));
         }
-        lingering.retain(|_, pods| !pods.is_empty());
         self.lingering = lingering;
     }
 
     /// Remembers a moved pod on the node that it leaves.
     pub(super) fn linger(&mut self, from: NodeId, pod: PodId) {
-        self.lingering.entry(from).or_default().push(pod);
+        self.lingering[from.0].push(pod);
     }
 
     /// Returns the nodes that moved pods leave, in order.
     pub fn left(&self) -> impl Iterator<Item = NodeId> {
-        self.lingering.keys().copied()
+        let nodes = self.lingering.iter().enumerate();
+        nodes
+            .filter(|(_, pods)| !pods.is_empty())
+            .map(|(node, _)| NodeId(node))
     }
 
     /// Returns the moved pods that hold their requests on a node until they end.
     pub fn lingering(&self, node: NodeId) -> &[PodId] {
-        self.lingering.get(&node).map_or(&[], Vec::as_slice)
+        &self.lingering[node.0]
     }
 
     /// Returns true if a moved pod may still hold its room when the replaced pod of another move

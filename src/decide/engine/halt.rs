@@ -44,11 +44,14 @@ fn is_up(policy: &Policy, node: &Node) -> bool {
 fn pending(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
     // A pod with scheduling gates does not wait for room. It waits for the system that set the
     // gates, such as a job queue.
-    let staying = || snapshot.pods.iter().filter(|p| p.stays() && !p.gated);
-    let pending = staying()
-        .filter(|p| p.facts().node.is_none() && now.duration_since(p.created) > PENDING_GRACE)
-        .count();
-    let (of, most) = (staying().count(), policy.safety.max_pending);
+    let staying = snapshot.pods.iter().filter(|p| p.stays() && !p.gated);
+    let (mut pending, mut of) = (0, 0);
+    for pod in staying {
+        let waits = pod.facts().node.is_none() && now.duration_since(pod.created) > PENDING_GRACE;
+        pending += usize::from(waits);
+        of += 1;
+    }
+    let most = policy.safety.max_pending;
     (share(pending, of) > most).then_some(Halt::Pending { pending, of, most })
 }
 

@@ -12,9 +12,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     // Descheduler has no memory between cycles, and a finished pod has no replacement that could
     // rest. Their evictions are recorded nevertheless.
     let full = if world.policy.exact || pod.finished() {
-        ledger.is_full_for_finished(planned)
+        draft.ledger_size().is_full_for_finished(planned)
     } else {
-        ledger.is_full(planned)
+        draft.ledger_size().is_full(planned)
     };
     if !world.policy.exact {
         if ledger.is_under_way(&pod.uid, cooldown, world.now) {

@@ -266,8 +266,7 @@ fn stays_cool_for_a_day(
     if draft.world.usage.outlook().is_none() {
         return Ok(());
     }
-    let waiting: Vec<PodId> = uncounted(draft, node).collect();
-    match day_ahead::too_hot(candidate, draft, node, &waiting, target) {
+    match day_ahead::too_hot(candidate, draft, node, draft.uncounted(node), target) {
         None => Ok(()),
         Some(ratio) => Err(LandingFlaw::Hot(HotLanding {
             node,
@@ -278,16 +277,6 @@ fn stays_cool_for_a_day(
             within_a_day: true,
         })),
     }
-}
-
-/// The pods that count on a node although its load does not include them: terminating ones until
-/// they have ended, and expected replacements that do not run yet.
-fn uncounted<'d>(draft: &Draft<'d>, node: NodeId) -> impl Iterator<Item = PodId> + use<'d> {
-    let (snapshot, ledger) = (draft.world.snapshot, draft.world.ledger);
-    let facts = snapshot.node(node);
-    let pods = facts.pods.iter().copied();
-    let terminating = pods.filter(|p| snapshot.pod(*p).terminating);
-    terminating.chain(ledger.pending_replacements(snapshot, &facts.name))
 }
 
 /// The usage targets of the policy for a node. Deviation thresholds are omitted.
@@ -316,7 +305,8 @@ pub(super) fn ratio_after(
         .weight(candidate.pod, resource, basis)
         .unwrap_or(Amount::ZERO);
     if basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource) {
-        let weights = uncounted(draft, node).filter_map(|p| draft.weight(p, resource, basis));
+        let weights = draft.uncounted(node).iter();
+        let weights = weights.filter_map(|p| draft.weight(*p, resource, basis));
         more = more.plus(weights.sum());
     }
     draft.ratio_with(node, resource, basis, more)

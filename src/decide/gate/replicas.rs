@@ -100,6 +100,9 @@ fn ready_replicas(
         return Ok(());
     }
     let (mut planned, mut left) = (0_u32, 0_u32);
+    if least == 0 {
+        return Ok(());
+    }
     for other in &snapshot.workload(workload).pods {
         if *other == pod || !snapshot.pod(*other).serves() {
             continue;
@@ -108,10 +111,10 @@ fn ready_replicas(
             planned += 1;
         } else {
             left += 1;
+            if left >= least {
+                return Ok(());
+            }
         }
-    }
-    if left >= least {
-        return Ok(());
     }
     // Without the planned moves there would be too few as well, so they are not the cause.
     if left.saturating_add(planned) < least {

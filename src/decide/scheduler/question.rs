@@ -124,7 +124,11 @@ impl<'q, 'w> Question<'q, 'w> {
 
     /// Returns the requests of one resource of all pods of a node.
     pub(super) fn reserved(&self, node: NodeId, resource: ResourceId) -> Amount {
-        let all = self.draft.reserved(node)[resource].minus(self.released(node, resource));
+        let all = self.draft.reserved(node)[resource];
+        if self.is_as_drafted(node) {
+            return all;
+        }
+        let all = all.minus(self.released(node, resource));
         let held = self.lingering(node).map(|pod| pod.requests[resource]);
         let all = all.plus(held.sum());
         if self.left(node) {
@@ -138,6 +142,9 @@ impl<'q, 'w> Question<'q, 'w> {
     /// scores.
     pub(super) fn non_zero_requests(&self, node: NodeId) -> (Amount, Amount) {
         let all = self.draft.non_zero_requests(node);
+        if self.is_as_drafted(node) {
+            return (all.cpu, all.memory);
+        }
         let held = || self.lingering(node).map(|pod| pod.non_zero_requests);
         let own = if self.left(node) {
             self.pod.non_zero_requests
@@ -150,6 +157,11 @@ impl<'q, 'w> Question<'q, 'w> {
                 .plus(held().map(|p| p.memory).sum())
                 .minus(own.memory),
         )
+    }
+
+    /// Whether the pods of a node are those of the draft, as on most nodes.
+    fn is_as_drafted(&self, node: NodeId) -> bool {
+        self.removed.is_empty() && !self.left(node) && self.draft.lingering(node).is_empty()
     }
 
     /// The pods that were moved before and still terminate on a node.

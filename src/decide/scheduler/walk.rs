@@ -14,7 +14,7 @@ use super::{PossibleNode, Scored};
 
 /// The credit for one search that certainly starts at a node. An integer, so that differences
 /// cancel exactly and nodes in the same situation get the same chance.
-const WHOLE: i128 = 1 << 64;
+const WHOLE: i64 = 1 << 62;
 
 /// The feasible nodes for a pod in the order of the scheduler's walk.
 pub(super) struct Walk {
@@ -49,9 +49,12 @@ impl Walk {
                 totals.push(total);
             }
         }
-        for next in &mut first {
-            *next %= nodes.len().max(1);
-        }
+        // After the last feasible node, a search goes on at the first one.
+        let wrapped = first
+            .iter_mut()
+            .rev()
+            .take_while(|next| **next == nodes.len());
+        wrapped.for_each(|next| *next = 0);
         totals.extend_from_within(..quota.min(nodes.len()));
         let quota = quota.min(nodes.len());
         let best = maxima(&totals, nodes.len(), quota);
@@ -79,11 +82,12 @@ impl Walk {
         };
         // The difference between the credit of each ranked position and the one before.
         let mut changes: Vec<i128> = vec![0; self.ranked.len() + 1];
+        let mut tied = 0..0;
         for (start, weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0) {
-            let tied = self.tied(start);
-            let share = i128::try_from(tied.len()).map_or(0, |ties| weight / ties.max(1));
-            changes[tied.start] += share;
-            changes[tied.end] -= share;
+            tied = self.tied_after(start, tied);
+            let share = i64::try_from(tied.len()).map_or(0, |ties| weight / ties.max(1));
+            changes[tied.start] += i128::from(share);
+            changes[tied.end] -= i128::from(share);
         }
         let mut credits: Vec<i128> = vec![0; self.nodes.len()];
         let mut credit = 0;
@@ -91,7 +95,7 @@ impl Walk {
             credit += change;
             credits[position % self.nodes.len()] += credit;
         }
-        let sum: i128 = weights.iter().sum();
+        let sum: i128 = weights.iter().copied().map(i128::from).sum();
         let nodes = self.nodes.iter().zip(credits);
         let won = nodes.filter(|(_, credit)| *credit > 0);
         won.map(|(node, credit)| PossibleNode {
@@ -136,12 +140,32 @@ impl Walk {
     }
 
     /// The weight of each feasible node as the first one that is found.
-    fn by_feasible(&self, starts: &Starts) -> Vec<i128> {
+    fn by_feasible(&self, starts: &Starts) -> Vec<i64> {
         let mut weights = vec![0; self.nodes.len()];
         for (first, chance) in self.first.iter().zip(starts.chances()) {
             weights[*first] += fixed(*chance);
         }
         weights
+    }
+
+    /// Like [`Walk::tied`], given the positions for an earlier node. With the same best score, they
+    /// are a little further.
+    fn tied_after(&self, start: usize, earlier: Range<usize>) -> Range<usize> {
+        let best = self.best[start];
+        if self
+            .ranked
+            .get(earlier.start)
+            .is_none_or(|(score, _)| *score != best)
+        {
+            return self.tied(start);
+        }
+        let advance = |from: usize, end: usize| {
+            let passed = self.ranked[from..]
+                .iter()
+                .take_while(|at| **at < (best, end));
+            from + passed.count()
+        };
+        advance(earlier.start, start)..advance(earlier.end, start + self.quota)
     }
 
     /// The ranked positions that win together if a search finds this feasible node first.
@@ -203,8 +227,8 @@ fn float(credit: i128) -> f64 {
     clippy::cast_precision_loss,
     reason = "a chance is at most one and does not need all digits"
 )]
-fn fixed(chance: f64) -> i128 {
-    (chance * WHOLE as f64) as i128
+fn fixed(chance: f64) -> i64 {
+    (chance * WHOLE as f64) as i64
 }
 
 #[cfg(test)]

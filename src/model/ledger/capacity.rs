@@ -40,16 +40,9 @@ impl Ledger {
         PLAIN_LEDGER + self.entry_bytes() + resting
     }
 
-    /// Returns true if the ledger has no room for the eviction of a pod that is replaced, after
-    /// `planned` other ones.
-    pub fn is_full(&self, planned: usize) -> bool {
-        self.bytes() + (planned + 1) * PER_PLANNED > FULL_BYTES
-    }
-
-    /// Returns true if the ledger has no room for any other eviction after `planned` ones, not even
-    /// that of a finished pod.
-    pub fn is_full_for_finished(&self, planned: usize) -> bool {
-        self.bytes() + (planned + 1) * PER_PLANNED > MOST_BYTES
+    /// Returns the size, which tells how many evictions the ledger has room for.
+    pub fn size(&self) -> LedgerSize {
+        LedgerSize(self.bytes())
     }
 
     pub(super) fn entry_bytes(&self) -> usize {
@@ -76,6 +69,24 @@ impl Ledger {
         twins.len() <= MOST_TWINS
             && kept + bytes <= MOST_TWIN_BYTES
             && self.bytes() + bytes <= FULL_BYTES
+    }
+}
+
+/// The size of a ledger. It is computed once for many questions.
+#[derive(Clone, Copy, Debug)]
+pub struct LedgerSize(usize);
+
+impl LedgerSize {
+    /// Returns true if the ledger has no room for the eviction of a pod that is replaced, after
+    /// `planned` other ones.
+    pub const fn is_full(self, planned: usize) -> bool {
+        self.0 + (planned + 1) * PER_PLANNED > FULL_BYTES
+    }
+
+    /// Returns true if the ledger has no room for any other eviction after `planned` ones, not even
+    /// that of a finished pod.
+    pub const fn is_full_for_finished(self, planned: usize) -> bool {
+        self.0 + (planned + 1) * PER_PLANNED > MOST_BYTES
     }
 }
 

@@ -66,8 +66,8 @@ impl Ledger {
         settled
     }
 
-    /// Returns evicted pods whose replacements are expected on this node but do not run anywhere
-    /// yet.
+    /// Returns evicted pods whose replacements do not run anywhere yet, with the names of the nodes
+    /// where they are expected.
     ///
     /// Once a replacement exists, it is returned as long as it has no node. Before that, the
     /// evicted pod is returned as long as it terminates, because a StatefulSet creates the
@@ -75,16 +75,15 @@ impl Ledger {
     pub fn pending_replacements(
         &self,
         snapshot: &Snapshot,
-        node: &str,
-    ) -> impl Iterator<Item = PodId> {
-        let here = self
-            .replacing()
-            .filter(move |e| e.possible_nodes.iter().any(|name| name == node));
-        here.filter_map(|entry| match &entry.replacement {
-            Some(uid) => {
-                find(snapshot, &entry.workload, uid).filter(|id| snapshot.pod(*id).node.is_none())
-            }
-            None => evicted_pod(entry, snapshot).filter(|id| snapshot.pod(*id).terminating),
+    ) -> impl Iterator<Item = (PodId, &[String])> {
+        let expected = self.replacing().filter(|e| !e.possible_nodes.is_empty());
+        expected.filter_map(|entry| {
+            let pod = match &entry.replacement {
+                Some(uid) => find(snapshot, &entry.workload, uid)
+                    .filter(|id| snapshot.pod(*id).node.is_none()),
+                None => evicted_pod(entry, snapshot).filter(|id| snapshot.pod(*id).terminating),
+            };
+            Some((pod?, &entry.possible_nodes[..]))
         })
     }
 

@@ -37,6 +37,7 @@ pub use samples::PodSamples;
 
 use alignment::{PodName, PodReadings, departed_pods};
 use changes::PodSeriesChanges;
+use node_usage::with_pods;
 use plausible::Plausibility;
 use series::{NodeSeries, PodSeries};
 
@@ -270,7 +271,8 @@ impl History {
         let pods: Vec<PodUsage> = pods
             .map(|((pod, known), own)| self.pod_usage(pod, (known, *own), &typical, now))
             .collect();
-        let nodes = self.usage_of_nodes(snapshot, (&pods, &pods), now);
+        let beside = self.beside_pods(snapshot, &pods, now);
+        let nodes = with_pods(snapshot, &beside, &pods);
         let readings = snapshot.nodes.iter().map(|n| self.reading(n)).collect();
         let collected = snapshot.nodes.iter().map(|n| self.collected(n)).collect();
         let deviations = series.iter().map(|own| deviation(*own)).collect();
@@ -282,14 +284,15 @@ impl History {
             collected,
             ..Usage::default()
         };
-        self.expect(snapshot, &mut usage, &series, now);
+        self.expect(snapshot, &mut usage, (&series, &beside), now);
         usage
     }
 
     fn known_pod(&self, series: Option<&PodSeries>, now: Timestamp) -> Result<Measure, Unmeasured> {
         let series = series.ok_or(Unmeasured::Missing)?;
-        self.fresh(series.samples.iter(), series.flaw.as_deref(), now)?;
-        self.enough(series.samples.iter())?;
+        let newest = series.samples.span().map(|(_, newest)| newest);
+        self.fresh(newest, series.flaw.as_deref(), now)?;
+        self.enough(series.samples.len())?;
         Ok(self.smooth_pod(&series.samples, now))
     }
 

@@ -11,13 +11,13 @@ impl History {
     /// Checks that the newest sample is fresh. `flaw` is the reason why a newer one is not used.
     pub(super) fn fresh(
         &self,
-        samples: impl Iterator<Item = Sample>,
+        newest: Option<Timestamp>,
         flaw: Option<&Unmeasured>,
         now: Timestamp,
     ) -> Result<(), Unmeasured> {
         let or_flaw = |why: Unmeasured| flaw.cloned().unwrap_or(why);
-        let newest = samples.last().ok_or_else(|| or_flaw(Unmeasured::Missing))?;
-        let age = now.duration_since(newest.at);
+        let newest = newest.ok_or_else(|| or_flaw(Unmeasured::Missing))?;
+        let age = now.duration_since(newest);
         if age > self.rules.stale_after {
             return Err(or_flaw(Unmeasured::Stale(age)));
         }
@@ -28,9 +28,9 @@ impl History {
         }
     }
 
-    pub(super) fn enough(&self, samples: impl Iterator<Item = Sample>) -> Result<(), Unmeasured> {
+    pub(super) fn enough(&self, samples: usize) -> Result<(), Unmeasured> {
         // A steady record has one reading that stands for a whole window.
-        let have = u32::try_from(samples.count()).unwrap_or(u32::MAX);
+        let have = u32::try_from(samples).unwrap_or(u32::MAX);
         let need = if self.steady {
             1
         } else {

@@ -9,6 +9,7 @@ use crate::values::{Amount, ResourceId};
 use super::History;
 use super::course::{Course, Periods};
 use super::expectation::ExpectedUsage;
+use super::node_usage::{BesidePods, with_pods};
 use super::series::PodSeries;
 use super::trend::Trend;
 
@@ -59,13 +60,13 @@ impl History {
         &self,
         snapshot: &Snapshot,
         usage: &mut Usage,
-        series: &[Option<&PodSeries>],
+        (series, beside): (&[Option<&PodSeries>], &[BesidePods]),
         now: Timestamp,
     ) {
         if let Some(ahead) = self.rules.look_ahead() {
             let trend = LookAhead::of(snapshot, &usage.pods, series, (now, ahead));
             usage.errors = trend.errors;
-            self.replace(snapshot, usage, (trend.pods, ahead, None), now);
+            replace(snapshot, usage, beside, (trend.pods, ahead, None));
         }
         let Some(ahead) = self.rules.ahead else {
             return;
@@ -73,34 +74,29 @@ impl History {
         let present = (&usage.nodes[..], &usage.pods[..]);
         if let Some(expected) = ExpectedUsage::of(snapshot, present, series, (now, ahead)) {
             let outlook = Some(expected.outlook);
-            self.replace(snapshot, usage, (expected.pods, ahead, outlook), now);
+            replace(snapshot, usage, beside, (expected.pods, ahead, outlook));
         }
     }
+}
 
-    /// Replaces the usage of pods and nodes. The first usage stays as the present one.
-    fn replace(
-        &self,
-        snapshot: &Snapshot,
-        usage: &mut Usage,
-        (pods, ahead, outlook): (Vec<PodUsage>, SignedDuration, Option<Outlook>),
-        now: Timestamp,
-    ) {
-        let used = usage
-            .present
-            .as_ref()
-            .map_or(&usage.pods, |first| &first.pods);
-        let nodes = self.usage_of_nodes(snapshot, (&pods, used), now);
-        let nodes = std::mem::replace(&mut usage.nodes, nodes);
-        let pods = std::mem::replace(&mut usage.pods, pods);
-        let earlier = usage.present.take();
-        let (nodes, pods) = earlier.map_or((nodes, pods), |first| (first.nodes, first.pods));
-        usage.present = Some(Box::new(PresentUsage {
-            ahead,
-            nodes,
-            pods,
-            outlook,
-        }));
-    }
+/// Replaces the usage of pods and nodes. The first usage stays as the present one.
+fn replace(
+    snapshot: &Snapshot,
+    usage: &mut Usage,
+    beside: &[BesidePods],
+    (pods, ahead, outlook): (Vec<PodUsage>, SignedDuration, Option<Outlook>),
+) {
+    let nodes = with_pods(snapshot, beside, &pods);
+    let nodes = std::mem::replace(&mut usage.nodes, nodes);
+    let pods = std::mem::replace(&mut usage.pods, pods);
+    let earlier = usage.present.take();
+    let (nodes, pods) = earlier.map_or((nodes, pods), |first| (first.nodes, first.pods));
+    usage.present = Some(Box::new(PresentUsage {
+        ahead,
+        nodes,
+        pods,
+        outlook,
+    }));
 }
 
 struct Case<'c> {

@@ -3,32 +3,58 @@
 use jiff::Timestamp;
 
 use crate::model::snapshot::{NodeId, Snapshot};
-use crate::model::usage::{NodeUsage, PodUsage, Sample, Unmeasured};
+use crate::model::usage::{Measure, NodeUsage, PodUsage, Sample, Unmeasured};
 
 use super::History;
 use super::samples::smallest;
 use super::series::{NodeSeries, Remainder};
 use super::totals::{NodeTotals, by_pods};
 
+/// The usage of a node beside its pods; an error if it is not known.
+pub(super) type BesidePods = Result<Beside, Unmeasured>;
+
+/// The usage of a node beside its pods.
+#[derive(Clone, Copy)]
+pub(super) struct Beside {
+    /// The usage that belongs to no pod.
+    rest: Measure,
+    /// How much more its pods use, by their own samples, than it does.
+    excess: Measure,
+}
+
+/// Returns the usage of the nodes, given that of the pods.
+pub(super) fn with_pods(
+    snapshot: &Snapshot,
+    beside: &[BesidePods],
+    pods: &[PodUsage],
+) -> Vec<NodeUsage> {
+    let nodes = snapshot.node_ids().zip(beside);
+    nodes
+        .map(|(id, beside)| match beside {
+            Ok(Beside { rest, excess }) => {
+                NodeUsage::Known(by_pods(snapshot, id, pods).plus(*rest).minus(*excess))
+            }
+            Err(why) => NodeUsage::Unknown(why.clone()),
+        })
+        .collect()
+}
+
 impl History {
-    /// Returns the usage of the nodes, given that of the pods, and what these use now.
-    pub(super) fn usage_of_nodes(
+    /// Returns what the nodes use beside their pods, given what these use now.
+    pub(super) fn beside_pods(
         &self,
         snapshot: &Snapshot,
-        (pods, now_used): (&[PodUsage], &[PodUsage]),
+        pods: &[PodUsage],
         now: Timestamp,
-    ) -> Vec<NodeUsage> {
-        let nodes = snapshot.node_ids();
-        nodes
-            .map(|id| match self.totals(snapshot, id, now) {
-                Ok(totals) => {
-                    let excess = totals.excess(snapshot, id, now_used);
-                    let used = by_pods(snapshot, id, pods).plus(totals.rest);
-                    NodeUsage::Known(used.minus(excess))
-                }
-                Err(why) => NodeUsage::Unknown(why),
+    ) -> Vec<BesidePods> {
+        let of = |id| {
+            let totals = self.totals(snapshot, id, now)?;
+            Ok(Beside {
+                rest: totals.rest,
+                excess: totals.excess(snapshot, id, pods),
             })
-            .collect()
+        };
+        snapshot.node_ids().map(of).collect()
     }
 
     fn totals(
@@ -47,15 +73,15 @@ impl History {
     /// time, it returns the smallest sample, because each of the mixed samples is too large.
     fn smooth_node(&self, series: &NodeSeries, now: Timestamp) -> Result<NodeTotals, Unmeasured> {
         let all = || series.remainders.iter();
-        let times = || all().map(|r| r.sample);
-        self.fresh(times(), series.flaw.as_ref(), now)?;
+        let newest = series.remainders.back().map(|r| r.sample.at);
+        self.fresh(newest, series.flaw.as_ref(), now)?;
         let smooth = |samples: &mut dyn Iterator<Item = Sample>| self.smooth(samples, now);
-        match self.enough(series.clean().map(|r| r.sample)) {
+        match self.enough(series.clean().count()) {
             Ok(()) => {
                 let rest = smooth(&mut series.clean().map(Remainder::rest));
                 Ok(NodeTotals::new(series.clean(), rest, smooth))
             }
-            Err(_) if self.steady || self.is_covered(times().next(), now) => {
+            Err(_) if self.steady || self.is_covered(all().next(), now) => {
                 let rest = smallest(all().map(Remainder::rest));
                 Ok(NodeTotals::new(all(), rest, smooth))
             }
@@ -64,12 +90,12 @@ impl History {
     }
 
     /// Returns true if the samples cover the whole window, given the oldest one.
-    fn is_covered(&self, oldest: Option<Sample>, now: Timestamp) -> bool {
+    fn is_covered(&self, oldest: Option<&Remainder>, now: Timestamp) -> bool {
         oldest.is_some_and(|oldest| {
             // One poll less than the window is enough, because the next sample would push the
             // oldest one out.
             let reach = now
-                .duration_since(oldest.at)
+                .duration_since(oldest.sample.at)
                 .saturating_add(self.rules.poll);
             reach >= self.rules.window
         })

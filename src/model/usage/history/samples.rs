@@ -54,6 +54,19 @@ impl PodSamples {
         self.packed.iter().map(|packed| self.unpacked(packed))
     }
 
+    /// Returns what each sample shows, the oldest first.
+    pub fn used(&self) -> impl Iterator<Item = Measure> + Clone {
+        self.packed.iter().map(PackedSample::used)
+    }
+
+    /// Returns the times of the oldest and of the newest sample; `None` without samples.
+    pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        let at = |packed: &PackedSample| {
+            Timestamp::from_millisecond(self.time(packed)).unwrap_or_default()
+        };
+        Some((at(self.packed.front()?), at(self.packed.back()?)))
+    }
+
     /// Returns the average of all samples, weighted by age.
     pub(super) const fn average(&self) -> &DecayedAverage {
         &self.average
@@ -89,7 +102,7 @@ impl PodSamples {
 
     /// The median of the last three samples, of cpu and of memory. One wild sample changes nothing.
     fn without_outliers(&self) -> Measure {
-        let last = || self.iter().rev().take(3).map(|sample| sample.used);
+        let last = || self.packed.iter().rev().take(3).map(PackedSample::used);
         Measure {
             cpu: median(last().map(|used| used.cpu)),
             memory: median(last().map(|used| used.memory)),
@@ -150,10 +163,16 @@ impl PodSamples {
             at: Timestamp::from_millisecond(self.time(packed)).unwrap_or_default(),
             window: SignedDuration::ZERO,
             containers: ContainerSet::default(),
-            used: Measure {
-                cpu: unpack(packed.cpu),
-                memory: unpack(packed.memory),
-            },
+            used: packed.used(),
+        }
+    }
+}
+
+impl PackedSample {
+    fn used(&self) -> Measure {
+        Measure {
+            cpu: unpack(self.cpu),
+            memory: unpack(self.memory),
         }
     }
 }

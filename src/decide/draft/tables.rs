@@ -1,0 +1,53 @@
+//! Tables of the world. Each is made when it is first asked for, and shared by all trials.
+
+use std::cell::OnceCell;
+
+use crate::model::ledger::LedgerSize;
+use crate::model::snapshot::{NodeId, PodId};
+
+use super::index::Index;
+use super::{Draft, World};
+
+#[derive(Debug, Default)]
+pub(super) struct Tables<'w> {
+    index: OnceCell<Index<'w>>,
+    uncounted: OnceCell<Vec<Vec<PodId>>>,
+    ledger_size: OnceCell<LedgerSize>,
+}
+
+impl<'w> Draft<'w> {
+    /// Returns the lookup tables of the snapshot.
+    pub fn index(&self) -> &Index<'w> {
+        let tables = &self.tables.index;
+        tables.get_or_init(|| Index::new(self.world.snapshot))
+    }
+
+    /// Returns the pods that count on a node although its load does not include them: terminating
+    /// ones until they have ended, and expected replacements that do not run yet.
+    pub fn uncounted(&self, node: NodeId) -> &[PodId] {
+        let by_node = self.tables.uncounted.get_or_init(|| uncounted(self.world));
+        &by_node[node.0]
+    }
+
+    /// Returns the size of the ledger before the moves of the draft.
+    pub fn ledger_size(&self) -> LedgerSize {
+        let size = &self.tables.ledger_size;
+        *size.get_or_init(|| self.world.ledger.size())
+    }
+}
+
+fn uncounted(world: World<'_>) -> Vec<Vec<PodId>> {
+    let (snapshot, ledger) = (world.snapshot, world.ledger);
+    let terminating = |pods: &[PodId]| {
+        let pods = pods.iter().copied();
+        pods.filter(|pod| snapshot.pod(*pod).terminating).collect()
+    };
+    let nodes = snapshot.nodes.iter();
+    let mut by_node: Vec<Vec<PodId>> = nodes.map(|node| terminating(&node.pods)).collect();
+    for (pod, names) in ledger.pending_replacements(snapshot) {
+        for node in names.iter().filter_map(|name| snapshot.find_node(name)) {
+            by_node[node.0].push(pod);
+        }
+    }
+    by_node
+}
