@@ -14,11 +14,13 @@ use crate::model::snapshot::{AttachedVolume, NodeId, PodId, Snapshot};
 use crate::values::selector::{Labels, Requirement, Selector, Test};
 
 mod build;
+mod by_label;
 mod topology;
 
 pub use topology::Topology;
 
 use build::{attached, claim_users, controlled, images, label_groups, rotation, siblings, terms};
+use by_label::{GroupsByLabel, TermsByLabel};
 
 /// Pods, shared between equal lookups.
 pub type Pods = Rc<[PodId]>;
@@ -33,6 +35,8 @@ pub struct Index<'w> {
     label_groups: OnceCell<(Vec<LabelGroup<'w>>, Vec<usize>)>,
     siblings: OnceCell<(Vec<Pods>, Vec<Option<usize>>)>,
     terms: OnceCell<Terms<'w>>,
+    terms_by_label: OnceCell<TermsByLabel<'w>>,
+    groups_by_label: OnceCell<GroupsByLabel<'w>>,
     with_ports: OnceCell<Vec<PodId>>,
     controlled: OnceCell<Vec<u32>>,
     images: OnceCell<BTreeMap<&'w str, NodeImage>>,
@@ -97,6 +101,8 @@ impl<'w> Index<'w> {
             label_groups: OnceCell::new(),
             siblings: OnceCell::new(),
             terms: OnceCell::new(),
+            terms_by_label: OnceCell::new(),
+            groups_by_label: OnceCell::new(),
             with_ports: OnceCell::new(),
             controlled: OnceCell::new(),
             images: OnceCell::new(),
@@ -201,30 +207,21 @@ impl<'w> Index<'w> {
     pub fn terms_matching(&self, pod: PodId) -> Rc<[usize]> {
         let group = self.label_group_of(pod);
         Rc::clone(group.matched_by.get_or_init(|| {
-            self.all_terms()
-                .0
-                .iter()
-                .enumerate()
-                .filter(|(_, term)| self.matches(term, group))
-                .map(|(position, _)| position)
-                .collect()
+            let terms = &self.all_terms().0;
+            let by_label = self.terms_by_label.get_or_init(|| TermsByLabel::new(terms));
+            let mut matching = by_label.may_match(group.labels);
+            matching.retain(|position| self.matches(&terms[*position], group));
+            matching.into()
         }))
     }
 
     /// Returns the pods that a term matches.
     pub fn matched_pods(&self, position: usize) -> Pods {
         let term = &self.all_terms().0[position];
-        let range = if term.term.wide() {
-            0..self.label_groups().len()
-        } else {
-            self.range(term.namespace)
-        };
         Rc::clone(term.matched.get_or_init(|| {
-            self.label_groups()[range]
-                .iter()
-                .filter(|group| self.matches(term, group))
-                .flat_map(|group| group.pods.iter().copied())
-                .collect()
+            let groups = self.groups_for(term).into_iter();
+            let matching = groups.filter(|group| self.matches(term, group));
+            matching.flat_map(|group| &group.pods).copied().collect()
         }))
     }
 
@@ -296,6 +293,23 @@ impl<'w> Index<'w> {
             let staying = staying.filter(|p| p.node.is_some() && p.stays());
             staying.map(|p| p.priority_or_zero()).min()
         })
+    }
+
+    /// Returns the groups of pods that a term may match.
+    fn groups_for(&self, term: &IndexedTerm<'w>) -> Vec<&LabelGroup<'w>> {
+        let groups = self.label_groups();
+        let by_label = self
+            .groups_by_label
+            .get_or_init(|| GroupsByLabel::new(groups));
+        let labelled = term.term.pods.as_ref().and_then(|s| by_label.may_match(s));
+        match labelled {
+            Some(positions) => positions
+                .iter()
+                .map(|position| &groups[*position])
+                .collect(),
+            None if term.term.wide() => groups.iter().collect(),
+            None => groups[self.range(term.namespace)].iter().collect(),
+        }
     }
 
     fn matches(&self, term: &IndexedTerm<'w>, group: &LabelGroup<'w>) -> bool {

@@ -1,0 +1,81 @@
+//! Terms and groups of pods by label, so that a term is compared only with pods that have a label
+//! which it asks for. In large clusters each workload has terms of its own, and nearly all of them
+//! ask for one value of one label.
+
+use std::collections::BTreeMap;
+
+use crate::values::selector::{Labels, Selector, Test};
+
+use super::{IndexedTerm, LabelGroup};
+
+/// Positions by the name and the value of a label.
+type Positions<'w> = BTreeMap<(&'w str, &'w str), Vec<usize>>;
+
+/// Terms by a label that they ask for.
+#[derive(Debug, Default)]
+pub(super) struct TermsByLabel<'w> {
+    asked: Positions<'w>,
+    /// Terms that ask for no certain value of a label.
+    others: Vec<usize>,
+}
+
+impl<'w> TermsByLabel<'w> {
+    pub(super) fn new(terms: &[IndexedTerm<'w>]) -> Self {
+        let mut by_label = TermsByLabel::default();
+        for (position, term) in terms.iter().enumerate() {
+            match term.term.pods.as_ref().and_then(asked_label) {
+                Some(label) => by_label.asked.entry(label).or_default().push(position),
+                None => by_label.others.push(position),
+            }
+        }
+        by_label
+    }
+
+    /// Returns the terms that may match pods with these labels, in order.
+    pub(super) fn may_match(&self, labels: &Labels) -> Vec<usize> {
+        let asked = labels.iter().filter_map(|(key, value)| {
+            let label = (key.as_str(), value.as_str());
+            self.asked.get(&label)
+        });
+        let mut terms: Vec<usize> = asked.flatten().chain(&self.others).copied().collect();
+        terms.sort_unstable();
+        terms
+    }
+}
+
+/// Groups of pods by each of their labels.
+#[derive(Debug)]
+pub(super) struct GroupsByLabel<'w>(Positions<'w>);
+
+impl<'w> GroupsByLabel<'w> {
+    pub(super) fn new(groups: &[LabelGroup<'w>]) -> Self {
+        let mut positions: Positions<'w> = BTreeMap::new();
+        for (position, group) in groups.iter().enumerate() {
+            for (key, value) in group.labels {
+                let label = (key.as_str(), value.as_str());
+                positions.entry(label).or_default().push(position);
+            }
+        }
+        GroupsByLabel(positions)
+    }
+
+    /// Returns the groups that a selector may match, in order; `None` if it may match any.
+    pub(super) fn may_match<'g>(&'g self, selector: &'g Selector) -> Option<&'g [usize]> {
+        let label = asked_label(selector)?;
+        Some(self.0.get(&label).map_or(&[], Vec::as_slice))
+    }
+}
+
+/// Returns a label that every pod has which a selector matches.
+fn asked_label(selector: &Selector) -> Option<(&str, &str)> {
+    selector
+        .requirements()
+        .iter()
+        .find_map(|requirement| match &requirement.test {
+            Test::In(values) => match &values[..] {
+                [only] => Some((requirement.key.as_str(), only.as_str())),
+                _ => None,
+            },
+            Test::NotIn(_) | Test::Exists | Test::Absent | Test::Above(_) | Test::Below(_) => None,
+        })
+}
