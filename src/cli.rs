@@ -24,6 +24,7 @@ mod file;
 mod live;
 mod otlp;
 mod parse;
+mod pause;
 mod plan;
 mod policy;
 mod report;
@@ -45,6 +46,7 @@ Examples:
   evenkeel explain pod shop/web-0            show why a pod moves or stays, and how to change that
   evenkeel doctor                            check rights, usage, budgets and other programs
   evenkeel status                            show what the running instance does
+  evenkeel pause --reason TEXT --for 2h      stop evictions for two hours
   evenkeel simulate                          run hours of a cluster in memory under a policy
   evenkeel policy check policy.yaml          validate a policy
   evenkeel run --policy policy.yaml          keep the cluster balanced
@@ -72,6 +74,10 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Show what a running instance does, from its status page
     Status(status::StatusArgs),
+    /// Stop evictions, in the cluster or in one namespace
+    Pause(pause::PauseArgs),
+    /// Allow evictions again after a pause
+    Resume(pause::ResumeArgs),
     /// Try a policy on a cluster in memory; hours take seconds
     Simulate(simulate::SimulateArgs),
     /// Record a cluster in a file for plan --from and simulate --from
@@ -238,6 +244,8 @@ impl Command {
                 doctor::run(&args, out)
             }
             Command::Status(args) => status::run(&args, out),
+            Command::Pause(args) => pause::pause(&args, out),
+            Command::Resume(args) => pause::resume(&args, out),
             Command::Simulate(args) => simulate::run(&args, out),
             Command::Snapshot(args) => snapshot::run(&args, out),
             Command::Policy(command) => policy::run(&command, out),

@@ -42,6 +42,7 @@ pub mod instances;
 pub mod known_pods;
 pub mod lease;
 pub mod ledger_store;
+pub mod pauses;
 pub mod taints;
 mod stream;
 pub mod list;

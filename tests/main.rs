@@ -37,6 +37,7 @@ mod it {
     mod pace;
     mod parity;
     mod past;
+    mod pauses;
     mod pictures;
     mod placements;
     mod preferred_anti_affinity;

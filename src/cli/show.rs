@@ -37,6 +37,10 @@ impl fmt::Display for PlanText<'_> {
             self.screen
                 .line(f, &unknown.to_string(), Some(Ink::Warning))?;
         }
+        for paused in &self.plan.paused {
+            let line = paused.to_string();
+            self.screen.line(f, &line, Some(Ink::Warning))?;
+        }
         if let Some(none) = self.plan.no_trend {
             self.screen.line(f, &none.to_string(), None)?;
         }

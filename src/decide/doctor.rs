@@ -96,6 +96,7 @@ pub(super) fn examine(world: World<'_>, halted: Option<&Halt>) -> Vec<Diagnosis>
         kinds(&draft),
         schedulers(world),
     ];
+    all.extend(pauses(world));
     all.extend(budgets::budgets(&draft));
     all.extend([
         single_replicas(&draft),
@@ -104,6 +105,16 @@ pub(super) fn examine(world: World<'_>, halted: Option<&Halt>) -> Vec<Diagnosis>
         autoscalers(world.snapshot),
     ]);
     all
+}
+
+/// The namespaces whose evictions are paused. A pause of the cluster is a reason of [`nodes`].
+fn pauses(world: World<'_>) -> impl Iterator<Item = Diagnosis> {
+    let paused = world.snapshot.pauses.namespaces(world.now);
+    paused.map(|(namespace, pause)| {
+        let message = format!("namespace {namespace} is {pause}");
+        let remedy = format!("`evenkeel resume -n {namespace}` allows its evictions again");
+        Diagnosis::warning("pauses", message, remedy)
+    })
 }
 
 fn nodes(snapshot: &Snapshot, halted: Option<&Halt>) -> Diagnosis {

@@ -15,7 +15,7 @@ use crate::decide::scheduler;
 use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
 use crate::model::ledger::{Entry, Fault, Ledger, Settled};
-use crate::model::plan::{Move, NoTrend, Outcome, Plan, Rightsizing, Setbacks};
+use crate::model::plan::{Move, NoTrend, Outcome, PausedNamespace, Plan, Rightsizing, Setbacks};
 use crate::model::search_start::SearchStart;
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
@@ -201,6 +201,7 @@ impl Engine {
             at: observed.now,
             steering: steering::steer(world, &verdicts, &destinations, halted.as_ref()),
             halted,
+            paused: paused(world),
             moves,
             kept,
             nodes: verdicts,
@@ -351,6 +352,15 @@ impl Engine {
             hot
         })
     }
+}
+
+fn paused(world: World<'_>) -> Vec<PausedNamespace> {
+    let paused = world.snapshot.pauses.namespaces(world.now);
+    let paused = paused.map(|(namespace, pause)| PausedNamespace {
+        namespace: namespace.to_owned(),
+        pause: pause.clone(),
+    });
+    paused.collect()
 }
 
 /// The nodes whose usage would count by its trend if they had one.

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::model::ledger::Aim;
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
+use crate::model::snapshot::pause::Pause;
 use crate::policy::Basis;
 
 mod claim_flaw;
@@ -72,6 +73,8 @@ pub struct Plan {
     pub at: Timestamp,
     /// The reason why no pod was considered; usually `None`.
     pub halted: Option<Halt>,
+    /// The namespaces whose evictions people have stopped.
+    pub paused: Vec<PausedNamespace>,
     /// Changes of the soft taints that steer the scheduler. Taints are added before the evictions.
     pub steering: Vec<Steer>,
     /// The evictions, in order.
@@ -101,6 +104,21 @@ pub struct Plan {
     pub unknown: Vec<UnknownKind>,
     /// Nodes whose usage counts by its trend and has none yet; `None` if there are none.
     pub no_trend: Option<NoTrend>,
+}
+
+/// A namespace whose evictions a person has stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PausedNamespace {
+    /// Its name.
+    pub namespace: String,
+    /// The person, the times and the reason.
+    pub pause: Pause,
+}
+
+impl fmt::Display for PausedNamespace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "namespace {} is {}", self.namespace, self.pause)
+    }
 }
 
 /// Nodes without a trend, for example after a single reading.

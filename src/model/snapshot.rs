@@ -18,12 +18,14 @@ use self::facts::{
 };
 use self::lacking::Lack;
 use self::objects::ObjectKind;
+use self::pause::Pauses;
 use self::relations::RelationsVersion;
 
 pub mod facts;
 pub mod import;
 pub mod lacking;
 pub mod objects;
+pub mod pause;
 pub mod node_addresses;
 mod groups;
 mod join;
@@ -72,6 +74,8 @@ pub struct Snapshot {
     pub workloads: Vec<Workload>,
     /// All PodDisruptionBudgets, by namespace and name.
     pub budgets: Vec<Budget>,
+    /// The namespaces whose evictions people have stopped.
+    pub pauses: Pauses,
     /// The labels of the namespaces.
     pub namespaces: BTreeMap<String, Labels>,
     /// The values of the PriorityClasses.

@@ -1,6 +1,6 @@
 //! The start of a simulation: nodes, workloads and budgets of the scenario, or a recorded cluster.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use jiff::Timestamp;
@@ -37,7 +37,11 @@ pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> SimulatedCluster {
             "kubernetes.io/metadata.name".to_owned(),
             namespace.to_owned(),
         )]);
-        cluster.apply(Object::Namespace(namespace.to_owned(), labels));
+        cluster.apply(Object::Namespace(
+            namespace.to_owned(),
+            labels,
+            BTreeMap::new(),
+        ));
     }
     for workload in &scenario.workloads {
         add(&mut cluster, workload, scenario.nodes.len());

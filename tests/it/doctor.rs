@@ -36,6 +36,15 @@ fn wrong(all: &[Diagnosis]) -> &Diagnosis {
 }
 
 #[test]
+fn a_pause_of_a_namespace_is_named() {
+    let paused = "namespace shop annotations=evenkeel.io/pause:audit";
+    let all = examined(&Cluster::parse(&format!("{HEALTHY}\n{paused}")));
+    let wrong = wrong(&all);
+    assert_eq!(wrong.severity, Severity::Warning);
+    assert_eq!(wrong.message, "namespace shop is paused: audit");
+}
+
+#[test]
 fn a_healthy_cluster_has_no_warning() {
     let all = examined(&Cluster::parse(HEALTHY));
     assert!(all.len() >= 9);

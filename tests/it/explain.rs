@@ -423,6 +423,14 @@ fn refusals_by_replacement() -> Vec<Case> {
     ]
 }
 
+fn refusals_by_people() -> Vec<Case> {
+    vec![Case::of_seven(
+        "paused",
+        "namespace default annotations=evenkeel.io/pause:audit",
+        "",
+    )]
+}
+
 fn refusals_by_time() -> Vec<Case> {
     let useless = r#""default/Deployment/web":{"useless":2,"until":"2026-11-21T12:18:00Z",
         "attempt":"2026-11-21T11:40:00Z"}"#;
@@ -567,6 +575,7 @@ fn every_refusal_is_explained_with_its_remedy() {
         .into_iter()
         .chain(refusals_by_volumes())
         .chain(refusals_by_replacement())
+        .chain(refusals_by_people())
         .chain(refusals_by_time())
         .chain(refusals_by_landing())
     {

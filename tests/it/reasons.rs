@@ -15,11 +15,24 @@ use evenkeel::model::plan::{
 use evenkeel::model::snapshot::facts::NodeClosure;
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::ObjectKind;
+use evenkeel::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
 use evenkeel::model::usage::Unmeasured;
 use evenkeel::policy::problem::Code;
 use evenkeel::policy::{Basis, ScorePlugin};
 use evenkeel::values::Ratio;
 use jiff::SignedDuration;
+
+use crate::it::support::noon;
+
+fn pause(scope: PauseScope) -> Pause {
+    Pause {
+        scope,
+        reason: "incident 4711".to_owned(),
+        by: Some("alice".to_owned()),
+        since: Some(noon()),
+        end: PauseEnd::ByHand,
+    }
+}
 
 /// Returns one refusal of each kind.
 #[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
@@ -112,6 +125,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::SeveralBudgets(vec!["a".to_owned(), "b".to_owned()]),
         Refusal::StaleBudget("web".to_owned()),
         Refusal::UnderWay,
+        Refusal::Paused(pause(PauseScope::Namespace)),
         Refusal::Resting(minutes(8)),
         Refusal::Ineffective {
             times: 2,
@@ -206,6 +220,7 @@ fn is_listed(refusal: &Refusal) {
         | Refusal::SeveralBudgets(_)
         | Refusal::StaleBudget(_)
         | Refusal::UnderWay
+        | Refusal::Paused(_)
         | Refusal::Resting(_) => {}
         Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
         Refusal::WouldNotHelp { .. } | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
@@ -457,6 +472,7 @@ fn halts() -> Vec<Halt> {
             of: 60,
             most,
         },
+        Halt::Paused(pause(PauseScope::Cluster)),
     ]
 }
 
@@ -494,6 +510,7 @@ fn untried() -> Vec<Untried> {
         Untried::Blind(watch.to_owned()),
         Untried::WrongClock(clock.to_owned()),
         Untried::Unsafe(halts()[1].to_string()),
+        Untried::Paused(pause(PauseScope::Namespace)),
         Untried::PodChanged,
         Untried::DestinationChanged("n2".to_owned()),
     ]
@@ -512,6 +529,7 @@ fn is_listed_untried(why: &Untried) {
         | Untried::Blind(_)
         | Untried::WrongClock(_)
         | Untried::Unsafe(_)
+        | Untried::Paused(_)
         | Untried::PodChanged
         | Untried::DestinationChanged(_) => {}
     }

@@ -87,9 +87,11 @@ impl Cluster {
                 "node" => node = cluster.add_node(&words),
                 "budget" => cluster.add_budget(&words),
                 "storage-class" => cluster.objects.apply(storage::class(&words)),
-                "namespace" => cluster
-                    .objects
-                    .apply(Object::Namespace(words.second.to_owned(), words.labels())),
+                "namespace" => cluster.objects.apply(Object::Namespace(
+                    words.second.to_owned(),
+                    words.labels(),
+                    words.get("annotations").map(pairs).unwrap_or_default(),
+                )),
                 "lacking" => {
                     let mut kinds = ObjectKind::ALL.into_iter();
                     let kind = kinds.find(|kind| kind.name() == words.second).unwrap();

@@ -122,6 +122,7 @@ fn quiet() -> Plan {
     Plan {
         at: "2026-11-21T07:30:00Z".parse().unwrap(),
         halted: None,
+        paused: Vec::new(),
         steering: Vec::new(),
         steering_trial: None,
         replica_trial: None,

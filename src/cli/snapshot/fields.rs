@@ -54,7 +54,7 @@ use Keep::{
 };
 
 /// Annotations whose values decisions read; see `model::snapshot::import`.
-pub(super) const ANNOTATIONS: [&str; 13] = [
+pub(super) const ANNOTATIONS: [&str; 15] = [
     "batch.kubernetes.io/job-index-failure-count",
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "descheduler.alpha.kubernetes.io/eviction-in-progress",
@@ -63,6 +63,8 @@ pub(super) const ANNOTATIONS: [&str; 13] = [
     "descheduler.alpha.kubernetes.io/evict",
     "descheduler.alpha.kubernetes.io/prefer-no-eviction",
     "evenkeel.io/evict-single-replica",
+    "evenkeel.io/pause-all-until",
+    "evenkeel.io/pause-until",
     "karpenter.sh/do-not-disrupt",
     "kubernetes.io/config.source",
     "pv.kubernetes.io/bind-completed",
@@ -76,6 +78,9 @@ pub(super) const GANGS: [&str; 3] = [
     "pod-group-name",
     "scheduling.k8s.io/group-name",
 ];
+
+/// Pauses of evictions. Their values are reasons, which decisions do not read.
+pub(super) const PAUSES: [&str; 2] = ["evenkeel.io/pause", "evenkeel.io/pause-all"];
 
 /// Its value is the name of a storage class.
 pub(super) const STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{self, ANNOTATIONS, GANGS, Keep, KeptFields, MIRROR, STORAGE_CLASS};
+use super::fields::{self, ANNOTATIONS, GANGS, Keep, KeptFields, MIRROR, PAUSES, STORAGE_CLASS};
 use super::rename::{NameCollector, NameKind, RealNames, Renamer, ScrambledNames};
 
 /// The object with only the fields that a plan needs; `None` for a kind that no plan needs.
@@ -143,6 +143,8 @@ impl Stripper<'_> {
                 // Only the presence of this annotation counts, and its value is a hash of the real
                 // pod.
                 MIRROR => "mirror".to_owned(),
+                // The reason of a pause may name people or secrets.
+                _ if PAUSES.contains(&name) && value != "false" => String::new(),
                 STORAGE_CLASS => self.names.name(NameKind::Storage, value),
                 _ if GANGS.contains(&name) => self.names.name(NameKind::Value, value),
                 _ if ANNOTATIONS.contains(&name) => value.to_owned(),

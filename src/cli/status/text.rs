@@ -62,6 +62,11 @@ impl StatusText<'_> {
         };
         self.screen.line(f, &state.message, Some(ink))?;
         self.screen.line(f, &self.times().join(" · "), None)?;
+        let plan = self.status.plan.as_ref();
+        for paused in plan.into_iter().flat_map(|plan| &plan.paused) {
+            let line = format!("namespace {} is {}", paused.namespace, paused.pause);
+            self.screen.line(f, &line, Some(Ink::Warning))?;
+        }
         let age = span(self.status.now.duration_since(about.policy_since));
         let policy = format!("{}; in force for {age}", about.policy);
         self.screen.beside(f, "policy: ", &policy, None)?;

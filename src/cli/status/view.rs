@@ -100,10 +100,18 @@ pub(super) struct ShownPlan {
     #[serde(default)]
     pub(super) kept: Vec<ShownRefusal>,
     #[serde(default)]
+    pub(super) paused: Vec<ShownPause>,
+    #[serde(default)]
     pub(super) notes: Vec<ShownNote>,
     #[serde(default)]
     pub(super) steering: ShownItems<ShownTaint>,
     pub(super) steering_denied: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownPause {
+    pub(super) namespace: String,
+    pub(super) pause: String,
 }
 
 #[derive(Debug, Deserialize)]

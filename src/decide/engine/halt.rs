@@ -1,4 +1,4 @@
-//! Nothing is evicted while the cluster itself is unhealthy.
+//! Nothing is evicted while the cluster itself is unhealthy, or while a person has stopped it.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,9 +13,15 @@ const PENDING_GRACE: SignedDuration = SignedDuration::from_secs(60);
 
 /// Why no eviction is considered; `None` if the cluster is healthy.
 pub(super) fn halt(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
-    few_nodes(policy, snapshot)
+    paused(snapshot, now)
+        .or_else(|| few_nodes(policy, snapshot))
         .or_else(|| not_ready(policy, snapshot))
         .or_else(|| pending(policy, snapshot, now))
+}
+
+fn paused(snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
+    let pause = snapshot.pauses.of_cluster(now)?;
+    Some(Halt::Paused(pause.clone()))
 }
 
 /// With fewer than two nodes there is nowhere to move a pod.

@@ -25,6 +25,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     let pod = snapshot.pod(candidate.pod);
     known(candidate, draft)?;
     by_nature(pod)?;
+    if let Some(pause) = snapshot.pauses.of(&pod.namespace, draft.world.now) {
+        return Err(Refusal::Paused(pause.clone()));
+    }
     let strategy = draft.strategy(candidate.strategy);
     let rules = draft.rules(candidate);
     let exact = draft.world.policy.exact;

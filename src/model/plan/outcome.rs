@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use crate::model::ledger::Fault;
+use crate::model::snapshot::pause::Pause;
 
 /// The outcome of one eviction request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,6 +86,9 @@ pub enum Untried {
     /// The cluster has become unhealthy.
     #[error("{0}")]
     Unsafe(String),
+    /// A person has stopped the evictions of its namespace.
+    #[error("its namespace is {0}")]
+    Paused(Pause),
     /// The pod is not as it was when the plan was made.
     #[error("the pod has changed since the plan was made")]
     PodChanged,
@@ -99,6 +103,7 @@ impl Untried {
         !matches!(
             self,
             Untried::PodChanged
+                | Untried::Paused(_)
                 | Untried::DestinationChanged(_)
                 | Untried::WorkloadRejected(_)
                 | Untried::Forbidden(_)

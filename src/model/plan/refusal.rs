@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 
 use crate::model::ledger::Rest;
 use crate::model::snapshot::facts::NodeClosure;
+use crate::model::snapshot::pause::Pause;
 use crate::model::usage::Unmeasured;
 use crate::policy::Basis;
 use crate::values::Ratio;
@@ -148,6 +149,9 @@ pub enum Refusal {
     /// The policy allows no evictions in the pod's namespace.
     #[error("the policy does not allow evictions in namespace {0}")]
     Namespace(String),
+    /// A person has stopped the evictions of its namespace.
+    #[error("its namespace is {0}")]
+    Paused(Pause),
     /// The pod's labels do not match the selector of the policy.
     #[error("its labels do not match the policy's podSelector")]
     PodSelector,

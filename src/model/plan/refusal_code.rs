@@ -44,6 +44,7 @@ impl Refusal {
             Refusal::Unmeasured(_) => "unmeasured",
             Refusal::Doubtful(_) => "doubtful-node",
             Refusal::UnderWay => "under-way",
+            Refusal::Paused(_) => "paused",
             Refusal::OutsideWindow(_) => "outside-window",
             Refusal::CycleLimit(_) => "cycle-limit",
             Refusal::NodeLimit(_) => "node-limit",

@@ -7,8 +7,8 @@ use crate::policy::{Basis, ScorePlugin};
 
 use super::duration_text::short;
 use super::replacement_cause::{
-    JOB_WOULD_FAIL, NEW_VOLUME, RESOURCE_CLAIMS, RUNS_TO_COMPLETION, UNKNOWN_OWNER, make_ready,
-    missing_class, record_class,
+    JOB_WOULD_FAIL, NEW_VOLUME, READY_REPLACEMENTS, READY_REPLICAS, RESOURCE_CLAIMS,
+    RUNS_TO_COMPLETION, UNKNOWN_OWNER, make_ready, missing_class, record_class,
 };
 use super::{BrokenPreference, ClaimFlaw, Class, Idle, NoGain, PlacementCause, Refusal};
 
@@ -21,7 +21,12 @@ impl Refusal {
             Refusal::Priority { priority, .. } => return priority_below(*priority),
             Refusal::UnknownPriorityClass(name) => return create_class(name),
             Refusal::Namespace(name) => return allow_namespace(name),
-            Refusal::Young { age, least } => return wait_for_age(*age, *least),
+            Refusal::Young { age, least } => {
+                return wait(
+                    at_least_a_second(*least, *age),
+                    "lower `evictable.minPodAge`",
+                );
+            }
             Refusal::TooFewReplicas { have, .. } => return replicas(*have),
             Refusal::Unmeasured(why) => return unmeasured(why),
             Refusal::MissingPriorityClass(name) => return missing_class(name),
@@ -55,11 +60,14 @@ impl Refusal {
             Refusal::Unknown(objects) => return objects.remedy(),
             Refusal::DoNotDisrupt(Some(left)) => return wait(*left, DO_NOT_DISRUPT),
             Refusal::DoNotDisrupt(None) => DO_NOT_DISRUPT,
-            Refusal::NotSafeToEvict => SAFE_TO_EVICT,
+            Refusal::NotSafeToEvict => {
+                "remove the annotation, or set `evictable.allow: [notSafeToEvict]`"
+            }
             Refusal::Gang(_) => GANG,
             Refusal::NewVolume(_) => NEW_VOLUME,
             Refusal::Mirror | Refusal::Static => MANIFEST,
             Refusal::Terminating => "nothing: it is leaving",
+            Refusal::Paused(pause) => pause.remedy(),
             Refusal::UnderWay => "wait for the component that evicts it, such as KubeVirt",
             Refusal::DaemonSet => "set `evictable.allow: [daemonSets]`; rarely useful",
             Refusal::SystemCritical => SYSTEM_CRITICAL,
@@ -84,7 +92,7 @@ impl Refusal {
             Refusal::WorkloadRejected => "wait until one of its pods is evicted",
             Refusal::LedgerFull(_) => "wait until entries expire, or lower `cooldown.rest`",
             Refusal::WouldPreempt { .. } => PREEMPTION,
-            Refusal::Unremovable(_) => AUTOSCALER,
+            Refusal::Unremovable(_) => "remove the annotation from the node or the pod",
         };
         fixed.to_owned()
     }
@@ -106,17 +114,11 @@ const PREFER_NO_EVICTION: &str =
 const GANG: &str = "set `evictable.allow: [gangs]`; \
                     only where a group continues without one of its pods";
 const DO_NOT_DISRUPT: &str = "remove the annotation, or set `evictable.allow: [doNotDisrupt]`";
-const SAFE_TO_EVICT: &str = "remove the annotation, or set `evictable.allow: [notSafeToEvict]`";
-const READY_REPLICAS: &str =
-    "wait until other replicas are Ready, or lower `evictable.minReplicas`";
-const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evictions are Ready, \
-                                  or lower `evictable.minReplicas`";
 const REJECTED: &str = "see the message of the API server in the log; most often a webhook refuses \
                         the pod or does not respond";
 const NO_RIGHT: &str = "grant `create` on `pods/eviction` (`evenkeel doctor` names missing rights)";
 const PREEMPTION: &str =
     "make room on a node that may run it, or set `evictable.allow: [preemption]`";
-const AUTOSCALER: &str = "remove the annotation from the node or the pod";
 const CLOSER_REQUESTS: &str = "set requests closer to usage, so that the scheduler sees the load";
 
 fn mend_claim(claim: &str, flaw: &ClaimFlaw) -> String {
@@ -161,10 +163,6 @@ fn allow_namespace(name: &str) -> String {
 
 fn wait(left: SignedDuration, otherwise: &str) -> String {
     format!("wait {}, or {otherwise}", short(left))
-}
-
-fn wait_for_age(age: SignedDuration, least: SignedDuration) -> String {
-    wait(at_least_a_second(least, age), "lower `evictable.minPodAge`")
 }
 
 fn replicas(have: u32) -> String {

@@ -62,6 +62,10 @@ fn times(failed: Option<u32>) -> String {
     )
 }
 
+pub(super) const READY_REPLICAS: &str =
+    "wait until other replicas are Ready, or lower `evictable.minReplicas`";
+pub(super) const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evictions are Ready, \
+                                  or lower `evictable.minReplicas`";
 pub(super) const UNKNOWN_OWNER: &str = "correct the owner reference of the pod, \
     or the object if it cannot be read; a file must contain it";
 pub(super) const RUNS_TO_COMPLETION: &str = "wait until it has ended; \

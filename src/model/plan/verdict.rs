@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use serde::{Serialize, Serializer};
 
 use crate::model::snapshot::facts::NodeClosure;
+use crate::model::snapshot::pause::Pause;
 use crate::model::usage::Unmeasured;
 use crate::values::Ratio;
 
@@ -236,6 +237,9 @@ impl Serialize for Note {
 /// The reason why the cycle considers no pod. Serialises as its sentence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Halt {
+    /// A person has stopped all evictions.
+    #[error("all evictions are {0}")]
+    Paused(Pause),
     /// Fewer than two nodes are Ready and selected.
     #[error("ready and selected nodes: {0}; moving a pod requires two")]
     FewNodes(usize),
@@ -271,6 +275,7 @@ impl Halt {
     /// Returns the change that would let the cycle consider pods.
     pub fn remedy(&self) -> String {
         match self {
+            Halt::Paused(pause) => pause.remedy().to_owned(),
             Halt::FewNodes(_) => "add Ready nodes, or widen `nodeSelector`".to_owned(),
             Halt::NotReady { .. } => {
                 "wait until more nodes are Ready, or raise `safety.maxNotReady`".to_owned()

@@ -107,7 +107,7 @@ fn convert(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Wrong> {
         ObjectKind::Budget => Object::Budget(budget(&from.decode()?)?),
         ObjectKind::Namespace => {
             let meta = from.decode::<MetadataOnly>()?.metadata;
-            Object::Namespace(name_of(&meta)?, meta.labels)
+            Object::Namespace(name_of(&meta)?, meta.labels, meta.annotations)
         }
         ObjectKind::Class => {
             let class: ApiPriorityClass = from.decode()?;
@@ -522,7 +522,7 @@ mod tests {
         let shown = |text: &str| format!("{:?}", facts_of(text));
         let namespace =
             shown("{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: a}}}");
-        assert_eq!(namespace, r#"Namespace("shop", {"team": "a"})"#);
+        assert_eq!(namespace, r#"Namespace("shop", {"team": "a"}, {})"#);
         let class = shown(
             "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, \
                 value: 7}",

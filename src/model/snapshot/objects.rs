@@ -12,6 +12,7 @@ use super::facts::{
 };
 use super::lacking::Lack;
 use super::node_addresses::NodeAddresses;
+use super::pause::Pauses;
 use super::relations::RelationChanges;
 
 use self::owners::owner_key;
@@ -36,6 +37,7 @@ pub struct Objects {
     pub(super) pods: Arc<BTreeMap<Name, Arc<PodFacts>>>,
     pub(super) budgets: BTreeMap<Name, Arc<BudgetFacts>>,
     pub(super) namespaces: BTreeMap<String, Labels>,
+    pub(super) pauses: Pauses,
     pub(super) classes: BTreeMap<String, i32>,
     pub(super) claims: Arc<BTreeMap<Name, Claim>>,
     pub(super) volumes: Arc<BTreeMap<String, Volume>>,
@@ -61,8 +63,8 @@ pub enum Object {
     Pod(Box<PodFacts>),
     /// A budget.
     Budget(BudgetFacts),
-    /// A namespace and its labels.
-    Namespace(String, Labels),
+    /// A namespace, its labels and its annotations.
+    Namespace(String, Labels, BTreeMap<String, String>),
     /// A PriorityClass and its value.
     Class(String, i32),
     /// A claim.
@@ -91,7 +93,7 @@ impl Object {
                 ObjectKind::Budget,
                 (budget.namespace.clone(), budget.name.clone()),
             ),
-            Object::Namespace(name, _) => (ObjectKind::Namespace, plain(name)),
+            Object::Namespace(name, _, _) => (ObjectKind::Namespace, plain(name)),
             Object::Class(name, _) => (ObjectKind::Class, plain(name)),
             Object::Claim(name, _) => (ObjectKind::Claim, name.clone()),
             Object::Volume(name, _) => (ObjectKind::Volume, plain(name)),
@@ -113,7 +115,10 @@ impl Objects {
             Object::Node(node) => self.apply_node(name.1, node),
             Object::Pod(pod) => self.apply_pod(name, *pod),
             Object::Budget(budget) => self.apply_budget(name, budget),
-            Object::Namespace(_, labels) => drop(self.namespaces.insert(name.1, labels)),
+            Object::Namespace(_, labels, annotations) => {
+                self.pauses.set(&name.1, &annotations);
+                self.namespaces.insert(name.1, labels);
+            }
             Object::Class(_, value) => drop(self.classes.insert(name.1, value)),
             Object::Claim(_, claim) => store(&mut self.claims, name, claim),
             Object::Volume(_, volume) => store(&mut self.volumes, name.1, volume),
@@ -176,7 +181,10 @@ impl Objects {
                     self.relations.note();
                 }
             }
-            ObjectKind::Namespace => drop(self.namespaces.remove(&name.1)),
+            ObjectKind::Namespace => {
+                self.pauses.remove(&name.1);
+                self.namespaces.remove(&name.1);
+            }
             ObjectKind::Class => drop(self.classes.remove(&name.1)),
             ObjectKind::Claim => drop(remove(&mut self.claims, name)),
             ObjectKind::Volume => drop(remove(&mut self.volumes, &name.1)),

@@ -116,7 +116,9 @@ fn others() -> Vec<Value> {
             unhealthyPodEvictionPolicy: AlwaysAllow},
           status: {disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1, \
             observedGeneration: 2}}",
-        "{apiVersion: v1, kind: Namespace, metadata: {name: d, labels: {team: a}}}",
+        "{apiVersion: v1, kind: Namespace, metadata: {name: d, labels: {team: a},
+           annotations: {evenkeel.io/pause: '',
+             evenkeel.io/pause-until: '2026-11-21T14:00:00Z'}}}",
         "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 7}",
         "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: d,
            annotations: {volume.beta.kubernetes.io/storage-class: old}}, spec: {storageClassName: \
@@ -151,6 +153,15 @@ fn a_stripped_object_has_the_same_facts() {
     }
     let pod = yaml(RICH);
     assert_eq!(facts(&strip(&pod).unwrap()), facts(&pod));
+}
+
+#[test]
+fn a_pause_stays_and_its_reason_goes() {
+    let paused = "{apiVersion: v1, kind: Namespace, metadata: {name: d, annotations: \
+                  {evenkeel.io/pause: a secret, evenkeel.io/pause-by: alice}}}";
+    let stripped = strip(&yaml(paused)).unwrap();
+    let kept = &stripped["metadata"]["annotations"];
+    assert_eq!(*kept, serde_json::json!({"evenkeel.io/pause": ""}));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::model::plan::{
-    Balance, Halt, Kept, Move, NoTrend, NodePicture, Note, Outcome, ReplicaTrial, Rightsizing,
-    Steer, SteeringTrial, UnknownKind, Verdict,
+    Balance, Halt, Kept, Move, NoTrend, NodePicture, Note, Outcome, PausedNamespace, ReplicaTrial,
+    Rightsizing, Steer, SteeringTrial, UnknownKind, Verdict,
 };
 use crate::model::snapshot::facts::Skipped;
 use crate::policy::Basis;
@@ -140,6 +140,8 @@ pub struct PlanStatus {
     pub dry_run: bool,
     /// Why the cycle considered no pod at all.
     pub halted: Option<Halt>,
+    /// The namespaces whose evictions people have stopped.
+    pub paused: Vec<PausedNamespace>,
     /// The basis of ratios and balance: actual usage or requests.
     pub basis: Basis,
     /// Nodes per class, the worst class first. A node counts for its worst class.

@@ -38,6 +38,7 @@ impl PlanStatus {
             took_ms: millis(took),
             dry_run,
             halted: plan.halted.clone(),
+            paused: plan.paused.clone(),
             basis: plan.before.basis,
             classes: classes(&nodes),
             balance: balance(plan),

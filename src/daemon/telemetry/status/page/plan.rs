@@ -35,6 +35,9 @@ pub(super) fn section(view: &StatusView<'_>, plan: &PlanStatus) -> Markup {
             @if let Some(halted) = &plan.halted {
                 p.notice { b { "Halted:" } " " (halted) }
             }
+            @for paused in &plan.paused {
+                p.notice { b { "Paused:" } " " (paused) }
+            }
             (moves(&plan.moves))
             (notes(plan))
         }

@@ -1,0 +1,123 @@
+//! `evenkeel pause` and `evenkeel resume`: evictions that a person stops.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cluster::Cluster;
+use crate::cluster::clock::LocalTime;
+use crate::cluster::pauses;
+use crate::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
+
+use super::parse::positive_duration;
+use super::runtime;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel pause --reason 'incident 4711' --for 2h    no evictions in the cluster for two hours
+  evenkeel pause --reason 'load test' -n shop         none in one namespace, until resumed
+  kubectl annotate namespace shop evenkeel.io/pause='load test'      the same without evenkeel
+  kubectl annotate namespace kube-system evenkeel.io/pause-all=test  the whole cluster
+
+The pause is an annotation of the namespace, for the whole cluster of kube-system. You need the right
+to patch it. It counts at once, also for a plan that is being carried out.";
+
+/// Which evictions are meant.
+#[derive(Debug, clap::Args)]
+struct PauseTarget {
+    /// Only the evictions of this namespace [default: all of the cluster]
+    #[arg(short, long, value_name = "NAME")]
+    namespace: Option<String>,
+    /// Kubeconfig of the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service
+    /// account]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+}
+
+/// Stops evictions until you resume them, or for some time.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct PauseArgs {
+    /// Why; plans, the status page and the log show it
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// How long, such as 30m or 2h [default: until resumed]
+    #[arg(long = "for", value_name = "DURATION", value_parser = positive_duration)]
+    time: Option<SignedDuration>,
+    #[command(flatten)]
+    target: PauseTarget,
+}
+
+/// Allows evictions again.
+#[derive(Debug, clap::Args)]
+pub(super) struct ResumeArgs {
+    #[command(flatten)]
+    target: PauseTarget,
+}
+
+impl PauseTarget {
+    const fn scope(&self) -> PauseScope {
+        match self.namespace {
+            Some(_) => PauseScope::Namespace,
+            None => PauseScope::Cluster,
+        }
+    }
+
+    /// The namespace that holds the annotation.
+    fn holder(&self) -> &str {
+        let namespace = self.namespace.as_deref();
+        namespace.unwrap_or(PauseScope::CLUSTER_NAMESPACE)
+    }
+
+    /// The evictions in words.
+    fn evictions(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("evictions in namespace {namespace}"),
+            None => "all evictions".to_owned(),
+        }
+    }
+}
+
+pub(super) fn pause(args: &PauseArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    let (target, now) = (&args.target, LocalTime::now().wall());
+    let end = match args.time {
+        Some(time) => PauseEnd::At(rounded(now.checked_add(time)?)),
+        None => PauseEnd::ByHand,
+    };
+    let paused = runtime()?.block_on(async {
+        let cluster = Cluster::connect(target.kubeconfig.as_deref()).await?;
+        let paused = Pause {
+            scope: target.scope(),
+            reason: args.reason.clone(),
+            by: pauses::user(cluster.client()).await,
+            since: Some(rounded(now)),
+            end,
+        };
+        pauses::pause(cluster.client(), target.holder(), &paused)
+            .await
+            .map_err(anyhow::Error::msg)?;
+        Ok::<_, anyhow::Error>(paused)
+    })?;
+    Ok(writeln!(out, "{} are {paused}", target.evictions())?)
+}
+
+pub(super) fn resume(args: &ResumeArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    let target = &args.target;
+    let earlier = runtime()?.block_on(async {
+        let cluster = Cluster::connect(target.kubeconfig.as_deref()).await?;
+        let resumed = pauses::resume(cluster.client(), target.holder(), target.scope()).await;
+        resumed.map_err(anyhow::Error::msg)
+    })?;
+    let evictions = target.evictions();
+    match earlier {
+        Some(earlier) => writeln!(out, "{evictions} are allowed again; they were {earlier}")?,
+        None => writeln!(out, "{evictions} were not paused")?,
+    }
+    Ok(())
+}
+
+/// Whole seconds, as people write times.
+fn rounded(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap_or(at)
+}

@@ -1,0 +1,103 @@
+//! Writes the annotations of a namespace by which people pause evictions.
+
+use std::time::Duration;
+
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client, Error};
+use serde_json::{Map, Value, json};
+
+use crate::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
+
+use super::client::error_message;
+
+/// The deadline of a request.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Begins a pause, or replaces an earlier one of the same scope.
+///
+/// # Errors
+/// The message of the API server.
+pub async fn pause(client: &Client, namespace: &str, pause: &Pause) -> Result<(), String> {
+    let scope = pause.scope;
+    let until = match &pause.end {
+        PauseEnd::At(until) => Some(until.to_string()),
+        PauseEnd::ByHand => None,
+        PauseEnd::Unreadable(text) => Some(text.clone()),
+    };
+    annotate(
+        client,
+        namespace,
+        &[
+            (scope.annotation().to_owned(), Some(pause.reason.clone())),
+            (scope.by(), pause.by.clone()),
+            (scope.since(), pause.since.map(|since| since.to_string())),
+            (scope.until(), until),
+        ],
+    )
+    .await
+}
+
+/// Ends a pause. Returns the pause that there was, even if it had ended by itself.
+///
+/// # Errors
+/// The message of the API server.
+pub async fn resume(
+    client: &Client,
+    namespace: &str,
+    scope: PauseScope,
+) -> Result<Option<Pause>, String> {
+    let found = checked(namespace, namespaces(client).get(namespace)).await?;
+    let annotations = found.metadata.annotations.unwrap_or_default();
+    let Some(earlier) = Pause::read(&annotations, scope) else {
+        return Ok(None);
+    };
+    let names = [
+        scope.annotation().to_owned(),
+        scope.by(),
+        scope.since(),
+        scope.until(),
+    ];
+    annotate(client, namespace, &names.map(|name| (name, None))).await?;
+    Ok(Some(earlier))
+}
+
+/// Returns the name by which the API server knows the user; `None` if it does not say.
+pub async fn user(client: &Client) -> Option<String> {
+    let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
+    let (review, parameters) = (SelfSubjectReview::default(), PostParams::default());
+    let answer = reviews.create(&parameters, &review);
+    let answer = tokio::time::timeout(TIMEOUT, answer).await.ok()?.ok()?;
+    answer.status?.user_info?.username
+}
+
+/// Sets annotations of a namespace; `None` removes one.
+async fn annotate(
+    client: &Client,
+    namespace: &str,
+    annotations: &[(String, Option<String>)],
+) -> Result<(), String> {
+    let annotations: Map<String, Value> = annotations
+        .iter()
+        .map(|(name, value)| (name.clone(), json!(value)))
+        .collect();
+    let patch = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
+    let api = namespaces(client);
+    let parameters = PatchParams::default();
+    let patched = api.patch(namespace, &parameters, &patch);
+    checked(namespace, patched).await.map(drop)
+}
+
+fn namespaces(client: &Client) -> Api<Namespace> {
+    Api::all(client.clone())
+}
+
+async fn checked<T>(
+    namespace: &str,
+    request: impl Future<Output = Result<T, Error>>,
+) -> Result<T, String> {
+    let answer = tokio::time::timeout(TIMEOUT, request).await;
+    let answer = answer.map_err(|_| format!("namespace {namespace}: no response in 10 s"))?;
+    answer.map_err(|error| format!("namespace {namespace}: {}", error_message(&error)))
+}

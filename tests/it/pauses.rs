@@ -1,0 +1,96 @@
+//! Evictions that people have stopped by an annotation of a namespace.
+
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::Untried;
+
+use crate::it::support::{Cluster, EVEN, noon, parse, text};
+
+/// A cluster with one hot node, whose pods may go to two others. It is noon.
+fn cluster(namespaces: &str) -> Cluster {
+    Cluster::parse(&format!(
+        "
+        {namespaces}
+        node n1
+          web cpu=500m memory=100Mi uses=3 namespace=shop
+          api cpu=500m memory=100Mi uses=3 namespace=bank
+        node n2
+          web cpu=100m uses=100m namespace=shop
+          api cpu=100m uses=100m namespace=bank
+        node n3
+        "
+    ))
+}
+
+/// The first line of the plan, or why nothing is considered, and the refusals.
+fn plan(namespaces: &str) -> String {
+    let plan = cluster(namespaces).plan(EVEN);
+    if let Some(halt) = &plan.halted {
+        return format!("{halt}");
+    }
+    let kept = plan.kept.iter();
+    let kept = kept.map(|k| format!("{} stays, {}: {}", k.pod, k.refusal.code(), k.refusal));
+    let moves = text(&plan);
+    kept.chain(moves.lines().take(1).map(str::to_owned))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn the_pods_of_a_paused_namespace_stay_and_the_others_go() {
+    let paused = "namespace bank annotations=evenkeel.io/pause:incident,evenkeel.io/pause-by:alice,\
+                  evenkeel.io/pause-until:2026-11-21T14:00:00Z";
+    insta::assert_snapshot!(plan(paused), @"
+    api-1 stays, paused: its namespace is paused by alice until 2026-11-21T14:00:00Z: incident
+    move web-1 from n1 to n3: node usage: cpu 75% is above its target of 50%
+    ");
+}
+
+#[test]
+fn an_annotation_of_kube_system_pauses_the_cluster() {
+    let paused = "namespace kube-system annotations=evenkeel.io/pause-all:upgrade";
+    insta::assert_snapshot!(plan(paused), @"all evictions are paused: upgrade");
+}
+
+#[test]
+fn only_kube_system_can_pause_the_cluster() {
+    let elsewhere = plan("namespace bank annotations=evenkeel.io/pause-all:mine");
+    assert_eq!(elsewhere, plan(""));
+}
+
+#[test]
+fn a_pause_ends_at_its_time_or_by_hand() {
+    let free = plan("");
+    let until = |until: &str| {
+        plan(&format!(
+            "namespace bank annotations=evenkeel.io/pause:x,evenkeel.io/pause-until:{until}"
+        ))
+    };
+    assert_eq!(until("2026-11-21T12:00:00Z"), free, "it has just ended");
+    assert_ne!(until("2026-11-21T12:00:01Z"), free);
+    // A text that is no time must not end a pause.
+    assert!(until("tomorrow").contains("with the end \"tomorrow\", which is no time"));
+    let off = plan("namespace bank annotations=evenkeel.io/pause:false");
+    assert_eq!(off, free);
+}
+
+#[test]
+fn a_pause_stops_a_plan_that_is_being_carried_out() {
+    let before = cluster("namespace shop");
+    let (engine, decided): (Engine, _) = before.seen(parse(EVEN), Ledger::default());
+    let planned = &engine.decide(&decided, noon()).moves[0];
+    let recheck = |namespaces: &str| {
+        let (_, current) = cluster(namespaces).seen(parse(EVEN), Ledger::default());
+        engine.recheck(planned, &decided, &current, noon())
+    };
+    assert_eq!(recheck("namespace shop"), None);
+    let namespace = &planned.namespace;
+    let paused = recheck(&format!(
+        "namespace {namespace} annotations=evenkeel.io/pause:x"
+    ));
+    let paused = paused.unwrap();
+    assert!(matches!(paused, Untried::Paused(_)), "{paused:?}");
+    assert!(!paused.ends_the_plan(), "the others go on");
+    let all = recheck("namespace kube-system annotations=evenkeel.io/pause-all:x");
+    assert!(matches!(all, Some(Untried::Unsafe(_))), "{all:?}");
+}
