@@ -32,6 +32,7 @@ mod e2e {
     mod otlp;
     mod outage;
     mod packing;
+    mod pauses;
     mod panels;
     mod plan;
     mod pools;

@@ -10,8 +10,11 @@ use evenkeel::daemon::telemetry::status::facts::{
 };
 use evenkeel::daemon::telemetry::status::{self, Board};
 use evenkeel::model::ledger::Aim;
-use evenkeel::model::plan::{Halt, Move, NodePicture, Outcome, Reason, TargetBand};
+use evenkeel::model::plan::{
+    Halt, Move, NodePicture, Outcome, PausedNamespace, Reason, TargetBand,
+};
 use evenkeel::model::snapshot::facts::{Owner, OwnerKey, Skipped};
+use evenkeel::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
 use evenkeel::policy::Basis;
 use evenkeel::values::Ratio;
 use http::StatusCode;
@@ -110,6 +113,16 @@ fn hostile(at: Timestamp) -> Board {
         };
         MoveStatus::new(&planned, Some(&Outcome::Failed(evil(i))), 5)
     };
+    let paused = |i: usize| PausedNamespace {
+        namespace: evil(i),
+        pause: Pause {
+            scope: PauseScope::Namespace,
+            reason: evil(i + 1),
+            by: Some(evil(i + 2)),
+            since: Some(at),
+            end: PauseEnd::Unreadable(evil(i + 3)),
+        },
+    };
     let skipped = |i: usize| Skipped {
         kind: evil(i),
         namespace: evil(i + 1),
@@ -122,6 +135,7 @@ fn hostile(at: Timestamp) -> Board {
         took_ms: 1,
         dry_run: false,
         halted: Some(Halt::FewNodes(1)),
+        paused: (0..5).map(paused).collect(),
         basis: Basis::Actual,
         classes: vec![ClassCount {
             class: "hot",

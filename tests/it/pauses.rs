@@ -1,10 +1,8 @@
 //! Evictions that people have stopped by an annotation of a namespace.
 
-use evenkeel::decide::engine::Engine;
-use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Untried;
 
-use crate::it::support::{Cluster, EVEN, noon, parse, text};
+use crate::it::support::{Cluster, EVEN, noon, text};
 
 /// A cluster with one hot node, whose pods may go to two others. It is noon.
 fn cluster(namespaces: &str) -> Cluster {
@@ -76,21 +74,32 @@ fn a_pause_ends_at_its_time_or_by_hand() {
 
 #[test]
 fn a_pause_stops_a_plan_that_is_being_carried_out() {
-    let before = cluster("namespace shop");
-    let (engine, decided): (Engine, _) = before.seen(parse(EVEN), Ledger::default());
-    let planned = &engine.decide(&decided, noon()).moves[0];
-    let recheck = |namespaces: &str| {
-        let (_, current) = cluster(namespaces).seen(parse(EVEN), Ledger::default());
-        engine.recheck(planned, &decided, &current, noon())
+    let planned = &cluster("").plan(EVEN).moves[0];
+    let untried = |namespaces: &str| {
+        let objects = cluster(namespaces).objects;
+        Untried::paused(planned, objects.pauses(), noon())
     };
-    assert_eq!(recheck("namespace shop"), None);
-    let namespace = &planned.namespace;
-    let paused = recheck(&format!(
-        "namespace {namespace} annotations=evenkeel.io/pause:x"
-    ));
-    let paused = paused.unwrap();
-    assert!(matches!(paused, Untried::Paused(_)), "{paused:?}");
-    assert!(!paused.ends_the_plan(), "the others go on");
-    let all = recheck("namespace kube-system annotations=evenkeel.io/pause-all:x");
-    assert!(matches!(all, Some(Untried::Unsafe(_))), "{all:?}");
+    assert_eq!(untried(""), None);
+    let elsewhere = "namespace shop annotations=evenkeel.io/pause:x";
+    assert_eq!(untried(elsewhere), None, "{}", planned.namespace);
+    let own = untried("namespace bank annotations=evenkeel.io/pause:x").unwrap();
+    assert_eq!(own.to_string(), "its namespace is paused: x");
+    assert!(!own.ends_the_plan(), "the others go on");
+    let all = untried("namespace kube-system annotations=evenkeel.io/pause-all:x").unwrap();
+    assert_eq!(all.to_string(), "all evictions are paused: x");
+    assert!(all.ends_the_plan());
+}
+
+#[test]
+fn a_hot_node_whose_pods_are_all_paused_says_why_nothing_moves() {
+    let text = "
+        namespace bank annotations=evenkeel.io/pause:audit
+        node n1
+          api*8 cpu=100m memory=100Mi uses=1 namespace=bank
+        node n2
+        node n3
+        ";
+    let plan = Cluster::parse(text).plan(EVEN);
+    let codes: Vec<&str> = plan.kept.iter().map(|kept| kept.refusal.code()).collect();
+    assert_eq!(codes, ["paused"; 8]);
 }

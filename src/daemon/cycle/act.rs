@@ -44,6 +44,7 @@ impl Cycle<'_> {
                 .clone()
                 .or_else(|| self.obstacle())
                 .or_else(|| setbacks.obstacle(planned))
+                .or_else(|| Untried::paused(planned, &self.daemon.cluster.pauses(), clock::now()))
                 .or_else(|| self.change(planned, decided, &mut current));
             let outcome = match obstacle {
                 Some(why) => {

@@ -25,9 +25,6 @@ impl Engine {
         if let Some(halt) = halt(&self.policy, current, now) {
             return Some(Untried::Unsafe(halt.to_string()));
         }
-        if let Some(pause) = current.pauses.of(&planned.namespace, now) {
-            return Some(Untried::Paused(pause.clone()));
-        }
         if !is_same_pod(planned, decided, current) {
             return Some(Untried::PodChanged);
         }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::model::ledger::Fault;
-use crate::model::snapshot::pause::Pause;
+use crate::model::snapshot::pause::{Pause, PauseScope, Pauses};
+
+use super::Move;
 
 /// The outcome of one eviction request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -86,8 +88,8 @@ pub enum Untried {
     /// The cluster has become unhealthy.
     #[error("{0}")]
     Unsafe(String),
-    /// A person has stopped the evictions of its namespace.
-    #[error("its namespace is {0}")]
+    /// A person has stopped the evictions of its namespace, or all.
+    #[error("{}", .0.sentence())]
     Paused(Pause),
     /// The pod is not as it was when the plan was made.
     #[error("the pod has changed since the plan was made")]
@@ -98,12 +100,21 @@ pub enum Untried {
 }
 
 impl Untried {
+    /// Returns the pause that stops a move now, if there is one.
+    pub fn paused(planned: &Move, pauses: &Pauses, now: Timestamp) -> Option<Self> {
+        let all = pauses.of_cluster(now);
+        let pause = all.or_else(|| pauses.of(&planned.namespace, now));
+        pause.cloned().map(Untried::Paused)
+    }
+
     /// Returns true if the rest of the plan must wait too.
-    pub const fn ends_the_plan(&self) -> bool {
+    pub fn ends_the_plan(&self) -> bool {
+        if let Untried::Paused(pause) = self {
+            return pause.scope == PauseScope::Cluster;
+        }
         !matches!(
             self,
             Untried::PodChanged
-                | Untried::Paused(_)
                 | Untried::DestinationChanged(_)
                 | Untried::WorkloadRejected(_)
                 | Untried::Forbidden(_)

@@ -150,7 +150,7 @@ pub enum Refusal {
     #[error("the policy does not allow evictions in namespace {0}")]
     Namespace(String),
     /// A person has stopped the evictions of its namespace.
-    #[error("its namespace is {0}")]
+    #[error("{}", .0.sentence())]
     Paused(Pause),
     /// The pod's labels do not match the selector of the policy.
     #[error("its labels do not match the policy's podSelector")]

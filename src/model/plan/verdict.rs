@@ -238,7 +238,7 @@ impl Serialize for Note {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Halt {
     /// A person has stopped all evictions.
-    #[error("all evictions are {0}")]
+    #[error("{}", .0.sentence())]
     Paused(Pause),
     /// Fewer than two nodes are Ready and selected.
     #[error("ready and selected nodes: {0}; moving a pod requires two")]

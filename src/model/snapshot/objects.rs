@@ -107,6 +107,11 @@ impl Object {
 }
 
 impl Objects {
+    /// Returns the evictions that people have stopped.
+    pub const fn pauses(&self) -> &Pauses {
+        &self.pauses
+    }
+
     /// Stores the newest facts of an object.
     pub fn apply(&mut self, object: Object) {
         let (kind, name) = object.key();

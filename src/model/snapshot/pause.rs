@@ -94,6 +94,14 @@ impl Pause {
         })
     }
 
+    /// Returns what is paused, and why, as a sentence about a pod.
+    pub fn sentence(&self) -> String {
+        match self.scope {
+            PauseScope::Namespace => format!("its namespace is {self}"),
+            PauseScope::Cluster => format!("all evictions are {self}"),
+        }
+    }
+
     /// Returns how to end the pause.
     pub const fn remedy(&self) -> &'static str {
         match self.scope {

@@ -319,6 +319,13 @@ impl Launch {
         run(command.args(["status", "--url", &self.status_url()]))
     }
 
+    /// The output of a command that a person runs with the rights of an administrator.
+    pub fn as_person(control_plane: &ControlPlane, args: &[&str]) -> String {
+        let mut command = Command::new(PROGRAM);
+        let kubeconfig = control_plane.dir.join("admin.kubeconfig");
+        run(command.args(args).arg("--kubeconfig").arg(kubeconfig))
+    }
+
     /// The output of `evenkeel explain`.
     pub fn explain_text(&self, more: &[&str]) -> String {
         let Output {

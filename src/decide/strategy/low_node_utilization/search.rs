@@ -79,8 +79,8 @@ impl LowNodeUtilizationRun<'_> {
     }
 
     /// Computes the excess of a node again, and queues its pods by what moving them would gain now.
-    /// A heavy pod that may not be evicted comes in its turn as well, so that the plan says why
-    /// it stays.
+    /// A heavy pod that may not be evicted comes in its turn as well, and so does every pod of a
+    /// node where none may be evicted, so that the plan says why they stay.
     fn renew(&mut self, draft: &Draft<'_>, node: NodeId) {
         self.queue.renew(node);
         self.hot.remove(&node);
@@ -98,7 +98,7 @@ impl LowNodeUtilizationRun<'_> {
                 hot.judge(draft, pod).ok()
             } else {
                 let benefit = hot.benefit(draft, pod).ok();
-                benefit.filter(Benefit::is_worth_a_note)
+                benefit.filter(|benefit| movable.is_empty() || benefit.is_worth_a_note())
             };
             if let Some(benefit) = benefit {
                 let score = benefit.score(Ratio::ONE);

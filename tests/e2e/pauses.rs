@@ -1,0 +1,91 @@
+//! A person pauses evictions by the command line and by kubectl, while a plan is carried out.
+
+use http::Method;
+
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::proxy::{Proxy, Stage};
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::{eventually, that};
+
+#[test]
+fn a_pause_stops_a_plan_that_is_being_carried_out_until_it_is_resumed() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided_by(control_plane, 8).await;
+        let proxy = Proxy::start(control_plane).await;
+        let launch = Launch::by(control_plane, &Policy::USUAL, &proxy.url())
+            .await
+            .shown();
+        let mut process = launch.run(&[]);
+        let first = proxy.hold(Stage::Unanswered, &[Method::POST], "/eviction");
+        first.caught(120).await;
+        let said = Launch::as_person(
+            control_plane,
+            &["pause", "--reason", "incident 4711", "--for", "1h"],
+        );
+        assert!(said.starts_with("all evictions are paused by "), "{said}");
+        watched(&launch, "incident 4711").await;
+        first.release();
+        process.cycles(3, 120).await;
+        assert_eq!(evictions(control_plane).len(), 1, "the one in flight");
+        let plan = launch.plan();
+        let halted = plan["halted"].as_str().unwrap();
+        assert!(halted.ends_with(": incident 4711"), "{halted}");
+        let status = launch.status_text();
+        assert!(status.contains("incident 4711"), "{status}");
+
+        let said = Launch::as_person(control_plane, &["resume"]);
+        assert!(
+            said.starts_with("all evictions are allowed again"),
+            "{said}"
+        );
+        process
+            .eventually("the rest of the plan", 240, async |_| {
+                that(evictions(control_plane).len() >= 3, "fewer")
+            })
+            .await;
+    });
+}
+
+#[test]
+fn the_pods_of_a_namespace_stay_while_kubectl_pauses_it() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided_by(control_plane, 8).await;
+        let annotate =
+            |what: &str| control_plane.kubectl(&["annotate", "namespace", "default", what]);
+        annotate("evenkeel.io/pause=load test");
+        let launch = Launch::new(control_plane, &Policy::USUAL).await;
+        let mut process = launch.run(&[]);
+        process
+            .eventually("a pod that stays", 240, async |process| {
+                let metrics = process.metrics().await;
+                that(metrics.contains("code=\"paused\""), "none")
+            })
+            .await;
+        assert!(evictions(control_plane).is_empty());
+        let shown = launch.plan_text(&[]);
+        assert!(
+            shown.contains("namespace default is paused: load test"),
+            "{shown}"
+        );
+        annotate("evenkeel.io/pause-");
+        process
+            .eventually("an eviction", 240, async |_| {
+                that(!evictions(control_plane).is_empty(), "none")
+            })
+            .await;
+    });
+}
+
+/// Waits until a plan of another process shows the pause, so that the API server has told all.
+async fn watched(launch: &Launch, reason: &str) {
+    eventually("the pause in a plan", 60, async || {
+        let plan = launch.plan();
+        let halted = plan["halted"].as_str().unwrap_or_default().to_owned();
+        that(halted.contains(reason), halted)
+    })
+    .await;
+}
