@@ -20,8 +20,8 @@ Examples:
   kubectl annotate namespace shop evenkeel.io/pause='load test'      the same without evenkeel
   kubectl annotate namespace kube-system evenkeel.io/pause-all=test  the whole cluster
 
-The pause is an annotation of the namespace, for the whole cluster of kube-system. You need the right
-to patch it. It counts at once, also for a plan that is being carried out.";
+A pause is an annotation of the namespace, and for the whole cluster of kube-system. You need the
+right to patch that namespace. It counts at once, also for a plan that is being carried out.";
 
 /// Which evictions are meant.
 #[derive(Debug, clap::Args)]

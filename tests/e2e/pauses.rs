@@ -66,11 +66,9 @@ fn the_pods_of_a_namespace_stay_while_kubectl_pauses_it() {
             })
             .await;
         assert!(evictions(control_plane).is_empty());
-        let shown = launch.plan_text(&[]);
-        assert!(
-            shown.contains("namespace default is paused: load test"),
-            "{shown}"
-        );
+        let paused = &launch.plan()["paused"][0];
+        assert_eq!(paused["namespace"], "default");
+        assert_eq!(paused["pause"], "paused: load test");
         annotate("evenkeel.io/pause-");
         process
             .eventually("an eviction", 240, async |_| {

@@ -78,7 +78,7 @@ pub(in super::super) const OUTSIDE_BAND: MetricInfo = gauge(
 );
 pub(in super::super) const HALTED: MetricInfo = gauge(
     "halted",
-    "1 while no move is considered because the cluster itself is unhealthy",
+    "1 while no move is considered because the cluster itself is unhealthy or paused",
     &[],
 );
 pub(in super::super) const IDLE: MetricInfo = gauge(
