@@ -79,8 +79,8 @@ impl LowNodeUtilizationRun<'_> {
     }
 
     /// Computes the excess of a node again, and queues its pods by what moving them would gain now.
-    /// A heavy pod that may not be evicted comes in its turn as well, and so does every pod of a
-    /// node where none may be evicted, so that the plan says why they stay.
+    /// A heavy pod that may not be evicted comes in its turn as well, so that the plan says why it
+    /// stays. If there is neither such a pod nor one that may be evicted, all pods come.
     fn renew(&mut self, draft: &Draft<'_>, node: NodeId) {
         self.queue.renew(node);
         self.hot.remove(&node);
@@ -93,12 +93,18 @@ impl LowNodeUtilizationRun<'_> {
         // In the order of positions, as the pods of a node are.
         let movable = self.evictable(draft, self.remaining(draft, node));
         let hot = HotNode::new(draft, self.rule.basis, node, excess, &movable);
-        for pod in self.remaining(draft, node).collect::<Vec<_>>() {
+        let remaining: Vec<PodId> = self.remaining(draft, node).collect();
+        let is_noted = |pod: &PodId| {
+            let benefit = hot.benefit(draft, *pod);
+            benefit.is_ok_and(|benefit| benefit.is_worth_a_note())
+        };
+        let silent = movable.is_empty() && !remaining.iter().any(is_noted);
+        for pod in remaining {
             let benefit = if movable.binary_search(&pod).is_ok() {
                 hot.judge(draft, pod).ok()
             } else {
                 let benefit = hot.benefit(draft, pod).ok();
-                benefit.filter(|benefit| movable.is_empty() || benefit.is_worth_a_note())
+                benefit.filter(|benefit| silent || benefit.is_worth_a_note())
             };
             if let Some(benefit) = benefit {
                 let score = benefit.score(Ratio::ONE);
