@@ -324,6 +324,16 @@ mod tests {
     }
 
     #[test]
+    fn a_reason_that_would_pause_nothing_is_refused() {
+        assert!(parse("evenkeel pause --reason incident").is_ok());
+        let error = parse("evenkeel pause --reason false").unwrap_err();
+        assert!(
+            error.contains("the annotation false pauses nothing"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn help_names_the_command_that_was_typed() {
         let help = |program: &str| {
             let called = as_called(Some(&OsString::from(program)));

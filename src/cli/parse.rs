@@ -13,6 +13,14 @@ pub(super) fn positive_duration(text: &str) -> Result<SignedDuration, String> {
         .ok_or_else(|| "expected a duration such as 5m".to_owned())
 }
 
+/// The reason of a pause. As an annotation, `false` pauses nothing.
+pub(super) fn pause_reason(text: &str) -> Result<String, String> {
+    if text == "false" {
+        return Err("expected a reason; the annotation false pauses nothing".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 /// A duration for timers, which are never negative, such as `15s`.
 pub(super) fn timer(text: &str) -> Result<Duration, String> {
     let parsed: Option<SignedDuration> = text.parse().ok();

@@ -10,7 +10,7 @@ use crate::cluster::clock::LocalTime;
 use crate::cluster::pauses;
 use crate::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
 
-use super::parse::positive_duration;
+use super::parse::{pause_reason, positive_duration};
 use super::runtime;
 
 const EXAMPLES: &str = "\
@@ -40,7 +40,7 @@ struct PauseTarget {
 #[command(after_help = EXAMPLES)]
 pub(super) struct PauseArgs {
     /// Why; plans, the status page and the log show it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = pause_reason)]
     reason: String,
     /// How long, such as 30m or 2h [default: until resumed]
     #[arg(long = "for", value_name = "DURATION", value_parser = positive_duration)]

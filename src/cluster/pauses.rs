@@ -8,7 +8,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, Error};
 use serde_json::{Map, Value, json};
 
-use crate::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
+use crate::model::snapshot::pause::{Pause, PauseScope};
 
 use super::client::error_message;
 
@@ -20,23 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// # Errors
 /// The message of the API server.
 pub async fn pause(client: &Client, namespace: &str, pause: &Pause) -> Result<(), String> {
-    let scope = pause.scope;
-    let until = match &pause.end {
-        PauseEnd::At(until) => Some(until.to_string()),
-        PauseEnd::ByHand => None,
-        PauseEnd::Unreadable(text) => Some(text.clone()),
-    };
-    annotate(
-        client,
-        namespace,
-        &[
-            (scope.annotation().to_owned(), Some(pause.reason.clone())),
-            (scope.by(), pause.by.clone()),
-            (scope.since(), pause.since.map(|since| since.to_string())),
-            (scope.until(), until),
-        ],
-    )
-    .await
+    annotate(client, namespace, pause.annotations()).await
 }
 
 /// Ends a pause. Returns the pause that there was, even if it had ended by itself.
@@ -53,13 +37,8 @@ pub async fn resume(
     let Some(earlier) = Pause::read(&annotations, scope) else {
         return Ok(None);
     };
-    let names = [
-        scope.annotation().to_owned(),
-        scope.by(),
-        scope.since(),
-        scope.until(),
-    ];
-    annotate(client, namespace, &names.map(|name| (name, None))).await?;
+    let removed = scope.annotations().map(|name| (name, None));
+    annotate(client, namespace, removed).await?;
     Ok(Some(earlier))
 }
 
@@ -76,12 +55,10 @@ pub async fn user(client: &Client) -> Option<String> {
 async fn annotate(
     client: &Client,
     namespace: &str,
-    annotations: &[(String, Option<String>)],
+    annotations: [(String, Option<String>); 4],
 ) -> Result<(), String> {
-    let annotations: Map<String, Value> = annotations
-        .iter()
-        .map(|(name, value)| (name.clone(), json!(value)))
-        .collect();
+    let annotations = annotations.map(|(name, value)| (name, json!(value)));
+    let annotations: Map<String, Value> = annotations.into_iter().collect();
     let patch = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
     let api = namespaces(client);
     let parameters = PatchParams::default();
@@ -98,6 +75,8 @@ async fn checked<T>(
     request: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, String> {
     let answer = tokio::time::timeout(TIMEOUT, request).await;
-    let answer = answer.map_err(|_| format!("namespace {namespace}: no response in 10 s"))?;
+    let seconds = TIMEOUT.as_secs();
+    let late = |_| format!("namespace {namespace}: no response in {seconds} s");
+    let answer = answer.map_err(late)?;
     answer.map_err(|error| format!("namespace {namespace}: {}", error_message(&error)))
 }

@@ -1,8 +1,9 @@
 //! Evictions that people have stopped by an annotation of a namespace.
 
 use evenkeel::model::plan::Untried;
+use evenkeel::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
 
-use crate::it::support::{Cluster, EVEN, noon, text};
+use crate::it::support::{Cluster, EVEN, after, noon, text};
 
 /// A cluster with one hot node, whose pods may go to two others. It is noon.
 fn cluster(namespaces: &str) -> Cluster {
@@ -70,6 +71,24 @@ fn a_pause_ends_at_its_time_or_by_hand() {
     assert!(until("tomorrow").contains("with the end \"tomorrow\", which is no time"));
     let off = plan("namespace bank annotations=evenkeel.io/pause:false");
     assert_eq!(off, free);
+}
+
+#[test]
+fn a_written_pause_is_read_as_it_was() {
+    for scope in [PauseScope::Namespace, PauseScope::Cluster] {
+        for end in [PauseEnd::ByHand, PauseEnd::At(after(60))] {
+            let pause = Pause {
+                scope,
+                reason: "incident 4711".to_owned(),
+                by: Some("alice".to_owned()),
+                since: Some(noon()),
+                end,
+            };
+            let annotations = pause.annotations().into_iter();
+            let written = annotations.filter_map(|(name, value)| Some((name, value?)));
+            assert_eq!(Pause::read(&written.collect(), scope), Some(pause));
+        }
+    }
 }
 
 #[test]

@@ -146,16 +146,6 @@ proptest! {
             let is_opening = |m: &&Move| matches!(m.reason, Reason::Opening { .. });
             let openings = plan.moves.iter().filter(is_opening);
             let opened: Vec<&String> = openings.flat_map(|m| &m.possible_nodes).collect();
-            // Two pods may land on a node that has room for one of them. Up to
-            // `forecast.tolerance`, the policy accepts that the first one goes there too.
-            let may_land = |node: &String| {
-                let to = plan.moves.iter().map(|m| &m.possible_nodes);
-                to.filter(|nodes| nodes.contains(node)).collect::<Vec<_>>()
-            };
-            let shared = |node: &String| {
-                let landings = may_land(node);
-                landings.len() > 1 && landings.iter().any(|nodes| nodes.len() > 1)
-            };
             let (mut over_before, mut over_after) = (0.0, 0.0);
             for (before, after) in plan.before.nodes.iter().zip(&plan.after.nodes) {
                 if opened.contains(&&before.name) {
@@ -169,7 +159,7 @@ proptest! {
                     over_before += (was.get() - target).max(0.0);
                     over_after += (is.get() - target).max(0.0);
                     prop_assert!(
-                        is.get() <= was.get().max(target) + 1e-9 || shared(&before.name),
+                        is.get() <= was.get().max(target) + 1e-9,
                         "{} {resource}: {was} to {is} by {policy}",
                         before.name
                     );

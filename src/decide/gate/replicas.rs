@@ -96,13 +96,10 @@ fn ready_replicas(
 ) -> Result<(), Refusal> {
     let snapshot = draft.world.snapshot;
     // The workload loses nothing with a pod that does not serve.
-    if !snapshot.pod(pod).serves() {
+    if least == 0 || !snapshot.pod(pod).serves() {
         return Ok(());
     }
     let (mut planned, mut left) = (0_u32, 0_u32);
-    if least == 0 {
-        return Ok(());
-    }
     for other in &snapshot.workload(workload).pods {
         if *other == pod || !snapshot.pod(*other).serves() {
             continue;

@@ -50,48 +50,54 @@ impl PauseScope {
     pub const CLUSTER_NAMESPACE: &str = "kube-system";
 
     /// The annotation whose value is the reason.
-    pub const fn annotation(self) -> &'static str {
+    const fn annotation(self) -> &'static str {
         match self {
             PauseScope::Namespace => "evenkeel.io/pause",
             PauseScope::Cluster => "evenkeel.io/pause-all",
         }
     }
 
-    /// The annotation whose value is the person.
-    pub fn by(self) -> String {
-        format!("{}-by", self.annotation())
-    }
-
-    /// The annotation whose value is the time when the pause began.
-    pub fn since(self) -> String {
-        format!("{}-since", self.annotation())
-    }
-
-    /// The annotation whose value is the time when the pause ends.
-    pub fn until(self) -> String {
-        format!("{}-until", self.annotation())
+    /// The names of all annotations of a pause: of its reason, the person, its begin and its end.
+    pub fn annotations(self) -> [String; 4] {
+        ["", "-by", "-since", "-until"].map(|part| format!("{}{part}", self.annotation()))
     }
 }
 
 impl Pause {
     /// Reads the annotations of a namespace; `None` if they pause nothing of this scope.
     pub fn read(annotations: &BTreeMap<String, String>, scope: PauseScope) -> Option<Self> {
-        let find = |name: &str| annotations.get(name);
-        let reason = find(scope.annotation()).filter(|reason| *reason != "false")?;
+        let names = scope.annotations();
+        let [reason, by, since, until] = names.map(|name| annotations.get(&name));
+        let reason = reason.filter(|reason| *reason != "false")?;
         Some(Pause {
             scope,
             reason: one_line(reason),
-            by: find(&scope.by())
-                .map(|by| one_line(by))
-                .filter(|by| !by.is_empty()),
-            since: find(&scope.since()).and_then(|since| since.parse().ok()),
-            end: match find(&scope.until()) {
+            by: by.map(|by| one_line(by)).filter(|by| !by.is_empty()),
+            since: since.and_then(|since| since.parse().ok()),
+            end: match until {
                 None => PauseEnd::ByHand,
                 Some(until) => until
                     .parse()
                     .map_or_else(|_| PauseEnd::Unreadable(until.clone()), PauseEnd::At),
             },
         })
+    }
+
+    /// Returns the annotations from which [`Pause::read`] reads the pause; `None` for one that is
+    /// missing.
+    pub fn annotations(&self) -> [(String, Option<String>); 4] {
+        let until = match &self.end {
+            PauseEnd::ByHand => None,
+            PauseEnd::At(until) => Some(until.to_string()),
+            PauseEnd::Unreadable(text) => Some(text.clone()),
+        };
+        let [reason, by, since, end] = self.scope.annotations();
+        [
+            (reason, Some(self.reason.clone())),
+            (by, self.by.clone()),
+            (since, self.since.map(|since| since.to_string())),
+            (end, until),
+        ]
     }
 
     /// Returns what is paused, and why, as a sentence about a pod.

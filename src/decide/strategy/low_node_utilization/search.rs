@@ -91,9 +91,9 @@ impl LowNodeUtilizationRun<'_> {
             return;
         }
         // In the order of positions, as the pods of a node are.
-        let movable = self.evictable(draft, self.remaining(draft, node));
-        let hot = HotNode::new(draft, self.rule.basis, node, excess, &movable);
         let remaining: Vec<PodId> = self.remaining(draft, node).collect();
+        let movable = self.evictable(draft, remaining.iter().copied());
+        let hot = HotNode::new(draft, self.rule.basis, node, excess, &movable);
         let is_noted = |pod: &PodId| {
             let benefit = hot.benefit(draft, *pod);
             benefit.is_ok_and(|benefit| benefit.is_worth_a_note())
