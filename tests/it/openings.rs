@@ -119,27 +119,3 @@ workloads:
     );
     assert!(trace.summary.time_to_balance.is_some());
 }
-
-#[test]
-fn the_opening_after_which_more_pods_can_follow_comes_first() {
-    // Either pod can move first. After `small` one pod of the hot node can follow, after `large`
-    // three.
-    let plan = Cluster::parse(
-        "
-node n1
-  heavy cpu=500m uses=1500m
-  rock  cpu=500m uses=1500m
-  stone cpu=500m uses=1500m
-  metal cpu=500m uses=1500m
-node n2
-  small cpu=1 uses=100m
-  busy  cpu=1500m uses=300m stay
-node n3
-  large cpu=1900m uses=100m
-  other cpu=900m uses=300m stay
-",
-    )
-    .plan(POLICY);
-    let moves: Vec<&str> = plan.moves.iter().map(|m| m.pod.as_str()).collect();
-    assert_eq!(moves, ["large-1"], "{}", text(&plan));
-}

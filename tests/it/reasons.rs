@@ -362,6 +362,7 @@ fn not_selected() -> Vec<NotSelected> {
             relief: Ratio::percent(3.0).unwrap(),
             least: Ratio::QUARTER,
         },
+        NotSelected::SavesNothing { need: 2 },
         NotSelected::LeftForLater,
         NotSelected::NotReached,
         NotSelected::GoesWithNode,
@@ -427,6 +428,7 @@ fn is_listed_not_selected(why: &NotSelected) {
         | NotSelected::TooLight { .. }
         | NotSelected::WithinVariation { .. }
         | NotSelected::OutOfReach { .. }
+        | NotSelected::SavesNothing { .. }
         | NotSelected::LeftForLater
         | NotSelected::NotReached
         | NotSelected::GoesWithNode => {}

@@ -39,6 +39,16 @@ pub(super) struct Importance {
 }
 
 impl Importance {
+    /// The importance of a pod about which users said nothing.
+    #[cfg(test)]
+    pub(super) const ORDINARY: Self = Importance {
+        priority: None,
+        qos: Qos::Burstable,
+        prefers_to_stay: false,
+        deletion_cost: 0,
+        newest_first: Reverse(Timestamp::UNIX_EPOCH),
+    };
+
     pub(super) fn of(pod: &Pod) -> Self {
         Importance {
             priority: pod.priority,

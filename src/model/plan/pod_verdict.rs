@@ -8,7 +8,7 @@ use crate::model::ledger::Aim;
 use crate::values::Ratio;
 
 use super::duration_text::whole;
-use super::pod_verdict_text::{node, others};
+use super::pod_verdict_text::{evictions, node, node_remedy, others};
 use super::{Class, Halt, Idle, Reason, Refusal};
 
 /// A strategy's decision about one pod.
@@ -146,6 +146,12 @@ pub enum NotSelected {
         /// The smallest share for which pods are evicted.
         least: Ratio,
     },
+    /// The node needs as many evictions with the pod as without it.
+    #[error("too light: its node needs {}, and as many without it", evictions(*.need))]
+    SavesNothing {
+        /// The fewest pods that must leave the node to bring it below its targets.
+        need: usize,
+    },
     /// The landings of this cycle's moves are uncertain, so the pod waits for them.
     #[error("it waits until it is known where the pods that move now have landed")]
     LeftForLater,
@@ -280,6 +286,7 @@ impl NotSelected {
             NotSelected::TooLight { .. } => "too-light",
             NotSelected::WithinVariation { .. } => "within-variation",
             NotSelected::OutOfReach { .. } => "out-of-reach",
+            NotSelected::SavesNothing { .. } => "saves-nothing",
             NotSelected::LeftForLater => "left-for-later",
             NotSelected::NotReached => "not-reached",
             NotSelected::GoesWithNode => "goes-with-node",
@@ -331,6 +338,7 @@ impl NotSelected {
             NotSelected::TooLight { .. } => TOO_LIGHT,
             NotSelected::WithinVariation { .. } => "nothing: it moves if its node becomes hotter",
             NotSelected::OutOfReach { .. } => OUT_OF_REACH,
+            NotSelected::SavesNothing { .. } => "nothing: heavier pods of its node go first",
             NotSelected::LeftForLater => "nothing: the next cycle considers it",
             NotSelected::NotReached => "nothing: a later cycle considers it",
             NotSelected::GoesWithNode => "nothing: its node counts as empty anyway",
@@ -378,18 +386,4 @@ fn place_remedy(key: &str) -> String {
 fn age_remedy(age: SignedDuration, least: SignedDuration) -> String {
     let left = whole(least.saturating_sub(age));
     format!("wait {left}, or lower the age in the strategy")
-}
-
-fn node_remedy(class: &Class) -> String {
-    let otherwise = if matches!(class, Class::InUse | Class::InUseCordoned) {
-        "nothing: its node stays, unless you raise its `thresholds`"
-    } else {
-        "nothing: its node needs no relief, unless you lower its `targetThresholds`"
-    };
-    // The remedy for a cordoned node lets it take pods. Its own pods would still stay.
-    let cordoned = matches!(class, Class::ColdCordoned | Class::InUseCordoned);
-    class
-        .remedy()
-        .filter(|_| !cordoned)
-        .unwrap_or_else(|| otherwise.to_owned())
 }

@@ -1,6 +1,13 @@
 //! Parts of the sentences about a pod that was not selected.
 
+use crate::values::text::count;
+
 use super::Class;
+
+/// The fewest evictions that a node needs.
+pub(super) fn evictions(need: usize) -> String {
+    count(need, "eviction")
+}
 
 /// The pods that go instead of it.
 pub(super) fn others(going: usize, waiting: usize) -> String {
@@ -34,4 +41,19 @@ pub(super) fn node(class: &Class) -> String {
         | Class::Lacks(_)
         | Class::NotSelected => format!("its node is {class}"),
     }
+}
+
+/// The change that would let a strategy select pods of such a node.
+pub(super) fn node_remedy(class: &Class) -> String {
+    let otherwise = if matches!(class, Class::InUse | Class::InUseCordoned) {
+        "nothing: its node stays, unless you raise its `thresholds`"
+    } else {
+        "nothing: its node needs no relief, unless you lower its `targetThresholds`"
+    };
+    // The remedy for a cordoned node lets it take pods. Its own pods would still stay.
+    let cordoned = matches!(class, Class::ColdCordoned | Class::InUseCordoned);
+    class
+        .remedy()
+        .filter(|_| !cordoned)
+        .unwrap_or_else(|| otherwise.to_owned())
 }

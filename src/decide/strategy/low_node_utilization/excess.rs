@@ -65,8 +65,12 @@ pub(super) struct ResourceExcess {
     pub(super) above: AboveTarget,
     pub(super) amount: Amount,
     /// The least load that takes the node one pod closer to its target (see
-    /// [`ResourceExcess::with_step`]).
+    /// [`ResourceExcess::with_need`]).
     pub(super) step: Amount,
+    /// The fewest pods that must leave; one more than there are if all of them are too light.
+    pub(super) need: usize,
+    /// The need in parts of pods: of the last one, only the part that is needed counts.
+    pub(super) parts: f64,
 }
 
 impl ResourceExcess {
@@ -92,25 +96,43 @@ impl ResourceExcess {
             above,
             amount,
             step: amount,
+            need: 1,
+            parts: 1.0,
         })
     }
 
-    /// Sets the step for a node whose pods of these loads may move.
+    /// Sets need and step for a node whose pods of these loads may move.
     ///
     /// The fewest pods that remove the excess are the heaviest ones. A pod can take the place of
-    /// one of them if its load is at least the rest that the others leave.
-    pub(super) fn with_step(self, mut loads: Vec<Amount>) -> Self {
+    /// one of them if its load is at least the rest that the others leave. With an excess of 5 and
+    /// pods of 4, 3 and 1, two must leave, and the step is 1: each of the three saves an eviction.
+    pub(super) fn with_need(self, mut loads: Vec<Amount>) -> Self {
         loads.sort_unstable_by(|a, b| b.cmp(a));
         let mut step = self.amount;
+        let mut need = 1;
         for load in loads.into_iter().filter(|load| *load > Amount::ZERO) {
             if load >= step {
-                return ResourceExcess { step, ..self };
+                let part = step.share_of(load).map_or(1.0, Ratio::get);
+                let parts = whole(need) - 1.0 + part;
+                return ResourceExcess {
+                    step,
+                    need,
+                    parts,
+                    ..self
+                };
             }
             step = step.minus(load);
+            need += 1;
         }
         // All pods together are too light, so each of them is needed.
         let step = Amount::ZERO;
-        ResourceExcess { step, ..self }
+        let parts = whole(need);
+        ResourceExcess {
+            step,
+            need,
+            parts,
+            ..self
+        }
     }
 
     /// The part of the excess that leaves with the pod; `None` if its usage is unknown.
@@ -140,20 +162,6 @@ impl ResourceExcess {
         Some(Expected { now, ahead, error })
     }
 
-    /// Whether the load is expected to stay as it is, but for so small a share of the node.
-    pub(super) fn stands_still(
-        &self,
-        draft: &Draft<'_>,
-        basis: Basis,
-        node: NodeId,
-        share: f64,
-    ) -> bool {
-        let change = self.expected(draft, basis, node).map_or(0.0, |expected| {
-            (self.above.ratio.get() - expected.now.get()).abs()
-        });
-        change + self.variation(draft, basis, node).get() <= share
-    }
-
     /// The standard deviation of the node's load, as a share of the node.
     pub(super) fn variation(&self, draft: &Draft<'_>, basis: Basis, node: NodeId) -> Ratio {
         let whole = draft.world.snapshot.node(node).allocatable[self.above.resource];
@@ -179,6 +187,11 @@ impl ResourceExcess {
     }
 }
 
+#[expect(clippy::cast_precision_loss, reason = "nodes have few pods")]
+const fn whole(pods: usize) -> f64 {
+    pods as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,6 +208,8 @@ mod tests {
             above,
             amount,
             step,
+            need: 1,
+            parts: 1.0,
         };
         excess.is_within(Ratio::percent(10.0).unwrap(), basis)
     }
@@ -203,6 +218,38 @@ mod tests {
     fn a_quarter_of_the_variation_may_be_gone_in_a_few_minutes() {
         assert!(is_within(2.4, LoadBasis::Present));
         assert!(!is_within(2.6, LoadBasis::Present));
+    }
+
+    /// The need and the step of a node with this excess and pods of these loads.
+    fn need(amount: u64, loads: &[u64]) -> (usize, u64) {
+        let above = AboveTarget {
+            resource: ResourceId::CPU,
+            ratio: Ratio::ONE,
+            target: Ratio::ZERO,
+        };
+        let amount = Amount::new(amount);
+        let excess = ResourceExcess {
+            above,
+            amount,
+            step: amount,
+            need: 1,
+            parts: 1.0,
+        };
+        let excess = excess.with_need(loads.iter().map(|load| Amount::new(*load)).collect());
+        (excess.need, excess.step.get())
+    }
+
+    #[test]
+    fn the_need_is_the_fewest_pods_that_remove_the_excess() {
+        assert_eq!(need(5, &[1, 4, 3]), (2, 1));
+        assert_eq!(need(4, &[1, 4, 3]), (1, 4));
+        assert_eq!(need(8, &[1, 4, 3]), (3, 1));
+    }
+
+    #[test]
+    fn a_node_whose_pods_are_too_light_needs_one_more_than_it_has() {
+        assert_eq!(need(9, &[1, 4, 3]), (4, 0));
+        assert_eq!(need(9, &[]), (1, 0));
     }
 
     #[test]

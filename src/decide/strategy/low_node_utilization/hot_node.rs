@@ -6,8 +6,8 @@ use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio};
 
-use super::benefit::{Benefit, LEAST};
 use super::excess::{LoadBasis, ResourceExcess};
+use super::relief::PodRelief;
 
 /// The smallest share of an excess that the movable pods of a node must be able to remove together.
 /// With less, the node would stay about as hot as it is, so nothing is begun.
@@ -24,6 +24,8 @@ pub(super) struct HotNode {
     variation: Ratio,
     /// Why nothing is begun on this node; `None` if something is.
     why_not: Option<NotSelected>,
+    /// The pods that are worth asking for, in order.
+    pub(super) pods: Vec<(PodId, PodRelief)>,
 }
 
 impl HotNode {
@@ -39,9 +41,9 @@ impl HotNode {
         let variations: Vec<Ratio> = variations.collect();
         let why_not = within_variation(draft, node, &excess, &variations)
             .or_else(|| out_of_reach(draft, basis, &excess, movable));
-        let with_step = |one: ResourceExcess| {
+        let with_need = |one: ResourceExcess| {
             let loads = movable.iter();
-            one.with_step(
+            one.with_need(
                 loads
                     .filter_map(|p| draft.weight(*p, one.above.resource, basis))
                     .collect(),
@@ -57,41 +59,51 @@ impl HotNode {
                 }
             },
             why_not,
+            pods: Vec::new(),
             node,
             basis,
-            excess: excess.into_iter().map(with_step).collect(),
+            excess: excess.into_iter().map(with_need).collect(),
         }
     }
 
-    /// The benefit of moving a pod of this node, or why the pod is not selected.
-    pub(super) fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<Benefit, NotSelected> {
-        let benefit = self.benefit(draft, pod)?;
+    /// Returns the relief by a pod of this node, or why the pod is not selected.
+    pub(super) fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<PodRelief, NotSelected> {
+        let relief = self.relief(draft, pod)?;
         if let Some(why) = &self.why_not {
             return Err(why.clone());
         }
-        match benefit.too_light(self.variation) {
+        match relief.too_light(self.variation) {
             Some((relief, least)) => Err(NotSelected::TooLight { relief, least }),
-            None => Ok(benefit),
+            None => Ok(relief),
         }
     }
 
-    /// The benefit of moving a pod of this node, or why there is none.
-    pub(super) fn benefit(&self, draft: &Draft<'_>, pod: PodId) -> Result<Benefit, NotSelected> {
+    /// Returns the relief by a pod of this node, or why there is none.
+    pub(super) fn relief(&self, draft: &Draft<'_>, pod: PodId) -> Result<PodRelief, NotSelected> {
         still_runs(draft.world.snapshot.pod(pod))?;
-        let benefit = Benefit::of(draft, self.basis, pod, (self.node, &self.excess));
-        if benefit.is_none() {
+        let relief = PodRelief::of(draft, self.basis, pod, (self.node, &self.excess));
+        if relief.is_none() {
             let names = self.excess.iter().map(|excess| excess.name(draft));
             return Err(NotSelected::RelievesNothing(names.collect()));
         }
-        Ok(benefit)
+        Ok(relief)
     }
 
-    /// Whether any pod that suffices now will suffice later: the usage of the node stands still, or
-    /// nothing is known of its trend.
-    pub(super) fn stands_still(&self, draft: &Draft<'_>) -> bool {
-        let mut loads = self.excess.iter();
-        LoadBasis::of(draft, self.node) != LoadBasis::Trend
-            || loads.all(|load| load.stands_still(draft, self.basis, self.node, LEAST))
+    /// The fewest evictions that bring the node below its targets; zero if its excess is too small
+    /// to count.
+    pub(super) fn need(&self) -> usize {
+        if matches!(self.why_not, Some(NotSelected::WithinVariation { .. })) {
+            return 0;
+        }
+        self.excess.iter().map(|one| one.need).max().unwrap_or(0)
+    }
+
+    /// The same in parts of evictions.
+    pub(super) fn parts(&self) -> f64 {
+        if self.need() == 0 {
+            return 0.0;
+        }
+        self.excess.iter().map(|one| one.parts).fold(0.0, f64::max)
     }
 
     /// How far the node is above the target that it exceeds most, in hundredths of a percent.

@@ -1,60 +1,87 @@
 //! The search for the next candidate among the pods of all hot nodes.
+//!
+//! A move is certain if its node then needs one eviction less and the replacement lands well with
+//! at least [`CERTAIN`]. The node that needs the fewest evictions comes first: where limits allow
+//! few moves in a cycle, most nodes are relieved soonest that way. A node gives the first such pod
+//! in the order of [`PodRelief::order`], until it is relieved or has none. Every move changes where
+//! kube-scheduler places the next pod, so all nodes are asked again until none has a certain move.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::strategy::importance::Importance;
 use crate::model::plan::{Reach, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
-use crate::values::{Amount, Ratio, ResourceId};
 
-use super::benefit::Benefit;
+use super::LowNodeUtilizationRun;
 use super::hot_node::HotNode;
-use super::pace::Pace;
-use super::queue::QueuedPod;
-use super::{LowNodeUtilizationRun, leaves_soon};
+use super::need::leaves_soon;
+use super::relief::PodRelief;
 
+/// The probability from which a move is certain.
+const CERTAIN: f64 = 0.95;
 /// The expected number of useless moves in one cycle. Beyond it, later moves wait for the next
 /// cycle, which knows where the replacements have landed.
 const MOST_DOUBT: f64 = 0.5;
-/// The success of a less important pod may be this much less probable than that of the best pod.
-const ABOUT_EQUAL: f64 = 0.1;
-/// The probability of a certain success, but for rounding.
-const CERTAIN: f64 = 1.0 - 1e-9;
+/// The most work of one search, in forecasts times nodes. The search of one cycle then ends
+/// after about a second of one core in a cluster of any size. On random clusters of 1,000 nodes,
+/// twice the work relieved no more nodes.
+const MOST_WORK: usize = 2_000_000;
 
-/// The most promising pod.
-pub(super) enum NextPod {
-    /// Its move is sound.
-    Sound(PodId),
-    /// Its move is tentative.
-    Tentative(QueuedPod),
-    /// A gate refuses the pod.
-    Refused(PodId),
+/// The state of the search.
+#[derive(Debug, Default)]
+pub(super) struct SearchState {
+    started: bool,
+    /// The hot nodes that are still to be asked in this round.
+    turns: VecDeque<NodeId>,
+    /// The number of accepted moves when the round began.
+    moves_before: usize,
+    /// Pods that were found not to be certain in this round.
+    uncertain: BTreeSet<PodId>,
+    /// Pods that the forecast refused.
+    refused: BTreeSet<PodId>,
+    work: usize,
+    /// The expected number of moves so far that do not help.
+    doubt: f64,
+}
+
+impl SearchState {
+    /// Whether so many moves are uncertain that the rest waits until they have landed.
+    pub(super) fn waits_for_landings(&self) -> bool {
+        self.doubt >= MOST_DOUBT
+    }
+
+    /// Whether the search has used up its work.
+    pub(super) const fn is_spent(&self) -> bool {
+        self.work >= MOST_WORK
+    }
+
+    /// Whether the move of a pod is possible and not certain.
+    pub(super) fn is_uncertain(&self, pod: PodId) -> bool {
+        self.uncertain.contains(&pod)
+    }
+
+    /// Counts one forecast.
+    fn count(&mut self, draft: &Draft<'_>) {
+        let forecasts = if draft.open().is_some() { 2 } else { 1 };
+        self.work += forecasts * draft.world.snapshot.nodes.len();
+    }
 }
 
 impl LowNodeUtilizationRun<'_> {
-    /// Whether so many moves are uncertain that the rest waits until they have landed.
-    pub(super) fn waits_for_landings(&self) -> bool {
-        self.pace.has_ended() || self.doubt >= MOST_DOUBT
-    }
-
-    /// Puts the pods of the hot nodes into the queue, first of all nodes, later of the node whose
-    /// excess the last candidate has changed.
+    /// Finds the need of the hot nodes, first of all of them, later of the node whose excess the
+    /// last candidate has changed.
     pub(super) fn refresh(&mut self, draft: &Draft<'_>) {
-        if !self.started {
-            self.started = true;
-            let hot: Vec<NodeId> = self
-                .pools
-                .iter()
-                .flat_map(|pool| &pool.hot)
-                .copied()
-                .collect();
-            self.pace = Pace::of_cycle(hot.len());
-            self.queued_after = draft.accepted().count();
+        if !self.search.started {
+            self.search.started = true;
+            let pools = self.pools.iter();
+            let hot: Vec<NodeId> = pools.flat_map(|pool| &pool.hot).copied().collect();
             for node in hot {
                 self.renew(draft, node);
             }
+            self.begin_round(draft);
             return;
         }
         let Some(last) = self.last.take() else {
@@ -63,7 +90,7 @@ impl LowNodeUtilizationRun<'_> {
         if let Some(success) = draft.success_of(self.position, last)
             && draft.moves(last)
         {
-            self.doubt += 1.0 - success.get();
+            self.search.doubt += 1.0 - success.get();
         }
         if let Some(node) = draft.world.snapshot.pod(last).node
             && self.has_changed(draft, last)
@@ -78,106 +105,121 @@ impl LowNodeUtilizationRun<'_> {
         refusal.is_none_or(|why| why.reach() != Reach::Pod || leaves_soon(draft, why))
     }
 
-    /// Computes the excess of a node again, and queues its pods by what moving them would gain now.
-    /// A heavy pod that may not be evicted comes in its turn as well, so that the plan says why it
-    /// stays. If there is neither such a pod nor one that may be evicted, all pods come.
+    /// Computes the excess and the need of a node again.
     fn renew(&mut self, draft: &Draft<'_>, node: NodeId) {
-        self.queue.renew(node);
         self.hot.remove(&node);
-        let Ok(excess) = self.excess(draft, node) else {
-            return;
-        };
-        if self.is_closed(draft, node) {
-            return;
+        if let Ok(excess) = self.excess(draft, node)
+            && !self.is_closed(draft, node)
+        {
+            let mut hot = self.hot_node(draft, node, excess);
+            hot.pods = self.in_order(draft, &hot);
+            self.hot.insert(node, hot);
         }
-        // In the order of positions, as the pods of a node are.
-        let remaining: Vec<PodId> = self.remaining(draft, node).collect();
-        let movable = self.evictable(draft, remaining.iter().copied());
-        let hot = HotNode::new(draft, self.rule.basis, node, excess, &movable);
-        let is_noted = |pod: &PodId| {
-            let benefit = hot.benefit(draft, *pod);
-            benefit.is_ok_and(|benefit| benefit.is_worth_a_note())
-        };
-        let silent = movable.is_empty() && !remaining.iter().any(is_noted);
-        for pod in remaining {
-            let benefit = if movable.binary_search(&pod).is_ok() {
-                hot.judge(draft, pod).ok()
-            } else {
-                let benefit = hot.benefit(draft, pod).ok();
-                benefit.filter(|benefit| silent || benefit.is_worth_a_note())
-            };
-            if let Some(benefit) = benefit {
-                let score = benefit.score(Ratio::ONE);
-                self.queue.push(draft, node, pod, score);
-            }
-        }
-        self.hot.insert(node, hot);
     }
 
-    /// The next pod that is worth asking the gates about. Pods that a gate other than the landing
-    /// gate refuses come in their turn as well, so that the plan says why they stay.
-    pub(super) fn search(&mut self, draft: &Draft<'_>) -> Option<NextPod> {
-        let moves = draft.accepted().count();
+    fn begin_round(&mut self, draft: &Draft<'_>) {
+        let mut turns: Vec<&HotNode> = self.hot.values().collect();
+        turns.sort_by_key(|hot| (hot.need(), Reverse(hot.worst_distance())));
+        self.search.turns = turns.into_iter().map(|hot| hot.node).collect();
+        self.search.moves_before = draft.accepted().count();
+        self.search.uncertain.clear();
+    }
+
+    /// The next pod whose move is certain, or that a gate other than the landing gate refuses, so
+    /// that the plan says why it stays.
+    pub(super) fn next_certain(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         loop {
-            let entry = self.queue.pop();
-            let judged = |entry: &QueuedPod| entry.forecast_after == Some(moves);
-            if !entry.is_some_and(|entry| entry.score.sound || !judged(&entry))
-                && self.queue_again(draft, moves)
+            let Some(node) = self.search.turns.front().copied() else {
+                if draft.accepted().count() == self.search.moves_before {
+                    return None;
+                }
+                self.search.refused.clear();
+                self.begin_round(draft);
+                continue;
+            };
+            match self.certain_on(draft, node) {
+                Some(candidate) => return Some(candidate),
+                None => {
+                    self.search.turns.pop_front();
+                }
+            }
+        }
+    }
+
+    /// The first pod of a node whose move is certain, or that a gate refuses before there is a
+    /// forecast.
+    fn certain_on(&mut self, draft: &Draft<'_>, node: NodeId) -> Option<Candidate> {
+        let pods = self.hot.get(&node)?.pods.clone();
+        for (pod, relief) in pods {
+            let known = &self.search;
+            if self.asked.contains(&pod)
+                || known.uncertain.contains(&pod)
+                || known.refused.contains(&pod)
             {
                 continue;
             }
-            let Some(entry) = entry else {
-                if self.queue.is_spent() {
-                    return None;
-                }
-                let refused = self.queue.pop_refused()?;
-                self.queue.count(draft);
-                return Some(NextPod::Refused(refused));
-            };
-            if judged(&entry) && entry.score.sound {
-                return Some(NextPod::Sound(self.least_important(draft, entry)));
-            }
-            if judged(&entry) {
-                return Some(NextPod::Tentative(entry));
-            }
-            let Some(candidate) = self.candidate_of(draft, entry.pod()) else {
-                continue;
-            };
+            let candidate = self.candidate_of(draft, pod)?;
             if gate::admit_before_landing(&candidate, draft).is_err() {
-                return Some(NextPod::Refused(entry.pod()));
+                return Some(candidate);
             }
-            // Then the best pod of those with a forecast goes.
-            if self.queue.is_spent() {
+            if self.search.is_spent() {
+                return None;
+            }
+            if relief.saves == 0 && !relief.unknown {
                 continue;
             }
-            self.queue.count(draft);
-            match (
-                gate::prospect(&candidate, draft),
-                self.benefit(draft, entry),
-            ) {
-                (Ok(prospect), Some(benefit)) => {
-                    let score = benefit.score(prospect.success);
-                    self.queue.push_forecast(entry, score, moves);
+            self.search.count(draft);
+            match gate::prospect(&candidate, draft) {
+                Ok(prospect) if prospect.success.get() >= CERTAIN => {
+                    return Some(candidate);
                 }
-                (Err(_), _) => self.queue.refuse(entry.pod()),
-                (Ok(_), None) => {}
-            }
+                Ok(_) => self.search.uncertain.insert(pod),
+                Err(_) => self.search.refused.insert(pod),
+            };
         }
+        None
     }
 
-    /// The next pod that the forecast refuses, in a cycle that proposes no more moves: the plan
-    /// then says why it stays.
+    /// The pods of a hot node that are worth asking for, in order. A heavy pod that may not be
+    /// evicted is among them, so that the plan says why it stays. All pods are, if no other one is
+    /// and none may be evicted.
+    fn in_order(&self, draft: &Draft<'_>, hot: &HotNode) -> Vec<(PodId, PodRelief)> {
+        // In the order of positions, as the pods of a node are.
+        let remaining: Vec<PodId> = self.remaining(draft, hot.node).collect();
+        let movable = self.evictable(draft, remaining.iter().copied());
+        let is_noted = |pod: &PodId| {
+            let relief = hot.relief(draft, *pod);
+            relief.is_ok_and(|relief| relief.is_worth_a_note())
+        };
+        let silent = movable.is_empty() && !remaining.iter().any(is_noted);
+        let worth_asking = remaining.into_iter().filter_map(|pod| {
+            let relief = if movable.binary_search(&pod).is_ok() {
+                hot.judge(draft, pod).ok()
+            } else {
+                let relief = hot.relief(draft, pod).ok();
+                relief.filter(|relief| silent || relief.is_worth_a_note())
+            };
+            Some((pod, relief?))
+        });
+        let mut pods: Vec<(PodId, PodRelief)> = worth_asking.collect();
+        pods.sort_by_cached_key(|(pod, relief)| {
+            let importance = Importance::of(draft.world.snapshot.pod(*pod));
+            (relief.order(importance), *pod)
+        });
+        pods
+    }
+
+    /// The next pod that the forecast refuses, when no more moves are proposed: the plan then says
+    /// why it stays.
     pub(super) fn next_refused(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        while !self.queue.is_spent() {
-            let pod = self.queue.pop_refused()?;
+        while !self.search.is_spent() {
+            let pod = self.search.refused.pop_first()?;
             let Some(candidate) = self.candidate_of(draft, pod) else {
                 continue;
             };
-            self.queue.count(draft);
+            self.search.count(draft);
             // A later move may have made a place for it. Then the next cycle considers it.
             if gate::landing(&candidate, draft).is_err() {
-                self.asked.insert(pod);
-                self.last = Some(pod);
                 return Some(candidate);
             }
         }
@@ -188,7 +230,7 @@ impl LowNodeUtilizationRun<'_> {
     /// only if the search has used up its work.
     pub(super) fn refused_before(&mut self, draft: &Draft<'_>) -> Vec<(Candidate, Refusal)> {
         let mut refused = Vec::new();
-        while let Some(pod) = self.queue.pop_refused() {
+        while let Some(pod) = self.search.refused.pop_first() {
             let refusal = draft.remembered_refusal(self.position, pod);
             if let Some(one) = self.candidate_of(draft, pod).zip(refusal) {
                 self.asked.insert(pod);
@@ -198,99 +240,7 @@ impl LowNodeUtilizationRun<'_> {
         refused
     }
 
-    /// Queues all pods again if moves were accepted since: such a move may have filled the node on
-    /// which a pod would have landed, and it moves the scheduler's search on. Returns whether it
-    /// did.
-    fn queue_again(&mut self, draft: &Draft<'_>, moves: usize) -> bool {
-        if self.queued_after == moves || self.queue.is_spent() {
-            return false;
-        }
-        self.queued_after = moves;
-        self.queue.clear();
-        for node in self.hot.keys().copied().collect::<Vec<_>>() {
-            self.renew(draft, node);
-        }
-        true
-    }
-
-    /// The pod that goes instead of the best one of its node: the least important pod that suffices
-    /// as well, and then the lightest one whose move certainly helps, because a light pod is easier
-    /// to place and leaves the heavy ones for nodes that need them. Where usage does not stand
-    /// still, the heavier one goes, because the relief lasts longer.
-    pub(super) fn least_important(&self, draft: &Draft<'_>, best: QueuedPod) -> PodId {
-        let node = best.node;
-        let Some(of_best) = self.sufficient(draft, node, best.pod()) else {
-            return best.pod();
-        };
-        let own = Importance::of(draft.world.snapshot.pod(best.pod()));
-        let stands_still = self
-            .hot
-            .get(&node)
-            .is_some_and(|hot| hot.stands_still(draft));
-        let sufficient = self.remaining(draft, node).filter_map(|pod| {
-            let benefit = self.sufficient(draft, node, pod)?;
-            Some((Importance::of(draft.world.snapshot.pod(pod)), benefit, pod))
-        });
-        let mut others: Vec<(Importance, Benefit, PodId)> = sufficient
-            .filter(
-                |(importance, benefit, _)| match importance.rank().cmp(&own.rank()) {
-                    Ordering::Less => true,
-                    Ordering::Equal => stands_still && benefit.by_usage(&of_best).is_lt(),
-                    Ordering::Greater => false,
-                },
-            )
-            .collect();
-        others.sort_by(|(a, light, _), (b, heavy, _)| {
-            let by_rank = a.rank().cmp(&b.rank());
-            by_rank.then(light.by_usage(heavy)).then(a.cmp(b))
-        });
-        let about_equal = self.success(draft, best.pod()) - ABOUT_EQUAL;
-        let goes = others.into_iter().find(|(importance, _, pod)| {
-            let less_important = importance.rank() < own.rank();
-            let least = if less_important { about_equal } else { CERTAIN };
-            (less_important || self.stays_unattractive(draft, node, *pod))
-                && self.success(draft, *pod) >= least
-        });
-        goes.map_or(best.pod(), |(_, _, pod)| pod)
-    }
-
-    /// Whether a quarter of the pool's nodes have fewer requests than this node when the pod
-    /// leaves. kube-scheduler then prefers those, so that the node needs no room below its target.
-    fn stays_unattractive(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> bool {
-        let requested = |node: NodeId, gone: Amount| {
-            let requests = draft.reserved(node)[ResourceId::CPU].minus(gone);
-            requests.share_of(draft.world.snapshot.node(node).allocatable[ResourceId::CPU])
-        };
-        let left = requested(
-            node,
-            draft.world.snapshot.pod(pod).requests[ResourceId::CPU],
-        );
-        let pool = self.pool(node);
-        let nodes = pool.map_or(&[][..], |pool| &pool.band.nodes);
-        let emptier = nodes.iter().filter(|n| requested(**n, Amount::ZERO) < left);
-        emptier.count() * 4 >= nodes.len().max(1)
-    }
-
-    /// The benefit of moving a pod; `None` unless this one move brings the node below its targets.
-    fn sufficient(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> Option<Benefit> {
-        let benefit = self.hot.get(&node)?.judge(draft, pod).ok()?;
-        benefit.suffices.then_some(benefit)
-    }
-
-    /// The probability that moving a pod helps; zero if a gate refuses the move.
-    fn success(&self, draft: &Draft<'_>, pod: PodId) -> f64 {
-        let prospect = self.candidate_of(draft, pod).and_then(|candidate| {
-            gate::admit_before_landing(&candidate, draft).ok()?;
-            gate::prospect(&candidate, draft).ok()
-        });
-        prospect.map_or(0.0, |prospect| prospect.success.get())
-    }
-
-    fn benefit(&self, draft: &Draft<'_>, entry: QueuedPod) -> Option<Benefit> {
-        self.hot.get(&entry.node)?.judge(draft, entry.pod()).ok()
-    }
-
-    /// A pod of a hot node as a candidate.
+    /// A pod of a hot node as a candidate. A pod of a node that has been relieved is none.
     pub(super) fn candidate_of(&self, draft: &Draft<'_>, pod: PodId) -> Option<Candidate> {
         let node = draft.world.snapshot.pod(pod).node?;
         let reason = self.hot.get(&node)?.reason(draft)?;

@@ -1,0 +1,160 @@
+//! The need of a node: its excess, and the fewest pods that must leave to remove it.
+
+use crate::decide::draft::Draft;
+use crate::decide::gate;
+use crate::model::plan::{Class, NotSelected, Reach, Refusal};
+use crate::model::snapshot::{NodeId, PodId};
+use crate::values::Amount;
+
+use super::LowNodeUtilizationRun;
+use super::excess::ResourceExcess;
+use super::hot_node::{HotNode, still_runs};
+use super::pool::BalancedPool;
+use super::relief::PodRelief;
+
+/// The number of intervals that a pod may have to wait and still counts as about to leave.
+const HORIZON: i32 = 3;
+
+impl LowNodeUtilizationRun<'_> {
+    /// Decides about a pod: what leaves with it, or why it is not selected.
+    pub(super) fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<PodRelief, NotSelected> {
+        let facts = draft.world.snapshot.pod(pod);
+        let node = facts.node.ok_or(NotSelected::Nowhere)?;
+        still_runs(facts)?;
+        let excess = self.excess(draft, node)?;
+        self.hot_node(draft, node, excess).judge(draft, pod)
+    }
+
+    /// The resources in which a node exceeds its targets, the worst first. Pods that only have to
+    /// wait count as gone.
+    ///
+    /// The result is never empty: otherwise it says why no pod of the node is selected.
+    pub(super) fn excess(
+        &self,
+        draft: &Draft<'_>,
+        node: NodeId,
+    ) -> Result<Vec<ResourceExcess>, NotSelected> {
+        let class = self.classes.get(&node).unwrap_or(&Class::NotSelected);
+        let (Class::Hot { .. }, Some(pool)) = (class, self.pool(node)) else {
+            return Err(NotSelected::Node(class.clone()));
+        };
+        if let Some(idle) = &pool.idle {
+            return Err(NotSelected::Idle(idle.clone()));
+        }
+        let waiting = self.waiting(draft, node);
+        let excess = self.above_targets(draft, node, pool, &waiting);
+        if excess.is_empty() {
+            let pods = draft.world.snapshot.node(node).pods.iter();
+            let going = pods.filter(|p| draft.moves(**p)).count();
+            let waiting = waiting.len();
+            return Err(NotSelected::Enough { going, waiting });
+        }
+        Ok(excess)
+    }
+
+    /// The resources in which a node exceeds its targets without these pods, the worst first.
+    fn above_targets(
+        &self,
+        draft: &Draft<'_>,
+        node: NodeId,
+        pool: &BalancedPool,
+        without: &[PodId],
+    ) -> Vec<ResourceExcess> {
+        let targets = pool.band.high.iter();
+        let mut excess: Vec<ResourceExcess> = targets
+            .filter_map(|(resource, target)| {
+                let weights = without.iter();
+                let gone: Amount = weights
+                    .filter_map(|p| draft.weight(*p, *resource, self.rule.basis))
+                    .sum();
+                ResourceExcess::new(draft, self.rule.basis, node, (*resource, *target), gone)
+            })
+            .collect();
+        excess.sort_by(|a, b| {
+            let (distance_a, distance_b) = (a.above.distance(), b.above.distance());
+            let worst_first = distance_b.order(distance_a);
+            worst_first.then(a.above.resource.cmp(&b.above.resource))
+        });
+        excess
+    }
+
+    /// Any node of the pools with its excess in a draft, whether or not it was hot when the cycle
+    /// began; `None` if it is below its targets. Pods that were asked for count as movable, because
+    /// later they may land better.
+    pub(super) fn need_of(&self, draft: &Draft<'_>, node: NodeId) -> Option<HotNode> {
+        let pool = self.pool(node)?;
+        let excess = self.above_targets(draft, node, pool, &self.waiting(draft, node));
+        if excess.is_empty() {
+            return None;
+        }
+        let movable = self.evictable(draft, staying(draft, node));
+        Some(HotNode::new(draft, self.rule.basis, node, excess, &movable))
+    }
+
+    /// A node with its excess, and whether its remaining pods can remove that excess.
+    pub(super) fn hot_node(
+        &self,
+        draft: &Draft<'_>,
+        node: NodeId,
+        excess: Vec<ResourceExcess>,
+    ) -> HotNode {
+        let movable = self.evictable(draft, self.remaining(draft, node));
+        HotNode::new(draft, self.rule.basis, node, excess, &movable)
+    }
+
+    /// The pods that may be evicted, wherever they would land.
+    pub(super) fn evictable(
+        &self,
+        draft: &Draft<'_>,
+        pods: impl Iterator<Item = PodId>,
+    ) -> Vec<PodId> {
+        pods.filter(|p| gate::evictable(*p, self.position, draft).is_ok())
+            .collect()
+    }
+
+    /// The pods of a node that are still to be judged.
+    pub(super) fn remaining(&self, draft: &Draft<'_>, node: NodeId) -> impl Iterator<Item = PodId> {
+        staying(draft, node).filter(|p| !self.asked.contains(p))
+    }
+
+    /// Whether a gate has refused everything on this node.
+    pub(super) fn is_closed(&self, draft: &Draft<'_>, node: NodeId) -> bool {
+        self.refusals(draft, node)
+            .any(|(_, why)| why.reach() != Reach::Pod)
+    }
+
+    /// The pods of a node that only have to wait for a few intervals.
+    fn waiting(&self, draft: &Draft<'_>, node: NodeId) -> Vec<PodId> {
+        let refusals = self.refusals(draft, node);
+        let waiting = refusals.filter(|(_, why)| leaves_soon(draft, why));
+        waiting.map(|(pod, _)| pod).collect()
+    }
+
+    fn refusals<'d>(
+        &self,
+        draft: &'d Draft<'_>,
+        node: NodeId,
+    ) -> impl Iterator<Item = (PodId, &'d Refusal)> {
+        let asked = draft.pods_on(node).filter(|p| self.asked.contains(p));
+        asked.filter_map(|p| Some((p, draft.refusal(self.position, p)?)))
+    }
+}
+
+/// The pods of a node that stay there so far.
+pub(super) fn staying(draft: &Draft<'_>, node: NodeId) -> impl Iterator<Item = PodId> {
+    let snapshot = draft.world.snapshot;
+    let pods = snapshot.node(node).pods.iter().copied();
+    pods.filter(move |p| snapshot.pod(*p).stays() && !draft.moves(*p))
+}
+
+/// Whether a refused pod may move within a few intervals, so that no worse pod should move instead
+/// of it now.
+pub(super) fn leaves_soon(draft: &Draft<'_>, why: &Refusal) -> bool {
+    let horizon = draft.world.policy.interval * HORIZON;
+    match why.wait() {
+        // Every pod waits for the window, so none may move instead of it.
+        Some(_) if matches!(why, Refusal::OutsideWindow(_)) => true,
+        Some(wait) => wait <= horizon,
+        None => why.is_temporary(),
+    }
+}

@@ -1,0 +1,180 @@
+//! The relief of a hot node by one pod that leaves it.
+
+use std::cmp::Reverse;
+
+use crate::decide::draft::Draft;
+use crate::decide::strategy::importance::Importance;
+use crate::model::snapshot::{NodeId, PodId};
+use crate::policy::Basis;
+use crate::values::{Amount, Ratio, ResourceId};
+
+use super::excess::ResourceExcess;
+
+/// The smallest usage that is worth an eviction, as a share of the node, unless it suffices.
+pub(super) const LEAST: f64 = 0.005;
+/// The smallest usage of a pod relative to the standard deviation of its node's load.
+const NOTICEABLE: f64 = 0.7;
+/// A pod of this usage is never too light, as a share of the node.
+const MOST_NOTICEABLE: f64 = 0.05;
+/// The room below the target that a move should leave, as a share of the node. kube-scheduler soon
+/// sends other pods to a node that has lost requests, and without room they would make it hot
+/// again.
+const MARGIN: f64 = 0.10;
+
+/// The relief of a hot node by one pod that leaves it. All shares are of the node, summed over the
+/// resources above their targets.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct PodRelief {
+    /// The part of the excess that leaves with the pod.
+    of_excess: f64,
+    excess: f64,
+    /// The usage of the pod.
+    usage: f64,
+    /// The cpu and memory requests of the pod.
+    requests: f64,
+    /// Whether this one move brings the node below its targets.
+    pub(super) suffices: bool,
+    /// In how many resources the node needs one eviction less without this pod: as few as if its
+    /// heaviest pod had left.
+    pub(super) saves: u32,
+    /// Whether the usage of the pod is unknown.
+    pub(super) unknown: bool,
+}
+
+impl PodRelief {
+    pub(super) fn of(
+        draft: &Draft<'_>,
+        basis: Basis,
+        pod: PodId,
+        (node, excess): (NodeId, &[ResourceExcess]),
+    ) -> Self {
+        let whole = &draft.world.snapshot.node(node).allocatable;
+        let share =
+            |amount: Amount, r: ResourceId| amount.share_of(whole[r]).map_or(0.0, Ratio::get);
+        let requests = &draft.world.snapshot.pod(pod).requests;
+        let mut of_pod = PodRelief {
+            suffices: true,
+            requests: share(requests[ResourceId::CPU], ResourceId::CPU)
+                + share(requests[ResourceId::MEMORY], ResourceId::MEMORY),
+            ..PodRelief::default()
+        };
+        for one in excess {
+            let resource = one.above.resource;
+            let Some(weight) = draft.weight(pod, resource, basis) else {
+                of_pod.unknown = true;
+                continue;
+            };
+            of_pod.of_excess += share(weight.min(one.amount), resource);
+            of_pod.excess += share(one.amount, resource);
+            of_pod.usage += share(weight, resource);
+            of_pod.suffices &= weight >= one.amount;
+            of_pod.saves += u32::from(weight >= one.step);
+        }
+        of_pod
+    }
+
+    /// Returns true if the pod relieves nothing.
+    pub(super) fn is_none(&self) -> bool {
+        !self.unknown && self.of_excess <= 0.0
+    }
+
+    /// Returns the usage that leaves with the pod and the smallest that is worth an eviction, if
+    /// the pod is too light. On a node whose load varies, a pod that suffices must still be
+    /// noticed.
+    pub(super) fn too_light(&self, variation: Ratio) -> Option<(Ratio, Ratio)> {
+        let noticeable = (variation.get() * NOTICEABLE).min(MOST_NOTICEABLE);
+        let (leaves, least) = if self.suffices {
+            (self.usage, noticeable)
+        } else {
+            (self.of_excess, noticeable.max(LEAST))
+        };
+        let ratio = |share| Ratio::new(share).unwrap_or_default();
+        (!self.unknown && leaves < least).then(|| (ratio(leaves), ratio(least)))
+    }
+
+    /// Returns true if the plan should say why the pod stays, although it may not be evicted at
+    /// all.
+    pub(super) fn is_worth_a_note(&self) -> bool {
+        self.unknown || self.suffices || self.of_excess >= self.excess * Ratio::QUARTER.get()
+    }
+
+    /// Returns the order in which the pods of one node are asked for, the smallest first. Shares
+    /// are in hundredths, so that less important pods go if they are about equally good.
+    ///
+    /// A pod that saves evictions comes first, then the less important one, the one that takes more
+    /// along until the node has room below its targets, the one with fewer requests, because a node
+    /// that loses requests attracts the next pods, and the lighter one. Pods of unknown usage come
+    /// last, so that the plan can say why they stay.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "shares of a node are far from the bounds, and casts saturate"
+    )]
+    pub(super) fn order(&self, importance: Importance) -> impl Ord + use<> {
+        let hundredths = |share: f64| (share * 100.0).round() as i64;
+        let useful = self.usage.min(self.excess + MARGIN);
+        (
+            self.unknown,
+            Reverse(self.saves),
+            importance.rank(),
+            Reverse(hundredths(useful)),
+            hundredths(self.requests),
+            hundredths(self.usage),
+            importance,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXCESS: f64 = 0.05;
+
+    fn pod(usage: f64, requests: f64, saves: u32) -> PodRelief {
+        PodRelief {
+            of_excess: usage.min(EXCESS),
+            excess: EXCESS,
+            usage,
+            requests,
+            suffices: usage >= EXCESS,
+            saves,
+            unknown: false,
+        }
+    }
+
+    /// The names in the order in which the pods are asked for.
+    fn order(mut pods: Vec<(&str, PodRelief)>) -> Vec<&str> {
+        pods.sort_by_key(|(_, relief)| relief.order(Importance::ORDINARY));
+        pods.into_iter().map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn a_pod_that_saves_an_eviction_goes_before_a_heavier_one_that_saves_none() {
+        let pods = vec![("heavy", pod(0.3, 0.1, 0)), ("saves", pod(0.1, 0.1, 1))];
+        assert_eq!(order(pods), ["saves", "heavy"]);
+    }
+
+    #[test]
+    fn the_lightest_pod_that_leaves_room_goes_first() {
+        // The excess and the room below the target are 15 % of the node.
+        let pods = vec![
+            ("scarce", pod(0.08, 0.1, 1)),
+            ("large", pod(0.4, 0.1, 1)),
+            ("fits", pod(0.2, 0.1, 1)),
+        ];
+        assert_eq!(order(pods), ["fits", "large", "scarce"]);
+    }
+
+    #[test]
+    fn of_pods_that_leave_room_the_one_with_the_fewest_requests_goes_first() {
+        let pods = vec![("wide", pod(0.2, 0.3, 1)), ("narrow", pod(0.4, 0.1, 1))];
+        assert_eq!(order(pods), ["narrow", "wide"]);
+    }
+
+    #[test]
+    fn a_pod_is_too_light_if_it_removes_less_than_half_a_percent() {
+        let least = |usage| pod(usage, 0.1, 1).too_light(Ratio::ZERO);
+        assert!(least(0.004).is_some());
+        assert!(least(0.006).is_none());
+    }
+}

@@ -1,0 +1,295 @@
+//! Moves that are not certain: single ones, and sequences of moves after which a hot node needs
+//! fewer evictions.
+//!
+//! kube-scheduler prefers the nodes with the fewest requests. If such a node is warm or hot, each
+//! heavy pod of a hot node would land there or return. Then either several lighter pods leave the
+//! hot node, or pods with large requests and little usage leave another node first, so that the
+//! scheduler prefers that one for the heavy pod. Only the first move of a sequence is made: the
+//! next cycle knows where it has landed, and looks again.
+//!
+//! All of them compare by the evictions that they probably save for each one that they make. For
+//! example, a node needs one eviction. Its heavy pod lands well with 60 %: worth 0.6. If one pod of
+//! another node moves first with 90 %, it lands well with 100 %: worth 0.9 × 1 ÷ 2 = 0.45. So the
+//! heavy pod goes at once. Where it would return for sure, the other pod moves first.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+
+use crate::decide::draft::{Candidate, Draft, Prospect};
+use crate::decide::gate;
+use crate::decide::scheduler::{self, Forecast};
+use crate::model::snapshot::{NodeId, PodId};
+use crate::values::ResourceId;
+
+use super::LowNodeUtilizationRun;
+use super::hot_node::HotNode;
+use super::need::staying;
+
+/// The most moves of a cycle after which one is made that is not certain.
+const FEW: usize = 2;
+/// With many hot nodes, one such move for this many of them. Both were chosen on random clusters
+/// (`tests/arena.sh`): with more moves in a cycle, evictions grow by a third at 200 nodes. At 1,000
+/// nodes, one for 20 hot nodes needs 9 % more evictions, and 9 % less time above the targets.
+const NODES_FOR_EACH: usize = 30;
+/// The probability with which each move of a sequence must land well.
+pub(super) const PROBABLE: f64 = 0.6;
+/// The most pods that leave before the pod of the hot node.
+pub(super) const LONGEST: usize = 4;
+/// The most work in one cycle, in forecasts times nodes: about a quarter of a second.
+const MOST_WORK: usize = 500_000;
+/// The number of hot nodes among which this work is divided. With more hot nodes, each cycle begins
+/// with other ones, so that nodes without a sequence do not use up all the work for ever.
+const NODES_IN_A_CYCLE: usize = 8;
+
+/// A move that is not certain, and how many evictions it probably saves for each one.
+pub(super) struct Uncertain {
+    pub(super) worth: f64,
+    /// The first move.
+    pub(super) first: Candidate,
+    /// The pod of a hot node that follows in a later cycle, if the first one is of another node.
+    pub(super) follower: Option<PodId>,
+}
+
+impl LowNodeUtilizationRun<'_> {
+    /// The best move that is not certain, while the cycle has made few moves.
+    pub(super) fn next_uncertain(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+        let own = draft.accepted().filter(|c| c.strategy == self.position);
+        if own.count() >= FEW.max(self.hot_at_start().div_ceil(NODES_FOR_EACH)) {
+            return None;
+        }
+        let single = self.best_single(draft);
+        let later = self.after_sequences(draft);
+        let search = SequenceSearch {
+            run: self,
+            draft,
+            later: &later,
+            least: Cell::new(single.as_ref().map_or(0.0, |single| single.worth)),
+            work: Cell::new(self.sequence_work),
+            until: Cell::new(0),
+        };
+        let sequence = search.find();
+        self.sequence_work = search.work.get();
+        let best = better(single, sequence)?;
+        self.followers.extend(best.follower);
+        Some(best.first)
+    }
+
+    fn hot_at_start(&self) -> usize {
+        self.pools.iter().map(|pool| pool.hot.len()).sum()
+    }
+
+    /// The single move of a pod that saves an eviction most probably.
+    fn best_single(&self, draft: &Draft<'_>) -> Option<Uncertain> {
+        let pods = self.hot.values().flat_map(|hot| hot.pods.iter());
+        let known = pods.filter(|(pod, _)| self.search.is_uncertain(*pod));
+        let moves = known.filter_map(|(pod, _)| {
+            let first = self.candidate_of(draft, *pod)?;
+            gate::admit_before_landing(&first, draft).ok()?;
+            let prospect = gate::prospect(&first, draft).ok()?;
+            Some(Uncertain {
+                worth: prospect.success.get(),
+                first,
+                follower: None,
+            })
+        });
+        moves.fold(None, |best, one| better(best, Some(one)))
+    }
+
+    /// The cluster after the moves of this cycle and those that they make possible.
+    fn after_sequences<'w>(&self, draft: &Draft<'w>) -> Draft<'w> {
+        let mut later = draft.settled();
+        for follower in &self.followers {
+            if let Some(candidate) = self.candidate_of(draft, *follower)
+                && let Ok(landing) = gate::landing(&candidate, &later)
+            {
+                later.accept(candidate, landing);
+                later = later.settled();
+            }
+        }
+        later
+    }
+}
+
+/// The one that is worth more; the first if both are equal.
+fn better(a: Option<Uncertain>, b: Option<Uncertain>) -> Option<Uncertain> {
+    match (a, b) {
+        (Some(a), Some(b)) if b.worth > a.worth + 1e-9 => Some(b),
+        (Some(a), _) => Some(a),
+        (None, b) => b,
+    }
+}
+
+/// The search for one sequence.
+pub(super) struct SequenceSearch<'s, 'w, 'd> {
+    pub(super) run: &'s LowNodeUtilizationRun<'w>,
+    pub(super) draft: &'s Draft<'d>,
+    /// The draft after everything that moves has landed and ended.
+    pub(super) later: &'s Draft<'d>,
+    /// The worth of the best move so far. A sequence must be worth more.
+    pub(super) least: Cell<f64>,
+    work: Cell<usize>,
+    /// The work after which the search for the present hot node ends.
+    until: Cell<usize>,
+}
+
+impl<'d> SequenceSearch<'_, '_, 'd> {
+    /// The sequence that is worth most. The hottest node comes first, as long as there are few.
+    fn find(&self) -> Option<Uncertain> {
+        let hot = self.run.hot.keys().copied();
+        let mut hot: Vec<HotNode> = hot.filter_map(|node| self.unrelieved(node)).collect();
+        hot.sort_by_key(|hot| Reverse(hot.worst_distance()));
+        if hot.len() > NODES_IN_A_CYCLE {
+            let first = self.cycle() * NODES_IN_A_CYCLE % hot.len();
+            hot.rotate_left(first);
+        }
+        hot.truncate(NODES_IN_A_CYCLE);
+        hot.iter().fold(None, |best, hot| {
+            let share = MOST_WORK / NODES_IN_A_CYCLE;
+            self.until.set(MOST_WORK.min(self.work.get() + share));
+            let best = self.better(best, self.own_pods(hot));
+            // With the taint on the hot nodes, their pods land elsewhere anyway.
+            if self.draft.world.policy.steering.hot {
+                return best;
+            }
+            self.better(best, self.pods_of_others(hot))
+        })
+    }
+
+    /// The one that is worth more. From now on, others must be worth more than it.
+    pub(super) fn better(&self, a: Option<Uncertain>, b: Option<Uncertain>) -> Option<Uncertain> {
+        let best = better(a, b);
+        let worth = best.as_ref().map_or(0.0, |best| best.worth);
+        self.least.set(self.least.get().max(worth));
+        best
+    }
+
+    /// Whether a sequence that saves an eviction with this probability, and makes so many, would be
+    /// worth less than another one.
+    pub(super) fn is_worse(&self, success: f64, made: usize) -> bool {
+        success * ratio_of(1, made) <= self.least.get()
+    }
+
+    /// A number that grows by one from cycle to cycle.
+    fn cycle(&self) -> usize {
+        let world = self.draft.world;
+        let cycles = world.now.as_second() / world.policy.interval.as_secs().max(1);
+        usize::try_from(cycles).unwrap_or_default()
+    }
+
+    /// The hot node if it needs relief now and also after the moves of this cycle.
+    fn unrelieved(&self, node: NodeId) -> Option<HotNode> {
+        self.run.excess(self.draft, node).ok()?;
+        if self.run.is_closed(self.draft, node) {
+            return None;
+        }
+        let hot = self.run.need_of(self.later, node)?;
+        (hot.need() > 0).then_some(hot)
+    }
+
+    /// Pods of the hot node itself, the heaviest that land well, until it needs fewer evictions.
+    fn own_pods(&self, hot: &HotNode) -> Option<Uncertain> {
+        let mut after: Option<Draft<'d>> = None;
+        let (mut first, mut success) = (None, 1.0);
+        for moves in 1..=LONGEST + 1 {
+            let now = after.as_ref().unwrap_or(self.draft);
+            let pods = self.by_usage(hot, now);
+            let lands = pods.into_iter().find_map(|candidate| {
+                let prospect = self.prospect(now, &candidate)?;
+                (prospect.success.get() >= PROBABLE).then_some((candidate, prospect))
+            });
+            let (candidate, prospect) = lands?;
+            success *= prospect.success.get();
+            if self.is_worse(success, moves) {
+                return None;
+            }
+            first.get_or_insert_with(|| candidate.clone());
+            let settled = after.as_ref().unwrap_or(self.later);
+            let settled = settled.settled_after(candidate, prospect.landing);
+            let saved = hot.need().saturating_sub(self.need(&settled, hot.node));
+            if saved > 0 {
+                return Some(Uncertain {
+                    worth: success * ratio_of(saved, moves),
+                    first: first?,
+                    follower: None,
+                });
+            }
+            after = Some(settled);
+        }
+        None
+    }
+
+    /// The pods of a hot node that may go, the heaviest first.
+    fn by_usage(&self, hot: &HotNode, now: &Draft<'_>) -> Vec<Candidate> {
+        let mut pods = self.movable(hot, now);
+        pods.sort_by(|a, b| self.usage(b.pod).total_cmp(&self.usage(a.pod)));
+        pods
+    }
+
+    /// The pods of a hot node that stay only because of where they would land.
+    pub(super) fn movable(&self, hot: &HotNode, now: &Draft<'_>) -> Vec<Candidate> {
+        let here = staying(self.draft, hot.node).filter(|pod| !now.moves(*pod));
+        let candidates = here.filter_map(|pod| {
+            hot.judge(self.later, pod).ok()?;
+            let candidate = self.run.candidate_of(self.draft, pod)?;
+            gate::admit_before_landing(&candidate, self.draft).ok()?;
+            Some(candidate)
+        });
+        candidates.collect()
+    }
+
+    pub(super) fn usage(&self, pod: PodId) -> f64 {
+        let basis = self.run.rule.basis;
+        let usage = self.draft.weight(pod, ResourceId::CPU, basis);
+        usage.unwrap_or_default().as_f64()
+    }
+
+    /// The evictions that these nodes need less at the end; `None` if they need as many or more.
+    pub(super) fn saved(&self, last: &Draft<'_>, nodes: &mut Vec<NodeId>) -> Option<f64> {
+        nodes.sort_unstable();
+        nodes.dedup();
+        let need = |draft: &Draft<'_>| -> f64 {
+            let hot = nodes
+                .iter()
+                .filter_map(|node| self.run.need_of(draft, *node));
+            hot.map(|hot| hot.parts()).sum()
+        };
+        let saved = need(self.later) - need(last);
+        (saved > 0.0).then_some(saved)
+    }
+
+    fn need(&self, draft: &Draft<'_>, node: NodeId) -> usize {
+        let hot = self.run.need_of(draft, node);
+        hot.map_or(0, |hot| hot.need())
+    }
+
+    /// The forecast of a move; `None` if the landing gate refuses it, or the work is used up.
+    pub(super) fn prospect(&self, draft: &Draft<'_>, candidate: &Candidate) -> Option<Prospect> {
+        if self.is_spent() {
+            return None;
+        }
+        self.count(draft);
+        gate::prospect(candidate, draft).ok()
+    }
+
+    pub(super) fn forecast(&self, draft: &Draft<'_>, pod: PodId) -> Forecast {
+        self.count(draft);
+        scheduler::forecast(draft, pod)
+    }
+
+    /// Counts one forecast.
+    fn count(&self, draft: &Draft<'_>) {
+        let forecasts = if draft.open().is_some() { 2 } else { 1 };
+        let work = forecasts * draft.world.snapshot.nodes.len();
+        self.work.set(self.work.get() + work);
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.work.get() >= self.until.get()
+    }
+}
+
+/// Evictions saved for each one made.
+#[expect(clippy::cast_precision_loss, reason = "both are small counts")]
+pub(super) fn ratio_of(saved: usize, made: usize) -> f64 {
+    saved as f64 / made as f64
+}
