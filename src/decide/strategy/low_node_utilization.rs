@@ -2,9 +2,9 @@
 //!
 //! Its objective is one number: the evictions that are made plus those that are still needed. The
 //! need of a hot node is the fewest of its movable pods that must leave to bring it below its
-//! targets ([`excess`]). Moves that lower it almost certainly come first ([`search`]). Then come
+//! targets (`excess`). Moves that lower it almost certainly come first (`search`). Then come
 //! few others in each cycle: single pods and sequences, by the evictions that they probably save
-//! for each one that they make ([`sequence`]).
+//! for each one that they make (`sequence`).
 //!
 //! A pod that only has to wait for a few intervals counts as gone, so that no worse pod is moved
 //! instead. Nothing is begun on a node whose movable pods together can remove less than a quarter
