@@ -222,6 +222,11 @@ mod tests {
 
     /// The need and the step of a node with this excess and pods of these loads.
     fn need(amount: u64, loads: &[u64]) -> (usize, u64) {
+        let excess = with_need(amount, loads);
+        (excess.need, excess.step.get())
+    }
+
+    fn with_need(amount: u64, loads: &[u64]) -> ResourceExcess {
         let above = AboveTarget {
             resource: ResourceId::CPU,
             ratio: Ratio::ONE,
@@ -235,8 +240,15 @@ mod tests {
             need: 1,
             parts: 1.0,
         };
-        let excess = excess.with_need(loads.iter().map(|load| Amount::new(*load)).collect());
-        (excess.need, excess.step.get())
+        excess.with_need(loads.iter().map(|load| Amount::new(*load)).collect())
+    }
+
+    #[test]
+    fn of_the_last_pod_only_the_part_that_is_needed_counts() {
+        let parts = |amount| with_need(amount, &[1, 4, 4]).parts;
+        assert!((parts(5) - 1.25).abs() < 1e-9);
+        assert!((parts(2) - 0.5).abs() < 1e-9);
+        assert!((parts(10) - 4.0).abs() < 1e-9);
     }
 
     #[test]

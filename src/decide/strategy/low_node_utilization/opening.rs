@@ -8,9 +8,10 @@ use crate::decide::gate;
 use crate::decide::scheduler::Forecast;
 use crate::model::plan::{NoGain, Reason};
 use crate::model::snapshot::{NodeId, PodId};
-use crate::values::{Amount, Ratio, ResourceId};
+use crate::values::{Ratio, ResourceId};
 
 use super::hot_node::HotNode;
+use super::relief::requests;
 use super::sequence::{LONGEST, PROBABLE, SequenceSearch, Uncertain, ratio_of};
 
 /// The number of pods of a hot node for which other pods may move first.
@@ -59,7 +60,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         let mut nodes: Vec<(f64, NodeId)> = good
             .filter_map(|scored| {
                 let light = self.light_pods(scored.node, self.later);
-                let gain = SCORE_OF_REQUESTS * self.requests(scored.node, *light.first()?);
+                let gain = SCORE_OF_REQUESTS * requests(self.draft, scored.node, *light.first()?);
                 Some((score(scored.total) + gain, scored.node))
             })
             .collect();
@@ -150,21 +151,10 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
 
     /// The requests of a pod minus its cpu usage, as shares of its node.
     fn lightness(&self, node: NodeId, pod: PodId) -> f64 {
+        let whole = self.draft.world.snapshot.node(node).allocatable[ResourceId::CPU];
         let usage = self.draft.weight(pod, ResourceId::CPU, self.run.rule.basis);
-        self.requests(node, pod) - self.share(node, ResourceId::CPU, usage.unwrap_or_default())
-    }
-
-    /// The cpu and memory requests of a pod as shares of a node.
-    fn requests(&self, node: NodeId, pod: PodId) -> f64 {
-        let requests = &self.draft.world.snapshot.pod(pod).requests;
-        let both = [ResourceId::CPU, ResourceId::MEMORY];
-        let shares = both.map(|resource| self.share(node, resource, requests[resource]));
-        shares.into_iter().sum()
-    }
-
-    fn share(&self, node: NodeId, resource: ResourceId, amount: Amount) -> f64 {
-        let whole = self.draft.world.snapshot.node(node).allocatable[resource];
-        amount.share_of(whole).map_or(0.0, Ratio::get)
+        let usage = usage.unwrap_or_default().share_of(whole);
+        requests(self.draft, node, pod) - usage.map_or(0.0, Ratio::get)
     }
 
     /// The nodes where a pod may land first: wherever the forecast sees it. A node that becomes

@@ -11,14 +11,15 @@ use crate::values::{Amount, Ratio, ResourceId};
 use super::excess::ResourceExcess;
 
 /// The smallest usage that is worth an eviction, as a share of the node, unless it suffices.
-pub(super) const LEAST: f64 = 0.005;
+const LEAST: f64 = 0.005;
 /// The smallest usage of a pod relative to the standard deviation of its node's load.
 const NOTICEABLE: f64 = 0.7;
 /// A pod of this usage is never too light, as a share of the node.
 const MOST_NOTICEABLE: f64 = 0.05;
 /// The room below the target that a move should leave, as a share of the node. kube-scheduler soon
 /// sends other pods to a node that has lost requests, and without room they would make it hot
-/// again.
+/// again. With none, 5 and 10 %, a day of 300 machines of the contest needs 704, 589 and 535
+/// evictions.
 const MARGIN: f64 = 0.10;
 
 /// The relief of a hot node by one pod that leaves it. All shares are of the node, summed over the
@@ -51,11 +52,9 @@ impl PodRelief {
         let whole = &draft.world.snapshot.node(node).allocatable;
         let share =
             |amount: Amount, r: ResourceId| amount.share_of(whole[r]).map_or(0.0, Ratio::get);
-        let requests = &draft.world.snapshot.pod(pod).requests;
         let mut of_pod = PodRelief {
             suffices: true,
-            requests: share(requests[ResourceId::CPU], ResourceId::CPU)
-                + share(requests[ResourceId::MEMORY], ResourceId::MEMORY),
+            requests: requests(draft, node, pod),
             ..PodRelief::default()
         };
         for one in excess {
@@ -122,6 +121,17 @@ impl PodRelief {
             importance,
         )
     }
+}
+
+/// Returns the cpu and memory requests of a pod, each as a share of a node, added up.
+pub(super) fn requests(draft: &Draft<'_>, node: NodeId, pod: PodId) -> f64 {
+    let snapshot = draft.world.snapshot;
+    let (whole, requests) = (
+        &snapshot.node(node).allocatable,
+        &snapshot.pod(pod).requests,
+    );
+    let share = |r: ResourceId| requests[r].share_of(whole[r]).map_or(0.0, Ratio::get);
+    share(ResourceId::CPU) + share(ResourceId::MEMORY)
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ use super::hot_node::HotNode;
 use super::need::leaves_soon;
 use super::relief::PodRelief;
 
-/// The probability from which a move is certain.
+/// The probability from which a move is certain. With 0.8, random clusters of 50 nodes are above
+/// their targets for 16 % longer (`tests/arena.sh 50 30 constant stock`), with as many evictions.
 const CERTAIN: f64 = 0.95;
 /// The expected number of useless moves in one cycle. Beyond it, later moves wait for the next
 /// cycle, which knows where the replacements have landed.
@@ -65,9 +66,14 @@ impl SearchState {
 
     /// Counts one forecast.
     fn count(&mut self, draft: &Draft<'_>) {
-        let forecasts = if draft.open().is_some() { 2 } else { 1 };
-        self.work += forecasts * draft.world.snapshot.nodes.len();
+        self.work += work(draft);
     }
+}
+
+/// Returns the work of one forecast, in nodes.
+pub(super) fn work(draft: &Draft<'_>) -> usize {
+    let forecasts = if draft.open().is_some() { 2 } else { 1 };
+    forecasts * draft.world.snapshot.nodes.len()
 }
 
 impl LowNodeUtilizationRun<'_> {
