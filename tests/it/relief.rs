@@ -263,7 +263,8 @@ fn random_clusters_are_balanced_with_hardly_more_moves_than_necessary() {
             stuck.push(format!("{seed}, where {least} would do"));
             continue;
         }
-        if made * 4 > least * 5 {
+        // An early move may leave a node one light pod short. That must stay rare, see below.
+        if made > least + 1 {
             wrong.push(format!("{seed}: {made} moves, though {least} would do"));
         }
         (balanced, all, least_of_all) = (balanced + 1, all + made, least_of_all + least);
@@ -273,6 +274,10 @@ fn random_clusters_are_balanced_with_hardly_more_moves_than_necessary() {
          {hopeless} cannot be, and a node stays hot in {stuck:?}"
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(
+        all * 50 <= least_of_all * 51,
+        "{all} moves where {least_of_all} would do"
+    );
     // Each next pod would land badly there. Moving pods that relieve little first would help.
     assert!(stuck.len() * 50 <= balanced, "{stuck:?}");
     assert!(
