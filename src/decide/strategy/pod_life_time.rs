@@ -78,9 +78,9 @@ impl PodLifeTime {
         let listed = |c: &&Condition| self.conditions.iter().any(|test| test.holds(c, now));
         let condition = pod.conditions.iter().find(listed)?;
         Some(Finding::Condition {
-            kind: condition.kind.clone(),
-            status: condition.status.clone(),
-            reason: condition.reason.clone(),
+            kind: condition.state.kind.clone(),
+            status: condition.state.status.clone(),
+            reason: condition.state.reason.clone(),
         })
     }
 
@@ -122,9 +122,9 @@ fn too_old(pod: &Pod, now: Timestamp, most: SignedDuration) -> Result<Finding, N
 
 impl ConditionTest {
     fn holds(&self, condition: &Condition, now: Timestamp) -> bool {
-        equals(self.kind.as_ref(), &condition.kind)
-            && equals(self.status.as_ref(), &condition.status)
-            && equals(self.reason.as_ref(), &condition.reason)
+        equals(self.kind.as_ref(), &condition.state.kind)
+            && equals(self.status.as_ref(), &condition.state.status)
+            && equals(self.reason.as_ref(), &condition.state.reason)
             && self
                 .for_at_least
                 .is_none_or(|least| lasts(condition, least, now))

@@ -252,14 +252,21 @@ pub enum Role {
 /// A condition of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
+    /// Nearly all pods have the same few.
+    pub state: SharedValue<ConditionState>,
+    /// The time of the last transition; `None` if missing.
+    pub since: Option<Timestamp>,
+}
+
+/// A condition without its time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConditionState {
     /// Its type, such as `Ready`.
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
     /// A reason in one word; empty if missing.
     pub reason: String,
-    /// The time of the last transition; `None` if missing.
-    pub since: Option<Timestamp>,
 }
 
 /// The volumes of a pod that affect evictions.

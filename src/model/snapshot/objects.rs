@@ -431,6 +431,23 @@ mod tests {
     }
 
     #[test]
+    fn pods_of_different_controllers_share_their_conditions() {
+        let mut objects = Objects::default();
+        for (name, since) in [
+            ("web-1", "2026-01-01T00:00:00Z"),
+            ("db-1", "2026-01-02T00:00:00Z"),
+        ] {
+            let mut pod = pod(name, name, "n1");
+            pod["status"]["conditions"] =
+                json!([{"type": "Ready", "status": "True", "lastTransitionTime": since}]);
+            with(&mut objects, &pod);
+        }
+        let [first, second] = ["web-1", "db-1"].map(|name| stored(&objects, name));
+        let (first, second) = (&first.conditions[0], &second.conditions[0]);
+        assert!(first.state.is_same(&second.state) && first.since != second.since);
+    }
+
+    #[test]
     fn nodes_share_their_images() {
         let node = |name: &str| {
             json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},

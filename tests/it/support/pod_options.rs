@@ -21,9 +21,9 @@
 //!   and `ephemeral-` select other container roles.
 
 use evenkeel::model::snapshot::facts::{
-    Condition, Container, DoNotDisrupt, Effect, Gang, GangKind, JobFacts, Owner, OwnerFacts,
-    PodAffinityTerm, PodFacts, PodPhase, ResourceName, Role, Spread, Taint, Tolerates, Toleration,
-    WeightedPodAffinityTerm, WhenEvicted,
+    Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, GangKind, JobFacts, Owner,
+    OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Role, Spread, Taint, Tolerates,
+    Toleration, WeightedPodAffinityTerm, WhenEvicted,
 };
 use evenkeel::model::snapshot::objects::{Object, ObjectKind};
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
@@ -254,9 +254,12 @@ fn condition(text: &str) -> Condition {
     };
     let since = (!age.is_empty()).then(|| noon() - age.parse::<jiff::SignedDuration>().unwrap());
     Condition {
-        kind: kind.to_owned(),
-        status: status.to_owned(),
-        reason: reason.to_owned(),
+        state: ConditionState {
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+        }
+        .into(),
         since,
     }
 }

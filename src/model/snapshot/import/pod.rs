@@ -6,8 +6,8 @@ use crate::model::api::{
     ApiCondition, ApiMetadata, ApiPod, ApiPodSpec, ApiPodStatus, ApiToleration, ApiVolume,
 };
 use crate::model::snapshot::facts::{
-    Annotations, Condition, DoNotDisrupt, EphemeralClaim, PodFacts, PodPhase, PodSizes,
-    PodSpecFacts, Qos, Tolerates, Toleration, Volumes,
+    Annotations, Condition, ConditionState, DoNotDisrupt, EphemeralClaim, PodFacts, PodPhase,
+    PodSizes, PodSpecFacts, Qos, Tolerates, Toleration, Volumes,
 };
 
 use super::{
@@ -199,10 +199,13 @@ fn condition(condition: &ApiCondition) -> Result<Condition, Wrong> {
         "status.conditions[].lastTransitionTime",
         condition.last_transition_time,
     )?;
-    Ok(Condition {
+    let state = ConditionState {
         kind: condition.kind.clone(),
         status: condition.status.clone(),
         reason: condition.reason.clone(),
+    };
+    Ok(Condition {
+        state: state.into(),
         since,
     })
 }

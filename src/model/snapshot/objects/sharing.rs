@@ -1,9 +1,11 @@
-//! Facts that pods of one controller, or nodes with the same images, keep only once.
+//! Facts that pods of one controller, pods with the same conditions, or nodes with the same images
+//! keep only once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::snapshot::facts::{
-    Container, Image, NodeFacts, OwnerKey, PodFacts, PodSizes, PodSpecFacts, Volumes,
+    ConditionState, Container, Image, NodeFacts, OwnerKey, PodFacts, PodSizes, PodSpecFacts,
+    Volumes,
 };
 use crate::values::selector::Labels;
 use crate::values::shared::SharedValue;
@@ -19,6 +21,7 @@ const FEWEST_CHANGES: usize = 1000;
 pub(super) struct Sharing {
     owners: BTreeMap<OwnerKey, OwnerParts>,
     images: BTreeSet<SharedValue<Image>>,
+    conditions: BTreeSet<SharedValue<ConditionState>>,
     /// Changes since unused values were dropped.
     changes: usize,
 }
@@ -65,9 +68,20 @@ impl<T: PartialEq> Variants<T> {
     }
 }
 
+/// Shares a value with an equal one of a set, or adds it.
+fn unify<T: Ord>(known: &mut BTreeSet<SharedValue<T>>, value: &mut SharedValue<T>) {
+    match known.get(value) {
+        Some(same) => *value = same.clone(),
+        None => drop(known.insert(value.clone())),
+    }
+}
+
 impl Sharing {
-    /// Shares parts of a pod with earlier pods of its controller.
+    /// Shares parts of a pod with earlier pods of its controller, and its conditions with all pods.
     pub(super) fn pod(&mut self, pod: &mut PodFacts) {
+        for condition in &mut pod.conditions {
+            unify(&mut self.conditions, &mut condition.state);
+        }
         let Some(owner) = pod.owners.first() else {
             return;
         };
@@ -87,10 +101,7 @@ impl Sharing {
     /// Shares the images of a node with other nodes.
     pub(super) fn node(&mut self, node: &mut NodeFacts) {
         for image in &mut node.images {
-            match self.images.get(image) {
-                Some(known) => *image = known.clone(),
-                None => drop(self.images.insert(image.clone())),
-            }
+            unify(&mut self.images, image);
         }
     }
 
@@ -102,6 +113,7 @@ impl Sharing {
         }
         self.changes = 0;
         self.images.retain(|image| !image.is_alone());
+        self.conditions.retain(|state| !state.is_alone());
         self.owners.retain(|_, parts| {
             parts.specs.prune();
             parts.labels.prune();

@@ -302,9 +302,12 @@ fn container_statuses_are_matched_by_name() {
 fn conditions_and_the_status_reason_are_converted() {
     let pod = pod_of(RICH);
     let condition = |kind: &str, status: &str, reason: &str, since: Option<&str>| Condition {
-        kind: kind.to_owned(),
-        status: status.to_owned(),
-        reason: reason.to_owned(),
+        state: ConditionState {
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+        }
+        .into(),
         since: since.map(|t| t.parse().unwrap()),
     };
     let expected = [
