@@ -119,3 +119,28 @@ workloads:
     );
     assert!(trace.summary.time_to_balance.is_some());
 }
+
+#[test]
+fn the_opening_after_which_more_pods_can_follow_comes_first() {
+    // Either pod can move first. After `small` the node has room for one pod of the hot node, after
+    // `large` for two.
+    let plan = Cluster::parse(
+        "
+node n1
+  heavy cpu=500m uses=1500m
+  rock  cpu=500m uses=1500m
+  stone cpu=500m uses=1500m
+  metal cpu=500m uses=1500m
+  steel cpu=100m uses=1500m
+node n2
+  small cpu=2 uses=100m
+  busy  cpu=500m uses=2500m stay
+node n3
+  large cpu=1900m uses=100m
+  other cpu=900m uses=300m stay
+",
+    )
+    .plan(POLICY);
+    let moves: Vec<&str> = plan.moves.iter().map(|m| m.pod.as_str()).collect();
+    assert_eq!(moves[0], "large-1", "{}", text(&plan));
+}

@@ -14,6 +14,7 @@
 
 use std::cell::Cell;
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::decide::gate;
@@ -134,7 +135,7 @@ pub(super) struct SequenceSearch<'s, 'w, 'd> {
     until: Cell<usize>,
 }
 
-impl<'d> SequenceSearch<'_, '_, 'd> {
+impl SequenceSearch<'_, '_, '_> {
     /// The sequence that is worth most. The hottest node comes first, as long as there are few.
     fn find(&self) -> Option<Uncertain> {
         let hot = self.run.hot.keys().copied();
@@ -145,15 +146,23 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             hot.rotate_left(first);
         }
         hot.truncate(NODES_IN_A_CYCLE);
-        hot.iter().fold(None, |best, hot| {
-            let share = MOST_WORK / NODES_IN_A_CYCLE;
+        self.until.set(MOST_WORK);
+        let steered = self.draft.world.policy.steering.hot;
+        let followers: Vec<Vec<Candidate>> = if steered {
+            Vec::new()
+        } else {
+            hot.iter().map(|hot| self.followers(hot)).collect()
+        };
+        let others: Vec<Candidate> = followers.iter().flatten().cloned().collect();
+        let share = MOST_WORK.saturating_sub(self.work.get()) / NODES_IN_A_CYCLE;
+        hot.iter().enumerate().fold(None, |best, (i, hot)| {
             self.until.set(MOST_WORK.min(self.work.get() + share));
             let best = self.better(best, self.own_pods(hot));
             // With the taint on the hot nodes, their pods land elsewhere anyway.
-            if self.draft.world.policy.steering.hot {
+            if steered {
                 return best;
             }
-            self.better(best, self.pods_of_others(hot))
+            self.better(best, self.pods_of_others(&followers[i], &others))
         })
     }
 
@@ -165,10 +174,10 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         best
     }
 
-    /// Whether a sequence that saves an eviction with this probability, and makes so many, would be
-    /// worth less than another one.
-    pub(super) fn is_worse(&self, success: f64, made: usize) -> bool {
-        success * ratio_of(1, made) <= self.least.get()
+    /// Whether a sequence that saves so many evictions with this probability, and makes so many,
+    /// would be worth less than another one.
+    pub(super) fn is_worse(&self, success: f64, saved: usize, made: usize) -> bool {
+        success * ratio_of(saved, made) <= self.least.get()
     }
 
     /// A number that grows by one from cycle to cycle.
@@ -190,32 +199,28 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
 
     /// Pods of the hot node itself, the heaviest that land well, until it needs fewer evictions.
     fn own_pods(&self, hot: &HotNode) -> Option<Uncertain> {
-        let mut after: Option<Draft<'d>> = None;
-        let (mut first, mut success) = (None, 1.0);
-        for moves in 1..=LONGEST + 1 {
-            let now = after.as_ref().unwrap_or(self.draft);
-            let pods = self.by_usage(hot, now);
+        let mut moves = Moves::none();
+        while moves.made <= LONGEST {
+            let pods = self.by_usage(hot, moves.now(self));
             let lands = pods.into_iter().find_map(|candidate| {
-                let prospect = self.prospect(now, &candidate)?;
-                (prospect.success.get() >= PROBABLE).then_some((candidate, prospect))
+                let prospect = self.probable(moves.now(self), &candidate)?;
+                Some((candidate, prospect))
             });
             let (candidate, prospect) = lands?;
-            success *= prospect.success.get();
-            if self.is_worse(success, moves) {
+            moves.add(self, candidate, prospect);
+            if self.is_worse(moves.success, 1, moves.made) {
                 return None;
             }
-            first.get_or_insert_with(|| candidate.clone());
-            let settled = after.as_ref().unwrap_or(self.later);
-            let settled = settled.settled_after(candidate, prospect.landing);
-            let saved = hot.need().saturating_sub(self.need(&settled, hot.node));
+            let saved = hot
+                .need()
+                .saturating_sub(self.need(moves.settled(self), hot.node));
             if saved > 0 {
                 return Some(Uncertain {
-                    worth: success * ratio_of(saved, moves),
-                    first: first?,
+                    worth: moves.success * ratio_of(saved, moves.made),
+                    first: moves.first?,
                     follower: None,
                 });
             }
-            after = Some(settled);
         }
         None
     }
@@ -245,32 +250,20 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         usage.unwrap_or_default().as_f64()
     }
 
-    /// The evictions that these nodes need less at the end; `None` if they need as many or more.
-    pub(super) fn saved(&self, last: &Draft<'_>, nodes: &mut Vec<NodeId>) -> Option<f64> {
-        nodes.sort_unstable();
-        nodes.dedup();
-        let need = |draft: &Draft<'_>| -> f64 {
-            let hot = nodes
-                .iter()
-                .filter_map(|node| self.run.need_of(draft, *node));
-            hot.map(|hot| hot.parts()).sum()
-        };
-        let saved = need(self.later) - need(last);
-        (saved > 0.0).then_some(saved)
-    }
-
     fn need(&self, draft: &Draft<'_>, node: NodeId) -> usize {
         let hot = self.run.need_of(draft, node);
         hot.map_or(0, |hot| hot.need())
     }
 
-    /// The forecast of a move; `None` if the landing gate refuses it, or the work is used up.
-    pub(super) fn prospect(&self, draft: &Draft<'_>, candidate: &Candidate) -> Option<Prospect> {
+    /// The forecast of a move that probably lands well; `None` if it does not, or the work is used
+    /// up.
+    pub(super) fn probable(&self, draft: &Draft<'_>, candidate: &Candidate) -> Option<Prospect> {
         if self.is_spent() {
             return None;
         }
         self.count(draft);
-        gate::prospect(candidate, draft).ok()
+        let prospect = gate::prospect(candidate, draft).ok()?;
+        (prospect.success.get() >= PROBABLE).then_some(prospect)
     }
 
     pub(super) fn forecast(&self, draft: &Draft<'_>, pod: PodId) -> Forecast {
@@ -288,8 +281,72 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
     }
 }
 
+/// The moves of a sequence so far.
+pub(super) struct Moves<'d> {
+    pub(super) first: Option<Candidate>,
+    pub(super) made: usize,
+    /// The probability that all of them land well.
+    pub(super) success: f64,
+    /// The nodes that lose or gain a pod.
+    nodes: BTreeSet<NodeId>,
+    /// The cluster after all of them have landed.
+    after: Option<Draft<'d>>,
+}
+
+impl<'d> Moves<'d> {
+    pub(super) const fn none() -> Self {
+        Moves {
+            first: None,
+            made: 0,
+            success: 1.0,
+            nodes: BTreeSet::new(),
+            after: None,
+        }
+    }
+
+    /// The draft in which the next pod moves.
+    pub(super) fn now<'a>(&'a self, search: &'a SequenceSearch<'_, '_, 'd>) -> &'a Draft<'d> {
+        self.after.as_ref().unwrap_or(search.draft)
+    }
+
+    /// The draft in which everything that moves has landed and ended.
+    pub(super) fn settled<'a>(&'a self, search: &'a SequenceSearch<'_, '_, 'd>) -> &'a Draft<'d> {
+        self.after.as_ref().unwrap_or(search.later)
+    }
+
+    pub(super) fn add(
+        &mut self,
+        search: &SequenceSearch<'_, '_, 'd>,
+        candidate: Candidate,
+        prospect: Prospect,
+    ) {
+        let from = search.draft.world.snapshot.pod(candidate.pod).node;
+        self.nodes.extend(from);
+        self.nodes.extend(prospect.landing.on);
+        self.success *= prospect.success.get();
+        self.made += 1;
+        self.first.get_or_insert_with(|| candidate.clone());
+        let after = self
+            .settled(search)
+            .settled_after(candidate, prospect.landing);
+        self.after = Some(after);
+    }
+
+    /// The evictions that they probably save for each one, of all their nodes and in parts; `None`
+    /// if they save nothing.
+    pub(super) fn worth(&self, search: &SequenceSearch<'_, '_, 'd>) -> Option<f64> {
+        let need = |draft: &Draft<'_>| -> f64 {
+            let nodes = self.nodes.iter();
+            let hot = nodes.filter_map(|node| search.run.need_of(draft, *node));
+            hot.map(|hot| hot.parts()).sum()
+        };
+        let saved = need(search.later) - need(self.settled(search));
+        (saved > 0.0).then(|| self.success * saved * ratio_of(1, self.made))
+    }
+}
+
 /// Evictions saved for each one made.
 #[expect(clippy::cast_precision_loss, reason = "both are small counts")]
-pub(super) fn ratio_of(saved: usize, made: usize) -> f64 {
+fn ratio_of(saved: usize, made: usize) -> f64 {
     saved as f64 / made as f64
 }
