@@ -30,9 +30,12 @@ def write(path: Path, title: str, lines: Mapping[str, Sequence[Point]], bound: i
     at = plot.x(bound)
     parts.append(_line(at, TOP, at, HEIGHT - BOTTOM, "#888"))
     parts.append(_text(at + 4, TOP + 12, f"fewest possible: {bound}", size=11))
+    radii = _radii(lines)
     for i, (name, line) in enumerate(lines.items()):
-        parts += plot.line(line, COLOURS[i % len(COLOURS)])
-        parts += _legend(i, name, COLOURS[i % len(COLOURS)])
+        parts += plot.line(line, radii, COLOURS[i % len(COLOURS)])
+        parts += _legend(i, name, 4, COLOURS[i % len(COLOURS)])
+    for i, (label, radius) in enumerate(radii.items(), len(lines) + 1):
+        parts += _legend(i, f"a cycle every {label}", radius, "#888")
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>'
     back = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>'
@@ -66,14 +69,19 @@ class _Plot:
         parts.append(_text(LEFT - 50, TOP - 10, "node-minutes above target, cpu and memory"))
         return parts
 
-    def line(self, line: Sequence[Point], colour: str) -> list[str]:
+    def line(self, line: Sequence[Point], radii: dict[str, int], colour: str) -> list[str]:
         at = [(self.x(p.evictions), self.y(p.minutes)) for p in line]
         path = " ".join(f"{x},{y}" for x, y in at)
         parts = [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>']
         for (x, y), point in zip(at, line, strict=True):
-            parts.append(f'<circle cx="{x}" cy="{y}" r="4" fill="{colour}"/>')
-            parts.append(_text(x + 6, y - 5, point.label, size=10))
+            parts.append(_circle(x, y, radii[point.label], colour))
         return parts
+
+
+def _radii(lines: Mapping[str, Sequence[Point]]) -> dict[str, int]:
+    """A size of circle for each setting, so that no text is near the points."""
+    labels = dict.fromkeys(point.label for line in lines.values() for point in line)
+    return {label: 3 + 2 * i for i, label in enumerate(labels)}
 
 
 def _share(value: float, span: tuple[float, float]) -> float:
@@ -102,6 +110,10 @@ def _text(x: float, y: float, text: str, *, size: int = 12, anchor: str = "start
     return f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _legend(position: int, name: str, colour: str) -> list[str]:
+def _circle(x: float, y: float, radius: int, colour: str) -> str:
+    return f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{colour}"/>'
+
+
+def _legend(position: int, name: str, radius: int, colour: str) -> list[str]:
     x, y = WIDTH - RIGHT + 20, TOP + 10 + 22 * position
-    return [f'<circle cx="{x}" cy="{y}" r="4" fill="{colour}"/>', _text(x + 10, y + 4, name)]
+    return [_circle(x, y, radius, colour), _text(x + 12, y + 4, name)]

