@@ -229,6 +229,7 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
             resource,
             ratio,
             target,
+            ..
         } = &verdict.class
             && let Some(node) = snapshot.find_node(&verdict.node)
         {

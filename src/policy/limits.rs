@@ -51,8 +51,8 @@ pub struct ForecastPolicy {
 }
 
 impl ForecastPolicy {
-    /// The probability that LowNodeUtilization accepts by default. It moves the most promising pod
-    /// of all hot nodes first, so that few moves come close to this limit.
+    /// The probability that LowNodeUtilization accepts by default. It moves pods that land well
+    /// with 95 % first, so that few moves come close to this limit.
     const OF_WEIGHED_MOVES: Ratio = Ratio::HALF;
 
     /// Returns the accepted probability of a useless move. `weighed` is true for a strategy that

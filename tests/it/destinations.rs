@@ -46,7 +46,7 @@ fn a_node_that_is_being_deleted_is_no_destination() {
     keep web-4 on n1: its replacement could land on n2, which is being deleted
     ");
     assert_snapshot!(nodes(&plan), @r"
-    n1: hot: cpu 75% is above the target 50%
+    n1: hot: cpu 75% is above the target 50%, and needs 2 evictions
     n2: left alone: being deleted
     n3: at or below every threshold, but cordoned: takes no pods
     ");
@@ -184,7 +184,7 @@ fn a_node_without_a_resource_is_neither_cold_nor_counted_by_it() {
     let plan = cluster.plan(policy);
     assert_snapshot!(nodes(&plan), @r"
     c1: left alone: it has no nvidia.com/gpu
-    g1: hot: nvidia.com/gpu 75% is above the target 60%
+    g1: hot: nvidia.com/gpu 75% is above the target 60%, and needs 1 eviction
     g2: at or below every threshold: may take pods
     ");
     let balance = &plan.before.balance["nvidia.com/gpu"];
@@ -204,9 +204,9 @@ fn a_node_is_judged_by_the_resources_that_it_has() {
     );
     let plan = cluster.plan(policy);
     assert_snapshot!(nodes(&plan), @r"
-    c1: hot: cpu 75% is above the target 60%
+    c1: hot: cpu 75% is above the target 60%, and needs 1 eviction
     c2: at or below every threshold: may take pods
-    g1: hot: nvidia.com/gpu 75% is above the target 60%
+    g1: hot: nvidia.com/gpu 75% is above the target 60%, and needs 1 eviction
     g2: at or below every threshold: may take pods
     ");
     assert!(plan.moves.iter().any(|m| m.node == "c1"), "{}", text(&plan));
@@ -218,7 +218,7 @@ fn a_node_that_has_lost_its_devices_is_not_cold() {
     let cluster =
         Cluster::parse("node g1 gpu=4\n train*3 gpu=1\nnode g2 gpu=0\n train gpu=1\nnode g3 gpu=4");
     assert_snapshot!(nodes(&cluster.plan(policy)), @r"
-    g1: hot: nvidia.com/gpu 75% is above the target 60%
+    g1: hot: nvidia.com/gpu 75% is above the target 60%, and needs 1 eviction
     g2: between threshold and target: nothing to do
     g3: at or below every threshold: may take pods
     ");

@@ -764,7 +764,7 @@ cpu     ▃▄▆▇█  min 2.52   now 6.3    max 6.3    smoothed 5.11   reques
 memory  █████  min 3.4Gi  now 3.4Gi  max 3.4Gi  smoothed 3.4Gi  requests 1Gi   of 32Gi
 
 Strategies  balancing strategies; before → after the moves of this cycle
-LowNodeUtilization  hot: cpu 64% is above the target 50%
+LowNodeUtilization  hot: cpu 64% is above the target 50%, and needs 1 eviction
   cpu  ███████┊████│██            64%  ┊ threshold 30%  │ target 50%  over by 1.11
 
 Pods  heaviest first, each with its most important verdict

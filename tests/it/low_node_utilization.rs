@@ -144,7 +144,7 @@ fn a_node_without_metrics_is_neither_source_nor_destination() {
     )
     .plan(EVEN);
     assert_snapshot!(nodes(&plan), @r"
-    n1: hot: cpu 75% is above the target 50%
+    n1: hot: cpu 75% is above the target 50%, and needs 2 evictions
     n2: left alone: no samples
     n3: at or below every threshold: may take pods
     ");

@@ -52,7 +52,7 @@ fn a_restart_acts_at_once_if_the_source_has_past_samples() {
     let plan = engine.decide(&snapshot, after(120));
     assert_eq!(
         nodes(&plan).lines().next(),
-        Some("n1: hot: cpu 76% is above the target 50%")
+        Some("n1: hot: cpu 76% is above the target 50%, and needs 3 evictions")
     );
     assert!(!plan.moves.is_empty());
 }
@@ -191,7 +191,7 @@ fn a_restart_during_balancing_continues_at_once() {
     let plan = engine.decide(&snapshot, after(123));
     assert_eq!(
         nodes(&plan).lines().next(),
-        Some("n1: hot: cpu 80% is above the target 50%")
+        Some("n1: hot: cpu 80% is above the target 50%, and needs 3 evictions")
     );
 
     // Without past locations of the evicted pod, its usage cannot be separated from the node's

@@ -246,6 +246,7 @@ fn classes() -> Vec<Class> {
             resource: resource.clone(),
             ratio,
             target,
+            needed: Some(2),
         },
         Class::Warming {
             resource,

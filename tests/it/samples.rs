@@ -426,5 +426,8 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 50%}, targetThresholds: {cp
         class(&plan, "free"),
         "between threshold and target: nothing to do"
     );
-    assert_eq!(class(&plan, "hot"), "hot: cpu 90% is above the target 80%");
+    assert_eq!(
+        class(&plan, "hot"),
+        "hot: cpu 90% is above the target 80%, and needs 1 eviction"
+    );
 }

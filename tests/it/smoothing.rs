@@ -160,7 +160,7 @@ fn setting_the_clock_back_does_not_restart_the_hot_period() {
     }
     assert_eq!(
         nodes(&engine.decide(&snapshot, after(90))).lines().next(),
-        Some("n1: hot: cpu 75% is above the target 50%")
+        Some("n1: hot: cpu 75% is above the target 50%, and needs 2 evictions")
     );
 }
 
@@ -194,7 +194,7 @@ fn a_node_is_hot_only_after_the_sustained_period() {
                 after 1m",
             "n1: warming: cpu 75% has been above the target 50% for 30s, and the node counts as \
                 hot after 1m",
-            "n1: hot: cpu 75% is above the target 50%",
+            "n1: hot: cpu 75% is above the target 50%, and needs 2 evictions",
         ]
     );
 }

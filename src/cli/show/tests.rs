@@ -61,6 +61,7 @@ fn hot(percent: f64) -> Class {
         resource: "cpu".to_owned(),
         ratio: ratio(percent),
         target: ratio(60.0),
+        needed: None,
     }
 }
 

@@ -86,15 +86,8 @@ impl<'w> LowNodeUtilizationRun<'w> {
                 });
             }
         }
-        for (node, class) in &classes {
-            draft.judge(Verdict {
-                node: draft.world.snapshot.node(*node).name.clone(),
-                strategy: LowNodeUtilization::NAME,
-                class: class.clone(),
-            });
-        }
         let positions = pools.iter().enumerate();
-        LowNodeUtilizationRun {
+        let mut run = LowNodeUtilizationRun {
             pool_of: positions
                 .flat_map(|(i, pool)| pool.band.nodes.iter().map(move |n| (*n, i)))
                 .collect(),
@@ -109,7 +102,19 @@ impl<'w> LowNodeUtilizationRun<'w> {
             followers: BTreeSet::new(),
             sequence_work: 0,
             ended: false,
+        };
+        run.begin(draft);
+        for (node, class) in &mut run.classes {
+            if let (Class::Hot { needed, .. }, Some(hot)) = (&mut *class, run.hot.get(node)) {
+                *needed = hot.needed();
+            }
+            draft.judge(Verdict {
+                node: draft.world.snapshot.node(*node).name.clone(),
+                strategy: LowNodeUtilization::NAME,
+                class: class.clone(),
+            });
         }
+        run
     }
 
     fn pool(&self, node: NodeId) -> Option<&BalancedPool> {

@@ -26,7 +26,7 @@ pub struct Verdict {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Class {
     /// Above a target: pods should leave.
-    #[error("hot: {resource} {ratio} is above the target {target}")]
+    #[error("hot: {resource} {ratio} is above the target {target}{}", needed_text(*.needed))]
     Hot {
         /// The resource that exceeds its target most.
         resource: String,
@@ -34,6 +34,8 @@ pub enum Class {
         ratio: Ratio,
         /// The target.
         target: Ratio,
+        /// The fewest evictions that bring it below its targets; `None` if none are made for it.
+        needed: Option<usize>,
     },
     /// Above a target, but not for long enough.
     #[error(
@@ -211,6 +213,14 @@ impl Idle {
             Idle::NoDestination => "no-destination",
             Idle::Unmeasurable(_) => "unmeasurable",
         }
+    }
+}
+
+fn needed_text(needed: Option<usize>) -> String {
+    match needed {
+        None => String::new(),
+        Some(1) => ", and needs 1 eviction".to_owned(),
+        Some(evictions) => format!(", and needs {evictions} evictions"),
     }
 }
 

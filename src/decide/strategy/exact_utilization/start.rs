@@ -211,6 +211,7 @@ impl<'w> ExactUtilizationRun<'w> {
                 resource,
                 ratio,
                 target,
+                ..
             }) => Reason::HotNode {
                 resource: resource.clone(),
                 ratio: *ratio,
@@ -301,6 +302,7 @@ impl PercentThresholds {
                 resource: snapshot.resources.name(resource).to_owned(),
                 ratio: to_ratio(percent),
                 target: to_ratio(high),
+                needed: None,
             },
             (true, true, None) => Class::ColdCordoned,
             (false, _, None) => Class::Even,

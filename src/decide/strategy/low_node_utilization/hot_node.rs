@@ -98,6 +98,13 @@ impl HotNode {
         self.excess.iter().map(|one| one.need).max().unwrap_or(0)
     }
 
+    /// The need as it is shown: `None` if nothing is begun on the node, or all its pods together
+    /// are too light.
+    pub(super) fn needed(&self) -> Option<usize> {
+        let too_light = self.excess.iter().any(|one| one.step == Amount::ZERO);
+        (self.why_not.is_none() && !too_light).then(|| self.need())
+    }
+
     /// The same in parts of evictions.
     pub(super) fn parts(&self) -> f64 {
         if self.need() == 0 {

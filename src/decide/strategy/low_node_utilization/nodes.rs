@@ -86,6 +86,7 @@ fn class(
             resource,
             ratio,
             target,
+            needed: None,
         },
     }
 }

@@ -35,7 +35,6 @@ const MOST_WORK: usize = 2_000_000;
 /// The state of the search.
 #[derive(Debug, Default)]
 pub(super) struct SearchState {
-    started: bool,
     /// The hot nodes that are still to be asked in this round.
     turns: VecDeque<NodeId>,
     /// The number of accepted moves when the round began.
@@ -78,19 +77,18 @@ pub(super) fn work(draft: &Draft<'_>) -> usize {
 }
 
 impl LowNodeUtilizationRun<'_> {
-    /// Finds the need of the hot nodes, first of all of them, later of the node whose excess the
-    /// last candidate has changed.
-    pub(super) fn refresh(&mut self, draft: &Draft<'_>) {
-        if !self.search.started {
-            self.search.started = true;
-            let pools = self.pools.iter();
-            let hot: Vec<NodeId> = pools.flat_map(|pool| &pool.hot).copied().collect();
-            for node in hot {
-                self.renew(draft, node);
-            }
-            self.begin_round(draft);
-            return;
+    /// Finds the need of the hot nodes.
+    pub(super) fn begin(&mut self, draft: &Draft<'_>) {
+        let pools = self.pools.iter();
+        let hot: Vec<NodeId> = pools.flat_map(|pool| &pool.hot).copied().collect();
+        for node in hot {
+            self.renew(draft, node);
         }
+        self.begin_round(draft);
+    }
+
+    /// Finds the need of the node whose excess the last candidate has changed.
+    pub(super) fn refresh(&mut self, draft: &Draft<'_>) {
         let Some(last) = self.last.take() else {
             return;
         };
