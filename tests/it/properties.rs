@@ -217,8 +217,10 @@ proptest! {
                     .iter()
                     .any(|picture| picture.name == node && picture.is_at_target())
         };
+        // A pod may still leave such a node for the sake of another one.
+        let for_its_node = |m: &Move| !matches!(m.reason, Reason::Opening { .. });
         prop_assert!(
-            !again.moves.iter().any(|m| relieved(&m.node)),
+            !again.moves.iter().any(|m| relieved(&m.node) && for_its_node(m)),
             "{}\nthen\n{}",
             text(&plan),
             text(&again)
