@@ -142,5 +142,5 @@ node n3
     )
     .plan(POLICY);
     let moves: Vec<&str> = plan.moves.iter().map(|m| m.pod.as_str()).collect();
-    assert_eq!(moves[0], "large-1", "{}", text(&plan));
+    assert_eq!(moves, ["large-1", "steel-1"], "{}", text(&plan));
 }

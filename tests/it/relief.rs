@@ -240,7 +240,7 @@ fn unevenness(trace: &Trace) -> (f64, f64) {
 fn random_clusters_are_balanced_with_hardly_more_moves_than_necessary() {
     let policy = parse(POLICY);
     let clusters = u64::from(cases(CLUSTERS).cases);
-    let (mut all, mut least_of_all, mut balanced, mut hopeless) = (0, 0, 0, 0);
+    let (mut all, mut least_of_all, mut balanced, mut hopeless, mut dear) = (0, 0, 0, 0, 0);
     let (mut wrong, mut stuck) = (Vec::new(), Vec::new());
     for seed in 0..clusters {
         let scenario = cluster(seed);
@@ -263,7 +263,10 @@ fn random_clusters_are_balanced_with_hardly_more_moves_than_necessary() {
             stuck.push(format!("{seed}, where {least} would do"));
             continue;
         }
-        // An early move may leave a node one light pod short. That must stay rare, see below.
+        // An early move may leave a node one light pod short. That must stay rare.
+        if made * 4 > least * 5 {
+            dear += 1;
+        }
         if made > least + 1 {
             wrong.push(format!("{seed}: {made} moves, though {least} would do"));
         }
@@ -275,8 +278,8 @@ fn random_clusters_are_balanced_with_hardly_more_moves_than_necessary() {
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(
-        all * 50 <= least_of_all * 51,
-        "{all} moves where {least_of_all} would do"
+        dear * 100 <= clusters && all * 100 <= least_of_all * 101,
+        "{dear} clusters needed over a quarter more; {all} moves where {least_of_all} would do"
     );
     // Each next pod would land badly there. Moving pods that relieve little first would help.
     assert!(stuck.len() * 50 <= balanced, "{stuck:?}");

@@ -6,9 +6,10 @@ use jiff::SignedDuration;
 
 use crate::model::ledger::Aim;
 use crate::values::Ratio;
+use crate::values::text::count;
 
 use super::duration_text::whole;
-use super::pod_verdict_text::{evictions, node, node_remedy, others};
+use super::pod_verdict_text::{node, node_remedy, others};
 use super::{Class, Halt, Idle, Reason, Refusal};
 
 /// A strategy's decision about one pod.
@@ -147,7 +148,7 @@ pub enum NotSelected {
         least: Ratio,
     },
     /// The node needs as many evictions with the pod as without it.
-    #[error("too light: its node needs {}, and as many without it", evictions(*.need))]
+    #[error("too light: its node needs {}, and as many without it", count(*.need, "eviction"))]
     SavesNothing {
         /// The fewest pods that must leave the node to bring it below its targets.
         need: usize,

@@ -1,13 +1,6 @@
 //! Parts of the sentences about a pod that was not selected.
 
-use crate::values::text::count;
-
 use super::Class;
-
-/// The fewest evictions that a node needs.
-pub(super) fn evictions(need: usize) -> String {
-    count(need, "eviction")
-}
 
 /// The pods that go instead of it.
 pub(super) fn others(going: usize, waiting: usize) -> String {

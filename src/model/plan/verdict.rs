@@ -7,6 +7,7 @@ use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::pause::Pause;
 use crate::model::usage::Unmeasured;
 use crate::values::Ratio;
+use crate::values::text::count;
 
 use super::duration_text::short;
 
@@ -217,11 +218,8 @@ impl Idle {
 }
 
 fn needed_text(needed: Option<usize>) -> String {
-    match needed {
-        None => String::new(),
-        Some(1) => ", and needs 1 eviction".to_owned(),
-        Some(evictions) => format!(", and needs {evictions} evictions"),
-    }
+    let text = |evictions| format!(", and needs {}", count(evictions, "eviction"));
+    needed.map_or_else(String::new, text)
 }
 
 fn above(nodes: usize) -> String {

@@ -188,7 +188,7 @@ impl ResourceExcess {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nodes have few pods")]
-const fn whole(pods: usize) -> f64 {
+pub(super) const fn whole(pods: usize) -> f64 {
     pods as f64
 }
 

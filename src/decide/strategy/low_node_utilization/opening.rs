@@ -30,12 +30,11 @@ const LIGHT_PODS: usize = 2;
 impl<'d> SequenceSearch<'_, '_, 'd> {
     /// The heaviest pods of a hot node that would relieve it, if none of them lands well.
     pub(super) fn followers(&self, hot: &HotNode) -> Vec<Candidate> {
-        let mut followers = self.movable(hot, self.later);
+        let mut followers = self.by_usage(hot, self.later);
         followers.retain(|c| {
             let relief = hot.judge(self.later, c.pod);
             relief.is_ok_and(|relief| relief.saves > 0)
         });
-        followers.sort_by(|a, b| self.usage(b.pod).total_cmp(&self.usage(a.pod)));
         followers.truncate(HEAVY_PODS);
         // Such a pod only has to wait until other pods have ended.
         let waits = |follower: &Candidate| self.probable(self.later, follower).is_some();

@@ -23,6 +23,7 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::values::ResourceId;
 
 use super::LowNodeUtilizationRun;
+use super::excess::whole;
 use super::hot_node::HotNode;
 use super::need::staying;
 use super::search::work;
@@ -231,14 +232,14 @@ impl SequenceSearch<'_, '_, '_> {
     }
 
     /// The pods of a hot node that may go, the heaviest first.
-    fn by_usage(&self, hot: &HotNode, now: &Draft<'_>) -> Vec<Candidate> {
+    pub(super) fn by_usage(&self, hot: &HotNode, now: &Draft<'_>) -> Vec<Candidate> {
         let mut pods = self.movable(hot, now);
         pods.sort_by(|a, b| self.usage(b.pod).total_cmp(&self.usage(a.pod)));
         pods
     }
 
     /// The pods of a hot node that stay only because of where they would land.
-    pub(super) fn movable(&self, hot: &HotNode, now: &Draft<'_>) -> Vec<Candidate> {
+    fn movable(&self, hot: &HotNode, now: &Draft<'_>) -> Vec<Candidate> {
         let here = staying(self.draft, hot.node).filter(|pod| !now.moves(*pod));
         let candidates = here.filter_map(|pod| {
             hot.judge(self.later, pod).ok()?;
@@ -249,7 +250,7 @@ impl SequenceSearch<'_, '_, '_> {
         candidates.collect()
     }
 
-    pub(super) fn usage(&self, pod: PodId) -> f64 {
+    fn usage(&self, pod: PodId) -> f64 {
         let basis = self.run.rule.basis;
         let usage = self.draft.weight(pod, ResourceId::CPU, basis);
         usage.unwrap_or_default().as_f64()
@@ -343,19 +344,18 @@ impl<'d> Moves<'d> {
         let need = |draft: &Draft<'_>| {
             let nodes = self.nodes.iter();
             let hot = nodes.filter_map(|node| search.run.need_of(draft, *node));
-            hot.fold((0.0, 0.0), |(whole, parts), hot| {
-                (whole + ratio_of(hot.need(), 1), parts + hot.parts())
+            hot.fold((0.0, 0.0), |(evictions, parts), hot| {
+                (evictions + whole(hot.need()), parts + hot.parts())
             })
         };
         let (before, after) = (need(search.later), need(self.settled(search)));
         // A node that comes below its targets needs one less, however small its excess was.
         let saved = (before.0 - after.0).max(before.1 - after.1);
-        (saved >= LEAST_SAVED).then(|| self.success * saved * ratio_of(1, self.made))
+        (saved >= LEAST_SAVED).then(|| self.success * saved / whole(self.made))
     }
 }
 
 /// Evictions saved for each one made.
-#[expect(clippy::cast_precision_loss, reason = "both are small counts")]
 fn ratio_of(saved: usize, made: usize) -> f64 {
-    saved as f64 / made as f64
+    whole(saved) / whole(made)
 }
