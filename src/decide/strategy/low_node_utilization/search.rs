@@ -16,6 +16,7 @@ use crate::model::plan::{Reach, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
 
 use super::LowNodeUtilizationRun;
+use super::excess::whole;
 use super::hot_node::HotNode;
 use super::need::leaves_soon;
 use super::relief::PodRelief;
@@ -23,14 +24,24 @@ use super::relief::PodRelief;
 /// The probability from which a move is certain. With 0.8, random clusters of 50 nodes are above
 /// their targets for 16 % longer (`tests/arena.sh 50 30 constant stock`), with as many evictions.
 const CERTAIN: f64 = 0.95;
-/// The expected number of useless moves in one cycle. Beyond it, later moves wait for the next
-/// cycle, which knows where the replacements have landed. Without this limit, two recorded days of
-/// 50 nodes need 17 and 41 % more evictions.
-const MOST_DOUBT: f64 = 0.5;
-/// The most work of one search, in forecasts times nodes. The search of one cycle then ends
-/// after about a second of one core in a cluster of any size. On random clusters of 1,000 nodes,
-/// twice the work relieved no more nodes.
+/// The most moves of a cycle after which one is made that is not certain.
+const FEW: usize = 2;
+/// With many hot nodes, one such move for this many of them. Both were chosen on random clusters
+/// (`tests/arena.sh`): with more moves in a cycle, evictions grow by a third at 200 nodes.
+const NODES_FOR_EACH: usize = 30;
+/// The expected number of useless moves for each of these few. Beyond it, later moves wait for the
+/// next cycle, which knows where the replacements have landed. Without this limit, two recorded
+/// days of 50 nodes need 17 and 41 % more evictions. If it did not grow with the number of hot
+/// nodes, a random cluster of 1,000 nodes would be above its targets for 9 % longer.
+const DOUBT_FOR_EACH: f64 = 0.25;
+/// The most work of the search for certain moves in one cycle, in forecasts times nodes: about a
+/// second of one core in a cluster of any size. On random clusters of 1,000 nodes, twice the work
+/// relieved no more nodes.
 const MOST_WORK: usize = 2_000_000;
+/// This part of the work is left to the search for other moves. Once the rounds have used as much,
+/// no other one begins, and all the rest is left to it. With rounds until the work is used up, a
+/// random cluster of 1,000 nodes is above its targets for a fifth longer.
+const PART: usize = 4;
 
 /// The state of the search.
 #[derive(Debug, Default)]
@@ -46,17 +57,29 @@ pub(super) struct SearchState {
     work: usize,
     /// The expected number of moves so far that do not help.
     doubt: f64,
+    /// The most moves after which one is made that is not certain.
+    pace: usize,
 }
 
 impl SearchState {
     /// Whether so many moves are uncertain that the rest waits until they have landed.
     pub(super) fn waits_for_landings(&self) -> bool {
-        self.doubt >= MOST_DOUBT
+        self.doubt >= DOUBT_FOR_EACH * whole(self.pace)
     }
 
     /// Whether the search has used up its work.
     pub(super) const fn is_spent(&self) -> bool {
         self.work >= MOST_WORK
+    }
+
+    /// Whether another move may follow these moves of the cycle although it is not certain.
+    pub(super) const fn may_add_uncertain(&self, moves: usize) -> bool {
+        moves < self.pace
+    }
+
+    /// The most work of the search for moves that are not certain.
+    pub(super) const fn left_for_uncertain(&self) -> usize {
+        (MOST_WORK + MOST_WORK / PART).saturating_sub(self.work)
     }
 
     /// Whether the move of a pod is possible and not certain.
@@ -84,7 +107,12 @@ impl LowNodeUtilizationRun<'_> {
         for node in hot {
             self.renew(draft, node);
         }
+        self.search.pace = FEW.max(self.hot_at_start().div_ceil(NODES_FOR_EACH));
         self.begin_round(draft);
+    }
+
+    fn hot_at_start(&self) -> usize {
+        self.pools.iter().map(|pool| pool.hot.len()).sum()
     }
 
     /// Finds the need of the node whose excess the last candidate has changed.
@@ -135,7 +163,8 @@ impl LowNodeUtilizationRun<'_> {
     pub(super) fn next_certain(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         loop {
             let Some(node) = self.search.turns.front().copied() else {
-                if draft.accepted().count() == self.search.moves_before {
+                let is_same = draft.accepted().count() == self.search.moves_before;
+                if is_same || self.search.work >= MOST_WORK / PART {
                     return None;
                 }
                 self.search.refused.clear();

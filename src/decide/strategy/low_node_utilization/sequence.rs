@@ -28,12 +28,6 @@ use super::hot_node::HotNode;
 use super::need::staying;
 use super::search::work;
 
-/// The most moves of a cycle after which one is made that is not certain.
-const FEW: usize = 2;
-/// With many hot nodes, one such move for this many of them. Both were chosen on random clusters
-/// (`tests/arena.sh`): with more moves in a cycle, evictions grow by a third at 200 nodes. At 1,000
-/// nodes, one for 20 hot nodes needs 9 % more evictions, and 9 % less time above the targets.
-const NODES_FOR_EACH: usize = 30;
 /// The probability with which each move of a sequence must land well. With 0.5 and 0.75, random
 /// clusters of 50 nodes and the contest's 300 machines need as many evictions within 1 %.
 pub(super) const PROBABLE: f64 = 0.6;
@@ -44,11 +38,11 @@ pub(super) const PROBABLE: f64 = 0.6;
 const LEAST_SAVED: f64 = 0.5;
 /// The most pods that leave before the pod of the hot node.
 pub(super) const LONGEST: usize = 4;
-/// The most work in one cycle, in forecasts times nodes: about a quarter of a second.
-const MOST_WORK: usize = 500_000;
-/// The number of hot nodes among which this work is divided. With more hot nodes, each cycle begins
-/// with other ones, so that nodes without a sequence do not use up all the work for ever.
-const NODES_IN_A_CYCLE: usize = 8;
+/// The most forecasts of the search for one hot node: about as many as it takes to try both of its
+/// heavy pods on all nodes. With 600, a random cluster of 1,000 nodes is above its targets for 4 %
+/// longer. With more hot nodes than the work allows, each cycle begins with other ones, so that
+/// nodes without a sequence do not use up all the work for ever.
+const FORECASTS_OF_A_NODE: usize = 300;
 
 /// A move that is not certain, and how many evictions it probably saves for each one.
 pub(super) struct Uncertain {
@@ -63,7 +57,7 @@ impl LowNodeUtilizationRun<'_> {
     /// The best move that is not certain, while the cycle has made few moves.
     pub(super) fn next_uncertain(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         let own = draft.accepted().filter(|c| c.strategy == self.position);
-        if own.count() >= FEW.max(self.hot_at_start().div_ceil(NODES_FOR_EACH)) {
+        if !self.search.may_add_uncertain(own.count()) {
             return None;
         }
         let single = self.best_single(draft);
@@ -74,6 +68,7 @@ impl LowNodeUtilizationRun<'_> {
             later: &later,
             least: Cell::new(single.as_ref().map_or(0.0, |single| single.worth)),
             work: Cell::new(self.sequence_work),
+            most_work: self.search.left_for_uncertain(),
             until: Cell::new(0),
         };
         let sequence = search.find();
@@ -81,10 +76,6 @@ impl LowNodeUtilizationRun<'_> {
         let best = better(single, sequence)?;
         self.followers.extend(best.follower);
         Some(best.first)
-    }
-
-    fn hot_at_start(&self) -> usize {
-        self.pools.iter().map(|pool| pool.hot.len()).sum()
     }
 
     /// The single move of a pod that saves an eviction most probably.
@@ -137,6 +128,8 @@ pub(super) struct SequenceSearch<'s, 'w, 'd> {
     /// The worth of the best move so far. A sequence must be worth more.
     pub(super) least: Cell<f64>,
     work: Cell<usize>,
+    /// The most work of a cycle, in forecasts times nodes.
+    most_work: usize,
     /// The work after which the search for the present hot node ends.
     until: Cell<usize>,
 }
@@ -144,15 +137,8 @@ pub(super) struct SequenceSearch<'s, 'w, 'd> {
 impl SequenceSearch<'_, '_, '_> {
     /// The sequence that is worth most. The hottest node comes first, as long as there are few.
     fn find(&self) -> Option<Uncertain> {
-        let hot = self.run.hot.keys().copied();
-        let mut hot: Vec<HotNode> = hot.filter_map(|node| self.unrelieved(node)).collect();
-        hot.sort_by_key(|hot| Reverse(hot.worst_distance()));
-        if hot.len() > NODES_IN_A_CYCLE {
-            let first = self.cycle() * NODES_IN_A_CYCLE % hot.len();
-            hot.rotate_left(first);
-        }
-        hot.truncate(NODES_IN_A_CYCLE);
-        self.until.set(MOST_WORK);
+        let (hot, share) = self.hot_of_this_cycle();
+        self.until.set(self.most_work);
         let steered = self.draft.world.policy.steering.hot;
         let followers: Vec<Vec<Candidate>> = if steered {
             Vec::new()
@@ -160,9 +146,8 @@ impl SequenceSearch<'_, '_, '_> {
             hot.iter().map(|hot| self.followers(hot)).collect()
         };
         let others: Vec<Candidate> = followers.iter().flatten().cloned().collect();
-        let share = MOST_WORK.saturating_sub(self.work.get()) / NODES_IN_A_CYCLE;
         hot.iter().enumerate().fold(None, |best, (i, hot)| {
-            self.until.set(MOST_WORK.min(self.work.get() + share));
+            self.until.set(self.most_work.min(self.work.get() + share));
             let best = self.better(best, self.own_pods(hot));
             // With the taint on the hot nodes, their pods land elsewhere anyway.
             if steered {
@@ -170,6 +155,22 @@ impl SequenceSearch<'_, '_, '_> {
             }
             self.better(best, self.pods_of_others(&followers[i], &others))
         })
+    }
+
+    /// The hot nodes that the rest of the work suffices for, and the work for each of them.
+    fn hot_of_this_cycle(&self) -> (Vec<HotNode>, usize) {
+        let hot = self.run.hot.keys().copied();
+        let mut hot: Vec<HotNode> = hot.filter_map(|node| self.unrelieved(node)).collect();
+        hot.sort_by_key(|hot| Reverse(hot.worst_distance()));
+        let share = FORECASTS_OF_A_NODE * self.draft.world.snapshot.nodes.len();
+        let left = self.most_work.saturating_sub(self.work.get());
+        let few = left.checked_div(share).unwrap_or_default().max(1);
+        if hot.len() > few {
+            let first = self.cycle() * few % hot.len();
+            hot.rotate_left(first);
+        }
+        hot.truncate(few);
+        (hot, share)
     }
 
     /// The one that is worth more. From now on, others must be worth more than it.
