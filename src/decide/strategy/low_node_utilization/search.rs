@@ -4,7 +4,8 @@
 //! at least [`CERTAIN`]. The node that needs the fewest evictions comes first: where limits allow
 //! few moves in a cycle, most nodes are relieved soonest that way. A node gives the first such pod
 //! in the order of [`PodRelief::order`], until it is relieved or has none. Every move changes where
-//! kube-scheduler places the next pod, so all nodes are asked again until none has a certain move.
+//! kube-scheduler places the next pod, so all nodes are asked again, in another round, until none
+//! has a certain move, or the rounds have taken a part of the work.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
@@ -35,13 +36,12 @@ const NODES_FOR_EACH: usize = 30;
 /// nodes, a random cluster of 1,000 nodes would be above its targets for 9 % longer.
 const DOUBT_FOR_EACH: f64 = 0.25;
 /// The most work of the search for certain moves in one cycle, in forecasts times nodes: about a
-/// second of one core in a cluster of any size. On random clusters of 1,000 nodes, twice the work
-/// relieved no more nodes.
+/// second of one core in a cluster of any size.
 const MOST_WORK: usize = 2_000_000;
-/// This part of the work is left to the search for other moves. Once the rounds have used as much,
-/// no other one begins, and all the rest is left to it. With rounds until the work is used up, a
-/// random cluster of 1,000 nodes is above its targets for a fifth longer.
-const PART: usize = 4;
+/// After this part of the work no other round begins. The search for other moves may use what the
+/// rounds leave, and this part more, so that it always has some. With rounds until the work is used
+/// up, a random cluster of 1,000 nodes is above its targets for a fifth longer.
+const PART_FOR_ROUNDS: usize = MOST_WORK / 4;
 
 /// The state of the search.
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ impl SearchState {
 
     /// The most work of the search for moves that are not certain.
     pub(super) const fn left_for_uncertain(&self) -> usize {
-        (MOST_WORK + MOST_WORK / PART).saturating_sub(self.work)
+        (MOST_WORK + PART_FOR_ROUNDS).saturating_sub(self.work)
     }
 
     /// Whether the move of a pod is possible and not certain.
@@ -104,15 +104,11 @@ impl LowNodeUtilizationRun<'_> {
     pub(super) fn begin(&mut self, draft: &Draft<'_>) {
         let pools = self.pools.iter();
         let hot: Vec<NodeId> = pools.flat_map(|pool| &pool.hot).copied().collect();
+        self.search.pace = FEW.max(hot.len().div_ceil(NODES_FOR_EACH));
         for node in hot {
             self.renew(draft, node);
         }
-        self.search.pace = FEW.max(self.hot_at_start().div_ceil(NODES_FOR_EACH));
         self.begin_round(draft);
-    }
-
-    fn hot_at_start(&self) -> usize {
-        self.pools.iter().map(|pool| pool.hot.len()).sum()
     }
 
     /// Finds the need of the node whose excess the last candidate has changed.
@@ -164,7 +160,7 @@ impl LowNodeUtilizationRun<'_> {
         loop {
             let Some(node) = self.search.turns.front().copied() else {
                 let is_same = draft.accepted().count() == self.search.moves_before;
-                if is_same || self.search.work >= MOST_WORK / PART {
+                if is_same || self.search.work >= PART_FOR_ROUNDS {
                     return None;
                 }
                 self.search.refused.clear();

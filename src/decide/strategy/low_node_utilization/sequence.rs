@@ -38,10 +38,9 @@ pub(super) const PROBABLE: f64 = 0.6;
 const LEAST_SAVED: f64 = 0.5;
 /// The most pods that leave before the pod of the hot node.
 pub(super) const LONGEST: usize = 4;
-/// The most forecasts of the search for one hot node: about as many as it takes to try both of its
-/// heavy pods on all nodes. With 600, a random cluster of 1,000 nodes is above its targets for 4 %
-/// longer. With more hot nodes than the work allows, each cycle begins with other ones, so that
-/// nodes without a sequence do not use up all the work for ever.
+/// The most forecasts of the search for one hot node. With 600, a random cluster of 1,000 nodes is
+/// above its targets for 4 % longer. With more hot nodes than the work allows, each cycle begins
+/// with other ones, so that nodes without a sequence do not use up all the work for ever.
 const FORECASTS_OF_A_NODE: usize = 300;
 
 /// A move that is not certain, and how many evictions it probably saves for each one.
