@@ -80,7 +80,9 @@ impl LowNodeUtilizationRun<'_> {
     /// The single move of a pod that saves an eviction most probably.
     fn best_single(&self, draft: &Draft<'_>) -> Option<Uncertain> {
         let pods = self.hot.values().flat_map(|hot| hot.pods.iter());
-        let known = pods.filter(|(pod, _)| self.search.is_uncertain(*pod));
+        let known = pods.filter(|(pod, _)| {
+            self.search.is_uncertain(*pod) && !self.asked.contains(pod)
+        });
         let moves = known.filter_map(|(pod, _)| {
             let first = self.candidate_of(draft, *pod)?;
             gate::admit_before_landing(&first, draft).ok()?;
@@ -207,7 +209,11 @@ impl SequenceSearch<'_, '_, '_> {
     fn own_pods(&self, hot: &HotNode) -> Option<Uncertain> {
         let mut moves = Moves::none();
         while moves.made <= LONGEST {
-            let pods = self.by_usage(hot, moves.now(self));
+            let mut pods = self.by_usage(hot, moves.now(self));
+            if moves.made == 0 {
+                // A limit that has refused a pod refuses it for the rest of the cycle.
+                pods.retain(|candidate| !self.run.asked.contains(&candidate.pod));
+            }
             let lands = pods.into_iter().find_map(|candidate| {
                 let prospect = self.probable(moves.now(self), &candidate)?;
                 Some((candidate, prospect))
