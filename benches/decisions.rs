@@ -11,11 +11,10 @@
 use std::cell::RefCell;
 
 use divan::Bencher;
-use evenkeel::decide::draft::{Draft, HotSince, World};
+use evenkeel::decide::draft::{Draft, World};
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::scheduler::forecast;
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{PodId, Snapshot, import};
 use evenkeel::model::usage::{Readings, import as metrics};
@@ -75,17 +74,13 @@ fn join_a_snapshot(bencher: Bencher<'_, '_>, nodes: usize) {
 fn forecast_one_pod(bencher: Bencher<'_, '_>, nodes: usize) {
     let cluster = Cluster::new(&regular(nodes));
     let usage = cluster.engine.usage(&cluster.snapshot, now());
-    let (policy, ledger, hot_since) = (policy(), Ledger::default(), HotSince::default());
-    let search_start = SearchStart::default();
-    let draft = Draft::new(World {
-        policy: &policy,
-        snapshot: &cluster.snapshot,
-        usage: &usage,
-        ledger: &ledger,
-        hot_since: &hot_since,
-        search_start: &search_start,
-        now: now(),
-    });
+    let policy = policy();
+    let draft = Draft::new(World::without_memory(
+        &policy,
+        &cluster.snapshot,
+        &usage,
+        now(),
+    ));
     bencher.bench_local(|| forecast(&draft, PodId(0)));
 }
 

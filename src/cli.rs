@@ -16,6 +16,8 @@ use tracing_subscriber::{Layer, fmt};
 
 use crate::daemon::telemetry::traces::{self, Traces};
 
+mod apply;
+mod approve;
 mod descheduler;
 mod doctor;
 mod election;
@@ -47,6 +49,7 @@ Examples:
   evenkeel doctor                            check rights, usage, budgets and other programs
   evenkeel status                            show what the running instance does
   evenkeel pause --reason TEXT --for 2h      stop evictions for two hours
+  evenkeel approve                           show the evictions that wait for an approval
   evenkeel simulate                          run hours of a cluster in memory under a policy
   evenkeel policy check policy.yaml          validate a policy
   evenkeel run --policy policy.yaml          keep the cluster balanced
@@ -78,6 +81,10 @@ enum Command {
     Pause(pause::PauseArgs),
     /// Allow evictions again after a pause
     Resume(pause::ResumeArgs),
+    /// Show the evictions that wait for an approval, or approve them
+    Approve(approve::ApproveArgs),
+    /// Make exactly the evictions of a plan file, each checked again
+    Apply(Box<apply::ApplyArgs>),
     /// Try a policy on a cluster in memory; hours take seconds
     Simulate(simulate::SimulateArgs),
     /// Record a cluster in a file for plan --from and simulate --from
@@ -117,7 +124,7 @@ struct Shared {
     /// account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Namespace of the ledger
+    /// Namespace of the ledger and of the proposal
     #[arg(
         long,
         value_name = "NAME",
@@ -129,6 +136,9 @@ struct Shared {
     /// Name of the ledger, the ConfigMap that records earlier evictions
     #[arg(long, value_name = "NAME", default_value = "evenkeel-ledger")]
     ledger: String,
+    /// Name of the ConfigMap with the evictions that wait for an approval
+    #[arg(long, value_name = "NAME", default_value = "evenkeel-proposal")]
+    proposal: String,
     /// Format of log lines; the log goes to standard error
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
@@ -219,15 +229,9 @@ fn write_json(out: &mut dyn Write, value: &impl serde::Serialize) -> anyhow::Res
 impl Command {
     fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self {
-            Command::Run(args) => {
-                let runtime = runtime()?;
-                let traces = args.start_log(runtime.handle())?;
-                let done = runtime.block_on(run::run(Arc::from(args)));
-                if let Some(traces) = traces {
-                    traces.stop();
-                }
-                done
-            }
+            Command::Run(args) => run_daemon(*args),
+            Command::Approve(args) => approve::run(&args, out),
+            Command::Apply(args) => run_daemon(args.run()?),
             Command::Plan(args) => {
                 args.shared
                     .start_log("warn", args.shared.log_format, None)?;
@@ -295,6 +299,16 @@ impl Shared {
             .try_init();
         started.context("cannot start the log")
     }
+}
+
+fn run_daemon(args: run::RunArgs) -> anyhow::Result<()> {
+    let runtime = runtime()?;
+    let traces = args.start_log(runtime.handle())?;
+    let done = runtime.block_on(run::run(Arc::new(args)));
+    if let Some(traces) = traces {
+        traces.stop();
+    }
+    done
 }
 
 /// A runtime for the commands that talk to a cluster.

@@ -44,6 +44,7 @@ pub mod known_pods;
 pub mod lease;
 pub mod ledger_store;
 pub mod pauses;
+pub mod proposal_store;
 pub mod taints;
 mod stream;
 pub mod list;

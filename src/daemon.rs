@@ -22,6 +22,7 @@ use crate::model::snapshot::Snapshot;
 use crate::model::usage::{NodeUsage, Readings, Unmeasured};
 use crate::policy::Policy;
 
+pub use self::approval::Approvals;
 use self::arrivals::UsableNodes;
 use self::cycle::Cycle;
 pub use self::lead::LeaderRole;
@@ -38,6 +39,7 @@ mod fixture;
 mod stop;
 mod arrivals;
 mod cycle;
+mod approval;
 pub mod telemetry;
 mod poller;
 mod lead;
@@ -60,6 +62,8 @@ pub struct Daemon {
     pub usage: UsagePoller,
     /// The ConfigMap of the ledger.
     pub store: LedgerStore,
+    /// The proposal that waits for the approval of a person.
+    pub approvals: Approvals,
     /// State that the probes report.
     pub health: Health,
     /// Metrics for Prometheus.
@@ -113,6 +117,9 @@ pub enum DaemonError {
     /// A single run wanted to evict pods, and had the right to evict none of them.
     #[error("no evictions: {0}; grant `create` on `pods/eviction`, see `evenkeel doctor`")]
     NoRight(String),
+    /// None of the evictions of a plan that was to be carried out was possible.
+    #[error("no evictions: none of the {0} evictions of the plan is possible now")]
+    NothingApplied(usize),
     /// The ledger could not be saved, so nothing was evicted.
     #[error("cannot save the ledger: {0}; no evictions")]
     LedgerNotSaved(String),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::values::Ratio;
 use crate::values::selector::Selector;
 
+mod approval;
 mod arguments;
 mod compare;
 mod descheduler;
@@ -43,6 +44,7 @@ mod usage;
 mod windows;
 mod wording;
 
+pub use approval::ApprovalPolicy;
 pub use evictable::{Evictable, PriorityThreshold, Profile, Protections, StorageClasses};
 pub use kubernetes_release::{KubernetesRelease, UnknownRelease};
 pub use limits::{Cooldown, ForecastPolicy, Limits, Safety};
@@ -88,6 +90,8 @@ pub struct Policy {
     pub windows: Windows,
     /// When the cluster is too unhealthy for evictions.
     pub safety: Safety,
+    /// Which evictions need the approval of a person.
+    pub approval: ApprovalPolicy,
     /// How certain it must be that a move helps.
     pub forecast: ForecastPolicy,
     /// Which pods may be evicted at all; strategies refer to these by position.

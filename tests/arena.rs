@@ -12,11 +12,10 @@
 #![expect(clippy::print_stdout, reason = "the table is the output")]
 #![expect(clippy::expect_used, reason = "a mistake ends the run, as in a test")]
 
-use evenkeel::decide::draft::{Candidate, Draft, HotSince, Landing, World};
+use evenkeel::decide::draft::{Candidate, Draft, Landing, World};
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::scheduler;
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 use evenkeel::model::usage::{Measure, Readings};
 use evenkeel::policy::{Basis, Policy};
@@ -226,20 +225,11 @@ fn fewest(mut used: Vec<f64>) -> usize {
 /// of every moved pod lands where the scheduler most probably puts it, and makes no node hot.
 fn reachable(scenario: &Scenario, snapshot: &Snapshot, readings: &Readings) -> usize {
     let policy = Policy::parse("policy.yaml", OURS).expect("a valid policy");
-    let (now, ledger, hot_since) = (scenario.start(), Ledger::default(), HotSince::new());
-    let search_start = SearchStart::default();
+    let now = scenario.start();
     let mut engine = Engine::new(policy.clone(), Ledger::default());
     engine.observe_steady(snapshot, readings, now);
     let usage = engine.usage(snapshot, now);
-    let draft = Draft::new(World {
-        policy: &policy,
-        snapshot,
-        usage: &usage,
-        ledger: &ledger,
-        hot_since: &hot_since,
-        search_start: &search_start,
-        now,
-    });
+    let draft = Draft::new(World::without_memory(&policy, snapshot, &usage, now));
     let hot = snapshot.node_ids().filter(|n| ratio(&draft, *n) > TARGET);
     hot.filter(|n| can_relieve(&draft, *n)).count()
 }

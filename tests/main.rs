@@ -11,6 +11,7 @@ mod shared;
 
 /// Small clusters in text, and the plans made for them.
 mod it {
+    mod approval;
     mod balance;
     mod book;
     mod chart;

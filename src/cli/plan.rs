@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::cluster::clock;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
+use crate::model::plan::Plan;
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::objects::ObjectKind;
@@ -85,6 +86,15 @@ pub(super) struct Prepared {
     skipped: Vec<Skipped>,
 }
 
+/// A plan as `evenkeel apply` takes it.
+#[derive(serde::Serialize)]
+struct IdentifiedPlan<'p> {
+    /// The digest of its evictions.
+    id: &'p str,
+    #[serde(flatten)]
+    plan: &'p Plan,
+}
+
 /// Makes the plan and prints it.
 pub(super) fn run(args: &PlanArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let prepared = prepare(&args.input, &args.shared, "plan for")?;
@@ -111,7 +121,8 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write) -> anyhow::Result<()> {
                 .warnings
                 .iter()
                 .for_each(|warning| complain(warning));
-            write_json(out, &plan)
+            let id = &plan.as_proposal().id;
+            write_json(out, &IdentifiedPlan { id, plan: &plan })
         }
     }
 }

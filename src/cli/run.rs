@@ -17,6 +17,7 @@ use crate::cluster::clock;
 use crate::cluster::events::EventWriter;
 use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::ledger_store::LedgerStore;
+use crate::cluster::proposal_store::ProposalStore;
 use crate::daemon::telemetry::metrics::Metrics;
 use crate::daemon::telemetry::status::Board;
 use crate::daemon::telemetry::status::facts::InstanceInfo;
@@ -24,8 +25,10 @@ use crate::daemon::telemetry::tls::TlsListener;
 use crate::daemon::telemetry::traces::Traces;
 use crate::daemon::telemetry::{self, Health};
 use crate::daemon::{
-    self, Daemon, LeaderRole, LogState, PolicyFile, ReleaseCheck, Steered, Trials, UsagePoller,
+    self, Approvals, Daemon, LeaderRole, LogState, PolicyFile, ReleaseCheck, Steered, Trials,
+    UsagePoller,
 };
+use crate::model::approval::Proposal;
 use crate::model::snapshot::Snapshot;
 use crate::policy::Policy;
 
@@ -97,6 +100,9 @@ pub(super) struct RunArgs {
         default_value = "evenkeel"
     )]
     instance: String,
+    /// The plan whose evictions are made, and no others; for `evenkeel apply`.
+    #[arg(skip)]
+    given: Option<Proposal>,
     #[command(flatten)]
     pub(super) shared: Shared,
     #[command(flatten)]
@@ -108,6 +114,12 @@ pub(super) struct RunArgs {
 }
 
 impl RunArgs {
+    /// Makes this a single run that makes the evictions of a plan, and no others.
+    pub(super) fn make_only(&mut self, plan: Proposal) {
+        self.once = true;
+        self.given = Some(plan);
+    }
+
     /// Starts the log, and the traces if a collector is configured.
     pub(super) fn start_log(&self, runtime: &Handle) -> anyhow::Result<Option<Traces>> {
         let optional = self.descheduler.otel.otel_fallback_no_op_on_error == Some(true);
@@ -155,7 +167,7 @@ impl RunArgs {
     }
 
     /// The policy with the flags that change it, and the warnings about both.
-    fn policy(&self) -> anyhow::Result<(Policy, Vec<String>)> {
+    pub(super) fn policy(&self) -> anyhow::Result<(Policy, Vec<String>)> {
         // --policy may come from the environment, so --policy-config-file, which is always typed,
         // comes first.
         let path = self.descheduler.policy_config_file.as_ref();
@@ -168,7 +180,11 @@ impl RunArgs {
         let (policy, scheduler_warnings) = self.shared.scheduler.apply(policy)?;
         warnings.extend(self.descheduler.warnings());
         warnings.extend(scheduler_warnings);
-        let policy = if self.exact { policy.exactly() } else { policy };
+        let mut policy = if self.exact { policy.exactly() } else { policy };
+        if self.given.is_some() {
+            // No eviction that is not in the plan.
+            (policy.approval.required, policy.approval.automatic) = (true, 0);
+        }
         Ok((policy, warnings))
     }
 
@@ -230,6 +246,12 @@ impl RunArgs {
         self.join_election(timing, client)
     }
 
+    fn approvals(&self, client: &Client) -> Approvals {
+        let (namespace, name) = (&self.shared.namespace, &self.shared.proposal);
+        let store = ProposalStore::new(client.clone(), namespace, name);
+        Approvals::new(store, self.given.clone())
+    }
+
     fn join_election(&self, timing: Option<LeaseTiming>, client: &Client) -> LeaderRole {
         let Some(timing) = timing else {
             return LeaderRole::default();
@@ -252,6 +274,7 @@ impl RunArgs {
         let client = cluster.client().clone();
         Daemon {
             store: LedgerStore::new(client.clone(), &self.shared.namespace, &self.shared.ledger),
+            approvals: self.approvals(&client),
             usage: UsagePoller::new(&policy.usage, &client),
             metrics: self.metrics(&cluster),
             health: Health::new(cluster.failures()),

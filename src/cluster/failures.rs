@@ -40,6 +40,8 @@ pub enum Request {
     Usage(&'static str),
     /// The ConfigMap of the ledger.
     Ledger,
+    /// The ConfigMap of the proposal.
+    Proposal,
     /// The Lease.
     Lease,
     /// Events about evictions and taints.
@@ -56,6 +58,7 @@ impl fmt::Display for Request {
             Request::Watch(kind) => write!(f, "watch of {}", kind.name()),
             Request::Usage(source) => write!(f, "usage from {source}"),
             Request::Ledger => f.write_str("ledger"),
+            Request::Proposal => f.write_str("proposal"),
             Request::Lease => f.write_str("lease"),
             Request::Events => f.write_str("events"),
             Request::Taints => f.write_str("taints"),
@@ -71,6 +74,7 @@ impl Request {
             Request::Watch(_) => "no evictions until it works again",
             Request::Usage(_) => "its samples age, and nodes without fresh usage are left alone",
             Request::Ledger => "no evictions without it",
+            Request::Proposal => "no eviction that needs an approval is made",
             Request::Lease => "this instance cannot lead",
             Request::Events => "evictions go on without events",
             Request::Taints => "steering waits",

@@ -19,9 +19,9 @@ mod act;
 
 /// One cycle, which makes and executes at most one plan.
 pub(super) struct Cycle<'d> {
-    daemon: &'d mut Daemon,
-    engine: &'d mut Engine,
-    started: LocalTime,
+    pub(super) daemon: &'d mut Daemon,
+    pub(super) engine: &'d mut Engine,
+    pub(super) started: LocalTime,
 }
 
 impl<'d> Cycle<'d> {
@@ -78,6 +78,7 @@ impl<'d> Cycle<'d> {
             let asked = self.daemon.ask_steering_right(&snapshot);
             stop.run_until_cancelled(asked).await;
         }
+        let stored = self.read_approval().await;
         let mut plan = spans::decide().in_scope(|| self.decide(&observed));
         self.daemon.withhold_taints(&mut plan);
         self.try_steering(&observed, &mut plan);
@@ -85,6 +86,7 @@ impl<'d> Cycle<'d> {
         self.daemon.metrics.plan(&plan, self.engine.policy());
         self.daemon.log_state.log_nodes(&plan);
         self.daemon.log_state.log_unknown(&plan);
+        Self::log_unmade(&plan);
         let outcomes = if self.dry() {
             Daemon::log_dry_run(&plan.steering);
             Vec::new()
@@ -98,6 +100,9 @@ impl<'d> Cycle<'d> {
                 .await;
             outcomes?
         };
+        if let Some(stored) = stored {
+            self.propose(stored, &plan).await;
+        }
         self.report(&snapshot, &plan, &outcomes);
         Ok(plan.denied(&outcomes))
     }
@@ -292,9 +297,10 @@ impl<'d> Cycle<'d> {
         saved
     }
 
-    fn report(&self, snapshot: &Snapshot, plan: &Plan, outcomes: &[Outcome]) {
+    fn report(&mut self, snapshot: &Snapshot, plan: &Plan, outcomes: &[Outcome]) {
         let took = self.took();
         let outcome = report::cycle(plan, outcomes, self.dry(), took);
+        self.daemon.approvals.made += outcomes.iter().filter(|o| o.is_made()).count();
         self.daemon.metrics.ledger(
             self.engine.ledger(),
             &self.engine.policy().cooldown,
@@ -306,7 +312,8 @@ impl<'d> Cycle<'d> {
         spans::cycle_finished(outcome, plan, outcomes);
         self.daemon.board.plan(|| {
             let status = PlanStatus::of(plan, outcomes, self.dry(), took)
-                .with_steering_denied(self.daemon.steered.denied());
+                .with_steering_denied(self.daemon.steered.denied())
+                .with_proposal(self.daemon.approvals.waiting.as_ref());
             let past = status.past(outcome, report::summary(plan, status.evicted));
             let rest = self.engine.policy().cooldown.rest;
             (
@@ -321,10 +328,10 @@ impl<'d> Cycle<'d> {
         self.started.elapsed()
     }
 
-    const fn dry(&self) -> bool {
+    pub(super) const fn dry(&self) -> bool {
         self.daemon.dry_run || self.engine.policy().dry_run
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

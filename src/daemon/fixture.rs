@@ -11,12 +11,13 @@ use tokio_util::sync::CancellationToken;
 use super::telemetry::Health;
 use super::telemetry::metrics::Metrics;
 use super::telemetry::status::Board;
-use super::{Daemon, LeaderRole, LogState, ReleaseCheck, Steered, Trials, UsagePoller};
+use super::{Approvals, Daemon, LeaderRole, LogState, ReleaseCheck, Steered, Trials, UsagePoller};
 use crate::cluster::Cluster;
 use crate::cluster::events::EventWriter;
 use crate::cluster::evict::tests::planned;
 use crate::cluster::failures::Failures;
 use crate::cluster::ledger_store::LedgerStore;
+use crate::cluster::proposal_store::ProposalStore;
 use crate::model::plan::Move;
 use crate::model::snapshot::objects::{Object, ObjectKind};
 use crate::model::snapshot::{Snapshot, import};
@@ -42,6 +43,10 @@ impl Daemon {
     pub(super) fn fake(client: &Client, policy: &Policy) -> Self {
         Daemon {
             usage: UsagePoller::new(&policy.usage, client),
+            approvals: Approvals::new(
+                ProposalStore::new(client.clone(), "system", "proposal"),
+                None,
+            ),
             store: LedgerStore::new(client.clone(), "system", "ledger"),
             cluster: Cluster::new(client.clone()),
             health: Health::default(),

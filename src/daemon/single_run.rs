@@ -33,6 +33,7 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
         info!("steering is off: a single run could not remove its taints later");
         policy.steering = policy.steering.off();
     }
+    let dry = daemon.dry_run || policy.dry_run;
     let poll = policy.usage.poll;
     let wait = UsageWait::of(&policy);
     let mut engine = Engine::new(policy, ledger);
@@ -68,7 +69,14 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
             }
             daemon.check_release(&mut engine, now).await;
             let denied = Cycle::new(daemon, &mut engine).run().await?;
-            return denied.map_or(Ok(()), |why| Err(DaemonError::NoRight(why)));
+            if let Some(why) = denied {
+                return Err(DaemonError::NoRight(why));
+            }
+            let given = daemon.approvals.given.as_ref();
+            let wanted = given.filter(|_| daemon.approvals.made == 0 && !dry);
+            return wanted.map_or(Ok(()), |given| {
+                Err(DaemonError::NothingApplied(given.moves.len()))
+            });
         }
         let due = after(now, poll).min(give_up);
         daemon.health.beat(due);

@@ -14,6 +14,7 @@ use crate::decide::rightsizing;
 use crate::decide::scheduler;
 use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
+use crate::model::approval::Approved;
 use crate::model::ledger::{Entry, Fault, Ledger, Settled};
 use crate::model::plan::{Move, NoTrend, Outcome, PausedNamespace, Plan, Rightsizing, Setbacks};
 use crate::model::search_start::SearchStart;
@@ -27,6 +28,7 @@ use halt::halt;
 use observed::Observed;
 
 pub mod balance_report;
+mod approval;
 mod halt;
 pub mod observed;
 mod predict;
@@ -40,6 +42,7 @@ pub struct Engine {
     policy: Policy,
     history: History,
     ledger: Ledger,
+    approved: Approved,
     hot_since: HotSince,
     search_start: SearchStart,
 }
@@ -52,6 +55,7 @@ impl Engine {
             policy,
             history,
             ledger,
+            approved: Approved::default(),
             hot_since: HotSince::new(),
             search_start: SearchStart::default(),
         }
@@ -200,8 +204,10 @@ impl Engine {
         Plan {
             at: observed.now,
             steering: steering::steer(world, &verdicts, &destinations, halted.as_ref()),
-            halted,
             paused: paused(world),
+            proposed: approval::proposed(world, halted.as_ref(), &moves),
+            unmade: approval::unmade(world, halted.as_ref(), &moves, &kept),
+            halted,
             moves,
             kept,
             nodes: verdicts,
@@ -325,6 +331,7 @@ impl Engine {
             snapshot: observed.snapshot,
             usage: &observed.usage,
             ledger: &self.ledger,
+            approved: &self.approved,
             hot_since: &self.hot_since,
             search_start: &self.search_start,
             now: observed.now,

@@ -9,6 +9,7 @@ use crate::model::plan::{PlacementCause, Refusal, UnknownKind};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::Ratio;
 
+mod approval;
 mod cooldown;
 mod day_ahead;
 mod disruption;
@@ -38,6 +39,8 @@ pub enum Gate {
     Disruption,
     /// It is not in its cooldown.
     Cooldown,
+    /// A person has approved its eviction, where the policy requires that.
+    Approval,
     /// Its replacement would land on a node where it helps.
     Landing,
     /// No limit of evictions is reached.
@@ -46,12 +49,13 @@ pub enum Gate {
 
 impl Gate {
     /// All gates, in order.
-    pub const ALL: [Gate; 7] = [
+    pub const ALL: [Gate; 8] = [
         Gate::Evictable,
         Gate::Replacement,
         Gate::Replicas,
         Gate::Disruption,
         Gate::Cooldown,
+        Gate::Approval,
         Gate::Landing,
         Gate::Limits,
     ];
@@ -64,6 +68,7 @@ impl Gate {
             Gate::Replicas => "replicas",
             Gate::Disruption => "disruption",
             Gate::Cooldown => "cooldown",
+            Gate::Approval => "approval",
             Gate::Landing => "landing",
             Gate::Limits => "limits",
         }
@@ -77,7 +82,12 @@ impl Gate {
             Gate::Replicas => replicas::admit(candidate, draft)?,
             Gate::Disruption => disruption::admit(candidate, draft)?,
             Gate::Cooldown => cooldown::admit(candidate, draft)?,
-            Gate::Landing => return landing(candidate, draft),
+            Gate::Approval => approval::admit(candidate, draft)?,
+            Gate::Landing => {
+                let landing = landing(candidate, draft)?;
+                approval::admit_landing(candidate, draft, &landing)?;
+                return Ok(landing);
+            }
             Gate::Limits => limits::admit(candidate, draft)?,
         }
         Ok(Landing::default())

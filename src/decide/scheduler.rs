@@ -11,10 +11,8 @@
 //! # Examples
 //!
 //! ```
-//! use evenkeel::decide::draft::{Draft, HotSince, World};
+//! use evenkeel::decide::draft::{Draft, World};
 //! use evenkeel::decide::scheduler::forecast;
-//! use evenkeel::model::ledger::Ledger;
-//! use evenkeel::model::search_start::SearchStart;
 //! use evenkeel::model::snapshot::objects::Objects;
 //! use evenkeel::model::snapshot::{Snapshot, import};
 //! use evenkeel::model::usage::Usage;
@@ -38,17 +36,9 @@
 //! let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates]}";
 //! let policy = Policy::parse("policy.yaml", text).expect("a valid policy");
 //! let snapshot = Snapshot::join(&objects, policy.resources());
-//! let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
-//! let search_start = SearchStart::default();
-//! let draft = Draft::new(World {
-//!     policy: &policy,
-//!     snapshot: &snapshot,
-//!     usage: &usage,
-//!     ledger: &ledger,
-//!     hot_since: &hot_since,
-//!     search_start: &search_start,
-//!     now: "2026-11-21T12:00:00Z".parse().expect("a timestamp"),
-//! });
+//! let usage = Usage::default();
+//! let now = "2026-11-21T12:00:00Z".parse().expect("a timestamp");
+//! let draft = Draft::new(World::without_memory(&policy, &snapshot, &usage, now));
 //! let pod = snapshot.find_pod("default", "web").expect("the pod");
 //! let forecast = forecast(&draft, pod);
 //! let nodes = forecast.possible_nodes.iter();

@@ -6,6 +6,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::model::approval::{Proposal, ProposedMove, Unmade};
 use crate::model::ledger::Aim;
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use crate::model::snapshot::pause::Pause;
@@ -79,6 +80,10 @@ pub struct Plan {
     pub steering: Vec<Steer>,
     /// The evictions, in order.
     pub moves: Vec<Move>,
+    /// More evictions, which wait for the approval of a person.
+    pub proposed: Vec<Move>,
+    /// Approved evictions that the plan does not make.
+    pub unmade: Vec<Unmade>,
     /// Pods that a strategy proposed to move and a gate refused.
     pub kept: Vec<Kept>,
     /// The verdict of each strategy on each node.
@@ -231,6 +236,35 @@ pub struct Move {
     pub aim: Aim,
     /// The reason of the strategy.
     pub reason: Reason,
+}
+
+impl From<&Move> for ProposedMove {
+    fn from(one: &Move) -> Self {
+        ProposedMove {
+            namespace: one.namespace.clone(),
+            pod: one.pod.clone(),
+            uid: one.uid.clone(),
+            node: one.node.clone(),
+            possible_nodes: one.possible_nodes.clone(),
+            strategy: one.strategy.to_owned(),
+            why: one.reason.to_string(),
+        }
+    }
+}
+
+impl Plan {
+    /// Returns the evictions that wait for an approval, in order.
+    pub fn proposal(&self) -> Proposal {
+        let moves = self.proposed.iter().map(ProposedMove::from);
+        Proposal::new(self.at, moves.collect())
+    }
+
+    /// Returns all evictions of the plan as a proposal: those that it makes, and those that wait
+    /// for an approval.
+    pub fn as_proposal(&self) -> Proposal {
+        let moves = self.moves.iter().chain(&self.proposed);
+        Proposal::new(self.at, moves.map(ProposedMove::from).collect())
+    }
 }
 
 impl Basis {

@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 
+use super::approval::approval;
 use super::compare::ONE_SECOND;
 use super::evictable::{DEFAULT_PROFILE, Evictable, Profile, evictable};
 use super::help;
@@ -106,6 +107,7 @@ fn defaults() -> Policy {
         cooldown: cooldown().defaults(),
         windows: windows().defaults(),
         safety: safety().defaults(),
+        approval: approval().defaults(),
         forecast: forecast().defaults(),
         steering: steering().defaults(),
         rightsizing: rightsizing().defaults(),
@@ -244,6 +246,12 @@ fn sections(section: Section<Document>) -> Section<Document> {
             "When the cluster itself is unhealthy, nothing is evicted.",
             safety(),
             |d| &mut d.policy.safety,
+        )
+        .section(
+            "approval",
+            "Whether a person has to agree before pods are evicted.",
+            approval(),
+            |d| &mut d.policy.approval,
         )
         .section(
             "forecast",

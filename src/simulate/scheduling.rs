@@ -1,10 +1,8 @@
 //! The scheduler of the simulation: it places one pod after the other, and each placement affects
 //! the next.
 
-use crate::decide::draft::{Draft, HotSince, World};
+use crate::decide::draft::{Draft, World};
 use crate::decide::scheduler;
-use crate::model::ledger::Ledger;
-use crate::model::search_start::SearchStart;
 use crate::model::snapshot::objects::Name;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Usage;
@@ -40,17 +38,8 @@ pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
     waiting.sort();
     let snapshot = cluster.snapshot();
     // The scheduler does not know usage or the ledger.
-    let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
-    let search_start = SearchStart::default();
-    let world = World {
-        policy,
-        snapshot: &snapshot,
-        usage: &usage,
-        ledger: &ledger,
-        hot_since: &hot_since,
-        search_start: &search_start,
-        now: cluster.now,
-    };
+    let usage = Usage::default();
+    let world = World::without_memory(policy, &snapshot, &usage, cluster.now);
     let mut draft = Draft::new(world);
     for (_, _, name) in waiting {
         let Some(pod) = snapshot.find_pod(&name.0, &name.1) else {

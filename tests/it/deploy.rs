@@ -369,7 +369,7 @@ fn the_roles_grant_what_the_program_does() {
         "ClusterRole statefulsets.apps: list watch",
         "ClusterRole storageclasses.storage.k8s.io: list watch",
         "ClusterRole volumeattachments.storage.k8s.io: list watch",
-        "Role configmaps: get update only evenkeel-ledger",
+        "Role configmaps: get update only evenkeel-ledger evenkeel-proposal",
         "Role leases.coordination.k8s.io: get update only evenkeel",
     ];
     assert_eq!(

@@ -3,10 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use evenkeel::decide::draft::{Draft, HotSince, World};
-use evenkeel::model::ledger::Ledger;
+use evenkeel::decide::draft::{Draft, World};
 use evenkeel::model::plan::Plan;
-use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::usage::Usage;
 use evenkeel::policy::{FitStrategy, ScorePlugin};
 use evenkeel::values::ResourceId;
@@ -307,17 +305,8 @@ fn a_pod_that_has_long_been_deleted_or_ends_late_does_not_count_as_gone() {
     );
     let policy = parse(EVEN);
     let snapshot = cluster.snapshot(&policy);
-    let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
-    let search_start = SearchStart::default();
-    let draft = Draft::new(World {
-        policy: &policy,
-        snapshot: &snapshot,
-        usage: &usage,
-        ledger: &ledger,
-        hot_since: &hot_since,
-        search_start: &search_start,
-        now: noon(),
-    });
+    let usage = Usage::default();
+    let draft = Draft::new(World::without_memory(&policy, &snapshot, &usage, noon()));
     let free = |draft: &Draft<'_>| {
         let nodes = snapshot.node_ids();
         let free = nodes.map(|node| draft.free(node, ResourceId::CPU).get() / 1_000_000_000);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use evenkeel::cli::explanation_text;
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::explain::{Explanation, PodExplanation, Subject, foremost};
+use evenkeel::model::approval::ProposedMove;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{PodVerdict, Refusal};
 use evenkeel::model::snapshot::Snapshot;
@@ -206,6 +207,7 @@ struct Case {
     policy: String,
     exact: bool,
     ledger: String,
+    approved: Vec<ProposedMove>,
 }
 
 impl Case {
@@ -217,6 +219,7 @@ impl Case {
             policy: format!("{policy}\n{EVEN}"),
             exact: false,
             ledger,
+            approved: Vec::new(),
         }
     }
 
@@ -242,6 +245,23 @@ impl Case {
             format!("node n1\n  web*7 cpu=100m uses=1\nnode n2\n{more}"),
             policy,
         )
+    }
+
+    /// The same after a person has approved that a pod moves to a node.
+    fn with_approval(self, uid: &str, to: &str) -> Self {
+        let approved = ProposedMove {
+            namespace: "default".to_owned(),
+            pod: "web-1".to_owned(),
+            uid: uid.to_owned(),
+            node: "n1".to_owned(),
+            possible_nodes: vec![to.to_owned()],
+            strategy: "LowNodeUtilization".to_owned(),
+            why: String::new(),
+        };
+        Case {
+            approved: vec![approved],
+            ..self
+        }
     }
 
     /// The same with more lines of the cluster.
@@ -292,7 +312,8 @@ impl Case {
             };
             cluster.objects.skip(ObjectKind::Pod, odd);
         }
-        let (engine, snapshot) = cluster.seen(policy, Ledger::parse(&self.ledger).unwrap());
+        let (mut engine, snapshot) = cluster.seen(policy, Ledger::parse(&self.ledger).unwrap());
+        engine.approve(&self.approved);
         let plan = engine.decide(&snapshot, noon());
         let kept = plan
             .kept
@@ -424,11 +445,18 @@ fn refusals_by_replacement() -> Vec<Case> {
 }
 
 fn refusals_by_people() -> Vec<Case> {
-    vec![Case::of_seven(
-        "paused",
-        "namespace default annotations=evenkeel.io/pause:audit",
-        "",
-    )]
+    let required = "approval: {required: true}";
+    let evenly = |code| Case::of_pod(code, "", required);
+    vec![
+        Case::of_seven(
+            "paused",
+            "namespace default annotations=evenkeel.io/pause:audit",
+            "",
+        ),
+        evenly("needs-approval"),
+        evenly("not-approved").with_approval("another", "n3"),
+        evenly("lands-elsewhere").with_approval("uid-default-web-1", "n9"),
+    ]
 }
 
 fn refusals_by_time() -> Vec<Case> {
@@ -682,6 +710,7 @@ replacement  admits
 replicas     admits
 disruption   admits
 cooldown     admits
+approval     admits
 landing      refuses: its replacement would return to n1: its preferred node affinity outweighs the
              free nodes
              to change that: change the preferred node affinity so that it does not favour n1; or

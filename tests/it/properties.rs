@@ -1,11 +1,14 @@
 //! Invariants of every plan, for random clusters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use evenkeel::decide::draft::{Draft, World};
+use evenkeel::decide::strategy;
+use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{Move, Plan, Reason};
 use proptest::prelude::*;
 
-use crate::it::support::{Cluster, cases, random_cluster, text};
+use crate::it::support::{Cluster, cases, noon, parse, random_cluster, text};
 
 /// A policy by which no landing may be bad, however unlikely. [`shipped`] has the default instead.
 const POLICY: &str = "
@@ -74,6 +77,23 @@ proptest! {
             .filter(|m| m.namespace == "ns0" && m.pod.starts_with("app0"));
         let budgeted = in_budget.filter(|m| ready(&m.pod)).count();
         prop_assert!(budgeted <= 1);
+    }
+
+    #[test]
+    fn no_pod_is_a_candidate_twice(cluster in clusters()) {
+        let cluster = Cluster::parse(&cluster);
+        let (engine, snapshot) = cluster.seen(parse(POLICY), Ledger::default());
+        let usage = engine.usage(&snapshot, noon());
+        let world = World::without_memory(engine.policy(), &snapshot, &usage, noon());
+        let (mut draft, mut asked) = (Draft::new(world), BTreeSet::new());
+        let mut twice = None;
+        strategy::run(&mut draft, 0, |candidate, _| {
+            assert!(asked.len() < 1000, "the search does not end");
+            if !asked.insert(candidate.pod) {
+                twice.get_or_insert(candidate.pod);
+            }
+        });
+        prop_assert_eq!(twice.map(|pod| snapshot.pod(pod).name.clone()), None);
     }
 
     #[test]

@@ -113,6 +113,9 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::Unmeasured(Unmeasured::Missing),
         Refusal::Doubtful("Pod shop/odd cannot be read: spec".to_owned()),
         Refusal::OutsideWindow(minutes(90)),
+        Refusal::NeedsApproval,
+        Refusal::NotApproved,
+        Refusal::LandsElsewhere("n5".to_owned()),
         Refusal::CycleLimit(20),
         Refusal::NodeLimit(5),
         Refusal::NamespaceLimit(10),
@@ -211,6 +214,7 @@ fn is_listed(refusal: &Refusal) {
         | Refusal::Unmeasured(_)
         | Refusal::Doubtful(_)
         | Refusal::CycleLimit(_) => {}
+        Refusal::NeedsApproval | Refusal::NotApproved | Refusal::LandsElsewhere(_) => {}
         Refusal::NodeLimit(_)
         | Refusal::NamespaceLimit(_)
         | Refusal::RateLimit(_)

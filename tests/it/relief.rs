@@ -3,12 +3,11 @@
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use evenkeel::decide::draft::{Candidate, DestinationLimits, Draft, HotSince, World};
+use evenkeel::decide::draft::{Candidate, DestinationLimits, Draft, World};
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::gate;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{NoGain, Reason};
-use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::{NodeId, PodId};
 use evenkeel::policy::{Basis, Policy};
 use evenkeel::simulate::scenario::Scenario;
@@ -211,20 +210,11 @@ impl Search {
 
 fn least(scenario: &Scenario, policy: &Policy) -> Option<usize> {
     let (snapshot, readings) = simulate::at_start(scenario, policy);
-    let (now, ledger, hot_since) = (scenario.start(), Ledger::default(), HotSince::new());
-    let search_start = SearchStart::default();
+    let now = scenario.start();
     let mut engine = Engine::new(policy.clone(), Ledger::default());
     engine.observe_steady(&snapshot, &readings, now);
     let usage = engine.usage(&snapshot, now);
-    let world = World {
-        policy,
-        snapshot: &snapshot,
-        usage: &usage,
-        ledger: &ledger,
-        hot_since: &hot_since,
-        search_start: &search_start,
-        now,
-    };
+    let world = World::without_memory(policy, &snapshot, &usage, now);
     Search::least(&Draft::new(world), Ratio::percent(60.0).unwrap())
 }
 

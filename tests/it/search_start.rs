@@ -1,9 +1,8 @@
 //! Where kube-scheduler's search starts: learned from the placements of pods in a large cluster.
 
-use evenkeel::decide::draft::{Candidate, Draft, HotSince, World};
+use evenkeel::decide::draft::{Candidate, Draft, World};
 use evenkeel::decide::gate;
 use evenkeel::decide::scheduler::{choose, evaluate, forecast};
-use evenkeel::model::ledger::Ledger;
 use evenkeel::model::search_start::{NodeOrder, SearchStart};
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{NodeId, PodId, Snapshot, import};
@@ -131,15 +130,11 @@ fn ask<T>(
     search_start: &SearchStart,
     question: impl FnOnce(World<'_>) -> T,
 ) -> T {
-    let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
+    let usage = Usage::default();
+    let now = Timestamp::UNIX_EPOCH;
     question(World {
-        policy: &cluster.policy,
-        snapshot,
-        usage: &usage,
-        ledger: &ledger,
-        hot_since: &hot_since,
         search_start,
-        now: Timestamp::UNIX_EPOCH,
+        ..World::without_memory(&cluster.policy, snapshot, &usage, now)
     })
 }
 

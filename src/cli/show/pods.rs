@@ -17,18 +17,31 @@ const MOST_SKIPPED: usize = 5;
 
 impl PlanText<'_> {
     pub(super) fn moves(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.plan.moves.is_empty() {
+        self.listed_moves(f, &self.plan.moves, "Moves", "in this order")?;
+        let note = "only after a person has approved them";
+        self.listed_moves(f, &self.plan.proposed, "Awaiting approval", note)
+    }
+
+    fn listed_moves(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        moves: &[Move],
+        title: &str,
+        note: &str,
+    ) -> fmt::Result {
+        if moves.is_empty() {
             return Ok(());
         }
         let several = |planned: &Move| planned.possible_nodes.len() > 1;
-        let note = if self.plan.moves.iter().any(several) {
-            "in this order; from → predicted node; the other nodes may win instead"
+        let others = if moves.iter().any(several) {
+            "; the other nodes may win instead"
         } else {
-            "in this order; from → predicted node"
+            ""
         };
-        self.screen.title(f, "Moves", note)?;
-        let (most, left_out) = shown(self.all, self.plan.moves.len(), MOST_MOVES);
-        let moves = &self.plan.moves[..most];
+        let note = format!("{note}; from → predicted node{others}");
+        self.screen.title(f, title, &note)?;
+        let (most, left_out) = shown(self.all, moves.len(), MOST_MOVES);
+        let moves = &moves[..most];
         let rows = moves
             .iter()
             .enumerate()

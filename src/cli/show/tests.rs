@@ -128,6 +128,8 @@ fn quiet() -> Plan {
         steering_trial: None,
         replica_trial: None,
         moves: Vec::new(),
+        proposed: Vec::new(),
+        unmade: Vec::new(),
         kept: Vec::new(),
         nodes: vec![verdict("n1", Class::Even), verdict("n2", Class::Even)],
         notes: vec![Note {

@@ -67,6 +67,14 @@ impl StatusText<'_> {
             let line = format!("namespace {} is {}", paused.namespace, paused.pause);
             self.screen.line(f, &line, Some(Ink::Warning))?;
         }
+        if let Some(proposal) = plan.and_then(|plan| plan.proposal.as_ref()) {
+            let evictions = count(proposal.moves.len(), "eviction");
+            let line = format!(
+                "awaiting approval: {evictions}: evenkeel approve {}",
+                proposal.id
+            );
+            self.screen.line(f, &line, Some(Ink::Warning))?;
+        }
         let age = span(self.status.now.duration_since(about.policy_since));
         let policy = format!("{}; in force for {age}", about.policy);
         self.screen.beside(f, "policy: ", &policy, None)?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::model::plan::TargetBand;
 use crate::values::Ratio;
@@ -102,10 +103,18 @@ pub(super) struct ShownPlan {
     #[serde(default)]
     pub(super) paused: Vec<ShownPause>,
     #[serde(default)]
+    pub(super) proposal: Option<ShownProposal>,
+    #[serde(default)]
     pub(super) notes: Vec<ShownNote>,
     #[serde(default)]
     pub(super) steering: ShownItems<ShownTaint>,
     pub(super) steering_denied: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownProposal {
+    pub(super) id: String,
+    pub(super) moves: Vec<IgnoredAny>,
 }
 
 #[derive(Debug, Deserialize)]

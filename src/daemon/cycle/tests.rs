@@ -132,7 +132,7 @@ impl CycleFixture {
     }
 }
 
-fn tainted(name: &str) -> Object {
+pub(in crate::daemon) fn tainted(name: &str) -> Object {
     let Object::Node(mut facts) = node(name, true) else {
         panic!("a node");
     };
@@ -144,7 +144,7 @@ fn tainted(name: &str) -> Object {
     Object::Node(facts)
 }
 
-fn owned(name: &str) -> Object {
+pub(in crate::daemon) fn owned(name: &str) -> Object {
     let Object::Pod(mut facts) = pod(name, &format!("uid-{name}"), "n1") else {
         panic!("a pod");
     };

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
 
+use crate::model::approval::Approved;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{NoGain, Reason};
 use crate::model::search_start::SearchStart;
@@ -29,12 +31,46 @@ pub struct World<'w> {
     pub usage: &'w Usage,
     /// Past evictions.
     pub ledger: &'w Ledger,
+    /// The evictions that a person has approved, where the policy requires that.
+    pub approved: &'w Approved,
     /// The time since when nodes have been hot.
     pub hot_since: &'w HotSince,
     /// Where kube-scheduler may start its next search.
     pub search_start: &'w SearchStart,
     /// The current time.
     pub now: Timestamp,
+}
+
+/// The memory of an engine that has seen nothing yet.
+#[derive(Default)]
+struct NoMemory {
+    ledger: Ledger,
+    approved: Approved,
+    hot_since: HotSince,
+    search_start: SearchStart,
+}
+
+static NO_MEMORY: LazyLock<NoMemory> = LazyLock::new(NoMemory::default);
+
+impl<'w> World<'w> {
+    /// Creates a world without anything from earlier cycles.
+    pub fn without_memory(
+        policy: &'w Policy,
+        snapshot: &'w Snapshot,
+        usage: &'w Usage,
+        now: Timestamp,
+    ) -> Self {
+        World {
+            policy,
+            snapshot,
+            usage,
+            ledger: &NO_MEMORY.ledger,
+            approved: &NO_MEMORY.approved,
+            hot_since: &NO_MEMORY.hot_since,
+            search_start: &NO_MEMORY.search_start,
+            now,
+        }
+    }
 }
 
 /// A pod that a strategy proposes to move.

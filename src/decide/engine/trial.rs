@@ -93,9 +93,10 @@ pub(super) fn after_cycles(world: World<'_>) -> Draft<'_> {
     draft
 }
 
-/// The policy with no limits except one for the cost of a trial.
+/// The policy with no limits except one for the cost of a trial, and without approvals.
 pub(super) fn without_limits(policy: &Policy) -> Policy {
     let mut policy = policy.clone();
+    policy.approval.required = false;
     policy.limits = Limits {
         per_cycle: Some(Share::Count(MOST_MOVES)),
         per_node: None,

@@ -5,10 +5,8 @@ use serde_json::Value;
 
 use super::question::Question;
 use super::{Forecast, choice, choose, fits, forecast, preempted};
-use crate::decide::draft::{Candidate, Draft, HotSince, Landing, World};
-use crate::model::ledger::Ledger;
+use crate::decide::draft::{Candidate, Draft, Landing, World};
 use crate::model::plan::Reason;
-use crate::model::search_start::SearchStart;
 use crate::model::snapshot::objects::Objects;
 use crate::model::snapshot::{PodId, Snapshot, import};
 use crate::model::usage::Usage;
@@ -39,18 +37,9 @@ pub(super) fn ask<T>(
         all.apply(import::object(&value).unwrap().unwrap());
     }
     let snapshot = Snapshot::join(&all, policy.resources());
-    let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
-    let search_start = SearchStart::default();
+    let usage = Usage::default();
     let now = jiff::Timestamp::UNIX_EPOCH;
-    let world = World {
-        policy: &policy,
-        snapshot: &snapshot,
-        usage: &usage,
-        ledger: &ledger,
-        hot_since: &hot_since,
-        search_start: &search_start,
-        now,
-    };
+    let world = World::without_memory(&policy, &snapshot, &usage, now);
     let pod = snapshot.find_pod("default", "p").unwrap();
     question(&mut Draft::new(world), pod)
 }

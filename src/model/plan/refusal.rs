@@ -193,6 +193,15 @@ pub enum Refusal {
     /// The policy forbids evictions now, for this long.
     #[error("the windows of the policy forbid evictions for another {}", short(*.0))]
     OutsideWindow(SignedDuration),
+    /// A person has to approve its eviction first.
+    #[error("a person has to approve its eviction")]
+    NeedsApproval,
+    /// A person has approved other evictions, which this cycle makes.
+    #[error("only approved evictions are made in this cycle, and its eviction is not one of them")]
+    NotApproved,
+    /// Its eviction is approved, but with other nodes for its replacement.
+    #[error("its replacement would land on {0}, which is none of the nodes that were approved")]
+    LandsElsewhere(String),
     /// The limit of evictions per cycle is reached.
     #[error("the limit of {0} evictions per cycle is reached")]
     CycleLimit(u32),

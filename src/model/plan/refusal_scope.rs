@@ -25,7 +25,7 @@ impl Refusal {
     )]
     pub const fn reach(&self) -> Reach {
         match self {
-            Refusal::CycleLimit(_) | Refusal::RateLimit(_) => Reach::Cycle,
+            Refusal::CycleLimit(_) | Refusal::RateLimit(_) | Refusal::NeedsApproval => Reach::Cycle,
             Refusal::LedgerFull(_) => Reach::Replaced,
             Refusal::NodeLimit(_) | Refusal::Doubtful(_) => Reach::Node,
             _ => Reach::Pod,
@@ -65,6 +65,7 @@ impl Refusal {
         matches!(
             self,
             Refusal::OutsideWindow(_)
+                | Refusal::NeedsApproval
                 | Refusal::CycleLimit(_)
                 | Refusal::NodeLimit(_)
                 | Refusal::NamespaceLimit(_)

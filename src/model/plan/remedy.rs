@@ -68,6 +68,11 @@ impl Refusal {
             Refusal::Mirror | Refusal::Static => MANIFEST,
             Refusal::Terminating => "nothing: it is leaving",
             Refusal::Paused(pause) => pause.remedy(),
+            Refusal::NeedsApproval => {
+                "approve it (`evenkeel approve`), or raise `approval.automatic`"
+            }
+            Refusal::NotApproved => "wait for the next cycle",
+            Refusal::LandsElsewhere(_) => "approve the next proposal",
             Refusal::UnderWay => "wait for the component that evicts it, such as KubeVirt",
             Refusal::DaemonSet => "set `evictable.allow: [daemonSets]`; rarely useful",
             Refusal::SystemCritical => SYSTEM_CRITICAL,

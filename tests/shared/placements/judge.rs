@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use evenkeel::decide::draft::{Draft, HotSince, World};
+use evenkeel::decide::draft::{Draft, World};
 use evenkeel::decide::scheduler::{Forecast, Parts, forecast};
-use evenkeel::model::ledger::Ledger;
-use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{Snapshot, import};
 use evenkeel::model::usage::Usage;
@@ -297,22 +295,8 @@ fn foresee(policy: &Policy, snapshot: &Snapshot, (namespace, name): &(String, St
     let pod = snapshot
         .find_pod(namespace, name)
         .unwrap_or_else(|| panic!("{:?}", snapshot.skipped));
-    let (usage, ledger, hot_since, now) = (
-        Usage::default(),
-        Ledger::default(),
-        HotSince::new(),
-        Timestamp::UNIX_EPOCH,
-    );
-    let search_start = SearchStart::default();
-    let world = World {
-        policy,
-        snapshot,
-        usage: &usage,
-        ledger: &ledger,
-        hot_since: &hot_since,
-        search_start: &search_start,
-        now,
-    };
+    let usage = Usage::default();
+    let world = World::without_memory(policy, snapshot, &usage, Timestamp::UNIX_EPOCH);
     let draft = Draft::new(world);
     Foreseen::new(snapshot, &forecast(&draft, pod))
 }

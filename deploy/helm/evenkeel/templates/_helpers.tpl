@@ -99,6 +99,10 @@ ghcr.io/evenkeel/evenkeel:{{ $own }}
 {{ include "evenkeel.fullname" . }}-ledger
 {{- end -}}
 
+{{- define "evenkeel.proposalName" -}}
+{{ include "evenkeel.fullname" . }}-proposal
+{{- end -}}
+
 {{- define "evenkeel.leaseName" -}}
 {{- default (include "evenkeel.fullname" .) .Values.leaderElection.resourceName -}}
 {{- end -}}
@@ -145,7 +149,7 @@ ghcr.io/evenkeel/evenkeel:{{ $own }}
 {{/* The rules of a role with the names of this release. Takes a dict of `root`, `rules`, and `without`: an API group. */}}
 {{- define "evenkeel.rules" -}}
 {{- $without := .without -}}
-{{- $names := dict "evenkeel-ledger" (include "evenkeel.ledgerName" .root) "evenkeel" (include "evenkeel.leaseName" .root) -}}
+{{- $names := dict "evenkeel-ledger" (include "evenkeel.ledgerName" .root) "evenkeel-proposal" (include "evenkeel.proposalName" .root) "evenkeel" (include "evenkeel.leaseName" .root) -}}
 {{- range $rule := .rules }}
 {{- if not (has $without $rule.apiGroups) }}
 {{- if $rule.resourceNames }}

@@ -39,6 +39,9 @@
 {{- if ne (include "evenkeel.ledgerName" .) "evenkeel-ledger" -}}
 {{- $flags = append $flags (list "ledger" (include "evenkeel.ledgerName" .)) -}}
 {{- end -}}
+{{- if ne (include "evenkeel.proposalName" .) "evenkeel-proposal" -}}
+{{- $flags = append $flags (list "proposal" (include "evenkeel.proposalName" .)) -}}
+{{- end -}}
 {{- if .Values.schedulerConfig -}}
 {{- $flags = append $flags (list "scheduler-config" "/etc/evenkeel-scheduler/scheduler.yaml") -}}
 {{- end -}}

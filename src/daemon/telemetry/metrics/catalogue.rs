@@ -141,7 +141,7 @@ pub const DESCHEDULER: [&MetricInfo; 4] = [
 ];
 
 /// All metrics under our own names.
-pub const ALL: [&MetricInfo; 43] = [
+pub const ALL: [&MetricInfo; 44] = [
     &process::BUILD_INFO,
     &process::LEADER,
     &process::POLICY_RELOADS,
@@ -158,6 +158,7 @@ pub const ALL: [&MetricInfo; 43] = [
     &plan::HALTED,
     &plan::IDLE,
     &plan::PLANNED,
+    &plan::PROPOSED,
     &plan::KEPT,
     &process::EVICTIONS,
     &process::SETTLED,

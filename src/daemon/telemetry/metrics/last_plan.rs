@@ -20,6 +20,7 @@ impl Metrics {
             .unwrap_or_else(PoisonError::into_inner);
         let all = &self.all;
         all.halted.set(i64::from(plan.halted.is_some()));
+        all.proposed.set(count(plan.proposed.len()));
         self.verdicts(plan);
         self.moves(plan, policy);
         self.reasons(plan);
@@ -209,6 +210,7 @@ impl Metrics {
         all.entries.clear();
         for gauge in [
             &all.halted,
+            &all.proposed,
             &all.resting,
             &all.repeat_offenders,
             &all.skipped,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
+use crate::model::approval::Proposal;
 use crate::model::plan::{Class, Kept, NodePicture, Outcome, Plan, Verdict};
 use crate::values::Ratio;
 use crate::values::text::count as counted;
@@ -39,6 +40,7 @@ impl PlanStatus {
             dry_run,
             halted: plan.halted.clone(),
             paused: plan.paused.clone(),
+            proposal: None,
             basis: plan.before.basis,
             classes: classes(&nodes),
             balance: balance(plan),
@@ -66,6 +68,15 @@ impl PlanStatus {
     pub fn with_steering_denied(self, reason: Option<&str>) -> Self {
         PlanStatus {
             steering_denied: reason.map(str::to_owned),
+            ..self
+        }
+    }
+
+    /// Adds the proposal that waits for an approval.
+    #[must_use]
+    pub fn with_proposal(self, proposal: Option<&Proposal>) -> Self {
+        PlanStatus {
+            proposal: proposal.cloned(),
             ..self
         }
     }

@@ -80,9 +80,8 @@ impl LowNodeUtilizationRun<'_> {
     /// The single move of a pod that saves an eviction most probably.
     fn best_single(&self, draft: &Draft<'_>) -> Option<Uncertain> {
         let pods = self.hot.values().flat_map(|hot| hot.pods.iter());
-        let known = pods.filter(|(pod, _)| {
-            self.search.is_uncertain(*pod) && !self.asked.contains(pod)
-        });
+        let known =
+            pods.filter(|(pod, _)| self.search.is_uncertain(*pod) && !self.asked.contains(pod));
         let moves = known.filter_map(|(pod, _)| {
             let first = self.candidate_of(draft, *pod)?;
             gate::admit_before_landing(&first, draft).ok()?;

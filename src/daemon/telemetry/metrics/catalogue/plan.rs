@@ -95,6 +95,11 @@ pub(in super::super) const IDLE: MetricInfo = gauge(
 );
 pub(in super::super) const PLANNED: MetricInfo =
     gauge("planned_moves", "Moves of the last plan", &[STRATEGY]);
+pub(in super::super) const PROPOSED: MetricInfo = gauge(
+    "proposed_moves",
+    "Evictions that wait for the approval of a person; 0 if the policy requires none",
+    &[],
+);
 pub(in super::super) const KEPT: MetricInfo = gauge(
     "kept_pods",
     "Pods that the last plan wanted to move and could not, by the reason",

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use crate::model::approval::Proposal;
 use crate::model::ledger::Aim;
 use crate::model::plan::SteerValue;
 use crate::values::text::count;
@@ -38,12 +39,23 @@ pub(super) fn section(view: &StatusView<'_>, plan: &PlanStatus) -> Markup {
             @for paused in &plan.paused {
                 p.notice { b { "Paused:" } " " (paused) }
             }
+            @if let Some(proposal) = &plan.proposal { (awaits_approval(proposal)) }
             (moves(&plan.moves))
             (notes(plan))
         }
         @if let Some(trial) = &plan.replica_trial { p.hint { (trial) "." } }
         @if !plan.kept.is_empty() { (kept(plan)) }
         @if shows_steering(plan) { (steering(plan)) }
+    }
+}
+
+fn awaits_approval(proposal: &Proposal) -> Markup {
+    let evictions = count(proposal.moves.len(), "eviction");
+    html! {
+        p.notice {
+            b { "Awaiting approval:" } " " (evictions) ". To make them, run "
+            code { "evenkeel approve " (proposal.id) } "."
+        }
     }
 }
 

@@ -1,0 +1,89 @@
+//! `evenkeel apply`: makes exactly the evictions of a plan that a person has read.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::cluster::clock;
+use crate::model::approval::{Proposal, ProposedMove};
+
+use super::run::RunArgs;
+use super::{Misuse, file};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel plan --policy policy.yaml -o json > plan.json
+  evenkeel apply plan.json --policy policy.yaml
+
+It is a single run that evicts only pods of the plan. Each eviction is decided again: a pod that no
+longer has to move stays, and so does one that a gate refuses by now, or whose replacement would
+land elsewhere. The log names each of them with the reason. A plan is valid for `approval.expires`
+of the policy, and only unchanged. Applied twice, it evicts once, because a replacement is another
+pod. It fails if no eviction is possible.";
+
+/// Makes exactly the evictions of a plan file, each checked again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ApplyArgs {
+    /// The plan, as `evenkeel plan -o json` writes it
+    #[arg(value_name = "FILE")]
+    plan: PathBuf,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// The parts of a plan that identify its evictions.
+#[derive(Debug, Deserialize)]
+struct PlanFile {
+    id: String,
+    at: Timestamp,
+    moves: Vec<ProposedMove>,
+    proposed: Vec<ProposedMove>,
+}
+
+impl ApplyArgs {
+    /// The single run that makes these evictions.
+    pub(super) fn run(self) -> anyhow::Result<RunArgs> {
+        let plan = read(&self.plan)?;
+        let mut run = self.run;
+        let expires = run.policy()?.0.approval.expires;
+        let checked = plan.check(expires, clock::now());
+        checked.with_context(|| file::label(&self.plan))?;
+        run.make_only(plan);
+        Ok(run)
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Proposal> {
+    let text = std::fs::read_to_string(path).with_context(|| file::label(path))?;
+    parse(&text).map_err(|why| Misuse(format!("{}: {why}", file::label(path))).into())
+}
+
+fn parse(text: &str) -> Result<Proposal, String> {
+    let file: PlanFile = serde_json::from_str(text).map_err(|error| {
+        format!("{error}; expected a plan as `evenkeel plan -o json` writes it")
+    })?;
+    let mut moves = file.moves;
+    moves.extend(file.proposed);
+    if moves.is_empty() {
+        return Err("the plan has no evictions".to_owned());
+    }
+    let (id, at) = (file.id, file.at);
+    Ok(Proposal { id, at, moves })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_no_plan_is_refused() {
+        let error = parse("{\"moves\": []}").unwrap_err();
+        assert!(error.contains("missing field `id`"), "{error}");
+        let none = r#"{"id": "0", "at": "2026-11-27T03:00:00Z", "moves": [],
+            "proposed": []}"#;
+        assert_eq!(parse(none).unwrap_err(), "the plan has no evictions");
+    }
+}

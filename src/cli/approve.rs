@@ -1,0 +1,144 @@
+//! `evenkeel approve`: shows the evictions that wait for an approval, and approves them.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::cluster::Cluster;
+use crate::cluster::pauses;
+use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
+use crate::model::approval::Proposal;
+
+use super::show::columns;
+use super::{Misuse, runtime};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel approve                  show the evictions that wait for an approval, and their id
+  evenkeel approve 3f9a0c27d1be     approve them; the next cycle makes them
+  kubectl annotate -n kube-system configmap evenkeel-proposal evenkeel.io/approved=3f9a0c27d1be
+
+An approval is an annotation of the ConfigMap. You need the right to patch it, and no other. It
+covers exactly the evictions that are shown. The next cycle checks each of them again, and says in
+its log which ones are not made, and why.";
+
+/// Shows the evictions that wait for an approval, or approves them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ApproveArgs {
+    /// The id of the proposal to approve [default: show the proposal]
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// Namespace of the proposal
+    #[arg(short, long, value_name = "NAME", default_value = "kube-system")]
+    namespace: String,
+    /// Name of the ConfigMap of the proposal
+    #[arg(long, value_name = "NAME", default_value = "evenkeel-proposal")]
+    proposal: String,
+    /// Kubeconfig of the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service
+    /// account]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &ApproveArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    let text = runtime()?.block_on(async {
+        let cluster = Cluster::connect(args.kubeconfig.as_deref()).await?;
+        let client = cluster.client();
+        let store = ProposalStore::new(client.clone(), &args.namespace, &args.proposal);
+        let stored = store.read().await.map_err(anyhow::Error::msg)?;
+        let Some(id) = &args.id else {
+            return Ok(shown(&stored));
+        };
+        let proposal = approvable(&stored, id).map_err(Misuse)?;
+        let by = pauses::user(client).await;
+        let approved = store.approve(id, by.as_deref()).await;
+        approved.map_err(anyhow::Error::msg)?;
+        let number = proposal.moves.len();
+        let line = format!("approved {id}: the next cycle makes up to {number} evictions\n");
+        Ok::<_, anyhow::Error>(line)
+    })?;
+    Ok(out.write_all(text.as_bytes())?)
+}
+
+/// The stored proposal, if it has this id.
+fn approvable<'s>(stored: &'s StoredProposal, id: &str) -> Result<&'s Proposal, String> {
+    match &stored.proposal {
+        Some(proposal) if proposal.id == id => Ok(proposal),
+        Some(other) => Err(format!(
+            "found proposal {}, expected {id}: it was replaced; `evenkeel approve` shows the new \
+             one",
+            other.id
+        )),
+        None => Err(format!(
+            "found no proposal, expected {id}: nothing waits for an approval"
+        )),
+    }
+}
+
+/// The proposal as a table.
+fn shown(stored: &StoredProposal) -> String {
+    let Some(proposal) = &stored.proposal else {
+        return "nothing waits for an approval\n".to_owned();
+    };
+    let Proposal { id, at, moves } = proposal;
+    let mut rows = vec![
+        ["pod", "node", "may land on", "reason"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    rows.extend(moves.iter().map(|one| {
+        let pod = format!("{}/{}", one.namespace, one.pod);
+        let nodes = one.possible_nodes.join(" ");
+        vec![pod, one.node.clone(), nodes, one.why.clone()]
+    }));
+    let state = match (stored.proposal_if_approved(), &stored.approved_by) {
+        (None, _) => format!("approve with `evenkeel approve {id}`"),
+        (Some(_), Some(by)) => format!("approved by {by}"),
+        (Some(_), None) => "approved".to_owned(),
+    };
+    let table = columns(&rows).join("\n");
+    format!("proposal {id} of {at:.0}\n\n{table}\n\n{state}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::model::approval::ProposedMove;
+
+    fn stored() -> StoredProposal {
+        let at: Timestamp = "2026-11-27T03:00:00Z".parse().unwrap();
+        let one = ProposedMove {
+            namespace: "shop".to_owned(),
+            pod: "web-1".to_owned(),
+            uid: "u".to_owned(),
+            node: "n1".to_owned(),
+            possible_nodes: vec!["n2".to_owned(), "n3".to_owned()],
+            strategy: "lowNodeUtilization".to_owned(),
+            why: "cpu of n1 is 71%, above the target of 60%".to_owned(),
+        };
+        let mut stored = StoredProposal::default();
+        stored.proposal = Some(Proposal::new(at, vec![one]));
+        stored
+    }
+
+    #[test]
+    fn a_proposal_says_how_to_approve_it_or_who_has() {
+        let mut stored = stored();
+        let id = stored.proposal.as_ref().unwrap().id.clone();
+        let waiting = shown(&stored);
+        assert!(waiting.contains("shop/web-1"), "{waiting}");
+        assert!(waiting.ends_with(&format!("approve with `evenkeel approve {id}`\n")));
+        (stored.approved, stored.approved_by) = (Some(id), Some("ada".to_owned()));
+        assert!(shown(&stored).ends_with("approved by ada\n"));
+    }
+
+    #[test]
+    fn only_the_stored_proposal_can_be_approved() {
+        let error = approvable(&stored(), "000000000000").unwrap_err();
+        assert!(error.contains("it was replaced"), "{error}");
+        let none = approvable(&StoredProposal::default(), "000000000000").unwrap_err();
+        assert!(none.starts_with("found no proposal"), "{none}");
+    }
+}

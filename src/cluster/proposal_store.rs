@@ -1,0 +1,164 @@
+//! Stores the proposal that waits for an approval in a ConfigMap, whose annotations hold the
+//! approval.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client, Error};
+use serde_json::json;
+
+use crate::model::approval::{APPROVED, APPROVED_BY, Proposal};
+
+use super::client::{error_message, status_code};
+
+/// The key of the proposal in the ConfigMap.
+pub const KEY: &str = "proposal.json";
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The ConfigMap of the proposal.
+#[derive(Clone)]
+pub struct ProposalStore {
+    api: Api<ConfigMap>,
+    namespace: String,
+    name: String,
+}
+
+/// The ConfigMap as it was read.
+#[derive(Clone, Debug, Default)]
+pub struct StoredProposal {
+    /// `None` if it does not exist.
+    map: Option<ConfigMap>,
+    /// The proposal; `None` if there is none, or none that can be read.
+    pub proposal: Option<Proposal>,
+    /// The id that a person has approved.
+    pub approved: Option<String>,
+    /// The name of that person.
+    pub approved_by: Option<String>,
+}
+
+impl ProposalStore {
+    /// Creates the store without sending a request.
+    pub fn new(client: Client, namespace: &str, name: &str) -> Self {
+        ProposalStore {
+            api: Api::namespaced(client, namespace),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// Returns namespace and name.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// Reads the proposal and its approval.
+    ///
+    /// # Errors
+    /// The message of the API server.
+    pub async fn read(&self) -> Result<StoredProposal, String> {
+        let found = self.checked(self.api.get_opt(&self.name)).await?;
+        Ok(found.map(StoredProposal::of).unwrap_or_default())
+    }
+
+    /// Writes a proposal in place of an earlier one, or removes that one. The approval goes with
+    /// the earlier proposal. It fails if the ConfigMap has changed since it was read.
+    ///
+    /// # Errors
+    /// The message of the API server.
+    pub async fn write(
+        &self,
+        seen: StoredProposal,
+        proposal: Option<&Proposal>,
+    ) -> Result<(), String> {
+        let text = proposal.map(serde_json::to_string_pretty).transpose();
+        let text = text.map_err(|error| error.to_string())?;
+        let parameters = PostParams::default();
+        let Some(map) = seen.map else {
+            let map = with_text(self.fresh(), text);
+            let created = self.api.create(&parameters, &map);
+            return self.checked(created).await.map(drop);
+        };
+        let map = with_text(map, text);
+        let replaced = self.api.replace(&self.name, &parameters, &map);
+        self.checked(replaced).await.map(drop)
+    }
+
+    /// Approves a proposal by its id.
+    ///
+    /// # Errors
+    /// The message of the API server.
+    pub async fn approve(&self, id: &str, by: Option<&str>) -> Result<(), String> {
+        let patch = json!({"metadata": {"annotations": {APPROVED: id, APPROVED_BY: by}}});
+        let parameters = PatchParams::default();
+        let patch = Patch::Merge(patch);
+        let patched = self.api.patch(&self.name, &parameters, &patch);
+        self.checked(patched).await.map(drop)
+    }
+
+    fn fresh(&self) -> ConfigMap {
+        let label = ("app.kubernetes.io/name".to_owned(), "evenkeel".to_owned());
+        ConfigMap {
+            metadata: ObjectMeta {
+                name: Some(self.name.clone()),
+                namespace: Some(self.namespace.clone()),
+                labels: Some(BTreeMap::from([label])),
+                ..ObjectMeta::default()
+            },
+            ..ConfigMap::default()
+        }
+    }
+
+    async fn checked<T>(
+        &self,
+        request: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, String> {
+        let name = self.full_name();
+        let late = |_| format!("configmap {name}: no response in {} s", TIMEOUT.as_secs());
+        let answer = tokio::time::timeout(TIMEOUT, request).await;
+        answer
+            .map_err(late)?
+            .map_err(|error| match status_code(&error) {
+                Some(409) => format!("configmap {name} was changed by another process meanwhile"),
+                _ => format!("configmap {name}: {}", error_message(&error)),
+            })
+    }
+}
+
+impl StoredProposal {
+    /// Returns the proposal if a person has approved it. An approval of another id does not count.
+    pub fn proposal_if_approved(&self) -> Option<&Proposal> {
+        let approved = self.approved.as_ref();
+        self.proposal
+            .as_ref()
+            .filter(|proposal| Some(&proposal.id) == approved)
+    }
+
+    fn of(mut map: ConfigMap) -> Self {
+        map.metadata.managed_fields = None;
+        let text = map.data.as_ref().and_then(|data| data.get(KEY));
+        let annotations = map.metadata.annotations.as_ref();
+        let annotation = |name: &str| annotations.and_then(|all| all.get(name)).cloned();
+        StoredProposal {
+            proposal: text.and_then(|text| serde_json::from_str(text).ok()),
+            approved: annotation(APPROVED),
+            approved_by: annotation(APPROVED_BY),
+            map: Some(map),
+        }
+    }
+}
+
+fn with_text(mut map: ConfigMap, text: Option<String>) -> ConfigMap {
+    let data = map.data.get_or_insert_default();
+    match text {
+        Some(text) => data.insert(KEY.to_owned(), text),
+        None => data.remove(KEY),
+    };
+    if let Some(annotations) = &mut map.metadata.annotations {
+        annotations.remove(APPROVED);
+        annotations.remove(APPROVED_BY);
+    }
+    map
+}

@@ -1,0 +1,215 @@
+//! A proposal from its first cycle to its last.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::cluster::client::tests::{fake, status};
+use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
+use crate::daemon::Daemon;
+use crate::daemon::cycle::Cycle;
+use crate::daemon::cycle::tests::{owned, tainted};
+use crate::daemon::fixture::objects;
+use crate::decide::engine::Engine;
+use crate::model::approval::Proposal;
+use crate::policy::Policy;
+
+/// An API server with ConfigMaps, and the pods that it has evicted.
+#[derive(Default)]
+struct FakeServer {
+    maps: BTreeMap<String, Value>,
+    version: u64,
+    evicted: Vec<String>,
+}
+
+impl FakeServer {
+    fn respond(&mut self, method: &str, uri: &str, body: &str) -> (u16, String) {
+        let path = uri.split('?').next().unwrap();
+        let name = path.rsplit('/').next().unwrap().to_owned();
+        if let Some(pod) = path.strip_suffix("/eviction") {
+            self.evicted
+                .push(pod.rsplit('/').next().unwrap().to_owned());
+            return (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned());
+        }
+        if !path.contains("/configmaps") {
+            return (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned());
+        }
+        let known = self.maps.get(&name).cloned();
+        let known = known.unwrap_or_else(|| json!({"metadata": {"resourceVersion": "0"}}));
+        let mut map = known.clone();
+        match method {
+            "GET" => return (200, known.to_string()),
+            "PATCH" => {
+                let patch: Value = serde_json::from_str(body).unwrap();
+                let set = patch["metadata"]["annotations"].as_object().unwrap();
+                let set = set.iter().filter(|(_, value)| !value.is_null());
+                map["metadata"]["annotations"] = set
+                    .map(|(key, value)| (key.clone(), value.clone()))
+                    .collect();
+            }
+            _ => {
+                map = serde_json::from_str(body).unwrap();
+                let versions = [&map, &known].map(|m| m["metadata"]["resourceVersion"].clone());
+                if versions[0] != versions[1] {
+                    return status(409, "the object has been modified");
+                }
+            }
+        }
+        self.version += 1;
+        map["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        self.maps.insert(name, map.clone());
+        (200, map.to_string())
+    }
+}
+
+struct ApprovalFixture {
+    daemon: Daemon,
+    engine: Engine,
+    server: Arc<Mutex<FakeServer>>,
+    store: ProposalStore,
+}
+
+impl ApprovalFixture {
+    /// A cluster in which each of nine pods violates a taint of its node.
+    async fn new(approval: &str) -> Self {
+        let server = Arc::new(Mutex::new(FakeServer::default()));
+        let shared = Arc::clone(&server);
+        let answer = move |method: &str, uri: &str, body: &str| {
+            shared.lock().unwrap().respond(method, uri, body)
+        };
+        let (client, _) = fake(answer).await;
+        let text = format!(
+            "{{apiVersion: evenkeel/v1alpha1, kind: Policy, approval: {approval}, \
+             limits: {{perCycle: 2}}, evictable: {{minReplicas: 1, minPodAge: 0s}}, \
+             strategies: [{{removePodsViolatingNodeTaints: {{}}}}]}}"
+        );
+        let policy = Policy::parse("p", &text).unwrap();
+        let mut daemon = Daemon::fake(&client, &policy);
+        daemon.cluster.apply(objects(0));
+        daemon.cluster.apply([tainted("n1")]);
+        daemon
+            .cluster
+            .apply((0..9).map(|i| owned(&format!("web-{i}"))));
+        let ledger = daemon.store.load().await.unwrap();
+        ApprovalFixture {
+            daemon,
+            engine: Engine::new(policy, ledger),
+            server,
+            store: ProposalStore::new(client, "system", "proposal"),
+        }
+    }
+
+    async fn cycle(&mut self) {
+        let cycle = Cycle::new(&mut self.daemon, &mut self.engine);
+        cycle.run().await.unwrap();
+    }
+
+    async fn stored(&self) -> StoredProposal {
+        self.store.read().await.unwrap()
+    }
+
+    async fn proposal(&self) -> Proposal {
+        self.stored().await.proposal.unwrap()
+    }
+
+    fn evicted(&self) -> Vec<String> {
+        self.server.lock().unwrap().evicted.clone()
+    }
+}
+
+fn pods(proposal: &Proposal) -> Vec<&str> {
+    let moves = proposal.moves.iter();
+    moves.map(|one| one.pod.as_str()).collect()
+}
+
+#[tokio::test]
+async fn nothing_is_evicted_before_a_person_agrees_and_then_exactly_what_was_proposed() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    for _ in 0..3 {
+        fixture.cycle().await;
+    }
+    assert!(fixture.evicted().is_empty());
+    let proposal = fixture.proposal().await;
+    assert_eq!(pods(&proposal), ["web-0", "web-1"]);
+    fixture
+        .store
+        .approve(&proposal.id, Some("ada"))
+        .await
+        .unwrap();
+    // A second person does the same at the same time.
+    fixture
+        .store
+        .approve(&proposal.id, Some("bob"))
+        .await
+        .unwrap();
+    fixture.cycle().await;
+    assert_eq!(fixture.evicted(), ["web-0", "web-1"]);
+    let next = fixture.stored().await;
+    assert_eq!(next.approved, None, "an approval counts once");
+    fixture.cycle().await;
+    assert_eq!(fixture.evicted().len(), 2);
+}
+
+#[tokio::test]
+async fn a_proposal_stays_the_same_until_it_is_approved() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    fixture.cycle().await;
+    let first = fixture.proposal().await;
+    // A pod that the next plan would name first.
+    fixture.daemon.cluster.apply([owned("web-")]);
+    fixture.cycle().await;
+    assert_eq!(fixture.proposal().await, first);
+}
+
+#[tokio::test]
+async fn another_leader_carries_out_what_was_approved_before() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    fixture.cycle().await;
+    let proposal = fixture.proposal().await;
+    fixture.store.approve(&proposal.id, None).await.unwrap();
+    let policy = fixture.engine.policy().clone();
+    let ledger = fixture.daemon.store.load().await.unwrap();
+    fixture.engine = Engine::new(policy, ledger);
+    fixture.cycle().await;
+    assert_eq!(fixture.evicted(), ["web-0", "web-1"]);
+}
+
+#[tokio::test]
+async fn an_altered_or_expired_proposal_is_not_carried_out() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    fixture.cycle().await;
+    let mut proposal = fixture.proposal().await;
+    proposal.moves[0].pod = "web-7".to_owned();
+    proposal.moves[0].uid = "uid-web-7".to_owned();
+    let seen = fixture.stored().await;
+    fixture.store.write(seen, Some(&proposal)).await.unwrap();
+    fixture.store.approve(&proposal.id, None).await.unwrap();
+    fixture.cycle().await;
+    assert!(fixture.evicted().is_empty());
+    assert_eq!(pods(&fixture.proposal().await), ["web-0", "web-1"], "anew");
+
+    let at = proposal.at - jiff::SignedDuration::from_hours(2);
+    let old = Proposal::new(at, proposal.moves);
+    let seen = fixture.stored().await;
+    fixture.store.write(seen, Some(&old)).await.unwrap();
+    fixture.store.approve(&old.id, None).await.unwrap();
+    fixture.cycle().await;
+    assert!(fixture.evicted().is_empty());
+}
+
+#[tokio::test]
+async fn evictions_that_need_no_approval_go_at_once() {
+    let mut fixture = ApprovalFixture::new("{required: true, automatic: 1}").await;
+    fixture.cycle().await;
+    assert_eq!(fixture.evicted(), ["web-0"]);
+    assert_eq!(pods(&fixture.proposal().await), ["web-1"]);
+}
+
+#[tokio::test]
+async fn without_the_rule_nothing_is_read_or_written() {
+    let mut fixture = ApprovalFixture::new("{}").await;
+    fixture.cycle().await;
+    assert_eq!(fixture.evicted().len(), 2);
+    assert!(!fixture.server.lock().unwrap().maps.contains_key("proposal"));
+}

@@ -1,0 +1,89 @@
+//! The evictions that wait for an approval, and the approved ones that are not made.
+
+use crate::decide::draft::{Draft, World};
+use crate::decide::strategy;
+use crate::model::approval::{Approved, ProposedMove, Unmade};
+use crate::model::plan::{Halt, Kept, Move};
+use crate::policy::Policy;
+
+use super::Engine;
+
+impl Engine {
+    /// Records which evictions a person has approved, in place of earlier ones. They matter only
+    /// if the policy requires approvals.
+    pub fn approve(&mut self, moves: &[ProposedMove]) {
+        self.approved = Approved::new(moves);
+    }
+}
+
+/// Returns the evictions that a plan without approvals would make, and that this plan does not.
+///
+/// It decides once more. So it costs as much as a decision, if the policy requires approvals.
+pub(super) fn proposed(world: World<'_>, halted: Option<&Halt>, moves: &[Move]) -> Vec<Move> {
+    if !world.policy.approval.required || halted.is_some() {
+        return Vec::new();
+    }
+    let policy = without_approval(world.policy);
+    let mut draft = Draft::new(World {
+        policy: &policy,
+        ..world
+    });
+    for position in 0..policy.strategies.len() {
+        strategy::run(&mut draft, position, |_, _| {});
+    }
+    let mut proposed = draft.finish().0;
+    proposed.retain(|one| moves.iter().all(|made| made.uid != one.uid));
+    proposed
+}
+
+fn without_approval(policy: &Policy) -> Policy {
+    let mut policy = policy.clone();
+    policy.approval.required = false;
+    policy
+}
+
+/// Returns the approved evictions that the plan does not make, each with what has changed.
+pub(super) fn unmade(
+    world: World<'_>,
+    halted: Option<&Halt>,
+    moves: &[Move],
+    kept: &[Kept],
+) -> Vec<Unmade> {
+    let is_made = |approved: &ProposedMove| moves.iter().any(|made| made.uid == approved.uid);
+    let approved = world.approved.moves().filter(|one| !is_made(one));
+    let unmade = approved.map(|one| Unmade {
+        namespace: one.namespace.clone(),
+        pod: one.pod.clone(),
+        node: one.node.clone(),
+        why: difference(world, halted, one, kept),
+    });
+    unmade.collect()
+}
+
+fn difference(
+    world: World<'_>,
+    halted: Option<&Halt>,
+    approved: &ProposedMove,
+    kept: &[Kept],
+) -> String {
+    let snapshot = world.snapshot;
+    let Some(pod) = snapshot.find_pod(&approved.namespace, &approved.pod) else {
+        return "the pod is gone".to_owned();
+    };
+    let pod = snapshot.pod(pod);
+    if pod.uid != approved.uid {
+        return "another pod has its name now".to_owned();
+    }
+    let node = pod.node.map(|node| snapshot.node(node).name.as_str());
+    if node != Some(approved.node.as_str()) {
+        return format!("it is on node {} now", node.unwrap_or("none"));
+    }
+    if let Some(halt) = halted {
+        return halt.to_string();
+    }
+    let is_it = |kept: &&Kept| (&kept.namespace, &kept.pod) == (&approved.namespace, &approved.pod);
+    match kept.iter().find(is_it) {
+        Some(kept) => kept.refusal.to_string(),
+        None => "no strategy would move it now".to_owned(),
+    }
+}

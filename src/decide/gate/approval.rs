@@ -1,0 +1,51 @@
+//! The approval of a person, where the policy requires it.
+//!
+//! While nothing is approved, only the automatic evictions of a cycle pass. In the cycle that
+//! carries out an approved proposal, only its evictions pass. A different pod of the same node
+//! would otherwise go in place of an approved one.
+
+use crate::decide::draft::{Candidate, Draft, Landing};
+use crate::model::plan::Refusal;
+
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let world = draft.world;
+    let (rule, approved) = (world.policy.approval, world.approved);
+    if !rule.required {
+        return Ok(());
+    }
+    if !approved.is_empty() {
+        let pod = world.snapshot.pod(candidate.pod);
+        return match approved.of(&pod.uid) {
+            Some(_) => Ok(()),
+            None => Err(Refusal::NotApproved),
+        };
+    }
+    if draft.count(|_, _| true) < rule.automatic {
+        Ok(())
+    } else {
+        Err(Refusal::NeedsApproval)
+    }
+}
+
+/// Checks the expected node against the nodes that the person has seen.
+pub(super) fn admit_landing(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    landing: &Landing,
+) -> Result<(), Refusal> {
+    let world = draft.world;
+    if !world.policy.approval.required {
+        return Ok(());
+    }
+    let snapshot = world.snapshot;
+    let approved = world.approved.of(&snapshot.pod(candidate.pod).uid);
+    let (Some(approved), Some(node)) = (approved, landing.on) else {
+        return Ok(());
+    };
+    let name = &snapshot.node(node).name;
+    if approved.possible_nodes.contains(name) {
+        Ok(())
+    } else {
+        Err(Refusal::LandsElsewhere(name.clone()))
+    }
+}

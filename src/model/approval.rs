@@ -1,0 +1,238 @@
+//! Evictions that wait for the approval of a person.
+//!
+//! A [`Proposal`] lists evictions, and its id is a digest of them. A person approves the id, so an
+//! approval never covers an eviction that the person has not seen.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+use jiff::{SignedDuration, Timestamp};
+use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+
+/// The annotation whose value is the id of the approved proposal.
+pub const APPROVED: &str = "evenkeel.io/approved";
+/// The annotation with the name of the person who approved it.
+pub const APPROVED_BY: &str = "evenkeel.io/approved-by";
+/// The bytes of the digest in an id: enough to tell proposals apart, few enough to type.
+const ID_BYTES: usize = 6;
+
+/// One eviction of a proposal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposedMove {
+    /// The namespace of the pod.
+    pub namespace: String,
+    /// The name of the pod.
+    pub pod: String,
+    /// The uid of the pod. Its replacement has another one, so no approval covers that.
+    pub uid: String,
+    /// The node of the pod.
+    pub node: String,
+    /// Every node where the replacement may land.
+    #[serde(rename = "may_land")]
+    pub possible_nodes: Vec<String>,
+    /// The strategy that proposes the move.
+    pub strategy: String,
+    /// The reason of the strategy, for people. It is not part of the id, because it may have
+    /// numbers of the moment.
+    #[serde(default)]
+    pub why: String,
+}
+
+/// Evictions that a person may approve together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// The digest of the time and the moves.
+    pub id: String,
+    /// The time of the decision.
+    pub at: Timestamp,
+    /// The evictions, in order.
+    pub moves: Vec<ProposedMove>,
+}
+
+/// Reasons why a proposal is not valid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProposalFlaw {
+    /// Its moves or its time are not those that were proposed.
+    #[error("its id is {found}, but its moves have the id {expected}: it was altered")]
+    Altered {
+        /// The id in the file.
+        found: String,
+        /// The id of the moves in the file.
+        expected: String,
+    },
+    /// It is too old.
+    #[error("it is {age:#} old, and proposals expire after {expires:#}")]
+    Expired {
+        /// Its age.
+        age: SignedDuration,
+        /// The age at which proposals expire.
+        expires: SignedDuration,
+    },
+}
+
+impl Proposal {
+    /// Creates a proposal with its id.
+    pub fn new(at: Timestamp, moves: Vec<ProposedMove>) -> Self {
+        let id = id_of(at, &moves);
+        Proposal { id, at, moves }
+    }
+
+    /// Returns the reason why the proposal is not valid now.
+    ///
+    /// # Errors
+    /// If it was altered, or has expired.
+    pub fn check(&self, expires: SignedDuration, now: Timestamp) -> Result<(), ProposalFlaw> {
+        let (found, expected) = (self.id.clone(), id_of(self.at, &self.moves));
+        if found != expected {
+            return Err(ProposalFlaw::Altered { found, expected });
+        }
+        let age = now.duration_since(self.at);
+        if age >= expires {
+            let age = SignedDuration::from_secs(age.as_secs());
+            return Err(ProposalFlaw::Expired { age, expires });
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ProposedMove {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{} of node {}", self.namespace, self.pod, self.node)
+    }
+}
+
+fn id_of(at: Timestamp, moves: &[ProposedMove]) -> String {
+    let mut text = at.to_string();
+    for one in moves {
+        let fields = [&one.namespace, &one.pod, &one.uid, &one.node, &one.strategy];
+        // A newline separates moves and a comma fields; no name of Kubernetes has either.
+        text.push('\n');
+        for field in fields.into_iter().chain(&one.possible_nodes) {
+            text.push_str(field);
+            text.push(',');
+        }
+    }
+    let digest = digest(&SHA256, text.as_bytes());
+    let bytes = digest.as_ref().iter().take(ID_BYTES);
+    bytes.fold(String::new(), |mut id, byte| {
+        let _ = write!(id, "{byte:02x}");
+        id
+    })
+}
+
+/// The evictions that a person has approved, by the uid of the pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Approved(BTreeMap<String, ProposedMove>);
+
+impl Approved {
+    /// Creates the approval of these moves.
+    pub fn new(moves: &[ProposedMove]) -> Self {
+        let by_uid = moves.iter().map(|one| (one.uid.clone(), one.clone()));
+        Approved(by_uid.collect())
+    }
+
+    /// Returns the approved move of the pod with this uid.
+    pub fn of(&self, uid: &str) -> Option<&ProposedMove> {
+        self.0.get(uid)
+    }
+
+    /// Returns the approved moves, in the order of their uids.
+    pub fn moves(&self) -> impl Iterator<Item = &ProposedMove> {
+        self.0.values()
+    }
+
+    /// Returns true if nothing is approved.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// An approved eviction that is not made, and the reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unmade {
+    /// The namespace of the pod.
+    pub namespace: String,
+    /// The name of the pod.
+    pub pod: String,
+    /// The node of the pod when it was approved.
+    pub node: String,
+    /// The difference since then, in words.
+    pub why: String,
+}
+
+impl fmt::Display for Unmade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unmade {
+            namespace,
+            pod,
+            node,
+            why,
+        } = self;
+        write!(
+            f,
+            "{namespace}/{pod} stays on {node}, although approved: {why}"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn proposed(pod: &str) -> ProposedMove {
+        ProposedMove {
+            namespace: "shop".to_owned(),
+            pod: pod.to_owned(),
+            uid: format!("uid-{pod}"),
+            node: "n1".to_owned(),
+            possible_nodes: vec!["n2".to_owned(), "n3".to_owned()],
+            strategy: "lowNodeUtilization".to_owned(),
+            why: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_proposal_is_valid_until_it_expires() {
+        let proposal = Proposal::new(time("2026-11-27T03:00:00Z"), vec![proposed("web-1")]);
+        let check = |now| proposal.check(SignedDuration::from_hours(1), time(now));
+        assert_eq!(check("2026-11-27T03:59:59Z"), Ok(()));
+        let late = check("2026-11-27T04:00:00Z").unwrap_err().to_string();
+        assert_eq!(late, "it is 1h old, and proposals expire after 1h");
+    }
+
+    #[test]
+    fn whatever_the_decision_depends_on_changes_the_id() {
+        let at = time("2026-11-27T03:00:00Z");
+        let id = |change: fn(&mut ProposedMove)| {
+            let mut one = proposed("web-1");
+            change(&mut one);
+            Proposal::new(at, vec![one]).id
+        };
+        let original = id(|_| {});
+        let changes: [fn(&mut ProposedMove); 5] = [
+            |m| m.pod = "web-2".to_owned(),
+            |m| m.uid = "other".to_owned(),
+            |m| m.node = "n9".to_owned(),
+            |m| m.possible_nodes.truncate(1),
+            |m| m.strategy = "removeDuplicates".to_owned(),
+        ];
+        for change in changes {
+            assert_ne!(id(change), original);
+        }
+        assert_eq!(id(|m| m.why = "cpu 71%".to_owned()), original);
+    }
+
+    #[test]
+    fn an_altered_proposal_is_refused() {
+        let at = time("2026-11-27T03:00:00Z");
+        let mut proposal = Proposal::new(at, vec![proposed("web-1")]);
+        proposal.moves.push(proposed("db-0"));
+        let flaw = proposal.check(SignedDuration::from_hours(1), at);
+        assert!(matches!(flaw, Err(ProposalFlaw::Altered { .. })));
+    }
+}

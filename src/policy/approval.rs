@@ -1,0 +1,97 @@
+//! The section `approval`: evictions that wait until a person agrees.
+
+use jiff::SignedDuration;
+
+use super::compare::ONE_SECOND;
+use super::kind::{boolean, duration, whole};
+use super::problem::Code;
+use super::read::Fields;
+use super::section::Section;
+
+/// Which evictions need the approval of a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApprovalPolicy {
+    /// Whether evictions need an approval at all.
+    pub required: bool,
+    /// The evictions of a cycle that need none.
+    pub automatic: u32,
+    /// The age at which a proposal is no longer valid, whether it is approved or not.
+    pub expires: SignedDuration,
+}
+
+/// Declares `approval`.
+pub(super) fn approval() -> Section<ApprovalPolicy> {
+    Section::new(ApprovalPolicy {
+        required: false,
+        automatic: 0,
+        expires: SignedDuration::from_hours(1),
+    })
+    .field(
+        "required",
+        "Write the evictions of a plan into the ConfigMap `evenkeel-proposal`, and make them only \
+         after `evenkeel approve ID`. Each one is checked again, as without approval.",
+        boolean(),
+        |a| &mut a.required,
+    )
+    .field(
+        "automatic",
+        "How many evictions of a cycle need no approval. With 3, a person approves only what goes \
+         beyond three.",
+        whole(0),
+        |a| &mut a.automatic,
+    )
+    .field(
+        "expires",
+        "The age at which a proposal, or a plan for `evenkeel apply`, is no longer valid, approved \
+         or not. Then a new one is proposed.",
+        duration(ONE_SECOND),
+        |a| &mut a.expires,
+    )
+    .check(|f, a| check(f, *a))
+}
+
+fn check(f: &mut Fields<'_, '_>, approval: ApprovalPolicy) {
+    if approval.automatic > 0 && !approval.required {
+        let sentence = "has no effect without `required: true`";
+        f.warn(Code::Ignored, "automatic", sentence);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policy::Policy;
+
+    fn parse(approval: &str) -> Policy {
+        let text = format!(
+            "apiVersion: evenkeel/v1alpha1\nkind: Policy\napproval: {approval}\n\
+             strategies: [removeDuplicates]\n"
+        );
+        Policy::parse("policy.yaml", &text).unwrap()
+    }
+
+    #[test]
+    fn no_eviction_needs_an_approval_by_default() {
+        let default = parse("{}").approval;
+        assert!(!default.required && default == Policy::default_native().approval);
+    }
+
+    #[test]
+    fn a_written_section_reads_back_the_same() {
+        for text in [
+            "{}",
+            "{required: true}",
+            "{required: true, automatic: 3, expires: 30m}",
+        ] {
+            let policy = parse(text);
+            let again = Policy::parse("native", &policy.to_native()).unwrap();
+            assert_eq!(again.approval, policy.approval, "{}", policy.to_native());
+        }
+    }
+
+    #[test]
+    fn automatic_evictions_need_a_rule_that_they_are_exempt_from() {
+        let warnings = parse("{automatic: 3}").warnings;
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(parse("{required: true, automatic: 3}").warnings.is_empty());
+    }
+}

@@ -1,0 +1,127 @@
+//! Evictions that wait for the approval of a person.
+
+use evenkeel::model::approval::ProposedMove;
+use evenkeel::model::plan::Plan;
+use jiff::Timestamp;
+
+use crate::it::support::{Cluster, EVEN, after, noon, parse};
+
+/// Two hot nodes, each of which has to give one pod away, and room for both.
+const CLUSTER: &str = "
+    node n1
+      web cpu=500m memory=100Mi uses=3
+      api cpu=500m memory=100Mi uses=2500m
+    node n2
+      db cpu=500m memory=100Mi uses=3
+      job cpu=500m memory=100Mi uses=2500m
+    node n3
+    node n4
+";
+const REQUIRED: &str = "approval: {required: true}\n";
+
+fn policy(approval: &str) -> String {
+    format!("{approval}evictable: {{minReplicas: 1}}\n{EVEN}")
+}
+
+/// The moves, the ones that wait, and the approved ones that are not made.
+fn text(plan: &Plan) -> String {
+    let line = |verb: &str, m: &evenkeel::model::plan::Move| format!("{verb} {}", m.pod);
+    let moves = plan.moves.iter().map(|m| line("move", m));
+    let waiting = plan.proposed.iter().map(|m| line("ask for", m));
+    let unmade = plan.unmade.iter().map(|u| format!("not made: {u}"));
+    moves
+        .chain(waiting)
+        .chain(unmade)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn plan(approval: &str) -> Plan {
+    Cluster::parse(CLUSTER).plan(&policy(approval))
+}
+
+/// The plan for a cluster after a person has approved the evictions that [`CLUSTER`] proposes.
+fn approved(
+    cluster: &Cluster,
+    now: Timestamp,
+    change: impl FnOnce(&mut Vec<ProposedMove>),
+) -> String {
+    let mut moves = plan(REQUIRED).proposal().moves;
+    change(&mut moves);
+    let (mut engine, _) = cluster.seen(parse(&policy(REQUIRED)), Default::default());
+    let snapshot = cluster.snapshot(engine.policy());
+    engine.observe_steady(&snapshot, &cluster.readings(now), now);
+    engine.approve(&moves);
+    text(&engine.decide(&snapshot, now))
+}
+
+#[test]
+fn a_plan_proposes_what_it_would_do_without_approvals() {
+    let free = plan("");
+    assert_eq!(text(&free), "move api-1\nmove job-1");
+    let proposed = plan(REQUIRED);
+    assert_eq!(text(&proposed), "ask for api-1\nask for job-1");
+    let ids = (free.as_proposal().id, proposed.proposal().id);
+    assert_eq!(ids.0, ids.1, "an id depends on the evictions alone");
+}
+
+#[test]
+fn some_evictions_of_a_cycle_may_need_no_approval() {
+    let plan = plan("approval: {required: true, automatic: 1}\n");
+    insta::assert_snapshot!(text(&plan), @"
+    move api-1
+    ask for job-1
+    ");
+}
+
+#[test]
+fn approved_evictions_are_made_and_no_others() {
+    let cluster = Cluster::parse(CLUSTER);
+    let all = approved(&cluster, noon(), |_| {});
+    assert_eq!(all, "move api-1\nmove job-1");
+    let one = approved(&cluster, noon(), |moves| moves.retain(|m| m.pod == "job-1"));
+    assert_eq!(one, "move job-1\nask for api-1");
+}
+
+#[test]
+fn an_approved_eviction_that_is_no_longer_possible_says_what_has_changed() {
+    let mut cluster = Cluster::parse(CLUSTER);
+    cluster.replace("default", "job-1", "n3", after(60));
+    insta::assert_snapshot!(approved(&cluster, after(120), |_| {}), @"
+    move api-1
+    not made: default/job-1 stays on n2, although approved: the pod is gone
+    ");
+    let of = |text: &str| approved(&Cluster::parse(text), noon(), |_| {});
+    let protected = of(&CLUSTER.replace("uses=2500m", "uses=2500m bare"));
+    let relieved = of(&CLUSTER.replace("uses=2500m", "uses=100m"));
+    let other_pod = |moves: &mut Vec<ProposedMove>| moves[0].uid = "another".to_owned();
+    let replaced = approved(&Cluster::parse(CLUSTER), noon(), other_pod);
+    insta::assert_snapshot!([protected, relieved, replaced].join("\n\n"), @"
+    ask for web-1
+    ask for db-1
+    not made: default/api-1 stays on n1, although approved: no controller would recreate it
+    not made: default/job-1 stays on n2, although approved: no controller would recreate it
+
+    not made: default/api-1 stays on n1, although approved: no strategy would move it now
+    not made: default/job-1 stays on n2, although approved: no strategy would move it now
+
+    move job-1
+    ask for api-1
+    not made: default/api-1 stays on n1, although approved: another pod has its name now
+    ");
+}
+
+#[test]
+fn a_landing_that_nobody_has_approved_is_refused() {
+    let n9 = |moves: &mut Vec<ProposedMove>| {
+        for one in moves {
+            one.possible_nodes = vec!["n9".to_owned()];
+        }
+    };
+    insta::assert_snapshot!(approved(&Cluster::parse(CLUSTER), noon(), n9), @"
+    ask for api-1
+    ask for job-1
+    not made: default/api-1 stays on n1, although approved: its replacement would land on n3, which is none of the nodes that were approved
+    not made: default/job-1 stays on n2, although approved: its replacement would land on n3, which is none of the nodes that were approved
+    ");
+}
