@@ -27,6 +27,7 @@ mod parse;
 mod pause;
 mod plan;
 mod policy;
+mod record;
 mod report;
 mod run;
 mod scheduler;
@@ -159,7 +160,8 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return report_usage(&error),
     };
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    // Not locked, because the record of `run` may go there too.
+    let mut out = io::BufWriter::new(io::stdout());
     let result = cli.command.run(&mut out);
     match result.and_then(|()| out.flush().map_err(Into::into)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -226,6 +228,8 @@ impl Command {
                 if let Some(traces) = traces {
                     traces.stop();
                 }
+                // The thread of a write to a disk or a pipe may hang.
+                runtime.shutdown_background();
                 done
             }
             Command::Plan(args) => {

@@ -5,5 +5,6 @@ pub mod api;
 pub mod snapshot;
 pub mod usage;
 pub mod search_start;
+pub mod record;
 pub mod ledger;
 pub mod plan;

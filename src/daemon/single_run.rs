@@ -5,7 +5,6 @@ use tokio::time::Instant;
 use tracing::info;
 
 use crate::cluster::clock;
-use crate::decide::engine::Engine;
 use crate::policy::{Basis, Policy, Rule};
 
 use super::cycle::Cycle;
@@ -35,7 +34,7 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
     }
     let poll = policy.usage.poll;
     let wait = UsageWait::of(&policy);
-    let mut engine = Engine::new(policy, ledger);
+    let mut engine = daemon.engine(policy, ledger);
     if wait.longest.is_positive() {
         info!(
             "observing usage before the decision, for at most {:#}",
@@ -68,6 +67,7 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
             }
             daemon.check_release(&mut engine, now).await;
             let denied = Cycle::new(daemon, &mut engine).run().await?;
+            daemon.finish_record(&mut engine).await;
             return denied.map_or(Ok(()), |why| Err(DaemonError::NoRight(why)));
         }
         let due = after(now, poll).min(give_up);

@@ -49,15 +49,17 @@ impl Ledger {
             };
             let to = to.map(|n| snapshot.node(n).name.clone());
             let landed = to.as_deref().map(|to| self.landed(entry, to));
-            settled.push(Settled {
+            let outcome = Settled {
                 workload: entry.workload.clone(),
                 pod: entry.pod.clone(),
                 from: entry.node.clone(),
                 landed,
                 to: to.clone(),
                 ending,
-            });
+            };
             let entry = entry.clone();
+            self.records.add(entry.outcome(&outcome, now));
+            settled.push(outcome);
             self.entries[position].state = State::Settled(ending);
             let unlucky = ending == Ending::HotNode && is_unlucky(&entry, landed, to.as_deref());
             self.remember(&entry, ending, unlucky, cooldown, now);
@@ -139,17 +141,24 @@ impl Ledger {
     /// Resolves entries whose eviction request may never have been sent, for example after a crash.
     /// If the pod still runs when any request would have arrived, none was sent.
     fn reconcile(&mut self, snapshot: &Snapshot, now: Timestamp) {
+        let records = &mut self.records;
         self.entries.retain_mut(|entry| match entry.state {
             State::Intended if still_there(entry, snapshot) => {
-                now.duration_since(entry.at) < IN_FLIGHT
+                let may_be_on_its_way = now.duration_since(entry.at) < IN_FLIGHT;
+                if !may_be_on_its_way {
+                    records.add(entry.unanswered());
+                }
+                may_be_on_its_way
             }
             State::Intended => {
                 entry.state = State::Evicted;
+                records.add(entry.gone("no response is known, and the pod is gone", entry.at));
                 true
             }
             State::Deferred if !still_there(entry, snapshot) => {
                 // Its replacement gets as long as that of any other pod.
                 (entry.state, entry.at) = (State::Evicted, now);
+                records.add(entry.gone("another component has evicted the pod", now));
                 true
             }
             State::Deferred | State::Evicted | State::Settled(_) => true,
