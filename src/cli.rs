@@ -21,6 +21,7 @@ mod doctor;
 mod election;
 mod explain;
 mod file;
+mod history;
 mod live;
 mod otlp;
 mod parse;
@@ -47,6 +48,7 @@ Examples:
   evenkeel explain pod shop/web-0            show why a pod moves or stays, and how to change that
   evenkeel doctor                            check rights, usage, budgets and other programs
   evenkeel status                            show what the running instance does
+  evenkeel history record.jsonl              show what was evicted, and the sums of each week
   evenkeel pause --reason TEXT --for 2h      stop evictions for two hours
   evenkeel simulate                          run hours of a cluster in memory under a policy
   evenkeel policy check policy.yaml          validate a policy
@@ -75,6 +77,8 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Show what a running instance does, from its status page
     Status(status::StatusArgs),
+    /// Print the record of evictions and sum it by week
+    History(history::HistoryArgs),
     /// Stop evictions, in the cluster or in one namespace
     Pause(pause::PauseArgs),
     /// Allow evictions again after a pause
@@ -248,6 +252,7 @@ impl Command {
                 doctor::run(&args, out)
             }
             Command::Status(args) => status::run(&args, out),
+            Command::History(args) => history::run(&args, out),
             Command::Pause(args) => pause::pause(&args, out),
             Command::Resume(args) => pause::resume(&args, out),
             Command::Simulate(args) => simulate::run(&args, out),
@@ -391,6 +396,9 @@ mod tests {
             "evenkeel explain pod shop/web-0",
             "evenkeel explain node n1 --from c.json --exact -o json",
             "evenkeel explain workload shop/deployment/web --look 2m --all",
+            "evenkeel history --weeks -o json old.jsonl -",
+            "evenkeel run --policy p.yaml --record https://h/x --record-format text \
+                --record-bearer-token-file t --record-ca-file c --record-source evenkeel/prod",
             "evenkeel doctor --service-account kube-system/evenkeel",
             "evenkeel doctor --from c.json -o json --policy p.yaml",
             "evenkeel snapshot --scramble -o c.json --kubeconfig k",

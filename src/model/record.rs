@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::snapshot::facts::OwnerKey;
+use crate::values::Ratio;
 
 /// The type of an eviction that the API server accepted, or that was made without a response.
 pub const EVICTION: &str = "io.evenkeel.eviction.v1";
@@ -46,7 +47,7 @@ const fn was_stored() -> bool {
 }
 
 /// The details of an eviction, a refusal or an outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvictionDetails {
     /// The namespace of the pod.
     pub namespace: String,
@@ -74,12 +75,24 @@ pub struct EvictionDetails {
     /// The nodes where the replacement may land, the most likely first, at most five.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub may_land: Vec<String>,
+    /// What the node was relieved of; `None` if that is unknown or not the purpose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relief: Option<Relief>,
     /// The node of the replacement; `None` before the outcome, and without a replacement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// How that node compares with the forecast: `as_foreseen`, `elsewhere` or `unknown`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<String>,
+}
+
+/// The usage that leaves a hot node with a pod, by the usage at the decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Relief {
+    /// The resource that was furthest above its target.
+    pub resource: String,
+    /// The usage of the pod, as a share of the node.
+    pub share: Ratio,
 }
 
 impl EvictionDetails {
@@ -132,7 +145,7 @@ pub struct RecordLine {
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
     /// It is not JSON, or lacks an attribute.
-    #[error("expected a CloudEvent in JSON: {0}")]
+    #[error("expected a CloudEvent in JSON: {}", at_column(.0))]
     Form(#[from] serde_json::Error),
     /// Another version of CloudEvents.
     #[error("specversion: found {0:?}, expected \"{SPEC_VERSION}\"")]
@@ -145,6 +158,12 @@ pub enum LineError {
         /// The reason.
         error: serde_json::Error,
     },
+}
+
+/// Formats an error without the number of the line, because the text is one line of a file.
+fn at_column(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.replace(" at line 1 column ", " at column ")
 }
 
 impl RecordLine {
@@ -251,6 +270,10 @@ mod tests {
             message: None,
             strategy: Some("LowNodeUtilization".to_owned()),
             reason: Some("node cpu 89% is above its target of 50%".to_owned()),
+            relief: Some(Relief {
+                resource: "cpu".to_owned(),
+                share: Ratio::percent(12.0).unwrap(),
+            }),
             may_land: (2..9).map(|i| format!("n{i}")).collect(),
             to: None,
             forecast: None,
@@ -272,6 +295,7 @@ mod tests {
             r#""data":{"decided":"2026-11-21T12:00:00Z","may_land":["n2","n3","n4","n5","n6"],"#,
             r#""namespace":"shop","node":"n1","outcome":"evicted","pod":"web-1","#,
             r#""reason":"node cpu 89% is above its target of 50%","#,
+            r#""relief":{"resource":"cpu","share":0.12},"#,
             r#""strategy":"LowNodeUtilization","uid":"u-1","workload":"shop/Deployment/web"}}"#
         );
         assert_eq!(RecordLine::of(&evicted(), "evenkeel/prod").json(), expected);
@@ -321,11 +345,11 @@ mod tests {
         let error = |text: &str| RecordLine::parse(text).unwrap_err().to_string();
         assert_snapshot!(
             error("{\"specver"),
-            @"expected a CloudEvent in JSON: EOF while parsing a string at line 1 column 9"
+            @"expected a CloudEvent in JSON: EOF while parsing a string at column 9"
         );
         assert_snapshot!(
             error("{}"),
-            @"expected a CloudEvent in JSON: missing field `specversion` at line 1 column 2"
+            @"expected a CloudEvent in JSON: missing field `specversion` at column 2"
         );
         let line = RecordLine::of(&evicted(), "s").json();
         assert_snapshot!(

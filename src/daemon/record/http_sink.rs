@@ -131,3 +131,99 @@ async fn send(request: RequestBuilder) -> Result<(), SinkError> {
         message: one_line(&String::from_utf8_lossy(&start)),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use axum::Router;
+    use axum::http::{HeaderMap, StatusCode};
+
+    use super::*;
+    use crate::daemon::record::tests::fact;
+
+    /// The headers and bodies that a server received.
+    type Received = Arc<Mutex<Vec<(HeaderMap, String)>>>;
+
+    /// The address of a server that responds with this status.
+    async fn server(status: u16, text: &'static str) -> (Url, Received) {
+        let received = Received::default();
+        let log = Arc::clone(&received);
+        let router = Router::new().fallback(move |headers: HeaderMap, body: String| {
+            log.lock().unwrap().push((headers, body));
+            async move { (StatusCode::from_u16(status).unwrap(), text) }
+        });
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await;
+        let listener = listener.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let url = Url::parse(&format!("http://{address}/services/secret")).unwrap();
+        (url, received)
+    }
+
+    fn line() -> RecordLine {
+        RecordLine::of(&fact("u-1"), "evenkeel/prod")
+    }
+
+    #[tokio::test]
+    async fn a_line_is_posted_as_a_cloudevent_with_the_token_of_now() {
+        let (url, received) = server(202, "").await;
+        let file = std::env::temp_dir().join(format!("evenkeel-token-{}", std::process::id()));
+        let mut sink = HttpSink::new(url, BodyFormat::CloudEvent, Some(file.clone()), None);
+        for token in ["one", "two\n"] {
+            std::fs::write(&file, token).unwrap();
+            sink.write(&line()).await.unwrap();
+        }
+        std::fs::remove_file(&file).unwrap();
+        let received = received.lock().unwrap();
+        let (headers, body) = &received[0];
+        assert_eq!(
+            headers["content-type"],
+            "application/cloudevents+json; charset=UTF-8"
+        );
+        assert_eq!(RecordLine::parse(body).unwrap(), line());
+        let tokens: Vec<_> = received.iter().map(|(h, _)| &h["authorization"]).collect();
+        assert_eq!(tokens, ["Bearer one", "Bearer two"]);
+    }
+
+    #[tokio::test]
+    async fn a_webhook_of_a_chat_gets_one_sentence() {
+        let (url, received) = server(200, "ok").await;
+        let mut sink = HttpSink::new(url, BodyFormat::Text, None, None);
+        sink.write(&line()).await.unwrap();
+        let (headers, body) = received.lock().unwrap()[0].clone();
+        assert_eq!(headers["content-type"], "application/json");
+        assert_eq!(
+            body,
+            r#"{"text":"evenkeel/prod: evicted shop/web-1 from n1"}"#
+        );
+    }
+
+    #[tokio::test]
+    async fn statuses_tell_a_bad_line_from_a_server_in_trouble() {
+        for (status, is_about_the_line) in [(400, true), (413, true), (401, false), (503, false)] {
+            let (url, _) = server(status, "no\nsuch channel").await;
+            let mut sink = HttpSink::new(url, BodyFormat::CloudEvent, None, None);
+            let error = sink.write(&line()).await.unwrap_err();
+            assert_eq!(error.is_about_the_line(), is_about_the_line, "{status}");
+            let expected = format!("HTTP status {status}: no such channel");
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn errors_do_not_show_the_address_which_may_be_a_secret() {
+        let url = Url::parse("http://127.0.0.1:1/services/secret").unwrap();
+        let file = Some(PathBuf::from("/nowhere/token"));
+        let mut refused = HttpSink::new(url.clone(), BodyFormat::Text, None, None);
+        let error = refused.write(&line()).await.unwrap_err().to_string();
+        assert!(error.starts_with("cannot send: "), "{error}");
+        assert!(!error.contains("secret"), "{error}");
+        let mut without = HttpSink::new(url, BodyFormat::Text, file, None);
+        let error = without.write(&line()).await.unwrap_err().to_string();
+        assert!(
+            error.starts_with("cannot use the token in /nowhere/token: "),
+            "{error}"
+        );
+    }
+}

@@ -12,12 +12,14 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
+use super::http_sink::{BodyFormat, HttpSink};
 use super::*;
 use crate::cluster::client::tests::status;
 use crate::cluster::clock;
 use crate::daemon::fixture::node;
+use crate::daemon::telemetry::metrics::ExpositionFormat;
 use crate::model::ledger::State;
 use crate::model::record::{EVICTION, EvictionDetails, OUTCOME};
 use crate::model::snapshot::facts::{Effect, OwnerKey, Taint};
@@ -38,6 +40,7 @@ pub(super) fn fact(uid: &str) -> Fact {
         message: None,
         strategy: None,
         reason: None,
+        relief: None,
         may_land: Vec::new(),
         to: None,
         forecast: None,
@@ -378,4 +381,125 @@ async fn two_hundred_kills_lose_no_line_and_repeat_none_without_a_mark() {
         recorded.len(),
         "each has an outcome"
     );
+}
+
+/// A writer that fails so many times first.
+struct Flaky {
+    failures: usize,
+    written: Arc<Mutex<String>>,
+}
+
+impl Write for Flaky {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.failures > 0 {
+            self.failures -= 1;
+            return Err(io::Error::other("no space left"));
+        }
+        let text = std::str::from_utf8(bytes).unwrap();
+        self.written.lock().unwrap().push_str(text);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A recorder, its daemon, and an engine whose stored ledger has facts with these uids.
+fn recorder(sink: Sink, uids: &[&str]) -> (Daemon, Recorder, Engine) {
+    let text =
+        "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removeDuplicates: {}}]}";
+    let policy = Policy::parse("p", text).unwrap();
+    let daemon = Daemon::fake(&SharedWorld::new().client(), &policy);
+    let source = "test".to_owned();
+    let recorder = daemon.recorder(RecordSettings { source, sink });
+    let mut ledger = Ledger::default();
+    uids.iter().for_each(|uid| ledger.add_fact(fact(uid)));
+    (daemon, recorder, Engine::new(policy, ledger))
+}
+
+fn uids(record: &str) -> Vec<String> {
+    let lines = record.lines().map(|line| RecordLine::parse(line).unwrap());
+    lines
+        .map(|line| line.details().unwrap().unwrap().uid)
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sink_that_fails_gets_the_same_line_after_growing_pauses() {
+    let written: Arc<Mutex<String>> = Arc::default();
+    let flaky = Flaky {
+        failures: 4,
+        written: Arc::clone(&written),
+    };
+    let sink = Sink::Output(Arc::new(Mutex::new(flaky)));
+    let (daemon, recorder, mut engine) = recorder(sink, &["u-1", "u-2"]);
+    let start = Instant::now();
+    recorder.exchange(&mut engine, true);
+    recorder.flush(Duration::from_secs(3600)).await;
+    assert_eq!(uids(&written.lock().unwrap()), ["u-1", "u-2"]);
+    let pauses = start.elapsed().as_secs();
+    assert_eq!(pauses, 1 + 2 + 4 + 8);
+    assert_eq!(engine.ledger().facts().len(), 2, "until the next cycle");
+    recorder.exchange(&mut engine, false);
+    assert!(engine.ledger().facts().is_empty());
+    let metrics = daemon.metrics.text(ExpositionFormat::Classic);
+    let sample = "evenkeel_record_lines_total{result=\"written\"} 2";
+    assert!(metrics.contains(sample), "{metrics}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn facts_that_are_not_stored_are_not_written() {
+    let shared = SharedWorld::new();
+    let sink = Sink::Output(Arc::new(Mutex::new(shared.clone())));
+    let (_daemon, recorder, mut engine) = recorder(sink, &["u-1"]);
+    recorder.exchange(&mut engine, false);
+    recorder.flush(Duration::from_secs(1)).await;
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(shared.world().record, "");
+    recorder.exchange(&mut engine, true);
+    recorder.flush(Duration::from_secs(1)).await;
+    assert_eq!(uids(&shared.world().record), ["u-1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instance_that_no_longer_leads_writes_nothing_more() {
+    let flaky = Flaky {
+        failures: 1,
+        written: Arc::default(),
+    };
+    let written = Arc::clone(&flaky.written);
+    let sink = Sink::Output(Arc::new(Mutex::new(flaky)));
+    let (_daemon, recorder, mut engine) = recorder(sink, &["u-1", "u-2"]);
+    recorder.exchange(&mut engine, true);
+    sleep(FIRST_PAUSE / 2).await;
+    recorder.withdraw();
+    sleep(LONGEST_PAUSE).await;
+    assert_eq!(*written.lock().unwrap(), "");
+}
+
+#[tokio::test]
+async fn a_line_that_the_server_rejects_does_not_hold_up_the_others() {
+    let received: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log = Arc::clone(&received);
+    let router = axum::Router::new().fallback(move |body: String| {
+        let is_bad = body.contains("u-1");
+        log.lock().unwrap().push(body);
+        async move { axum::http::StatusCode::from_u16(if is_bad { 400 } else { 204 }).unwrap() }
+    });
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await;
+    let listener = listener.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let url = url.parse().unwrap();
+    let sink = HttpSink::new(url, BodyFormat::CloudEvent, None, None);
+    let (daemon, recorder, mut engine) = recorder(Sink::Http(Box::new(sink)), &["u-1", "u-2"]);
+    recorder.exchange(&mut engine, true);
+    recorder.flush(Duration::from_secs(30)).await;
+    assert_eq!(uids(&received.lock().unwrap().join("\n")), ["u-1", "u-2"]);
+    let metrics = daemon.metrics.text(ExpositionFormat::Classic);
+    for result in ["written", "rejected"] {
+        let sample = format!("evenkeel_record_lines_total{{result=\"{result}\"}} 1");
+        assert!(metrics.contains(&sample), "{metrics}");
+    }
 }

@@ -41,6 +41,7 @@ impl Engine {
             message: (*outcome != Outcome::Evicted).then(|| outcome.to_string()),
             strategy: Some(done.strategy.to_owned()),
             reason: Some(done.reason.to_string()),
+            relief: done.relief.clone(),
             may_land: done.possible_nodes.clone(),
             ..entry.details(outcome.code())
         };

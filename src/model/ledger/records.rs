@@ -128,6 +128,7 @@ impl Entry {
             message: None,
             strategy: None,
             reason: None,
+            relief: None,
             may_land: self.possible_nodes.clone(),
             to: None,
             forecast: None,
@@ -162,5 +163,67 @@ impl Entry {
             ..self.details(settled.ending.code())
         };
         details.fact(OUTCOME, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fact(number: usize) -> Fact {
+        Fact {
+            id: format!("id-{number}"),
+            kind: EVICTION.to_owned(),
+            time: Timestamp::from_second(i64::try_from(number).unwrap()).unwrap(),
+            subject: "shop/web-1".to_owned(),
+            data: serde_json::json!({"reason": "r".repeat(500)}),
+            possibly_repeated: false,
+        }
+    }
+
+    fn ledger(numbers: impl IntoIterator<Item = usize>) -> Ledger {
+        let mut ledger = Ledger::default();
+        numbers.into_iter().for_each(|n| ledger.add_fact(fact(n)));
+        ledger
+    }
+
+    fn ids(ledger: &Ledger) -> Vec<&str> {
+        ledger.facts().iter().map(|fact| fact.id.as_str()).collect()
+    }
+
+    #[test]
+    fn the_oldest_facts_give_way_and_evictions_never_do() {
+        let mut ledger = ledger(0..1000);
+        assert_eq!(ledger.size().bytes(), Ledger::default().size().bytes());
+        let dropped = ledger.limit_facts();
+        assert!((200..600).contains(&dropped), "{dropped}");
+        assert_eq!(ids(&ledger)[0], format!("id-{dropped}"));
+        let written = ledger.write().len();
+        assert!(written <= ledger.bytes() && written > 200_000, "{written}");
+        assert_eq!(ledger.limit_facts(), 0);
+    }
+
+    #[test]
+    fn a_ledger_without_facts_is_stored_as_before() {
+        let before = r#"{"entries":[],"resting":{},"version":1}"#;
+        assert_eq!(Ledger::default().write(), before);
+        assert_eq!(Ledger::parse(before).unwrap(), Ledger::default());
+    }
+
+    #[test]
+    fn stored_facts_are_read_back_as_possibly_repeated() {
+        let read = Ledger::parse(&ledger([1]).write()).unwrap();
+        assert!(read.facts()[0].possibly_repeated);
+        assert_eq!(read.write(), ledger([1]).write());
+    }
+
+    #[test]
+    fn of_two_ledgers_facts_stay_that_neither_has_recorded() {
+        let base = ledger([1, 2, 3]);
+        // 1 is recorded here and 2 there; 4 and 5 are new.
+        let (own, theirs) = (ledger([2, 3, 5]), ledger([1, 3, 4]));
+        let merged = own.merged(&base, &theirs);
+        assert_eq!(ids(&merged), ["id-3", "id-4", "id-5"]);
+        assert!(merged.facts().iter().all(|fact| fact.possibly_repeated));
     }
 }
