@@ -24,10 +24,14 @@ mod weeks;
 const EXAMPLES: &str = "\
 Examples:
   evenkeel history record.jsonl                        what was evicted and refused, and the weeks
-  kubectl logs deploy/evenkeel | evenkeel history      the same from standard output of a pod
+  kubectl logs deploy/evenkeel | grep specversion | evenkeel history
+                                                       the same from standard output of a pod
   evenkeel history -o json old.jsonl record.jsonl      two files as one, for other programs
 
 `evenkeel run --record` writes the record.";
+
+/// The most lines that are named on standard error.
+const MOST_NAMED: usize = 20;
 
 /// Prints the record of evictions, refusals and outcomes, and sums it by week.
 ///
@@ -75,8 +79,12 @@ pub(super) fn run(args: &HistoryArgs, out: &mut dyn Write) -> anyhow::Result<()>
         history.read(path)?;
     }
     history.finish();
-    for unread in &history.unread {
+    for unread in history.unread.iter().take(MOST_NAMED) {
         complain(&unread.to_string());
+    }
+    if history.unread.len() > MOST_NAMED {
+        let more = count(history.unread.len() - MOST_NAMED, "line");
+        complain(&format!("{more} more skipped; -o json names them"));
     }
     if history.lines.is_empty() && !history.unread.is_empty() {
         bail!("history: found no line of a record");

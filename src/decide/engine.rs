@@ -268,10 +268,10 @@ impl Engine {
         let hot = self.hot_nodes(observed);
         let is_hot = |node: NodeId| hot.iter().any(|(_, n)| *n == node);
         let cooldown = &self.policy.cooldown;
-        let settled = self
-            .ledger
-            .settle(observed.snapshot, is_hot, cooldown, observed.now);
-        self.check_facts();
+        let (settled, facts) =
+            self.ledger
+                .settle_with_facts(observed.snapshot, is_hot, cooldown, observed.now);
+        self.keep(facts);
         settled
     }
 

@@ -232,7 +232,7 @@ pub struct Move {
     pub aim: Aim,
     /// The reason of the strategy.
     pub reason: Reason,
-    /// What the node is relieved of, for the record; `None` if that is unknown or not the purpose.
+    /// The usage that leaves the node, for the record; `None` if that is unknown or not the purpose.
     #[serde(skip)]
     pub relief: Option<Relief>,
 }

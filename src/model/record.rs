@@ -75,7 +75,7 @@ pub struct EvictionDetails {
     /// The nodes where the replacement may land, the most likely first, at most five.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub may_land: Vec<String>,
-    /// What the node was relieved of; `None` if that is unknown or not the purpose.
+    /// The usage that left the node; `None` if that is unknown or not the purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relief: Option<Relief>,
     /// The node of the replacement; `None` before the outcome, and without a replacement.

@@ -48,7 +48,7 @@ pub(super) fn fact(uid: &str) -> Fact {
     details.fact(EVICTION, time)
 }
 
-/// What a kill cuts.
+/// The moment of a kill, relative to a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cut {
     /// The request or the line does not arrive.

@@ -57,7 +57,7 @@ pub enum Phase {
     Act,
 }
 
-/// What became of a line of the record.
+/// The result of a line of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineResult {
     /// Written.

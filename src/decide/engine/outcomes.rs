@@ -1,4 +1,4 @@
-//! What the ledger learns from the outcomes of a plan, and what the record does.
+//! Outcomes of a plan: the ledger notes them, and keeps facts about them for the record.
 
 use std::collections::BTreeSet;
 
@@ -26,9 +26,14 @@ impl Engine {
         self.ledger.limit_facts()
     }
 
-    /// Removes the facts if there is no record.
-    pub(super) fn check_facts(&mut self) {
-        if !self.keeps_facts {
+    /// Adds facts to those that the ledger keeps. If there is no record, all are forgotten, also
+    /// those of a process that had one.
+    pub(super) fn keep(&mut self, facts: Vec<Fact>) {
+        if self.keeps_facts {
+            facts
+                .into_iter()
+                .for_each(|fact| self.ledger.add_fact(fact));
+        } else {
             self.ledger.forget_facts();
         }
     }
