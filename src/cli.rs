@@ -78,7 +78,7 @@ enum Command {
     /// Show what a running instance does, from its status page
     Status(status::StatusArgs),
     /// Print the record of evictions and sum it by week
-    History(history::HistoryArgs),
+    History(history::RecordHistoryArgs),
     /// Stop evictions, in the cluster or in one namespace
     Pause(pause::PauseArgs),
     /// Allow evictions again after a pause

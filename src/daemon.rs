@@ -26,7 +26,7 @@ use self::arrivals::UsableNodes;
 use self::cycle::Cycle;
 pub use self::lead::LeaderRole;
 pub use self::poller::UsagePoller;
-pub use self::record::Recorder;
+pub use self::record::RecordTask;
 pub use self::release::ReleaseCheck;
 pub use self::reload::{JoinElection, PolicyFile, ReadPolicy};
 pub use self::report::LogState;
@@ -91,7 +91,7 @@ pub struct Daemon {
     /// The snapshot of the last poll. Most of its pods are those of the next one.
     pub polled: Snapshot,
     /// The task that writes the record; `None` if there is none.
-    pub recorder: Option<Recorder>,
+    pub recorder: Option<RecordTask>,
     /// The file of the policy, if it is read again while the program runs.
     pub policy_file: Option<PolicyFile>,
 }

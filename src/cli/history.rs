@@ -38,7 +38,7 @@ const MOST_NAMED: usize = 20;
 /// Lines about the same fact count once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct HistoryArgs {
+pub(super) struct RecordHistoryArgs {
     /// Files with lines of the record; `-` is standard input
     #[arg(value_name = "FILE", default_value = "-")]
     files: Vec<PathBuf>,
@@ -73,7 +73,7 @@ impl fmt::Display for UnreadLine {
     }
 }
 
-pub(super) fn run(args: &HistoryArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn run(args: &RecordHistoryArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut history = RecordHistory::default();
     for path in &args.files {
         history.read(path)?;
@@ -158,10 +158,6 @@ impl RecordHistory {
                 text.push_str(&line);
                 text.push('\n');
             }
-        }
-        if !self.unread.is_empty() {
-            let unread = count(self.unread.len(), "line");
-            text.push_str(&format!("\n{unread} could not be read\n"));
         }
         text
     }

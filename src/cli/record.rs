@@ -9,12 +9,11 @@ use crate::daemon::record::RecordSettings;
 use crate::daemon::record::http_sink::{BodyFormat, HttpSink};
 use crate::daemon::record::sink::Sink;
 
-use super::Misuse;
+use super::{Misuse, parse};
 
 /// Flags for the record, which is off unless there is a sink.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Record")]
-#[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
 pub(super) struct RecordFlags {
     /// Write one line of JSON for each eviction, refusal and outcome to the end of this file, to
     /// standard output if it is `-`, or to this URL by a POST request for each line [default: off]
@@ -40,7 +39,7 @@ pub(super) struct RecordFlags {
         long,
         value_name = "NAME",
         default_value = "evenkeel",
-        value_parser = clap::builder::NonEmptyStringValueParser::new()
+        value_parser = parse::source
     )]
     record_source: String,
 }
@@ -124,6 +123,15 @@ mod tests {
     fn the_record_is_off_by_default() {
         assert!(settings("run").unwrap().is_none());
         assert!(settings("run --record=").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_source_that_is_not_part_of_a_uri_is_refused() {
+        for source in ["", "our prod", "prod\n"] {
+            let line = ["run", "--record-source", source];
+            let error = Flags::try_parse_from(line).unwrap_err().to_string();
+            assert!(error.contains("expected a name such as"), "{error}");
+        }
     }
 
     #[test]

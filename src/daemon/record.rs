@@ -26,6 +26,7 @@ use super::telemetry::metrics::{LineResult, Metrics};
 
 pub mod http_sink;
 pub mod sink;
+pub mod sink_error;
 
 use sink::Sink;
 
@@ -42,7 +43,7 @@ pub struct RecordSettings {
 }
 
 /// The task that writes lines, and the facts that it shares with the loop.
-pub struct Recorder {
+pub struct RecordTask {
     queue: Arc<RecordQueue>,
     task: JoinHandle<()>,
 }
@@ -61,7 +62,7 @@ struct QueueState {
     done: BTreeSet<String>,
 }
 
-impl Recorder {
+impl RecordTask {
     /// Starts the task.
     fn start(settings: RecordSettings, failures: Failures, metrics: Metrics) -> Self {
         let queue = Arc::new(RecordQueue::default());
@@ -72,7 +73,7 @@ impl Recorder {
             metrics,
         };
         let task = tokio::spawn(writer.run());
-        Recorder { queue, task }
+        RecordTask { queue, task }
     }
 
     /// Removes facts from the ledger whose lines are written. If the ledger is stored as it is, its
@@ -104,7 +105,7 @@ impl Recorder {
     }
 }
 
-impl Drop for Recorder {
+impl Drop for RecordTask {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -174,9 +175,9 @@ impl RecordWriter {
 
 impl Daemon {
     /// Starts to write the record.
-    pub fn recorder(&self, settings: RecordSettings) -> Recorder {
+    pub fn recorder(&self, settings: RecordSettings) -> RecordTask {
         let failures = self.cluster.failures().clone();
-        Recorder::start(settings, failures, self.metrics.clone())
+        RecordTask::start(settings, failures, self.metrics.clone())
     }
 
     /// Creates the engine, which keeps facts only if there is a record.

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::model::ledger::Aim;
-use crate::model::record::Relief;
+use crate::model::record::NodeRelief;
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use crate::model::snapshot::pause::Pause;
 use crate::policy::Basis;
@@ -232,9 +232,9 @@ pub struct Move {
     pub aim: Aim,
     /// The reason of the strategy.
     pub reason: Reason,
-    /// The usage that leaves the node, for the record; `None` if that is unknown or not the purpose.
+    /// The usage that leaves the node, for the record; `None` if unknown or not the purpose.
     #[serde(skip)]
-    pub relief: Option<Relief>,
+    pub relief: Option<NodeRelief>,
 }
 
 impl Basis {

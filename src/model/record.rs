@@ -77,7 +77,7 @@ pub struct EvictionDetails {
     pub may_land: Vec<String>,
     /// The usage that left the node; `None` if that is unknown or not the purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub relief: Option<Relief>,
+    pub relief: Option<NodeRelief>,
     /// The node of the replacement; `None` before the outcome, and without a replacement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
@@ -88,7 +88,7 @@ pub struct EvictionDetails {
 
 /// The usage that leaves a hot node with a pod, by the usage at the decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Relief {
+pub struct NodeRelief {
     /// The resource that was furthest above its target.
     pub resource: String,
     /// The usage of the pod, as a share of the node.
@@ -270,7 +270,7 @@ mod tests {
             message: None,
             strategy: Some("LowNodeUtilization".to_owned()),
             reason: Some("node cpu 89% is above its target of 50%".to_owned()),
-            relief: Some(Relief {
+            relief: Some(NodeRelief {
                 resource: "cpu".to_owned(),
                 share: Ratio::percent(12.0).unwrap(),
             }),

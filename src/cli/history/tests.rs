@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::model::record::{EVICTION, EvictionDetails, OUTCOME, REFUSAL, Relief};
+use crate::model::record::{EVICTION, EvictionDetails, NodeRelief, OUTCOME, REFUSAL};
 use crate::model::snapshot::facts::OwnerKey;
 use crate::values::Ratio;
 
@@ -38,7 +38,7 @@ fn with_relief(line: &RecordLine, percent: f64) -> RecordLine {
     let mut line = line.clone();
     let share = Ratio::percent(percent).unwrap();
     let resource = "cpu".to_owned();
-    line.data["relief"] = serde_json::json!(Relief { resource, share });
+    line.data["relief"] = serde_json::json!(NodeRelief { resource, share });
     line
 }
 
@@ -97,7 +97,7 @@ fn a_deferred_eviction_counts_once_it_is_made() {
     let deferred = line(EVICTION, "deferred", "vm-1", 0);
     let made = line(EVICTION, "evicted", "vm-1", 1);
     let weeks = |lines: &[RecordLine]| serde_json::json!(history(lines).weeks);
-    assert_eq!(weeks(&[deferred.clone()])[0]["evictions"], 0);
+    assert_eq!(weeks(std::slice::from_ref(&deferred))[0]["evictions"], 0);
     assert_eq!(weeks(&[deferred, made])[0]["evictions"], 1);
 }
 

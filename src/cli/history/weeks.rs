@@ -1,5 +1,6 @@
 //! Sums of the record by week.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
@@ -139,7 +140,7 @@ impl WeekLines {
             })
             .collect();
         // Stable, so that equal counts stay in the order of names.
-        moved.sort_by(|a, b| b.evictions.cmp(&a.evictions));
+        moved.sort_by_key(|moved| Reverse(moved.evictions));
         moved.truncate(MOST_WORKLOADS);
         moved
     }

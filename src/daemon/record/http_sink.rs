@@ -12,7 +12,7 @@ use crate::cluster::error_text::{causes, one_line};
 use crate::daemon::telemetry::traces::collector::Collector;
 use crate::model::record::RecordLine;
 
-use super::sink::SinkError;
+use super::sink_error::SinkError;
 
 /// The time for one request.
 const TIMEOUT: Duration = Duration::from_secs(10);

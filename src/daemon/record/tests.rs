@@ -239,15 +239,12 @@ impl SharedWorld {
                 let cut = shared.world().step(shared.process, name);
                 let answer =
                     (cut != Some(Cut::Before)).then(|| shared.world().answer(method, path, &body));
-                match (answer, cut) {
-                    (Some((code, text)), None) => Response::builder()
-                        .status(code)
-                        .body(Body::from(text.into_bytes())),
-                    _ => {
-                        shared.killed.notify_one();
-                        std::future::pending().await
-                    }
+                if let (Some((code, text)), None) = (answer, cut) {
+                    let body = Body::from(text.into_bytes());
+                    return Response::builder().status(code).body(body);
                 }
+                shared.killed.notify_one();
+                std::future::pending().await
             }
         });
         Client::new(service, "default")
@@ -348,10 +345,10 @@ async fn two_hundred_kills_lose_no_line_and_repeat_none_without_a_mark() {
         };
         let step = ["save", "eviction", "line"][kill / 2 % 3];
         let process = shared.restarted((step, 1 + (chance >> 16) % 6), cut);
-        process.live(20).await;
+        Box::pin(process.live(20)).await;
         assert!(shared.world().killed, "each process is killed");
     }
-    shared.restarted(NEVER, Cut::Before).live(3).await;
+    Box::pin(shared.restarted(NEVER, Cut::Before).live(3)).await;
 
     let world = shared.world();
     for step in ["save", "eviction", "line"] {
@@ -406,7 +403,7 @@ impl Write for Flaky {
 }
 
 /// A recorder, its daemon, and an engine whose stored ledger has facts with these uids.
-fn recorder(sink: Sink, uids: &[&str]) -> (Daemon, Recorder, Engine) {
+fn recorder(sink: Sink, uids: &[&str]) -> (Daemon, RecordTask, Engine) {
     let text =
         "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removeDuplicates: {}}]}";
     let policy = Policy::parse("p", text).unwrap();
@@ -414,7 +411,9 @@ fn recorder(sink: Sink, uids: &[&str]) -> (Daemon, Recorder, Engine) {
     let source = "test".to_owned();
     let recorder = daemon.recorder(RecordSettings { source, sink });
     let mut ledger = Ledger::default();
-    uids.iter().for_each(|uid| ledger.add_fact(fact(uid)));
+    for uid in uids {
+        ledger.add_fact(fact(uid));
+    }
     (daemon, recorder, Engine::new(policy, ledger))
 }
 

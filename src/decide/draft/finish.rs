@@ -1,7 +1,7 @@
 //! Conversion of a draft into plan data: names instead of positions.
 
 use crate::model::plan::{Kept, Move, Note, Reason, Refusal, Verdict};
-use crate::model::record::Relief;
+use crate::model::record::NodeRelief;
 use crate::model::snapshot::facts::Owner;
 use crate::model::snapshot::{Pod, PodId, Snapshot};
 
@@ -56,7 +56,7 @@ impl Draft<'_> {
 
     /// Returns what a pod of a hot node takes along of the resource that is furthest above its
     /// target.
-    fn relief(&self, candidate: &Candidate) -> Option<Relief> {
+    fn relief(&self, candidate: &Candidate) -> Option<NodeRelief> {
         let Reason::HotNode {
             resource, basis, ..
         } = &candidate.reason
@@ -68,7 +68,7 @@ impl Draft<'_> {
         let node = snapshot.pod(candidate.pod).node?;
         let weight = self.weight(candidate.pod, id, *basis)?;
         let share = weight.share_of(snapshot.node(node).allocatable[id])?;
-        Some(Relief {
+        Some(NodeRelief {
             resource: resource.clone(),
             share,
         })

@@ -30,9 +30,9 @@ impl Engine {
     /// those of a process that had one.
     pub(super) fn keep(&mut self, facts: Vec<Fact>) {
         if self.keeps_facts {
-            facts
-                .into_iter()
-                .for_each(|fact| self.ledger.add_fact(fact));
+            for fact in facts {
+                self.ledger.add_fact(fact);
+            }
         } else {
             self.ledger.forget_facts();
         }
