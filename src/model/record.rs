@@ -269,7 +269,7 @@ mod tests {
             outcome: outcome.to_owned(),
             message: None,
             strategy: Some("LowNodeUtilization".to_owned()),
-            reason: Some("node cpu 89% is above its target of 50%".to_owned()),
+            reason: Some("node usage: cpu 89% is above its target of 50%".to_owned()),
             relief: Some(NodeRelief {
                 resource: "cpu".to_owned(),
                 share: Ratio::percent(12.0).unwrap(),
@@ -294,7 +294,7 @@ mod tests {
             r#""subject":"shop/web-1","datacontenttype":"application/json","#,
             r#""data":{"decided":"2026-11-21T12:00:00Z","may_land":["n2","n3","n4","n5","n6"],"#,
             r#""namespace":"shop","node":"n1","outcome":"evicted","pod":"web-1","#,
-            r#""reason":"node cpu 89% is above its target of 50%","#,
+            r#""reason":"node usage: cpu 89% is above its target of 50%","#,
             r#""relief":{"resource":"cpu","share":0.12},"#,
             r#""strategy":"LowNodeUtilization","uid":"u-1","workload":"shop/Deployment/web"}}"#
         );
@@ -369,7 +369,7 @@ mod tests {
         };
         assert_snapshot!(
             sentence(details("evicted"), EVICTION),
-            @"prod: evicted shop/web-1 from n1: node cpu 89% is above its target of 50%"
+            @"prod: evicted shop/web-1 from n1: node usage: cpu 89% is above its target of 50%"
         );
         let refused = EvictionDetails {
             message: Some("refused by a PodDisruptionBudget: web".to_owned()),

@@ -24,7 +24,7 @@ fn line(kind: &str, outcome: &str, pod: &str, hours: i64) -> RecordLine {
         outcome: outcome.to_owned(),
         message: (!is_eviction).then(|| format!("{outcome} it is")),
         strategy: is_eviction.then(|| "LowNodeUtilization".to_owned()),
-        reason: is_eviction.then(|| "node cpu 89% is above its target of 50%".to_owned()),
+        reason: is_eviction.then(|| "node usage: cpu 89% is above its target of 50%".to_owned()),
         may_land: Vec::new(),
         to: (outcome == "helped").then(|| "n2".to_owned()),
         forecast: None,
@@ -52,7 +52,7 @@ fn history(lines: &[RecordLine]) -> RecordHistory {
 }
 
 fn text(lines: &[RecordLine]) -> String {
-    history(lines).text(Screen::plain(120))
+    history(lines).text(Screen::plain(130))
 }
 
 #[test]
@@ -67,11 +67,11 @@ fn lines_are_printed_in_order_and_summed_by_the_week_of_the_eviction() {
         line(OUTCOME, "same-node", "web-2", 13),
     ];
     assert_snapshot!(text(&lines), @"
-    2026-11-22 12:00:00Z  evicted    shop/web-1  n1        LowNodeUtilization: node cpu 89% is above its target of 50%
+    2026-11-22 12:00:00Z  evicted    shop/web-1  n1        LowNodeUtilization: node usage: cpu 89% is above its target of 50%
     2026-11-22 12:02:00Z  helped     shop/web-1  n1 -> n2  helped it is
-    2026-11-23 01:00:00Z  evicted    shop/web-2  n1        LowNodeUtilization: node cpu 89% is above its target of 50%
+    2026-11-23 01:00:00Z  evicted    shop/web-2  n1        LowNodeUtilization: node usage: cpu 89% is above its target of 50%
     2026-11-23 01:02:00Z  same-node  shop/web-2  n1        same-node it is
-    2026-11-23 02:00:00Z  evicted    shop/db-1   n1        LowNodeUtilization: node cpu 89% is above its target of 50%
+    2026-11-23 02:00:00Z  evicted    shop/db-1   n1        LowNodeUtilization: node usage: cpu 89% is above its target of 50%
     2026-11-23 02:00:00Z  refused    shop/db-2   n1        refused it is
 
     week of     evictions  helped  ineffective  pending  refusals  most moved

@@ -250,6 +250,15 @@ impl SharedWorld {
         Client::new(service, "default")
     }
 
+    /// A policy by which one pod goes in each cycle.
+    fn policy() -> Policy {
+        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, \
+            limits: {perCycle: 1, perMinute: none, perWorkload: none}, \
+            evictable: {minReplicas: 1, minPodAge: 0s}, \
+            strategies: [{removePodsViolatingNodeTaints: {}}]}";
+        Policy::parse("p", text).unwrap()
+    }
+
     /// Starts the program, which is killed at this step.
     fn restarted(&self, kill_at: (&'static str, usize), cut: Cut) -> Self {
         let mut world = self.world();
@@ -263,11 +272,7 @@ impl SharedWorld {
 
     /// Runs the program until it is killed, or for some cycles.
     async fn live(&self, cycles: usize) {
-        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, \
-            limits: {perCycle: 1, perMinute: none, perWorkload: none}, \
-            evictable: {minReplicas: 1, minPodAge: 0s}, \
-            strategies: [{removePodsViolatingNodeTaints: {}}]}";
-        let policy = Policy::parse("p", text).unwrap();
+        let policy = Self::policy();
         let mut daemon = Daemon::fake(&self.client(), &policy);
         daemon.recorder = Some(daemon.recorder(RecordSettings {
             source: "test".to_owned(),
@@ -501,4 +506,42 @@ async fn a_line_that_the_server_rejects_does_not_hold_up_the_others() {
         let sample = format!("evenkeel_record_lines_total{{result=\"{result}\"}} 1");
         assert!(metrics.contains(&sample), "{metrics}");
     }
+}
+
+/// A writer that hangs until its sender is dropped.
+struct Hanging(std::sync::mpsc::Receiver<()>);
+
+impl Write for Hanging {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        let _ = self.0.recv();
+        Err(io::Error::other("the reader is gone"))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_sink_that_hangs_delays_no_eviction() {
+    let (release, hanging) = std::sync::mpsc::channel();
+    let shared = SharedWorld::new();
+    let policy = SharedWorld::policy();
+    let mut daemon = Daemon::fake(&shared.client(), &policy);
+    daemon.recorder = Some(daemon.recorder(RecordSettings {
+        source: "test".to_owned(),
+        sink: Sink::Output(Arc::new(Mutex::new(Hanging(hanging)))),
+    }));
+    let ledger = daemon.store.load().await.unwrap();
+    let mut engine = daemon.engine(policy, ledger);
+    daemon.cluster.apply(shared.world().objects());
+    let start = Instant::now();
+    for _ in 0..3 {
+        Cycle::new(&mut daemon, &mut engine).run().await.unwrap();
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(shared.world().evicted.len(), 3);
+    assert!(start.elapsed() < Duration::from_secs(20));
+    assert!(engine.ledger().facts().len() >= 3, "the lines wait");
+    drop(release);
 }
