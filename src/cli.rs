@@ -23,12 +23,14 @@ mod doctor;
 mod election;
 mod explain;
 mod file;
+mod history;
 mod live;
 mod otlp;
 mod parse;
 mod pause;
 mod plan;
 mod policy;
+mod record;
 mod report;
 mod run;
 mod scheduler;
@@ -48,6 +50,7 @@ Examples:
   evenkeel explain pod shop/web-0            show why a pod moves or stays, and how to change that
   evenkeel doctor                            check rights, usage, budgets and other programs
   evenkeel status                            show what the running instance does
+  evenkeel history record.jsonl              show what was evicted, and the sums of each week
   evenkeel pause --reason TEXT --for 2h      stop evictions for two hours
   evenkeel approve                           show the evictions that wait for an approval
   evenkeel simulate                          run hours of a cluster in memory under a policy
@@ -77,6 +80,8 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Show what a running instance does, from its status page
     Status(status::StatusArgs),
+    /// Print the record of evictions and sum it by week
+    History(history::RecordHistoryArgs),
     /// Stop evictions, in the cluster or in one namespace
     Pause(pause::PauseArgs),
     /// Allow evictions again after a pause
@@ -169,7 +174,8 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return report_usage(&error),
     };
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    // Not locked, because the record of `run` may go there too.
+    let mut out = io::BufWriter::new(io::stdout());
     let result = cli.command.run(&mut out);
     match result.and_then(|()| out.flush().map_err(Into::into)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -248,6 +254,7 @@ impl Command {
                 doctor::run(&args, out)
             }
             Command::Status(args) => status::run(&args, out),
+            Command::History(args) => history::run(&args, out),
             Command::Pause(args) => pause::pause(&args, out),
             Command::Resume(args) => pause::resume(&args, out),
             Command::Simulate(args) => simulate::run(&args, out),
@@ -308,6 +315,8 @@ fn run_daemon(args: run::RunArgs) -> anyhow::Result<()> {
     if let Some(traces) = traces {
         traces.stop();
     }
+    // The thread of a write to a disk or a pipe may hang.
+    runtime.shutdown_background();
     done
 }
 
@@ -401,6 +410,9 @@ mod tests {
             "evenkeel explain pod shop/web-0",
             "evenkeel explain node n1 --from c.json --exact -o json",
             "evenkeel explain workload shop/deployment/web --look 2m --all",
+            "evenkeel history --weeks -o json old.jsonl -",
+            "evenkeel run --policy p.yaml --record https://h/x --record-format text \
+                --record-bearer-token-file t --record-ca-file c --record-source evenkeel/prod",
             "evenkeel doctor --service-account kube-system/evenkeel",
             "evenkeel doctor --from c.json -o json --policy p.yaml",
             "evenkeel snapshot --scramble -o c.json --kubeconfig k",

@@ -27,6 +27,7 @@ use self::arrivals::UsableNodes;
 use self::cycle::Cycle;
 pub use self::lead::LeaderRole;
 pub use self::poller::UsagePoller;
+pub use self::record::RecordTask;
 pub use self::release::ReleaseCheck;
 pub use self::reload::{JoinElection, PolicyFile, ReadPolicy};
 pub use self::report::LogState;
@@ -43,6 +44,7 @@ mod approval;
 pub mod telemetry;
 mod poller;
 mod lead;
+pub mod record;
 mod release;
 mod reload;
 mod report;
@@ -92,6 +94,8 @@ pub struct Daemon {
     pub lead: LeaderRole,
     /// The snapshot of the last poll. Most of its pods are those of the next one.
     pub polled: Snapshot,
+    /// The task that writes the record; `None` if there is none.
+    pub recorder: Option<RecordTask>,
     /// The file of the policy, if it is read again while the program runs.
     pub policy_file: Option<PolicyFile>,
 }
@@ -135,13 +139,14 @@ pub async fn run(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> 
     // After the first lists and the ledger, so that an instance that cannot act never holds the
     // Lease.
     daemon.lead.enter();
-    let mut engine = Engine::new(policy, ledger);
+    let mut engine = daemon.engine(policy, ledger);
     let ended = run_loop(&mut daemon, &mut engine).await;
+    daemon.finish_record(&mut engine).await;
     let led = daemon.lead.holds();
     // Before the taints are removed, which may take longer: another instance waits for the Lease.
     daemon.lead.leave().await;
     // A dry run has set no taints, so it removes none.
-    let dry = daemon.dry_run || engine.policy().dry_run;
+    let dry = daemon.is_dry(&engine);
     if ended.is_ok() && led && !dry {
         daemon.release(&engine).await;
     }
@@ -246,6 +251,11 @@ impl Daemon {
                 self.health.waiting(failing);
             }
         }
+    }
+
+    /// Whether nothing is evicted and nothing is written to the cluster.
+    const fn is_dry(&self, engine: &Engine) -> bool {
+        self.dry_run || engine.policy().dry_run
     }
 
     /// Records whether the ledger can be read and written.

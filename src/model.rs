@@ -5,6 +5,7 @@ pub mod api;
 pub mod snapshot;
 pub mod usage;
 pub mod search_start;
+pub mod record;
 pub mod ledger;
 pub mod approval;
 pub mod plan;

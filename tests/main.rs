@@ -44,6 +44,7 @@ mod it {
     mod preferred_anti_affinity;
     mod properties;
     mod reasons;
+    mod recorded_facts;
     mod recording;
     mod rejections;
     mod release;

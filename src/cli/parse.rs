@@ -21,6 +21,15 @@ pub(super) fn pause_reason(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// The `source` of CloudEvents, which is part of a URI.
+pub(super) fn source(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_graphic() && !"<>\"{}|\\^`".contains(c);
+    if text.is_empty() || !text.chars().all(is_plain) {
+        return Err("expected a name such as evenkeel/prod".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 /// A duration for timers, which are never negative, such as `15s`.
 pub(super) fn timer(text: &str) -> Result<Duration, String> {
     let parsed: Option<SignedDuration> = text.parse().ok();

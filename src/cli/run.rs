@@ -35,6 +35,7 @@ use crate::policy::Policy;
 use super::descheduler::DeschedulerArgs;
 use super::election::{LeaderElectionArgs, LeaseDefaults};
 use super::otlp::OtlpFlags;
+use super::record::RecordFlags;
 use super::{Misuse, Shared, file, parse, policy, signals};
 
 use self::status_page::{StatusAddress, serve_status, status_address};
@@ -107,6 +108,8 @@ pub(super) struct RunArgs {
     pub(super) shared: Shared,
     #[command(flatten)]
     otlp: OtlpFlags,
+    #[command(flatten)]
+    record: RecordFlags,
     #[command(flatten)]
     descheduler: DeschedulerArgs,
     #[command(flatten)]
@@ -292,6 +295,7 @@ impl RunArgs {
             lead: self.lead(timing, policy, &client),
             polled: Snapshot::default(),
             policy_file: Some(self.policy_file(policy, timing, &client)),
+            recorder: None,
         }
     }
 
@@ -340,11 +344,13 @@ pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
     for warning in warnings {
         warn!("{warning}");
     }
+    let record = args.record.settings()?;
     let stop = CancellationToken::new();
     signals::stop_on_signals(&stop)?;
     let cluster = Cluster::connect(args.kubeconfig()).await?;
     cluster.start(&stop);
     let mut daemon = args.daemon(cluster, &policy, timing, &stop);
+    daemon.recorder = record.map(|record| daemon.recorder(record));
     info!(
         "evenkeel {}: {}",
         env!("CARGO_PKG_VERSION"),

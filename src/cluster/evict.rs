@@ -224,6 +224,7 @@ pub(crate) mod tests {
                 basis: Basis::Actual,
                 expected: None,
             },
+            relief: None,
         }
     }
 

@@ -50,6 +50,8 @@ pub enum Request {
     Taints,
     /// The release of Kubernetes.
     Release,
+    /// Lines of the record.
+    Record,
 }
 
 impl fmt::Display for Request {
@@ -63,6 +65,7 @@ impl fmt::Display for Request {
             Request::Events => f.write_str("events"),
             Request::Taints => f.write_str("taints"),
             Request::Release => f.write_str("release of Kubernetes"),
+            Request::Record => f.write_str("record"),
         }
     }
 }
@@ -79,6 +82,7 @@ impl Request {
             Request::Events => "evictions go on without events",
             Request::Taints => "steering waits",
             Request::Release => "the forecast assumes a release",
+            Request::Record => "evictions go on, and the lines wait in the ledger",
         }
     }
 }

@@ -5,7 +5,7 @@ use tracing::{Instrument, error, info, warn};
 
 use crate::cluster::clock::LocalTime;
 use crate::cluster::ledger_store::StoreError;
-use crate::daemon::telemetry::metrics::Phase;
+use crate::daemon::telemetry::metrics::{LineResult, Phase};
 use crate::daemon::telemetry::status::facts::{LedgerStatus, PlanStatus};
 use crate::decide::engine::Engine;
 use crate::decide::engine::observed::Observed;
@@ -71,6 +71,7 @@ impl<'d> Cycle<'d> {
             Some(reason) => self.daemon.health.waiting(format!("usage: {reason}")),
             None => self.daemon.health.ready(),
         }
+        self.daemon.exchange_facts(self.engine);
         let snapshot = self.snapshot();
         let observed = spans::settle().in_scope(|| self.settle(&snapshot));
         if self.engine.policy().steering.is_on() {
@@ -104,6 +105,7 @@ impl<'d> Cycle<'d> {
             self.propose(stored, &plan).await;
         }
         self.report(&snapshot, &plan, &outcomes);
+        self.daemon.exchange_facts(self.engine);
         Ok(plan.denied(&outcomes))
     }
 
@@ -284,6 +286,8 @@ impl<'d> Cycle<'d> {
         if !self.daemon.lead.holds() {
             return Err(StoreError::NotLeading);
         }
+        let dropped = self.engine.limit_facts();
+        self.daemon.metrics.lines(LineResult::Dropped, dropped);
         let saved = async {
             let request = self.daemon.store.save(self.engine.ledger());
             let saved = finish(&self.daemon.stop, request).await;
@@ -328,8 +332,8 @@ impl<'d> Cycle<'d> {
         self.started.elapsed()
     }
 
-    pub(super) const fn dry(&self) -> bool {
-        self.daemon.dry_run || self.engine.policy().dry_run
+    pub(super) fn dry(&self) -> bool {
+        self.daemon.is_dry(self.engine)
     }
 }
 

@@ -63,6 +63,7 @@ impl Daemon {
             release: ReleaseCheck::default(),
             polled: Snapshot::default(),
             policy_file: None,
+            recorder: None,
             lead: LeaderRole::default(),
         }
     }

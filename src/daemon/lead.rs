@@ -178,6 +178,8 @@ impl Daemon {
             candidate.log_standby();
             // The new leader removes our taints, which it recognises by their key.
             self.steered.forget_nodes();
+            // It also writes the lines that this instance has not written.
+            self.withdraw_facts();
             return Ok(false);
         }
         // Joined with ours, because a write of an earlier term may have failed.

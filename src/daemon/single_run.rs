@@ -5,7 +5,6 @@ use tokio::time::Instant;
 use tracing::info;
 
 use crate::cluster::clock;
-use crate::decide::engine::Engine;
 use crate::policy::{Basis, Policy, Rule};
 
 use super::cycle::Cycle;
@@ -33,10 +32,9 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
         info!("steering is off: a single run could not remove its taints later");
         policy.steering = policy.steering.off();
     }
-    let dry = daemon.dry_run || policy.dry_run;
     let poll = policy.usage.poll;
     let wait = UsageWait::of(&policy);
-    let mut engine = Engine::new(policy, ledger);
+    let mut engine = daemon.engine(policy, ledger);
     if wait.longest.is_positive() {
         info!(
             "observing usage before the decision, for at most {:#}",
@@ -69,11 +67,12 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
             }
             daemon.check_release(&mut engine, now).await;
             let denied = Cycle::new(daemon, &mut engine).run().await?;
+            daemon.finish_record(&mut engine).await;
             if let Some(why) = denied {
                 return Err(DaemonError::NoRight(why));
             }
             let given = daemon.approvals.given.as_ref();
-            let wanted = given.filter(|_| daemon.approvals.made == 0 && !dry);
+            let wanted = given.filter(|_| daemon.approvals.made == 0 && !daemon.is_dry(&engine));
             return wanted.map_or(Ok(()), |given| {
                 Err(DaemonError::NothingApplied(given.moves.len()))
             });

@@ -8,10 +8,12 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Time that one request may still take once the program stops. At the end there are at most
-/// three in a row: an eviction, the ledger and the Lease.
+/// four in a row: an eviction, the ledger twice and the Lease.
 pub(super) const GRACE: Duration = Duration::from_secs(4);
 /// Time to remove the steering taints.
 pub(super) const LONGEST_RELEASE: Duration = Duration::from_secs(6);
+/// Time to write the last lines of the record, before the Lease is released.
+pub(super) const LAST_LINES: Duration = Duration::from_secs(2);
 /// Time to write the last events.
 pub(super) const LAST_EVENTS: Duration = Duration::from_secs(2);
 

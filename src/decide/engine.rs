@@ -15,8 +15,8 @@ use crate::decide::scheduler;
 use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
 use crate::model::approval::Approved;
-use crate::model::ledger::{Entry, Fault, Ledger, Settled};
-use crate::model::plan::{Move, NoTrend, Outcome, PausedNamespace, Plan, Rightsizing, Setbacks};
+use crate::model::ledger::{Entry, Ledger, Settled};
+use crate::model::plan::{Move, NoTrend, PausedNamespace, Plan, Rightsizing};
 use crate::model::search_start::SearchStart;
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
@@ -31,6 +31,7 @@ pub mod balance_report;
 mod approval;
 mod halt;
 pub mod observed;
+mod outcomes;
 mod predict;
 mod recheck;
 mod replica_trial;
@@ -45,6 +46,8 @@ pub struct Engine {
     approved: Approved,
     hot_since: HotSince,
     search_start: SearchStart,
+    /// Whether the ledger keeps facts for a record.
+    keeps_facts: bool,
 }
 
 impl Engine {
@@ -58,6 +61,7 @@ impl Engine {
             approved: Approved::default(),
             hot_since: HotSince::new(),
             search_start: SearchStart::default(),
+            keeps_facts: false,
         }
     }
 
@@ -258,52 +262,6 @@ impl Engine {
         }
     }
 
-    /// Records in the ledger the outcome of a move.
-    pub fn resolve(&mut self, done: &Move, outcome: &Outcome) {
-        match outcome {
-            Outcome::Evicted => {
-                self.search_start.expect_one();
-                self.ledger.evicted(&done.uid);
-            }
-            // Unknown for now. The next snapshot shows whether the pod is gone.
-            Outcome::Unanswered(_) => {}
-            Outcome::Deferred(_) => self.ledger.deferred(&done.uid),
-            Outcome::OverBudget(_)
-            | Outcome::Refused(_)
-            | Outcome::Forbidden(_)
-            | Outcome::Unauthorized(_)
-            | Outcome::Throttled(..)
-            | Outcome::Gone
-            | Outcome::Changed
-            | Outcome::Failed(_)
-            | Outcome::Untried(_) => {
-                self.ledger.withdraw(&done.uid);
-            }
-        }
-    }
-
-    /// Records in the ledger which pods of an executed plan rest, because the API server rejected
-    /// their evictions.
-    pub fn rest_rejected(&mut self, moves: &[Move], outcomes: &[Outcome], now: Timestamp) {
-        let mut setbacks = Setbacks::default();
-        let done = || moves.iter().zip(outcomes);
-        done().for_each(|(planned, outcome)| setbacks.note(planned, outcome));
-        for (planned, outcome) in done() {
-            let Some(fault) = outcome.fault() else {
-                continue;
-            };
-            let is_shared = fault == Fault::Pod && setbacks.are_everywhere();
-            let fault = if is_shared { Fault::Server } else { fault };
-            let (workload, cooldown) = (planned.ledger_key(), &self.policy.cooldown);
-            self.ledger
-                .rejected(&workload, &planned.uid, fault, cooldown, now);
-        }
-        // Afterwards, because both may be of one plan.
-        for (planned, _) in done().filter(|(_, outcome)| outcome.is_made()) {
-            self.ledger.another_goes(&planned.ledger_key());
-        }
-    }
-
     /// Finds out from a snapshot how earlier evictions ended.
     pub fn settle(&mut self, snapshot: &Snapshot, now: Timestamp) -> Vec<Settled> {
         let observed = self.join_usage(snapshot, now);
@@ -316,8 +274,11 @@ impl Engine {
         let hot = self.hot_nodes(observed);
         let is_hot = |node: NodeId| hot.iter().any(|(_, n)| *n == node);
         let cooldown = &self.policy.cooldown;
-        self.ledger
-            .settle(observed.snapshot, is_hot, cooldown, observed.now)
+        let (settled, facts) =
+            self.ledger
+                .settle_with_facts(observed.snapshot, is_hot, cooldown, observed.now);
+        self.keep(facts);
+        settled
     }
 
     /// The usage of nodes and pods as far as it is known.

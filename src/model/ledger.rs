@@ -17,23 +17,26 @@ mod counts;
 mod deferred;
 mod entry;
 mod merge;
+mod records;
 mod rejections;
 mod rests;
 mod settle;
+mod stored;
 
 pub use capacity::{FULL_BYTES, LedgerSize, MOST_FORESEEN_BYTES};
 pub use entry::{Aim, Ending, Entry, Landed, State};
+pub use records::MOST_RECORD_BYTES;
 pub use rejections::Fault;
 pub use settle::Settled;
+pub use stored::LedgerError;
 
 use capacity::MOST_TWINS;
 use entry::may_be_newer;
+use records::Records;
 use rejections::Rejections;
 use rests::ReplacementRests;
 
 const MOST_STREAKS: usize = 1500;
-/// The version of the stored format.
-const VERSION: u32 = 1;
 /// Time for which an eviction counts as requested although its pod still runs: a crash may have
 /// lost the response.
 const IN_FLIGHT: SignedDuration = SignedDuration::from_secs(60);
@@ -55,6 +58,8 @@ pub struct Ledger {
     /// Pods that rest because their evictions were rejected.
     rejections: Rejections,
     streaks: BTreeMap<OwnerKey, Streak>,
+    /// Facts that are not known to be in the record.
+    records: Records,
 }
 
 /// Consecutive moves of one workload that did not help.
@@ -109,78 +114,7 @@ pub enum Rest {
     NoRight(SignedDuration),
 }
 
-/// The field that every version has.
-#[derive(Deserialize)]
-struct LedgerVersion {
-    version: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LedgerDocument {
-    version: u32,
-    entries: Vec<Entry>,
-    resting: BTreeMap<OwnerKey, Streak>,
-    #[serde(default, skip_serializing_if = "ReplacementRests::is_empty")]
-    replacements: ReplacementRests,
-    #[serde(default, skip_serializing_if = "Rejections::is_empty")]
-    rejected: Rejections,
-}
-
-/// A stored ledger that cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum LedgerError {
-    /// The text does not have the stored format.
-    #[error("not a ledger: {0}")]
-    Form(#[from] serde_json::Error),
-    /// A newer evenkeel wrote the ledger.
-    #[error("unsupported version {0}, expected {VERSION}")]
-    Version(u64),
-}
-
-impl LedgerError {
-    /// Returns what the operator can do. Nothing else may change the stored ledger, because that
-    /// would lose evictions that it records.
-    pub const fn remedy(&self) -> &'static str {
-        match self {
-            LedgerError::Form(_) => "restore it",
-            LedgerError::Version(_) => "run the evenkeel that wrote it",
-        }
-    }
-}
-
 impl Ledger {
-    /// Reads the stored format.
-    ///
-    /// Returns an error if the text is not a ledger, or has another version.
-    pub fn parse(text: &str) -> Result<Self, LedgerError> {
-        // First, because a newer version may have other fields.
-        let LedgerVersion { version } = serde_json::from_str(text)?;
-        if version != u64::from(VERSION) {
-            return Err(LedgerError::Version(version));
-        }
-        let stored: LedgerDocument = serde_json::from_str(text)?;
-        Ok(Ledger {
-            entries: stored.entries,
-            rests: stored.replacements,
-            rejections: stored.rejected,
-            streaks: stored.resting,
-        })
-    }
-
-    /// Returns the stored format. Equal ledgers give equal texts.
-    pub fn write(&self) -> String {
-        let stored = LedgerDocument {
-            version: VERSION,
-            entries: self.entries.clone(),
-            resting: self.streaks.clone(),
-            replacements: self.rests.clone(),
-            rejected: self.rejections.clone(),
-        };
-        // This cannot fail: every key is text, and every value is text, a number or a list.
-        serde_json::json!(stored).to_string()
-    }
-
     /// Returns the evictions that still matter, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries

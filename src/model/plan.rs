@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::model::approval::{Proposal, ProposedMove, Unmade};
 use crate::model::ledger::Aim;
+use crate::model::record::NodeRelief;
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use crate::model::snapshot::pause::Pause;
 use crate::policy::Basis;
@@ -236,6 +237,9 @@ pub struct Move {
     pub aim: Aim,
     /// The reason of the strategy.
     pub reason: Reason,
+    /// The usage that leaves the node, for the record; `None` if unknown or not the purpose.
+    #[serde(skip)]
+    pub relief: Option<NodeRelief>,
 }
 
 impl From<&Move> for ProposedMove {

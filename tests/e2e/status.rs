@@ -110,6 +110,7 @@ fn hostile(at: Timestamp) -> Board {
                 pod: evil(i + 4),
                 topology_key: evil(i),
             },
+            relief: None,
         };
         MoveStatus::new(&planned, Some(&Outcome::Failed(evil(i))), 5)
     };

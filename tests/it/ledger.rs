@@ -75,7 +75,7 @@ fn an_invalid_ledger_is_rejected_with_its_position() {
     assert_snapshot!(
         error(r#"{"version":1,"entries":[],"resting":{},"more":1}"#),
         @"not a ledger: unknown field `more`, expected one of `version`, `entries`, `resting`, \
-          `replacements`, `rejected` at line 1 column 45"
+          `replacements`, `rejected`, `unrecorded` at line 1 column 45"
     );
     assert_snapshot!(
         error(r#"{"version":1,"entries":[{"workload":"web"}],"resting":{}}"#),

@@ -112,6 +112,7 @@ fn a_move() -> Move {
             basis: Basis::Actual,
             expected: None,
         },
+        relief: None,
     }
 }
 

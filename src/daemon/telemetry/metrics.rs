@@ -16,7 +16,7 @@ use crate::policy::{Cooldown, Policy};
 use self::catalogue::process;
 use self::descheduler::DeschedulerMetrics;
 use self::families::{
-    CycleLabels, EndingLabels, Families, ForecastLabels, OutcomeLabels, PhaseLabels,
+    CycleLabels, EndingLabels, Families, ForecastLabels, LineLabels, OutcomeLabels, PhaseLabels,
     SourceErrorLabels, SourceLabels, StateLabels, StrategyLabels, TaintLabels,
 };
 use self::registration::FloatGauge;
@@ -55,6 +55,28 @@ pub enum Phase {
     Steer,
     /// Evict pods.
     Act,
+}
+
+/// The result of a line of the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineResult {
+    /// Written.
+    Written,
+    /// Dropped, because the sink refused this line.
+    Rejected,
+    /// Dropped, because the ledger had no room for more lines.
+    Dropped,
+}
+
+impl LineResult {
+    /// Returns the value of the label `result`.
+    pub const fn label(self) -> &'static str {
+        match self {
+            LineResult::Written => "written",
+            LineResult::Rejected => "rejected",
+            LineResult::Dropped => "dropped",
+        }
+    }
 }
 
 impl Phase {
@@ -139,6 +161,9 @@ impl Metrics {
         }
         for outcome in process::POLICY_RELOADS.fixed_values("outcome") {
             drop(all.policy_reloads.get_or_create(&CycleLabels { outcome }));
+        }
+        for result in process::RECORD_LINES.fixed_values("result") {
+            drop(all.lines.get_or_create(&LineLabels { result }));
         }
         for phase in process::PHASE.fixed_values("phase") {
             drop(all.phases.get_or_create(&PhaseLabels { phase }));
@@ -261,6 +286,15 @@ impl Metrics {
         if let Some(descheduler) = &self.descheduler {
             descheduler.retain_nodes(|name| snapshot.find_node(name).is_some());
         }
+    }
+
+    /// Counts lines of the record.
+    pub fn lines(&self, result: LineResult, lines: usize) {
+        let labels = LineLabels {
+            result: result.label(),
+        };
+        let counter = self.all.lines.get_or_create(&labels);
+        counter.inc_by(u64::try_from(lines).unwrap_or(u64::MAX));
     }
 
     /// Counts a cycle and records its duration.

@@ -1,6 +1,7 @@
 //! Conversion of a draft into plan data: names instead of positions.
 
-use crate::model::plan::{Kept, Move, Note, Refusal, Verdict};
+use crate::model::plan::{Kept, Move, Note, Reason, Refusal, Verdict};
+use crate::model::record::NodeRelief;
 use crate::model::snapshot::facts::Owner;
 use crate::model::snapshot::{Pod, PodId, Snapshot};
 
@@ -49,7 +50,28 @@ impl Draft<'_> {
             workload: pod.workload.map(|w| snapshot.workload(w).key.clone()),
             aim: candidate.reason.aim(pod.finished()),
             reason: candidate.reason.clone(),
+            relief: self.relief(candidate),
         }
+    }
+
+    /// Returns what a pod of a hot node takes along of the resource that is furthest above its
+    /// target.
+    fn relief(&self, candidate: &Candidate) -> Option<NodeRelief> {
+        let Reason::HotNode {
+            resource, basis, ..
+        } = &candidate.reason
+        else {
+            return None;
+        };
+        let snapshot = self.world.snapshot;
+        let id = snapshot.resources.find(resource)?;
+        let node = snapshot.pod(candidate.pod).node?;
+        let weight = self.weight(candidate.pod, id, *basis)?;
+        let share = weight.share_of(snapshot.node(node).allocatable[id])?;
+        Some(NodeRelief {
+            resource: resource.clone(),
+            share,
+        })
     }
 
     fn put_kept(&self, strategy: usize, pod: PodId, refusal: &Refusal) -> Kept {

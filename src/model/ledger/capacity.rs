@@ -6,7 +6,7 @@ use super::{Entry, Ledger};
 use crate::model::snapshot::facts::OwnerKey;
 
 /// The most bytes of the stored text. A ConfigMap holds 1 MiB, and may have keys of others.
-const MOST_BYTES: usize = 1_000_000;
+pub(super) const MOST_BYTES: usize = 1_000_000;
 /// Bytes that only finished pods may use. Their entries are removed within minutes.
 const FOR_FINISHED: usize = 120_000;
 /// The bytes at which a ledger is full for pods that are replaced.
@@ -30,19 +30,20 @@ const PLAIN_ENTRY: usize = 200;
 /// Field names, times and counts of a streak.
 const PLAIN_STREAK: usize = 135;
 /// The version and the names of the parts.
-const PLAIN_LEDGER: usize = 64;
+const PLAIN_LEDGER: usize = 80;
 
 impl Ledger {
     /// Returns the size of the stored text in bytes, rounded up.
     pub fn bytes(&self) -> usize {
-        let streaks = self.streaks.keys().map(streak_bytes);
-        let resting = self.rests.bytes() + self.rejections.bytes() + streaks.sum::<usize>();
-        PLAIN_LEDGER + self.entry_bytes() + resting
+        self.size().bytes() + self.records.bytes()
     }
 
-    /// Returns the size, which tells how many evictions the ledger has room for.
+    /// Returns the size, which tells how many evictions the ledger has room for. Facts for the
+    /// record do not count, because they give way.
     pub fn size(&self) -> LedgerSize {
-        LedgerSize(self.bytes())
+        let streaks = self.streaks.keys().map(streak_bytes);
+        let resting = self.rests.bytes() + self.rejections.bytes() + streaks.sum::<usize>();
+        LedgerSize(PLAIN_LEDGER + self.entry_bytes() + resting)
     }
 
     pub(super) fn entry_bytes(&self) -> usize {
@@ -59,7 +60,7 @@ impl Ledger {
         let bytes = list_bytes(possible_nodes);
         possible_nodes.len() <= MOST_FORESEEN
             && kept + bytes <= MOST_FORESEEN_BYTES
-            && self.bytes() + bytes <= FULL_BYTES
+            && self.size().bytes() + bytes <= FULL_BYTES
     }
 
     /// Returns true if the uids of these siblings can be stored.
@@ -68,7 +69,7 @@ impl Ledger {
         let bytes = list_bytes(twins);
         twins.len() <= MOST_TWINS
             && kept + bytes <= MOST_TWIN_BYTES
-            && self.bytes() + bytes <= FULL_BYTES
+            && self.size().bytes() + bytes <= FULL_BYTES
     }
 }
 
@@ -77,6 +78,11 @@ impl Ledger {
 pub struct LedgerSize(usize);
 
 impl LedgerSize {
+    /// Returns the size in bytes.
+    pub(super) const fn bytes(self) -> usize {
+        self.0
+    }
+
     /// Returns true if the ledger has no room for the eviction of a pod that is replaced, after
     /// `planned` other ones.
     pub const fn is_full(self, planned: usize) -> bool {

@@ -40,6 +40,7 @@ impl Ledger {
             rests: self.rests.merged(&theirs.rests),
             rejections: self.rejections.merged(&base.rejections, &theirs.rejections),
             streaks: newest(&self.streaks, &base.streaks, &theirs.streaks, |s| s.attempt),
+            records: self.records.merged(&base.records, &theirs.records),
         }
     }
 

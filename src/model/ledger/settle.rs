@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use crate::model::record::Fact;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::policy::Cooldown;
@@ -38,7 +39,18 @@ impl Ledger {
         cooldown: &Cooldown,
         now: Timestamp,
     ) -> Vec<Settled> {
-        self.reconcile(snapshot, now);
+        self.settle_with_facts(snapshot, hot, cooldown, now).0
+    }
+
+    /// Like [`Ledger::settle`]. Returns also what the record says about it.
+    pub fn settle_with_facts(
+        &mut self,
+        snapshot: &Snapshot,
+        hot: impl Fn(NodeId) -> bool,
+        cooldown: &Cooldown,
+        now: Timestamp,
+    ) -> (Vec<Settled>, Vec<Fact>) {
+        let mut facts = self.reconcile(snapshot, now);
         // Before the endings, because an ending is judged by the replacement.
         self.match_replacements(snapshot);
         let mut settled = Vec::new();
@@ -49,21 +61,23 @@ impl Ledger {
             };
             let to = to.map(|n| snapshot.node(n).name.clone());
             let landed = to.as_deref().map(|to| self.landed(entry, to));
-            settled.push(Settled {
+            let outcome = Settled {
                 workload: entry.workload.clone(),
                 pod: entry.pod.clone(),
                 from: entry.node.clone(),
                 landed,
                 to: to.clone(),
                 ending,
-            });
+            };
             let entry = entry.clone();
+            facts.push(entry.outcome(&outcome, now));
+            settled.push(outcome);
             self.entries[position].state = State::Settled(ending);
             let unlucky = ending == Ending::HotNode && is_unlucky(&entry, landed, to.as_deref());
             self.remember(&entry, ending, unlucky, cooldown, now);
         }
         self.prune(snapshot, cooldown, now);
-        settled
+        (settled, facts)
     }
 
     /// Returns evicted pods whose replacements do not run anywhere yet, with the names of the nodes
@@ -138,22 +152,30 @@ impl Ledger {
 
     /// Resolves entries whose eviction request may never have been sent, for example after a crash.
     /// If the pod still runs when any request would have arrived, none was sent.
-    fn reconcile(&mut self, snapshot: &Snapshot, now: Timestamp) {
+    fn reconcile(&mut self, snapshot: &Snapshot, now: Timestamp) -> Vec<Fact> {
+        let mut facts = Vec::new();
         self.entries.retain_mut(|entry| match entry.state {
             State::Intended if still_there(entry, snapshot) => {
-                now.duration_since(entry.at) < IN_FLIGHT
+                let may_be_on_its_way = now.duration_since(entry.at) < IN_FLIGHT;
+                if !may_be_on_its_way {
+                    facts.push(entry.unanswered());
+                }
+                may_be_on_its_way
             }
             State::Intended => {
                 entry.state = State::Evicted;
+                facts.push(entry.gone("no response is known, and the pod is gone", entry.at));
                 true
             }
             State::Deferred if !still_there(entry, snapshot) => {
                 // Its replacement gets as long as that of any other pod.
                 (entry.state, entry.at) = (State::Evicted, now);
+                facts.push(entry.gone("another component has evicted the pod", now));
                 true
             }
             State::Deferred | State::Evicted | State::Settled(_) => true,
         });
+        facts
     }
 
     /// Assigns to each eviction that is not settled, oldest first, a new pod of its workload that

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::model::ledger::Fault;
+use crate::model::record::{EVICTION, REFUSAL};
 use crate::model::snapshot::pause::{Pause, PauseScope, Pauses};
 
 use super::Move;
@@ -157,6 +158,21 @@ impl Outcome {
             | Outcome::Throttled(..)
             | Outcome::Unauthorized(_)
             | Outcome::Untried(_) => None,
+        }
+    }
+
+    /// Returns the type of the line in the record; `None` if there is none, because nothing was
+    /// asked of a pod that exists, or because the result is not known yet.
+    pub const fn record_type(&self) -> Option<&'static str> {
+        match self {
+            Outcome::Evicted | Outcome::Deferred(_) => Some(EVICTION),
+            Outcome::OverBudget(_)
+            | Outcome::Refused(_)
+            | Outcome::Forbidden(_)
+            | Outcome::Unauthorized(_)
+            | Outcome::Throttled(..)
+            | Outcome::Failed(_) => Some(REFUSAL),
+            Outcome::Gone | Outcome::Changed | Outcome::Unanswered(_) | Outcome::Untried(_) => None,
         }
     }
 

@@ -141,7 +141,7 @@ pub const DESCHEDULER: [&MetricInfo; 4] = [
 ];
 
 /// All metrics under our own names.
-pub const ALL: [&MetricInfo; 44] = [
+pub const ALL: [&MetricInfo; 45] = [
     &process::BUILD_INFO,
     &process::LEADER,
     &process::POLICY_RELOADS,
@@ -167,6 +167,7 @@ pub const ALL: [&MetricInfo; 44] = [
     &process::RESTING,
     &process::REPEAT_OFFENDERS,
     &process::REJECTED,
+    &process::RECORD_LINES,
     &plan::STEERED,
     &process::TAINTS,
     &process::CYCLES,

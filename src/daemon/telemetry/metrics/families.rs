@@ -43,6 +43,7 @@ pub(super) struct Families {
     pub(super) resting: Gauge,
     pub(super) repeat_offenders: Gauge,
     pub(super) rejected: Gauge,
+    pub(super) lines: Family<LineLabels, Counter>,
     pub(super) steered: Family<SteerLabels, Gauge>,
     pub(super) taints: Family<TaintLabels, Counter>,
     pub(super) cycles: Family<CycleLabels, Counter>,
@@ -123,6 +124,11 @@ pub(super) struct RefusalLabels {
 pub(super) struct OutcomeLabels {
     pub(super) strategy: &'static str,
     pub(super) outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct LineLabels {
+    pub(super) result: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -212,6 +218,7 @@ impl Families {
             resting: register(&mut r, &process::RESTING),
             repeat_offenders: register(&mut r, &process::REPEAT_OFFENDERS),
             rejected: register(&mut r, &process::REJECTED),
+            lines: register(&mut r, &process::RECORD_LINES),
             steered: register(&mut r, &plan::STEERED),
             taints: register(&mut r, &process::TAINTS),
             cycles: register(&mut r, &process::CYCLES),

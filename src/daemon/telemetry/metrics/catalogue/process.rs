@@ -93,6 +93,15 @@ pub(in super::super) const REJECTED: MetricInfo = gauge(
     "Pods that rest because the API server rejected their evictions",
     &[],
 );
+pub(in super::super) const RECORD_LINES: MetricInfo = counter(
+    "record_lines",
+    "Lines of the record, by whether they are written, rejected by the sink, or dropped because the \
+        sink was down for too long",
+    &[MetricLabel(
+        "result",
+        LabelValues::Fixed(&["written", "rejected", "dropped"]),
+    )],
+);
 pub(in super::super) const TAINTS: MetricInfo = counter(
     "taint_changes",
     "Changes of taints that were requested, by outcome",
