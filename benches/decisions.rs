@@ -14,6 +14,7 @@ use divan::Bencher;
 use evenkeel::decide::draft::{Draft, HotSince, World};
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::scheduler::forecast;
+use evenkeel::model::guard::GuardStates;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
@@ -76,12 +77,13 @@ fn forecast_one_pod(bencher: Bencher<'_, '_>, nodes: usize) {
     let cluster = Cluster::new(&regular(nodes));
     let usage = cluster.engine.usage(&cluster.snapshot, now());
     let (policy, ledger, hot_since) = (policy(), Ledger::default(), HotSince::default());
-    let search_start = SearchStart::default();
+    let (search_start, guards) = (SearchStart::default(), GuardStates::default());
     let draft = Draft::new(World {
         policy: &policy,
         snapshot: &cluster.snapshot,
         usage: &usage,
         ledger: &ledger,
+        guards: &guards,
         hot_since: &hot_since,
         search_start: &search_start,
         now: now(),

@@ -6,4 +6,5 @@ pub mod snapshot;
 pub mod usage;
 pub mod search_start;
 pub mod ledger;
+pub mod guard;
 pub mod plan;

@@ -15,6 +15,7 @@
 use evenkeel::decide::draft::{Candidate, Draft, HotSince, Landing, World};
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::scheduler;
+use evenkeel::model::guard::GuardStates;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
@@ -227,7 +228,7 @@ fn fewest(mut used: Vec<f64>) -> usize {
 fn reachable(scenario: &Scenario, snapshot: &Snapshot, readings: &Readings) -> usize {
     let policy = Policy::parse("policy.yaml", OURS).expect("a valid policy");
     let (now, ledger, hot_since) = (scenario.start(), Ledger::default(), HotSince::new());
-    let search_start = SearchStart::default();
+    let (search_start, guards) = (SearchStart::default(), GuardStates::default());
     let mut engine = Engine::new(policy.clone(), Ledger::default());
     engine.observe_steady(snapshot, readings, now);
     let usage = engine.usage(snapshot, now);
@@ -236,6 +237,7 @@ fn reachable(scenario: &Scenario, snapshot: &Snapshot, readings: &Readings) -> u
         snapshot,
         usage: &usage,
         ledger: &ledger,
+        guards: &guards,
         hot_since: &hot_since,
         search_start: &search_start,
         now,

@@ -17,6 +17,7 @@ use crate::cluster::clock;
 use crate::cluster::events::EventWriter;
 use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::ledger_store::LedgerStore;
+use crate::cluster::usage_source::guards::GuardSource;
 use crate::daemon::telemetry::metrics::Metrics;
 use crate::daemon::telemetry::status::Board;
 use crate::daemon::telemetry::status::facts::InstanceInfo;
@@ -253,6 +254,8 @@ impl RunArgs {
         Daemon {
             store: LedgerStore::new(client.clone(), &self.shared.namespace, &self.shared.ledger),
             usage: UsagePoller::new(&policy.usage, &client),
+            guards: GuardSource::new(policy),
+            guards_asked: None,
             metrics: self.metrics(&cluster),
             health: Health::new(cluster.failures()),
             board: Board::default(),

@@ -41,6 +41,9 @@ impl fmt::Display for PlanText<'_> {
             let line = paused.to_string();
             self.screen.line(f, &line, Some(Ink::Warning))?;
         }
+        for stop in &self.plan.guards {
+            self.screen.line(f, &stop.to_string(), Some(Ink::Warning))?;
+        }
         if let Some(none) = self.plan.no_trend {
             self.screen.line(f, &none.to_string(), None)?;
         }

@@ -17,6 +17,7 @@ use crate::cluster::events::EventWriter;
 use crate::cluster::evict::tests::planned;
 use crate::cluster::failures::Failures;
 use crate::cluster::ledger_store::LedgerStore;
+use crate::cluster::usage_source::guards::GuardSource;
 use crate::model::plan::Move;
 use crate::model::snapshot::objects::{Object, ObjectKind};
 use crate::model::snapshot::{Snapshot, import};
@@ -42,6 +43,8 @@ impl Daemon {
     pub(super) fn fake(client: &Client, policy: &Policy) -> Self {
         Daemon {
             usage: UsagePoller::new(&policy.usage, client),
+            guards: GuardSource::new(policy),
+            guards_asked: None,
             store: LedgerStore::new(client.clone(), "system", "ledger"),
             cluster: Cluster::new(client.clone()),
             health: Health::default(),

@@ -14,6 +14,7 @@ use crate::decide::rightsizing;
 use crate::decide::scheduler;
 use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
+use crate::model::guard::GuardStates;
 use crate::model::ledger::{Entry, Fault, Ledger, Settled};
 use crate::model::plan::{Move, NoTrend, Outcome, PausedNamespace, Plan, Rightsizing, Setbacks};
 use crate::model::search_start::SearchStart;
@@ -23,7 +24,6 @@ use crate::model::usage::{Hindsight, Readings, Usage};
 use crate::policy::{Basis, KubernetesRelease, LowNodeUtilization, Policy, Smoothing, Strategy};
 
 use balance_report::balance_report;
-use halt::halt;
 use observed::Observed;
 
 pub mod balance_report;
@@ -40,6 +40,7 @@ pub struct Engine {
     policy: Policy,
     history: History,
     ledger: Ledger,
+    guards: GuardStates,
     hot_since: HotSince,
     search_start: SearchStart,
 }
@@ -49,6 +50,7 @@ impl Engine {
     pub fn new(policy: Policy, ledger: Ledger) -> Self {
         let history = History::new(policy.usage.clone(), policy.exact);
         Engine {
+            guards: GuardStates::new(&policy),
             policy,
             history,
             ledger,
@@ -93,6 +95,7 @@ impl Engine {
             self.hot_since.clear();
         }
         self.history.change_rules(policy.usage.clone());
+        self.guards.change(&policy);
         self.policy = policy;
     }
 
@@ -176,7 +179,7 @@ impl Engine {
         let snapshot = observed.snapshot;
         let mut draft = Draft::new(self.world(observed));
         let before = balance_report(&draft);
-        let halted = halt(&self.policy, snapshot, observed.now);
+        let halted = self.halt(snapshot, observed.now);
         if halted.is_none() {
             report(None);
             for (position, strategy) in self.policy.strategies.iter().enumerate() {
@@ -202,6 +205,7 @@ impl Engine {
             steering: steering::steer(world, &verdicts, &destinations, halted.as_ref()),
             halted,
             paused: paused(world),
+            guards: self.guards.stops(observed.now),
             moves,
             kept,
             nodes: verdicts,
@@ -225,7 +229,7 @@ impl Engine {
         now: Timestamp,
     ) -> Result<Explanation, NotFound> {
         let observed = self.join_usage(snapshot, now);
-        let halted = halt(&self.policy, snapshot, now);
+        let halted = self.halt(snapshot, now);
         let case = Context {
             world: self.world(&observed),
             history: &self.history,
@@ -236,7 +240,7 @@ impl Engine {
 
     /// Checks whether the cluster lets evenkeel do its work.
     pub fn examine(&self, observed: &Observed<'_>) -> Vec<Diagnosis> {
-        let halted = halt(&self.policy, observed.snapshot, observed.now);
+        let halted = self.halt(observed.snapshot, observed.now);
         doctor::examine(self.world(observed), halted.as_ref())
     }
 
@@ -325,6 +329,7 @@ impl Engine {
             snapshot: observed.snapshot,
             usage: &observed.usage,
             ledger: &self.ledger,
+            guards: &self.guards,
             hot_since: &self.hot_since,
             search_start: &self.search_start,
             now: observed.now,

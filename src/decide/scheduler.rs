@@ -13,6 +13,7 @@
 //! ```
 //! use evenkeel::decide::draft::{Draft, HotSince, World};
 //! use evenkeel::decide::scheduler::forecast;
+//! use evenkeel::model::guard::GuardStates;
 //! use evenkeel::model::ledger::Ledger;
 //! use evenkeel::model::search_start::SearchStart;
 //! use evenkeel::model::snapshot::objects::Objects;
@@ -39,12 +40,13 @@
 //! let policy = Policy::parse("policy.yaml", text).expect("a valid policy");
 //! let snapshot = Snapshot::join(&objects, policy.resources());
 //! let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
-//! let search_start = SearchStart::default();
+//! let (search_start, guards) = (SearchStart::default(), GuardStates::default());
 //! let draft = Draft::new(World {
 //!     policy: &policy,
 //!     snapshot: &snapshot,
 //!     usage: &usage,
 //!     ledger: &ledger,
+//!     guards: &guards,
 //!     hot_since: &hot_since,
 //!     search_start: &search_start,
 //!     now: "2026-11-21T12:00:00Z".parse().expect("a timestamp"),

@@ -6,6 +6,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::model::guard::GuardStop;
 use crate::model::ledger::Aim;
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use crate::model::snapshot::pause::Pause;
@@ -75,6 +76,8 @@ pub struct Plan {
     pub halted: Option<Halt>,
     /// The namespaces whose evictions people have stopped.
     pub paused: Vec<PausedNamespace>,
+    /// The evictions that guards of the policy stop.
+    pub guards: Vec<GuardStop>,
     /// Changes of the soft taints that steer the scheduler. Taints are added before the evictions.
     pub steering: Vec<Steer>,
     /// The evictions, in order.

@@ -3,6 +3,7 @@
 
 use crate::decide::draft::{Draft, HotSince, World};
 use crate::decide::scheduler;
+use crate::model::guard::GuardStates;
 use crate::model::ledger::Ledger;
 use crate::model::search_start::SearchStart;
 use crate::model::snapshot::objects::Name;
@@ -41,12 +42,13 @@ pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
     let snapshot = cluster.snapshot();
     // The scheduler does not know usage or the ledger.
     let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
-    let search_start = SearchStart::default();
+    let (search_start, guards) = (SearchStart::default(), GuardStates::default());
     let world = World {
         policy,
         snapshot: &snapshot,
         usage: &usage,
         ledger: &ledger,
+        guards: &guards,
         hot_since: &hot_since,
         search_start: &search_start,
         now: cluster.now,

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use evenkeel::decide::draft::{Draft, HotSince, World};
+use evenkeel::model::guard::GuardStates;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::search_start::SearchStart;
@@ -308,12 +309,13 @@ fn a_pod_that_has_long_been_deleted_or_ends_late_does_not_count_as_gone() {
     let policy = parse(EVEN);
     let snapshot = cluster.snapshot(&policy);
     let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
-    let search_start = SearchStart::default();
+    let (search_start, guards) = (SearchStart::default(), GuardStates::default());
     let draft = Draft::new(World {
         policy: &policy,
         snapshot: &snapshot,
         usage: &usage,
         ledger: &ledger,
+        guards: &guards,
         hot_since: &hot_since,
         search_start: &search_start,
         now: noon(),

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use evenkeel::decide::draft::{Candidate, DestinationLimits, Draft, HotSince, World};
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::gate;
+use evenkeel::model::guard::GuardStates;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{NoGain, Reason};
 use evenkeel::model::search_start::SearchStart;
@@ -212,7 +213,7 @@ impl Search {
 fn least(scenario: &Scenario, policy: &Policy) -> Option<usize> {
     let (snapshot, readings) = simulate::at_start(scenario, policy);
     let (now, ledger, hot_since) = (scenario.start(), Ledger::default(), HotSince::new());
-    let search_start = SearchStart::default();
+    let (search_start, guards) = (SearchStart::default(), GuardStates::default());
     let mut engine = Engine::new(policy.clone(), Ledger::default());
     engine.observe_steady(&snapshot, &readings, now);
     let usage = engine.usage(&snapshot, now);
@@ -221,6 +222,7 @@ fn least(scenario: &Scenario, policy: &Policy) -> Option<usize> {
         snapshot: &snapshot,
         usage: &usage,
         ledger: &ledger,
+        guards: &guards,
         hot_since: &hot_since,
         search_start: &search_start,
         now,

@@ -3,6 +3,7 @@
 use evenkeel::decide::draft::{Candidate, Draft, HotSince, World};
 use evenkeel::decide::gate;
 use evenkeel::decide::scheduler::{choose, evaluate, forecast};
+use evenkeel::model::guard::GuardStates;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::search_start::{NodeOrder, SearchStart};
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
@@ -132,11 +133,13 @@ fn ask<T>(
     question: impl FnOnce(World<'_>) -> T,
 ) -> T {
     let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
+    let guards = GuardStates::default();
     question(World {
         policy: &cluster.policy,
         snapshot,
         usage: &usage,
         ledger: &ledger,
+        guards: &guards,
         hot_since: &hot_since,
         search_start,
         now: Timestamp::UNIX_EPOCH,

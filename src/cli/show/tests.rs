@@ -124,6 +124,7 @@ fn quiet() -> Plan {
         at: "2026-11-21T07:30:00Z".parse().unwrap(),
         halted: None,
         paused: Vec::new(),
+        guards: Vec::new(),
         steering: Vec::new(),
         steering_trial: None,
         replica_trial: None,

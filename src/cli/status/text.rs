@@ -67,6 +67,9 @@ impl StatusText<'_> {
             let line = format!("namespace {} is {}", paused.namespace, paused.pause);
             self.screen.line(f, &line, Some(Ink::Warning))?;
         }
+        for stop in plan.into_iter().flat_map(|plan| &plan.guards.items) {
+            self.screen.line(f, &stop.message, Some(Ink::Warning))?;
+        }
         let age = span(self.status.now.duration_since(about.policy_since));
         let policy = format!("{}; in force for {age}", about.policy);
         self.screen.beside(f, "policy: ", &policy, None)?;

@@ -102,6 +102,8 @@ pub(super) struct ShownPlan {
     #[serde(default)]
     pub(super) paused: Vec<ShownPause>,
     #[serde(default)]
+    pub(super) guards: ShownItems<ShownStop>,
+    #[serde(default)]
     pub(super) notes: Vec<ShownNote>,
     #[serde(default)]
     pub(super) steering: ShownItems<ShownTaint>,
@@ -112,6 +114,11 @@ pub(super) struct ShownPlan {
 pub(super) struct ShownPause {
     pub(super) namespace: String,
     pub(super) pause: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownStop {
+    pub(super) message: String,
 }
 
 #[derive(Debug, Deserialize)]

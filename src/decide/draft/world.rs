@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 
+use crate::model::guard::GuardStates;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{NoGain, Reason};
 use crate::model::search_start::SearchStart;
@@ -29,6 +30,8 @@ pub struct World<'w> {
     pub usage: &'w Usage,
     /// Past evictions.
     pub ledger: &'w Ledger,
+    /// The guards of the policy, and what is known of them.
+    pub guards: &'w GuardStates,
     /// The time since when nodes have been hot.
     pub hot_since: &'w HotSince,
     /// Where kube-scheduler may start its next search.

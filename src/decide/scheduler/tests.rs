@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::question::Question;
 use super::{Forecast, choice, choose, fits, forecast, preempted};
 use crate::decide::draft::{Candidate, Draft, HotSince, Landing, World};
+use crate::model::guard::GuardStates;
 use crate::model::ledger::Ledger;
 use crate::model::plan::Reason;
 use crate::model::search_start::SearchStart;
@@ -40,13 +41,14 @@ pub(super) fn ask<T>(
     }
     let snapshot = Snapshot::join(&all, policy.resources());
     let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
-    let search_start = SearchStart::default();
+    let (search_start, guards) = (SearchStart::default(), GuardStates::default());
     let now = jiff::Timestamp::UNIX_EPOCH;
     let world = World {
         policy: &policy,
         snapshot: &snapshot,
         usage: &usage,
         ledger: &ledger,
+        guards: &guards,
         hot_since: &hot_since,
         search_start: &search_start,
         now,

@@ -5,6 +5,7 @@ use std::fmt;
 
 use evenkeel::decide::draft::{Draft, HotSince, World};
 use evenkeel::decide::scheduler::{Forecast, Parts, forecast};
+use evenkeel::model::guard::GuardStates;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
@@ -303,12 +304,13 @@ fn foresee(policy: &Policy, snapshot: &Snapshot, (namespace, name): &(String, St
         HotSince::new(),
         Timestamp::UNIX_EPOCH,
     );
-    let search_start = SearchStart::default();
+    let (search_start, guards) = (SearchStart::default(), GuardStates::default());
     let world = World {
         policy,
         snapshot,
         usage: &usage,
         ledger: &ledger,
+        guards: &guards,
         hot_since: &hot_since,
         search_start: &search_start,
         now,

@@ -141,7 +141,7 @@ pub const DESCHEDULER: [&MetricInfo; 4] = [
 ];
 
 /// All metrics under our own names.
-pub const ALL: [&MetricInfo; 43] = [
+pub const ALL: [&MetricInfo; 46] = [
     &process::BUILD_INFO,
     &process::LEADER,
     &process::POLICY_RELOADS,
@@ -178,6 +178,9 @@ pub const ALL: [&MetricInfo; 43] = [
     &process::SOURCE_READ,
     &process::SOURCE_SAMPLE,
     &process::SOURCE_IN_USE,
+    &process::GUARD_VALUE,
+    &process::GUARD_STOPS,
+    &process::GUARD_MISSING,
     &process::API_REQUESTS,
     &process::REQUEST_FAILURES,
     &process::FAILING,

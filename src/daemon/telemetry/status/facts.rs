@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::model::guard::GuardStop;
 use crate::model::plan::{
     Balance, Halt, Kept, Move, NoTrend, NodePicture, Note, Outcome, PausedNamespace, ReplicaTrial,
     Rightsizing, Steer, SteeringTrial, UnknownKind, Verdict,
@@ -142,6 +143,8 @@ pub struct PlanStatus {
     pub halted: Option<Halt>,
     /// The namespaces whose evictions people have stopped.
     pub paused: Vec<PausedNamespace>,
+    /// The evictions that guards of the policy stop.
+    pub guards: Truncated<GuardStop>,
     /// The basis of ratios and balance: actual usage or requests.
     pub basis: Basis,
     /// Nodes per class, the worst class first. A node counts for its worst class.

@@ -38,6 +38,10 @@ pub(super) fn section(view: &StatusView<'_>, plan: &PlanStatus) -> Markup {
             @for paused in &plan.paused {
                 p.notice { b { "Paused:" } " " (paused) }
             }
+            @for stop in &plan.guards.items {
+                p.notice { b { "Stopped:" } " " (stop) }
+            }
+            (left_out(plan.guards.more, "stops of guards"))
             (moves(&plan.moves))
             (notes(plan))
         }
