@@ -469,3 +469,11 @@ fn doctor_says_whether_a_guard_answers_and_what_its_labels_name() {
         evictions
     ");
 }
+
+#[test]
+fn a_namespace_with_pods_is_known_even_if_namespaces_cannot_be_listed() {
+    let mut asked = Asked::guard(", scope: namespace, missing: allow");
+    let unlisted = CLUSTER.replace("namespace shop\nnamespace bank\n", "lacking Namespace\n");
+    asked.snapshot = Cluster::parse(&unlisted).snapshot(asked.engine.policy());
+    assert_ne!(asked.after(0, "namespace=shop: 1"), "");
+}

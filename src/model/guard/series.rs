@@ -129,7 +129,12 @@ pub(super) fn workload_of(namespace: &str, pod: &str, snapshot: &Snapshot) -> Op
 pub(super) fn exists(target: &GuardTarget, snapshot: &Snapshot) -> bool {
     match target {
         GuardTarget::Cluster => true,
-        GuardTarget::Namespace(name) => snapshot.namespaces.contains_key(name),
+        // Namespaces may be unknown where the account may not list them.
+        GuardTarget::Namespace(name) => {
+            let first = snapshot.pods.partition_point(|pod| pod.namespace < *name);
+            let next = snapshot.pods.get(first);
+            snapshot.namespaces.contains_key(name) || next.is_some_and(|p| p.namespace == *name)
+        }
         GuardTarget::Workload(key) => {
             snapshot.find_workload(key).is_some()
                 || key.kind == "Pod" && snapshot.find_pod(&key.namespace, &key.name).is_some()
