@@ -14,7 +14,10 @@ impl Daemon {
     /// Asks the guards and records what they answer.
     pub(super) async fn ask_guards(&mut self, engine: &mut Engine) {
         if self.guards.is_empty() {
+            // A reload may have removed guards that failed or stopped something.
+            self.cluster.failures().works(Request::Guards);
             self.metrics.guards(&[]);
+            self.log_state.log_guards(Vec::new());
             return;
         }
         self.guards_asked = Some(Instant::now());

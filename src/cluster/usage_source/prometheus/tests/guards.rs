@@ -168,3 +168,33 @@ async fn a_scalar_is_a_value() {
     let answers = ask(&mut source, 15).await.unwrap();
     assert_eq!(shown(&answers[0]), "15: 3");
 }
+
+#[tokio::test]
+async fn a_recording_has_the_highest_value_of_each_step() {
+    let (router, requests) = router_by_params(|params| {
+        if params["query"] == "time()" {
+            return healthy("time()");
+        }
+        let end: f64 = params["end"].parse().unwrap();
+        matrix(&json!([{"metric": {"pod": "web"}, "values": [[end, "7"]]}]))
+    });
+    let prometheus = super::prometheus(&serve(router).await, "");
+    let minutes = SignedDuration::from_mins;
+    let range = prometheus
+        .history_range(minutes(15), minutes(5))
+        .await
+        .unwrap();
+    let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates],
+        usage: {prometheus: {url: 'http://p'}}, guards: [{name: g, query: q}]}";
+    let policy = Policy::parse("policy.yaml", text).unwrap();
+    let answers = prometheus
+        .guard_history(&policy.guards[0], range)
+        .await
+        .unwrap();
+    let series = answers.iter().map(|answer| answer.series.len());
+    assert_eq!(series.collect::<Vec<_>>(), [0, 0, 1]);
+    assert_eq!(answers[2].series[0].labels["pod"], "web");
+    let requests = requests.lock().unwrap();
+    let last = &requests.last().unwrap().params["query"];
+    assert_eq!(last, "max_over_time((q)[300s:30s])");
+}
