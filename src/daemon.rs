@@ -12,6 +12,7 @@ use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::events::EventWriter;
 use crate::cluster::failures::Request;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
+use crate::cluster::usage_source::guards::GuardSource;
 use crate::daemon::telemetry::Health;
 use crate::daemon::telemetry::metrics::{Metrics, Phase};
 use crate::daemon::telemetry::status::Board;
@@ -41,6 +42,7 @@ mod stop;
 mod arrivals;
 mod cycle;
 mod approval;
+mod guards;
 pub mod telemetry;
 mod poller;
 mod lead;
@@ -62,6 +64,10 @@ pub struct Daemon {
     pub cluster: Cluster,
     /// The usage sources.
     pub usage: UsagePoller,
+    /// The guards of the policy.
+    pub guards: GuardSource,
+    /// When the guards were asked last.
+    pub guards_asked: Option<Instant>,
     /// The ConfigMap of the ledger.
     pub store: LedgerStore,
     /// The proposal that waits for the approval of a person.
@@ -311,6 +317,8 @@ impl Daemon {
     }
 
     async fn poll(&mut self, engine: &mut Engine) -> bool {
+        // First, because they stop evictions and a slow source of usage does not.
+        self.ask_guards(engine).await;
         let poll = self
             .usage
             .poll(&self.cluster.node_addresses(), &self.metrics, clock::now())

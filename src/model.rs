@@ -8,4 +8,5 @@ pub mod search_start;
 pub mod record;
 pub mod ledger;
 pub mod approval;
+pub mod guard;
 pub mod plan;

@@ -14,6 +14,7 @@ mod compare;
 mod descheduler;
 mod document;
 mod evictable;
+mod guards;
 mod help;
 mod item;
 mod kind;
@@ -46,6 +47,7 @@ mod wording;
 
 pub use approval::ApprovalPolicy;
 pub use evictable::{Evictable, PriorityThreshold, Profile, Protections, StorageClasses};
+pub use guards::{Guard, GuardScope, WhenMissing};
 pub use kubernetes_release::{KubernetesRelease, UnknownRelease};
 pub use limits::{Cooldown, ForecastPolicy, Limits, Safety};
 pub use names::Names;
@@ -90,6 +92,8 @@ pub struct Policy {
     pub windows: Windows,
     /// When the cluster is too unhealthy for evictions.
     pub safety: Safety,
+    /// Queries that stop evictions while a service suffers.
+    pub guards: Vec<Guard>,
     /// Which evictions need the approval of a person.
     pub approval: ApprovalPolicy,
     /// How certain it must be that a move helps.
@@ -106,8 +110,8 @@ pub struct Policy {
     pub steering: Steering,
     /// When requests count as far from the usage of pods.
     pub rightsizing: RightsizingPolicy,
-    /// Execute exactly as descheduler: its order of victims, and none of our guards (ledger,
-    /// workload limits, landing).
+    /// Execute exactly as descheduler: its order of victims, and none of our own checks
+    /// (ledger, workload limits, landing).
     pub exact: bool,
     /// Fields of the file that have no effect here, or an unexpected one.
     pub warnings: Vec<Problem>,
@@ -152,8 +156,8 @@ impl Policy {
         native::write(self)
     }
 
-    /// The same policy as descheduler executes it: with its order of victims, and without guards
-    /// that it does not have.
+    /// The same policy as descheduler executes it: with its order of victims, and without
+    /// checks that it does not have.
     #[must_use]
     pub fn exactly(mut self) -> Self {
         self.exact = true;

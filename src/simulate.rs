@@ -31,6 +31,7 @@ mod cluster;
 pub mod compare;
 mod controllers;
 mod eviction;
+mod guards;
 pub mod load;
 mod metrics;
 mod random;
@@ -90,6 +91,7 @@ pub fn run_and_record(
         readings: run.readings(),
         at: run.cluster.now,
         history: Some(history.finish()),
+        guards: Vec::new(),
     };
     (recorder.finish(run.cluster, &run.engine), given)
 }
@@ -107,6 +109,7 @@ fn drive<'s>(
     // The simulation does not show recommendations, and computing them would cost time in thousands
     // of cycles.
     policy.rightsizing.top = 0;
+    guards::retain_known(&mut policy, scenario);
     // One step per poll, because the engine sees nothing between two polls.
     let tick = policy.usage.poll;
     let mut run = Run::new(scenario, policy);
@@ -188,6 +191,11 @@ impl<'s> Run<'s> {
         recorder.note(now, &snapshot, &used);
         if let Some(readings) = self.metrics.newest(now) {
             self.engine.observe(&snapshot, readings, now);
+        }
+        let policy = self.engine.policy();
+        if !policy.guards.is_empty() {
+            let answers = guards::ask(self.scenario, policy, self.cluster.elapsed(), now);
+            self.engine.observe_guards(&snapshot, &answers);
         }
         if now >= self.next_cycle {
             self.next_cycle = after(now, self.engine.policy().interval);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use smallvec::SmallVec;
 
 pub mod quantity;
+pub mod query_value;
 pub mod selector;
 pub mod shared;
 pub mod text;

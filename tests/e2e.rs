@@ -26,6 +26,7 @@ mod e2e {
     mod explain;
     mod faults;
     mod forecast;
+    mod guards;
     mod job;
     mod leader;
     mod metrics;

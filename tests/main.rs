@@ -26,6 +26,7 @@ mod it {
     mod explain;
     mod fuzz;
     mod gates;
+    mod guards;
     mod high_node_utilization;
     mod kubernetes_release;
     mod learning;

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use crate::model::guard::recorded::GuardHistory;
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::import;
 use crate::model::snapshot::lacking::Lack;
@@ -46,6 +47,8 @@ pub(super) struct ClusterFile {
     pub(super) readings: Readings,
     /// The usage before.
     pub(super) history: Option<UsageHistory>,
+    /// The recorded series of guards.
+    pub(super) guards: Vec<GuardHistory>,
     /// The texts of ledgers, by namespace and name of their ConfigMaps.
     pub(super) ledgers: BTreeMap<(String, String), String>,
     /// The number of objects by kind that no plan uses.
@@ -207,6 +210,8 @@ impl Extend<FileDocument> for Documents {
                 ObjectItem::Skipped(kind, skipped) => self.0.objects.skip(kind, *skipped),
                 ObjectItem::Metrics(value) => drop(metrics::take(&value, &mut self.0.readings)),
                 ObjectItem::History(item) => self.0.add_history(item),
+                ObjectItem::Guard(Ok(series)) => self.0.guards.push(*series),
+                ObjectItem::Guard(Err(skipped)) => self.0.readings.skipped.add(*skipped),
                 ObjectItem::Ledger(name, text) => drop(self.0.ledgers.insert(name, text)),
                 ObjectItem::Unused(kind) => *self.0.unused.entry(kind).or_default() += 1,
                 ObjectItem::Listed(kind) => drop(self.0.listed.insert(kind)),

@@ -11,6 +11,8 @@ use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::release;
 use crate::cluster::usage_source::Source;
+use crate::cluster::usage_source::guards::GuardSource;
+use crate::model::guard::GuardReading;
 use crate::model::ledger::Ledger;
 use crate::model::snapshot::Snapshot;
 use crate::model::usage::Readings;
@@ -28,6 +30,8 @@ pub(super) struct Observation {
     /// Earlier evictions; empty if there is no ledger to read.
     pub(super) ledger: Ledger,
     pub(super) now: Timestamp,
+    /// The answers to the guards of the policy; `None` where no server can be asked.
+    pub(super) guards: Option<Vec<GuardReading>>,
     /// The release of the API server, unless the command line names one.
     pub(super) release: Option<KubernetesRelease>,
     /// The first lines of the output: the source, the time and all failures to read something.
@@ -58,6 +62,7 @@ pub(super) async fn observe(
     let mut usage_failures = Vec::new();
     let newest = present_usage(&cluster, policy, &mut notes, &mut usage_failures).await;
     readings.push((clock::now(), newest));
+    let guards = Some(GuardSource::new(policy).ask(clock::now()).await);
     let ledger = load_ledger(&cluster, shared).await.unwrap_or_else(|error| {
         notes.push(format!(
             "ledger: ignored, earlier evictions do not count: {error:#}"
@@ -88,6 +93,7 @@ pub(super) async fn observe(
         readings,
         ledger,
         now,
+        guards,
         release,
         head,
         usage_failures,

@@ -14,6 +14,7 @@ use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::objects::ObjectKind;
 use crate::policy::Policy;
+use crate::values::text::count;
 
 use super::file::ClusterFile;
 use super::live::{self, Observation};
@@ -135,7 +136,7 @@ pub(super) fn prepare(
     shared: &Shared,
     purpose: &str,
 ) -> anyhow::Result<Prepared> {
-    let (loaded, scheduler_warnings) = load_policy(input, shared)?;
+    let (mut loaded, scheduler_warnings) = load_policy(input, shared)?;
     let mut observation = observe(input, shared, &loaded.policy)?;
     let snapshot = &observation.snapshot;
     let lists_classes = !snapshot.lacking.contains_key(&ObjectKind::Class);
@@ -151,7 +152,16 @@ pub(super) fn prepare(
     let mut warnings = policy::warnings(&loaded.policy, &loaded.source);
     warnings.extend(scheduler_warnings);
     head.extend(warnings.clone());
+    if observation.guards.is_none() && !loaded.policy.guards.is_empty() {
+        let guards = count(loaded.policy.guards.len(), "guard");
+        head.push(format!(
+            "guards: {guards} ignored, because a file has no Prometheus to ask"
+        ));
+        loaded.policy.guards.clear();
+    }
     let mut engine = Engine::new(loaded.policy, observation.ledger);
+    let guards = observation.guards.unwrap_or_default();
+    engine.observe_guards(&observation.snapshot, &guards);
     if let Some(release) = observation.release {
         engine.set_release(release);
     }
@@ -223,6 +233,7 @@ fn from_file(
         readings: vec![(now, cluster.readings)],
         ledger,
         now,
+        guards: None,
         release: None,
         head,
         usage_failures: Vec::new(),

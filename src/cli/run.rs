@@ -18,6 +18,7 @@ use crate::cluster::events::EventWriter;
 use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::proposal_store::ProposalStore;
+use crate::cluster::usage_source::guards::GuardSource;
 use crate::daemon::telemetry::metrics::Metrics;
 use crate::daemon::telemetry::status::Board;
 use crate::daemon::telemetry::status::facts::InstanceInfo;
@@ -279,6 +280,8 @@ impl RunArgs {
             store: LedgerStore::new(client.clone(), &self.shared.namespace, &self.shared.ledger),
             approvals: self.approvals(&client),
             usage: UsagePoller::new(&policy.usage, &client),
+            guards: GuardSource::new(policy),
+            guards_asked: None,
             metrics: self.metrics(&cluster),
             health: Health::new(cluster.failures()),
             board: Board::default(),

@@ -16,6 +16,9 @@ mod summary;
 
 pub(super) use screen::{Ink, Screen, padded, shown};
 
+/// The most stops of guards that are listed without `--all`.
+const MOST_STOPS: usize = 5;
+
 /// A plan, and how to show it.
 #[derive(Clone, Copy)]
 pub(super) struct PlanText<'p> {
@@ -41,6 +44,7 @@ impl fmt::Display for PlanText<'_> {
             let line = paused.to_string();
             self.screen.line(f, &line, Some(Ink::Warning))?;
         }
+        self.guards(f)?;
         if let Some(none) = self.plan.no_trend {
             self.screen.line(f, &none.to_string(), None)?;
         }
@@ -71,6 +75,22 @@ impl<'p> PlanText<'p> {
     fn bounds(&self) -> Option<&'p Pool> {
         let rule = self.balancing()?;
         (rule.pools.len() == 1 && !rule.deviation).then(|| &rule.pools[0])
+    }
+
+    fn guards(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stops = &self.plan.guards;
+        let most = if self.all { stops.len() } else { MOST_STOPS };
+        for stop in stops.iter().take(most) {
+            let line = stop.to_string();
+            self.screen.line(f, &line, Some(Ink::Warning))?;
+        }
+        match stops.len().saturating_sub(most) {
+            0 => Ok(()),
+            more => {
+                let line = format!("guards stop {more} more; --all lists them");
+                self.screen.line(f, &line, Some(Ink::Warning))
+            }
+        }
     }
 
     #[expect(

@@ -1,5 +1,6 @@
 //! `evenkeel simulate`: hours of a cluster in memory under a policy.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use jiff::SignedDuration;
 
 use crate::model::usage::SkippedSamples;
 use crate::model::usage::recorded::object;
+use crate::policy::Policy;
 use crate::render::table::Table;
 use crate::simulate;
 use crate::simulate::compare::{HourDifference, differing_hours};
@@ -264,6 +266,7 @@ fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
         readings: cluster.readings,
         at,
         history: cluster.history,
+        guards: cluster.guards,
     };
     Ok(LoadedScenario {
         scenario: Scenario::of(label, given),
@@ -321,9 +324,39 @@ fn policies(args: &SimulateArgs, loaded: &mut LoadedScenario) -> anyhow::Result<
         loaded.head.push(chosen.line());
         loaded
             .head
+            .extend(guard_notes(&chosen.policy, &loaded.scenario));
+        loaded
+            .head
             .extend(policy::warnings(&chosen.policy, &chosen.source));
     }
     Ok(policies)
+}
+
+/// Lines about guards without a series, and series without a guard.
+fn guard_notes(policy: &Policy, scenario: &Scenario) -> Vec<String> {
+    let names: BTreeSet<&str> = policy
+        .guards
+        .iter()
+        .map(|guard| guard.name.as_str())
+        .collect();
+    let known = scenario.guards();
+    let listed = |names: Vec<&&str>| text::list(&names, MOST_NAMES);
+    let silent: Vec<&&str> = names.difference(&known).collect();
+    let unused: Vec<&&str> = known.difference(&names).collect();
+    let mut notes = Vec::new();
+    if !silent.is_empty() {
+        let names = listed(silent);
+        notes.push(format!(
+            "guards ignored, because they have no series here: {names}"
+        ));
+    }
+    if !unused.is_empty() {
+        let names = listed(unused);
+        notes.push(format!(
+            "series ignored, because the policy has no such guard: {names}"
+        ));
+    }
+    notes
 }
 
 /// The policies of the flags, else that of the scenario, else the built-in one.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::cluster::list::{self, ListedKind};
+use crate::model::guard::recorded::GuardHistory;
 use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{ObjectKind, Objects};
 use crate::model::usage::recorded::UsageHistory;
@@ -68,6 +69,7 @@ struct Recording {
     /// Their facts.
     facts: Objects,
     history: Option<UsageHistory>,
+    guards: Vec<GuardHistory>,
     /// A line about each part that is missing.
     notes: Vec<String>,
 }
@@ -115,8 +117,10 @@ async fn record(args: &SnapshotArgs, source: Option<&HistorySource>) -> anyhow::
     }
     if let Some(source) = source {
         let (history, note) = source.read(&recording.facts).await?;
+        let (guards, notes) = source.read_guards(history.range).await;
+        recording.guards = guards;
         recording.history = Some(history);
-        recording.notes.extend(note);
+        recording.notes.extend(note.into_iter().chain(notes));
     }
     Ok(recording)
 }
@@ -185,6 +189,8 @@ impl Recording {
         self.objects = strip::renamed(&self.objects, &mut names);
         let history = self.history.take();
         self.history = history.map(|history| history::renamed(history, &names));
+        let guards = std::mem::take(&mut self.guards);
+        self.guards = history::renamed_guards(guards, &names);
     }
 
     /// Writes a JSON list with one line for each object, so that files can be compared and
@@ -193,8 +199,9 @@ impl Recording {
         let objects = self.objects.iter().chain(&self.empty);
         let objects = objects.map(Value::to_string);
         let history = self.history.iter().flat_map(object::write);
+        let guards = self.guards.iter().filter_map(GuardHistory::to_json);
         out.write_all(b"{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[")?;
-        for (i, line) in objects.chain(history).enumerate() {
+        for (i, line) in objects.chain(history).chain(guards).enumerate() {
             out.write_all(if i == 0 { b"\n" } else { b",\n" })?;
             out.write_all(line.as_bytes())?;
         }

@@ -38,6 +38,8 @@ pub enum Request {
     Watch(ObjectKind),
     /// The usage from a source.
     Usage(&'static str),
+    /// The queries of the guards.
+    Guards,
     /// The ConfigMap of the ledger.
     Ledger,
     /// The ConfigMap of the proposal.
@@ -59,6 +61,7 @@ impl fmt::Display for Request {
         match self {
             Request::Watch(kind) => write!(f, "watch of {}", kind.name()),
             Request::Usage(source) => write!(f, "usage from {source}"),
+            Request::Guards => f.write_str("guards"),
             Request::Ledger => f.write_str("ledger"),
             Request::Proposal => f.write_str("proposal"),
             Request::Lease => f.write_str("lease"),
@@ -76,6 +79,7 @@ impl Request {
         match self {
             Request::Watch(_) => "no evictions until it works again",
             Request::Usage(_) => "its samples age, and nodes without fresh usage are left alone",
+            Request::Guards => "its answer ages, and `missing` of the guard says what that means",
             Request::Ledger => "no evictions without it",
             Request::Proposal => "no eviction that needs an approval is made",
             Request::Lease => "this instance cannot lead",

@@ -1,4 +1,4 @@
-//! The sources of usage: metrics.k8s.io and Prometheus.
+//! The sources of usage: metrics.k8s.io and Prometheus. Prometheus also answers the guards.
 
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use self::prometheus::error::PrometheusError;
 
 pub mod metrics_api;
 pub mod prometheus;
+pub mod guards;
 
 /// A source of usage.
 #[derive(Clone)]

@@ -18,6 +18,7 @@ use crate::cluster::evict::tests::planned;
 use crate::cluster::failures::Failures;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::proposal_store::ProposalStore;
+use crate::cluster::usage_source::guards::GuardSource;
 use crate::model::plan::Move;
 use crate::model::snapshot::objects::{Object, ObjectKind};
 use crate::model::snapshot::{Snapshot, import};
@@ -47,6 +48,8 @@ impl Daemon {
                 ProposalStore::new(client.clone(), "system", "proposal"),
                 None,
             ),
+            guards: GuardSource::new(policy),
+            guards_asked: None,
             store: LedgerStore::new(client.clone(), "system", "ledger"),
             cluster: Cluster::new(client.clone()),
             health: Health::default(),

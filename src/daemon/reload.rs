@@ -8,6 +8,7 @@ use tracing::{error, info};
 
 use crate::cluster::clock;
 use crate::cluster::events;
+use crate::cluster::usage_source::guards::GuardSource;
 use crate::daemon::telemetry::status::facts::RefusedPolicy;
 use crate::decide::engine::Engine;
 use crate::policy::Policy;
@@ -102,6 +103,9 @@ impl Daemon {
         }
         if policy.usage != engine.policy().usage {
             self.usage = UsagePoller::new(&policy.usage, self.cluster.client());
+        }
+        if policy.usage != engine.policy().usage || policy.guards != engine.policy().guards {
+            self.guards = GuardSource::new(&policy);
         }
         self.metrics.expect(&policy);
         engine.change_policy(policy);

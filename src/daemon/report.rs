@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use tracing::{debug, info, warn};
 
+use crate::model::guard::GuardStop;
 use crate::model::plan::{Class, Kept, Move, Outcome, Plan, UnknownObjects, Verdict};
 use crate::model::usage::Unmeasured;
 
@@ -19,6 +20,8 @@ pub struct LogState {
     excluded: BTreeMap<&'static str, Vec<String>>,
     /// Objects that are not known.
     unknown: Vec<UnknownObjects>,
+    /// Evictions that guards stop.
+    stopped: Vec<GuardStop>,
 }
 
 /// Nodes that are excluded for the same reason.
@@ -64,6 +67,23 @@ impl LogState {
         // Pods come and go, so their number is not compared.
         let objects = plan.unknown.iter().map(|unknown| &unknown.objects);
         self.unknown = objects.cloned().collect();
+    }
+}
+
+impl LogState {
+    /// Logs the evictions that guards stop, if they have changed.
+    pub(super) fn log_guards(&mut self, stops: Vec<GuardStop>) {
+        let has = |all: &[GuardStop], stop: &GuardStop| {
+            let mut all = all.iter();
+            all.any(|other| other.guard == stop.guard && other.target == stop.target)
+        };
+        for stop in stops.iter().filter(|stop| !has(&self.stopped, stop)) {
+            warn!(guard = stop.guard, code = stop.cause.code(), "{stop}");
+        }
+        for stop in self.stopped.iter().filter(|stop| !has(&stops, stop)) {
+            info!(guard = stop.guard, "{} go on", stop.target);
+        }
+        self.stopped = stops;
     }
 }
 

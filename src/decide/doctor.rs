@@ -13,6 +13,7 @@ use crate::policy::SchedulerProfile;
 use crate::values::text::count;
 
 mod budgets;
+mod guards;
 
 /// The most names that a line lists.
 const NAMED: usize = 3;
@@ -97,6 +98,7 @@ pub(super) fn examine(world: World<'_>, halted: Option<&Halt>) -> Vec<Diagnosis>
         schedulers(world),
     ];
     all.extend(pauses(world));
+    all.extend(guards::guards(world));
     all.extend(budgets::budgets(&draft));
     all.extend([
         single_replicas(&draft),

@@ -15,6 +15,7 @@ use crate::decide::scheduler;
 use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
 use crate::model::approval::Approved;
+use crate::model::guard::GuardStates;
 use crate::model::ledger::{Entry, Ledger, Settled};
 use crate::model::plan::{Move, NoTrend, PausedNamespace, Plan, Rightsizing};
 use crate::model::search_start::SearchStart;
@@ -24,7 +25,6 @@ use crate::model::usage::{Hindsight, Readings, Usage};
 use crate::policy::{Basis, KubernetesRelease, LowNodeUtilization, Policy, Smoothing, Strategy};
 
 use balance_report::balance_report;
-use halt::halt;
 use observed::Observed;
 
 pub mod balance_report;
@@ -44,6 +44,7 @@ pub struct Engine {
     history: History,
     ledger: Ledger,
     approved: Approved,
+    guards: GuardStates,
     hot_since: HotSince,
     search_start: SearchStart,
     /// Whether the ledger keeps facts for a record.
@@ -55,6 +56,7 @@ impl Engine {
     pub fn new(policy: Policy, ledger: Ledger) -> Self {
         let history = History::new(policy.usage.clone(), policy.exact);
         Engine {
+            guards: GuardStates::new(&policy),
             policy,
             history,
             ledger,
@@ -101,6 +103,7 @@ impl Engine {
             self.hot_since.clear();
         }
         self.history.change_rules(policy.usage.clone());
+        self.guards.change(&policy);
         self.policy = policy;
     }
 
@@ -184,7 +187,7 @@ impl Engine {
         let snapshot = observed.snapshot;
         let mut draft = Draft::new(self.world(observed));
         let before = balance_report(&draft);
-        let halted = halt(&self.policy, snapshot, observed.now);
+        let halted = self.halt(snapshot, observed.now);
         if halted.is_none() {
             report(None);
             for (position, strategy) in self.policy.strategies.iter().enumerate() {
@@ -209,6 +212,7 @@ impl Engine {
             at: observed.now,
             steering: steering::steer(world, &verdicts, &destinations, halted.as_ref()),
             paused: paused(world),
+            guards: self.guards.stops(observed.now),
             proposed: approval::proposed(world, halted.as_ref(), &moves),
             unmade: approval::unmade(world, halted.as_ref(), &moves, &kept),
             halted,
@@ -235,7 +239,7 @@ impl Engine {
         now: Timestamp,
     ) -> Result<Explanation, NotFound> {
         let observed = self.join_usage(snapshot, now);
-        let halted = halt(&self.policy, snapshot, now);
+        let halted = self.halt(snapshot, now);
         let case = Context {
             world: self.world(&observed),
             history: &self.history,
@@ -246,7 +250,7 @@ impl Engine {
 
     /// Checks whether the cluster lets evenkeel do its work.
     pub fn examine(&self, observed: &Observed<'_>) -> Vec<Diagnosis> {
-        let halted = halt(&self.policy, observed.snapshot, observed.now);
+        let halted = self.halt(observed.snapshot, observed.now);
         doctor::examine(self.world(observed), halted.as_ref())
     }
 
@@ -293,6 +297,7 @@ impl Engine {
             usage: &observed.usage,
             ledger: &self.ledger,
             approved: &self.approved,
+            guards: &self.guards,
             hot_since: &self.hot_since,
             search_start: &self.search_start,
             now: observed.now,

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::model::approval::{Proposal, ProposedMove, Unmade};
+use crate::model::guard::GuardStop;
 use crate::model::ledger::Aim;
 use crate::model::record::NodeRelief;
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
@@ -77,6 +78,8 @@ pub struct Plan {
     pub halted: Option<Halt>,
     /// The namespaces whose evictions people have stopped.
     pub paused: Vec<PausedNamespace>,
+    /// The evictions that guards of the policy stop.
+    pub guards: Vec<GuardStop>,
     /// Changes of the soft taints that steer the scheduler. Taints are added before the evictions.
     pub steering: Vec<Steer>,
     /// The evictions, in order.

@@ -8,6 +8,7 @@ use serde_saphyr::{FlowMap, FlowSeq};
 pub(super) enum Item {
     Flag(bool),
     Number(i64),
+    Float(f64),
     Text(String),
     List(Vec<Item>),
     /// Fields in the order in which they are written.
@@ -39,13 +40,13 @@ impl Item {
         let text = match self {
             Item::Map(_) => yaml(&FlowMap(self)),
             Item::List(_) => yaml(&FlowSeq(self)),
-            Item::Flag(_) | Item::Number(_) | Item::Text(_) => yaml(self),
+            Item::Flag(_) | Item::Number(_) | Item::Float(_) | Item::Text(_) => yaml(self),
         };
         text.trim_end().to_owned()
     }
 
     const fn is_scalar(&self) -> bool {
-        matches!(self, Item::Flag(_) | Item::Number(_) | Item::Text(_))
+        !matches!(self, Item::List(_) | Item::Map(_))
     }
 }
 
@@ -64,6 +65,7 @@ impl Serialize for Item {
         match self {
             Item::Flag(flag) => serializer.serialize_bool(*flag),
             Item::Number(number) => serializer.serialize_i64(*number),
+            Item::Float(number) => serializer.serialize_f64(*number),
             Item::Text(text) => serializer.serialize_str(text),
             Item::List(items) if items.iter().all(Item::is_scalar) => {
                 FlowSeq(items).serialize(serializer)

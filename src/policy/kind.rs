@@ -17,6 +17,7 @@ use super::read::Spot;
 use super::share::Share;
 use super::wording::either;
 use crate::values::Ratio;
+use crate::values::query_value::QueryValue;
 use crate::values::selector::Selector;
 
 /// Returns how a value is written.
@@ -88,6 +89,30 @@ pub(super) fn whole(least: u32) -> Kind<u32> {
         move |spot| spot.whole(least),
         |number| Some(Item::Number(i64::from(*number))),
     )
+}
+
+/// A number, which may be negative or have a fraction.
+pub(super) fn number() -> Kind<QueryValue> {
+    Kind::new(
+        "number",
+        json!({"type": "number"}),
+        |spot| spot.number(),
+        |value| Some(number_item(*value)),
+    )
+}
+
+/// A whole number is written without a fraction.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a whole number below 1e15 fits"
+)]
+fn number_item(value: QueryValue) -> Item {
+    let number = value.get();
+    if number.fract() == 0.0 && number.abs() < 1e15 {
+        Item::Number(number as i64)
+    } else {
+        Item::Float(number)
+    }
 }
 
 /// A whole number, or `none` for no limit.

@@ -5,6 +5,7 @@ use jiff::SignedDuration;
 use super::approval::approval;
 use super::compare::ONE_SECOND;
 use super::evictable::{DEFAULT_PROFILE, Evictable, Profile, evictable};
+use super::guards::{self, guard};
 use super::help;
 use super::item::Item;
 use super::kind::{boolean, constant, duration, selector, text};
@@ -107,6 +108,7 @@ fn defaults() -> Policy {
         cooldown: cooldown().defaults(),
         windows: windows().defaults(),
         safety: safety().defaults(),
+        guards: Vec::new(),
         approval: approval().defaults(),
         forecast: forecast().defaults(),
         steering: steering().defaults(),
@@ -128,6 +130,7 @@ fn document() -> Section<Document> {
         check_profiles(f, document);
         steering::check(f, &document.policy);
         windows::check(f, &document.policy);
+        guards::check(f, &document.policy);
     })
 }
 
@@ -247,6 +250,10 @@ fn sections(section: Section<Document>) -> Section<Document> {
             safety(),
             |d| &mut d.policy.safety,
         )
+        .sections("guards", help::GUARDS, "guards", guard(), |d| {
+            &mut d.policy.guards
+        })
+        .off(GUARDS)
         .section(
             "approval",
             "Whether a person has to agree before pods are evicted.",
@@ -267,6 +274,12 @@ fn sections(section: Section<Document>) -> Section<Document> {
             &mut d.policy.rightsizing
         })
 }
+
+/// The guards of the example.
+const GUARDS: &str = "
+- {name: critical-alerts, query: 'ALERTS{alertstate=\"firing\",severity=\"critical\"}'}
+- {name: errors, query: 'job:errors:ratio_rate5m', above: 0.05, scope: workload, for: 1m, \
+   recover: 10m, missing: allow}";
 
 fn all_strategies(section: Section<Document>) -> Section<Document> {
     section

@@ -90,11 +90,20 @@ impl PrometheusPolicy {
 
     /// A query for the mean of another one over a period that ends at the evaluation time.
     pub fn mean_over(&self, period: SignedDuration, query: &str) -> String {
+        self.over_time("avg", period, query)
+    }
+
+    /// A query for the highest value of another one over such a period.
+    pub fn highest_over(&self, period: SignedDuration, query: &str) -> String {
+        self.over_time("max", period, query)
+    }
+
+    fn over_time(&self, function: &str, period: SignedDuration, query: &str) -> String {
         // Nothing changes between two scrapes.
         let resolution = promql_duration(self.scrape_interval.min(period));
         let period = promql_duration(period);
         format!(
-            "avg_over_time(({})[{period}:{resolution}])",
+            "{function}_over_time(({})[{period}:{resolution}])",
             self.rendered(query)
         )
     }

@@ -9,6 +9,7 @@ use super::share::Share;
 use super::tree::{Value, YamlNode};
 use super::wording::either;
 use crate::values::Ratio;
+use crate::values::query_value::QueryValue;
 
 mod selectors;
 
@@ -33,6 +34,22 @@ impl Spot<'_, '_> {
     pub(crate) fn whole(self, least: u32) -> Option<u32> {
         self.scalar(&format!("a whole number from {least} on"), |node| {
             whole(node, least)
+        })
+    }
+
+    /// A finite number.
+    pub(crate) fn number(self) -> Option<QueryValue> {
+        self.scalar("a number", |node| {
+            let number = match node.value {
+                Value::Int(_) | Value::Float(_) => node.plain.as_deref(),
+                Value::Null | Value::Bool(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
+                    None
+                }
+            };
+            let number: f64 = number.and_then(|n| n.parse().ok()).ok_or(Code::WrongType)?;
+            QueryValue::new(number)
+                .filter(|_| number.is_finite())
+                .ok_or(Code::OutOfRange)
         })
     }
 

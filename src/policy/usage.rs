@@ -22,7 +22,8 @@ pub struct UsagePolicy {
     pub source: SourceKind,
     /// The source of samples while those of `source` are stale.
     pub fallback: Option<SourceKind>,
-    /// How Prometheus is queried; present whenever it is the source or the fallback.
+    /// How Prometheus is queried; present whenever it is the source or the fallback, or there are
+    /// guards.
     pub prometheus: Option<PrometheusPolicy>,
     /// Time between two polls.
     pub poll: SignedDuration,
@@ -41,6 +42,11 @@ pub struct UsagePolicy {
 }
 
 impl UsagePolicy {
+    /// Returns true if Prometheus is the source or the fallback.
+    pub fn reads_prometheus(&self) -> bool {
+        [Some(self.source), self.fallback].contains(&Some(SourceKind::Prometheus))
+    }
+
     /// Returns the period in which the weight of a sample halves where samples are weighed by age.
     pub fn half_life(&self) -> SignedDuration {
         self.smoothing.half_life().unwrap_or(self.window / 2)
@@ -172,8 +178,8 @@ fn sources(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
         .off("prometheus")
         .optional_section(
             "prometheus",
-            "How Prometheus is queried. The url is enough if Prometheus scrapes the kubelets, as \
-             kube-prometheus-stack does.",
+            "How Prometheus is queried, for usage and for `guards`. The url is enough if Prometheus \
+             scrapes the kubelets, as kube-prometheus-stack does.",
             prometheus(),
             |u| &mut u.prometheus,
             |p| !p.url.is_empty(),
@@ -235,19 +241,13 @@ fn check_sources(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
         let sentence = "this is the source already; name the other one, or remove the field";
         f.complain(Code::Conflict, "fallback", sentence);
     }
-    let used = [Some(usage.source), usage.fallback].contains(&Some(SourceKind::Prometheus));
-    match (f.has("prometheus"), &usage.prometheus) {
-        (true, None) => f.complain(Code::MissingField, "prometheus", NO_URL),
-        (true, Some(_)) if !used => {
-            let sentence = "unused; write `source: prometheus` or `fallback: prometheus` beside it";
-            f.complain(Code::Conflict, "prometheus", sentence);
-        }
-        (false, _) if used => f.complain(Code::MissingField, "prometheus", NO_URL),
-        (true, Some(_)) | (false, _) => {}
+    let needed = usage.reads_prometheus() || f.has("prometheus");
+    if needed && usage.prometheus.is_none() {
+        f.complain(Code::MissingField, "prometheus", NO_URL);
     }
 }
 
-const NO_URL: &str = "missing, expected the address of Prometheus: `prometheus: {url: \"http://prometheus.monitoring:9090\"}`";
+pub(super) const NO_URL: &str = "missing, expected the address of Prometheus: `prometheus: {url: \"http://prometheus.monitoring:9090\"}`";
 
 /// How the durations fit each other: otherwise usage would always be unknown.
 fn check_times(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
@@ -265,7 +265,8 @@ fn check_times(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
         &window,
     );
     f.ordered(&time("poll", usage.poll), &stale_after);
-    if let Some(prometheus) = &usage.prometheus {
+    let prometheus = usage.prometheus.as_ref();
+    if let Some(prometheus) = prometheus.filter(|_| usage.reads_prometheus()) {
         let scrape = prometheus.scrape_interval;
         f.ordered(
             &of_prometheus("prometheus.scrapeInterval", scrape),

@@ -33,7 +33,7 @@ pub(super) struct SimulatedCluster {
     pub(super) nodes: BTreeMap<String, Machine>,
     pub(super) pods: BTreeMap<Name, Life>,
     pub(super) works: Vec<Work>,
-    pub(super) budgets: Vec<Guard>,
+    pub(super) budgets: Vec<SimulatedBudget>,
     pub(super) random: Random,
     pub(super) events: Vec<Event>,
     /// The times at which pods change their state.
@@ -114,7 +114,7 @@ pub(super) struct Vacancy {
 
 /// A PodDisruptionBudget.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(super) struct SimulatedBudget {
     pub(super) facts: BudgetFacts,
 }
 
@@ -215,9 +215,9 @@ impl SimulatedCluster {
     ) -> Name {
         let name = (facts.namespace.clone(), facts.name.clone());
         let budgets = self.budgets.iter().enumerate();
-        let covering = budgets.filter(|(_, guard)| {
-            let selector = guard.facts.selector.as_ref();
-            guard.facts.namespace == facts.namespace
+        let covering = budgets.filter(|(_, budget)| {
+            let selector = budget.facts.selector.as_ref();
+            budget.facts.namespace == facts.namespace
                 && selector.is_some_and(|selector| selector.matches(&facts.labels))
         });
         let budgets = covering.map(|(position, _)| position).collect();

@@ -10,7 +10,7 @@ use crate::model::snapshot::objects::{Object, ObjectKind, Objects};
 use crate::model::snapshot::{Node, Pod, Snapshot};
 use crate::model::usage::Measure;
 
-use super::cluster::{Guard, Machine, PodTemplate, SimulatedCluster, Work};
+use super::cluster::{Machine, PodTemplate, SimulatedBudget, SimulatedCluster, Work};
 use super::load::Load;
 use super::replay::Replay;
 use super::scenario::{Given, WorkloadKind};
@@ -28,7 +28,7 @@ pub(super) fn take_over(cluster: &mut SimulatedCluster, given: &Given) {
     for node in &snapshot.nodes {
         add_node(cluster, given, &snapshot, node, replay.as_ref());
     }
-    let budgets = snapshot.budgets.iter().map(|b| Guard {
+    let budgets = snapshot.budgets.iter().map(|b| SimulatedBudget {
         facts: (**b).clone(),
     });
     cluster.budgets.extend(budgets);

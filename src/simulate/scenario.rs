@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::model::guard::recorded::GuardHistory;
 use crate::model::snapshot::facts::{Taint, Toleration};
 use crate::model::snapshot::objects::Objects;
 use crate::model::usage::recorded::UsageHistory;
@@ -18,10 +19,12 @@ use crate::values::{Amount, Ratio};
 use super::load::Load;
 
 use files::Files;
+pub use guards::GuardCourse;
 
 mod built_in;
 mod fields;
 mod files;
+mod guards;
 mod nodes;
 mod read;
 mod usage;
@@ -48,6 +51,8 @@ pub struct Scenario {
     pub workloads: Vec<ScenarioWorkload>,
     /// The way usage is measured.
     pub metrics: MetricsSettings,
+    /// The series of guards.
+    pub guard_courses: Vec<GuardCourse>,
     /// A recorded cluster that exists at the start, besides nodes and workloads.
     pub given: Option<Given>,
 }
@@ -235,6 +240,8 @@ pub struct Given {
     pub at: Timestamp,
     /// The usage before, which is replayed. Without it, usage stays constant.
     pub history: Option<UsageHistory>,
+    /// The recorded series of guards.
+    pub guards: Vec<GuardHistory>,
 }
 
 impl Default for MetricsSettings {
@@ -308,6 +315,7 @@ impl Scenario {
             nodes: Vec::new(),
             workloads: Vec::new(),
             metrics: MetricsSettings::default(),
+            guard_courses: Vec::new(),
             given: Some(given),
         }
     }

@@ -14,7 +14,7 @@ use crate::model::snapshot::objects::{Object, ObjectKind};
 use crate::policy::Policy;
 use crate::values::selector::{Labels, Selector};
 
-use super::cluster::{Guard, Machine, PodTemplate, SimulatedCluster, Work, after};
+use super::cluster::{Machine, PodTemplate, SimulatedBudget, SimulatedCluster, Work, after};
 use super::load::Load;
 use super::recorded_cluster;
 use super::scenario::{NodeSpec, Placement, Scenario, ScenarioWorkload, WorkloadKind};
@@ -117,7 +117,7 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
             stale: false,
             always_unhealthy: false,
         };
-        cluster.budgets.push(Guard { facts });
+        cluster.budgets.push(SimulatedBudget { facts });
     }
 }
 

@@ -24,7 +24,9 @@ const POLICY: &str = "\
 apiVersion: evenkeel/v1alpha1
 kind: Policy
 interval: 5s
-usage: {poll: 5s, window: 40s, smoothing: mean, staleAfter: 90s, minSamples: 2}
+usage: {poll: 5s, window: 40s, smoothing: mean, staleAfter: 90s, minSamples: 2,
+  prometheus: {url: 'URL'}}
+guards: [{name: quiet, query: vector(0)}]
 evictable: {minPodAge: 0s}
 limits: {perCycle: 1, perWorkload: 100%}
 steering: {taintHot: true}
@@ -53,7 +55,9 @@ fn every_query_of_the_dashboard_and_every_selector_of_the_alerts_returns_data() 
         scene::lopsided_beside_a_mute_node(control_plane).await;
         let rules = control_plane.write("alerts.yaml", &groups().to_string());
         let prometheus = Prometheus::of_the_program(control_plane, Some(&rules)).await;
-        let mut process = Launch::written(control_plane, POLICY).await.run(&[]);
+        let mut process = Launch::written(control_plane, &POLICY.replace("URL", &prometheus.url()))
+            .await
+            .run(&[]);
         let start = tokio::time::Instant::now();
         let all = questions();
         let mut open = all.clone();

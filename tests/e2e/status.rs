@@ -9,6 +9,7 @@ use evenkeel::daemon::telemetry::status::facts::{
     RefusedPolicy, Truncated,
 };
 use evenkeel::daemon::telemetry::status::{self, Board};
+use evenkeel::model::guard::{GuardCause, GuardStop, GuardTarget};
 use evenkeel::model::ledger::Aim;
 use evenkeel::model::plan::{
     Halt, Move, NodePicture, Outcome, PausedNamespace, Reason, TargetBand,
@@ -114,6 +115,11 @@ fn hostile(at: Timestamp) -> Board {
         };
         MoveStatus::new(&planned, Some(&Outcome::Failed(evil(i))), 5)
     };
+    let stopped = |i: usize| GuardStop {
+        guard: evil(i),
+        target: GuardTarget::Namespace(evil(i + 1)),
+        cause: GuardCause::Missing(evil(i + 2)),
+    };
     let paused = |i: usize| PausedNamespace {
         namespace: evil(i),
         pause: Pause {
@@ -137,6 +143,7 @@ fn hostile(at: Timestamp) -> Board {
         dry_run: false,
         halted: Some(Halt::FewNodes(1)),
         paused: (0..5).map(paused).collect(),
+        guards: Truncated::first(10, (0..5).map(stopped)),
         basis: Basis::Actual,
         classes: vec![ClassCount {
             class: "hot",

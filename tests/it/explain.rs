@@ -1,11 +1,12 @@
 //! Explanations: the verdict of each strategy and each gate on a pod, with its remedy.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel::cli::explanation_text;
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::explain::{Explanation, PodExplanation, Subject, foremost};
 use evenkeel::model::approval::ProposedMove;
+use evenkeel::model::guard::{GuardAnswer, GuardReading, GuardSeries};
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{PodVerdict, Refusal};
 use evenkeel::model::snapshot::Snapshot;
@@ -13,6 +14,7 @@ use evenkeel::model::snapshot::facts::Skipped;
 use evenkeel::model::snapshot::objects::ObjectKind;
 use evenkeel::policy::Smoothing;
 use evenkeel::values::Amount;
+use evenkeel::values::query_value::QueryValue;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -314,6 +316,7 @@ impl Case {
         }
         let (mut engine, snapshot) = cluster.seen(policy, Ledger::parse(&self.ledger).unwrap());
         engine.approve(&self.approved);
+        engine.observe_guards(&snapshot, &[errors()]);
         let plan = engine.decide(&snapshot, noon());
         let kept = plan
             .kept
@@ -323,6 +326,21 @@ impl Case {
             .unwrap_or_else(|| panic!("no pod is refused with {}:\n{}", self.code, text(&plan)));
         let name = format!("{}/{}", kept.namespace, kept.pod);
         (engine, snapshot, name)
+    }
+}
+
+/// An answer above the limit of the guard `errors`.
+fn errors() -> GuardReading {
+    let series = GuardSeries {
+        labels: BTreeMap::from([("namespace".to_owned(), "default".to_owned())]),
+        value: QueryValue::new(1.0),
+    };
+    GuardReading {
+        guard: "errors".to_owned(),
+        answers: Ok(vec![GuardAnswer {
+            at: noon(),
+            series: vec![series],
+        }]),
     }
 }
 
@@ -444,6 +462,9 @@ fn refusals_by_replacement() -> Vec<Case> {
     ]
 }
 
+const ERRORS: &str = "usage: {prometheus: {url: 'http://p'}}
+guards: [{name: errors, query: q, scope: namespace}]";
+
 fn refusals_by_people() -> Vec<Case> {
     let required = "approval: {required: true}";
     let evenly = |code| Case::of_pod(code, "", required);
@@ -453,6 +474,7 @@ fn refusals_by_people() -> Vec<Case> {
             "namespace default annotations=evenkeel.io/pause:audit",
             "",
         ),
+        Case::of_seven("guarded", "namespace default", ERRORS),
         evenly("needs-approval"),
         evenly("not-approved").with_approval("another", "n3"),
         evenly("lands-elsewhere").with_approval("uid-default-web-1", "n9"),

@@ -14,11 +14,13 @@ use evenkeel::daemon::telemetry::metrics::catalogue::{
 };
 use evenkeel::daemon::telemetry::metrics::{ExpositionFormat, Metrics, Phase};
 use evenkeel::decide::engine::Engine;
+use evenkeel::model::guard::GuardReport;
 use evenkeel::model::ledger::{Ending, Landed, Ledger, Settled};
 use evenkeel::model::plan::{Outcome, Plan, SteerOutcome};
 use evenkeel::model::snapshot::facts::OwnerKey;
 use evenkeel::model::usage::{EndedHour, Hindsight};
 use evenkeel::policy::Policy;
+use evenkeel::values::query_value::QueryValue;
 use jiff::SignedDuration;
 
 use crate::it::reasons::outcomes;
@@ -118,7 +120,20 @@ async fn full_metrics() -> Metrics {
     metrics.source_read("metricsApi", noon(), Some(noon()), 0);
     metrics.source_failed("prometheus", "slow");
     metrics.source_in_use(Some("metricsApi"), ["metricsApi", "prometheus"]);
+    metrics.guards(&[guard_report()]);
     metrics
+}
+
+fn guard_report() -> GuardReport {
+    GuardReport {
+        guard: "errors".to_owned(),
+        missing: None,
+        series: 1,
+        highest: QueryValue::new(0.3),
+        limit: QueryValue::default(),
+        unknown: Vec::new(),
+        stops: Vec::new(),
+    }
 }
 
 /// A pod that used twice its usual cpu, as in the hour before.

@@ -70,6 +70,7 @@ fn preferred_anti_affinity_comes_to_rest_on_a_simulated_cluster() {
         readings: cluster.readings(noon()),
         at: noon(),
         history: None,
+        guards: Vec::new(),
     };
     let policy = policy(PREFERRED);
     let scenario = Scenario::of("cluster.yaml".to_owned(), given);

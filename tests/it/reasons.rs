@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use evenkeel::daemon::telemetry::status::Headline;
+use evenkeel::model::guard::{GuardCause, GuardStop, GuardTarget};
 use evenkeel::model::ledger::Ending;
 use evenkeel::model::plan::{
     BrokenPreference, BudgetCause, ClaimFlaw, Class, Halt, Idle, JobFailureCause, Misfit, NoGain,
@@ -20,6 +21,7 @@ use evenkeel::model::usage::Unmeasured;
 use evenkeel::policy::problem::Code;
 use evenkeel::policy::{Basis, ScorePlugin};
 use evenkeel::values::Ratio;
+use evenkeel::values::query_value::QueryValue;
 use jiff::SignedDuration;
 
 use crate::it::support::noon;
@@ -32,6 +34,22 @@ fn pause(scope: PauseScope) -> Pause {
         since: Some(noon()),
         end: PauseEnd::ByHand,
     }
+}
+
+fn stop(target: GuardTarget) -> GuardStop {
+    GuardStop {
+        guard: "errors".to_owned(),
+        target,
+        cause: GuardCause::Above {
+            value: QueryValue::new(0.31).unwrap(),
+            limit: QueryValue::new(0.05).unwrap(),
+            unknown: None,
+        },
+    }
+}
+
+fn web() -> GuardTarget {
+    GuardTarget::Workload("shop/Deployment/web".to_owned().try_into().unwrap())
 }
 
 /// Returns one refusal of each kind.
@@ -129,6 +147,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::StaleBudget("web".to_owned()),
         Refusal::UnderWay,
         Refusal::Paused(pause(PauseScope::Namespace)),
+        Refusal::Guarded(Box::new(stop(web()))),
         Refusal::Resting(minutes(8)),
         Refusal::Ineffective {
             times: 2,
@@ -225,6 +244,7 @@ fn is_listed(refusal: &Refusal) {
         | Refusal::StaleBudget(_)
         | Refusal::UnderWay
         | Refusal::Paused(_)
+        | Refusal::Guarded(_)
         | Refusal::Resting(_) => {}
         Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
         Refusal::WouldNotHelp { .. } | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
@@ -480,6 +500,7 @@ fn halts() -> Vec<Halt> {
             most,
         },
         Halt::Paused(pause(PauseScope::Cluster)),
+        Halt::Guarded(Box::new(stop(GuardTarget::Cluster))),
     ]
 }
 
@@ -518,6 +539,7 @@ fn untried() -> Vec<Untried> {
         Untried::WrongClock(clock.to_owned()),
         Untried::Unsafe(halts()[1].to_string()),
         Untried::Paused(pause(PauseScope::Namespace)),
+        Untried::Guarded(Box::new(stop(web()))),
         Untried::PodChanged,
         Untried::DestinationChanged("n2".to_owned()),
     ]
@@ -537,6 +559,7 @@ fn is_listed_untried(why: &Untried) {
         | Untried::WrongClock(_)
         | Untried::Unsafe(_)
         | Untried::Paused(_)
+        | Untried::Guarded(_)
         | Untried::PodChanged
         | Untried::DestinationChanged(_) => {}
     }

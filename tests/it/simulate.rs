@@ -510,6 +510,7 @@ fn a_recorded_cluster_can_be_simulated() {
         readings: cluster.readings(noon()),
         at: noon(),
         history: None,
+        guards: Vec::new(),
     };
     let trace = by(&Scenario::of("cluster.yaml".to_owned(), given), parse(EVEN));
     assert_eq!(trace.start, noon());
@@ -568,7 +569,7 @@ fn errors_in_a_file_have_positions() {
       | nme: x
       | ^
     s.yaml:1:1: nme: unknown field (did you mean `name`?); allowed here: name, about, seed, \
-        duration, policy, scheduler, nodes, workloads, metrics
+        duration, policy, scheduler, nodes, workloads, metrics, guards
       | nme: x
       | ^
     ");
@@ -627,7 +628,8 @@ fn conflicting_fields_are_reported() {
       | ^
     s.yaml:6:55: policy.strategy: unknown field (did you mean `strategies`?); allowed here: \
         apiVersion, kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, \
-        gracePeriod, limits, cooldown, windows, safety, forecast, steering, rightsizing, strategies
+        gracePeriod, limits, cooldown, windows, safety, guards, forecast, steering, rightsizing, \
+        strategies
       | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}
       |                                                       ^
     ");

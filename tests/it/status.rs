@@ -464,8 +464,8 @@ fn the_keys_of_status_json_are_stable() {
         "error in_use name newest_sample read"
     );
     let plan = &data["plan"];
-    let expected = "at balance basis classes dry_run evicted halted kept moves no_trend nodes notes \
-        paused replica_trial rightsizing skipped steering steering_denied steering_trial took_ms \
+    let expected = "at balance basis classes dry_run evicted guards halted kept moves no_trend nodes \
+        notes paused replica_trial rightsizing skipped steering steering_denied steering_trial took_ms \
         unknown";
     assert_eq!(keys(plan), expected);
     assert_eq!(keys(&plan["nodes"]), "items more");

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::cluster::ledger_store::KEY as LEDGER_KEY;
+use crate::model::guard::recorded::GuardHistory;
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{Object, ObjectKind};
@@ -14,6 +15,7 @@ pub(super) enum ObjectItem {
     Skipped(ObjectKind, Box<Skipped>),
     Metrics(Value),
     History(Result<Box<HistoryItem>, Box<Skipped>>),
+    Guard(Result<Box<GuardHistory>, Box<Skipped>>),
     Ledger((String, String), String),
     Unused(String),
     /// A list of one kind, which may be empty.
@@ -28,6 +30,9 @@ impl ObjectItem {
         }
         if let Some(item) = object::read(&value) {
             return ObjectItem::History(item.map(Box::new).map_err(Box::new));
+        }
+        if let Some(series) = GuardHistory::read(&value) {
+            return ObjectItem::Guard(series.map(Box::new).map_err(Box::new));
         }
         if let Some(ledger) = ObjectItem::ledger(&value) {
             return ledger;

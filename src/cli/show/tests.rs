@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::model::guard::{GuardCause, GuardStop, GuardTarget};
 use crate::model::ledger::Aim;
 use crate::model::plan::{
     Balance, BalanceReport, BudgetCause, Class, Halt, Idle, Kept, Move, NodePicture, Note, Reason,
@@ -125,6 +126,7 @@ fn quiet() -> Plan {
         at: "2026-11-21T07:30:00Z".parse().unwrap(),
         halted: None,
         paused: Vec::new(),
+        guards: Vec::new(),
         steering: Vec::new(),
         steering_trial: None,
         replica_trial: None,
@@ -573,4 +575,24 @@ fn colours_do_not_change_the_layout() {
         bare = bare.replace(code, "");
     }
     assert!(text(&plan, 100, false).ends_with(&bare));
+}
+
+#[test]
+fn the_first_stops_of_guards_are_listed_and_all_lists_the_rest() {
+    let stop = |i: usize| GuardStop {
+        guard: "errors".to_owned(),
+        target: GuardTarget::Namespace(format!("team-{i}")),
+        cause: GuardCause::Missing("it returned a series before".to_owned()),
+    };
+    let plan = Plan {
+        guards: (0..7).map(stop).collect(),
+        ..quiet()
+    };
+    let lines = |all| {
+        text(&plan, 200, all)
+            .matches("guard errors stops evictions")
+            .count()
+    };
+    assert_eq!((lines(false), lines(true)), (5, 7));
+    assert!(text(&plan, 200, false).contains("guards stop 2 more; --all lists them"));
 }

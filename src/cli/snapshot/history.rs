@@ -7,10 +7,12 @@ use jiff::SignedDuration;
 
 use crate::cli::{Misuse, parse, policy};
 use crate::cluster::usage_source::prometheus::Prometheus;
+use crate::model::guard::recorded::GuardHistory;
 use crate::model::snapshot::objects::Objects;
 use crate::model::snapshot::{Pod, Snapshot};
-use crate::model::usage::recorded::UsageHistory;
 use crate::model::usage::recorded::recorder::UsageRecorder;
+use crate::model::usage::recorded::{HistoryRange, UsageHistory};
+use crate::policy::{Guard, Policy};
 use crate::values::text::{agree, count};
 
 use super::rename::{NameKind, ScrambledNames};
@@ -47,6 +49,7 @@ pub(super) struct HistoryArgs {
 /// A Prometheus, and the times to ask it for.
 pub(super) struct HistorySource {
     prometheus: Prometheus,
+    guards: Vec<Guard>,
     length: SignedDuration,
     step: SignedDuration,
 }
@@ -62,13 +65,14 @@ impl HistorySource {
             let problem = "--history: found no --policy, expected one that names a Prometheus";
             return Err(Misuse(problem.to_owned()).into());
         };
-        let usage = policy::read(path)?.usage;
+        let Policy { usage, guards, .. } = policy::read(path)?;
         let Some(prometheus) = usage.prometheus.clone() else {
             let problem = "--history: found no usage.prometheus, expected its url";
             return Err(Misuse(format!("{}: {problem}", path.display())).into());
         };
         Ok(Some(HistorySource {
             prometheus: Prometheus::new(prometheus, &usage),
+            guards,
             length,
             step: args.step,
         }))
@@ -101,6 +105,47 @@ impl HistorySource {
         let note = missing(&snapshot, &history);
         Ok((history, note))
     }
+}
+
+impl HistorySource {
+    /// Reads the series of the guards at the times of the usage. The second value has a note for
+    /// each guard without an answer.
+    pub(super) async fn read_guards(
+        &self,
+        range: HistoryRange,
+    ) -> (Vec<GuardHistory>, Vec<String>) {
+        let (mut all, mut notes) = (Vec::new(), Vec::new());
+        for guard in &self.guards {
+            match self.prometheus.guard_history(guard, range).await {
+                Ok(answers) => all.extend(GuardHistory::of(&guard.name, range, &answers)),
+                Err(error) => notes.push(format!(
+                    "the snapshot has no guard {}: Prometheus at {} {error}",
+                    guard.name,
+                    self.prometheus.url()
+                )),
+            }
+        }
+        (all, notes)
+    }
+}
+
+/// Returns series of guards with the names that the objects got.
+pub(super) fn renamed_guards(
+    guards: Vec<GuardHistory>,
+    names: &ScrambledNames,
+) -> Vec<GuardHistory> {
+    let kind = |label: &str| match label {
+        "namespace" => NameKind::Namespace,
+        "pod" => NameKind::Pod,
+        _ => NameKind::Workload,
+    };
+    let renamed = |mut series: GuardHistory| {
+        for (label, name) in &mut series.labels {
+            *name = names.replacement(kind(label), name);
+        }
+        series
+    };
+    guards.into_iter().map(renamed).collect()
 }
 
 /// Limits the number of values of a pod, and so the size of the file.

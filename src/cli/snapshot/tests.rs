@@ -34,6 +34,10 @@ fn recording() -> Recording {
         item.add_to(&mut history).unwrap();
     }
     recording.history = history;
+    let series = json!({"apiVersion": "evenkeel/v1alpha1", "kind": "GuardHistory",
+        "metadata": {"name": "errors"}, "start": "2026-11-20T12:00:00Z", "step": "5m",
+        "labels": {"namespace": "payroll", "pod": "salaries-0"}, "values": [0.5, null, 0]});
+    recording.guards = vec![GuardHistory::read(&series).unwrap().unwrap()];
     recording
 }
 
@@ -47,9 +51,10 @@ fn text(recording: &Recording) -> String {
 fn a_file_has_one_line_for_each_object_and_each_row_of_usage() {
     let recording = recording();
     let text = text(&recording);
-    assert_eq!(text.lines().count(), 2 + 4, "{text}");
+    assert_eq!(text.lines().count(), 2 + 5, "{text}");
     let read = file::parse(&text).unwrap();
     assert_eq!(read.history, recording.history);
+    assert_eq!(read.guards, recording.guards);
     assert_eq!(
         read.summary(),
         "1 node, 1 pod; no metrics; usage over 10m of 1 node and 1 pod"
@@ -76,6 +81,11 @@ fn scrambled_names_of_the_history_are_those_of_the_objects() {
         300_000_000
     );
     assert!(history.nodes.contains_key("node-1"));
+    let labels = &recording.guards[0].labels;
+    assert_eq!(
+        (labels["namespace"].as_str(), labels["pod"].as_str()),
+        ("namespace-1", "pod-1")
+    );
     assert!(
         text.contains(r#""name":"pod-1","namespace":"namespace-1""#),
         "{text}"

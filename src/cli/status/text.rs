@@ -67,6 +67,9 @@ impl StatusText<'_> {
             let line = format!("namespace {} is {}", paused.namespace, paused.pause);
             self.screen.line(f, &line, Some(Ink::Warning))?;
         }
+        for stop in plan.into_iter().flat_map(|plan| &plan.guards.items) {
+            self.screen.line(f, &stop.message, Some(Ink::Warning))?;
+        }
         if let Some(proposal) = plan.and_then(|plan| plan.proposal.as_ref()) {
             let evictions = count(proposal.moves.len(), "eviction");
             let line = format!(

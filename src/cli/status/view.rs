@@ -103,6 +103,8 @@ pub(super) struct ShownPlan {
     #[serde(default)]
     pub(super) paused: Vec<ShownPause>,
     #[serde(default)]
+    pub(super) guards: ShownItems<ShownStop>,
+    #[serde(default)]
     pub(super) proposal: Option<ShownProposal>,
     #[serde(default)]
     pub(super) notes: Vec<ShownNote>,
@@ -121,6 +123,11 @@ pub(super) struct ShownProposal {
 pub(super) struct ShownPause {
     pub(super) namespace: String,
     pub(super) pause: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownStop {
+    pub(super) message: String,
 }
 
 #[derive(Debug, Deserialize)]

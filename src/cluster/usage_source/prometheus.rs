@@ -31,6 +31,7 @@ mod response;
 mod usage_query;
 mod readings;
 mod history;
+mod guards;
 
 /// The longest read. Usage that arrives later is of little use, even with rare polls.
 const LONGEST_READ: Duration = Duration::from_secs(30);

@@ -25,6 +25,7 @@ mod rightsizing;
 pub mod catalogue;
 mod descheduler;
 mod families;
+mod guards;
 mod last_plan;
 mod registration;
 mod text;

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 
 use crate::model::approval::Approved;
+use crate::model::guard::GuardStates;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{NoGain, Reason};
 use crate::model::search_start::SearchStart;
@@ -31,6 +32,8 @@ pub struct World<'w> {
     pub usage: &'w Usage,
     /// Past evictions.
     pub ledger: &'w Ledger,
+    /// The guards of the policy, and what is known of them.
+    pub guards: &'w GuardStates,
     /// The evictions that a person has approved, where the policy requires that.
     pub approved: &'w Approved,
     /// The time since when nodes have been hot.
@@ -45,6 +48,7 @@ pub struct World<'w> {
 #[derive(Default)]
 struct NoMemory {
     ledger: Ledger,
+    guards: GuardStates,
     approved: Approved,
     hot_since: HotSince,
     search_start: SearchStart,
@@ -65,6 +69,7 @@ impl<'w> World<'w> {
             snapshot,
             usage,
             ledger: &NO_MEMORY.ledger,
+            guards: &NO_MEMORY.guards,
             approved: &NO_MEMORY.approved,
             hot_since: &NO_MEMORY.hot_since,
             search_start: &NO_MEMORY.search_start,

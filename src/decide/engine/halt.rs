@@ -1,22 +1,45 @@
-//! Nothing is evicted while the cluster itself is unhealthy, or while a person has stopped it.
+//! Nothing is evicted while the cluster itself is unhealthy, or while a person or a guard has
+//! stopped it.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::decide::strategy::low_node_utilization::absent;
+use crate::model::guard::{GuardReading, GuardStates};
 use crate::model::plan::{Class, Halt};
 use crate::model::snapshot::{Node, Snapshot};
 use crate::policy::Policy;
 use crate::values::Ratio;
 
+use super::Engine;
+
 /// A younger pod may still find a node, so it does not count as waiting for one.
 const PENDING_GRACE: SignedDuration = SignedDuration::from_secs(60);
 
-/// Why no eviction is considered; `None` if the cluster is healthy.
-pub(super) fn halt(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
-    paused(snapshot, now)
-        .or_else(|| few_nodes(policy, snapshot))
-        .or_else(|| not_ready(policy, snapshot))
-        .or_else(|| pending(policy, snapshot, now))
+impl Engine {
+    /// Records one poll of the guards.
+    pub fn observe_guards(&mut self, snapshot: &Snapshot, readings: &[GuardReading]) {
+        self.guards.record(snapshot, readings);
+    }
+
+    /// Returns the guards of the policy, and what is known of them.
+    pub const fn guards(&self) -> &GuardStates {
+        &self.guards
+    }
+
+    /// Why no eviction is considered; `None` if the cluster is healthy.
+    pub(super) fn halt(&self, snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
+        let policy = &self.policy;
+        paused(snapshot, now)
+            .or_else(|| guarded(&self.guards, now))
+            .or_else(|| few_nodes(policy, snapshot))
+            .or_else(|| not_ready(policy, snapshot))
+            .or_else(|| pending(policy, snapshot, now))
+    }
+}
+
+fn guarded(guards: &GuardStates, now: Timestamp) -> Option<Halt> {
+    let stop = guards.stop_of_cluster(now)?;
+    Some(Halt::Guarded(Box::new(stop)))
 }
 
 fn paused(snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {

@@ -8,13 +8,13 @@ use crate::model::plan::{Move, Untried};
 use crate::model::snapshot::{Pod, Snapshot};
 
 use super::Engine;
-use super::halt::halt;
 
 impl Engine {
     /// Returns the reason why a move must not be made now; `None` if it may be.
     ///
     /// `decided` is the snapshot of the plan and `current` a newer one. The cluster must be
-    /// healthy, and the pod and every node where its replacement may land must be as they were.
+    /// healthy, no guard may stop the move, and the pod and every node where its replacement may
+    /// land must be as they were.
     pub fn recheck(
         &self,
         planned: &Move,
@@ -22,11 +22,14 @@ impl Engine {
         current: &Snapshot,
         now: Timestamp,
     ) -> Option<Untried> {
-        if let Some(halt) = halt(&self.policy, current, now) {
+        if let Some(halt) = self.halt(current, now) {
             return Some(Untried::Unsafe(halt.to_string()));
         }
         if !is_same_pod(planned, decided, current) {
             return Some(Untried::PodChanged);
+        }
+        if let Some(stop) = self.guards.stop_of(|| planned.ledger_key(), now) {
+            return Some(Untried::Guarded(Box::new(stop)));
         }
         let changed = planned
             .possible_nodes

@@ -11,6 +11,7 @@
 use jiff::SignedDuration;
 
 use crate::decide::draft::{Candidate, Draft};
+use crate::model::ledger::key_of;
 use crate::model::plan::{Refusal, UnknownObjects};
 use crate::model::snapshot::facts::{DoNotDisrupt, PodPhase};
 use crate::model::snapshot::objects::ObjectKind;
@@ -27,6 +28,10 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     by_nature(pod)?;
     if let Some(pause) = snapshot.pauses.of(&pod.namespace, draft.world.now) {
         return Err(Refusal::Paused(pause.clone()));
+    }
+    let guards = draft.world.guards;
+    if let Some(stop) = guards.stop_of(|| key_of(snapshot, pod), draft.world.now) {
+        return Err(Refusal::Guarded(Box::new(stop)));
     }
     let strategy = draft.strategy(candidate.strategy);
     let rules = draft.rules(candidate);
@@ -54,7 +59,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     bare(pod, &rules.protected, exact)?;
     protected(pod, &rules.protected, snapshot)?;
     if !exact {
-        guarded(pod, &rules.protected, draft)?;
+        marked(pod, &rules.protected, draft)?;
     }
     priority(pod, rules, snapshot, exact)?;
     age(pod, rules, draft)
@@ -159,7 +164,7 @@ fn protected(pod: &Pod, rules: &Protections, snapshot: &Snapshot) -> Result<(), 
 }
 
 /// Refuses pods by marks that descheduler does not know. A finished pod loses nothing.
-fn guarded(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refusal> {
+fn marked(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refusal> {
     if pod.finished() {
         return Ok(());
     }

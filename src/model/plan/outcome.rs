@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::model::guard::GuardStop;
 use crate::model::ledger::Fault;
 use crate::model::record::{EVICTION, REFUSAL};
 use crate::model::snapshot::pause::{Pause, PauseScope, Pauses};
@@ -92,6 +93,9 @@ pub enum Untried {
     /// A person has stopped the evictions of its namespace, or all.
     #[error("{}", .0.sentence())]
     Paused(Pause),
+    /// A guard of the policy stops the evictions of its workload or namespace.
+    #[error("{0}")]
+    Guarded(Box<GuardStop>),
     /// The pod is not as it was when the plan was made.
     #[error("the pod has changed since the plan was made")]
     PodChanged,
@@ -116,6 +120,7 @@ impl Untried {
         !matches!(
             self,
             Untried::PodChanged
+                | Untried::Guarded(_)
                 | Untried::DestinationChanged(_)
                 | Untried::WorkloadRejected(_)
                 | Untried::Forbidden(_)

@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 
+use crate::model::guard::GuardStop;
 use crate::model::ledger::Rest;
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::pause::Pause;
@@ -152,6 +153,9 @@ pub enum Refusal {
     /// A person has stopped the evictions of its namespace.
     #[error("{}", .0.sentence())]
     Paused(Pause),
+    /// A guard of the policy stops its evictions, or those in its namespace.
+    #[error("{0}")]
+    Guarded(Box<GuardStop>),
     /// The pod's labels do not match the selector of the policy.
     #[error("its labels do not match the policy's podSelector")]
     PodSelector,

@@ -45,6 +45,7 @@ impl Refusal {
             Refusal::Doubtful(_) => "doubtful-node",
             Refusal::UnderWay => "under-way",
             Refusal::Paused(_) => "paused",
+            Refusal::Guarded(_) => "guarded",
             Refusal::OutsideWindow(_) => "outside-window",
             Refusal::NeedsApproval => "needs-approval",
             Refusal::NotApproved => "not-approved",

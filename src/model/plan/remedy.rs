@@ -55,6 +55,7 @@ impl Refusal {
             Refusal::WouldBeExcluded(node) => return other_destination(node),
             Refusal::NoRoom(misfits) => return misfits.remedy(),
             Refusal::NotAlone(pod) => return free_other_pod(pod),
+            Refusal::Guarded(stop) => return stop.remedy(),
             Refusal::Claim { claim, flaw } => return mend_claim(claim, flaw),
             Refusal::SharedVolume { claim, .. } => return share_claim(claim),
             Refusal::Unknown(objects) => return objects.remedy(),

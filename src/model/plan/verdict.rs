@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use serde::{Serialize, Serializer};
 
+use crate::model::guard::GuardStop;
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::pause::Pause;
 use crate::model::usage::Unmeasured;
@@ -248,6 +249,9 @@ pub enum Halt {
     /// A person has stopped all evictions.
     #[error("{}", .0.sentence())]
     Paused(Pause),
+    /// A guard of the policy stops all evictions.
+    #[error("{0}")]
+    Guarded(Box<GuardStop>),
     /// Fewer than two nodes are Ready and selected.
     #[error("ready and selected nodes: {0}; moving a pod requires two")]
     FewNodes(usize),
@@ -284,6 +288,7 @@ impl Halt {
     pub fn remedy(&self) -> String {
         match self {
             Halt::Paused(pause) => pause.remedy().to_owned(),
+            Halt::Guarded(stop) => stop.remedy(),
             Halt::FewNodes(_) => "add Ready nodes, or widen `nodeSelector`".to_owned(),
             Halt::NotReady { .. } => {
                 "wait until more nodes are Ready, or raise `safety.maxNotReady`".to_owned()

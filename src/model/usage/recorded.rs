@@ -118,6 +118,15 @@ impl HistoryRange {
         self.start.saturating_add(passed).unwrap_or(self.start)
     }
 
+    /// Returns the position of the value that is nearest to a time. After the last value the first
+    /// one follows; `None` without any value.
+    pub fn repeated_position(&self, at: Timestamp) -> Option<usize> {
+        let step = self.step.as_millis().max(1);
+        let passed = at.duration_since(self.start).as_millis() + step / 2;
+        let steps = i128::try_from(self.steps).ok().filter(|steps| *steps > 0)?;
+        usize::try_from(passed.div_euclid(step).rem_euclid(steps)).ok()
+    }
+
     /// Returns the position of the value that is nearest to a time; `None` outside of the range.
     fn position(&self, at: Timestamp) -> Option<usize> {
         let step = self.step.as_millis().max(1);

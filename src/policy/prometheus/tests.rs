@@ -140,7 +140,7 @@ fn a_prometheus_source_needs_its_section_and_vice_versa() {
             `prometheus: {url: \"http://prometheus.monitoring:9090\"}`");
     assert_snapshot!(refused("{prometheus: {url: 'http://p'}}"),
         @"policy.yaml:3:9: usage.prometheus: unused; write `source: prometheus` or `fallback: \
-            prometheus` beside it");
+            prometheus` beside it, or guards");
     assert_snapshot!(refused("{source: metricsApi, fallback: metricsApi}"),
         @"policy.yaml:3:29: usage.fallback: this is the source already; name the other one, or \
             remove the field");

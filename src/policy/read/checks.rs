@@ -57,6 +57,16 @@ impl Fields<'_, '_> {
         (at, below(&self.path, name))
     }
 
+    /// The place of a field of a map in a field, or of the nearest one that the file has.
+    pub(crate) fn place_below(&self, map: &str, name: &str) -> Place {
+        let (at, path) = self.place_of(map);
+        let entry = match self.entry(map).map(|e| &e.value.value) {
+            Some(Value::Map(entries)) => entries.iter().find(|e| e.key == name),
+            Some(_) | None => None,
+        };
+        (entry.map_or(at, |e| e.at), below(&path, name))
+    }
+
     /// Whether a field is a list without items.
     pub(crate) fn is_empty_list(&self, name: &str) -> bool {
         self.entry(name)

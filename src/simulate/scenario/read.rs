@@ -11,7 +11,7 @@ use crate::policy::{FitStrategy, native};
 
 use super::fields::{Mentioned, node_names};
 use super::files::Files;
-use super::{Gap, MetricsSettings, PolicySource, Scenario, nodes, workloads};
+use super::{Gap, MetricsSettings, PolicySource, Scenario, guards, nodes, workloads};
 
 /// The most nodes or pods. More are probably a mistake.
 const MOST_NODES: usize = 5_000;
@@ -48,6 +48,7 @@ pub(super) fn scenario(root: Spot<'_, '_>, files: Files<'_>) -> Scenario {
                 &mut mentioned,
             ),
             metrics: f.field("metrics").section(|f| metrics(f, &mut mentioned)),
+            guard_courses: guards::read(f.field("guards")),
             given: None,
         };
         // Checks between parts would repeat problems of parts that could not be read.

@@ -2,6 +2,7 @@
 //! kubelets, or evenkeel itself.
 
 use std::fmt::Write;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -55,6 +56,25 @@ impl Prometheus {
              \x20 - \
              {{targets: ['127.0.0.1:{}'], labels: {{namespace: kube-system, node: elsewhere}}}}\n",
             control_plane.port(0),
+        );
+        Prometheus::configured(control_plane, &config).await
+    }
+
+    /// Starts a Prometheus that scrapes a service every second and evaluates these rules.
+    pub async fn of_exporter(
+        control_plane: &ControlPlane,
+        address: SocketAddr,
+        rules: Option<&Path>,
+    ) -> Self {
+        let rules = rules
+            .map(|path| format!("'{}'", path.display()))
+            .unwrap_or_default();
+        let config = format!(
+            "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\n\
+             rule_files: [{rules}]\n\
+             scrape_configs:\n\
+             - job_name: services\n\
+             \x20 static_configs: [{{targets: ['{address}']}}]\n",
         );
         Prometheus::configured(control_plane, &config).await
     }

@@ -14,7 +14,7 @@ use super::{Prometheus, millis};
 /// The steps of the first part, when it is not yet known how many pods there are.
 const FIRST_PART: usize = 10;
 /// The most steps of a part. Prometheus allows 11,000.
-const MOST_IN_PART: usize = 120;
+pub(super) const MOST_IN_PART: usize = 120;
 /// The most samples of a part. They take up to 75 MB while they are joined.
 const MOST_SAMPLES: usize = 50_000;
 /// How Prometheus rejects a query that reads more than its `--query.max-samples`.
@@ -135,7 +135,19 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    fn times(self, first: usize, count: usize) -> QueryTimes {
+    /// The time of a step.
+    pub(super) fn time(self, position: usize) -> Timestamp {
+        let steps = i64::try_from(position).unwrap_or(i64::MAX);
+        let at = self.start.saturating_add(steps.saturating_mul(self.step));
+        Timestamp::from_millisecond(at).unwrap_or_default()
+    }
+
+    /// The step that is nearest to a time, because servers round times.
+    pub(super) fn position(self, at: i64) -> Option<usize> {
+        usize::try_from((at - self.start + self.step / 2).div_euclid(self.step)).ok()
+    }
+
+    pub(super) fn times(self, first: usize, count: usize) -> QueryTimes {
         let offset = |steps: usize| {
             i64::try_from(steps)
                 .unwrap_or(i64::MAX)

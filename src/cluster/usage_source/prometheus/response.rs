@@ -33,6 +33,14 @@ pub(super) struct TimeSeries {
     pub(super) points: Vec<(i64, f64)>,
 }
 
+/// A series with any values, also negative ones and those that are not a number.
+#[derive(Debug)]
+pub(super) struct UncheckedSeries {
+    pub(super) labels: SeriesLabels,
+    /// Each value with its time in milliseconds of Unix time.
+    pub(super) points: Vec<(i64, f64)>,
+}
+
 impl QueryResult {
     /// Sets the time of every value to the requested one, because servers round it differently from
     /// query to query.
@@ -118,6 +126,52 @@ impl ApiResponse<'_> {
 
 /// Reads the series of an instant or a range query.
 pub(super) fn series(query: &'static str, text: &str) -> Result<QueryResult, PrometheusError> {
+    let mut result = QueryResult::default();
+    for item in items(query, text)? {
+        result.add(item.get());
+    }
+    Ok(result)
+}
+
+/// Reads the series of a query whose values may be any; a scalar is one without labels. A series
+/// that cannot be read is an error, because its value may be above a limit.
+pub(super) fn unchecked_series(
+    query: &'static str,
+    text: &str,
+) -> Result<Vec<UncheckedSeries>, PrometheusError> {
+    let unreadable = |why: &str| PrometheusError::InvalidResponse(why.to_owned());
+    let (result_type, result) = open(query, text)?;
+    if result_type == "scalar" {
+        let point = serde_json::from_str(result.get()).map_err(|error| error.to_string());
+        let point = point.and_then(|point| number_of(&point));
+        return Ok(vec![UncheckedSeries {
+            labels: SeriesLabels::default(),
+            points: vec![point.map_err(|why| unreadable(&why))?],
+        }]);
+    }
+    let series = |item: &RawValue| {
+        let item: SeriesItem =
+            serde_json::from_str(item.get()).map_err(|error| unreadable(&error.to_string()))?;
+        let values = item
+            .values
+            .unwrap_or_else(|| item.value.into_iter().collect());
+        let points: Result<Vec<_>, String> = values.iter().map(number_of).collect();
+        let points = points.map_err(|why| unreadable(&why))?;
+        if points.is_empty() {
+            return Err(unreadable(
+                "a series has no value, perhaps a native histogram",
+            ));
+        }
+        Ok(UncheckedSeries {
+            labels: item.metric,
+            points,
+        })
+    };
+    items(query, text)?.into_iter().map(series).collect()
+}
+
+/// Returns the series of a response, unread.
+fn items<'t>(query: &'static str, text: &'t str) -> Result<Vec<&'t RawValue>, PrometheusError> {
     let (result_type, result) = open(query, text)?;
     if result_type != "vector" && result_type != "matrix" {
         return Err(PrometheusError::ResultType {
@@ -126,17 +180,11 @@ pub(super) fn series(query: &'static str, text: &str) -> Result<QueryResult, Pro
             expected: SERIES,
         });
     }
-    let items: Vec<&RawValue> =
-        serde_json::from_str(result.get()).map_err(|_| PrometheusError::ResultType {
-            query,
-            found: "no list of series".to_owned(),
-            expected: SERIES,
-        })?;
-    let mut result = QueryResult::default();
-    for item in items {
-        result.add(item.get());
-    }
-    Ok(result)
+    serde_json::from_str(result.get()).map_err(|_| PrometheusError::ResultType {
+        query,
+        found: "no list of series".to_owned(),
+        expected: SERIES,
+    })
 }
 
 /// Reads the server's time, in milliseconds, from the response to the query `time()`.
@@ -198,8 +246,21 @@ fn points_of(values: &[Value]) -> (Vec<(i64, f64)>, Option<String>) {
     (points, why)
 }
 
-/// Reads a sample such as `[1435781451.781, "0.5"]`.
+/// Reads a sample with a usable number.
 fn point_of(value: &Value) -> Result<(i64, f64), String> {
+    let (at, number) = number_of(value)?;
+    if !number.is_finite() {
+        let text = value.get(1).and_then(Value::as_str).unwrap_or_default();
+        return Err(format!("{text} is not finite"));
+    }
+    if number < 0.0 {
+        return Err("negative value".to_owned());
+    }
+    Ok((at, number))
+}
+
+/// Reads a sample such as `[1435781451.781, "0.5"]`.
+fn number_of(value: &Value) -> Result<(i64, f64), String> {
     let Some([time, value]) = value.as_array().map(Vec::as_slice) else {
         return Err("not a pair of time and value".to_owned());
     };
@@ -211,12 +272,6 @@ fn point_of(value: &Value) -> Result<(i64, f64), String> {
     let value: f64 = text
         .parse()
         .map_err(|_| format!("{} is not a number", one_line(text)))?;
-    if !value.is_finite() {
-        return Err(format!("{text} is not finite"));
-    }
-    if value < 0.0 {
-        return Err("negative value".to_owned());
-    }
     Ok((millis(seconds), value))
 }
 

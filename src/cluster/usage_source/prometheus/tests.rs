@@ -22,6 +22,7 @@ use crate::values::Amount;
 
 mod bad_responses;
 mod clusters;
+mod guards;
 mod history;
 mod requests;
 mod servers;

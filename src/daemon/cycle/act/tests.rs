@@ -14,6 +14,8 @@ use super::super::Cycle;
 use super::LONGEST_PLAN;
 use crate::cluster::Cluster;
 use crate::cluster::clock::{self, LocalTime};
+use crate::cluster::usage_source::guards::GuardSource;
+use crate::cluster::usage_source::prometheus::tests::{router, serve};
 use crate::daemon::Daemon;
 use crate::daemon::fixture::{client, moves, node, objects, pod};
 use crate::daemon::stop::GRACE;
@@ -132,6 +134,37 @@ fn untried(outcome: &Outcome) -> &Untried {
         panic!("{outcome:?}");
     };
     why
+}
+
+/// A guard that begins to fire as soon as the first eviction is requested.
+#[tokio::test]
+async fn a_guard_stops_the_plan_within_one_poll() {
+    let mut fixture = ActFixture::new(SLOW);
+    let evictions = Arc::clone(&fixture.evictions);
+    let answer = move |query: &str| {
+        let firing = r#"{"metric": {"alertname": "Down"}, "value": [1767225600, "1"]}"#;
+        let result = match (query, *evictions.lock().unwrap()) {
+            ("time()", _) => r#"{"resultType": "scalar", "result": [1767225600, "0"]}"#.to_owned(),
+            (_, 0) => r#"{"resultType": "vector", "result": []}"#.to_owned(),
+            _ => format!(r#"{{"resultType": "vector", "result": [{firing}]}}"#),
+        };
+        let body = format!(r#"{{"status": "success", "data": {result}}}"#);
+        (200, "application/json", body)
+    };
+    let url = serve(router(answer).0).await;
+    let text = format!(
+        "{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates], \
+          usage: {{poll: 1s, prometheus: {{url: '{url}'}}}}, guards: [{{name: g, query: ALERTS}}]}}"
+    );
+    let policy = Policy::parse("p", &text).unwrap();
+    fixture.daemon.guards = GuardSource::new(&policy);
+    fixture.engine.change_policy(policy);
+    fixture.daemon.ask_guards(&mut fixture.engine).await;
+    let outcomes = fixture.act_with(Vec::new()).await;
+    assert_eq!(outcomes[0], Outcome::Evicted);
+    let why = untried(&outcomes[1]).to_string();
+    assert_eq!(why, "guard g stops all evictions: its value 1 is above 0");
+    assert_eq!(fixture.requested(), 1);
 }
 
 /// More than a second, after which moves are checked with a new snapshot.

@@ -141,7 +141,7 @@ pub const DESCHEDULER: [&MetricInfo; 4] = [
 ];
 
 /// All metrics under our own names.
-pub const ALL: [&MetricInfo; 45] = [
+pub const ALL: [&MetricInfo; 48] = [
     &process::BUILD_INFO,
     &process::LEADER,
     &process::POLICY_RELOADS,
@@ -180,6 +180,9 @@ pub const ALL: [&MetricInfo; 45] = [
     &process::SOURCE_READ,
     &process::SOURCE_SAMPLE,
     &process::SOURCE_IN_USE,
+    &process::GUARD_VALUE,
+    &process::GUARD_STOPS,
+    &process::GUARD_MISSING,
     &process::API_REQUESTS,
     &process::REQUEST_FAILURES,
     &process::FAILING,

@@ -10,6 +10,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use super::catalogue::{self, plan, process};
+use super::guards::GuardMetrics;
 use super::registration::{Durations, FloatGauge, add, register};
 use super::rightsizing::RightsizingMetrics;
 use crate::cluster::failures::Failures;
@@ -56,6 +57,7 @@ pub(super) struct Families {
     pub(super) source_read: Family<SourceLabels, FloatGauge>,
     pub(super) source_sample: Family<SourceLabels, FloatGauge>,
     pub(super) source_in_use: Family<SourceLabels, Gauge>,
+    pub(super) guards: GuardMetrics,
     pub(super) skipped: Gauge,
     pub(super) rightsizing: RightsizingMetrics,
 }
@@ -235,6 +237,7 @@ impl Families {
             source_read: register(&mut r, &process::SOURCE_READ),
             source_sample: register(&mut r, &process::SOURCE_SAMPLE),
             source_in_use: register(&mut r, &process::SOURCE_IN_USE),
+            guards: GuardMetrics::register(&mut r),
             skipped: register(&mut r, &plan::SKIPPED),
             rightsizing: RightsizingMetrics::register(&mut r),
             registry: Arc::default(),

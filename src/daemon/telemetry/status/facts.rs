@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::model::approval::Proposal;
+use crate::model::guard::GuardStop;
 use crate::model::plan::{
     Balance, Halt, Kept, Move, NoTrend, NodePicture, Note, Outcome, PausedNamespace, ReplicaTrial,
     Rightsizing, Steer, SteeringTrial, UnknownKind, Verdict,
@@ -143,6 +144,8 @@ pub struct PlanStatus {
     pub halted: Option<Halt>,
     /// The namespaces whose evictions people have stopped.
     pub paused: Vec<PausedNamespace>,
+    /// The evictions that guards of the policy stop.
+    pub guards: Truncated<GuardStop>,
     /// The proposal that waits for the approval of a person.
     pub proposal: Option<Proposal>,
     /// The basis of ratios and balance: actual usage or requests.

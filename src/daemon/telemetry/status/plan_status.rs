@@ -40,6 +40,7 @@ impl PlanStatus {
             dry_run,
             halted: plan.halted.clone(),
             paused: plan.paused.clone(),
+            guards: Truncated::first(MOST_SKIPPED, plan.guards.iter().cloned()),
             proposal: None,
             basis: plan.before.basis,
             classes: classes(&nodes),

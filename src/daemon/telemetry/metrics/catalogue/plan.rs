@@ -78,7 +78,8 @@ pub(in super::super) const OUTSIDE_BAND: MetricInfo = gauge(
 );
 pub(in super::super) const HALTED: MetricInfo = gauge(
     "halted",
-    "1 while no move is considered because the cluster itself is unhealthy or paused",
+    "1 while no move is considered because the cluster itself is unhealthy, or because a person or a \
+     guard has stopped all evictions",
     &[],
 );
 pub(in super::super) const IDLE: MetricInfo = gauge(

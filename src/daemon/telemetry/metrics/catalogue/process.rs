@@ -4,6 +4,7 @@ use crate::model::plan::{Outcome, SteerOutcome};
 
 use super::{LabelValues, MetricInfo, MetricLabel, STRATEGY, counter, gauge, histogram};
 
+const GUARD: MetricLabel = MetricLabel("guard", LabelValues::Names("guards of the policy"));
 const SOURCE: MetricLabel =
     MetricLabel("source", LabelValues::Fixed(&["metricsApi", "prometheus"]));
 
@@ -172,6 +173,21 @@ pub(in super::super) const SOURCE_IN_USE: MetricInfo = gauge(
     "source_in_use",
     "1 for the source that decisions are based on",
     &[SOURCE],
+);
+pub(in super::super) const GUARD_VALUE: MetricInfo = gauge(
+    "guard_value",
+    "Highest value of the newest answer to a guard; absent without an answer or a series",
+    &[GUARD],
+);
+pub(in super::super) const GUARD_STOPS: MetricInfo = gauge(
+    "guard_stops",
+    "Workloads and namespaces whose evictions a guard stops now; 1 for the cluster",
+    &[GUARD],
+);
+pub(in super::super) const GUARD_MISSING: MetricInfo = gauge(
+    "guard_missing",
+    "1 while a guard has no usable answer",
+    &[GUARD],
 );
 pub(in super::super) const API_REQUESTS: MetricInfo = counter(
     "api_requests",

@@ -39,6 +39,10 @@ pub(super) fn section(view: &StatusView<'_>, plan: &PlanStatus) -> Markup {
             @for paused in &plan.paused {
                 p.notice { b { "Paused:" } " " (paused) }
             }
+            @for stop in &plan.guards.items {
+                p.notice { b { "Stopped:" } " " (stop) }
+            }
+            (left_out(plan.guards.more, "stops of guards"))
             @if let Some(proposal) = &plan.proposal { (awaits_approval(proposal)) }
             (moves(&plan.moves))
             (notes(plan))

@@ -1,0 +1,49 @@
+//! Polls of the guards.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::cluster::clock;
+use crate::cluster::failures::Request;
+use crate::decide::engine::Engine;
+
+use super::Daemon;
+
+impl Daemon {
+    /// Asks the guards and records what they answer.
+    pub(super) async fn ask_guards(&mut self, engine: &mut Engine) {
+        if self.guards.is_empty() {
+            // A reload may have removed guards that failed or stopped something.
+            self.cluster.failures().works(Request::Guards);
+            self.metrics.guards(&[]);
+            self.log_state.log_guards(Vec::new());
+            return;
+        }
+        self.guards_asked = Some(Instant::now());
+        let readings = self.guards.ask(clock::now()).await;
+        let mut errors = readings.iter().filter_map(|reading| {
+            let why = reading.answers.as_ref().err()?;
+            Some(format!("{}: {why}", reading.guard))
+        });
+        let error = errors.next();
+        let result = error.as_deref().map_or(Ok(()), Err);
+        self.cluster.failures().record(Request::Guards, result);
+        let earlier = std::mem::take(&mut self.polled);
+        let resources = engine.policy().resources();
+        self.polled = self.cluster.snapshot_after(earlier, resources);
+        engine.observe_guards(&self.polled, &readings);
+        let now = clock::now();
+        self.metrics.guards(&engine.guards().reports(now));
+        self.log_state.log_guards(engine.guards().stops(now));
+    }
+
+    /// Asks the guards again if their answers are as old as a poll.
+    pub(super) async fn refresh_guards(&mut self, engine: &mut Engine) {
+        let poll = Duration::try_from(engine.policy().usage.poll).unwrap_or_default();
+        if self.guards_asked.is_none_or(|at| at.elapsed() >= poll) {
+            let stop = self.stop.clone();
+            stop.run_until_cancelled(self.ask_guards(engine)).await;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Whether the queries of the guards answer, and whether their labels match the cluster.
+
+use crate::decide::draft::World;
+use crate::model::guard::{GuardReport, GuardTarget};
+use crate::values::text::count;
+
+use super::{Diagnosis, listed};
+
+const CHECK: &str = "guards";
+const ANSWER: &str = "run its query by hand; `usage.prometheus` is where it is asked";
+const LABELS: &str = "compare the labels of its series with the names of namespaces, workloads and \
+                      pods; a pod that has just been replaced has series for some minutes";
+
+/// A line for each guard.
+pub(super) fn guards(world: World<'_>) -> impl Iterator<Item = Diagnosis> {
+    let reports = world.guards.reports(world.now).into_iter();
+    reports.map(|report| diagnosis(&report))
+}
+
+fn diagnosis(report: &GuardReport) -> Diagnosis {
+    let name = &report.guard;
+    if let Some(why) = &report.missing {
+        let message = format!("guard {name}: {why}");
+        let stops = report
+            .stops
+            .iter()
+            .any(|stop| stop.target == GuardTarget::Cluster);
+        return if stops {
+            Diagnosis::failure(CHECK, message, ANSWER)
+        } else {
+            Diagnosis::warning(CHECK, format!("{message}, which allows evictions"), ANSWER)
+        };
+    }
+    if let Some(first) = report.stops.first() {
+        let message = match report.stops.len() - 1 {
+            0 => first.to_string(),
+            more => format!("{first}, and {}", count(more, "more stop")),
+        };
+        return Diagnosis::warning(CHECK, message, first.remedy());
+    }
+    if !report.unknown.is_empty() {
+        let message = format!(
+            "guard {name}: its series name objects that do not exist: {}",
+            listed(&report.unknown)
+        );
+        return Diagnosis::warning(CHECK, message, LABELS);
+    }
+    let limit = report.limit;
+    Diagnosis::ok(
+        CHECK,
+        match report.highest {
+            Some(highest) => format!(
+                "guard {name}: {} series, the highest value is {highest}, the limit {limit}",
+                report.series
+            ),
+            None => format!("guard {name}: its query answers without a series, which is quiet"),
+        },
+    )
+}

@@ -1,0 +1,278 @@
+//! The state of one guard: its newest answer, and how long each value has been above its limit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::facts::OwnerKey;
+use crate::policy::{Guard, GuardScope, WhenMissing};
+use crate::values::query_value::QueryValue;
+use crate::values::text::duration;
+
+use super::series::{Named, exists, workload_of};
+use super::{GuardAnswer, GuardCause, GuardReport, GuardStop, GuardTarget};
+
+const LOST: &str = "it returned a series before and returns none now";
+
+/// One guard.
+#[derive(Clone, Debug)]
+pub(super) struct GuardState {
+    pub(super) rule: Guard,
+    /// Why the last question had no answer.
+    pub(super) error: Option<String>,
+    /// The time of the newest answer.
+    answered: Option<Timestamp>,
+    /// The number of its series.
+    series: usize,
+    /// Its highest value.
+    highest: Option<QueryValue>,
+    /// Why its series name nothing.
+    flaw: Option<String>,
+    /// Objects that its series name and that do not exist.
+    unknown: BTreeSet<String>,
+    /// Whether any answer had a value within the limit.
+    measures: bool,
+    /// The workloads of the pods that the newest answer names. A pod that is gone has series for
+    /// some minutes.
+    pods: BTreeMap<(String, String), OwnerKey>,
+    targets: BTreeMap<GuardTarget, TargetState>,
+}
+
+/// The values of one target.
+#[derive(Clone, Debug, Default)]
+struct TargetState {
+    /// The highest value of the newest answer.
+    value: Option<QueryValue>,
+    /// The object that the series names, if it does not exist.
+    unknown: Option<String>,
+    /// The first of the last answers, all of which were above the limit.
+    above_since: Option<Timestamp>,
+    /// The first of the last answers, all of which were within the limit.
+    within_since: Option<Timestamp>,
+    stopped: bool,
+    lost: bool,
+}
+
+/// The values of an answer by target, each with the object that does not exist.
+type Values = BTreeMap<GuardTarget, (QueryValue, Option<String>)>;
+
+impl GuardState {
+    pub(super) fn new(rule: &Guard) -> Self {
+        GuardState {
+            rule: rule.clone(),
+            error: None,
+            answered: None,
+            series: 0,
+            highest: None,
+            flaw: None,
+            unknown: BTreeSet::new(),
+            measures: false,
+            pods: BTreeMap::new(),
+            targets: BTreeMap::new(),
+        }
+    }
+
+    /// Returns true if no series was above the limit or lost lately.
+    pub(super) fn is_quiet(&self) -> bool {
+        let mut states = self.targets.values();
+        states.all(|state| !state.stopped && !state.lost)
+    }
+
+    /// Limits all times to this one if the last answer is later, because the clock was set back.
+    pub(super) fn set_back(&mut self, now: Timestamp) {
+        if self.answered.is_none_or(|last| last <= now) {
+            return;
+        }
+        self.answered = None;
+        for state in self.targets.values_mut() {
+            for time in [&mut state.above_since, &mut state.within_since] {
+                *time = time.map(|time| time.min(now));
+            }
+        }
+    }
+
+    /// Records an answer. One that is not newer than the last changes nothing.
+    pub(super) fn observe(&mut self, snapshot: &Snapshot, answer: &GuardAnswer) {
+        if self.answered.is_some_and(|last| answer.at <= last) {
+            return;
+        }
+        (self.answered, self.error) = (Some(answer.at), None);
+        self.series = answer.series.len();
+        self.highest = answer.series.iter().filter_map(|series| series.value).max();
+        match self.values(snapshot, answer) {
+            Ok(mut values) => {
+                let all = answer.series.iter().filter_map(|series| series.value);
+                self.measures |= all.into_iter().any(|value| value <= self.rule.above);
+                for target in values.keys() {
+                    self.targets.entry(target.clone()).or_default();
+                }
+                let (rule, measures) = (&self.rule, self.measures);
+                for (target, state) in &mut self.targets {
+                    let value = values.remove(target);
+                    let lost = value.is_none() && is_missed(target, rule, measures, snapshot);
+                    state.observe(rule, value, lost, answer.at);
+                }
+                self.targets.retain(|_, state| state.counts());
+                self.flaw = None;
+            }
+            Err(flaw) => self.flaw = Some(flaw),
+        }
+    }
+
+    /// Returns the highest value of each target.
+    fn values(&mut self, snapshot: &Snapshot, answer: &GuardAnswer) -> Result<Values, String> {
+        let (mut values, mut pods) = (Values::new(), BTreeMap::new());
+        let mut unknown = BTreeSet::new();
+        for series in &answer.series {
+            let named = series.named(self.rule.scope, snapshot, |namespace, name| {
+                let pod = (namespace.to_owned(), name.to_owned());
+                let key = workload_of(namespace, name, snapshot);
+                let key = key.or_else(|| self.pods.get(&pod).cloned())?;
+                pods.insert(pod, key.clone());
+                Some(key)
+            })?;
+            let (targets, missing) = match named {
+                Named::Known(targets) => (targets, None),
+                Named::Unknown { name, namespace } => {
+                    unknown.insert(name.clone());
+                    let stops = self.rule.missing == WhenMissing::Stop
+                        && series.value.is_some_and(|value| value > self.rule.above);
+                    let target = stops.then_some(GuardTarget::Namespace(namespace));
+                    (target.into_iter().collect(), Some(name))
+                }
+            };
+            let Some(value) = series.value else { continue };
+            for target in targets {
+                let highest = values.entry(target);
+                let highest = highest.or_insert_with(|| (value, missing.clone()));
+                if value > highest.0 {
+                    *highest = (value, missing.clone());
+                }
+            }
+        }
+        (self.pods, self.unknown) = (pods, unknown);
+        Ok(values)
+    }
+
+    /// Returns why there is no usable answer; `None` if there is one.
+    fn missing(&self, stale_after: SignedDuration, now: Timestamp) -> Option<String> {
+        let age = self.answered.map(|at| now.duration_since(at));
+        match (age, &self.error) {
+            (Some(age), _) if age <= stale_after => self.flaw.clone(),
+            (_, Some(error)) => Some(format!("no answer: {error}")),
+            (Some(age), None) => Some(format!("its newest answer is {} old", duration(age))),
+            (None, None) => Some("its query has not been asked yet".to_owned()),
+        }
+    }
+
+    /// Returns why the evictions of a target are stopped.
+    pub(super) fn stop_of(
+        &self,
+        target: &GuardTarget,
+        stale_after: SignedDuration,
+        now: Timestamp,
+    ) -> Option<GuardStop> {
+        let cause = match self.missing(stale_after, now) {
+            Some(why) => {
+                let stops =
+                    self.rule.missing == WhenMissing::Stop && *target == GuardTarget::Cluster;
+                stops.then_some(GuardCause::Missing(why))?
+            }
+            None => self.targets.get(target)?.cause(&self.rule, now)?,
+        };
+        Some(GuardStop {
+            guard: self.rule.name.clone(),
+            target: target.clone(),
+            cause,
+        })
+    }
+
+    /// Returns everything that is stopped now.
+    pub(super) fn stops(&self, stale_after: SignedDuration, now: Timestamp) -> Vec<GuardStop> {
+        let cluster = std::iter::once(&GuardTarget::Cluster);
+        let others = self.targets.keys().filter(|t| **t != GuardTarget::Cluster);
+        cluster
+            .chain(others)
+            .filter_map(|target| self.stop_of(target, stale_after, now))
+            .collect()
+    }
+
+    pub(super) fn report(&self, stale_after: SignedDuration, now: Timestamp) -> GuardReport {
+        let missing = self.missing(stale_after, now);
+        GuardReport {
+            guard: self.rule.name.clone(),
+            series: self.series,
+            highest: self.highest.filter(|_| missing.is_none()),
+            missing,
+            limit: self.rule.above,
+            unknown: self.unknown.iter().cloned().collect(),
+            stops: self.stops(stale_after, now),
+        }
+    }
+}
+
+/// Returns true if a target without a series is missing, and not quiet.
+fn is_missed(target: &GuardTarget, rule: &Guard, measures: bool, snapshot: &Snapshot) -> bool {
+    // Another scope than that of the guard stands for an object that does not exist.
+    let is_own = match target {
+        GuardTarget::Cluster => rule.scope == GuardScope::Cluster,
+        GuardTarget::Namespace(_) => rule.scope == GuardScope::Namespace,
+        GuardTarget::Workload(_) => rule.scope == GuardScope::Workload,
+    };
+    measures && rule.missing == WhenMissing::Stop && is_own && exists(target, snapshot)
+}
+
+impl TargetState {
+    fn observe(
+        &mut self,
+        rule: &Guard,
+        value: Option<(QueryValue, Option<String>)>,
+        lost: bool,
+        at: Timestamp,
+    ) {
+        let (value, unknown) = value.unzip();
+        (self.value, self.unknown, self.lost) = (value, unknown.flatten(), lost);
+        if lost {
+            (self.above_since, self.within_since) = (None, None);
+        } else if value.is_some_and(|value| value > rule.above) {
+            self.within_since = None;
+            let since = *self.above_since.get_or_insert(at);
+            self.stopped |= at.duration_since(since) >= rule.hold;
+        } else {
+            self.above_since = None;
+            let since = *self.within_since.get_or_insert(at);
+            self.stopped &= at.duration_since(since) < rule.recover;
+        }
+    }
+
+    /// Returns true while the next answer depends on this one.
+    const fn counts(&self) -> bool {
+        self.value.is_some() || self.stopped || self.lost
+    }
+
+    fn cause(&self, rule: &Guard, now: Timestamp) -> Option<GuardCause> {
+        let limit = rule.above;
+        if self.lost {
+            return Some(GuardCause::Missing(LOST.to_owned()));
+        }
+        if !self.stopped {
+            return None;
+        }
+        Some(match (self.value, self.within_since) {
+            (Some(value), None) => GuardCause::Above {
+                value,
+                limit,
+                unknown: self.unknown.clone(),
+            },
+            (_, since) => {
+                let within = now.duration_since(since.unwrap_or(now));
+                let left = rule.recover.saturating_sub(within);
+                GuardCause::Recovering {
+                    limit,
+                    left: left.max(SignedDuration::ZERO),
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,269 @@
+//! The list `guards`: queries that stop evictions while their value is above a limit.
+
+use jiff::SignedDuration;
+
+use super::Policy;
+use super::kind::{Choice, choice, duration, number, text};
+use super::problem::Code;
+use super::read::Fields;
+use super::section::Section;
+use super::usage::NO_URL;
+use crate::values::query_value::QueryValue;
+
+/// A query that stops evictions in its scope while its value is above a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// Its name in reasons and metrics.
+    pub name: String,
+    /// The PromQL query, with the placeholders of usage queries.
+    pub query: String,
+    /// The limit: evictions stop while a value is above it.
+    pub above: QueryValue,
+    /// The evictions that one series stops.
+    pub scope: GuardScope,
+    /// How long a value must be above the limit before evictions stop.
+    pub hold: SignedDuration,
+    /// How long it must then be within the limit before evictions go on.
+    pub recover: SignedDuration,
+    /// Whether evictions stop while there is no answer, or while a series is missing.
+    pub missing: WhenMissing,
+}
+
+/// The evictions that one series of a guard stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuardScope {
+    /// All evictions.
+    Cluster,
+    /// Those in the namespace that its labels name.
+    Namespace,
+    /// Those of the workload that its labels name.
+    Workload,
+}
+
+/// The meaning of a missing answer or series of a guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenMissing {
+    /// Evictions stop.
+    Stop,
+    /// Evictions go on.
+    Allow,
+}
+
+const SCOPES: [Choice<GuardScope>; 3] = [
+    (
+        "cluster",
+        GuardScope::Cluster,
+        "all evictions, by the highest value of all series",
+    ),
+    (
+        "namespace",
+        GuardScope::Namespace,
+        "those of the namespace in the label `namespace`",
+    ),
+    (
+        "workload",
+        GuardScope::Workload,
+        "those of the workload that the label `namespace` names together with the first of the \
+         labels `deployment`, `statefulset`, `daemonset`, `workload` (any kind) and `pod` that the \
+         series has",
+    ),
+];
+
+const MISSING: [Choice<WhenMissing>; 2] = [
+    (
+        "stop",
+        WhenMissing::Stop,
+        "evictions stop: all of them without an answer, and those of the namespace or workload \
+         without its series",
+    ),
+    (
+        "allow",
+        WhenMissing::Allow,
+        "evictions go on as if the query were quiet",
+    ),
+];
+
+/// Declares one item of `guards`.
+pub(super) fn guard() -> Section<Guard> {
+    let section = Section::new(Guard {
+        name: String::new(),
+        query: String::new(),
+        above: QueryValue::default(),
+        scope: GuardScope::Cluster,
+        hold: SignedDuration::ZERO,
+        recover: SignedDuration::from_mins(5),
+        missing: WhenMissing::Stop,
+    })
+    .field(
+        "name",
+        "The name of the guard, for reasons and metrics.",
+        text(),
+        |g| &mut g.name,
+    )
+    .required("a name, for reasons and metrics")
+    .field(
+        "query",
+        "The PromQL query. Its result is a vector or a scalar.",
+        text(),
+        |g| &mut g.query,
+    )
+    .required("a PromQL query");
+    limits(section)
+}
+
+fn limits(section: Section<Guard>) -> Section<Guard> {
+    section
+        .field(
+            "above",
+            "The limit: evictions stop while a value is above it.",
+            number(),
+            |g| &mut g.above,
+        )
+        .field(
+            "scope",
+            "The evictions that a series stops:",
+            choice(&SCOPES),
+            |g| &mut g.scope,
+        )
+        .field(
+            "for",
+            "How long a value must be above the limit before evictions stop.",
+            duration(SignedDuration::ZERO),
+            |g| &mut g.hold,
+        )
+        .field(
+            "recover",
+            "How long it must then be within the limit before evictions go on. The default is the \
+             usual range of a rate, which shows an improvement only after that time.",
+            duration(SignedDuration::ZERO),
+            |g| &mut g.recover,
+        )
+        .field(
+            "missing",
+            "The meaning of no usable answer for longer than `usage.staleAfter`, and of a missing \
+             series:",
+            choice(&MISSING),
+            |g| &mut g.missing,
+        )
+}
+
+/// Checks that names are unique, and that Prometheus is set if and only if it is used.
+pub(super) fn check(f: &mut Fields<'_, '_>, policy: &Policy) {
+    let guards = &policy.guards;
+    let repeated = |(i, guard): (usize, &Guard)| {
+        let earlier = &guards[..i];
+        earlier.iter().any(|other| other.name == guard.name)
+    };
+    // A missing name is reported already.
+    let named = guards.iter().filter(|guard| !guard.name.is_empty());
+    for guard in named.enumerate().filter(|g| repeated(*g)).map(|(_, g)| g) {
+        let sentence = format!("two guards have the name {:?}", guard.name);
+        f.complain(Code::Conflict, "guards", sentence);
+    }
+    let usage = &policy.usage;
+    if !f.sound() {
+        return;
+    }
+    if usage.prometheus.is_some() && guards.is_empty() && !usage.reads_prometheus() {
+        let place = f.place_below("usage", "prometheus");
+        f.complain_at(Code::Conflict, place, UNUSED);
+    }
+    if usage.prometheus.is_none() && !guards.is_empty() {
+        let place = f.place_below("usage", "prometheus");
+        f.complain_at(Code::MissingField, place, NO_URL);
+    }
+}
+
+const UNUSED: &str =
+    "unused; write `source: prometheus` or `fallback: prometheus` beside it, or guards";
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    const PROMETHEUS: &str = "usage: {prometheus: {url: 'http://p:9090'}}";
+
+    fn parse(usage: &str, guards: &str) -> Result<Policy, String> {
+        let text = format!(
+            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies: [removeDuplicates]\n{usage}\n\
+             guards:\n{guards}"
+        );
+        Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_guard_needs_a_name_and_a_query_and_stops_when_it_is_missing() {
+        let policy = parse(PROMETHEUS, "- {name: alerts, query: ALERTS}").unwrap();
+        let expected = Guard {
+            name: "alerts".to_owned(),
+            query: "ALERTS".to_owned(),
+            above: QueryValue::default(),
+            scope: GuardScope::Cluster,
+            hold: SignedDuration::ZERO,
+            recover: SignedDuration::from_mins(5),
+            missing: WhenMissing::Stop,
+        };
+        assert_eq!(policy.guards, [expected]);
+    }
+
+    #[test]
+    fn written_guards_read_back_the_same() {
+        let guards = "- {name: a, query: 'ALERTS{severity=\"critical\"}'}\n\
+                      - {name: b, query: b, above: 0.05, scope: workload, for: 1m, recover: 0s, \
+                         missing: allow}\n\
+                      - {name: c, query: c, above: -3, scope: namespace}";
+        let policy = parse(PROMETHEUS, guards).unwrap();
+        let again = Policy::parse("native", &policy.to_native()).unwrap();
+        assert_eq!(again.guards, policy.guards, "{}", policy.to_native());
+        assert_eq!(again.usage, policy.usage);
+    }
+
+    #[test]
+    fn problems_name_their_fields() {
+        let broken = "- {query: up}\n- {name: b, query: '', above: high, scope: pod, for: -1s}\n\
+                      - {name: c, query: up, missing: ignore, limit: 3}";
+        assert_snapshot!(parse(PROMETHEUS, broken).unwrap_err(), @"
+        policy.yaml:6:3: guards[0].name: missing, expected a name, for reasons and metrics
+          | - {query: up}
+          |   ^
+        policy.yaml:7:20: guards[1].query: found \"\", expected text
+          | - {name: b, query: '', above: high, scope: pod, for: -1s}
+          |                    ^
+        policy.yaml:7:31: guards[1].above: found high, expected a number
+          | - {name: b, query: '', above: high, scope: pod, for: -1s}
+          |                               ^
+        policy.yaml:7:44: guards[1].scope: found pod, expected cluster, namespace or workload
+          | - {name: b, query: '', above: high, scope: pod, for: -1s}
+          |                                            ^
+        policy.yaml:7:54: guards[1].for: found -1s, expected a duration from 0s to 8760h, such \
+            as 90s, 5m or 1h30m
+          | - {name: b, query: '', above: high, scope: pod, for: -1s}
+          |                                                      ^
+        policy.yaml:8:33: guards[2].missing: found ignore, expected stop or allow
+          | - {name: c, query: up, missing: ignore, limit: 3}
+          |                                 ^
+        policy.yaml:8:41: guards[2].limit: unknown field; allowed here: name, query, above, \
+            scope, for, recover, missing
+          | - {name: c, query: up, missing: ignore, limit: 3}
+          |                                         ^
+        ");
+        let twice = "- {name: a, query: up}\n- {name: a, query: down}";
+        assert_snapshot!(parse(PROMETHEUS, twice).unwrap_err(), @r#"
+        policy.yaml:5:1: guards: two guards have the name "a"
+          | guards:
+          | ^
+        "#);
+    }
+
+    #[test]
+    fn guards_need_the_address_of_prometheus() {
+        assert_snapshot!(parse("", "- {name: a, query: up}").unwrap_err(), @"
+        policy.yaml:1:1: usage.prometheus: missing, expected the address of Prometheus: \
+            `prometheus: {url: \"http://prometheus.monitoring:9090\"}`
+          | apiVersion: evenkeel/v1alpha1
+          | ^
+        ");
+    }
+}
