@@ -35,3 +35,27 @@ pub enum ClaimFlaw {
     #[error("is bound to PersistentVolume {0}, which is released")]
     VolumeReleased(String),
 }
+
+impl ClaimFlaw {
+    /// Returns the change that makes the claim usable.
+    pub(super) fn remedy(&self, claim: &str) -> String {
+        match self {
+            ClaimFlaw::Missing => format!("create PersistentVolumeClaim {claim}"),
+            ClaimFlaw::Unreadable => format!("correct PersistentVolumeClaim {claim}"),
+            ClaimFlaw::Deleting => format!(
+                "restore the data and the pod at a time of your choice: PersistentVolumeClaim {claim} \
+                 ends with the pod"
+            ),
+            ClaimFlaw::Lost | ClaimFlaw::Unbound => {
+                format!("bind PersistentVolumeClaim {claim} to a volume (`kubectl describe pvc`)")
+            }
+            ClaimFlaw::NoClass(class) => format!("create StorageClass {class}"),
+            ClaimFlaw::NoVolume(volume)
+            | ClaimFlaw::VolumeDeleting(volume)
+            | ClaimFlaw::VolumeFailed(volume)
+            | ClaimFlaw::VolumeReleased(volume) => {
+                format!("restore PersistentVolume {volume}, or let the pod use another volume")
+            }
+        }
+    }
+}

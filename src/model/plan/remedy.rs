@@ -10,7 +10,7 @@ use super::replacement_cause::{
     JOB_WOULD_FAIL, NEW_VOLUME, READY_REPLACEMENTS, READY_REPLICAS, RESOURCE_CLAIMS,
     RUNS_TO_COMPLETION, UNKNOWN_OWNER, make_ready, missing_class, record_class,
 };
-use super::{BrokenPreference, ClaimFlaw, Class, Idle, NoGain, PlacementCause, Refusal};
+use super::{BrokenPreference, Class, Idle, NoGain, PlacementCause, Refusal};
 
 impl Refusal {
     /// Returns the change that would let the pod move: a clause for people that names the actual
@@ -56,7 +56,7 @@ impl Refusal {
             Refusal::NoRoom(misfits) => return misfits.remedy(),
             Refusal::NotAlone(pod) => return free_other_pod(pod),
             Refusal::Guarded(stop) => return stop.remedy(),
-            Refusal::Claim { claim, flaw } => return mend_claim(claim, flaw),
+            Refusal::Claim { claim, flaw } => return flaw.remedy(claim),
             Refusal::SharedVolume { claim, .. } => return share_claim(claim),
             Refusal::Unknown(objects) => return objects.remedy(),
             Refusal::DoNotDisrupt(Some(left)) => return wait(*left, DO_NOT_DISRUPT),
@@ -126,27 +126,6 @@ const NO_RIGHT: &str = "grant `create` on `pods/eviction` (`evenkeel doctor` nam
 const PREEMPTION: &str =
     "make room on a node that may run it, or set `evictable.allow: [preemption]`";
 const CLOSER_REQUESTS: &str = "set requests closer to usage, so that the scheduler sees the load";
-
-fn mend_claim(claim: &str, flaw: &ClaimFlaw) -> String {
-    match flaw {
-        ClaimFlaw::Missing => format!("create PersistentVolumeClaim {claim}"),
-        ClaimFlaw::Unreadable => format!("correct PersistentVolumeClaim {claim}"),
-        ClaimFlaw::Deleting => format!(
-            "restore the data and the pod at a time of your choice: PersistentVolumeClaim {claim} \
-             ends with the pod"
-        ),
-        ClaimFlaw::Lost | ClaimFlaw::Unbound => {
-            format!("bind PersistentVolumeClaim {claim} to a volume (`kubectl describe pvc`)")
-        }
-        ClaimFlaw::NoClass(class) => format!("create StorageClass {class}"),
-        ClaimFlaw::NoVolume(volume)
-        | ClaimFlaw::VolumeDeleting(volume)
-        | ClaimFlaw::VolumeFailed(volume)
-        | ClaimFlaw::VolumeReleased(volume) => {
-            format!("restore PersistentVolume {volume}, or let the pod use another volume")
-        }
-    }
-}
 
 fn share_claim(claim: &str) -> String {
     format!("give the pods their own claims, or PersistentVolumeClaim {claim} ReadWriteMany")
