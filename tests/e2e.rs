@@ -14,6 +14,7 @@ mod shared;
 mod e2e {
     mod admission;
     mod agree;
+    mod approval;
     mod cadence;
     mod chart;
     mod circles;

@@ -319,6 +319,13 @@ impl Launch {
         run(command.args(["status", "--url", &self.status_url()]))
     }
 
+    /// The end of `evenkeel apply` for a plan file.
+    pub fn apply(&self, plan: &Path) -> Output {
+        let mut command = self.command("apply");
+        command.arg(plan).args(["--ledger", self.ledger]);
+        command.output().unwrap()
+    }
+
     /// The output of a command that a person runs with the rights of an administrator.
     pub fn as_person(control_plane: &ControlPlane, args: &[&str]) -> String {
         let mut command = Command::new(PROGRAM);

@@ -1,0 +1,108 @@
+//! A person approves evictions by the command line, and applies a plan without a daemon.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::that;
+
+fn evicted(control_plane: &ControlPlane) -> BTreeSet<String> {
+    let evictions = evictions(control_plane);
+    evictions.iter().map(|e| e.name.clone()).collect()
+}
+
+/// The pods of a list of moves.
+fn pods(moves: &Value) -> BTreeSet<String> {
+    let moves = moves.as_array().unwrap().iter();
+    moves
+        .map(|one| one["pod"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_daemon_evicts_what_a_person_has_approved_and_nothing_else() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided_by(control_plane, 8).await;
+        let policy = format!("{}approval: {{required: true}}\n", Policy::USUAL.by(""));
+        let launch = Launch::written(control_plane, &policy).await.shown();
+        let mut process = launch.run(&[]);
+        process
+            .eventually("a proposal", 240, async |process| {
+                let metrics = process.metrics().await;
+                let none = metrics.contains("evenkeel_proposed_moves 0");
+                that(
+                    !none && metrics.contains("evenkeel_proposed_moves "),
+                    "none",
+                )
+            })
+            .await;
+        process.cycles(3, 120).await;
+        assert!(evictions(control_plane).is_empty());
+        let stored = control_plane
+            .get("/api/v1/namespaces/kube-system/configmaps/evenkeel-proposal")
+            .await;
+        let proposal: Value =
+            serde_json::from_str(stored["data"]["proposal.json"].as_str().unwrap()).unwrap();
+        let id = proposal["id"].as_str().unwrap();
+        let shown = Launch::as_person(control_plane, &["approve"]);
+        assert!(shown.contains(&format!("evenkeel approve {id}")), "{shown}");
+        let status = launch.status_text();
+        assert!(status.contains(id), "{status}");
+
+        let said = Launch::as_person(control_plane, &["approve", id]);
+        assert!(said.starts_with(&format!("approved {id}")), "{said}");
+        let wanted = pods(&proposal["moves"]);
+        process
+            .eventually("the approved evictions", 120, async |_| {
+                let now = evicted(control_plane);
+                that(now == wanted, format!("{now:?}, not {wanted:?}"))
+            })
+            .await;
+        process.cycles(3, 120).await;
+        assert_eq!(evicted(control_plane), wanted);
+    });
+}
+
+#[test]
+fn a_plan_file_is_carried_out_once_and_not_if_it_was_altered() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided_by(control_plane, 8).await;
+        let launch = Launch::new(control_plane, &Policy::USUAL).await;
+        let text = launch.plan_text(&[]);
+        let wanted = pods(&serde_json::from_str::<Value>(&text).unwrap()["moves"]);
+        assert!(!wanted.is_empty(), "{text}");
+        let (pod, other) = (wanted.first().unwrap(), "web-0");
+        let altered = control_plane.write("altered.json", &text.replace(pod, other));
+        let output = launch.apply(&altered);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && error.contains("it was altered"),
+            "{error}"
+        );
+        assert!(evictions(control_plane).is_empty());
+
+        let plan = control_plane.write("plan.json", &text);
+        let output = launch.apply(&plan);
+        let log = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{log}");
+        let made = evicted(control_plane);
+        assert!(
+            !made.is_empty() && made.is_subset(&wanted),
+            "{made:?}, not {wanted:?}"
+        );
+
+        let again = launch.apply(&plan);
+        let error = String::from_utf8_lossy(&again.stderr).into_owned();
+        assert!(
+            !again.status.success() && error.contains("is possible now"),
+            "{error}"
+        );
+        assert_eq!(evicted(control_plane), made);
+    });
+}
