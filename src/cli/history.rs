@@ -167,8 +167,11 @@ impl RecordHistory {
 fn row(line: &RecordLine) -> Vec<String> {
     let time = line.time.strftime("%Y-%m-%d %H:%M:%SZ").to_string();
     let Ok(Some(details)) = line.details() else {
-        let kind = line.kind.clone();
-        return vec![time, kind, line.subject.clone()];
+        let subject = line.subject.clone();
+        return match line.event() {
+            Some(event) => vec![time, event.outcome, subject, String::new(), event.message],
+            None => vec![time, line.kind.clone(), subject],
+        };
     };
     let nodes = match &details.to {
         Some(to) => format!("{} -> {to}", details.node),

@@ -7,6 +7,7 @@ use crate::cluster::failures::Request;
 use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::model::approval::Proposal;
 use crate::model::plan::Plan;
+use crate::model::record::{APPROVAL, EventDetails};
 
 use super::cycle::Cycle;
 
@@ -63,6 +64,14 @@ impl Cycle<'_> {
                 Ok(()) => {
                     info!(proposal = id, "approval: by {by}");
                     self.engine.approve(&proposal.moves);
+                    let pods: Vec<String> =
+                        proposal.moves.iter().map(ToString::to_string).collect();
+                    let event = EventDetails {
+                        outcome: "approved".to_owned(),
+                        message: format!("{by} approved the eviction of {}", pods.join(", ")),
+                    };
+                    let fact = event.fact(APPROVAL, id, self.started.wall());
+                    self.engine.keep_fact(fact);
                 }
                 Err(flaw) => warn!(proposal = id, "approval: by {by}, ignored, {flaw}"),
             }

@@ -17,7 +17,7 @@ impl Daemon {
             // A reload may have removed guards that failed or stopped something.
             self.cluster.failures().works(Request::Guards);
             self.metrics.guards(&[]);
-            self.log_state.log_guards(Vec::new());
+            self.log_state.log_guards(Vec::new(), clock::now());
             return;
         }
         self.guards_asked = Some(Instant::now());
@@ -35,7 +35,11 @@ impl Daemon {
         engine.observe_guards(&self.polled, &readings);
         let now = clock::now();
         self.metrics.guards(&engine.guards().reports(now));
-        self.log_state.log_guards(engine.guards().stops(now));
+        let changes = self.log_state.log_guards(engine.guards().stops(now), now);
+        // The leader records, so that each change has one line.
+        if self.lead.holds() {
+            changes.into_iter().for_each(|fact| engine.keep_fact(fact));
+        }
     }
 
     /// Asks the guards again if their answers are as old as a poll.

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tracing::{debug, info, warn};
 
 use crate::model::guard::GuardStop;
 use crate::model::plan::{Class, Kept, Move, Outcome, Plan, UnknownObjects, Verdict};
+use crate::model::record::{EventDetails, Fact, GUARD};
 use crate::model::usage::Unmeasured;
 
 /// Most names in one line; the rest is a number.
@@ -71,19 +72,29 @@ impl LogState {
 }
 
 impl LogState {
-    /// Logs the evictions that guards stop, if they have changed.
-    pub(super) fn log_guards(&mut self, stops: Vec<GuardStop>) {
+    /// Logs the evictions that guards stop, if they have changed. Returns the changes for the
+    /// record.
+    pub(super) fn log_guards(&mut self, stops: Vec<GuardStop>, now: Timestamp) -> Vec<Fact> {
         let has = |all: &[GuardStop], stop: &GuardStop| {
             let mut all = all.iter();
             all.any(|other| other.guard == stop.guard && other.target == stop.target)
         };
+        let mut facts = Vec::new();
+        let mut note = |stop: &GuardStop, outcome: &str, message: String| {
+            let outcome = outcome.to_owned();
+            let event = EventDetails { outcome, message };
+            facts.push(event.fact(GUARD, &format!("{}/{}", stop.guard, stop.target), now));
+        };
         for stop in stops.iter().filter(|stop| !has(&self.stopped, stop)) {
             warn!(guard = stop.guard, code = stop.cause.code(), "{stop}");
+            note(stop, "stopped", stop.to_string());
         }
         for stop in self.stopped.iter().filter(|stop| !has(&stops, stop)) {
             info!(guard = stop.guard, "{} go on", stop.target);
+            note(stop, "resumed", format!("{} go on", stop.target));
         }
         self.stopped = stops;
+        facts
     }
 }
 

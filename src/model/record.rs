@@ -17,6 +17,11 @@ pub const REFUSAL: &str = "io.evenkeel.refusal.v1";
 /// The type of an eviction whose effect is known.
 pub const OUTCOME: &str = "io.evenkeel.outcome.v1";
 
+/// The type of an approval that is carried out.
+pub const APPROVAL: &str = "io.evenkeel.approval.v1";
+/// The type of a guard that begins or ceases to stop evictions.
+pub const GUARD: &str = "io.evenkeel.guard.v1";
+
 /// The version of CloudEvents.
 const SPEC_VERSION: &str = "1.0";
 /// The most nodes of a forecast that a line names.
@@ -115,6 +120,29 @@ impl EvictionDetails {
     }
 }
 
+/// The details of an event that is not about one eviction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventDetails {
+    /// The code of the event.
+    pub outcome: String,
+    /// The event in words.
+    pub message: String,
+}
+
+impl EventDetails {
+    /// Returns the fact of this type about a subject.
+    pub fn fact(self, kind: &str, subject: &str, time: Timestamp) -> Fact {
+        Fact {
+            id: format!("{subject}/{}/{time}", self.outcome),
+            kind: kind.to_owned(),
+            time,
+            subject: subject.to_owned(),
+            data: serde_json::json!(self),
+            possibly_repeated: false,
+        }
+    }
+}
+
 /// A line of the record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordLine {
@@ -207,6 +235,13 @@ impl RecordLine {
         })
     }
 
+    /// Returns the details of an event that is not about one eviction; `None` for other types.
+    pub fn event(&self) -> Option<EventDetails> {
+        let is_event = [APPROVAL, GUARD].contains(&self.kind.as_str());
+        let details = is_event.then(|| EventDetails::deserialize(&self.data));
+        details?.ok()
+    }
+
     /// Returns the text of the line, without a newline.
     pub fn json(&self) -> String {
         // This cannot fail: every key is text, and every value is text, a number or a list.
@@ -217,7 +252,10 @@ impl RecordLine {
     pub fn sentence(&self) -> String {
         let text = match self.details() {
             Ok(Some(details)) => details.sentence(&self.kind),
-            Ok(None) | Err(_) => format!("{}: {}", self.kind, self.subject),
+            Ok(None) | Err(_) => match self.event() {
+                Some(event) => event.message,
+                None => format!("{}: {}", self.kind, self.subject),
+            },
         };
         let again = if self.possiblyrepeated {
             " (possibly repeated)"
@@ -320,6 +358,20 @@ mod tests {
     }
 
     #[test]
+    fn an_event_is_told_by_its_message() {
+        let event = EventDetails {
+            outcome: "stopped".to_owned(),
+            message: "guard errors stops the evictions of shop/Deployment/web".to_owned(),
+        };
+        let fact = event.fact(GUARD, "errors", Timestamp::UNIX_EPOCH);
+        let line = RecordLine::parse(&RecordLine::of(&fact, "prod").json()).unwrap();
+        assert_snapshot!(
+            line.sentence(),
+            @"prod: guard errors stops the evictions of shop/Deployment/web"
+        );
+    }
+
+    #[test]
     fn a_stored_fact_may_have_been_written() {
         let stored = serde_json::to_string(&evicted()).unwrap();
         let read: Fact = serde_json::from_str(&stored).unwrap();
@@ -328,11 +380,11 @@ mod tests {
 
     #[test]
     fn newer_types_and_fields_are_read() {
-        let text = r#"{"specversion":"1.0","id":"1","source":"s","type":"io.evenkeel.guard.v1",
+        let text = r#"{"specversion":"1.0","id":"1","source":"s","type":"io.evenkeel.trial.v1",
             "time":"2026-11-21T12:00:00Z","subject":"shop/web","traceparent":"x","data":{"a":1}}"#;
         let line = RecordLine::parse(text).unwrap();
         assert_eq!(line.details().unwrap(), None);
-        assert_eq!(line.sentence(), "s: io.evenkeel.guard.v1: shop/web");
+        assert_eq!(line.sentence(), "s: io.evenkeel.trial.v1: shop/web");
         let mut fact = evicted();
         fact.data["newer"] = serde_json::json!(1);
         let newer = RecordLine::of(&fact, "s").json();

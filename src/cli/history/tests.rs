@@ -138,10 +138,10 @@ fn bad_lines_are_named_and_the_others_are_read() {
 #[test]
 fn other_types_are_printed_with_their_subject() {
     let mut other = line(EVICTION, "evicted", "web-1", 0);
-    other.kind = "io.evenkeel.guard.v1".to_owned();
+    other.kind = "io.evenkeel.trial.v1".to_owned();
     other.data = serde_json::json!({"state": "ended"});
     assert_eq!(
         text(&[other]),
-        "2026-11-22 12:00:00Z  io.evenkeel.guard.v1  shop/web-1\n"
+        "2026-11-22 12:00:00Z  io.evenkeel.trial.v1  shop/web-1\n"
     );
 }

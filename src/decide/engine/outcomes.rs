@@ -38,6 +38,13 @@ impl Engine {
         }
     }
 
+    /// Keeps a fact that is not about one eviction, if there is a record.
+    pub fn keep_fact(&mut self, fact: Fact) {
+        if self.keeps_facts {
+            self.ledger.add_fact(fact);
+        }
+    }
+
     /// Returns what the record says about the outcome of a move; `None` if nothing.
     fn fact(&self, done: &Move, outcome: &Outcome) -> Option<Fact> {
         let kind = outcome.record_type().filter(|_| self.keeps_facts)?;
