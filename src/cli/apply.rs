@@ -23,9 +23,15 @@ land elsewhere. The log names each of them with the reason. A plan is valid for 
 of the policy, and only unchanged. Applied twice, it evicts once, because a replacement is another
 pod. It fails if no eviction is possible.";
 
+/// Flags of `run` that have no effect in a single run.
+const FOR_A_DAEMON: [&str; 4] = ["once", "listen", "status_listen", "descheduler_metrics"];
+
 /// Makes exactly the evictions of a plan file, each checked again.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_args(|arg| if FOR_A_DAEMON.contains(&arg.get_id().as_str()) { arg.hide(true) } else { arg })
+)]
 pub(super) struct ApplyArgs {
     /// The plan, as `evenkeel plan -o json` writes it
     #[arg(value_name = "FILE")]

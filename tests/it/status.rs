@@ -465,7 +465,7 @@ fn the_keys_of_status_json_are_stable() {
     );
     let plan = &data["plan"];
     let expected = "at balance basis classes dry_run evicted guards halted kept moves no_trend nodes \
-        notes paused replica_trial rightsizing skipped steering steering_denied steering_trial took_ms \
+        notes paused proposal replica_trial rightsizing skipped steering steering_denied steering_trial took_ms \
         unknown";
     assert_eq!(keys(plan), expected);
     assert_eq!(keys(&plan["nodes"]), "items more");

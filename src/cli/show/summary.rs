@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::model::plan::{Balance, Class, Note, Verdict};
+use crate::model::plan::{Balance, Class, Note, Refusal, Verdict};
 use crate::policy::LowNodeUtilization;
 use crate::render::table::Table;
 use crate::values::Ratio;
@@ -31,6 +31,18 @@ impl PlanText<'_> {
 
     /// The plan in one sentence.
     pub(super) fn summary(&self) -> String {
+        let sentence = self.of_moves();
+        match self.plan.proposed.len() {
+            0 => sentence,
+            proposed => {
+                let (moves, wait) = (count(proposed, "move"), agree(proposed, "waits", "wait"));
+                format!("{sentence}; {moves} {wait} for an approval")
+            }
+        }
+    }
+
+    /// The moves in one sentence.
+    fn of_moves(&self) -> String {
         if let Some(halt) = &self.plan.halted {
             return format!("no pods considered: {halt}");
         }
@@ -83,7 +95,10 @@ impl PlanText<'_> {
     fn most_frequent_refusal(&self, nodes: &[&str]) -> String {
         let mut counts: BTreeMap<(bool, &str), usize> = BTreeMap::new();
         let kept = self.plan.kept.iter();
-        let relieving = kept.filter(|kept| kept.strategy == LowNodeUtilization::NAME);
+        let relieving = kept.filter(|kept| {
+            let is_proposed = kept.refusal == Refusal::NeedsApproval;
+            kept.strategy == LowNodeUtilization::NAME && !is_proposed
+        });
         for kept in relieving.filter(|kept| nodes.contains(&kept.node.as_str())) {
             let key = (kept.refusal.is_temporary(), kept.refusal.code());
             *counts.entry(key).or_default() += 1;
