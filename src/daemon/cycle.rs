@@ -45,21 +45,8 @@ impl<'d> Cycle<'d> {
     }
 
     async fn run_as_leader(mut self) -> Result<Option<String>, DaemonError> {
-        if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
-            let remedy = "check the API server and the role";
-            self.skip(&format!(
-                "{cut_off}; no evictions until it is back, {remedy}"
-            ));
-            return Ok(None);
-        }
-        if let Some(difference) = self.daemon.cluster.clock_difference(self.started) {
-            self.skip(&format!(
-                "{difference}; no evictions until they agree, synchronise the clocks"
-            ));
-            return Ok(None);
-        }
-        if let Err(error) = self.check_ledger().await {
-            self.skip(&error.to_string());
+        if let Some(reason) = self.blind().await {
+            self.skip(&reason);
             return Ok(None);
         }
         match self
@@ -107,6 +94,25 @@ impl<'d> Cycle<'d> {
         self.report(&snapshot, &plan, &outcomes);
         self.daemon.exchange_facts(self.engine);
         Ok(plan.denied(&outcomes))
+    }
+
+    /// Returns the reason why this cycle cannot decide; `None` if cluster, clock and ledger are
+    /// known.
+    async fn blind(&mut self) -> Option<String> {
+        if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
+            let remedy = "check the API server and the role";
+            return Some(format!(
+                "{cut_off}; no evictions until it is back, {remedy}"
+            ));
+        }
+        if let Some(difference) = self.daemon.cluster.clock_difference(self.started) {
+            let remedy = "synchronise the clocks";
+            return Some(format!(
+                "{difference}; no evictions until they agree, {remedy}"
+            ));
+        }
+        let checked = self.check_ledger().await;
+        checked.err().map(|error| error.to_string())
     }
 
     /// Records that this cycle decides nothing.

@@ -38,7 +38,9 @@ impl Daemon {
         let changes = self.log_state.log_guards(engine.guards().stops(now), now);
         // The leader records, so that each change has one line.
         if self.lead.holds() {
-            changes.into_iter().for_each(|fact| engine.keep_fact(fact));
+            for fact in changes {
+                engine.keep_fact(fact);
+            }
         }
     }
 

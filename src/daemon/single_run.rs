@@ -17,7 +17,8 @@ use super::{Daemon, DaemonError, after, sleep_until, stop};
 ///
 /// It acts only while it holds the Lease, because a Deployment may run beside it.
 pub async fn run_once(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> {
-    let ended = run_single(&mut daemon, policy).await;
+    // The future is too large for the stack.
+    let ended = Box::pin(run_single(&mut daemon, policy)).await;
     daemon.lead.leave().await;
     daemon.events.finish(stop::LAST_EVENTS).await;
     ended

@@ -1,6 +1,7 @@
 //! Evictions that wait for the approval of a person.
 
 use evenkeel::model::approval::ProposedMove;
+use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use jiff::Timestamp;
 
@@ -48,7 +49,7 @@ fn approved(
 ) -> String {
     let mut moves = plan(REQUIRED).proposal().moves;
     change(&mut moves);
-    let (mut engine, _) = cluster.seen(parse(&policy(REQUIRED)), Default::default());
+    let (mut engine, _) = cluster.seen(parse(&policy(REQUIRED)), Ledger::default());
     let snapshot = cluster.snapshot(engine.policy());
     engine.observe_steady(&snapshot, &cluster.readings(now), now);
     engine.approve(&moves);

@@ -41,8 +41,8 @@ impl FakeServer {
         match method {
             "GET" => return (200, known.to_string()),
             "PATCH" => {
-                let patch: Value = serde_json::from_str(body).unwrap();
-                let set = patch["metadata"]["annotations"].as_object().unwrap();
+                let change: Value = serde_json::from_str(body).unwrap();
+                let set = change["metadata"]["annotations"].as_object().unwrap();
                 let set = set.iter().filter(|(_, value)| !value.is_null());
                 map["metadata"]["annotations"] = set
                     .map(|(key, value)| (key.clone(), value.clone()))
