@@ -5,10 +5,11 @@ use std::io::Write;
 use kube::Client;
 
 use crate::cluster::Cluster;
+use crate::cluster::access::{self, OwnConfigMaps};
 use crate::cluster::clock::{ClockDifference, LocalTime};
-use crate::cluster::{access, release};
+use crate::cluster::release;
 use crate::decide::doctor::{Diagnosis, Severity};
-use crate::policy::KubernetesRelease;
+use crate::policy::{KubernetesRelease, Policy};
 use crate::values::text::count;
 
 use super::plan::{self, InputArgs, OutputFormat};
@@ -61,7 +62,7 @@ pub(super) fn run(args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<()> 
     let loaded = policy::read_or_built_in(args.shared.policy.as_deref())?;
     let mut diagnoses = match &args.input.from {
         Some(_) => Vec::new(),
-        None => runtime()?.block_on(server(args, loaded.policy.steering.is_on()))?,
+        None => runtime()?.block_on(server(args, &loaded.policy))?,
     };
     let unreachable = diagnoses
         .iter()
@@ -116,11 +117,11 @@ fn usage_source(failure: &str) -> Diagnosis {
 }
 
 /// Asks the API server for its version and for the rights of the account.
-async fn server(args: &DoctorArgs, steers: bool) -> anyhow::Result<Vec<Diagnosis>> {
+async fn server(args: &DoctorArgs, policy: &Policy) -> anyhow::Result<Vec<Diagnosis>> {
     let cluster = Cluster::connect(args.shared.kubeconfig.as_deref()).await?;
     let client = cluster.client();
     let version = match release::read(client).await {
-        Ok(release) => server_version(release, steers),
+        Ok(release) => server_version(release, policy.steering.is_on()),
         Err(error) => {
             let message = format!("the API server does not answer: {error}");
             let remedy = "check the kubeconfig and the network";
@@ -128,7 +129,7 @@ async fn server(args: &DoctorArgs, steers: bool) -> anyhow::Result<Vec<Diagnosis
         }
     };
     let clock = clock(cluster.clock_difference(LocalTime::now()));
-    Ok(vec![version, clock, rights(args, client, steers).await])
+    Ok(vec![version, clock, rights(args, client, policy).await])
 }
 
 fn clock(difference: Option<ClockDifference>) -> Diagnosis {
@@ -165,8 +166,14 @@ fn server_version(release: KubernetesRelease, steers: bool) -> Diagnosis {
     )
 }
 
-async fn rights(args: &DoctorArgs, client: &Client, steers: bool) -> Diagnosis {
-    let needed = access::needed(&args.shared.namespace, &args.shared.ledger, steers);
+async fn rights(args: &DoctorArgs, client: &Client, policy: &Policy) -> Diagnosis {
+    let (shared, approves) = (&args.shared, policy.approval.required);
+    let own = OwnConfigMaps {
+        namespace: &shared.namespace,
+        ledger: &shared.ledger,
+        proposal: approves.then_some(&shared.proposal),
+    };
+    let needed = access::needed(own, policy.steering.is_on());
     let account = args.service_account.as_ref();
     let account = account.map(|(namespace, name)| (namespace.as_str(), name.as_str()));
     let whose = account.map_or("this account".to_owned(), |(namespace, name)| {

@@ -19,6 +19,8 @@ const ROLES: &str = include_str!("../../deploy/base/rbac.yaml");
 const STEERING_ROLES: &str = include_str!("../../deploy/base/steering.yaml");
 /// The ledger in those roles.
 const LEDGER: &str = "evenkeel-ledger";
+/// The proposal in those roles.
+const PROPOSAL: &str = "evenkeel-proposal";
 /// The deadline of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -61,17 +63,28 @@ struct RoleRule {
     resource_names: Vec<String>,
 }
 
-/// The rights that the roles of the manifests grant, for a ledger in this namespace.
-pub fn needed(namespace: &str, ledger: &str, steers: bool) -> Vec<NeededRight> {
+/// The ConfigMaps of an instance.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnConfigMaps<'n> {
+    /// Their namespace.
+    pub namespace: &'n str,
+    /// The name of the ledger.
+    pub ledger: &'n str,
+    /// The name of the proposal; `None` if the policy requires no approval.
+    pub proposal: Option<&'n str>,
+}
+
+/// The rights that the roles of the manifests grant, for these ConfigMaps.
+pub fn needed(own: OwnConfigMaps<'_>, steers: bool) -> Vec<NeededRight> {
     let files = [Some(ROLES), steers.then_some(STEERING_ROLES)];
     let mut rights = Vec::new();
     for file in files.into_iter().flatten() {
         // The files are part of the program, and a test reads them.
         let roles: Vec<RoleManifest> = serde_saphyr::from_multiple(file).unwrap_or_default();
         for role in roles {
-            let within = (role.kind == "Role").then(|| namespace.to_owned());
+            let within = (role.kind == "Role").then_some(own.namespace);
             for rule in &role.rules {
-                rights.extend(rule.rights(within.as_deref(), ledger));
+                rights.extend(rule.rights(within, own));
             }
         }
     }
@@ -79,13 +92,17 @@ pub fn needed(namespace: &str, ledger: &str, steers: bool) -> Vec<NeededRight> {
 }
 
 impl RoleRule {
-    fn rights(&self, namespace: Option<&str>, ledger: &str) -> Vec<NeededRight> {
-        let renamed = |name: &String| {
-            let name = if name == LEDGER { ledger } else { name };
-            Some(name.to_owned())
-        };
-        let mut names: Vec<Option<String>> = self.resource_names.iter().map(renamed).collect();
-        if names.is_empty() {
+    fn rights(&self, namespace: Option<&str>, own: OwnConfigMaps<'_>) -> Vec<NeededRight> {
+        let used = self
+            .resource_names
+            .iter()
+            .filter_map(|name| match name.as_str() {
+                LEDGER => Some(own.ledger),
+                PROPOSAL => own.proposal,
+                other => Some(other),
+            });
+        let mut names: Vec<Option<String>> = used.map(|name| Some(name.to_owned())).collect();
+        if self.resource_names.is_empty() {
             names.push(None);
         }
         let mut rights = Vec::new();
@@ -206,10 +223,29 @@ mod tests {
     use super::super::client::tests::fake;
     use super::*;
 
+    const OWN: OwnConfigMaps<'_> = OwnConfigMaps {
+        namespace: "balance",
+        ledger: "own-ledger",
+        proposal: None,
+    };
+
+    #[test]
+    fn the_proposal_needs_rights_only_where_approvals_are_required() {
+        let of_proposal = |proposal| {
+            let needed = needed(OwnConfigMaps { proposal, ..OWN }, false);
+            let names = needed.iter().map(ToString::to_string);
+            names.filter(|name| name.contains("proposal")).count()
+        };
+        assert_eq!(
+            (of_proposal(None), of_proposal(Some("own-proposal"))),
+            (0, 2)
+        );
+    }
+
     #[test]
     fn the_rights_are_those_of_the_manifests() {
         let names = |steers| -> Vec<String> {
-            let needed = needed("balance", "own-ledger", steers);
+            let needed = needed(OWN, steers);
             needed.iter().map(ToString::to_string).collect()
         };
         let rights = names(false);
@@ -234,7 +270,7 @@ mod tests {
             (201, format!("{{\"spec\":{{}},\"status\":{status}}}"))
         })
         .await;
-        let needed = needed("balance", "own-ledger", false);
+        let needed = needed(OWN, false);
         let missing = missing(&client, &needed, Some(("balance", "own")))
             .await
             .unwrap();
