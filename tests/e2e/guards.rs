@@ -204,8 +204,9 @@ fn an_alert_stops_everything_and_a_lost_series_counts_as_configured() {
         process.cycles(3, 60).await;
         assert_eq!(of(control_plane, "web"), 0, "its series is lost");
         assert_eq!(
-            process.count(&["guard web stops evictions of default/Deployment/web"]),
-            1
+            process.count(&["guard web stops evictions", "\"code\":\"missing\""]),
+            1,
+            "said once"
         );
 
         exporter.set(&["service_down 0", WEB_WELL]);

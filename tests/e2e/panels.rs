@@ -55,9 +55,10 @@ fn every_query_of_the_dashboard_and_every_selector_of_the_alerts_returns_data() 
         scene::lopsided_beside_a_mute_node(control_plane).await;
         let rules = control_plane.write("alerts.yaml", &groups().to_string());
         let prometheus = Prometheus::of_the_program(control_plane, Some(&rules)).await;
+        let record = control_plane.dir.join("record.jsonl");
         let mut process = Launch::written(control_plane, &POLICY.replace("URL", &prometheus.url()))
             .await
-            .run(&[]);
+            .run(&["--record", record.to_str().unwrap()]);
         let start = tokio::time::Instant::now();
         let all = questions();
         let mut open = all.clone();

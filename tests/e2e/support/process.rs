@@ -326,6 +326,13 @@ impl Launch {
         command.output().unwrap()
     }
 
+    /// The output of `evenkeel history` for a record.
+    pub fn history(record: &Path) -> String {
+        run(Command::new(PROGRAM)
+            .args(["history", "--weeks"])
+            .arg(record))
+    }
+
     /// The output of a command that a person runs with the rights of an administrator.
     pub fn as_person(control_plane: &ControlPlane, args: &[&str]) -> String {
         let mut command = Command::new(PROGRAM);
