@@ -195,11 +195,7 @@ impl Engine {
                 report(Some(strategy));
             }
         }
-        let unknown = if self.policy.exact {
-            Vec::new()
-        } else {
-            gate::unknown_kinds(&draft)
-        };
+        let unknown = gate::unknown_kinds(&draft);
         let after = if draft.accepted().next().is_none() {
             before.clone()
         } else {
