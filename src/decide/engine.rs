@@ -54,7 +54,7 @@ pub struct Engine {
 impl Engine {
     /// An engine that has not observed anything yet.
     pub fn new(policy: Policy, ledger: Ledger) -> Self {
-        let history = History::new(policy.usage.clone(), policy.exact);
+        let history = History::new(policy.usage.clone());
         Engine {
             guards: GuardStates::new(&policy),
             policy,
