@@ -794,10 +794,8 @@ fn neighbours_are_matched_by_domain_label_and_namespace() {
         "node n1\n web anti-affinity=db\n db terminating\nnode n2",
         "node n1\n web anti-affinity=db@zone\n db\nnode n2",
     ] {
-        let mut exact = rule();
-        exact.exact = true;
         assert_eq!(moved(cluster, rule()), "");
-        assert_eq!(moved(cluster, exact), "web-1");
+        assert_eq!(moved(cluster, rule().exactly()), "web-1");
     }
     let finished = "node n1\n web anti-affinity=db\n db phase=Failed\nnode n2";
     assert_eq!(moved(finished, rule()), "");
