@@ -111,7 +111,7 @@ pub struct Policy {
     /// When requests count as far from the usage of pods.
     pub rightsizing: RightsizingPolicy,
     /// Execute exactly as descheduler: its order of victims, and none of our own checks
-    /// (ledger, workload limits, landing).
+    /// (ledger, workload limits, landing). [`Policy::exactly`] sets it, with other values.
     pub exact: bool,
     /// Fields of the file that have no effect here, or an unexpected one.
     pub warnings: Vec<Problem>,
@@ -165,6 +165,7 @@ impl Policy {
         // A pod counts with its newest sample, and as soon as it has one.
         self.usage.smoothing = Smoothing::HalfLife(SignedDuration::from_secs(1));
         self.usage.min_samples = 1;
+        self.usage.every_sample = true;
         self.steering = self.steering.off();
         (self.limits.per_workload, self.limits.per_minute) = (None, None);
         self.safety = Safety {
@@ -174,9 +175,22 @@ impl Policy {
         for strategy in &mut self.strategies {
             if let Rule::LowNodeUtilization(rule) = &mut strategy.rule {
                 rule.sustained_for = SignedDuration::ZERO;
+            } else if let Rule::HighNodeUtilization(rule) = &mut strategy.rule {
+                rule.ceilings.clear();
             }
         }
         self
+    }
+
+    /// Whether strategies take every Ready node as it is. To descheduler, a node without a Ready
+    /// condition is Ready, one that is being deleted is like any other, and each has all resources.
+    pub const fn takes_any_node(&self) -> bool {
+        self.exact
+    }
+
+    /// Whether plans say what fewer `minReplicas` would achieve.
+    pub const fn suggests_replicas(&self) -> bool {
+        !self.exact
     }
 
     /// The first PriorityClass of a threshold that the cluster lacks, or that belongs to the

@@ -242,6 +242,23 @@ fn the_core_does_no_io() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Everything else that differs in the exact mode is in a folder of its own, or a value of the
+/// policy.
+#[test]
+fn the_core_asks_for_the_exact_mode_in_two_places() {
+    let core = core();
+    let mut places = Vec::new();
+    for file in source_files() {
+        let module = file.module(1)[0];
+        if module != "policy" && core.iter().any(|name| name == module) {
+            let asks = |line: &&str| line.contains(".exact") && words(line).any(|w| w == "exact");
+            places.extend(file.product().lines().filter(asks).map(|_| &file.path));
+        }
+    }
+    places.sort();
+    assert_eq!(places, ["src/decide/gate.rs", "src/decide/strategy.rs"]);
+}
+
 #[test]
 fn only_the_command_line_uses_anyhow() {
     for file in source_files() {

@@ -54,7 +54,7 @@ pub struct Engine {
 impl Engine {
     /// An engine that has not observed anything yet.
     pub fn new(policy: Policy, ledger: Ledger) -> Self {
-        let history = History::new(policy.usage.clone(), policy.exact);
+        let history = History::new(policy.usage.clone());
         Engine {
             guards: GuardStates::new(&policy),
             policy,
@@ -195,11 +195,7 @@ impl Engine {
                 report(Some(strategy));
             }
         }
-        let unknown = if self.policy.exact {
-            Vec::new()
-        } else {
-            gate::unknown_kinds(&draft)
-        };
+        let unknown = gate::unknown_kinds(&draft);
         let after = if draft.accepted().next().is_none() {
             before.clone()
         } else {

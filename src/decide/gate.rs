@@ -14,7 +14,7 @@ mod cooldown;
 mod day_ahead;
 mod disruption;
 mod evictable;
-mod exact_landing;
+mod exact;
 mod kubelet;
 mod landing;
 mod landing_flaw;
@@ -76,12 +76,13 @@ impl Gate {
 
     /// Asks this gate only. The landing is empty except for [`Gate::Landing`].
     pub fn ask(self, candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
+        let checks = checks(draft);
         match self {
-            Gate::Evictable => evictable::admit(candidate, draft)?,
+            Gate::Evictable => (checks.evictable)(candidate, draft)?,
             Gate::Replacement => replacement::admit(candidate, draft)?,
-            Gate::Replicas => replicas::admit(candidate, draft)?,
+            Gate::Replicas => (checks.replicas)(candidate, draft)?,
             Gate::Disruption => disruption::admit(candidate, draft)?,
-            Gate::Cooldown => cooldown::admit(candidate, draft)?,
+            Gate::Cooldown => (checks.cooldown)(candidate, draft)?,
             Gate::Approval => approval::admit(candidate, draft)?,
             Gate::Landing => {
                 let landing = landing(candidate, draft)?;
@@ -91,6 +92,41 @@ impl Gate {
             Gate::Limits => limits::admit(candidate, draft)?,
         }
         Ok(Landing::default())
+    }
+}
+
+/// The checks in which the two modes differ. Each mode has its own set.
+struct Checks {
+    evictable: Check,
+    replacement: fn(&ReplacementRule, &Candidate, &Draft<'_>) -> Result<(), Refusal>,
+    replicas: Check,
+    cooldown: Check,
+    landing: fn(&Candidate, &Draft<'_>) -> Result<Prospect, Refusal>,
+    landings: fn(&Candidate, &Draft<'_>, &Forecast) -> Vec<JudgedLanding>,
+    unknown_kinds: fn(&Draft<'_>) -> Vec<UnknownKind>,
+}
+
+type Check = fn(&Candidate, &Draft<'_>) -> Result<(), Refusal>;
+
+/// A node that can take a replacement: how full it would be, or why the move would gain nothing.
+type JudgedLanding = (NodeId, Result<Ratio, Refusal>);
+
+static NATIVE: Checks = Checks {
+    evictable: evictable::admit,
+    replacement: ReplacementRule::check,
+    replicas: replicas::admit,
+    cooldown: cooldown::admit,
+    landing: |candidate, draft| draft.remembered(candidate, || landing::find(candidate, draft)),
+    landings: landing::each,
+    unknown_kinds: replacement::unknown_kinds,
+};
+
+/// The checks of the policy's mode.
+fn checks(draft: &Draft<'_>) -> &'static Checks {
+    if draft.world.policy.exact {
+        &exact::CHECKS
+    } else {
+        &NATIVE
     }
 }
 
@@ -110,14 +146,14 @@ pub fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusa
 /// that count only such pods.
 pub fn evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), Refusal> {
     let candidate = Candidate::counted(pod, strategy);
-    evictable::admit(&candidate, draft)?;
+    (checks(draft).evictable)(&candidate, draft)?;
     replacement::admit(&candidate, draft)?;
-    replicas::admit(&candidate, draft)
+    (checks(draft).replicas)(&candidate, draft)
 }
 
 /// Returns the objects that are not known, with the number of pods that stay because of them.
 pub fn unknown_kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
-    replacement::unknown_kinds(draft)
+    (checks(draft).unknown_kinds)(draft)
 }
 
 /// Asks [`Gate::Disruption`] about a pod.
@@ -130,17 +166,10 @@ pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refu
     prospect(candidate, draft).map(|prospect| prospect.landing)
 }
 
-/// Like [`landing`], with the probability that the move helps. The draft remembers the answer until
+/// Like [`landing`], with the probability that the move helps. The draft remembers a forecast until
 /// it accepts another move.
 pub fn prospect(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Refusal> {
-    if draft.world.policy.exact {
-        let landing = exact_landing::find(candidate, draft)?;
-        return Ok(Prospect {
-            landing,
-            success: Ratio::ONE,
-        });
-    }
-    draft.remembered(candidate, || landing::find(candidate, draft))
+    (checks(draft).landing)(candidate, draft)
 }
 
 /// Like [`prospect`], by a forecast of this draft for the candidate's pod, which the draft does not
@@ -184,11 +213,7 @@ pub fn landings(
     draft: &Draft<'_>,
     forecast: &Forecast,
 ) -> Vec<(NodeId, Result<Ratio, Refusal>)> {
-    if draft.world.policy.exact {
-        Vec::new()
-    } else {
-        landing::each(candidate, draft, forecast)
-    }
+    (checks(draft).landings)(candidate, draft, forecast)
 }
 
 /// Why the scheduler would place the replacement on the pod's own node; `None` if that node would

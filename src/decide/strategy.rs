@@ -8,16 +8,15 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, Names, Rule};
 use crate::values::{Ratio, ResourceId};
 
-use exact_utilization::ExactUtilizationRun;
 use high_node_utilization::HighNodeUtilizationRun;
-use inter_pod_anti_affinity::InterPodAntiAffinityRun;
+use inter_pod_anti_affinity::{InterPodAntiAffinityRun, NeighbourRules};
 use low_node_utilization::LowNodeUtilizationRun;
 use node_affinity::NodeAffinityRule;
 use per_pod::PerPodRun;
-use remove_duplicates::RemoveDuplicatesRun;
+use remove_duplicates::{NATIVE, RemoveDuplicatesRun};
 use topology_spread::TopologySpreadRun;
 
-mod exact_utilization;
+mod exact;
 mod failed_pods;
 pub mod high_node_utilization;
 mod importance;
@@ -84,26 +83,27 @@ pub struct ResourceLevel {
 /// Starts the strategy at a position of the policy, and records in the draft how it classifies the
 /// nodes.
 fn start<'w>(draft: &mut Draft<'w>, position: usize) -> Box<dyn SelectPods + 'w> {
-    let exact = draft.world.policy.exact;
+    if draft.world.policy.exact
+        && let Some(run) = exact::start(draft, position)
+    {
+        return run;
+    }
     match &draft.strategy(position).rule {
-        Rule::LowNodeUtilization(rule) if exact => {
-            Box::new(ExactUtilizationRun::low(draft, position, rule))
-        }
-        Rule::HighNodeUtilization(rule) if exact => {
-            Box::new(ExactUtilizationRun::high(draft, position, rule))
-        }
         Rule::LowNodeUtilization(rule) => {
             Box::new(LowNodeUtilizationRun::start(draft, position, rule))
         }
         Rule::HighNodeUtilization(rule) => {
             Box::new(HighNodeUtilizationRun::start(draft, position, rule))
         }
-        Rule::RemoveDuplicates(rule) => Box::new(RemoveDuplicatesRun::start(draft, position, rule)),
+        Rule::RemoveDuplicates(rule) => {
+            Box::new(RemoveDuplicatesRun::start(draft, position, rule, &NATIVE))
+        }
         Rule::RemovePodsViolatingTopologySpreadConstraint(rule) => {
             Box::new(TopologySpreadRun::start(draft, position, rule))
         }
         Rule::RemovePodsViolatingInterPodAntiAffinity(rule) => {
-            Box::new(InterPodAntiAffinityRun::start(draft, position, rule))
+            let rules = NeighbourRules::default();
+            Box::new(InterPodAntiAffinityRun::start(draft, position, rule, rules))
         }
         Rule::RemovePodsViolatingNodeAffinity(rule) => {
             let rule = NodeAffinityRule::new(draft, rule);

@@ -39,6 +39,9 @@ pub struct UsagePolicy {
     pub ahead: Option<SignedDuration>,
     /// The period after now whose mean usage is expected by trend.
     pub look_ahead: SignedDuration,
+    /// Whether every sample counts, also one that cannot be right, and nodes have the average of a
+    /// running descheduler as well. No file sets this, only [`Policy::exactly`](super::Policy).
+    pub every_sample: bool,
 }
 
 impl UsagePolicy {
@@ -152,6 +155,7 @@ pub(super) fn usage() -> Section<UsagePolicy> {
         min_samples: 3,
         ahead: None,
         look_ahead: SignedDuration::from_mins(30),
+        every_sample: false,
     });
     samples(sources(section)).check(|f, usage| {
         if f.sound() {

@@ -74,13 +74,6 @@ fn low() -> LowNodeUtilization {
     }
 }
 
-fn exact(policy: Policy) -> Policy {
-    Policy {
-        exact: true,
-        ..policy
-    }
-}
-
 /// Uses a cluster whose scheduler packs.
 fn pack(rule: HighNodeUtilization) -> Policy {
     let mut policy = only(Rule::HighNodeUtilization(rule));
@@ -91,7 +84,7 @@ fn pack(rule: HighNodeUtilization) -> Policy {
 }
 
 fn even(rule: LowNodeUtilization) -> Policy {
-    exact(only(Rule::LowNodeUtilization(rule)))
+    only(Rule::LowNodeUtilization(rule)).exactly()
 }
 
 /// Creates pods of one app in zones of one node each, this many per zone.
@@ -118,7 +111,7 @@ mod duplicates {
         move web-4 from a to b: 4 of 4 replicas are on this node, and its share is 2
         move web-3 from a to c: 3 of 4 replicas are on this node, and its share is 2
         ");
-        assert_eq!(cluster.plan_by(exact(duplicates())).moves.len(), 2);
+        assert_eq!(cluster.plan_by(duplicates().exactly()).moves.len(), 2);
     }
 
     #[test]
@@ -148,7 +141,7 @@ mod duplicates {
                 )));
         }
         assert_eq!(cluster.plan_by(duplicates()).moves.len(), 1);
-        assert_eq!(cluster.plan_by(exact(duplicates())).moves.len(), 1);
+        assert_eq!(cluster.plan_by(duplicates().exactly()).moves.len(), 1);
     }
 
     #[test]
@@ -172,9 +165,9 @@ mod duplicates {
         assert_eq!(moves("cordoned", duplicates()), 1);
         // descheduler evicts two for two nodes, although the scheduler would avoid one of them.
         assert_eq!(moves("taint=x:PreferNoSchedule", duplicates()), 1);
-        assert_eq!(moves("taint=x:PreferNoSchedule", exact(duplicates())), 2);
+        assert_eq!(moves("taint=x:PreferNoSchedule", duplicates().exactly()), 2);
         // A cordon is not a taint, and descheduler considers only taints.
-        assert_eq!(moves("cordoned", exact(duplicates())), 2);
+        assert_eq!(moves("cordoned", duplicates().exactly()), 2);
         let full = cluster("cpu=500m").plan_by(duplicates());
         assert_snapshot!(text(&full), @r"
         move web-3 from a to c: 3 of 3 replicas are on this node, and its share is 1
@@ -196,7 +189,7 @@ mod topology {
             (&[2, 1, 2], 0, 0),
         ] {
             assert_eq!(
-                zones(sizes).plan_by(exact(spread())).moves.len(),
+                zones(sizes).plan_by(spread().exactly()).moves.len(),
                 theirs,
                 "{sizes:?}"
             );
@@ -223,7 +216,7 @@ mod topology {
         for priority in [20, 0, 30, 10] {
             let _ = writeln!(cluster, " web cpu=1 spread=zone:1 priority={priority}");
         }
-        for policy in [spread(), exact(spread())] {
+        for policy in [spread(), spread().exactly()] {
             let plan = Cluster::parse(&cluster).plan_by(policy);
             let gone: Vec<_> = plan.moves.iter().map(|m| m.pod.as_str()).collect();
             assert_eq!(gone, ["web-2", "web-4"]);
@@ -258,7 +251,10 @@ mod topology {
             labels=zone:b\n web*4 cpu=1 spread=zone:3 domains=3";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 1);
         assert_eq!(
-            Cluster::parse(cluster).plan_by(exact(spread())).moves.len(),
+            Cluster::parse(cluster)
+                .plan_by(spread().exactly())
+                .moves
+                .len(),
             0
         );
         assert_eq!(
@@ -284,7 +280,10 @@ mod topology {
         ");
         let none = cluster.replace("cpu=1500m", "cordoned");
         assert_eq!(
-            Cluster::parse(&none).plan_by(exact(spread())).moves.len(),
+            Cluster::parse(&none)
+                .plan_by(spread().exactly())
+                .moves
+                .len(),
             0
         );
     }
@@ -295,7 +294,10 @@ mod topology {
             web*3 cpu=1 spread=zone:1 emptydir\n web cpu=1 spread=zone:1";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 1);
         assert_eq!(
-            Cluster::parse(cluster).plan_by(exact(spread())).moves.len(),
+            Cluster::parse(cluster)
+                .plan_by(spread().exactly())
+                .moves
+                .len(),
             0
         );
     }
@@ -332,7 +334,7 @@ mod packing {
         keep small-1 on n1: its node is emptied completely or not at all, and big-1 has to stay
         ");
         // descheduler evicts as many pods as fit the combined room of all nodes.
-        assert_eq!(cluster.plan_by(exact(pack(high()))).moves.len(), 1);
+        assert_eq!(cluster.plan_by(pack(high()).exactly()).moves.len(), 1);
     }
 
     #[test]
@@ -349,7 +351,7 @@ mod packing {
             ["web-1"]
         );
         // descheduler evicts the pods that it may evict.
-        assert_eq!(moved(cluster, exact(pack(high()))), ["web-1"]);
+        assert_eq!(moved(cluster, pack(high()).exactly()), ["web-1"]);
     }
 
     #[test]
@@ -365,7 +367,7 @@ mod packing {
             .map(|m| (m.node.as_str(), m.to.as_deref().unwrap()))
             .collect();
         assert_eq!(moves, [("n4", "n3"), ("n1", "n3"), ("n2", "n3")]);
-        let theirs = cluster.plan_by(exact(pack(high())));
+        let theirs = cluster.plan_by(pack(high()).exactly());
         assert_snapshot!(
             text(&theirs),
             @"default: no other node can take pods: each is below its thresholds or cordoned"
@@ -379,7 +381,7 @@ mod packing {
             number_of_nodes: 1,
             ..high()
         };
-        for policy in [pack(rule()), exact(pack(rule()))] {
+        for policy in [pack(rule()), pack(rule()).exactly()] {
             assert_eq!(
                 text(&cluster.plan_by(policy)),
                 "default: nodes below their thresholds: 1; numberOfNodes requires more than 1"
@@ -395,7 +397,7 @@ mod packing {
             only_thresholding_resources: true,
             ..high()
         };
-        for policy in [pack(rule()), exact(pack(rule()))] {
+        for policy in [pack(rule()), pack(rule()).exactly()] {
             let plan = cluster.plan_by(policy);
             assert_eq!(
                 plan.moves
@@ -644,7 +646,7 @@ proptest! {
     fn planning_twice_gives_the_same_plan(cluster in clusters()) {
         let cluster = Cluster::parse(&cluster);
         for policy in [duplicates(), spread(), pack(high()), even(low())] {
-            for policy in [policy.clone(), exact(policy)] {
+            for policy in [policy.clone(), policy.exactly()] {
                 let plan = || serde_json::to_string(&cluster.plan_by(policy.clone())).unwrap();
                 prop_assert_eq!(plan(), plan());
             }
@@ -693,7 +695,7 @@ proptest! {
     fn only_allowed_and_necessary_moves_are_planned(text_cluster in clusters()) {
         let cluster = Cluster::parse(&text_cluster);
         for policy in [duplicates(), spread(), pack(high()), even(low())] {
-            for policy in [policy.clone(), exact(policy)] {
+            for policy in [policy.clone(), policy.exactly()] {
                 let snapshot = cluster.snapshot(&policy);
                 let plan = cluster.plan_by(policy);
                 let mut seen = std::collections::BTreeSet::new();

@@ -498,8 +498,7 @@ fn a_finished_pod_needs_no_room_no_budget_and_no_siblings() {
     ");
     assert_eq!(plan.before, plan.after);
     // Descheduler still requires room for it, and a node without unreadable objects.
-    policy.exact = true;
-    insta::assert_snapshot!(said(cluster, policy), @r"
+    insta::assert_snapshot!(said(cluster, policy.exactly()), @r"
     move web-2 from n1 to ?: has failed
     keep web-1 on n1: no other node can take it: 1 is short of cpu by requests
     ");
@@ -615,8 +614,7 @@ fn node_fit_requires_room_and_counts_earlier_moves() {
     ");
     // Descheduler checks each pod without regard to earlier evictions.
     policy.profiles[0].evictable.destinations = None;
-    policy.exact = true;
-    assert_eq!(moved(cluster, policy), "web-1 web-2");
+    assert_eq!(moved(cluster, policy.exactly()), "web-1 web-2");
 }
 
 #[test]
@@ -678,16 +676,7 @@ fn a_preferred_node_counts_only_if_it_has_room() {
          n3 is no better by its preferred node affinity";
     assert_eq!(said(&cluster("cpu=500m"), preferred()), elsewhere);
     // The exact mode does not move it either, because it would be evicted again and again.
-    assert_eq!(
-        said(
-            &cluster("cpu=500m"),
-            Policy {
-                exact: true,
-                ..preferred()
-            }
-        ),
-        full
-    );
+    assert_eq!(said(&cluster("cpu=500m"), preferred().exactly()), full);
     assert_eq!(
         said(&cluster(""), only(affinity(&[AffinityKind::Required]))),
         ""
@@ -805,10 +794,8 @@ fn neighbours_are_matched_by_domain_label_and_namespace() {
         "node n1\n web anti-affinity=db\n db terminating\nnode n2",
         "node n1\n web anti-affinity=db@zone\n db\nnode n2",
     ] {
-        let mut exact = rule();
-        exact.exact = true;
         assert_eq!(moved(cluster, rule()), "");
-        assert_eq!(moved(cluster, exact), "web-1");
+        assert_eq!(moved(cluster, rule().exactly()), "web-1");
     }
     let finished = "node n1\n web anti-affinity=db\n db phase=Failed\nnode n2";
     assert_eq!(moved(finished, rule()), "");
@@ -827,7 +814,7 @@ fn in_exact_mode_a_pod_that_another_strategy_evicts_is_still_a_neighbour() {
     });
     let cluster = "node n1\n web anti-affinity=db\n db phase=Pending\nnode n2";
     assert_eq!(moved(cluster, policy.clone()), "db-1");
-    policy.exact = true;
+    policy = policy.exactly();
     assert_eq!(moved(cluster, policy.clone()), "db-1 web-1");
     // A finished pod is gone at once.
     policy.strategies[0].rule = Rule::RemoveFailedPods(failed());
@@ -849,7 +836,7 @@ fn in_exact_mode_an_evicted_finished_pod_is_no_replica() {
         rule: restarting,
     });
     policy.profiles[0].evictable.min_replicas = 2;
-    policy.exact = true;
+    policy = policy.exactly();
     let cluster =
         "node n1\n web phase=Failed age=2h\n web phase=Failed age=1m restarts=200\nnode n2";
     insta::assert_snapshot!(said(cluster, policy.clone()), @r"
@@ -910,8 +897,7 @@ fn exact_mode_drops_the_extra_checks_but_keeps_the_corrections() {
     keep mirror-1 on n1: mirror pod: the kubelet would recreate it
     keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
     ");
-    policy.exact = true;
-    insta::assert_snapshot!(said(cluster, policy), @r"
+    insta::assert_snapshot!(said(cluster, policy.exactly()), @r"
     move forced-1 from n1 to ?: restarted 200 times, and the limit is 100
     move web-1 from n1 to ?: restarted 200 times, and the limit is 100
     move web-2 from n1 to ?: restarted 200 times, and the limit is 100
@@ -929,9 +915,8 @@ fn a_pod_that_the_kubelet_has_not_started_is_young_in_exact_mode_only() {
     policy.profiles[0].evictable.min_pod_age = SignedDuration::from_mins(1);
     let cluster = "node n1\n web phase=Pending not-started age=1h\nnode n2";
     assert_eq!(moved(cluster, policy.clone()), "web-1");
-    policy.exact = true;
     assert_eq!(
-        said(cluster, policy),
+        said(cluster, policy.exactly()),
         "keep web-1 on n1: it is 0s old, and the minimum age is 1m"
     );
 }
@@ -1021,8 +1006,7 @@ fn everything(exact: bool, node_fit: bool) -> Policy {
         .collect();
     policy.safety.max_not_ready = evenkeel::values::Ratio::ONE;
     policy.profiles[0].evictable.node_fit = node_fit;
-    policy.exact = exact;
-    policy
+    if exact { policy.exactly() } else { policy }
 }
 
 /// Whether a pod violates the rule of a strategy, as a simple model of the rule.

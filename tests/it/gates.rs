@@ -248,9 +248,8 @@ profiles:
         ",
     );
     let plan = |exact: bool| {
-        let mut policy = Policy::parse("policy.yaml", policy).unwrap();
-        policy.exact = exact;
-        cluster.plan_by(policy)
+        let policy = Policy::parse("policy.yaml", policy).unwrap();
+        cluster.plan_by(if exact { policy.exactly() } else { policy })
     };
     let moved = |plan: &Plan| plan.moves.iter().map(|m| m.pod.clone()).collect::<Vec<_>>();
     assert_eq!(moved(&plan(false)), ["web-1"]);
@@ -649,7 +648,7 @@ fn a_move_that_would_preempt_another_pod_is_refused() {
     assert_eq!(without_node_fit(high, "priority=10", beside, same), moves);
     assert_eq!(without_node_fit(high, "terminating", beside, same), moves);
     // Descheduler does not look.
-    let exact = |policy: &mut Policy| policy.exact = true;
+    let exact = |policy: &mut Policy| *policy = policy.clone().exactly();
     assert_eq!(without_node_fit(high, "", "", exact), moves);
     // With nodeFit the reason is unchanged.
     let fit = |policy: &mut Policy| policy.profiles[0].evictable.node_fit = true;

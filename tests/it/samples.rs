@@ -6,6 +6,7 @@ use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::objects::Objects;
 use evenkeel::model::snapshot::{Snapshot, import};
 use evenkeel::model::usage::{Readings, import as metrics};
+use evenkeel::policy::Policy;
 use evenkeel::values::quantity;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -89,8 +90,11 @@ fn read(all: &[Value]) -> (Objects, Readings) {
 }
 
 fn plan(all: &[Value]) -> Plan {
+    plan_by(parse(POLICY), all)
+}
+
+fn plan_by(policy: Policy, all: &[Value]) -> Plan {
     let (objects, readings) = read(all);
-    let policy = parse(POLICY);
     let snapshot = Snapshot::join(&objects, policy.resources());
     let mut engine = Engine::new(policy, Ledger::default());
     engine.observe_steady(&snapshot, &readings, noon());
@@ -336,6 +340,16 @@ fn a_sample_that_is_ahead_leaves_only_its_own_node_alone() {
     let plan = plan(&all);
     assert!(class(&plan, "n2").starts_with("left alone: the latest sample is 8760h ahead"));
     assert!(!class(&plan, "n1").contains("left alone"));
+}
+
+#[test]
+fn in_exact_mode_every_sample_counts() {
+    let mut all = vec![node("n1"), node("n2"), uses("n1", "9"), uses("n2", "100m")];
+    // The sample of a pod lacks a container that runs.
+    all.extend([simple("web-0"), pod_uses("web-0", &["other"], "300m")]);
+    let plan = plan_by(parse(POLICY).exactly(), &all);
+    assert_eq!(class(&plan, "n1"), "hot: cpu 225% is above the target 60%");
+    assert_eq!(plan.moves.len(), 1, "{:?}", kept(&plan));
 }
 
 #[test]

@@ -183,12 +183,7 @@ fn weighed_pools(draft: &Draft<'_>) -> Vec<WeighedPool> {
 /// The pools of HighNodeUtilization: its thresholds weigh its own basis, its ceilings always weigh
 /// usage.
 fn emptying_pools(draft: &Draft<'_>, rule: &HighNodeUtilization) -> Vec<WeighedPool> {
-    // The exact mode has no ceilings, because descheduler has none.
-    let high = if draft.world.policy.exact {
-        Vec::new()
-    } else {
-        known(draft, &rule.ceilings)
-    };
+    let high = known(draft, &rule.ceilings);
     let mut own = WeighedPool {
         low: known(draft, &rule.thresholds),
         ..WeighedPool::of_all(draft, DEFAULT, rule.basis)

@@ -19,7 +19,8 @@ impl Engine {
     ///
     /// It costs as much as a few decisions, and changes nothing.
     pub fn replica_trial(&self, observed: &Observed<'_>, plan: &Plan) -> Option<ReplicaTrial> {
-        if self.policy.exact || plan.halted.is_some() || !plan.keeps_most_for_replicas() {
+        let asked = self.policy.suggests_replicas() && plan.keeps_most_for_replicas();
+        if plan.halted.is_some() || !asked {
             return None;
         }
         let kept = plan.kept_on_hot_nodes();

@@ -32,7 +32,7 @@ impl Engine {
     ///
     /// It costs as much as a few decisions, and changes nothing.
     pub fn steering_trial(&self, observed: &Observed<'_>, plan: &Plan) -> Option<SteeringTrial> {
-        if self.policy.exact || plan.halted.is_some() || !plan.keeps_most_for_landing() {
+        if plan.halted.is_some() || !plan.keeps_most_for_landing() {
             return None;
         }
         let policy = trial_policy(&self.policy);

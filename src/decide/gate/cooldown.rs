@@ -7,21 +7,25 @@ use crate::model::plan::Refusal;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
-    let (pod, planned) = (world.snapshot.pod(candidate.pod), draft.accepted().count());
-    let (ledger, cooldown) = (world.ledger, &world.policy.cooldown);
-    // Descheduler has no memory between cycles, and a finished pod has no replacement that could
-    // rest. Their evictions are recorded nevertheless.
-    let full = if world.policy.exact || pod.finished() {
+    let pod = world.snapshot.pod(candidate.pod);
+    let cooldown = &world.policy.cooldown;
+    if world.ledger.is_under_way(&pod.uid, cooldown, world.now) {
+        return Err(Refusal::UnderWay);
+    }
+    rests(candidate, draft)?;
+    // A finished pod has no replacement that could rest. Its eviction is recorded nevertheless.
+    recordable(draft, pod.finished())
+}
+
+/// Refuses a pod whose eviction the ledger could not record, which needs more room if the
+/// replacement may have to rest.
+pub(super) fn recordable(draft: &Draft<'_>, never_rests: bool) -> Result<(), Refusal> {
+    let planned = draft.accepted().count();
+    let full = if never_rests {
         draft.ledger_size().is_full_for_finished(planned)
     } else {
         draft.ledger_size().is_full(planned)
     };
-    if !world.policy.exact {
-        if ledger.is_under_way(&pod.uid, cooldown, world.now) {
-            return Err(Refusal::UnderWay);
-        }
-        rests(candidate, draft)?;
-    }
     if full {
         Err(Refusal::LedgerFull(FULL_BYTES / 1000))
     } else {

@@ -6,7 +6,7 @@
 //!   `false` protects a pod.
 //! - The priority threshold applies whether or not system-critical pods are protected.
 //!
-//! The exact mode keeps these corrections. Comments name its other differences.
+//! The exact mode keeps these corrections, and shares the checks that do not differ.
 
 use jiff::SignedDuration;
 
@@ -22,6 +22,23 @@ use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, StorageCla
 const SYSTEM_CRITICAL: i32 = 2_000_000_000;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let (snapshot, now) = (draft.world.snapshot, draft.world.now);
+    let (pod, rules) = (snapshot.pod(candidate.pod), draft.rules(candidate));
+    permitted(candidate, draft)?;
+    selected(pod, rules)?;
+    if asks_for_eviction(pod)? {
+        return Ok(());
+    }
+    bare(pod, &rules.protected, pod.controller().is_some())?;
+    protected(pod, &rules.protected, snapshot)?;
+    marked(pod, &rules.protected, draft)?;
+    priority(rules, snapshot, || snapshot.priority(pod))?;
+    let age = now.duration_since(pod.started.unwrap_or(pod.created));
+    old_enough(age, rules)
+}
+
+/// The checks that no annotation and no label of the pod overrides.
+pub(super) fn permitted(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
     known(candidate, draft)?;
@@ -34,35 +51,22 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         return Err(Refusal::Guarded(Box::new(stop)));
     }
     let strategy = draft.strategy(candidate.strategy);
-    let rules = draft.rules(candidate);
-    let exact = draft.world.policy.exact;
-    in_namespace(pod, rules, snapshot)?;
-    if strategy
-        .rule
-        .evictable_namespaces()
-        .is_some_and(|names| !names.admit(&pod.namespace))
-    {
-        return Err(Refusal::Namespace(pod.namespace.clone()));
+    in_namespace(pod, draft.rules(candidate), snapshot)?;
+    match strategy.rule.evictable_namespaces() {
+        Some(names) if !names.admit(&pod.namespace) => {
+            Err(Refusal::Namespace(pod.namespace.clone()))
+        }
+        Some(_) | None => Ok(()),
     }
-    if !exact {
-        selected(pod, rules)?;
-    }
+}
+
+/// Whether the pod's annotation asks for its eviction, or a refusal if it forbids that.
+pub(super) fn asks_for_eviction(pod: &Pod) -> Result<bool, Refusal> {
     match pod.annotations.evict.as_deref() {
-        Some("false") => return Err(Refusal::EvictFalse),
-        Some(_) => return Ok(()),
-        None => {}
+        Some("false") => Err(Refusal::EvictFalse),
+        Some(_) => Ok(true),
+        None => Ok(false),
     }
-    if exact {
-        // In descheduler the annotation overrides the labelSelector.
-        selected(pod, rules)?;
-    }
-    bare(pod, &rules.protected, exact)?;
-    protected(pod, &rules.protected, snapshot)?;
-    if !exact {
-        marked(pod, &rules.protected, draft)?;
-    }
-    priority(pod, rules, snapshot, exact)?;
-    age(pod, rules, draft)
 }
 
 /// Refuses a pod whose usage is needed but unknown, or whose node has an object that could not be
@@ -120,16 +124,15 @@ fn in_namespace(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(),
     Ok(())
 }
 
-fn selected(pod: &Pod, rules: &Evictable) -> Result<(), Refusal> {
+pub(super) fn selected(pod: &Pod, rules: &Evictable) -> Result<(), Refusal> {
     match &rules.pod_selector {
         Some(selector) if !selector.matches(&pod.labels) => Err(Refusal::PodSelector),
         Some(_) | None => Ok(()),
     }
 }
 
-/// Refuses a pod that no controller replaces. To descheduler, every owner reference counts.
-fn bare(pod: &Pod, rules: &Protections, exact: bool) -> Result<(), Refusal> {
-    let replaced = pod.controller().is_some() || exact && !pod.owners.is_empty();
+/// Refuses a pod that is not `replaced`.
+pub(super) fn bare(pod: &Pod, rules: &Protections, replaced: bool) -> Result<(), Refusal> {
     if replaced || pod.phase == PodPhase::Failed && !rules.failed_bare {
         Ok(())
     } else {
@@ -137,7 +140,11 @@ fn bare(pod: &Pod, rules: &Protections, exact: bool) -> Result<(), Refusal> {
     }
 }
 
-fn protected(pod: &Pod, rules: &Protections, snapshot: &Snapshot) -> Result<(), Refusal> {
+pub(super) fn protected(
+    pod: &Pod,
+    rules: &Protections,
+    snapshot: &Snapshot,
+) -> Result<(), Refusal> {
     if rules.prefer_no_eviction && pod.annotations.prefer_no_eviction {
         return Err(Refusal::PreferNoEviction);
     }
@@ -213,18 +220,18 @@ fn protecting_claim(pod: &Pod, classes: &StorageClasses, snapshot: &Snapshot) ->
     protecting.cloned()
 }
 
-/// Refuses by the priority. To descheduler, a pod without a resolved one has none.
-fn priority(pod: &Pod, rules: &Evictable, snapshot: &Snapshot, exact: bool) -> Result<(), Refusal> {
+/// Refuses by the priority of the pod, which is asked for only if it matters.
+pub(super) fn priority<'s>(
+    rules: &Evictable,
+    snapshot: &Snapshot,
+    of_pod: impl FnOnce() -> Result<Option<i32>, &'s str>,
+) -> Result<(), Refusal> {
     let critical = rules.protected.system_critical;
     if !critical && rules.priority_below == PriorityThreshold::Value(SYSTEM_CRITICAL) {
         return Ok(());
     }
-    let known = if exact {
-        Ok(pod.priority)
-    } else {
-        snapshot.priority(pod)
-    };
-    let Some(priority) = known.map_err(|class| Refusal::UnknownPriority(class.to_owned()))? else {
+    let unknown = |class: &str| Refusal::UnknownPriority(class.to_owned());
+    let Some(priority) = of_pod().map_err(unknown)? else {
         return Ok(());
     };
     if critical && priority >= SYSTEM_CRITICAL {
@@ -254,15 +261,7 @@ fn value_of_class(name: &String, snapshot: &Snapshot) -> Result<i32, Refusal> {
     }
 }
 
-fn age(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> Result<(), Refusal> {
-    // Descheduler protects a pod that the kubelet has not started yet, even if it was created long
-    // ago.
-    let since = pod
-        .started
-        .or((!draft.world.policy.exact).then_some(pod.created));
-    let age = since.map_or(SignedDuration::ZERO, |since| {
-        draft.world.now.duration_since(since)
-    });
+pub(super) fn old_enough(age: SignedDuration, rules: &Evictable) -> Result<(), Refusal> {
     let least = rules.min_pod_age;
     if age < least {
         Err(Refusal::Young { age, least })

@@ -57,9 +57,8 @@ fn workload(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let Some((share, workload)) = world.policy.limits.per_workload.zip(pod.workload) else {
         return Ok(());
     };
-    // A finished pod is not one of the replicas that stay. Descheduler does not limit evictions per
-    // workload.
-    if pod.finished() || world.policy.exact {
+    // A finished pod is not one of the replicas that stay.
+    if pod.finished() {
         return Ok(());
     }
     let most = share.of(wanted(candidate, draft).max(world.snapshot.replicas(workload)));

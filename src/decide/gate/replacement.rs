@@ -7,6 +7,8 @@
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Refusal;
 
+use super::checks;
+
 mod claims;
 mod completion;
 mod controller;
@@ -106,13 +108,15 @@ pub const RULES: [ReplacementRule; 11] = [
 
 impl ReplacementRule {
     /// Asks this rule only.
-    ///
-    /// A finished pod needs no replacement, and descheduler, which the exact mode follows, asks for
-    /// none.
     pub fn ask(&self, candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+        (checks(draft).replacement)(self, candidate, draft)
+    }
+
+    /// Asks this rule in the native mode. A finished pod needs no replacement.
+    pub(super) fn check(&self, candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
         let pod = draft.world.snapshot.pod(candidate.pod);
         let overridden = self.overridable && pod.annotations.asks_for_eviction();
-        if draft.world.policy.exact || pod.finished() || overridden {
+        if pod.finished() || overridden {
             return Ok(());
         }
         (self.ask)(candidate, draft)

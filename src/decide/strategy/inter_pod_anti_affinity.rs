@@ -4,8 +4,8 @@
 //!
 //! The pod that carries the rule is evicted, and only while a pod that it avoids stays in the same
 //! topology domain. Of two pods that avoid each other only one is evicted. Descheduler's strategy
-//! of this name sets the rule; the exact mode also copies the three points in which descheduler
-//! differs, named below.
+//! of this name sets the rule; the exact mode copies its three differences as well, see
+//! [`NeighbourRules`].
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,6 +23,18 @@ use super::per_pod::ClosedNodes;
 use super::preferred_anti_affinity::PreferredAntiAffinityRun;
 use super::{SelectPods, StrategyRun};
 
+/// The differences between the two modes in what is near a pod; the default is ours, and agrees
+/// with the scheduler.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NeighbourRules {
+    /// A terminating neighbour stays.
+    pub(super) terminating: bool,
+    /// A pod that another strategy evicts stays.
+    pub(super) evicted: bool,
+    /// A node is one domain with itself even without the label.
+    pub(super) without_label: bool,
+}
+
 /// One cycle of the strategy: first required, then preferred anti-affinity.
 #[derive(Debug)]
 pub(super) struct InterPodAntiAffinityRun<'w> {
@@ -31,12 +43,17 @@ pub(super) struct InterPodAntiAffinityRun<'w> {
 }
 
 impl<'w> InterPodAntiAffinityRun<'w> {
-    pub(super) fn start(draft: &Draft<'w>, position: usize, rule: &'w AntiAffinity) -> Self {
+    pub(super) fn start(
+        draft: &Draft<'w>,
+        position: usize,
+        rule: &'w AntiAffinity,
+        rules: NeighbourRules,
+    ) -> Self {
         let scope = &rule.scope;
         InterPodAntiAffinityRun {
             required: rule
                 .required
-                .then(|| RequiredAntiAffinityRun::start(draft, position, scope)),
+                .then(|| RequiredAntiAffinityRun::start(draft, position, scope, rules)),
             preferred: rule
                 .preferred
                 .then(|| PreferredAntiAffinityRun::start(draft, position, scope)),
@@ -66,6 +83,7 @@ impl SelectPods for InterPodAntiAffinityRun<'_> {
 struct RequiredAntiAffinityRun<'w> {
     position: usize,
     scope: &'w Scope,
+    rules: NeighbourRules,
     /// Pods with required anti-affinity that are not asked for yet.
     waiting: VecDeque<PodId>,
     /// For each term of such a pod, the position of the pods that it avoids in `groups`.
@@ -92,9 +110,9 @@ type TermKey<'w> = (
 );
 
 impl<'w> RequiredAntiAffinityRun<'w> {
-    fn start(draft: &Draft<'w>, position: usize, scope: &'w Scope) -> Self {
+    fn start(draft: &Draft<'w>, position: usize, scope: &'w Scope, rules: NeighbourRules) -> Self {
         let snapshot = draft.world.snapshot;
-        let neighbours = neighbours(draft, position, scope);
+        let neighbours = rules.neighbours(draft, position, scope);
         let mut selected = neighbours.clone();
         selected.retain(|pod| with_terms(draft, scope, *pod).is_ok());
         selected.sort_by_key(|p| (snapshot.pod(*p).node, importance(snapshot.pod(*p)), *p));
@@ -110,6 +128,7 @@ impl<'w> RequiredAntiAffinityRun<'w> {
         RequiredAntiAffinityRun {
             position,
             scope,
+            rules,
             waiting: selected.into(),
             group_of_terms,
             groups: groups.groups,
@@ -142,8 +161,9 @@ impl<'w> RequiredAntiAffinityRun<'w> {
         let near = self.groups[group].iter().find(|other| {
             let other_node = snapshot.pod(**other).node;
             **other != pod
-                && stays(draft, self.position, **other)
-                && other_node.is_some_and(|n| same_domain(draft, &term.topology_key, node, n))
+                && self.rules.stays(draft, self.position, **other)
+                && other_node
+                    .is_some_and(|n| self.rules.same_domain(draft, &term.topology_key, node, n))
         });
         let other = snapshot.pod(*near?);
         Some(Reason::Neighbour {
@@ -218,30 +238,34 @@ fn with_terms<'w>(
     }
 }
 
-/// The pods that are compared, in the order of their namespaces: those in scope, on the nodes that
-/// are looked at.
-fn neighbours(draft: &Draft<'_>, position: usize, scope: &Scope) -> Vec<PodId> {
-    let snapshot = draft.world.snapshot;
-    // Difference: for descheduler a terminating neighbour is one that stays.
-    let exact = draft.world.policy.exact;
-    let mut pods: Vec<PodId> = ready_nodes(draft)
-        .into_iter()
-        .flat_map(|n| snapshot.node(n).pods.iter().copied())
-        .filter(|p| exact || !snapshot.pod(*p).terminating)
-        .filter(|p| stays(draft, position, *p) && scope.admits(snapshot.pod(*p)))
-        .collect();
-    pods.sort_unstable();
-    pods
-}
+impl NeighbourRules {
+    /// The pods that are compared, in the order of their namespaces: those in scope, on the nodes
+    /// that are looked at.
+    fn neighbours(self, draft: &Draft<'_>, position: usize, scope: &Scope) -> Vec<PodId> {
+        let snapshot = draft.world.snapshot;
+        let mut pods: Vec<PodId> = ready_nodes(draft)
+            .into_iter()
+            .flat_map(|n| snapshot.node(n).pods.iter().copied())
+            .filter(|p| self.terminating || !snapshot.pod(*p).terminating)
+            .filter(|p| self.stays(draft, position, *p) && scope.admits(snapshot.pod(*p)))
+            .collect();
+        pods.sort_unstable();
+        pods
+    }
 
-/// Whether a pod stays a neighbour.
-///
-/// Difference: for descheduler a pod that another strategy evicted is still there, because it is
-/// only terminating.
-fn stays(draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
-    match draft.move_of(pod) {
-        None => true,
-        Some((by, _)) => draft.world.policy.exact && by.strategy != position,
+    /// Whether a pod stays a neighbour.
+    fn stays(self, draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
+        match draft.move_of(pod) {
+            None => true,
+            Some((by, _)) => self.evicted && by.strategy != position,
+        }
+    }
+
+    fn same_domain(self, draft: &Draft<'_>, key: &str, one: NodeId, other: NodeId) -> bool {
+        match [one, other].map(|node| draft.world.snapshot.node(node).labels.get(key)) {
+            [Some(a), Some(b)] => a == b,
+            _ => one == other && self.without_label,
+        }
     }
 }
 
@@ -281,13 +305,4 @@ fn namespaces<'n>(snapshot: &'n Snapshot, term: &'n PodAffinityTerm, own: &'n st
     names.sort_unstable();
     names.dedup();
     names
-}
-
-fn same_domain(draft: &Draft<'_>, topology_key: &str, one: NodeId, other: NodeId) -> bool {
-    match [one, other].map(|node| draft.world.snapshot.node(node).labels.get(topology_key)) {
-        [Some(a), Some(b)] => a == b,
-        // Difference: for descheduler a node is one domain with itself even without the label. Not
-        // for the scheduler.
-        _ => one == other && draft.world.policy.exact,
-    }
 }

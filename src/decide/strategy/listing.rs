@@ -43,9 +43,18 @@ pub(super) fn stays_on(draft: &Draft<'_>, pod: PodId) -> Result<NodeId, NotSelec
     let node = facts.node.ok_or(NotSelected::Nowhere)?;
     match unfit(draft, Basis::Requests, node) {
         Some(class) => Err(NotSelected::Node(class)),
-        None if facts.terminating => Err(NotSelected::Terminating),
-        None if facts.finished() => Err(NotSelected::Finished),
-        None => Ok(node),
+        None => stays(facts).map(|()| node),
+    }
+}
+
+/// Refuses a pod that leaves or has ended.
+pub(super) fn stays(pod: &Pod) -> Result<(), NotSelected> {
+    if pod.terminating {
+        Err(NotSelected::Terminating)
+    } else if pod.finished() {
+        Err(NotSelected::Finished)
+    } else {
+        Ok(())
     }
 }
 

@@ -4,21 +4,21 @@
 //! the average over the nodes that may take them, rounded up. The least important pods go. A pod
 //! with several owners goes only once.
 //!
-//! The rule is that of descheduler's `RemoveDuplicates`. The exact mode also copies two details:
-//! pods that may not be evicted are not counted, and a replacement may land on any node.
+//! The rule is that of descheduler's `RemoveDuplicates`. The exact mode copies the details as well;
+//! see [`DuplicateRules`].
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
-use crate::model::plan::{NoGain, NotSelected, Reach, Refusal};
+use crate::model::plan::{NoGain, NotSelected, Reach};
 use crate::model::snapshot::facts::{Owner, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::RemoveDuplicates;
 
 use super::importance::eviction_order;
-use super::listing::{fit_nodes, not_moved, only_on, stays_on};
+use super::listing::{fit_nodes, only_on, stays, stays_on};
 use super::{SelectPods, StrategyRun};
 
 use group::ReplicaGroup;
@@ -30,12 +30,35 @@ mod group;
 pub(super) struct RemoveDuplicatesRun<'w> {
     position: usize,
     rule: &'w RemoveDuplicates,
+    details: &'static DuplicateRules,
     groups: BTreeMap<GroupKey<'w>, ReplicaGroup>,
     queue: VecDeque<Duplicate<'w>>,
     /// Every pod that was ever in the queue.
     chosen: BTreeSet<PodId>,
     last: Option<Duplicate<'w>>,
 }
+
+/// The details in which the two modes differ.
+#[derive(Debug)]
+pub(super) struct DuplicateRules {
+    /// Whether a pod, given the strategy's position, is one of the replicas that are compared.
+    pub(super) counts: fn(&Draft<'_>, usize, PodId) -> Result<(), NotSelected>,
+    /// Whether only duplicates decide where replicas may go, and no pod that is alone on its node.
+    pub(super) by_duplicates: bool,
+    /// Whether cordoned nodes may take replicas.
+    pub(super) cordoned: bool,
+    /// Whether a replacement may land on any node, not only where replicas are missing.
+    pub(super) anywhere: bool,
+}
+
+/// All replicas that stay decide where replicas may go. Otherwise the share would change once the
+/// duplicates are spread.
+pub(super) static NATIVE: DuplicateRules = DuplicateRules {
+    counts: |draft, _, pod| stays(draft.world.snapshot.pod(pod)),
+    by_duplicates: false,
+    cordoned: false,
+    anywhere: false,
+};
 
 /// An owner and the images of its pods: namespace, kind, name, images in order.
 type GroupKey<'w> = (&'w str, &'w str, &'w str, Vec<&'w str>);
@@ -52,18 +75,24 @@ struct Duplicate<'w> {
 }
 
 impl<'w> RemoveDuplicatesRun<'w> {
-    pub(super) fn start(draft: &Draft<'w>, position: usize, rule: &'w RemoveDuplicates) -> Self {
+    pub(super) fn start(
+        draft: &Draft<'w>,
+        position: usize,
+        rule: &'w RemoveDuplicates,
+        details: &'static DuplicateRules,
+    ) -> Self {
         let nodes = fit_nodes(draft);
         let mut run = RemoveDuplicatesRun {
             position,
             rule,
+            details,
             groups: BTreeMap::new(),
             queue: VecDeque::new(),
             chosen: BTreeSet::new(),
             last: None,
         };
         for (key, by_node) in run.replicas(draft, &nodes) {
-            let group = ReplicaGroup::new(draft, &nodes, &by_node);
+            let group = ReplicaGroup::new(draft, &nodes, &by_node, details);
             if let Some(share) = group.share() {
                 run.choose(draft, &key, by_node, share);
             }
@@ -133,16 +162,7 @@ impl<'w> RemoveDuplicatesRun<'w> {
         if !self.rule.namespaces.admit(&facts.namespace) {
             return Err(NotSelected::Namespace);
         }
-        if draft.world.policy.exact {
-            return may_go_exactly(draft, self.position, pod);
-        }
-        if facts.terminating {
-            return Err(NotSelected::Terminating);
-        }
-        if facts.finished() {
-            return Err(NotSelected::Finished);
-        }
-        Ok(())
+        (self.details.counts)(draft, self.position, pod)
     }
 
     /// Updates the counts after the gates' answer about the last candidate.
@@ -171,7 +191,7 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
             pod: duplicate.pod,
             strategy: self.position,
             reason: group.reason(duplicate.node),
-            destinations: (!draft.world.policy.exact)
+            destinations: (!self.details.anywhere)
                 .then(|| only_on(group.below_share(), NoGain::FullShare)),
         };
         self.last = Some(duplicate);
@@ -184,15 +204,6 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
             Err(why) => why,
         }
     }
-}
-
-/// Descheduler counts a pod only if it may be evicted, and if another node can take it.
-fn may_go_exactly(draft: &Draft<'_>, position: usize, pod: PodId) -> Result<(), NotSelected> {
-    not_moved(draft, pod)?;
-    let may_not_go = |why: Refusal| NotSelected::MayNotGo(Box::new(why));
-    gate::evictable(pod, position, draft).map_err(may_not_go)?;
-    gate::landing(&Candidate::counted(pod, position), draft).map_err(may_not_go)?;
-    Ok(())
 }
 
 /// The owners of a pod, each with the pod's images.

@@ -4,16 +4,15 @@
 //! One pod at a time goes from the fullest topology domain to the emptiest one that can take it,
 //! the least important first, until no domain has more than `maxSkew` pods above the minimum. Pods
 //! and domains are counted as kube-scheduler's PodTopologySpread plugin counts them, `minDomains`
-//! included. The exact mode uses the calculation of descheduler's strategy of this name instead,
-//! see `exact`.
+//! included.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::gate;
-use crate::model::plan::{NoGain, NotSelected, Reach, Reason, Refusal};
+use crate::model::plan::{NoGain, NotSelected, Reach, Refusal};
 use crate::model::snapshot::facts::Spread;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::TopologySpread;
@@ -25,9 +24,8 @@ use super::{SelectPods, StrategyRun};
 use constraint::{Constraint, counts, prefers_nodes};
 use domain::{Domain, destinations, domains, skewed};
 
-mod constraint;
-mod domain;
-mod exact;
+pub(super) mod constraint;
+pub(super) mod domain;
 
 /// One cycle of the strategy.
 #[derive(Debug)]
@@ -40,8 +38,6 @@ pub(super) struct TopologySpreadRun<'w> {
     current: usize,
     /// The domains of that constraint; empty until it is begun.
     domains: Vec<Domain>,
-    /// The choice of the exact mode.
-    exact: Option<ExactChoice>,
     /// Nodes on which a gate refuses every further pod.
     closed: BTreeSet<NodeId>,
     last: Option<Leaving>,
@@ -49,30 +45,18 @@ pub(super) struct TopologySpreadRun<'w> {
     initial: OnceCell<Vec<Vec<Domain>>>,
 }
 
-/// The pods that descheduler would evict.
-#[derive(Debug)]
-struct ExactChoice {
-    all: BTreeSet<PodId>,
-    waiting: VecDeque<(PodId, Reason)>,
-}
-
-/// The last candidate, and the domains that it would leave and go to.
+/// The last candidate, and the positions of the domains that it would leave and go to.
 #[derive(Debug)]
 struct Leaving {
     pod: PodId,
-    /// Positions of the two domains; `None` in the exact mode, in which no counts are kept.
-    domains: Option<(usize, usize)>,
+    from: usize,
+    to: usize,
 }
 
 impl<'w> TopologySpreadRun<'w> {
     pub(super) fn start(draft: &Draft<'_>, position: usize, rule: &'w TopologySpread) -> Self {
         let nodes = fit_nodes(draft);
-        let constraints = constraint::collect(draft, position, rule, &nodes);
-        let exact = draft.world.policy.exact.then(|| {
-            let waiting = exact::choose(draft, rule, &constraints, &nodes);
-            let all = waiting.iter().map(|(pod, _)| *pod).collect();
-            ExactChoice { all, waiting }
-        });
+        let constraints = constraint::collect(draft, rule, &nodes, |p| counts(draft, rule, p));
         TopologySpreadRun {
             position,
             rule,
@@ -80,7 +64,6 @@ impl<'w> TopologySpreadRun<'w> {
             constraints,
             current: 0,
             domains: Vec::new(),
-            exact,
             closed: BTreeSet::new(),
             last: None,
             initial: OnceCell::new(),
@@ -94,52 +77,10 @@ impl<'w> TopologySpreadRun<'w> {
         if let Some(why) = self.rule.scope.leaves_out(facts) {
             return Err(why);
         }
-        counts(draft, self.position, self.rule, pod)?;
-        if let Some(choice) = &self.exact
-            && choice.all.contains(&pod)
-        {
-            return Ok(());
-        }
-        // Of several constraints, the one by which the pod came nearest to being selected decides.
-        let initial = self.initial_domains(draft).iter();
-        let verdicts = self.constraints.iter().zip(initial).filter_map(|(c, d)| {
-            let selected = c.selects(draft, pod);
-            selected.then(|| judge_in(d, c.spread(draft), pod))
-        });
-        verdicts
-            .max_by_key(nearness)
-            .unwrap_or(Err(NotSelected::NoSpread))?;
-        if self.exact.is_some() {
-            return Err(NotSelected::OthersFirst);
-        }
-        Ok(())
-    }
-
-    fn initial_domains(&self, draft: &Draft<'_>) -> &[Vec<Domain>] {
-        let only_admitted = self.exact.is_none();
-        self.initial.get_or_init(|| {
-            self.constraints
-                .iter()
-                .map(|constraint| domains(draft, constraint, &self.nodes, only_admitted))
-                .collect()
-        })
-    }
-
-    /// The next pod that descheduler would evict.
-    fn next_exact(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        loop {
-            let (pod, reason) = self.exact.as_mut()?.waiting.pop_front()?;
-            if self.is_closed(draft, pod) {
-                continue;
-            }
-            self.last = Some(Leaving { pod, domains: None });
-            return Some(Candidate {
-                pod,
-                strategy: self.position,
-                reason,
-                destinations: None,
-            });
-        }
+        counts(draft, self.rule, pod)?;
+        let domains = |c: &Constraint| domains(draft, c, &self.nodes, true);
+        let all = || self.constraints.iter().map(domains).collect();
+        judge_by(draft, &self.constraints, self.initial.get_or_init(all), pod)
     }
 
     /// The next pod that balances a constraint; one constraint after the other.
@@ -208,10 +149,7 @@ impl<'w> TopologySpreadRun<'w> {
             // No domain can take it. The gate refuses this candidate and says why.
             candidate.destinations = Some(self.within(destinations, spread));
         }
-        self.last = Some(Leaving {
-            pod,
-            domains: Some((from, to)),
-        });
+        self.last = Some(Leaving { pod, from, to });
         candidate
     }
 
@@ -227,9 +165,9 @@ impl<'w> TopologySpreadRun<'w> {
         let refusal = draft.refusal(self.position, last.pod);
         // A pod that only has to wait counts as gone, so that no other pod goes instead of it.
         let leaves = draft.moves(last.pod) || refusal.is_some_and(Refusal::is_temporary);
-        if let (true, Some((from, to))) = (leaves, last.domains) {
-            self.domains[from].size -= 1;
-            self.domains[to].size += 1;
+        if leaves {
+            self.domains[last.from].size -= 1;
+            self.domains[last.to].size += 1;
         }
         if refusal.is_some_and(|why| why.reach() != Reach::Pod) {
             self.closed.extend(draft.world.snapshot.pod(last.pod).node);
@@ -247,11 +185,7 @@ impl SelectPods for TopologySpreadRun<'_> {
         if let Some(last) = self.last.take() {
             self.take_answer(draft, &last);
         }
-        if self.exact.is_some() {
-            self.next_exact(draft)
-        } else {
-            self.next_balanced(draft)
-        }
+        self.next_balanced(draft)
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
@@ -260,6 +194,22 @@ impl SelectPods for TopologySpreadRun<'_> {
             Err(why) => why,
         }
     }
+}
+
+/// Decides about a pod by these constraints and the domains of each.
+pub(super) fn judge_by(
+    draft: &Draft<'_>,
+    constraints: &[Constraint],
+    domains: &[Vec<Domain>],
+    pod: PodId,
+) -> Result<(), NotSelected> {
+    let verdicts = constraints.iter().zip(domains).filter_map(|(c, d)| {
+        let selected = c.selects(draft, pod);
+        selected.then(|| judge_in(d, c.spread(draft), pod))
+    });
+    // Of several constraints, the one by which the pod came nearest to being selected decides.
+    let nearest = verdicts.max_by_key(nearness);
+    nearest.unwrap_or(Err(NotSelected::NoSpread))
 }
 
 /// Decides about a pod by one constraint.

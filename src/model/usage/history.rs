@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::{Node, Pod, Snapshot, WorkloadId};
@@ -50,22 +50,19 @@ pub struct History {
     pods: Vec<PodSeries>,
     /// Whether one reading counts as a whole window.
     steady: bool,
-    /// Whether every sample counts, also one that cannot be right, as in descheduler.
-    exact: bool,
     /// The rhythms of pods that have left.
     vacant: VacantRhythms,
     hindsight: Hindsight,
 }
 
 impl History {
-    /// Creates a history without samples. An `exact` one checks no sample.
-    pub fn new(rules: UsagePolicy, exact: bool) -> Self {
+    /// Creates a history without samples.
+    pub fn new(rules: UsagePolicy) -> Self {
         History {
             rules,
             nodes: BTreeMap::new(),
             pods: Vec::new(),
             steady: false,
-            exact,
             vacant: VacantRhythms::default(),
             hindsight: Hindsight::default(),
         }
@@ -78,21 +75,13 @@ impl History {
 
     /// Records one poll. A sample counts once, identified by the source's timestamp.
     pub fn record(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
-        let ahead = if self.exact {
-            SignedDuration::MAX
-        } else {
-            self.rules.stale_after
-        };
         let rules = Plausibility {
             readings,
             now,
-            ahead,
+            ahead: self.rules.stale_after,
+            every: self.rules.every_sample,
         };
-        let exact = self.exact;
         let pods = PodReadings::new(snapshot, readings, |pod, sample| {
-            if exact {
-                return Ok(());
-            }
             rules.check_pod(snapshot, pod, sample)
         });
         let known = self.record_pods(snapshot, &pods, now);
@@ -193,12 +182,7 @@ impl History {
     ) {
         let departed = departed_pods(snapshot, rules.readings, &pods.since);
         for node in &snapshot.nodes {
-            let sample = if self.exact {
-                Ok(rules.readings.nodes.get(&node.name).copied())
-            } else {
-                rules.node(node)
-            };
-            let sample = match sample {
+            let sample = match rules.node(node) {
                 Ok(Some(sample)) => sample,
                 unusable => {
                     self.set_flaw(&node.name, unusable.err());
@@ -219,7 +203,7 @@ impl History {
                 .all(|id| !self.should_have_sample(snapshot.pod(*id), known[id.0], now));
             let series = self.nodes.entry(node.name.clone()).or_default();
             series.take(sample, of_pods, guests.into_keys(), complete);
-            if self.exact {
+            if self.rules.every_sample {
                 series.collect(sample.used, now);
             }
         }

@@ -29,7 +29,7 @@ pub fn unfit(draft: &Draft<'_>, basis: Basis, node: NodeId) -> Option<Class> {
     if let Some(unreadable) = &facts.unreadable {
         return Some(Class::Doubtful(unreadable.clone()));
     }
-    if !world.policy.exact
+    if !world.policy.takes_any_node()
         && let Some(resource) = unreported(facts)
     {
         let name = world.snapshot.resources.name(resource);
@@ -43,10 +43,9 @@ pub fn unfit(draft: &Draft<'_>, basis: Basis, node: NodeId) -> Option<Class> {
 
 /// Why a node does not take part at all: it is not Ready, or it leaves; `None` if it does.
 ///
-/// A node with another closure may still lose pods. To descheduler, a node without a Ready
-/// condition is Ready, and a node that is being deleted is like any other.
+/// A node with another closure may still lose pods.
 pub fn absent(policy: &Policy, node: &Node) -> Option<Class> {
-    let closed_by = |closure| !policy.exact && node.is_closed_by(closure);
+    let closed_by = |closure| !policy.takes_any_node() && node.is_closed_by(closure);
     if !node.ready || closed_by(NodeClosure::NeverReady) {
         Some(Class::NotReady)
     } else if closed_by(NodeClosure::Deleting) {

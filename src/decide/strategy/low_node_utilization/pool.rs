@@ -62,11 +62,11 @@ pub fn in_force(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<PoolBand> {
         .collect()
 }
 
-/// Whether a node has any of the resources that a strategy weighs. To descheduler, each node has.
+/// Whether a node has any of the resources that a strategy weighs, or need not have one.
 pub fn judged(draft: &Draft<'_>, node: NodeId, weighed: &Thresholds) -> bool {
     let resources = &draft.world.snapshot.resources;
     let mut known = weighed.iter().filter_map(|(name, _)| resources.find(name));
-    draft.world.policy.exact || known.any(|resource| !draft.lacks(node, resource))
+    draft.world.policy.takes_any_node() || known.any(|resource| !draft.lacks(node, resource))
 }
 
 /// The thresholds of resources that the cluster has. Deviation thresholds become shares of

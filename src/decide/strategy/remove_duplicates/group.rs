@@ -9,7 +9,7 @@ use crate::decide::scheduler;
 use crate::model::plan::{NotSelected, Reason};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 
-use super::ByNode;
+use super::{ByNode, DuplicateRules};
 
 /// The replicas of one owner with the same images.
 #[derive(Debug)]
@@ -28,7 +28,12 @@ pub(super) struct ReplicaGroup {
 }
 
 impl ReplicaGroup {
-    pub(super) fn new(draft: &Draft<'_>, nodes: &[NodeId], by_node: &ByNode<'_>) -> Self {
+    pub(super) fn new(
+        draft: &Draft<'_>,
+        nodes: &[NodeId],
+        by_node: &ByNode<'_>,
+        details: &DuplicateRules,
+    ) -> Self {
         let sets = || by_node.values().flat_map(BTreeMap::values);
         let initial: BTreeMap<NodeId, usize> = by_node
             .iter()
@@ -36,11 +41,11 @@ impl ReplicaGroup {
             .collect();
         let all = initial.values().sum();
         let has_duplicates = sets().any(|pods| pods.len() > 1);
-        // All replicas decide where replicas may go, not only the duplicates. Otherwise the share
-        // would change once the duplicates are spread. Descheduler considers only the duplicates.
-        let deciding = sets().filter(|pods| pods.len() > 1 || !draft.world.policy.exact);
+        let deciding = sets().filter(|pods| pods.len() > 1 || !details.by_duplicates);
+        let may_take = |n: &NodeId| details.cordoned || !draft.world.snapshot.node(*n).cordoned;
         let targets = if has_duplicates {
-            targets(draft, nodes, deciding.flatten().copied())
+            let nodes: Vec<NodeId> = nodes.iter().copied().filter(may_take).collect();
+            targets(draft, &nodes, deciding.flatten().copied())
         } else {
             Vec::new()
         };
@@ -137,10 +142,8 @@ fn same_nodes(a: &Pod, b: &Pod) -> bool {
         && a.required_nodes == b.required_nodes
 }
 
-/// Whether a pod may go to a node. Descheduler does not look at cordons here.
+/// Whether a pod may go to a node, by its taints and labels.
 fn admits(draft: &Draft<'_>, node: NodeId, pod: &Pod) -> bool {
     let facts = draft.world.snapshot.node(node);
-    (draft.world.policy.exact || !facts.cordoned)
-        && scheduler::tolerates_all(pod, facts)
-        && scheduler::admits(pod, facts)
+    scheduler::tolerates_all(pod, facts) && scheduler::admits(pod, facts)
 }

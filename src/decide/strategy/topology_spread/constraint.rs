@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::decide::draft::Draft;
-use crate::decide::gate;
 use crate::decide::scheduler;
-use crate::decide::strategy::listing::not_moved;
+use crate::decide::strategy::listing::stays;
 use crate::model::plan::NotSelected;
 use crate::model::snapshot::facts::Spread;
 use crate::model::snapshot::{NodeId, Pod, PodId};
@@ -14,29 +13,29 @@ use crate::policy::TopologySpread;
 
 /// A constraint of the pods in one namespace.
 #[derive(Clone, Debug)]
-pub(super) struct Constraint {
+pub(in crate::decide::strategy) struct Constraint {
     /// The first pod that carries it.
     pod: PodId,
     /// Its position among the constraints of that pod.
     position: usize,
     /// The pods of the namespace that count, if the constraint selects them.
-    pub(super) pods: Rc<[PodId]>,
+    pub(in crate::decide::strategy) pods: Rc<[PodId]>,
 }
 
 impl Constraint {
-    pub(super) fn spread<'w>(&self, draft: &Draft<'w>) -> &'w Spread {
+    pub(in crate::decide::strategy) fn spread<'w>(&self, draft: &Draft<'w>) -> &'w Spread {
         &draft.world.snapshot.pod(self.pod).spread[self.position]
     }
 
     /// Whether the constraint counts a pod, if the pod's node has a domain.
-    pub(super) fn selects(&self, draft: &Draft<'_>, pod: PodId) -> bool {
+    pub(in crate::decide::strategy) fn selects(&self, draft: &Draft<'_>, pod: PodId) -> bool {
         let selector = self.spread(draft).pods.as_ref();
         let labels = &draft.world.snapshot.pod(pod).labels;
         self.pods.contains(&pod) && selector.is_some_and(|s| s.matches(labels))
     }
 
     /// Whether the constraint counts a node, by its `nodeAffinityPolicy` and `nodeTaintsPolicy`.
-    pub(super) fn admits(&self, draft: &Draft<'_>, node: NodeId) -> bool {
+    pub(in crate::decide::strategy) fn admits(&self, draft: &Draft<'_>, node: NodeId) -> bool {
         let snapshot = draft.world.snapshot;
         let (spread, pod, node) = (
             self.spread(draft),
@@ -71,17 +70,17 @@ const fn numbers(spread: &Spread) -> (u32, Option<u32>, bool, bool) {
     )
 }
 
-/// The constraints to keep, in the order of their namespaces.
-pub(super) fn collect(
+/// The constraints to keep, in the order of their namespaces, with the pods that `counts` admits.
+pub(in crate::decide::strategy) fn collect(
     draft: &Draft<'_>,
-    position: usize,
     rule: &TopologySpread,
     nodes: &[NodeId],
+    counts: impl Fn(PodId) -> Result<(), NotSelected>,
 ) -> Vec<Constraint> {
     let snapshot = draft.world.snapshot;
     let mut by_namespace: BTreeMap<&str, Vec<PodId>> = BTreeMap::new();
     for pod in nodes.iter().flat_map(|n| draft.pods_on(*n)) {
-        if counts(draft, position, rule, pod).is_ok() {
+        if counts(pod).is_ok() {
             let namespace = &snapshot.pod(pod).namespace;
             by_namespace.entry(namespace).or_default().push(pod);
         }
@@ -117,36 +116,22 @@ fn in_namespace(draft: &Draft<'_>, rule: &TopologySpread, mut pods: Vec<PodId>) 
     constraints
 }
 
-/// Whether a pod counts when domains are compared.
-///
-/// The scheduler counts every pod that stays. Descheduler counts only pods that it may evict.
-pub(super) fn counts(
+/// Whether a pod counts when domains are compared. The scheduler counts every pod that stays.
+pub(in crate::decide::strategy) fn counts(
     draft: &Draft<'_>,
-    position: usize,
     rule: &TopologySpread,
     pod: PodId,
 ) -> Result<(), NotSelected> {
     let facts = draft.world.snapshot.pod(pod);
-    if draft.world.policy.exact {
-        if let Some(why) = rule.scope.leaves_out(facts) {
-            return Err(why);
-        }
-        not_moved(draft, pod)?;
-        return gate::evictable(pod, position, draft)
-            .map_err(|why| NotSelected::MayNotGo(Box::new(why)));
-    }
-    if facts.terminating {
-        Err(NotSelected::Terminating)
-    } else if facts.finished() {
-        Err(NotSelected::Finished)
-    } else if !rule.scope.namespaces.admit(&facts.namespace) {
-        Err(NotSelected::Namespace)
-    } else {
+    stays(facts)?;
+    if rule.scope.namespaces.admit(&facts.namespace) {
         Ok(())
+    } else {
+        Err(NotSelected::Namespace)
     }
 }
 
 /// Whether a pod asks for certain nodes, so that it has fewer destinations than others.
-pub(super) fn prefers_nodes(pod: &Pod) -> bool {
+pub(in crate::decide::strategy) fn prefers_nodes(pod: &Pod) -> bool {
     !pod.node_selector.is_empty() || pod.required_nodes.is_some() || !pod.preferred_nodes.is_empty()
 }

@@ -12,19 +12,19 @@ use super::constraint::Constraint;
 
 /// One topology domain of a constraint.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Domain {
-    pub(super) name: String,
+pub(in crate::decide::strategy) struct Domain {
+    pub(in crate::decide::strategy) name: String,
     /// The nodes that the constraint admits.
-    pub(super) nodes: Vec<NodeId>,
-    pub(super) pods: Vec<PodId>,
+    pub(in crate::decide::strategy) nodes: Vec<NodeId>,
+    pub(in crate::decide::strategy) pods: Vec<PodId>,
     /// How many pods the domain has after the moves so far.
-    pub(super) size: usize,
+    pub(in crate::decide::strategy) size: usize,
 }
 
 /// The domains of a constraint by name, with the pods that it selects.
 ///
 /// With `only_admitted`, pods on nodes that the constraint does not admit do not count.
-pub(super) fn domains(
+pub(in crate::decide::strategy) fn domains(
     draft: &Draft<'_>,
     constraint: &Constraint,
     nodes: &[NodeId],
@@ -67,7 +67,7 @@ fn node_after(draft: &Draft<'_>, pod: PodId) -> Option<NodeId> {
 }
 
 /// The domains to which a pod of this domain may go, the emptiest first; or why its pods stay.
-pub(super) fn destinations(
+pub(in crate::decide::strategy) fn destinations(
     domains: &[Domain],
     spread: &Spread,
     from: usize,
@@ -107,7 +107,7 @@ fn smallest(domains: &[Domain]) -> usize {
 }
 
 /// The reason of a move from one domain to another.
-pub(super) fn skewed(spread: &Spread, from: &Domain, to: &Domain) -> Reason {
+pub(in crate::decide::strategy) fn skewed(spread: &Spread, from: &Domain, to: &Domain) -> Reason {
     Reason::Skewed {
         key: spread.topology_key.clone(),
         place: from.name.clone(),

@@ -12,14 +12,13 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
+use crate::decide::strategy::listing::not_moved;
+use crate::decide::strategy::{ResourceLevel, SelectPods, StrategyRun};
 use crate::model::plan::{Class, Idle, NotSelected, Reach, Reason};
 use crate::model::snapshot::facts::Role;
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{Basis, Thresholds};
 use crate::values::ResourceId;
-
-use super::listing::not_moved;
-use super::{ResourceLevel, SelectPods, StrategyRun};
 
 use percent::weight;
 

@@ -19,7 +19,7 @@ use super::{ExactUtilizationRun, SourceNode, SourcePool};
 
 impl<'w> ExactUtilizationRun<'w> {
     /// Starts LowNodeUtilization.
-    pub(in crate::decide::strategy) fn low(
+    pub(in crate::decide::strategy::exact) fn low(
         draft: &mut Draft<'w>,
         position: usize,
         rule: &'w LowNodeUtilization,
@@ -45,7 +45,7 @@ impl<'w> ExactUtilizationRun<'w> {
     }
 
     /// Starts HighNodeUtilization.
-    pub(in crate::decide::strategy) fn high(
+    pub(in crate::decide::strategy::exact) fn high(
         draft: &mut Draft<'w>,
         position: usize,
         rule: &'w HighNodeUtilization,

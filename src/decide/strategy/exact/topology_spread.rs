@@ -4,20 +4,112 @@
 //! several pods that may go, descheduler takes those of the highest priority first, against its own
 //! documentation. Here the lowest goes first.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::decide::draft::Draft;
+use crate::decide::draft::{Candidate, Draft};
 use crate::decide::scheduler;
-use crate::model::plan::Reason;
+use crate::decide::strategy::listing::{fit_nodes, stays_on};
+use crate::decide::strategy::topology_spread::constraint::{Constraint, collect, prefers_nodes};
+use crate::decide::strategy::topology_spread::domain::{Domain, domains, skewed};
+use crate::decide::strategy::topology_spread::judge_by;
+use crate::decide::strategy::{SelectPods, StrategyRun};
+use crate::model::plan::{NotSelected, Reach, Reason};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::TopologySpread;
 
-use super::constraint::{Constraint, prefers_nodes};
-use super::domain::{Domain, domains, skewed};
+use super::may_go;
+
+/// One cycle of the strategy.
+#[derive(Debug)]
+pub(super) struct ExactTopologySpreadRun<'w> {
+    position: usize,
+    rule: &'w TopologySpread,
+    nodes: Vec<NodeId>,
+    constraints: Vec<Constraint>,
+    chosen: BTreeSet<PodId>,
+    waiting: VecDeque<(PodId, Reason)>,
+    last: Option<PodId>,
+    /// For each constraint, its domains when the strategy began. Only explanations ask for them.
+    initial: OnceCell<Vec<Vec<Domain>>>,
+}
+
+impl<'w> ExactTopologySpreadRun<'w> {
+    pub(super) fn start(draft: &Draft<'_>, position: usize, rule: &'w TopologySpread) -> Self {
+        let nodes = fit_nodes(draft);
+        let counts = |pod| counts(draft, position, rule, pod);
+        let constraints = collect(draft, rule, &nodes, counts);
+        let waiting = choose(draft, rule, &constraints, &nodes);
+        ExactTopologySpreadRun {
+            position,
+            rule,
+            nodes,
+            constraints,
+            chosen: waiting.iter().map(|(pod, _)| *pod).collect(),
+            waiting,
+            last: None,
+            initial: OnceCell::new(),
+        }
+    }
+
+    /// Decides about a pod, given the draft in which the strategy began.
+    fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<(), NotSelected> {
+        stays_on(draft, pod)?;
+        counts(draft, self.position, self.rule, pod)?;
+        if self.chosen.contains(&pod) {
+            return Ok(());
+        }
+        let domains = |c: &Constraint| domains(draft, c, &self.nodes, false);
+        let all = || self.constraints.iter().map(domains).collect();
+        judge_by(draft, &self.constraints, self.initial.get_or_init(all), pod)?;
+        Err(NotSelected::OthersFirst)
+    }
+}
+
+impl SelectPods for ExactTopologySpreadRun<'_> {
+    fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+        let refusal = self
+            .last
+            .and_then(|last| draft.refusal(self.position, last));
+        if refusal.is_some_and(|why| why.reach() != Reach::Pod) {
+            let node = |pod| draft.world.snapshot.pod(pod).node;
+            let closed = self.last.and_then(node);
+            self.waiting.retain(|(pod, _)| node(*pod) != closed);
+        }
+        let (pod, reason) = self.waiting.pop_front()?;
+        self.last = Some(pod);
+        Some(Candidate {
+            pod,
+            strategy: self.position,
+            reason,
+            destinations: None,
+        })
+    }
+
+    fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
+        match self.judge(run.before, pod) {
+            Ok(()) => run.late(pod),
+            Err(why) => why,
+        }
+    }
+}
+
+/// Whether a pod counts when domains are compared: only pods that may be evicted do.
+fn counts(
+    draft: &Draft<'_>,
+    position: usize,
+    rule: &TopologySpread,
+    pod: PodId,
+) -> Result<(), NotSelected> {
+    match rule.scope.leaves_out(draft.world.snapshot.pod(pod)) {
+        Some(why) => Err(why),
+        None => may_go(draft, position, pod),
+    }
+}
 
 /// The pods to move, each once, with the first reason found.
-pub(super) fn choose(
+fn choose(
     draft: &Draft<'_>,
     rule: &TopologySpread,
     constraints: &[Constraint],

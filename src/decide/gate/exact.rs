@@ -1,0 +1,89 @@
+//! The checks of the exact mode, where they differ: those of descheduler.
+
+use jiff::SignedDuration;
+
+use crate::decide::draft::{Candidate, Draft, Prospect};
+use crate::model::plan::Refusal;
+use crate::model::snapshot::PodId;
+use crate::policy::Rule;
+use crate::values::Ratio;
+
+use super::evictable::{
+    asks_for_eviction, bare, old_enough, permitted, priority, protected, selected,
+};
+use super::replicas::{asked_workload, enough};
+use super::{Checks, cooldown};
+
+mod landing;
+
+/// Descheduler asks for no replacement, makes no forecast, and has no memory between cycles. Its
+/// evictions are recorded nevertheless.
+pub(super) static CHECKS: Checks = Checks {
+    evictable,
+    replacement: |_, _, _| Ok(()),
+    replicas,
+    cooldown: |_, draft| cooldown::recordable(draft, true),
+    landing: |candidate, draft| {
+        let landing = landing::find(candidate, draft)?;
+        let success = Ratio::ONE;
+        Ok(Prospect { landing, success })
+    },
+    landings: |_, _, _| Vec::new(),
+    unknown_kinds: |_| Vec::new(),
+};
+
+/// Whether a pod may be evicted at all.
+fn evictable(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let (snapshot, now) = (draft.world.snapshot, draft.world.now);
+    let (pod, rules) = (snapshot.pod(candidate.pod), draft.rules(candidate));
+    permitted(candidate, draft)?;
+    // In descheduler the annotation overrides the labelSelector.
+    if asks_for_eviction(pod)? {
+        return Ok(());
+    }
+    selected(pod, rules)?;
+    // Every owner reference counts as a controller.
+    bare(pod, &rules.protected, !pod.owners.is_empty())?;
+    protected(pod, &rules.protected, snapshot)?;
+    // A pod without a resolved priority has none.
+    priority(rules, snapshot, || Ok(pod.priority))?;
+    // A pod that the kubelet has not started yet is young, even if it was created long ago.
+    let age = pod.started.map(|start| now.duration_since(start));
+    old_enough(age.unwrap_or(SignedDuration::ZERO), rules)
+}
+
+/// Whether the workload of a pod has enough replicas.
+fn replicas(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let snapshot = draft.world.snapshot;
+    let pod = snapshot.pod(candidate.pod);
+    let Some(workload) = asked_workload(pod) else {
+        return Ok(());
+    };
+    // Descheduler checks finished pods as well, and then counts them.
+    let have = if pod.finished() {
+        let pods = snapshot.workload(workload).pods.iter();
+        let seen = pods.filter(|p| !gone(**p, candidate, draft)).count();
+        u32::try_from(seen).unwrap_or(u32::MAX)
+    } else {
+        snapshot.replicas(workload)
+    };
+    enough(have, draft.rules(candidate).min_replicas)
+}
+
+/// Whether descheduler no longer sees a pod: a finished pod is gone as soon as it is evicted.
+///
+/// Descheduler counts when it lists the pods of a node. PodLifeTime lists the pods of all nodes
+/// before it evicts one.
+fn gone(pod: PodId, candidate: &Candidate, draft: &Draft<'_>) -> bool {
+    let snapshot = draft.world.snapshot;
+    let Some((by, _)) = draft.move_of(pod) else {
+        return false;
+    };
+    let by_node = !matches!(
+        draft.strategy(candidate.strategy).rule,
+        Rule::PodLifeTime(_)
+    );
+    let same_node = snapshot.pod(pod).node == snapshot.pod(candidate.pod).node;
+    let listed_before = by.strategy == candidate.strategy && (same_node || !by_node);
+    snapshot.pod(pod).finished() && !listed_before
+}
