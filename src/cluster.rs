@@ -35,6 +35,7 @@ pub mod clock;
 pub mod error_text;
 pub mod failures;
 pub mod request_metrics;
+pub mod secret_file;
 pub mod access;
 pub mod usage_source;
 pub mod events;

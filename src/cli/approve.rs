@@ -7,8 +7,10 @@ use crate::cluster::Cluster;
 use crate::cluster::pauses;
 use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::model::approval::Proposal;
+use crate::render::table::Table;
+use crate::values::text::{count, list};
 
-use super::show::columns;
+use super::show::Screen;
 use super::{Misuse, runtime};
 
 const EXAMPLES: &str = "\
@@ -20,6 +22,9 @@ Examples:
 An approval is an annotation of the ConfigMap. You need the right to patch it, and no other. It
 covers exactly the evictions that are shown. The next cycle checks each of them again, and says in
 its log which ones are not made, and why.";
+
+/// The most nodes in a row; the rest is a number.
+const MOST_NODES: usize = 3;
 
 /// Shows the evictions that wait for an approval, or approves them.
 #[derive(Debug, clap::Args)]
@@ -47,14 +52,14 @@ pub(super) fn run(args: &ApproveArgs, out: &mut dyn Write) -> anyhow::Result<()>
         let store = ProposalStore::new(client.clone(), &args.namespace, &args.proposal);
         let stored = store.read().await.map_err(anyhow::Error::msg)?;
         let Some(id) = &args.id else {
-            return Ok(shown(&stored));
+            return Ok(shown(&stored, Screen::of_stdout().width));
         };
         let proposal = approvable(&stored, id).map_err(Misuse)?;
         let by = pauses::user(client).await;
         let approved = store.approve(id, by.as_deref()).await;
         approved.map_err(anyhow::Error::msg)?;
-        let number = proposal.moves.len();
-        let line = format!("approved {id}: the next cycle makes up to {number} evictions\n");
+        let evictions = count(proposal.moves.len(), "eviction");
+        let line = format!("approved {id}: the next cycle makes up to {evictions}\n");
         Ok::<_, anyhow::Error>(line)
     })?;
     Ok(out.write_all(text.as_bytes())?)
@@ -76,7 +81,7 @@ fn approvable<'s>(stored: &'s StoredProposal, id: &str) -> Result<&'s Proposal, 
 }
 
 /// The proposal as a table.
-fn shown(stored: &StoredProposal) -> String {
+fn shown(stored: &StoredProposal, width: usize) -> String {
     let Some(proposal) = &stored.proposal else {
         return "nothing waits for an approval\n".to_owned();
     };
@@ -88,7 +93,7 @@ fn shown(stored: &StoredProposal) -> String {
     ];
     rows.extend(moves.iter().map(|one| {
         let pod = format!("{}/{}", one.namespace, one.pod);
-        let nodes = one.possible_nodes.join(" ");
+        let nodes = list(&one.possible_nodes, MOST_NODES);
         vec![pod, one.node.clone(), nodes, one.why.clone()]
     }));
     let state = match (stored.proposal_if_approved(), &stored.approved_by) {
@@ -96,7 +101,7 @@ fn shown(stored: &StoredProposal) -> String {
         (Some(_), Some(by)) => format!("approved by {by}"),
         (Some(_), None) => "approved".to_owned(),
     };
-    let table = columns(&rows).join("\n");
+    let table = Table::new(rows).folded(width).join("\n");
     format!("proposal {id} of {at:.0}\n\n{table}\n\n{state}\n")
 }
 
@@ -127,11 +132,11 @@ mod tests {
     fn a_proposal_says_how_to_approve_it_or_who_has() {
         let mut stored = stored();
         let id = stored.proposal.as_ref().unwrap().id.clone();
-        let waiting = shown(&stored);
+        let waiting = shown(&stored, 100);
         assert!(waiting.contains("shop/web-1"), "{waiting}");
         assert!(waiting.ends_with(&format!("approve with `evenkeel approve {id}`\n")));
         (stored.approved, stored.approved_by) = (Some(id), Some("ada".to_owned()));
-        assert!(shown(&stored).ends_with("approved by ada\n"));
+        assert!(shown(&stored, 100).ends_with("approved by ada\n"));
     }
 
     #[test]

@@ -101,6 +101,7 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let prepared = prepare(&args.input, &args.shared, "plan for")?;
     let observed = prepared.engine.join_usage(&prepared.snapshot, prepared.now);
     let mut plan = prepared.engine.decide_observed(&observed);
+    prepared.engine.propose(&observed, &mut plan);
     plan.steering_trial = prepared.engine.steering_trial(&observed, &plan);
     plan.replica_trial = prepared.engine.replica_trial(&observed, &plan);
     prepared.engine.predict_landings(&observed, &mut plan);

@@ -195,25 +195,12 @@ impl LedgerStore {
                 written => return written,
             }
         }
-        let map = with_text(self.fresh(), text);
+        let map = with_text(own_config_map(&self.namespace, &self.name), text);
         self.checked("create", self.api.create(&params, &map)).await
     }
 
     fn full_name(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
-    }
-
-    fn fresh(&self) -> ConfigMap {
-        let label = ("app.kubernetes.io/name".to_owned(), "evenkeel".to_owned());
-        ConfigMap {
-            metadata: ObjectMeta {
-                name: Some(self.name.clone()),
-                namespace: Some(self.namespace.clone()),
-                labels: Some(BTreeMap::from([label])),
-                ..ObjectMeta::default()
-            },
-            ..ConfigMap::default()
-        }
     }
 
     async fn checked<T>(
@@ -240,6 +227,20 @@ impl LedgerStore {
             Some(_) => StoreError::Failed { verb, name, why },
             None => StoreError::Unanswered { name, why },
         })
+    }
+}
+
+/// Returns an empty ConfigMap of this program.
+pub(super) fn own_config_map(namespace: &str, name: &str) -> ConfigMap {
+    let label = ("app.kubernetes.io/name".to_owned(), "evenkeel".to_owned());
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            namespace: Some(namespace.to_owned()),
+            labels: Some(BTreeMap::from([label])),
+            ..ObjectMeta::default()
+        },
+        ..ConfigMap::default()
     }
 }
 

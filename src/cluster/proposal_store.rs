@@ -1,11 +1,9 @@
 //! Stores the proposal that waits for an approval in a ConfigMap, whose annotations hold the
 //! approval.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, Error};
 use serde_json::json;
@@ -13,13 +11,13 @@ use serde_json::json;
 use crate::model::approval::{APPROVED, APPROVED_BY, Proposal};
 
 use super::client::{error_message, status_code};
+use super::ledger_store::own_config_map;
 
 /// The key of the proposal in the ConfigMap.
-pub const KEY: &str = "proposal.json";
+const KEY: &str = "proposal.json";
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The ConfigMap of the proposal.
-#[derive(Clone)]
 pub struct ProposalStore {
     api: Api<ConfigMap>,
     namespace: String,
@@ -27,7 +25,7 @@ pub struct ProposalStore {
 }
 
 /// The ConfigMap as it was read.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct StoredProposal {
     /// `None` if it does not exist.
     map: Option<ConfigMap>,
@@ -49,8 +47,7 @@ impl ProposalStore {
         }
     }
 
-    /// Returns namespace and name.
-    pub fn full_name(&self) -> String {
+    fn full_name(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
 
@@ -73,11 +70,10 @@ impl ProposalStore {
         seen: StoredProposal,
         proposal: Option<&Proposal>,
     ) -> Result<(), String> {
-        let text = proposal.map(serde_json::to_string_pretty).transpose();
-        let text = text.map_err(|error| error.to_string())?;
+        let text = proposal.map(Proposal::text);
         let parameters = PostParams::default();
         let Some(map) = seen.map else {
-            let map = with_text(self.fresh(), text);
+            let map = with_text(own_config_map(&self.namespace, &self.name), text);
             let created = self.api.create(&parameters, &map);
             return self.checked(created).await.map(drop);
         };
@@ -96,19 +92,6 @@ impl ProposalStore {
         let patch = Patch::Merge(patch);
         let patched = self.api.patch(&self.name, &parameters, &patch);
         self.checked(patched).await.map(drop)
-    }
-
-    fn fresh(&self) -> ConfigMap {
-        let label = ("app.kubernetes.io/name".to_owned(), "evenkeel".to_owned());
-        ConfigMap {
-            metadata: ObjectMeta {
-                name: Some(self.name.clone()),
-                namespace: Some(self.namespace.clone()),
-                labels: Some(BTreeMap::from([label])),
-                ..ObjectMeta::default()
-            },
-            ..ConfigMap::default()
-        }
     }
 
     async fn checked<T>(

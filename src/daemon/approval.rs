@@ -8,8 +8,12 @@ use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::model::approval::Proposal;
 use crate::model::plan::Plan;
 use crate::model::record::{APPROVAL, EventDetails};
+use crate::values::text::{agree, count, list};
 
 use super::cycle::Cycle;
+
+/// Most pods in one line; the rest is a number.
+const MOST_NAMES: usize = 5;
 
 /// The proposal of this process, and where it is stored.
 pub struct Approvals {
@@ -40,9 +44,9 @@ impl Cycle<'_> {
     /// are not required, or it cannot be read; then no eviction is approved.
     pub(super) async fn read_approval(&mut self) -> Option<StoredProposal> {
         self.engine.approve(&[]);
-        let rule = self.engine.policy().approval;
+        self.daemon.approvals.waiting = None;
         // A dry run makes no evictions and writes nothing.
-        if !rule.required || self.dry() {
+        if !self.engine.policy().approval.required || self.dry() {
             return None;
         }
         if let Some(given) = &self.daemon.approvals.given {
@@ -51,38 +55,45 @@ impl Cycle<'_> {
         }
         let read = self.daemon.approvals.store.read();
         let read = self.daemon.stop.run_until_cancelled(read).await?;
-        let failure = read.as_ref().map(drop).map_err(String::as_str);
-        self.daemon
-            .cluster
-            .failures()
-            .record(Request::Proposal, failure);
+        self.record_request(&read);
         let stored = read.ok()?;
         if let Some(proposal) = stored.proposal_if_approved() {
-            let (id, by) = (&proposal.id, stored.approved_by.as_deref());
-            let by = by.unwrap_or("a person who is not named");
-            match proposal.check(rule.expires, self.started.wall()) {
-                Ok(()) => {
-                    info!(proposal = id, "approval: by {by}");
-                    self.engine.approve(&proposal.moves);
-                    let pods: Vec<String> =
-                        proposal.moves.iter().map(ToString::to_string).collect();
-                    let event = EventDetails {
-                        outcome: "approved".to_owned(),
-                        message: format!("{by} approved the eviction of {}", pods.join(", ")),
-                    };
-                    let fact = event.fact(APPROVAL, id, self.started.wall());
-                    self.engine.keep_fact(fact);
-                }
-                Err(flaw) => warn!(proposal = id, "approval: by {by}, ignored, {flaw}"),
-            }
+            self.approve(proposal, stored.approved_by.as_deref());
         }
         Some(stored)
+    }
+
+    /// Approves a stored proposal, if it is still valid.
+    fn approve(&mut self, proposal: &Proposal, by: Option<&str>) {
+        let (id, now) = (&proposal.id, self.started.wall());
+        let by = by.unwrap_or("a person without a name");
+        let expires = self.engine.policy().approval.expires;
+        if let Err(flaw) = proposal.check(expires, now) {
+            warn!(proposal = id, "approval by {by} ignored: {flaw}");
+            return;
+        }
+        let evictions = count(proposal.moves.len(), "eviction");
+        info!(proposal = id, "{evictions} approved by {by}");
+        self.engine.approve(&proposal.moves);
+        let pods: Vec<String> = proposal.moves.iter().map(ToString::to_string).collect();
+        let pods = list(&pods, MOST_NAMES);
+        let event = EventDetails {
+            outcome: "approved".to_owned(),
+            message: format!("{by} approved the eviction of {pods}"),
+        };
+        self.engine.keep_fact(event.fact(APPROVAL, id, now));
+    }
+
+    fn record_request<T>(&self, result: &Result<T, String>) {
+        let failures = self.daemon.cluster.failures();
+        let result = result.as_ref().map(drop).map_err(String::as_str);
+        failures.record(Request::Proposal, result);
     }
 
     /// Logs the approved evictions that the plan does not make.
     pub(super) fn log_unmade(plan: &Plan) {
         for unmade in &plan.unmade {
-            warn!("approval: {unmade}");
+            warn!("{unmade}");
         }
     }
 
@@ -115,16 +126,13 @@ impl Cycle<'_> {
         let Some(written) = self.daemon.stop.run_until_cancelled(written).await else {
             return;
         };
-        let failure = written.as_ref().map(drop).map_err(String::as_str);
-        self.daemon
-            .cluster
-            .failures()
-            .record(Request::Proposal, failure);
+        self.record_request(&written);
         if let (Ok(()), Some(proposal)) = (written, proposal) {
-            let (id, evictions) = (&proposal.id, proposal.moves.len());
+            let (id, evictions) = (&proposal.id, count(proposal.moves.len(), "eviction"));
+            let wait = agree(proposal.moves.len(), "waits", "wait");
             info!(
                 proposal = id,
-                evictions, "approval: needed; `evenkeel approve` shows the evictions"
+                "{evictions} {wait} for an approval; `evenkeel approve {id}` gives it"
             );
         }
     }

@@ -68,6 +68,9 @@ impl<'d> Cycle<'d> {
         }
         let stored = self.read_approval().await;
         let mut plan = spans::decide().in_scope(|| self.decide(&observed));
+        if self.daemon.approvals.given.is_none() {
+            self.engine.propose(&observed, &mut plan);
+        }
         self.daemon.withhold_taints(&mut plan);
         self.try_steering(&observed, &mut plan);
         self.try_replicas(&observed, &mut plan);

@@ -36,8 +36,8 @@ impl Daemon {
         let now = clock::now();
         self.metrics.guards(&engine.guards().reports(now));
         let changes = self.log_state.log_guards(engine.guards().stops(now), now);
-        // The leader records, so that each change has one line.
-        if self.lead.holds() {
+        // The leader records, so that each change has one line. A dry run records nothing.
+        if self.lead.holds() && !self.is_dry(engine) {
             for fact in changes {
                 engine.keep_fact(fact);
             }

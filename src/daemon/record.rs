@@ -52,6 +52,8 @@ pub struct RecordTask {
 struct RecordQueue {
     state: Mutex<QueueState>,
     changed: Notify,
+    /// Tells who waits for the last line that one more needs none.
+    finished: Notify,
 }
 
 #[derive(Default)]
@@ -96,8 +98,13 @@ impl RecordTask {
     /// Waits until every line is written, for at most this time.
     async fn flush(&self, longest: Duration) {
         let empty = async {
-            while !self.queue.state().waiting.is_empty() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
+            loop {
+                // Before the look at the queue, so that no change is missed.
+                let finished = self.queue.finished.notified();
+                if self.queue.state().waiting.is_empty() {
+                    return;
+                }
+                finished.await;
             }
         };
         // The lines that are left are written by the next process.
@@ -133,6 +140,7 @@ impl RecordQueue {
         // The loop may have changed the queue meanwhile.
         state.waiting.retain(|waiting| waiting.id != fact.id);
         state.done.insert(fact.id.clone());
+        self.finished.notify_waiters();
     }
 }
 

@@ -209,7 +209,7 @@ impl Engine {
             steering: steering::steer(world, &verdicts, &destinations, halted.as_ref()),
             paused: paused(world),
             guards: self.guards.stops(observed.now),
-            proposed: approval::proposed(world, halted.as_ref(), &moves),
+            proposed: Vec::new(),
             unmade: approval::unmade(world, halted.as_ref(), &moves, &kept),
             halted,
             moves,

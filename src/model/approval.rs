@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 pub const APPROVED: &str = "evenkeel.io/approved";
 /// The annotation with the name of the person who approved it.
 pub const APPROVED_BY: &str = "evenkeel.io/approved-by";
+/// The most bytes of a stored proposal. A ConfigMap holds 1 MiB.
+const MOST_BYTES: usize = 900_000;
 /// The bytes of the digest in an id: enough to tell proposals apart, few enough to type.
 const ID_BYTES: usize = 6;
 
@@ -76,6 +78,23 @@ impl Proposal {
     pub fn new(at: Timestamp, moves: Vec<ProposedMove>) -> Self {
         let id = id_of(at, &moves);
         Proposal { id, at, moves }
+    }
+
+    /// Creates a proposal of the first moves, as many as a ConfigMap can hold. In a large cluster a
+    /// move may have hundreds of possible nodes. The other moves are proposed later.
+    pub fn storable(at: Timestamp, moves: Vec<ProposedMove>) -> Self {
+        let mut proposal = Proposal::new(at, moves);
+        while proposal.moves.len() > 1 && proposal.text().len() > MOST_BYTES {
+            proposal.moves.truncate(proposal.moves.len() / 2);
+            proposal = Proposal::new(at, proposal.moves);
+        }
+        proposal
+    }
+
+    /// Returns the stored text.
+    pub fn text(&self) -> String {
+        // This cannot fail: every value is text or a list of texts.
+        serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
     /// Returns the reason why the proposal is not valid now.
@@ -171,7 +190,7 @@ impl fmt::Display for Unmade {
         } = self;
         write!(
             f,
-            "{namespace}/{pod} stays on {node}, although approved: {why}"
+            "the approved eviction of {namespace}/{pod} from {node} is not made: {why}"
         )
     }
 }
@@ -225,6 +244,23 @@ mod tests {
             assert_ne!(id(change), original);
         }
         assert_eq!(id(|m| m.why = "cpu 71%".to_owned()), original);
+    }
+
+    #[test]
+    fn a_stored_proposal_has_no_more_moves_than_a_config_map_can_hold() {
+        let at = time("2026-11-27T03:00:00Z");
+        let nodes: Vec<String> = (0..500).map(|i| format!("node-{i}.example.com")).collect();
+        let moves: Vec<ProposedMove> = (0..100)
+            .map(|i| ProposedMove {
+                possible_nodes: nodes.clone(),
+                ..proposed(&format!("web-{i}"))
+            })
+            .collect();
+        let stored = Proposal::storable(at, moves.clone());
+        let number = stored.moves.len();
+        assert!((10..100).contains(&number), "{number}");
+        assert!(stored.text().len() <= MOST_BYTES);
+        assert_eq!(stored, Proposal::new(at, moves[..number].to_vec()));
     }
 
     #[test]

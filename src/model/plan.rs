@@ -84,7 +84,7 @@ pub struct Plan {
     pub steering: Vec<Steer>,
     /// The evictions, in order.
     pub moves: Vec<Move>,
-    /// More evictions, which wait for the approval of a person.
+    /// More evictions, which wait for the approval of a person; empty unless they were asked for.
     pub proposed: Vec<Move>,
     /// Approved evictions that the plan does not make.
     pub unmade: Vec<Unmade>,
@@ -260,10 +260,10 @@ impl From<&Move> for ProposedMove {
 }
 
 impl Plan {
-    /// Returns the evictions that wait for an approval, in order.
+    /// Returns the evictions that wait for an approval, in order, as many as can be stored.
     pub fn proposal(&self) -> Proposal {
         let moves = self.proposed.iter().map(ProposedMove::from);
-        Proposal::new(self.at, moves.collect())
+        Proposal::storable(self.at, moves.collect())
     }
 
     /// Returns all evictions of the plan as a proposal: those that it makes, and those that wait

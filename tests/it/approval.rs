@@ -1,8 +1,10 @@
 //! Evictions that wait for the approval of a person.
 
+use evenkeel::decide::engine::Engine;
 use evenkeel::model::approval::ProposedMove;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
+use evenkeel::model::snapshot::Snapshot;
 use jiff::Timestamp;
 
 use crate::it::support::{Cluster, EVEN, after, noon, parse};
@@ -29,7 +31,7 @@ fn text(plan: &Plan) -> String {
     let line = |verb: &str, m: &evenkeel::model::plan::Move| format!("{verb} {}", m.pod);
     let moves = plan.moves.iter().map(|m| line("move", m));
     let waiting = plan.proposed.iter().map(|m| line("ask for", m));
-    let unmade = plan.unmade.iter().map(|u| format!("not made: {u}"));
+    let unmade = plan.unmade.iter().map(ToString::to_string);
     moves
         .chain(waiting)
         .chain(unmade)
@@ -38,7 +40,16 @@ fn text(plan: &Plan) -> String {
 }
 
 fn plan(approval: &str) -> Plan {
-    Cluster::parse(CLUSTER).plan(&policy(approval))
+    let cluster = Cluster::parse(CLUSTER);
+    let (engine, snapshot) = cluster.seen(parse(&policy(approval)), Ledger::default());
+    decide(&engine, &snapshot, noon())
+}
+
+fn decide(engine: &Engine, snapshot: &Snapshot, now: Timestamp) -> Plan {
+    let observed = engine.join_usage(snapshot, now);
+    let mut plan = engine.decide_observed(&observed);
+    engine.propose(&observed, &mut plan);
+    plan
 }
 
 /// The plan for a cluster after a person has approved the evictions that [`CLUSTER`] proposes.
@@ -53,7 +64,7 @@ fn approved(
     let snapshot = cluster.snapshot(engine.policy());
     engine.observe_steady(&snapshot, &cluster.readings(now), now);
     engine.approve(&moves);
-    text(&engine.decide(&snapshot, now))
+    text(&decide(&engine, &snapshot, now))
 }
 
 #[test]
@@ -90,7 +101,7 @@ fn an_approved_eviction_that_is_no_longer_possible_says_what_has_changed() {
     cluster.replace("default", "job-1", "n3", after(60));
     insta::assert_snapshot!(approved(&cluster, after(120), |_| {}), @"
     move api-1
-    not made: default/job-1 stays on n2, although approved: the pod is gone
+    the approved eviction of default/job-1 from n2 is not made: the pod is gone
     ");
     let of = |text: &str| approved(&Cluster::parse(text), noon(), |_| {});
     let protected = of(&CLUSTER.replace("uses=2500m", "uses=2500m bare"));
@@ -100,15 +111,15 @@ fn an_approved_eviction_that_is_no_longer_possible_says_what_has_changed() {
     insta::assert_snapshot!([protected, relieved, replaced].join("\n\n"), @"
     ask for web-1
     ask for db-1
-    not made: default/api-1 stays on n1, although approved: no controller would recreate it
-    not made: default/job-1 stays on n2, although approved: no controller would recreate it
+    the approved eviction of default/api-1 from n1 is not made: no controller would recreate it
+    the approved eviction of default/job-1 from n2 is not made: no controller would recreate it
 
-    not made: default/api-1 stays on n1, although approved: no strategy would move it now
-    not made: default/job-1 stays on n2, although approved: no strategy would move it now
+    the approved eviction of default/api-1 from n1 is not made: no strategy would move it now
+    the approved eviction of default/job-1 from n2 is not made: no strategy would move it now
 
     move job-1
     ask for api-1
-    not made: default/api-1 stays on n1, although approved: another pod has its name now
+    the approved eviction of default/api-1 from n1 is not made: another pod has its name now
     ");
 }
 
@@ -122,7 +133,7 @@ fn a_landing_that_nobody_has_approved_is_refused() {
     insta::assert_snapshot!(approved(&Cluster::parse(CLUSTER), noon(), n9), @"
     ask for api-1
     ask for job-1
-    not made: default/api-1 stays on n1, although approved: its replacement would land on n3, which is none of the nodes that were approved
-    not made: default/job-1 stays on n2, although approved: its replacement would land on n3, which is none of the nodes that were approved
+    the approved eviction of default/api-1 from n1 is not made: its replacement would land on n3, which is none of the nodes that were approved
+    the approved eviction of default/job-1 from n2 is not made: its replacement would land on n3, which is none of the nodes that were approved
     ");
 }

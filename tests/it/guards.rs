@@ -12,7 +12,7 @@ use evenkeel::simulate;
 use evenkeel::simulate::scenario::{PolicySource, Scenario};
 use evenkeel::values::query_value::QueryValue;
 
-use crate::it::support::{Cluster, EVEN, after, parse, text};
+use crate::it::support::{Cluster, EVEN, after, considered, parse};
 
 const CLUSTER: &str = "
 namespace shop
@@ -88,16 +88,7 @@ impl Asked {
 
     /// Why nothing is considered, or the refusals and the first move.
     fn plan(&self, second: i64) -> String {
-        let plan = self.engine.decide(&self.snapshot, after(second));
-        if let Some(halt) = &plan.halted {
-            return halt.to_string();
-        }
-        let kept = plan.kept.iter();
-        let kept = kept.map(|k| format!("{} stays, {}: {}", k.pod, k.refusal.code(), k.refusal));
-        let moves = text(&plan);
-        kept.chain(moves.lines().take(1).map(str::to_owned))
-            .collect::<Vec<_>>()
-            .join("\n")
+        considered(&self.engine.decide(&self.snapshot, after(second)))
     }
 }
 

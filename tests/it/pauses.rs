@@ -3,7 +3,7 @@
 use evenkeel::model::plan::Untried;
 use evenkeel::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
 
-use crate::it::support::{Cluster, EVEN, after, noon, text};
+use crate::it::support::{Cluster, EVEN, after, considered, noon};
 
 /// A cluster with one hot node, whose pods may go to two others. It is noon.
 fn cluster(namespaces: &str) -> Cluster {
@@ -23,16 +23,7 @@ fn cluster(namespaces: &str) -> Cluster {
 
 /// The first line of the plan, or why nothing is considered, and the refusals.
 fn plan(namespaces: &str) -> String {
-    let plan = cluster(namespaces).plan(EVEN);
-    if let Some(halt) = &plan.halted {
-        return format!("{halt}");
-    }
-    let kept = plan.kept.iter();
-    let kept = kept.map(|k| format!("{} stays, {}: {}", k.pod, k.refusal.code(), k.refusal));
-    let moves = text(&plan);
-    kept.chain(moves.lines().take(1).map(str::to_owned))
-        .collect::<Vec<_>>()
-        .join("\n")
+    considered(&cluster(namespaces).plan(EVEN))
 }
 
 #[test]

@@ -506,6 +506,19 @@ pub(crate) fn text(plan: &Plan) -> String {
     lines.join("\n")
 }
 
+/// Why no pod is considered, or the refusals with their codes and the first line of [`text`].
+pub(crate) fn considered(plan: &Plan) -> String {
+    if let Some(halt) = &plan.halted {
+        return halt.to_string();
+    }
+    let kept = plan.kept.iter();
+    let kept = kept.map(|k| format!("{} stays, {}: {}", k.pod, k.refusal.code(), k.refusal));
+    let moves = text(plan);
+    kept.chain(moves.lines().take(1).map(str::to_owned))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
 /// Formats the verdicts of a plan, one line per node.
 pub(crate) fn nodes(plan: &Plan) -> String {
     plan.nodes

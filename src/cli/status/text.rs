@@ -71,7 +71,7 @@ impl StatusText<'_> {
             self.screen.line(f, &stop.message, Some(Ink::Warning))?;
         }
         if let Some(proposal) = plan.and_then(|plan| plan.proposal.as_ref()) {
-            let evictions = count(proposal.moves.len(), "eviction");
+            let evictions = count(proposal.evictions, "eviction");
             let line = format!(
                 "awaiting approval: {evictions}: evenkeel approve {}",
                 proposal.id

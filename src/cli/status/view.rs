@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::model::plan::TargetBand;
 use crate::values::Ratio;
@@ -116,7 +115,7 @@ pub(super) struct ShownPlan {
 #[derive(Debug, Deserialize)]
 pub(super) struct ShownProposal {
     pub(super) id: String,
-    pub(super) moves: Vec<IgnoredAny>,
+    pub(super) evictions: usize,
 }
 
 #[derive(Debug, Deserialize)]

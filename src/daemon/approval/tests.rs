@@ -9,8 +9,7 @@ use crate::cluster::client::tests::{fake, status};
 use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::daemon::Daemon;
 use crate::daemon::cycle::Cycle;
-use crate::daemon::cycle::tests::{owned, tainted};
-use crate::daemon::fixture::objects;
+use crate::daemon::cycle::tests::{owned, violating_pods};
 use crate::decide::engine::Engine;
 use crate::model::approval::Proposal;
 use crate::policy::Policy;
@@ -85,16 +84,10 @@ impl ApprovalFixture {
              strategies: [{{removePodsViolatingNodeTaints: {{}}}}]}}"
         );
         let policy = Policy::parse("p", &text).unwrap();
-        let mut daemon = Daemon::fake(&client, &policy);
-        daemon.cluster.apply(objects(0));
-        daemon.cluster.apply([tainted("n1")]);
-        daemon
-            .cluster
-            .apply((0..9).map(|i| owned(&format!("web-{i}"))));
-        let ledger = daemon.store.load().await.unwrap();
+        let (daemon, engine) = violating_pods(&client, policy).await;
         ApprovalFixture {
             daemon,
-            engine: Engine::new(policy, ledger),
+            engine,
             server,
             store: ProposalStore::new(client, "system", "proposal"),
         }
@@ -204,6 +197,18 @@ async fn evictions_that_need_no_approval_go_at_once() {
     fixture.cycle().await;
     assert_eq!(fixture.evicted(), ["web-0"]);
     assert_eq!(pods(&fixture.proposal().await), ["web-1"]);
+}
+
+#[tokio::test]
+async fn nothing_waits_once_a_new_policy_requires_no_approval() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    fixture.cycle().await;
+    assert!(fixture.daemon.approvals.waiting.is_some());
+    let mut policy = fixture.engine.policy().clone();
+    policy.approval.required = false;
+    fixture.engine.change_policy(policy);
+    fixture.cycle().await;
+    assert_eq!(fixture.daemon.approvals.waiting, None);
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
+use kube::Client;
 use serde_json::{Value, json};
 
 use super::Cycle;
@@ -89,16 +90,10 @@ impl CycleFixture {
         let (client, _) = fake(answer).await;
         let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, limits: {perCycle: 1}, evictable: {minReplicas: 1, minPodAge: 0s}, strategies: [{removePodsViolatingNodeTaints: {}}]}";
         let policy = Policy::parse("p", text).unwrap();
-        let mut daemon = Daemon::fake(&client, &policy);
-        daemon.cluster.apply(objects(0));
-        daemon.cluster.apply([tainted("n1")]);
-        daemon
-            .cluster
-            .apply((0..9).map(|i| owned(&format!("web-{i}"))));
-        let ledger = daemon.store.load().await.unwrap();
+        let (daemon, engine) = violating_pods(&client, policy).await;
         CycleFixture {
             daemon,
-            engine: Engine::new(policy, ledger),
+            engine,
             store,
         }
     }
@@ -132,7 +127,18 @@ impl CycleFixture {
     }
 }
 
-pub(in crate::daemon) fn tainted(name: &str) -> Object {
+/// A cluster in which each of nine pods violates a taint of its node.
+pub(in crate::daemon) async fn violating_pods(client: &Client, policy: Policy) -> (Daemon, Engine) {
+    let mut daemon = Daemon::fake(client, &policy);
+    daemon.cluster.apply(objects(0));
+    daemon.cluster.apply([tainted("n1")]);
+    let pods = (0..9).map(|i| owned(&format!("web-{i}")));
+    daemon.cluster.apply(pods);
+    let ledger = daemon.store.load().await.unwrap();
+    (daemon, Engine::new(policy, ledger))
+}
+
+fn tainted(name: &str) -> Object {
     let Object::Node(mut facts) = node(name, true) else {
         panic!("a node");
     };

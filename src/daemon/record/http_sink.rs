@@ -9,6 +9,7 @@ use reqwest::{Client, RequestBuilder, Url};
 use serde_json::json;
 
 use crate::cluster::error_text::{causes, one_line};
+use crate::cluster::secret_file;
 use crate::daemon::telemetry::traces::collector::Collector;
 use crate::model::record::RecordLine;
 
@@ -101,18 +102,11 @@ impl HttpSink {
     }
 }
 
-/// Reads a token. It is read for every request, because tokens rotate.
 fn token(file: &Path) -> Result<String, SinkError> {
-    let unusable = |why: &str| {
+    secret_file::read(file).map_err(|why| {
         let file = file.display();
         SinkError::NotSent(format!("cannot use the token in {file}: {why}"))
-    };
-    let text = std::fs::read_to_string(file).map_err(|error| unusable(&error.to_string()))?;
-    let text = text.trim();
-    if text.is_empty() || text.contains(char::is_control) {
-        return Err(unusable("expected one line"));
-    }
-    Ok(text.to_owned())
+    })
 }
 
 async fn send(request: RequestBuilder) -> Result<(), SinkError> {

@@ -3,10 +3,10 @@
 use crate::decide::draft::{Draft, World};
 use crate::decide::strategy;
 use crate::model::approval::{Approved, ProposedMove, Unmade};
-use crate::model::plan::{Halt, Kept, Move};
-use crate::policy::Policy;
+use crate::model::plan::{Halt, Kept, Move, Plan};
 
 use super::Engine;
+use super::observed::Observed;
 
 impl Engine {
     /// Records which evictions a person has approved, in place of earlier ones. They matter only
@@ -14,32 +14,29 @@ impl Engine {
     pub fn approve(&mut self, moves: &[ProposedMove]) {
         self.approved = Approved::new(moves);
     }
-}
 
-/// Returns the evictions that a plan without approvals would make, and that this plan does not.
-///
-/// It decides once more. So it costs as much as a decision, if the policy requires approvals.
-pub(super) fn proposed(world: World<'_>, halted: Option<&Halt>, moves: &[Move]) -> Vec<Move> {
-    if !world.policy.approval.required || halted.is_some() {
-        return Vec::new();
+    /// Adds to the plan the evictions that it would make without approvals, and does not make. It
+    /// adds none if the policy requires no approvals.
+    ///
+    /// It costs as much as a decision.
+    pub fn propose(&self, observed: &Observed<'_>, plan: &mut Plan) {
+        if !self.policy.approval.required || plan.halted.is_some() {
+            return;
+        }
+        let mut policy = self.policy.clone();
+        policy.approval.required = false;
+        let mut draft = Draft::new(World {
+            policy: &policy,
+            ..self.world(observed)
+        });
+        for position in 0..policy.strategies.len() {
+            strategy::run(&mut draft, position, |_, _| {});
+        }
+        plan.proposed = draft.finish().0;
+        let moves = &plan.moves;
+        plan.proposed
+            .retain(|one| moves.iter().all(|made| made.uid != one.uid));
     }
-    let policy = without_approval(world.policy);
-    let mut draft = Draft::new(World {
-        policy: &policy,
-        ..world
-    });
-    for position in 0..policy.strategies.len() {
-        strategy::run(&mut draft, position, |_, _| {});
-    }
-    let mut proposed = draft.finish().0;
-    proposed.retain(|one| moves.iter().all(|made| made.uid != one.uid));
-    proposed
-}
-
-fn without_approval(policy: &Policy) -> Policy {
-    let mut policy = policy.clone();
-    policy.approval.required = false;
-    policy
 }
 
 /// Returns the approved evictions that the plan does not make, each with what has changed.

@@ -43,18 +43,7 @@ pub(super) fn stays_on(draft: &Draft<'_>, pod: PodId) -> Result<NodeId, NotSelec
     let node = facts.node.ok_or(NotSelected::Nowhere)?;
     match unfit(draft, Basis::Requests, node) {
         Some(class) => Err(NotSelected::Node(class)),
-        None => stays(facts).map(|()| node),
-    }
-}
-
-/// Refuses a pod that leaves or has ended.
-pub(super) fn stays(pod: &Pod) -> Result<(), NotSelected> {
-    if pod.terminating {
-        Err(NotSelected::Terminating)
-    } else if pod.finished() {
-        Err(NotSelected::Finished)
-    } else {
-        Ok(())
+        None => NotSelected::unless_gone(facts).map(|()| node),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::RemoveDuplicates;
 
 use super::importance::eviction_order;
-use super::listing::{fit_nodes, only_on, stays, stays_on};
+use super::listing::{fit_nodes, only_on, stays_on};
 use super::{SelectPods, StrategyRun};
 
 use group::ReplicaGroup;
@@ -54,7 +54,7 @@ pub(super) struct DuplicateRules {
 /// All replicas that stay decide where replicas may go. Otherwise the share would change once the
 /// duplicates are spread.
 pub(super) static NATIVE: DuplicateRules = DuplicateRules {
-    counts: |draft, _, pod| stays(draft.world.snapshot.pod(pod)),
+    counts: |draft, _, pod| NotSelected::unless_gone(draft.world.snapshot.pod(pod)),
     by_duplicates: false,
     cordoned: false,
     anywhere: false,

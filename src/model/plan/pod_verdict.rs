@@ -5,6 +5,7 @@ use std::fmt;
 use jiff::SignedDuration;
 
 use crate::model::ledger::Aim;
+use crate::model::snapshot::Pod;
 use crate::values::Ratio;
 use crate::values::text::count;
 
@@ -267,6 +268,15 @@ pub enum NotSelected {
 }
 
 impl NotSelected {
+    /// Returns an error if a pod leaves or has ended.
+    pub fn unless_gone(pod: &Pod) -> Result<(), Self> {
+        match (pod.terminating, pod.finished()) {
+            (true, _) => Err(NotSelected::Terminating),
+            (_, true) => Err(NotSelected::Finished),
+            (false, false) => Ok(()),
+        }
+    }
+
     /// Returns the stable code that JSON uses.
     pub const fn code(&self) -> &'static str {
         match self {

@@ -43,21 +43,15 @@ impl Prometheus {
     /// Starts a Prometheus that scrapes evenkeel every second, with the labels of
     /// deploy/components/monitoring, and evaluates these rules.
     pub async fn of_the_program(control_plane: &ControlPlane, rules: Option<&Path>) -> Self {
-        let rules = rules
-            .map(|path| format!("'{}'", path.display()))
-            .unwrap_or_default();
-        let config = format!(
-            "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\n\
-             rule_files: [{rules}]\n\
-             scrape_configs:\n\
-             - job_name: evenkeel\n\
+        let jobs = format!(
+            "- job_name: evenkeel\n\
              \x20 honor_labels: true\n\
              \x20 static_configs:\n\
              \x20 - \
              {{targets: ['127.0.0.1:{}'], labels: {{namespace: kube-system, node: elsewhere}}}}\n",
             control_plane.port(0),
         );
-        Prometheus::configured(control_plane, &config).await
+        Prometheus::with_rules(control_plane, rules, &jobs).await
     }
 
     /// Starts a Prometheus that scrapes a service every second and evaluates these rules.
@@ -66,15 +60,22 @@ impl Prometheus {
         address: SocketAddr,
         rules: Option<&Path>,
     ) -> Self {
-        let rules = rules
-            .map(|path| format!("'{}'", path.display()))
-            .unwrap_or_default();
+        let jobs = format!(
+            "- job_name: services\n\
+             \x20 static_configs: [{{targets: ['{address}']}}]\n",
+        );
+        Prometheus::with_rules(control_plane, rules, &jobs).await
+    }
+
+    /// Starts a Prometheus that scrapes these jobs and evaluates these rules every second.
+    async fn with_rules(control_plane: &ControlPlane, rules: Option<&Path>, jobs: &str) -> Self {
+        let rules = rules.map(|path| format!("'{}'", path.display()));
+        let rules = rules.unwrap_or_default();
         let config = format!(
             "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\n\
              rule_files: [{rules}]\n\
              scrape_configs:\n\
-             - job_name: services\n\
-             \x20 static_configs: [{{targets: ['{address}']}}]\n",
+             {jobs}"
         );
         Prometheus::configured(control_plane, &config).await
     }

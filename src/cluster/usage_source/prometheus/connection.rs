@@ -1,5 +1,6 @@
 //! The HTTP client of a Prometheus server: TLS files, redirect policy, credentials.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use reqwest::{Certificate, ClientBuilder, Identity, redirect};
 use tokio_rustls::rustls::crypto::ring;
 
 use crate::cluster::error_text::{causes, one_line};
+use crate::cluster::secret_file;
 use crate::policy;
 use crate::policy::Login;
 
@@ -206,14 +208,5 @@ fn read(field: &'static str, file: &str) -> Result<Vec<u8>, PrometheusError> {
 }
 
 fn secret(field: &'static str, file: &str) -> Result<String, PrometheusError> {
-    let text = String::from_utf8(read(field, file)?)
-        .map_err(|_| unusable(field, file, "it is not UTF-8"))?;
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(unusable(field, file, "it is empty"));
-    }
-    if text.contains(char::is_control) {
-        return Err(unusable(field, file, "it contains more than one line"));
-    }
-    Ok(text.to_owned())
+    secret_file::read(Path::new(file)).map_err(|why| unusable(field, file, why))
 }

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::model::approval::Proposal;
 use crate::model::guard::GuardStop;
 use crate::model::plan::{
     Balance, Halt, Kept, Move, NoTrend, NodePicture, Note, Outcome, PausedNamespace, ReplicaTrial,
@@ -147,7 +146,7 @@ pub struct PlanStatus {
     /// The evictions that guards of the policy stop.
     pub guards: Truncated<GuardStop>,
     /// The proposal that waits for the approval of a person.
-    pub proposal: Option<Proposal>,
+    pub proposal: Option<ProposalStatus>,
     /// The basis of ratios and balance: actual usage or requests.
     pub basis: Basis,
     /// Nodes per class, the worst class first. A node counts for its worst class.
@@ -180,6 +179,15 @@ pub struct PlanStatus {
     pub unknown: Truncated<UnknownKind>,
     /// Nodes whose usage has no trend yet.
     pub no_trend: Option<NoTrend>,
+}
+
+/// A proposal that waits for the approval of a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProposalStatus {
+    /// Its id.
+    pub id: String,
+    /// The number of its evictions.
+    pub evictions: usize,
 }
 
 /// The number of nodes of a class.

@@ -11,8 +11,8 @@ use crate::values::Ratio;
 use crate::values::text::count as counted;
 
 use super::facts::{
-    BalanceChange, ClassCount, CycleSummary, MoveStatus, NodeStatus, PlanStatus, RefusalGroup,
-    Truncated,
+    BalanceChange, ClassCount, CycleSummary, MoveStatus, NodeStatus, PlanStatus, ProposalStatus,
+    RefusalGroup, Truncated,
 };
 
 /// Further nodes are counted but not listed.
@@ -77,7 +77,10 @@ impl PlanStatus {
     #[must_use]
     pub fn with_proposal(self, proposal: Option<&Proposal>) -> Self {
         PlanStatus {
-            proposal: proposal.cloned(),
+            proposal: proposal.map(|proposal| ProposalStatus {
+                id: proposal.id.clone(),
+                evictions: proposal.moves.len(),
+            }),
             ..self
         }
     }

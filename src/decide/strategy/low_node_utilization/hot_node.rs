@@ -2,7 +2,7 @@
 
 use crate::decide::draft::Draft;
 use crate::model::plan::{NotSelected, Reason};
-use crate::model::snapshot::{NodeId, Pod, PodId};
+use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio};
 
@@ -80,7 +80,7 @@ impl HotNode {
 
     /// Returns the relief by a pod of this node, or why there is none.
     pub(super) fn relief(&self, draft: &Draft<'_>, pod: PodId) -> Result<PodRelief, NotSelected> {
-        still_runs(draft.world.snapshot.pod(pod))?;
+        NotSelected::unless_gone(draft.world.snapshot.pod(pod))?;
         let relief = PodRelief::of(draft, self.basis, pod, (self.node, &self.excess));
         if relief.is_none() {
             let names = self.excess.iter().map(|excess| excess.name(draft));
@@ -172,15 +172,4 @@ fn out_of_reach(
         relief: relief.share_of(worst.amount).unwrap_or_default(),
         least: WORTHWHILE,
     })
-}
-
-/// Refuses pods that are terminating or have finished.
-pub(super) fn still_runs(pod: &Pod) -> Result<(), NotSelected> {
-    if pod.terminating {
-        Err(NotSelected::Terminating)
-    } else if pod.finished() {
-        Err(NotSelected::Finished)
-    } else {
-        Ok(())
-    }
 }

@@ -8,7 +8,7 @@ use crate::values::Amount;
 
 use super::LowNodeUtilizationRun;
 use super::excess::ResourceExcess;
-use super::hot_node::{HotNode, still_runs};
+use super::hot_node::HotNode;
 use super::pool::BalancedPool;
 use super::relief::PodRelief;
 
@@ -20,7 +20,7 @@ impl LowNodeUtilizationRun<'_> {
     pub(super) fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<PodRelief, NotSelected> {
         let facts = draft.world.snapshot.pod(pod);
         let node = facts.node.ok_or(NotSelected::Nowhere)?;
-        still_runs(facts)?;
+        NotSelected::unless_gone(facts)?;
         let excess = self.excess(draft, node)?;
         self.hot_node(draft, node, excess).judge(draft, pod)
     }

@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use crate::decide::draft::Draft;
 use crate::decide::scheduler;
-use crate::decide::strategy::listing::stays;
 use crate::model::plan::NotSelected;
 use crate::model::snapshot::facts::Spread;
 use crate::model::snapshot::{NodeId, Pod, PodId};
@@ -123,7 +122,7 @@ pub(in crate::decide::strategy) fn counts(
     pod: PodId,
 ) -> Result<(), NotSelected> {
     let facts = draft.world.snapshot.pod(pod);
-    stays(facts)?;
+    NotSelected::unless_gone(facts)?;
     if rule.scope.namespaces.admit(&facts.namespace) {
         Ok(())
     } else {

@@ -2,13 +2,12 @@
 
 use maud::{Markup, html};
 
-use crate::model::approval::Proposal;
 use crate::model::ledger::Aim;
 use crate::model::plan::SteerValue;
 use crate::values::text::count;
 
 use super::super::StatusView;
-use super::super::facts::{MoveStatus, PlanStatus, RefusalGroup, Truncated};
+use super::super::facts::{MoveStatus, PlanStatus, ProposalStatus, RefusalGroup, Truncated};
 use super::parts::{ago, fold, folding, left_out, thousands, wide_table};
 
 const OPEN: usize = 30;
@@ -53,8 +52,8 @@ pub(super) fn section(view: &StatusView<'_>, plan: &PlanStatus) -> Markup {
     }
 }
 
-fn awaits_approval(proposal: &Proposal) -> Markup {
-    let evictions = count(proposal.moves.len(), "eviction");
+fn awaits_approval(proposal: &ProposalStatus) -> Markup {
+    let evictions = count(proposal.evictions, "eviction");
     html! {
         p.notice {
             b { "Awaiting approval:" } " " (evictions) ". To make them, run "
