@@ -11,7 +11,7 @@ use crate::decide::engine::Engine;
 use super::Daemon;
 
 impl Daemon {
-    /// Asks the guards and records what they answer.
+    /// Asks the guards and records their answers.
     pub(super) async fn ask_guards(&mut self, engine: &mut Engine) {
         if self.guards.is_empty() {
             // A reload may have removed guards that failed or stopped something.

@@ -7,8 +7,8 @@
 //! - A guard without an answer within `usage.staleAfter` is missing as a whole. So is one whose
 //!   series lack the labels that its scope needs, because their targets are unknown.
 //! - A guard that has returned a value within its limit measures something, so a target that
-//!   loses its series is missing. A guard that only returned values above its limit selects what
-//!   is wrong, as ALERTS does, so a target without a series is quiet.
+//!   loses its series is missing. A guard that only returned values above its limit returns
+//!   only problems, as ALERTS does, so a target without a series is quiet.
 //! - A series above the limit of a workload that does not exist stops its namespace, because it may
 //!   be about a pod that has just been replaced.
 //!
@@ -129,7 +129,7 @@ pub struct GuardReport {
     pub stops: Vec<GuardStop>,
 }
 
-/// The guards of a policy and what is known of each.
+/// The guards of a policy with the state of each.
 #[derive(Clone, Debug, Default)]
 pub struct GuardStates {
     states: Vec<GuardState>,
@@ -138,7 +138,7 @@ pub struct GuardStates {
 }
 
 impl GuardStates {
-    /// Creates the guards of a policy, of which none has been asked.
+    /// Creates the guards of a policy before any answer.
     pub fn new(policy: &Policy) -> Self {
         let mut states = GuardStates::default();
         states.change(policy);

@@ -240,7 +240,7 @@ pub struct Move {
     pub aim: Aim,
     /// The reason of the strategy.
     pub reason: Reason,
-    /// The usage that leaves the node, for the record; `None` if unknown or not the purpose.
+    /// The usage that leaves the node, for the record; `None` if it is unknown or not the purpose.
     #[serde(skip)]
     pub relief: Option<NodeRelief>,
 }

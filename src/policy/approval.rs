@@ -35,8 +35,7 @@ pub(super) fn approval() -> Section<ApprovalPolicy> {
     )
     .field(
         "automatic",
-        "How many evictions of a cycle need no approval. With 3, a person approves only what goes \
-         beyond three.",
+        "How many evictions of a cycle need no approval. With 3, only the others wait.",
         whole(0),
         |a| &mut a.automatic,
     )

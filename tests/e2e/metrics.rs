@@ -35,9 +35,12 @@ fn prometheus_and_promtool_accept_every_metric() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
-        let launch = Launch::new(control_plane, &STEERS).await;
-        let mut process = launch.run(&[]);
         let prometheus = Prometheus::of_the_program(control_plane, None).await;
+        let server = format!("prometheus: {{url: '{}', timeout: 2s}}, ", prometheus.url());
+        let guard = "guards: [{name: never, query: vector(0), above: 1}]\n";
+        let policy = STEERS.by(&server) + guard;
+        let launch = Launch::written(control_plane, &policy).await;
+        let mut process = launch.run(&[]);
         let listed: BTreeSet<String> = ALL
             .iter()
             .map(|a| a.full_name())

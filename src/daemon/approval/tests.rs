@@ -12,6 +12,7 @@ use crate::daemon::cycle::Cycle;
 use crate::daemon::cycle::tests::{owned, violating_pods};
 use crate::decide::engine::Engine;
 use crate::model::approval::Proposal;
+use crate::model::record::APPROVAL;
 use crate::policy::Policy;
 
 /// An API server with ConfigMaps, and the pods that it has evicted.
@@ -197,6 +198,26 @@ async fn evictions_that_need_no_approval_go_at_once() {
     fixture.cycle().await;
     assert_eq!(fixture.evicted(), ["web-0"]);
     assert_eq!(pods(&fixture.proposal().await), ["web-1"]);
+}
+
+#[tokio::test]
+async fn the_record_tells_who_has_approved_what() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    fixture.engine.keep_facts();
+    fixture.cycle().await;
+    let proposal = fixture.proposal().await;
+    fixture
+        .store
+        .approve(&proposal.id, Some("ada"))
+        .await
+        .unwrap();
+    fixture.cycle().await;
+    let facts = fixture.engine.ledger().facts().iter();
+    let approvals: Vec<_> = facts.filter(|fact| fact.kind == APPROVAL).collect();
+    assert_eq!(approvals.len(), 1);
+    assert_eq!(approvals[0].subject, proposal.id);
+    let message = "ada approved the eviction of shop/web-0 of node n1, shop/web-1 of node n1";
+    assert_eq!(approvals[0].data["message"], message);
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ pub struct World<'w> {
     pub usage: &'w Usage,
     /// Past evictions.
     pub ledger: &'w Ledger,
-    /// The guards of the policy, and what is known of them.
+    /// The guards of the policy with their states.
     pub guards: &'w GuardStates,
     /// The evictions that a person has approved, where the policy requires that.
     pub approved: &'w Approved,

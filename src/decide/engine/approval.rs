@@ -39,7 +39,7 @@ impl Engine {
     }
 }
 
-/// Returns the approved evictions that the plan does not make, each with what has changed.
+/// Returns the approved evictions that the plan does not make, each with the difference.
 pub(super) fn unmade(
     world: World<'_>,
     halted: Option<&Halt>,

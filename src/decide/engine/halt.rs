@@ -21,7 +21,7 @@ impl Engine {
         self.guards.record(snapshot, readings);
     }
 
-    /// Returns the guards of the policy, and what is known of them.
+    /// Returns the guards of the policy with their states.
     pub const fn guards(&self) -> &GuardStates {
         &self.guards
     }

@@ -23,8 +23,8 @@ use super::per_pod::ClosedNodes;
 use super::preferred_anti_affinity::PreferredAntiAffinityRun;
 use super::{SelectPods, StrategyRun};
 
-/// The differences between the two modes in what is near a pod; the default is ours, and agrees
-/// with the scheduler.
+/// The pods that count as neighbours, which differ between the two modes. The default agrees with
+/// the scheduler.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NeighbourRules {
     /// A terminating neighbour stays.

@@ -22,6 +22,7 @@ use crate::daemon::stop::GRACE;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{Outcome, Untried};
+use crate::model::record::GUARD;
 use crate::model::snapshot::objects::Object;
 use crate::policy::Policy;
 
@@ -137,8 +138,7 @@ fn untried(outcome: &Outcome) -> &Untried {
 }
 
 /// A guard that begins to fire as soon as the first eviction is requested.
-#[tokio::test]
-async fn a_guard_stops_the_plan_within_one_poll() {
+async fn guarded() -> ActFixture {
     let mut fixture = ActFixture::new(SLOW);
     let evictions = Arc::clone(&fixture.evictions);
     let answer = move |query: &str| {
@@ -159,12 +159,36 @@ async fn a_guard_stops_the_plan_within_one_poll() {
     let policy = Policy::parse("p", &text).unwrap();
     fixture.daemon.guards = GuardSource::new(&policy);
     fixture.engine.change_policy(policy);
+    fixture.engine.keep_facts();
+    fixture
+}
+
+fn facts(fixture: &ActFixture) -> Vec<String> {
+    let facts = fixture.engine.ledger().facts().iter();
+    let facts = facts.filter(|fact| fact.kind == GUARD);
+    facts.map(|fact| fact.data["message"].to_string()).collect()
+}
+
+#[tokio::test]
+async fn a_dry_run_keeps_no_fact_about_a_guard() {
+    let mut fixture = guarded().await;
+    *fixture.evictions.lock().unwrap() = 1;
+    fixture.daemon.dry_run = true;
+    fixture.daemon.ask_guards(&mut fixture.engine).await;
+    assert!(!fixture.engine.guards().stops(clock::now()).is_empty());
+    assert!(facts(&fixture).is_empty());
+}
+
+#[tokio::test]
+async fn a_guard_stops_the_plan_within_one_poll() {
+    let mut fixture = guarded().await;
     fixture.daemon.ask_guards(&mut fixture.engine).await;
     let outcomes = fixture.act_with(Vec::new()).await;
     assert_eq!(outcomes[0], Outcome::Evicted);
     let why = untried(&outcomes[1]).to_string();
     assert_eq!(why, "guard g stops all evictions: its value 1 is above 0");
     assert_eq!(fixture.requested(), 1);
+    assert_eq!(facts(&fixture), [format!("\"{why}\"")]);
 }
 
 /// More than a second, after which moves are checked with a new snapshot.
