@@ -103,9 +103,8 @@ fn a_pod_that_a_limit_has_refused_is_no_candidate_again() {
 #[test]
 fn a_pod_whose_landing_is_not_approved_is_no_candidate_again() {
     // The replacement may land on the warm node, so that the move is not certain.
-    let cool: String = (1..=7)
-        .map(|i| format!("node cool{i}\n  small{i} cpu=100m uses=100m\n"))
-        .collect();
+    let cool = |i| format!("node cool{i}\n  small{i} cpu=100m uses=100m\n");
+    let cool = (1..=7).map(cool).collect::<Vec<_>>().concat();
     let cluster = format!(
         "node hot\n  heavy cpu=1 uses=2\n  rock cpu=1 uses=3500m stay\n\
          node warm\n  busy cpu=100m uses=3500m stay\n{cool}"
