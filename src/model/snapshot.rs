@@ -232,6 +232,17 @@ impl Snapshot {
         snapshot
     }
 
+    /// Returns the replicas that a workload wants, or those that stay where that is unknown or less.
+    pub fn wanted(&self, workload: WorkloadId) -> u32 {
+        let Workload { key, pods } = self.workload(workload);
+        let controllers = pods.iter().filter_map(|pod| self.pod(*pod).controller());
+        let controllers: BTreeSet<&Owner> = controllers.collect();
+        let wanted = controllers
+            .into_iter()
+            .filter_map(|owner| self.controller_facts(&key.namespace, owner)?.wanted);
+        wanted.sum::<u32>().max(self.replicas(workload))
+    }
+
     /// Returns true if this object exists and could not be read.
     pub fn is_skipped(&self, kind: ObjectKind, namespace: &str, name: &str) -> bool {
         self.skipped.iter().any(|skipped| {
