@@ -1,4 +1,5 @@
-//! Kubernetes events, one for each eviction, each taint and each workload that got worse. `kubectl describe` shows them.
+//! Kubernetes events, one for each eviction, each taint and each workload that got worse.
+//! `kubectl describe` shows them.
 
 use std::time::Duration;
 

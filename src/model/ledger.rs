@@ -17,6 +17,7 @@ mod counts;
 mod deferred;
 mod entry;
 mod merge;
+mod pods;
 mod ramp;
 mod records;
 mod rejections;

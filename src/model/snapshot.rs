@@ -31,6 +31,7 @@ mod groups;
 mod join;
 mod nominations;
 mod relations;
+mod replicas;
 mod binding_log;
 mod storage;
 
@@ -232,17 +233,6 @@ impl Snapshot {
         snapshot
     }
 
-    /// Returns the replicas that a workload wants, or those that stay where that is unknown or less.
-    pub fn wanted(&self, workload: WorkloadId) -> u32 {
-        let Workload { key, pods } = self.workload(workload);
-        let controllers = pods.iter().filter_map(|pod| self.pod(*pod).controller());
-        let controllers: BTreeSet<&Owner> = controllers.collect();
-        let wanted = controllers
-            .into_iter()
-            .filter_map(|owner| self.controller_facts(&key.namespace, owner)?.wanted);
-        wanted.sum::<u32>().max(self.replicas(workload))
-    }
-
     /// Returns true if this object exists and could not be read.
     pub fn is_skipped(&self, kind: ObjectKind, namespace: &str, name: &str) -> bool {
         self.skipped.iter().any(|skipped| {
@@ -354,17 +344,6 @@ impl Snapshot {
     /// Returns true if controllers of this kind are known. A file may lack the kind.
     pub fn knows_owners(&self, kind: &str) -> bool {
         self.owners.keys().any(|key| key.kind == kind)
-    }
-
-    /// Returns the number of a workload's pods that are neither finished nor terminating.
-    pub fn replicas(&self, workload: WorkloadId) -> u32 {
-        let staying = self
-            .workload(workload)
-            .pods
-            .iter()
-            .filter(|p| self.pod(**p).stays())
-            .count();
-        u32::try_from(staying).unwrap_or(u32::MAX)
     }
 }
 

@@ -14,7 +14,8 @@ const NO_LIMITS: Policy = Policy {
     limits: "{perNode: none, perWorkload: 100%}",
     ..Policy::USUAL
 };
-const RAMP: &str = "ramp: {watch: 30s}\n";
+/// Over in the third cycle after the first eviction.
+const RAMP: &str = "ramp: {watch: 25s}\n";
 const PODS: &str = "/api/v1/namespaces/default/pods?labelSelector=app%3Dweb";
 
 /// Twelve pods on n1, of which eight have to leave, and three empty nodes.
@@ -82,9 +83,14 @@ fn a_workload_that_its_first_eviction_harms_loses_no_second_pod() {
             assert_eq!(one["code"], "got-worse", "{one}");
         }
         let page = launch.status_text();
-        let expected =
-            "it got worse by its last eviction: the replacement has restarted more often";
-        assert!(page.contains(expected), "{page}");
+        // Lines are folded.
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "its workload got worse by an eviction",
+            "it got worse by its last eviction: the replacement has restarted more often",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
         let metrics = process.metrics().await;
         for part in [
             "evenkeel_settled_moves_total{ending=\"got-worse\"} 1\n",
@@ -137,6 +143,6 @@ fn a_workload_that_stays_well_loses_all_eight() {
         say(&format!(
             "ramp: the second eviction came {waited:#} after the first"
         ));
-        assert!(waited.as_secs() >= 30, "{made:#?}");
+        assert!(waited.as_secs() >= 25, "{made:#?}");
     });
 }

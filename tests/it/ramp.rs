@@ -7,6 +7,8 @@ use evenkeel::model::plan::{Outcome, Plan};
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{Container, PodFacts, Role};
 use evenkeel::model::snapshot::objects::{Object, ObjectKind};
+use evenkeel::simulate;
+use evenkeel::simulate::scenario::Scenario;
 use evenkeel::values::query_value::QueryValue;
 use jiff::{SignedDuration, Timestamp};
 
@@ -199,9 +201,11 @@ fn the_time_counts_from_when_the_replacement_was_last_not_ready() {
 #[test]
 fn a_replacement_that_restarts_more_often_than_its_siblings_ends_the_trial() {
     let (mut ramp, replacement) = Ramp::begun();
+    ramp.engine.keep_facts();
     ramp.restart(&replacement, 1);
     ramp.pass(15);
     assert_eq!(ramp.ledger(), "Settled(GotWorse(Restarts))");
+    assert_eq!(ramp.engine.ledger().facts()[0].data["outcome"], "got-worse");
     assert_eq!(ramp.next(), "0 move, stay: got-worse");
     insta::assert_snapshot!(ramp.why(), @"its workload got worse by an eviction and rests for \
         another 10m: the replacement has restarted more often than most of its siblings");
@@ -406,4 +410,23 @@ fn the_exact_mode_has_no_trials() {
     let plan = cluster.plan_by(policy);
     assert_eq!(plan.moves, cluster.plan_by(without).moves);
     assert!(plan.moves.len() > 1, "{}", plan.moves.len());
+}
+
+/// The scenario late-nodes, whose nodes join after ten minutes, with an interval of a minute.
+#[test]
+fn late_nodes_are_relieved_later_by_the_intervals_that_the_watch_needs() {
+    let scenario = Scenario::built_in("late-nodes").unwrap();
+    let scenario = Scenario::parse("late-nodes.yaml", scenario).unwrap();
+    let balanced_after = |ramp: &str| {
+        let strategies = EVEN.replace("50%", "60%");
+        let policy = parse(&format!("ramp: {ramp}\n{strategies}"));
+        let summary = simulate::run(&scenario, policy, "policy.yaml", |_| {}).summary;
+        (
+            summary.evictions,
+            summary.time_to_balance.unwrap().as_mins(),
+        )
+    };
+    assert_eq!(balanced_after("none"), (8, 12));
+    assert_eq!(balanced_after("{watch: 30s}"), (8, 13));
+    assert_eq!(balanced_after("{watch: 2m}"), (8, 15));
 }

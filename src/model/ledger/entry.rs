@@ -219,7 +219,7 @@ impl State {
     pub const WATCHED: &str = "a trial: the replacement is Ready and is watched";
 
     /// Returns true if the pod is evicted and how that ended is not known.
-    pub(super) const fn awaits_ending(self) -> bool {
+    pub(super) const fn lacks_ending(self) -> bool {
         matches!(self, State::Evicted | State::Watched)
     }
 }

@@ -12,7 +12,7 @@ use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::policy::Cooldown;
 
-use super::settle::{find, pods_of};
+use super::pods::{find, pods_of};
 use super::{Aim, Ending, Entry, Ledger, PATIENCE, State, key_of};
 
 /// How trials are judged.
@@ -52,7 +52,7 @@ pub enum Decline {
 
 /// Progress of an eviction that was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum EntryProgress {
     /// The replacement is awaited.
     Open,
     /// The replacement is Ready, and the trial goes on.
@@ -91,7 +91,7 @@ impl Ledger {
     }
 
     /// Returns true if the result of an eviction of the workload is not known yet.
-    pub fn awaits_result(&self, workload: &OwnerKey) -> bool {
+    pub fn has_open_eviction(&self, workload: &OwnerKey) -> bool {
         let open = |e: &Entry| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear;
         self.entries
             .iter()
@@ -109,10 +109,12 @@ impl Entry {
         ramp: Option<&RampRule<'_>>,
         cooldown: &Cooldown,
         now: Timestamp,
-    ) -> Progress {
-        let ended = plain.map_or(Progress::Open, |(ending, to)| Progress::Ended(ending, to));
+    ) -> EntryProgress {
+        let ended = plain.map_or(EntryProgress::Open, |(ending, to)| {
+            EntryProgress::Ended(ending, to)
+        });
         let is_known = plain.is_some_and(|(ending, _)| !ending.is_good());
-        let is_open = self.state.awaits_ending() && !is_known;
+        let is_open = self.state.lacks_ending() && !is_known;
         let (Some(before), Some(ramp), true) = (self.trial, ramp, is_open) else {
             return ended;
         };
@@ -121,7 +123,7 @@ impl Entry {
             return ended;
         };
         let (pod, guards) = (snapshot.pod(pod), (ramp.guards)(&self.workload));
-        let worse = |decline| Progress::Ended(Ending::GotWorse(decline), pod.node);
+        let worse = |decline| EntryProgress::Ended(Ending::GotWorse(decline), pod.node);
         if self.restarts_more(pod, snapshot) {
             return worse(Decline::Restarts);
         }
@@ -129,15 +131,15 @@ impl Entry {
             return worse(Decline::Guard);
         }
         if plain.is_none() {
-            return Progress::Open;
+            return EntryProgress::Open;
         }
         let is_ready_for = |since: Timestamp| now.duration_since(since.max(pod.created));
         if pod.ready_since().map_or(SignedDuration::ZERO, is_ready_for) < ramp.watch {
             let longest = cooldown.rest.max(PATIENCE).saturating_add(ramp.watch);
             return if now.duration_since(self.at) > longest {
-                Progress::Ended(Ending::NeverReady, pod.node)
+                EntryProgress::Ended(Ending::NeverReady, pod.node)
             } else {
-                Progress::Watched
+                EntryProgress::Watched
             };
         }
         // Fewer are no decline if the workload was scaled down meanwhile.
@@ -147,14 +149,14 @@ impl Entry {
         }
         // The guard itself stops the next eviction as long as it has no answer.
         if guards == GuardSignal::Unknown {
-            return Progress::Watched;
+            return EntryProgress::Watched;
         }
         ended
     }
 
     /// Records whether the replacement of a trial is Ready and watched.
     pub(super) fn watch(&mut self, is_watched: bool) {
-        if self.state.awaits_ending() {
+        if self.state.lacks_ending() {
             self.state = if is_watched {
                 State::Watched
             } else {

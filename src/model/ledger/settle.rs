@@ -10,7 +10,8 @@ use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::policy::Cooldown;
 
-use super::ramp::{Progress, RampRule};
+use super::pods::{find, pods_of};
+use super::ramp::{EntryProgress, RampRule};
 use super::{Aim, DEFERRED, Ending, Entry, IN_FLIGHT, Landed, Ledger, PATIENCE, State};
 
 /// An eviction with a known outcome, for logs and events.
@@ -63,9 +64,9 @@ impl Ledger {
             let entry = &self.entries[position];
             let plain = ending(entry, snapshot, &hot, cooldown, now);
             let (ending, to) = match entry.progress(snapshot, plain, ramp, cooldown, now) {
-                Progress::Ended(ending, to) => (ending, to),
-                open @ (Progress::Open | Progress::Watched) => {
-                    self.entries[position].watch(open == Progress::Watched);
+                EntryProgress::Ended(ending, to) => (ending, to),
+                open @ (EntryProgress::Open | EntryProgress::Watched) => {
+                    self.entries[position].watch(open == EntryProgress::Watched);
                     continue;
                 }
             };
@@ -199,7 +200,7 @@ impl Ledger {
             .iter()
             .filter_map(|e| e.replacement.clone())
             .collect();
-        for entry in self.entries.iter_mut().filter(|e| e.state.awaits_ending()) {
+        for entry in self.entries.iter_mut().filter(|e| e.state.lacks_ending()) {
             let here = |uid: &String| find(snapshot, &entry.workload, uid).is_some();
             // A replacement can itself be deleted. Then the next new pod counts.
             if entry.replacement.as_ref().is_some_and(here) {
@@ -236,21 +237,6 @@ fn is_unlucky(entry: &Entry, landed: Option<Landed>, to: Option<&str>) -> bool {
     landed == Some(Landed::AsForeseen) && likeliest != to
 }
 
-pub(super) fn pods_of<'s>(
-    snapshot: &'s Snapshot,
-    workload: &OwnerKey,
-) -> impl Iterator<Item = PodId> + use<'s> {
-    let id = snapshot.find_workload(workload);
-    id.map(|w| snapshot.workload(w).pods.as_slice())
-        .unwrap_or_default()
-        .iter()
-        .copied()
-}
-
-pub(super) fn find(snapshot: &Snapshot, workload: &OwnerKey, uid: &str) -> Option<PodId> {
-    pods_of(snapshot, workload).find(|id| snapshot.pod(*id).uid == uid)
-}
-
 /// Returns the pod of an entry while it exists. By uid too, since a StatefulSet may have created a
 /// pod with the same name already.
 fn evicted_pod(entry: &Entry, snapshot: &Snapshot) -> Option<PodId> {
@@ -274,7 +260,7 @@ fn ending(
     if entry.state == State::Deferred && now.duration_since(entry.at) > DEFERRED {
         return Some((Ending::NeverReady, None));
     }
-    if !entry.state.awaits_ending() {
+    if !entry.state.lacks_ending() {
         return None;
     }
     // No controller replaces a finished pod that is cleared away.
