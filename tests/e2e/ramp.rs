@@ -109,12 +109,12 @@ fn a_workload_that_its_first_eviction_harms_loses_no_second_pod() {
     });
 }
 
-#[test]
-fn without_a_ramp_all_eight_go_although_the_first_was_harmed() {
+/// Harms the first replacements, and waits until eight pods are evicted nevertheless.
+fn all_eight_go(more: &[&str]) {
     with_control_plane(async |control_plane| {
         eight_too_many(control_plane).await;
         let launch = Launch::written(control_plane, &NO_LIMITS.by("")).await;
-        let mut process = launch.run(&[]);
+        let mut process = launch.run(more);
         harm_replacements(control_plane, &mut process).await;
         process
             .eventually("eight evictions", 240, async |_| {
@@ -123,6 +123,16 @@ fn without_a_ramp_all_eight_go_although_the_first_was_harmed() {
             })
             .await;
     });
+}
+
+#[test]
+fn without_a_ramp_all_eight_go_although_the_first_was_harmed() {
+    all_eight_go(&[]);
+}
+
+#[test]
+fn as_descheduler_all_eight_go_although_the_first_was_harmed() {
+    all_eight_go(&["--exact"]);
 }
 
 #[test]
