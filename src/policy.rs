@@ -30,6 +30,7 @@ mod plugin;
 mod pod_states;
 pub mod problem;
 mod prometheus;
+mod ramp;
 pub(crate) mod read;
 mod rightsizing;
 mod rule;
@@ -52,6 +53,7 @@ pub use kubernetes_release::{KubernetesRelease, UnknownRelease};
 pub use limits::{Cooldown, ForecastPolicy, Limits, Safety};
 pub use names::Names;
 pub use prometheus::{ClientCertificate, Login, PrometheusPolicy, Queries};
+pub use ramp::RampPolicy;
 pub use rightsizing::RightsizingPolicy;
 pub use rule::{
     AffinityKind, AntiAffinity, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization,
@@ -88,6 +90,8 @@ pub struct Policy {
     pub limits: Limits,
     /// How long a workload is left alone.
     pub cooldown: Cooldown,
+    /// How the first eviction of a workload is watched; `None` if the next need not wait for it.
+    pub ramp: Option<RampPolicy>,
     /// When evictions are allowed.
     pub windows: Windows,
     /// When the cluster is too unhealthy for evictions.
@@ -168,6 +172,7 @@ impl Policy {
         self.usage.every_sample = true;
         self.steering = self.steering.off();
         (self.limits.per_workload, self.limits.per_minute) = (None, None);
+        self.ramp = None;
         self.safety = Safety {
             max_not_ready: Ratio::ONE,
             max_pending: Ratio::ONE,

@@ -40,6 +40,7 @@ mod e2e {
     mod pools;
     mod probes;
     mod prometheus;
+    mod ramp;
     mod record;
     mod reload;
     mod rejections;

@@ -44,6 +44,7 @@ mod it {
     mod placements;
     mod preferred_anti_affinity;
     mod properties;
+    mod ramp;
     mod reasons;
     mod recorded_facts;
     mod recording;

@@ -1,4 +1,5 @@
-//! Kubernetes events, one for each eviction and each taint. `kubectl describe` shows them.
+//! Kubernetes events, one for each eviction, each taint and each workload that got worse.
+//! `kubectl describe` shows them.
 
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tracing::{debug, warn};
 
+use crate::model::ledger::Settled;
 use crate::model::plan::{Move, Steer};
 use crate::model::snapshot::Pod;
 
@@ -53,6 +55,11 @@ impl EventWriter {
     /// Records a change of the steering taint.
     pub fn steered(&self, done: &Steer, at: Timestamp) {
         self.add(of_taint(done), at);
+    }
+
+    /// Records on the replacement that its workload got worse.
+    pub fn got_worse(&self, settled: &Settled, replacement: &Pod, at: Timestamp) {
+        self.add(of_decline(settled, replacement), at);
     }
 
     /// Records a change of the policy on this instance's own pod, with this reason and note.
@@ -164,6 +171,21 @@ fn of_taint(done: &Steer) -> Event {
     }
 }
 
+fn of_decline(settled: &Settled, replacement: &Pod) -> Event {
+    Event {
+        metadata: meta(&replacement.name, &replacement.namespace),
+        type_: Some("Warning".to_owned()),
+        reason: Some("GotWorse".to_owned()),
+        action: Some("Watched".to_owned()),
+        note: Some(format!(
+            "evenkeel evicted {} from {}, and {}; {} rests",
+            settled.pod, settled.from, settled.ending, settled.workload
+        )),
+        regarding: Some(reference(replacement)),
+        ..Event::default()
+    }
+}
+
 fn of_policy(own: &Pod, reason: &str, note: &str) -> Event {
     Event {
         metadata: meta(&own.name, &own.namespace),
@@ -171,15 +193,19 @@ fn of_policy(own: &Pod, reason: &str, note: &str) -> Event {
         reason: Some(reason.to_owned()),
         action: Some("ReadPolicy".to_owned()),
         note: Some(note.to_owned()),
-        regarding: Some(ObjectReference {
-            api_version: Some("v1".to_owned()),
-            kind: Some("Pod".to_owned()),
-            namespace: Some(own.namespace.clone()),
-            name: Some(own.name.clone()),
-            uid: Some(own.uid.clone()),
-            ..ObjectReference::default()
-        }),
+        regarding: Some(reference(own)),
         ..Event::default()
+    }
+}
+
+fn reference(pod: &Pod) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Pod".to_owned()),
+        namespace: Some(pod.namespace.clone()),
+        name: Some(pod.name.clone()),
+        uid: Some(pod.uid.clone()),
+        ..ObjectReference::default()
     }
 }
 
@@ -206,7 +232,10 @@ mod tests {
     use super::*;
     use crate::cluster::client::tests::{fake, serve, status};
     use crate::cluster::evict::tests::planned;
+    use crate::model::ledger::{Decline, Ending};
     use crate::model::plan::{SteerAction, SteerReason, SteerValue};
+    use crate::model::snapshot::objects::Objects;
+    use crate::model::snapshot::{Snapshot, import};
     use serde_json::{Value, json};
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -271,6 +300,42 @@ mod tests {
         assert_eq!(
             body["regarding"],
             json!({"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "n1"})
+        );
+    }
+
+    #[tokio::test]
+    async fn the_event_of_a_workload_that_got_worse_is_a_warning_on_the_replacement() {
+        let (client, requests) = fake(|_, _, body| (201, body.to_owned())).await;
+        let settled = Settled {
+            workload: "shop/Deployment/web".to_owned().try_into().unwrap(),
+            pod: "web-1".to_owned(),
+            from: "n1".to_owned(),
+            to: Some("n2".to_owned()),
+            landed: None,
+            replacement: Some("u-2".to_owned()),
+            ending: Ending::GotWorse(Decline::Readiness),
+        };
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-2", "namespace": "shop", "uid": "u-2",
+            "creationTimestamp": "2026-01-01T00:00:00Z"}});
+        let mut objects = Objects::default();
+        objects.apply(import::object(&pod).unwrap().unwrap());
+        let snapshot = Snapshot::join(&objects, []);
+        let events = EventWriter::start(client, "evenkeel-0", Failures::default());
+        events.got_worse(&settled, &snapshot.pods[0], Timestamp::UNIX_EPOCH);
+        events.finish(SECOND).await;
+        let (_, _, body) = requests.lock().unwrap()[0].clone();
+        let body: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(body["type"], "Warning");
+        assert_eq!(body["reason"], "GotWorse");
+        assert_eq!(
+            body["note"],
+            "evenkeel evicted web-1 from n1, and the workload got worse: fewer of its pods are \
+             Ready than before; shop/Deployment/web rests"
+        );
+        assert_eq!(
+            body["regarding"],
+            json!({"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web-2",
+                "uid": "u-2"})
         );
     }
 

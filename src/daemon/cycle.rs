@@ -160,9 +160,7 @@ impl<'d> Cycle<'d> {
         }
         let observed = self.engine.join_usage(snapshot, self.started.wall());
         for settled in self.engine.settle_observed(&observed) {
-            info!(workload = %settled.workload, pod = settled.pod, from = settled.from,
-                to = settled.to, "settled: {}", settled.ending);
-            self.daemon.metrics.settled(&settled);
+            self.daemon.report_settled(&settled, snapshot, self.dry());
         }
         self.daemon
             .metrics

@@ -6,10 +6,15 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use tracing::{debug, info, warn};
 
+use crate::cluster::clock;
 use crate::model::guard::GuardStop;
+use crate::model::ledger::Settled;
 use crate::model::plan::{Class, Kept, Move, Outcome, Plan, UnknownObjects, Verdict};
 use crate::model::record::{EventDetails, Fact, GUARD};
+use crate::model::snapshot::{Pod, Snapshot};
 use crate::model::usage::Unmeasured;
+
+use super::Daemon;
 
 /// Most names in one line; the rest is a number.
 const MAX_NAMES: usize = 5;
@@ -95,6 +100,28 @@ impl LogState {
         }
         self.stopped = stops;
         facts
+    }
+}
+
+impl Daemon {
+    /// Reports how an eviction ended. A workload that got worse has an event too, except in a dry
+    /// run, which writes none.
+    pub(super) fn report_settled(&self, settled: &Settled, snapshot: &Snapshot, dry: bool) {
+        let (workload, from, to) = (&settled.workload, &settled.from, &settled.to);
+        let (pod, ending) = (&settled.pod, settled.ending);
+        if ending.decline().is_some() {
+            let code = ending.code();
+            warn!(%workload, pod, from, to, code, "settled: {ending}; the workload rests");
+        } else {
+            info!(%workload, pod, from, to, "settled: {ending}");
+        }
+        self.metrics.settled(settled);
+        let is_it = |pod: &&Pod| Some(&pod.uid) == settled.replacement.as_ref();
+        if ending.decline().is_some() && !dry {
+            let replacement = snapshot.pods.iter().find(is_it);
+            let tell = |pod| self.events.got_worse(settled, pod, clock::now());
+            replacement.into_iter().for_each(tell);
+        }
     }
 }
 

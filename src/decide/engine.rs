@@ -16,9 +16,10 @@ use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
 use crate::model::approval::Approved;
 use crate::model::guard::GuardStates;
-use crate::model::ledger::{Entry, Ledger, Settled};
+use crate::model::ledger::{Entry, Ledger, RampRule, Settled};
 use crate::model::plan::{Move, NoTrend, PausedNamespace, Plan, Rightsizing};
 use crate::model::search_start::SearchStart;
+use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
 use crate::model::usage::{Hindsight, Readings, Usage};
@@ -259,6 +260,9 @@ impl Engine {
             };
             let (aim, nodes) = (planned.aim, &planned.possible_nodes);
             self.ledger.intend(snapshot, pod, aim, nodes, now);
+            if self.policy.ramp.is_some() {
+                self.ledger.try_out(snapshot, pod);
+            }
         }
     }
 
@@ -273,10 +277,16 @@ impl Engine {
         self.search_start = scheduler::evaluate(self.world(observed));
         let hot = self.hot_nodes(observed);
         let is_hot = |node: NodeId| hot.iter().any(|(_, n)| *n == node);
-        let cooldown = &self.policy.cooldown;
+        let (cooldown, now) = (&self.policy.cooldown, observed.now);
+        let guards = |workload: &OwnerKey| halt::guard_signal(&self.guards, workload, now);
+        let ramp = self.policy.ramp.map(|ramp| RampRule {
+            watch: ramp.watch,
+            guards: &guards,
+        });
+        let snapshot = observed.snapshot;
         let (settled, facts) =
             self.ledger
-                .settle_with_facts(observed.snapshot, is_hot, cooldown, observed.now);
+                .settle_with_facts(snapshot, is_hot, cooldown, ramp.as_ref(), now);
         self.keep(facts);
         settled
     }

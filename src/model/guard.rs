@@ -205,6 +205,17 @@ impl GuardStates {
         pairs.find_map(|(state, target)| state.stop_of(target, self.stale_after, now))
     }
 
+    /// Returns everything that stops the pods of a workload now, also stops of the whole cluster.
+    pub fn stops_for(&self, workload: &OwnerKey, now: Timestamp) -> Vec<GuardStop> {
+        let mut stops = self.stops(now);
+        stops.retain(|stop| match &stop.target {
+            GuardTarget::Cluster => true,
+            GuardTarget::Namespace(name) => *name == workload.namespace,
+            GuardTarget::Workload(key) => key == workload,
+        });
+        stops
+    }
+
     /// Returns everything that is stopped now.
     pub fn stops(&self, now: Timestamp) -> Vec<GuardStop> {
         let states = self.states.iter();

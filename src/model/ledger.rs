@@ -17,6 +17,8 @@ mod counts;
 mod deferred;
 mod entry;
 mod merge;
+mod pods;
+mod ramp;
 mod records;
 mod rejections;
 mod rests;
@@ -24,7 +26,9 @@ mod settle;
 mod stored;
 
 pub use capacity::{FULL_BYTES, LedgerSize, MOST_FORESEEN_BYTES};
+pub use counts::Resting;
 pub use entry::{Aim, Ending, Entry, Landed, State};
+pub use ramp::{Decline, GuardSignal, RampRule};
 pub use records::MOST_RECORD_BYTES;
 pub use rejections::Fault;
 pub use settle::Settled;
@@ -77,6 +81,9 @@ struct Streak {
     /// the bad landing as possible.
     #[serde(default, rename = "foreseen", skip_serializing_if = "is_zero")]
     as_forecast: u32,
+    /// How the workload got worse by the last move; `None` if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    decline: Option<Decline>,
 }
 
 #[expect(
@@ -100,6 +107,13 @@ pub enum Rest {
     Ineffective {
         /// The number of consecutive moves.
         times: u32,
+        /// The remaining time.
+        left: SignedDuration,
+    },
+    /// Its workload got worse by the last move.
+    GotWorse {
+        /// How.
+        decline: Decline,
         /// The remaining time.
         left: SignedDuration,
     },
@@ -171,6 +185,7 @@ impl Ledger {
             at: now,
             newest,
             twins,
+            trial: None,
             state: State::Intended,
             replacement: None,
             possible_nodes: if self.has_room_for_forecast(possible_nodes) {
@@ -201,8 +216,9 @@ impl Ledger {
     /// Returns the number of evicted pods of a workload whose replacements are not known to be
     /// Ready.
     pub fn away(&self, workload: &OwnerKey) -> u32 {
-        let unsettled =
-            |e: &&Entry| e.workload == *workload && !matches!(e.state, State::Settled(_));
+        let unsettled = |e: &&Entry| {
+            e.workload == *workload && !matches!(e.state, State::Watched | State::Settled(_))
+        };
         u32::try_from(self.entries.iter().filter(unsettled).count()).unwrap_or(u32::MAX)
     }
 
@@ -231,9 +247,10 @@ impl Ledger {
         }
         // The rest of the whole workload goes first, because it is at least as long.
         if let Some(streak) = self.streaks.get(&key).filter(|s| s.until > now) {
-            return Some(Rest::Ineffective {
-                times: streak.moves,
-                left: streak.until.duration_since(now),
+            let (times, left) = (streak.moves, streak.until.duration_since(now));
+            return Some(match streak.decline {
+                Some(decline) => Rest::GotWorse { decline, left },
+                None => Rest::Ineffective { times, left },
             });
         }
         // From the later of both times: a replacement may be created long after the eviction.
@@ -256,7 +273,7 @@ impl Ledger {
         cooldown: &Cooldown,
         now: Timestamp,
     ) {
-        if matches!(ending, Ending::Helped | Ending::Renewed) {
+        if ending.is_good() {
             self.streaks.remove(&entry.workload);
         }
         let streak = self.streaks.get(&entry.workload);
@@ -280,6 +297,7 @@ impl Ledger {
                 until,
                 attempt: entry.at,
                 as_forecast,
+                decline: ending.decline(),
             },
         );
     }

@@ -31,6 +31,7 @@ mod groups;
 mod join;
 mod nominations;
 mod relations;
+mod replicas;
 mod binding_log;
 mod storage;
 
@@ -343,17 +344,6 @@ impl Snapshot {
     /// Returns true if controllers of this kind are known. A file may lack the kind.
     pub fn knows_owners(&self, kind: &str) -> bool {
         self.owners.keys().any(|key| key.kind == kind)
-    }
-
-    /// Returns the number of a workload's pods that are neither finished nor terminating.
-    pub fn replicas(&self, workload: WorkloadId) -> u32 {
-        let staying = self
-            .workload(workload)
-            .pods
-            .iter()
-            .filter(|p| self.pod(**p).stays())
-            .count();
-        u32::try_from(staying).unwrap_or(u32::MAX)
     }
 }
 

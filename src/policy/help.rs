@@ -4,6 +4,8 @@
 pub(super) const STEERING: &str = include_str!("help/steering.txt").trim_ascii_end();
 /// The list `guards`.
 pub(super) const GUARDS: &str = include_str!("help/guards.txt").trim_ascii_end();
+/// The section `ramp`.
+pub(super) const RAMP: &str = include_str!("help/ramp.txt").trim_ascii_end();
 /// The section `rightsizing`.
 pub(super) const RIGHTSIZING: &str = include_str!("help/rightsizing.txt").trim_ascii_end();
 /// The section `usage.prometheus.queries`.

@@ -13,6 +13,7 @@ use super::limits::{cooldown, forecast, limits, safety};
 use super::node_utilization::basis;
 use super::outline::FieldOutline;
 use super::problem::Code;
+use super::ramp::ramp;
 use super::read::{Fields, Place, Spot};
 use super::rightsizing::rightsizing;
 use super::section::Section;
@@ -106,6 +107,7 @@ fn defaults() -> Policy {
         grace_period: None,
         limits: limits().defaults(),
         cooldown: cooldown().defaults(),
+        ramp: None,
         windows: windows().defaults(),
         safety: safety().defaults(),
         guards: Vec::new(),
@@ -237,6 +239,8 @@ fn sections(section: Section<Document>) -> Section<Document> {
             cooldown(),
             |d| &mut d.policy.cooldown,
         )
+        .section_or_none("ramp", help::RAMP, ramp(), |d| &mut d.policy.ramp)
+        .off("{watch: 2m}")
         .section(
             "windows",
             "When evictions are allowed. Outside of the windows evenkeel observes and plans as \

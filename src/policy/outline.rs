@@ -35,6 +35,8 @@ pub(super) enum Form {
     Value(ValueForm),
     /// A map of these fields.
     Section(Vec<FieldOutline>),
+    /// A map of these fields, or `none`.
+    SectionOrNone(Vec<FieldOutline>),
     /// A list of maps, each with these fields.
     Sections(Vec<FieldOutline>),
     /// A list in which each item is one of these, with its arguments.

@@ -17,7 +17,12 @@ use std::rc::Rc;
 use super::item::Item;
 use super::kind::Kind;
 use super::outline::{FieldOutline, FieldSample, Form};
+use super::problem::Code;
 use super::read::{Fields, Spot};
+use super::tree::Value;
+
+/// How a section that is off is written.
+const NONE: &str = "none";
 
 type Read<T> = Box<dyn Fn(&mut T, Spot<'_, '_>)>;
 type Write<T> = Box<dyn Fn(&T) -> Option<Item>>;
@@ -127,6 +132,32 @@ impl<T: Clone + 'static> Section<T> {
         let write: Write<T> = Box::new(move |section| {
             let value = member(&mut section.clone()).clone()?;
             Some(Item::Map(inner.write(&value)))
+        });
+        self.custom(name, help, form, read, write)
+    }
+
+    /// A map that is one member of `T`, or the word `none`, which is its default. An empty map has
+    /// the defaults of its fields.
+    pub(super) fn section_or_none<V: Clone + 'static>(
+        self,
+        name: &'static str,
+        help: &'static str,
+        inner: Section<V>,
+        member: impl Fn(&mut T) -> &mut Option<V> + Copy + 'static,
+    ) -> Self {
+        let (form, inner) = (Form::SectionOrNone(inner.outline()), Rc::new(inner));
+        let reader = Rc::clone(&inner);
+        let read: Read<T> = Box::new(move |section, spot| {
+            *member(section) = match spot.node().map(|node| &node.value) {
+                None | Some(Value::Null) => None,
+                Some(Value::Text(word)) if word == NONE => None,
+                Some(Value::Map(_)) => Some(spot.section(|f| reader.read(f))),
+                Some(_) => spot.refuse(Code::WrongType, "a map of fields, or none"),
+            };
+        });
+        let write: Write<T> = Box::new(move |section| {
+            let value = member(&mut section.clone()).clone();
+            Some(value.map_or(Item::text(NONE), |value| Item::Map(inner.write(&value))))
         });
         self.custom(name, help, form, read, write)
     }

@@ -333,7 +333,7 @@ impl SimulatedCluster {
             let up = self.answers(life.facts.node.as_deref());
             let done_at = life.template.runs.map(|runs| after(at, runs));
             self.change_pod(name, |life| {
-                life.facts.ready = up;
+                life.facts.set_ready(up, at);
                 life.done_at = done_at;
             });
             self.agenda.extend(done_at.map(|done| (done, name.clone())));

@@ -70,7 +70,7 @@ fn fail(cluster: &mut SimulatedCluster, node: &str) {
         }
     });
     for pod in cluster.pods_on(node) {
-        cluster.change_pod(&pod, |life| life.facts.ready = false);
+        cluster.change_pod(&pod, |life| life.facts.set_ready(false, now));
     }
     cluster.tell(format!("node {node} fails"));
 }
@@ -117,7 +117,8 @@ fn recover(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
         // A pod that was still starting when the node failed becomes Ready later, by its own agenda
         // entry.
         } else if life.ready_at.is_none_or(|at| at <= cluster.now) {
-            cluster.change_pod(&pod, |life| life.facts.ready = true);
+            let now = cluster.now;
+            cluster.change_pod(&pod, |life| life.facts.set_ready(true, now));
         }
     }
     cluster.tell(format!("node {node} is back"));

@@ -242,7 +242,9 @@ impl Recorder {
             eviction.to.clone_from(&settled.to);
             eviction.helped = match settled.ending {
                 Ending::Helped | Ending::Renewed => Some(true),
-                Ending::SameNode | Ending::HotNode | Ending::NeverReady => Some(false),
+                Ending::SameNode | Ending::HotNode | Ending::NeverReady | Ending::GotWorse(_) => {
+                    Some(false)
+                }
                 Ending::NotReplaced => None,
             };
         }

@@ -481,9 +481,11 @@ fn refusals_by_people() -> Vec<Case> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn refusals_by_time() -> Vec<Case> {
     let useless = r#""default/Deployment/web":{"useless":2,"until":"2026-11-21T12:18:00Z",
         "attempt":"2026-11-21T11:40:00Z"}"#;
+    let worse = useless.replace("\"attempt\"", "\"decline\":\"readiness\",\"attempt\"");
     let full: Vec<String> = (0..5000).map(|i| evicted(&format!("other{i}"))).collect();
     vec![
         Case::of_seven(
@@ -525,6 +527,12 @@ fn refusals_by_time() -> Vec<Case> {
         ),
         Case::of_pod("resting", "age=5m", "").with_ledger(&evicted("web"), ""),
         Case::of_pod("ineffective-move", "", "").with_ledger("", useless),
+        Case::of_seven(
+            "trial",
+            "",
+            "ramp: {watch: 2m}\nlimits: {perWorkload: none}",
+        ),
+        Case::of_pod("got-worse", "", "").with_ledger("", &worse),
         Case::of_pod("rejected-eviction", "", "").with_rejected(
             "uid-default-web-1",
             "pod",

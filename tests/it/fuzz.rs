@@ -107,9 +107,9 @@ proptest! {
 
 const LEDGER: &str = r#"{"version":1,"entries":[{"workload":"shop/Deployment/web","pod":"web-1",
     "uid":"u","node":"n1","at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z",
-    "state":{"settled":"helped"},"foreseen":["n2"],"twins":["t"],"replacement":"r"}],
+    "state":{"settled":{"gotWorse":"guard"}},"trial":3,"foreseen":["n2"],"twins":["t"],"replacement":"r"}],
     "resting":{"shop/Job/a":{"useless":1,"until":"2026-11-21T12:00:00Z",
-    "attempt":"2026-11-21T11:00:00Z","foreseen":2}},
+    "attempt":"2026-11-21T11:00:00Z","foreseen":2,"decline":"guard"}},
     "rejected":{"shop/Job/a":{"u":{"fault":"pod","times":2,"at":"2026-11-21T11:00:00Z",
     "until":"2026-11-21T11:20:00Z","othersGo":true}}}}"#;
 

@@ -15,7 +15,7 @@ use evenkeel::daemon::telemetry::metrics::catalogue::{
 use evenkeel::daemon::telemetry::metrics::{ExpositionFormat, Metrics, Phase};
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::guard::GuardReport;
-use evenkeel::model::ledger::{Ending, Landed, Ledger, Settled};
+use evenkeel::model::ledger::{Decline, Ending, Landed, Ledger, Settled};
 use evenkeel::model::plan::{Outcome, Plan, SteerOutcome};
 use evenkeel::model::snapshot::facts::OwnerKey;
 use evenkeel::model::usage::{EndedHour, Hindsight};
@@ -61,6 +61,7 @@ fn settled(ending: Ending, landed: Option<Landed>) -> Settled {
         from: "n1".to_owned(),
         to: None,
         landed,
+        replacement: None,
         ending,
     }
 }
@@ -338,6 +339,7 @@ fn label_values_are_the_codes_of_the_types() {
         Ending::SameNode,
         Ending::HotNode,
         Ending::NeverReady,
+        Ending::GotWorse(Decline::Restarts),
         Ending::NotReplaced,
     ];
     assert_eq!(

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use evenkeel::model::ledger::Ending;
+use evenkeel::model::ledger::{Decline, Ending};
 use serde_json::Value;
 
 use crate::shared::boards::{alerts, read, selectors};
@@ -121,6 +121,7 @@ fn endings() -> Vec<(&'static str, bool)> {
         Ending::SameNode,
         Ending::HotNode,
         Ending::NeverReady,
+        Ending::GotWorse(Decline::Restarts),
         Ending::NotReplaced,
     ];
     all.iter()

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use evenkeel::daemon::telemetry::status::Headline;
 use evenkeel::model::guard::{GuardCause, GuardStop, GuardTarget};
-use evenkeel::model::ledger::Ending;
+use evenkeel::model::ledger::{Decline, Ending};
 use evenkeel::model::plan::{
     BrokenPreference, BudgetCause, ClaimFlaw, Class, Halt, Idle, JobFailureCause, Misfit, NoGain,
     NoReplacementCause, NotSelected, OtherSystem, Outcome, PlacementCause, Refusal, SteerOutcome,
@@ -153,6 +153,11 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             times: 2,
             left: minutes(18),
         },
+        Refusal::Trial(minutes(2)),
+        Refusal::GotWorse {
+            decline: Decline::Readiness,
+            left: minutes(9),
+        },
         Refusal::Rejected {
             times: 2,
             left: minutes(18),
@@ -249,6 +254,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
         Refusal::WouldNotHelp { .. } | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
         Refusal::Rejected { .. } | Refusal::WorkloadRejected | Refusal::NoRight(_) => {}
+        Refusal::Trial(_) | Refusal::GotWorse { .. } => {}
         Refusal::WouldTrade(..) | Refusal::WouldBeClosed(..) | Refusal::WouldBeRefused(..) => {}
         Refusal::Ineffective { .. }
         | Refusal::LedgerFull(_)
@@ -721,13 +727,14 @@ fn is_listed_state(state: &Headline) {
     }
 }
 
-const fn endings() -> [Ending; 6] {
+const fn endings() -> [Ending; 7] {
     [
         Ending::Helped,
         Ending::Renewed,
         Ending::SameNode,
         Ending::HotNode,
         Ending::NeverReady,
+        Ending::GotWorse(Decline::Restarts),
         Ending::NotReplaced,
     ]
 }
@@ -740,6 +747,7 @@ const fn is_listed_ending(ending: Ending) {
         | Ending::SameNode
         | Ending::HotNode
         | Ending::NeverReady
+        | Ending::GotWorse(_)
         | Ending::NotReplaced => {}
     }
 }

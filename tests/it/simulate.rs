@@ -628,8 +628,8 @@ fn conflicting_fields_are_reported() {
       | ^
     s.yaml:6:55: policy.strategy: unknown field (did you mean `strategies`?); allowed here: \
         apiVersion, kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, \
-        gracePeriod, limits, cooldown, windows, safety, guards, approval, forecast, steering, \
-        rightsizing, strategies
+        gracePeriod, limits, cooldown, ramp, windows, safety, guards, approval, forecast, \
+        steering, rightsizing, strategies
       | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}
       |                                                       ^
     ");

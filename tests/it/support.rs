@@ -267,6 +267,7 @@ impl Cluster {
         new.uid = format!("uid-{}", new.name);
         new.node = Some(to.to_owned());
         (new.created, new.started) = (now, Some(now));
+        new.set_ready(new.ready, now);
         self.objects.delete(ObjectKind::Pod, &key);
         let used = self.pods.remove(&key).unwrap_or_default();
         self.pods

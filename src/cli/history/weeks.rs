@@ -105,7 +105,7 @@ impl WeekLines {
             monday,
             evictions: self.evictions.len(),
             helped: with(&["helped", "renewed"]),
-            ineffective: with(&["same-node", "hot-node", "never-ready"]),
+            ineffective: with(&["same-node", "hot-node", "never-ready", "got-worse"]),
             pending: pending.count(),
             refusals: self.refusals,
             relief: self.relief(),

@@ -267,11 +267,11 @@ impl StatusText<'_> {
         self.rest(f, left_out, entries.more, " evictions")?;
         for resting in &ledger.resting.items {
             let left = resting.until.duration_since(self.status.now);
-            let text = format!(
-                "{} stays for {}: its last moves did not help",
-                resting.workload,
-                span(left)
-            );
+            let why = match &resting.got_worse {
+                Some(why) => format!("it got worse by its last eviction: {why}"),
+                None => "its last moves did not help".to_owned(),
+            };
+            let text = format!("{} stays for {}: {why}", resting.workload, span(left));
             self.screen.line(f, &text, None)?;
         }
         Ok(())

@@ -196,5 +196,7 @@ pub(super) struct ShownEviction {
 #[derive(Debug, Deserialize)]
 pub(super) struct ShownCooldown {
     pub(super) workload: String,
+    #[serde(default)]
+    pub(super) got_worse: Option<String>,
     pub(super) until: Timestamp,
 }

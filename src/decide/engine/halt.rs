@@ -4,8 +4,10 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::decide::strategy::low_node_utilization::absent;
-use crate::model::guard::{GuardReading, GuardStates};
+use crate::model::guard::{GuardCause, GuardReading, GuardStates, GuardStop};
+use crate::model::ledger::GuardSignal;
 use crate::model::plan::{Class, Halt};
+use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{Node, Snapshot};
 use crate::policy::Policy;
 use crate::values::Ratio;
@@ -40,6 +42,23 @@ impl Engine {
 fn guarded(guards: &GuardStates, now: Timestamp) -> Option<Halt> {
     let stop = guards.stop_of_cluster(now)?;
     Some(Halt::Guarded(Box::new(stop)))
+}
+
+/// Returns how the guards judge a workload on trial.
+pub(super) fn guard_signal(
+    guards: &GuardStates,
+    workload: &OwnerKey,
+    now: Timestamp,
+) -> GuardSignal {
+    let stops = guards.stops_for(workload, now);
+    let is_missing = |stop: &GuardStop| matches!(stop.cause, GuardCause::Missing(_));
+    if stops.is_empty() {
+        GuardSignal::Quiet
+    } else if stops.iter().all(is_missing) {
+        GuardSignal::Unknown
+    } else {
+        GuardSignal::Stops
+    }
 }
 
 fn paused(snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {

@@ -93,10 +93,11 @@ pub(super) fn after_cycles(world: World<'_>) -> Draft<'_> {
     draft
 }
 
-/// The policy with no limits except one for the cost of a trial, and without approvals.
+/// The policy with no limits except one for the cost of a trial, without approvals and ramp.
 pub(super) fn without_limits(policy: &Policy) -> Policy {
     let mut policy = policy.clone();
     policy.approval.required = false;
+    policy.ramp = None;
     policy.limits = Limits {
         per_cycle: Some(Share::Count(MOST_MOVES)),
         per_node: None,

@@ -40,7 +40,7 @@ pub struct PastEviction {
     pub to: Option<String>,
     /// The aim: `move`, `renew` or `clear`.
     pub aim: &'static str,
-    /// The state: `intended`, `evicted`, or the code of its ending.
+    /// The state: `intended`, `deferred`, `evicted`, `watched`, or the code of its ending.
     pub code: &'static str,
     /// The state as a sentence.
     pub message: String,
@@ -108,6 +108,7 @@ fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
             "evicted",
             "evicted; waiting for a Ready replacement".to_owned(),
         ),
+        State::Watched => ("watched", State::WATCHED.to_owned()),
         State::Settled(ending) => (ending.code(), ending.to_string()),
     };
     let since = replacement.map_or(entry.at, |pod| entry.at.max(pod.created));
@@ -118,7 +119,11 @@ fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
         from: entry.node.clone(),
         to: match entry.state {
             State::Settled(Ending::SameNode) => Some(entry.node.clone()),
-            State::Intended | State::Deferred | State::Evicted | State::Settled(_) => replacement
+            State::Intended
+            | State::Deferred
+            | State::Evicted
+            | State::Watched
+            | State::Settled(_) => replacement
                 .and_then(|pod| pod.node)
                 .map(|node| snapshot.node(node).name.clone()),
         },

@@ -1,5 +1,6 @@
 //! The cooldown: a replacement is not evicted again for a while, a workload rests if its moves do
-//! not help, and a pod rests if the API server rejects its eviction.
+//! not help, and a pod rests if the API server rejects its eviction. With a ramp, a workload also
+//! waits for the result of its first eviction.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::ledger::{FULL_BYTES, key_of};
@@ -13,6 +14,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         return Err(Refusal::UnderWay);
     }
     rests(candidate, draft)?;
+    on_trial(candidate, draft)?;
     // A finished pod has no replacement that could rest. Its eviction is recorded nevertheless.
     recordable(draft, pod.finished())
 }
@@ -46,4 +48,22 @@ fn rests(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
         return Err(Refusal::WorkloadRejected);
     }
     Ok(())
+}
+
+/// Refuses a second pod of a workload whose first eviction is a trial without a result.
+fn on_trial(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let world = draft.world;
+    let pod = world.snapshot.pod(candidate.pod);
+    // Nothing replaces a finished pod, so its eviction tells nothing about the workload.
+    let (Some(ramp), false) = (world.policy.ramp, pod.finished()) else {
+        return Ok(());
+    };
+    let workload = key_of(world.snapshot, pod);
+    let is_tried = || draft.count(|_, p| p.workload == pod.workload && !p.finished()) > 0;
+    let waits = pod.workload.is_some() && (world.ledger.has_open_eviction(&workload) || is_tried());
+    if waits && !world.ledger.is_proven(&workload) {
+        Err(Refusal::Trial(ramp.watch))
+    } else {
+        Ok(())
+    }
 }

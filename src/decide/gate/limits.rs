@@ -1,12 +1,9 @@
 //! Limits of evictions: the windows of the policy, and limits per cycle, minute, node, namespace
 //! and workload.
 
-use std::collections::BTreeSet;
-
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::ledger::{Entry, key_of};
 use crate::model::plan::Refusal;
-use crate::model::snapshot::facts::Owner;
 use crate::model::snapshot::{Pod, Snapshot};
 use crate::policy::Share;
 
@@ -61,7 +58,7 @@ fn workload(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     if pod.finished() {
         return Ok(());
     }
-    let most = share.of(wanted(candidate, draft).max(world.snapshot.replicas(workload)));
+    let most = share.of(world.snapshot.wanted(workload));
     let planned = draft.count(|_, p| p.workload == pod.workload && !p.finished());
     let leaving = world.ledger.away(&key_of(world.snapshot, pod)) + planned;
     // The workload loses nothing with a pod that does not serve.
@@ -91,34 +88,11 @@ fn lacking(candidate: &Candidate, draft: &Draft<'_>) -> u32 {
         .count();
     let serve = u32::try_from(serve).unwrap_or(u32::MAX);
     let lost = draft.count(|_, p| p.workload == workload && p.stays() && !answers(p, snapshot));
-    wanted(candidate, draft)
-        .saturating_sub(serve)
-        .saturating_sub(lost)
+    let wanted = workload.map_or(0, |workload| snapshot.wanted(workload));
+    wanted.saturating_sub(serve).saturating_sub(lost)
 }
 
 /// Whether a pod serves on a node that answers. The pods of other nodes stay Ready for a while.
 fn answers(pod: &Pod, snapshot: &Snapshot) -> bool {
     pod.serves() && pod.node.is_none_or(|node| snapshot.node(node).ready)
-}
-
-/// The replicas that the candidate's workload wants, or those that stay where that is unknown.
-fn wanted(candidate: &Candidate, draft: &Draft<'_>) -> u32 {
-    let snapshot = draft.world.snapshot;
-    let pod = snapshot.pod(candidate.pod);
-    let Some(workload) = pod.workload else {
-        return 0;
-    };
-    let stay = snapshot.replicas(workload);
-    let pods = snapshot
-        .workload(workload)
-        .pods
-        .iter()
-        .map(|p| snapshot.pod(*p));
-    let controllers: BTreeSet<&Owner> = pods.filter_map(|p| p.controller()).collect();
-    let wanted = controllers.into_iter().filter_map(|controller| {
-        snapshot
-            .controller_facts(&pod.namespace, controller)?
-            .wanted
-    });
-    wanted.sum::<u32>().max(stay)
 }

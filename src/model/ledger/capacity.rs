@@ -2,7 +2,7 @@
 //!
 //! Sizes are those of the stored text, rounded up, because the names in it differ in length.
 
-use super::{Entry, Ledger};
+use super::{Entry, Ledger, Streak};
 use crate::model::snapshot::facts::OwnerKey;
 
 /// The most bytes of the stored text. A ConfigMap holds 1 MiB, and may have keys of others.
@@ -27,8 +27,12 @@ pub const MOST_FORESEEN_BYTES: usize = 128 * 1024;
 
 /// Field names, times and the state of an entry.
 const PLAIN_ENTRY: usize = 200;
+/// The additional bytes of a trial: the number of Ready pods, and a longer state.
+const TRIAL: usize = 31;
 /// Field names, times and counts of a streak.
 const PLAIN_STREAK: usize = 135;
+/// The decline of a streak.
+const DECLINE: usize = 22;
 /// The version and the names of the parts.
 const PLAIN_LEDGER: usize = 80;
 
@@ -41,7 +45,7 @@ impl Ledger {
     /// Returns the size, which tells how many evictions the ledger has room for. Facts for the
     /// record do not count, because they give way.
     pub fn size(&self) -> LedgerSize {
-        let streaks = self.streaks.keys().map(streak_bytes);
+        let streaks = self.streaks.iter().map(|(key, s)| streak_bytes(key, s));
         let resting = self.rests.bytes() + self.rejections.bytes() + streaks.sum::<usize>();
         LedgerSize(PLAIN_LEDGER + self.entry_bytes() + resting)
     }
@@ -104,13 +108,14 @@ impl Entry {
         PLAIN_ENTRY
             + key_bytes(&self.workload)
             + names.sum::<usize>()
+            + self.trial.map_or(0, |_| TRIAL)
             + list_bytes(&self.twins)
             + list_bytes(&self.possible_nodes)
     }
 }
 
-fn streak_bytes(workload: &OwnerKey) -> usize {
-    PLAIN_STREAK + key_bytes(workload)
+fn streak_bytes(workload: &OwnerKey, streak: &Streak) -> usize {
+    PLAIN_STREAK + streak.decline.map_or(0, |_| DECLINE) + key_bytes(workload)
 }
 
 pub(super) fn key_bytes(key: &OwnerKey) -> usize {

@@ -6,7 +6,20 @@ use jiff::Timestamp;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::policy::Cooldown;
 
-use super::{Entry, Ledger, State};
+use super::{Decline, Entry, Ledger, State};
+
+/// A workload that rests because its moves did not help.
+#[derive(Clone, Copy, Debug)]
+pub struct Resting<'l> {
+    /// The workload.
+    pub workload: &'l OwnerKey,
+    /// The number of consecutive ineffective moves.
+    pub moves: u32,
+    /// How it got worse by the last one; `None` if it did not.
+    pub decline: Option<Decline>,
+    /// The end of the rest.
+    pub until: Timestamp,
+}
 
 impl Ledger {
     /// Returns the number of workloads that rest because their moves did not help.
@@ -14,11 +27,15 @@ impl Ledger {
         self.streaks.values().filter(|s| s.until > now).count()
     }
 
-    /// Returns the workloads that rest because their moves did not help, with the number of
-    /// consecutive ineffective moves and the end of the rest.
-    pub fn rests(&self, now: Timestamp) -> impl Iterator<Item = (&OwnerKey, u32, Timestamp)> {
+    /// Returns the workloads that rest because their moves did not help.
+    pub fn rests(&self, now: Timestamp) -> impl Iterator<Item = Resting<'_>> {
         let resting = self.streaks.iter().filter(move |(_, s)| s.until > now);
-        resting.map(|(workload, s)| (workload, s.moves, s.until))
+        resting.map(|(workload, streak)| Resting {
+            workload,
+            moves: streak.moves,
+            decline: streak.decline,
+            until: streak.until,
+        })
     }
 
     /// Returns the number of consecutive moves of a workload that did not help, and the end of its

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{Pod, Snapshot};
 
-use super::LIMIT_PERIOD;
+use super::{Decline, LIMIT_PERIOD};
 
 /// One eviction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct Entry {
     /// second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub twins: Vec<String>,
+    /// The Ready pods of the workload before the eviction, if the eviction is a trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<u32>,
     /// The state of the eviction.
     pub state: State,
     /// The uid of the pod that is taken for the replacement.
@@ -77,6 +80,8 @@ pub enum State {
     Deferred,
     /// Evicted; the replacement is not settled yet.
     Evicted,
+    /// Evicted as a trial; the replacement is Ready, and the result is not known yet.
+    Watched,
     /// Finished with this outcome.
     Settled(Ending),
 }
@@ -100,6 +105,9 @@ pub enum Ending {
     /// The replacement was not Ready in time.
     #[error("the replacement was not Ready in time")]
     NeverReady,
+    /// The eviction was a trial, and the workload got worse.
+    #[error("the workload got worse: {0}")]
+    GotWorse(Decline),
     /// Nothing replaced the pod: the workload was scaled down or deleted, or the pod had finished.
     #[error("nothing replaced the pod")]
     NotReplaced,
@@ -114,6 +122,7 @@ impl Ending {
             Ending::SameNode => "same-node",
             Ending::HotNode => "hot-node",
             Ending::NeverReady => "never-ready",
+            Ending::GotWorse(_) => "got-worse",
             Ending::NotReplaced => "not-replaced",
         }
     }
@@ -122,8 +131,22 @@ impl Ending {
     pub const fn is_ineffective(self) -> bool {
         matches!(
             self,
-            Ending::SameNode | Ending::HotNode | Ending::NeverReady
+            Ending::SameNode | Ending::HotNode | Ending::NeverReady | Ending::GotWorse(_)
         )
+    }
+
+    /// Returns true if the eviction did what it was for.
+    pub const fn is_good(self) -> bool {
+        matches!(self, Ending::Helped | Ending::Renewed)
+    }
+
+    /// Returns how the workload got worse; `None` if it did not.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "one ending has a decline")]
+    pub const fn decline(self) -> Option<Decline> {
+        match self {
+            Ending::GotWorse(decline) => Some(decline),
+            _ => None,
+        }
     }
 }
 
@@ -188,6 +211,16 @@ impl Entry {
         let same_second = || pod.created == self.newest && may_be_newer(self.at, pod.created);
         let new = pod.created > self.newest || (same_second() && !self.twins.contains(&pod.uid));
         new && pod.uid != self.uid && self.aim != Aim::Clear
+    }
+}
+
+impl State {
+    /// The sentence about a trial whose replacement is Ready.
+    pub const WATCHED: &str = "a trial: the replacement is Ready and is watched";
+
+    /// Returns true if the pod is evicted and how that ended is not known.
+    pub(super) const fn lacks_ending(self) -> bool {
+        matches!(self, State::Evicted | State::Watched)
     }
 }
 

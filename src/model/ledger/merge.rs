@@ -82,7 +82,8 @@ impl Entry {
             State::Intended => 0,
             State::Deferred => 1,
             State::Evicted => 2,
-            State::Settled(_) => 3,
+            State::Watched => 3,
+            State::Settled(_) => 4,
         };
         (state, self.at)
     }
@@ -133,6 +134,7 @@ mod tests {
             at,
             newest: at,
             twins: Vec::new(),
+            trial: None,
             state,
             replacement: None,
             possible_nodes: Vec::new(),
@@ -153,6 +155,7 @@ mod tests {
             until: at,
             attempt: at,
             as_forecast: 0,
+            decline: None,
         }
     }
 

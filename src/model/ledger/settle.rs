@@ -10,6 +10,8 @@ use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::policy::Cooldown;
 
+use super::pods::{find, pods_of};
+use super::ramp::{EntryProgress, RampRule};
 use super::{Aim, DEFERRED, Ending, Entry, IN_FLIGHT, Landed, Ledger, PATIENCE, State};
 
 /// An eviction with a known outcome, for logs and events.
@@ -25,6 +27,8 @@ pub struct Settled {
     pub to: Option<String>,
     /// How that node compares with the forecast; `None` without a replacement on a node.
     pub landed: Option<Landed>,
+    /// The uid of the replacement; `None` without one.
+    pub replacement: Option<String>,
     /// The outcome.
     pub ending: Ending,
 }
@@ -39,15 +43,17 @@ impl Ledger {
         cooldown: &Cooldown,
         now: Timestamp,
     ) -> Vec<Settled> {
-        self.settle_with_facts(snapshot, hot, cooldown, now).0
+        self.settle_with_facts(snapshot, hot, cooldown, None, now).0
     }
 
-    /// Like [`Ledger::settle`]. Returns also what the record says about it.
+    /// Like [`Ledger::settle`], where trials end by a ramp. Returns also what the record says about
+    /// it.
     pub fn settle_with_facts(
         &mut self,
         snapshot: &Snapshot,
         hot: impl Fn(NodeId) -> bool,
         cooldown: &Cooldown,
+        ramp: Option<&RampRule<'_>>,
         now: Timestamp,
     ) -> (Vec<Settled>, Vec<Fact>) {
         let mut facts = self.reconcile(snapshot, now);
@@ -56,8 +62,13 @@ impl Ledger {
         let mut settled = Vec::new();
         for position in 0..self.entries.len() {
             let entry = &self.entries[position];
-            let Some((ending, to)) = ending(entry, snapshot, &hot, cooldown, now) else {
-                continue;
+            let plain = ending(entry, snapshot, &hot, cooldown, now);
+            let (ending, to) = match entry.progress(snapshot, plain, ramp, cooldown, now) {
+                EntryProgress::Ended(ending, to) => (ending, to),
+                open @ (EntryProgress::Open | EntryProgress::Watched) => {
+                    self.entries[position].watch(open == EntryProgress::Watched);
+                    continue;
+                }
             };
             let to = to.map(|n| snapshot.node(n).name.clone());
             let landed = to.as_deref().map(|to| self.landed(entry, to));
@@ -67,6 +78,7 @@ impl Ledger {
                 from: entry.node.clone(),
                 landed,
                 to: to.clone(),
+                replacement: entry.replacement.clone(),
                 ending,
             };
             let entry = entry.clone();
@@ -173,7 +185,7 @@ impl Ledger {
                 facts.push(entry.gone("another component has evicted the pod", now));
                 true
             }
-            State::Deferred | State::Evicted | State::Settled(_) => true,
+            State::Deferred | State::Evicted | State::Watched | State::Settled(_) => true,
         });
         facts
     }
@@ -188,11 +200,7 @@ impl Ledger {
             .iter()
             .filter_map(|e| e.replacement.clone())
             .collect();
-        for entry in self
-            .entries
-            .iter_mut()
-            .filter(|e| e.state == State::Evicted)
-        {
+        for entry in self.entries.iter_mut().filter(|e| e.state.lacks_ending()) {
             let here = |uid: &String| find(snapshot, &entry.workload, uid).is_some();
             // A replacement can itself be deleted. Then the next new pod counts.
             if entry.replacement.as_ref().is_some_and(here) {
@@ -229,21 +237,6 @@ fn is_unlucky(entry: &Entry, landed: Option<Landed>, to: Option<&str>) -> bool {
     landed == Some(Landed::AsForeseen) && likeliest != to
 }
 
-fn pods_of<'s>(
-    snapshot: &'s Snapshot,
-    workload: &OwnerKey,
-) -> impl Iterator<Item = PodId> + use<'s> {
-    let id = snapshot.find_workload(workload);
-    id.map(|w| snapshot.workload(w).pods.as_slice())
-        .unwrap_or_default()
-        .iter()
-        .copied()
-}
-
-fn find(snapshot: &Snapshot, workload: &OwnerKey, uid: &str) -> Option<PodId> {
-    pods_of(snapshot, workload).find(|id| snapshot.pod(*id).uid == uid)
-}
-
 /// Returns the pod of an entry while it exists. By uid too, since a StatefulSet may have created a
 /// pod with the same name already.
 fn evicted_pod(entry: &Entry, snapshot: &Snapshot) -> Option<PodId> {
@@ -267,7 +260,7 @@ fn ending(
     if entry.state == State::Deferred && now.duration_since(entry.at) > DEFERRED {
         return Some((Ending::NeverReady, None));
     }
-    if entry.state != State::Evicted {
+    if !entry.state.lacks_ending() {
         return None;
     }
     // No controller replaces a finished pod that is cleared away.

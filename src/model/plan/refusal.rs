@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use crate::model::guard::GuardStop;
-use crate::model::ledger::Rest;
+use crate::model::ledger::{Decline, Rest};
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::pause::Pause;
 use crate::model::usage::Unmeasured;
@@ -261,6 +261,22 @@ pub enum Refusal {
         /// Time for which the workload still rests.
         left: SignedDuration,
     },
+    /// The first eviction of the pod's workload is a trial, whose replacement has to be Ready for
+    /// this long.
+    #[error(
+        "the first eviction of its workload is a trial; the next waits until the replacement has \
+         been Ready for {}",
+        short(*.0)
+    )]
+    Trial(SignedDuration),
+    /// The pod's workload got worse by its last eviction.
+    #[error("its workload got worse by an eviction and rests for another {}: {decline}", short(*.left))]
+    GotWorse {
+        /// How it got worse.
+        decline: Decline,
+        /// Time for which the workload still rests.
+        left: SignedDuration,
+    },
     /// The API server rejected the last evictions of the pod.
     #[error("{} rejected; it rests for another {}", last_evictions(*.times), short(*.left))]
     Rejected {
@@ -362,6 +378,7 @@ impl From<Rest> for Refusal {
         match rest {
             Rest::Replacement(left) => Refusal::Resting(left),
             Rest::Ineffective { times, left } => Refusal::Ineffective { times, left },
+            Rest::GotWorse { decline, left } => Refusal::GotWorse { decline, left },
             Rest::Rejected { times, left } => Refusal::Rejected { times, left },
             Rest::NoRight(left) => Refusal::NoRight(left),
         }

@@ -60,6 +60,8 @@ impl Refusal {
             Refusal::StaleBudget(_) => "stale-budget",
             Refusal::Resting(_) => "resting",
             Refusal::Ineffective { .. } => "ineffective-move",
+            Refusal::Trial(_) => "trial",
+            Refusal::GotWorse { .. } => "got-worse",
             Refusal::Rejected { .. } => "rejected-eviction",
             Refusal::WorkloadRejected => "rejected-workload",
             Refusal::NoRight(_) => "no-right",

@@ -44,8 +44,11 @@ impl Refusal {
             | Refusal::Ineffective { left, .. }
             | Refusal::OutsideWindow(left)
             | Refusal::DoNotDisrupt(Some(left))
+            | Refusal::GotWorse { left, .. }
             | Refusal::Rejected { left, .. }
-            | Refusal::NoRight(left) => Some(*left),
+            | Refusal::NoRight(left)
+            // At least this long.
+            | Refusal::Trial(left) => Some(*left),
             _ => None,
         }
     }
@@ -80,6 +83,7 @@ impl Refusal {
                 | Refusal::DoNotDisrupt(Some(_))
                 | Refusal::Terminating
                 | Refusal::UnderWay
+                | Refusal::Trial(_)
         )
     }
 }

@@ -43,6 +43,7 @@ impl Refusal {
             }
             Refusal::Resting(left) => return wait(*left, "lower `cooldown.rest`"),
             Refusal::Ineffective { left, .. } => return ineffective(*left),
+            Refusal::GotWorse { left, .. } => return got_worse(*left),
             Refusal::Rejected { left, .. } => return wait(*left, REJECTED),
             Refusal::NoRight(left) => return wait(*left, NO_RIGHT),
             Refusal::WouldReturn { node, cause, .. } => return keep_away(node, cause),
@@ -74,6 +75,7 @@ impl Refusal {
             }
             Refusal::NotApproved => "wait for the next cycle",
             Refusal::LandsElsewhere(_) => "approve the next proposal",
+            Refusal::Trial(_) => "wait for the result of the trial, or change `ramp`",
             Refusal::UnderWay => "wait for the component that evicts it, such as KubeVirt",
             Refusal::DaemonSet => "set `evictable.allow: [daemonSets]`; rarely useful",
             Refusal::SystemCritical => SYSTEM_CRITICAL,
@@ -172,6 +174,13 @@ fn workload(most: u32) -> String {
 fn ineffective(left: SignedDuration) -> String {
     format!(
         "wait {}; better, remove what attracts the pod to its node, such as a preferred affinity",
+        short(left)
+    )
+}
+
+fn got_worse(left: SignedDuration) -> String {
+    format!(
+        "wait {}; better, find out what the replacement lacks on its node",
         short(left)
     )
 }

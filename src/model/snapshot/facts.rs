@@ -258,6 +258,13 @@ pub struct Condition {
     pub since: Option<Timestamp>,
 }
 
+impl Condition {
+    /// Returns true if it has this type.
+    pub fn is(&self, kind: &str) -> bool {
+        self.state.kind == kind
+    }
+}
+
 /// A condition without its time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConditionState {

@@ -63,7 +63,10 @@ impl ExamplePage {
                 self.choices(&field.form, indent);
                 self.setting(field.name, &default_of(field, form), indent, off);
             }
-            (Form::Section(fields) | Form::Sections(fields), FieldSample::Default) => {
+            (
+                Form::Section(fields) | Form::SectionOrNone(fields) | Form::Sections(fields),
+                FieldSample::Default,
+            ) => {
                 // A block that is absent by default is off as a whole.
                 let off = off || field.default.is_none() && fields.iter().any(|f| f.name == "url");
                 self.line("", &format!("{}:", field.name), indent, off);

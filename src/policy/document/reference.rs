@@ -33,7 +33,9 @@ pub(in crate::policy) fn reference(fields: &[FieldOutline]) -> String {
 fn section(field: &FieldOutline, path: &str, text: &mut String) {
     match &field.form {
         Form::Value(_) => {}
-        Form::Section(fields) => fields_of(field.help, path, fields, text),
+        Form::Section(fields) | Form::SectionOrNone(fields) => {
+            fields_of(field.help, path, fields, text);
+        }
         Form::Sections(fields) => fields_of(field.help, &format!("{path}[]"), fields, text),
         Form::Choices(choices) => {
             let _ = writeln!(text, "\n## {path}\n\n{}", field.help);
@@ -97,6 +99,7 @@ fn type_of(form: &Form) -> String {
     match form {
         Form::Value(form) => form.words.clone(),
         Form::Section(_) => "map".to_owned(),
+        Form::SectionOrNone(_) => "map or `none`".to_owned(),
         Form::Sections(_) => "list of maps".to_owned(),
         Form::Choices(_) => "list of strategies".to_owned(),
     }
@@ -109,7 +112,7 @@ fn default_of(field: &FieldOutline) -> String {
     let default = field
         .default
         .as_ref()
-        .filter(|_| matches!(field.form, Form::Value(_)));
+        .filter(|_| matches!(field.form, Form::Value(_) | Form::SectionOrNone(_)));
     default.map_or(String::new(), |item: &Item| format!("`{}`", item.inline()))
 }
 

@@ -73,6 +73,9 @@ fn property(field: &FieldOutline) -> Json {
         Form::Value(form) => form.schema.clone(),
         // A section with nothing in it has the defaults.
         Form::Section(fields) => nullable(object(fields)),
+        Form::SectionOrNone(fields) => {
+            json!({"anyOf": [nullable(object(fields)), {"const": "none"}]})
+        }
         Form::Sections(fields) => json!({"type": "array", "items": object(fields)}),
         Form::Choices(choices) => json!({"type": "array", "minItems": 1, "items": one_of(choices)}),
     };
@@ -82,7 +85,7 @@ fn property(field: &FieldOutline) -> Json {
     if let Some(default) = field
         .default
         .as_ref()
-        .filter(|_| matches!(field.form, Form::Value(_)))
+        .filter(|_| matches!(field.form, Form::Value(_) | Form::SectionOrNone(_)))
     {
         schema["default"] = json!(default);
     }

@@ -124,8 +124,8 @@ fn a_misplaced_field_is_reported_with_its_right_place() {
     assert_snapshot!(refused("staleAfter: 1m"), @"
     policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, \
         kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, gracePeriod, \
-        limits, cooldown, windows, safety, guards, approval, forecast, steering, rightsizing, \
-        strategies
+        limits, cooldown, ramp, windows, safety, guards, approval, forecast, steering, \
+        rightsizing, strategies
       | staleAfter: 1m
       | ^
     ");

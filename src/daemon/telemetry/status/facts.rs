@@ -286,7 +286,7 @@ pub struct LedgerEviction {
     pub to: Option<String>,
     /// When the eviction was decided.
     pub at: Timestamp,
-    /// The state: `intended`, `evicted`, or the code of the result.
+    /// The state: `intended`, `deferred`, `evicted`, `watched`, or the code of the result.
     pub state: &'static str,
     /// The state in one sentence.
     pub message: String,
@@ -315,6 +315,9 @@ pub struct RestingWorkload {
     pub workload: String,
     /// The number of consecutive moves that did not help.
     pub useless: u32,
+    /// How it got worse by the last one; `None` if it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub got_worse: Option<String>,
     /// The end of its cooldown.
     pub until: Timestamp,
 }

@@ -32,7 +32,7 @@ impl LedgerStatus {
             open: ledger
                 .entries()
                 .iter()
-                .filter(|entry| !matches!(entry.state, State::Settled(_)))
+                .filter(|entry| !matches!(entry.state, State::Watched | State::Settled(_)))
                 .count(),
             resting: Truncated::first(MOST_RESTING, resting(ledger, now)),
             rejected: Truncated::first(MOST_RESTING, rejected(ledger, snapshot, now)),
@@ -85,10 +85,11 @@ fn eviction(
 fn resting(ledger: &Ledger, now: Timestamp) -> Vec<RestingWorkload> {
     let mut resting: Vec<RestingWorkload> = ledger
         .rests(now)
-        .map(|(workload, useless, until)| RestingWorkload {
-            workload: workload.to_string(),
-            useless,
-            until,
+        .map(|resting| RestingWorkload {
+            workload: resting.workload.to_string(),
+            useless: resting.moves,
+            got_worse: resting.decline.map(|decline| decline.to_string()),
+            until: resting.until,
         })
         .collect();
     resting.sort_by(|a, b| {
@@ -124,6 +125,7 @@ const fn code(state: State) -> &'static str {
         State::Intended => "intended",
         State::Deferred => "deferred",
         State::Evicted => "evicted",
+        State::Watched => "watched",
         State::Settled(ending) => ending.code(),
     }
 }
@@ -133,6 +135,7 @@ fn message(state: State) -> String {
         State::Intended => "it is not known yet whether the eviction was made".to_owned(),
         State::Deferred => "another component evicts the pod later".to_owned(),
         State::Evicted => "waiting for the replacement".to_owned(),
+        State::Watched => State::WATCHED.to_owned(),
         State::Settled(ending) => Ending::to_string(&ending),
     }
 }

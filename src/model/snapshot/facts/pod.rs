@@ -11,12 +11,15 @@ use crate::values::selector::{Labels, NodeTerm};
 use crate::values::shared::SharedValue;
 
 use super::{
-    Annotations, Condition, Container, Gang, HostPort, NonZeroRequests, Owner, PodAffinityTerm,
-    PodPhase, Qos, Spread, Toleration, Volumes, WeightedPodAffinityTerm,
+    Annotations, Condition, ConditionState, Container, Gang, HostPort, NonZeroRequests, Owner,
+    PodAffinityTerm, PodPhase, Qos, Spread, Toleration, Volumes, WeightedPodAffinityTerm,
 };
 
 /// The name of a resource. The usual ones take no memory.
 pub type ResourceName = Cow<'static, str>;
+
+/// The condition of a pod whose containers all run.
+const READY: &str = "Ready";
 
 /// The facts of a pod. Those of [`PodSpecFacts`] can be read as if they stood here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,6 +159,28 @@ impl PodFacts {
     /// Returns true if the pod is neither finished nor terminating.
     pub fn stays(&self) -> bool {
         !self.terminating && !self.finished()
+    }
+
+    /// Returns since when the pod has been Ready; `None` if it is not, or if that is unknown.
+    pub fn ready_since(&self) -> Option<Timestamp> {
+        let mut conditions = self.conditions.iter();
+        let ready = conditions.find(|condition| condition.is(READY))?;
+        ready.since.filter(|_| self.ready)
+    }
+
+    /// Makes the pod Ready or not Ready, as a kubelet does at this time.
+    pub fn set_ready(&mut self, ready: bool, at: Timestamp) {
+        self.ready = ready;
+        let state = ConditionState {
+            kind: READY.to_owned(),
+            status: if ready { "True" } else { "False" }.to_owned(),
+            reason: String::new(),
+        };
+        self.conditions.retain(|condition| !condition.is(READY));
+        self.conditions.push(Condition {
+            state: state.into(),
+            since: Some(at),
+        });
     }
 
     /// Returns its priority, and zero without one (`PodPriority` in

@@ -58,6 +58,7 @@ pub(in super::super) const SETTLED: MetricInfo = counter(
             "same-node",
             "hot-node",
             "never-ready",
+            "got-worse",
             "not-replaced",
         ]),
     )],

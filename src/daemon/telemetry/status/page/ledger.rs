@@ -69,7 +69,7 @@ fn rows(view: &StatusView<'_>, entries: &[LedgerEviction]) -> Markup {
 fn result_class(state: &str) -> &'static str {
     match state {
         "helped" | "renewed" => "done",
-        "same-node" | "hot-node" | "never-ready" => "bad",
+        "same-node" | "hot-node" | "never-ready" | "got-worse" => "bad",
         _ => "soft",
     }
 }
@@ -78,7 +78,10 @@ fn resting_table(view: &StatusView<'_>, resting: &Truncated<RestingWorkload>) ->
     let rows = html! {
         @for workload in &resting.items {
             tr {
-                th scope="row" { (workload.workload) }
+                th scope="row" {
+                    (workload.workload)
+                    @if let Some(why) = &workload.got_worse { small { "got worse: " (why) } }
+                }
                 td { (workload.useless) }
                 td { (span(workload.until.duration_since(view.now))) " left" }
             }

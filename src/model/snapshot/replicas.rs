@@ -1,0 +1,31 @@
+//! The numbers of replicas of a workload.
+
+use std::collections::BTreeSet;
+
+use super::facts::Owner;
+use super::{Snapshot, Workload, WorkloadId};
+
+impl Snapshot {
+    /// Returns the number of a workload's pods that are neither finished nor terminating.
+    pub fn replicas(&self, workload: WorkloadId) -> u32 {
+        let staying = self
+            .workload(workload)
+            .pods
+            .iter()
+            .filter(|p| self.pod(**p).stays())
+            .count();
+        u32::try_from(staying).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the replicas that a workload wants, or those that stay where that is unknown or
+    /// less.
+    pub fn wanted(&self, workload: WorkloadId) -> u32 {
+        let Workload { key, pods } = self.workload(workload);
+        let controllers = pods.iter().filter_map(|pod| self.pod(*pod).controller());
+        let controllers: BTreeSet<&Owner> = controllers.collect();
+        let wanted = controllers
+            .into_iter()
+            .filter_map(|owner| self.controller_facts(&key.namespace, owner)?.wanted);
+        wanted.sum::<u32>().max(self.replicas(workload))
+    }
+}

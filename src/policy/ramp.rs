@@ -1,0 +1,88 @@
+//! The section `ramp`: the first eviction of a workload is a trial.
+
+use jiff::SignedDuration;
+
+use super::compare::ONE_SECOND;
+use super::kind::duration;
+use super::section::Section;
+
+/// How the first eviction of a workload is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RampPolicy {
+    /// How long the replacement has to be Ready before the next pod of the workload goes.
+    pub watch: SignedDuration,
+}
+
+/// Declares `ramp`.
+pub(super) fn ramp() -> Section<RampPolicy> {
+    Section::new(RampPolicy {
+        watch: SignedDuration::from_mins(2),
+    })
+    .field(
+        "watch",
+        "How long the replacement has to be Ready, without interruption, before the next pod of \
+         the workload may go.",
+        duration(ONE_SECOND),
+        |r| &mut r.watch,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use crate::policy::Policy;
+
+    fn parse(ramp: &str) -> Result<Policy, String> {
+        let text = format!(
+            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies: [removeDuplicates]\n{ramp}"
+        );
+        Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
+    }
+
+    fn watch(ramp: &str) -> Option<i64> {
+        parse(ramp).unwrap().ramp.map(|ramp| ramp.watch.as_secs())
+    }
+
+    #[test]
+    fn a_ramp_is_off_unless_the_policy_has_one() {
+        for off in ["", "ramp:", "ramp: none"] {
+            assert_eq!(watch(off), None, "{off}");
+        }
+        assert_eq!(Policy::default_native().ramp, None);
+        assert_eq!(watch("ramp: {}"), Some(120));
+        assert_eq!(watch("ramp: {watch: 5m}"), Some(300));
+    }
+
+    #[test]
+    fn a_written_ramp_reads_back_the_same() {
+        for ramp in ["ramp: none", "ramp: {}", "ramp: {watch: 30s}"] {
+            let policy = parse(ramp).unwrap();
+            let again = Policy::parse("native", &policy.to_native()).unwrap();
+            assert_eq!(again.ramp, policy.ramp, "{}", policy.to_native());
+        }
+    }
+
+    #[test]
+    fn the_exact_mode_has_no_ramp() {
+        assert_eq!(parse("ramp: {}").unwrap().exactly().ramp, None);
+    }
+
+    #[test]
+    fn problems_name_their_fields() {
+        assert_snapshot!(parse("ramp: 2m").unwrap_err(), @"
+        policy.yaml:4:7: ramp: found 2m, expected a map of fields, or none
+          | ramp: 2m
+          |       ^
+        ");
+        assert_snapshot!(parse("ramp: {watch: 0s, wait: 1m}").unwrap_err(), @"
+        policy.yaml:4:15: ramp.watch: found 0s, expected a duration from 1s to 8760h, such as 90s, \
+            5m or 1h30m
+          | ramp: {watch: 0s, wait: 1m}
+          |               ^
+        policy.yaml:4:19: ramp.wait: unknown field; allowed here: watch
+          | ramp: {watch: 0s, wait: 1m}
+          |                   ^
+        ");
+    }
+}

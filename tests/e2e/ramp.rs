@@ -1,0 +1,158 @@
+//! The ramp: a workload that its first eviction harms loses one pod, and a workload that stays well
+//! loses all eight that have to leave. Without a ramp, all eight go either way.
+
+use serde_json::Value;
+
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::{self, at_most};
+use crate::e2e::support::wait::{say, that};
+
+const NO_LIMITS: Policy = Policy {
+    limits: "{perNode: none, perWorkload: 100%}",
+    ..Policy::USUAL
+};
+/// Over in the third cycle after the first eviction.
+const RAMP: &str = "ramp: {watch: 25s}\n";
+const PODS: &str = "/api/v1/namespaces/default/pods?labelSelector=app%3Dweb";
+
+/// Twelve pods on n1, of which eight have to leave, and three empty nodes.
+async fn eight_too_many(control_plane: &ControlPlane) {
+    scene::rights(control_plane);
+    scene::nodes(control_plane, 4).await;
+    scene::cordon(control_plane, &scene::names(2, 4)).await;
+    scene::deployment(control_plane, "web", 12, "900m").await;
+    scene::uncordon(control_plane, &scene::names(2, 4)).await;
+    scene::usage_is_steady(control_plane).await;
+}
+
+/// Waits for the first eviction, and makes each replacement restart, as one that does not find what
+/// it needs on its new node.
+async fn harm_replacements(control_plane: &ControlPlane, process: &mut Process) {
+    process
+        .eventually("a replacement on another node", 240, async |_| {
+            let pods = control_plane.list(PODS).await;
+            let moved = pods.iter().filter(|pod| is_ready_elsewhere(pod));
+            let names: Vec<String> = moved.map(usage::name).collect();
+            for name in &names {
+                let status = r#"{"status":{"containerStatuses":[{"name":"main","image":"main",
+                    "imageID":"","ready":true,"started":true,"restartCount":3,
+                    "state":{"running":{}}}]}}"#;
+                control_plane.kubectl(&[
+                    "patch",
+                    "pod",
+                    name,
+                    "--subresource=status",
+                    "-p",
+                    status,
+                ]);
+            }
+            that(!names.is_empty(), "none")
+        })
+        .await;
+}
+
+fn is_ready_elsewhere(pod: &Value) -> bool {
+    let mut conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+    let is_ready = conditions.any(|c| c["type"] == "Ready" && c["status"] == "True");
+    is_ready && !["", "n1"].contains(&scene::node_of(pod).as_str())
+}
+
+#[test]
+fn a_workload_that_its_first_eviction_harms_loses_no_second_pod() {
+    with_control_plane(async |control_plane| {
+        eight_too_many(control_plane).await;
+        let policy = format!("{}{RAMP}", NO_LIMITS.by(""));
+        let launch = Launch::written(control_plane, &policy).await.shown();
+        let mut process = launch.run(&[]);
+        harm_replacements(control_plane, &mut process).await;
+        process
+            .says(&["\"code\":\"got-worse\"", "restarted more often"], 1, 90)
+            .await;
+        process.cycles(6, 120).await;
+        let made = evictions(control_plane).len();
+        say(&format!("ramp: {made} of 8 evictions after a regression"));
+        assert_eq!(made, 1, "evicted although it got worse");
+
+        let plan = launch.plan();
+        let kept = plan["kept"].as_array().unwrap();
+        assert!(!kept.is_empty(), "{plan}");
+        for one in kept {
+            assert_eq!(one["code"], "got-worse", "{one}");
+        }
+        let page = launch.status_text();
+        // Lines are folded.
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "its workload got worse by an eviction",
+            "it got worse by its last eviction: the replacement has restarted more often",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        let metrics = process.metrics().await;
+        for part in [
+            "evenkeel_settled_moves_total{ending=\"got-worse\"} 1\n",
+            "code=\"got-worse\"",
+        ] {
+            assert!(metrics.contains(part), "{part}: {metrics}");
+        }
+        let events = "/apis/events.k8s.io/v1/namespaces/default/events";
+        process
+            .eventually("an event of the replacement", 30, async |_| {
+                let events = control_plane.list(events).await;
+                let warned = |e: &&Value| e["reason"] == "GotWorse" && e["type"] == "Warning";
+                that(events.iter().filter(warned).count() == 1, "none")
+            })
+            .await;
+    });
+}
+
+/// Harms the first replacements, and waits until eight pods are evicted nevertheless.
+fn all_eight_go(more: &[&str]) {
+    with_control_plane(async |control_plane| {
+        eight_too_many(control_plane).await;
+        let launch = Launch::written(control_plane, &NO_LIMITS.by("")).await;
+        let mut process = launch.run(more);
+        harm_replacements(control_plane, &mut process).await;
+        process
+            .eventually("eight evictions", 240, async |_| {
+                let made = evictions(control_plane).len();
+                that(made == 8, format!("{made}"))
+            })
+            .await;
+    });
+}
+
+#[test]
+fn without_a_ramp_all_eight_go_although_the_first_was_harmed() {
+    all_eight_go(&[]);
+}
+
+#[test]
+fn as_descheduler_all_eight_go_although_the_first_was_harmed() {
+    all_eight_go(&["--exact"]);
+}
+
+#[test]
+fn a_workload_that_stays_well_loses_all_eight() {
+    with_control_plane(async |control_plane| {
+        eight_too_many(control_plane).await;
+        let policy = format!("{}{RAMP}", NO_LIMITS.by(""));
+        let launch = Launch::written(control_plane, &policy).await;
+        let mut process = launch.run(&[]);
+        process
+            .eventually("every node at its target", 300, async |_| {
+                at_most(50.0, control_plane).await
+            })
+            .await;
+        let made = evictions(control_plane);
+        assert_eq!(made.len(), 8, "{made:#?}");
+        let waited = made[1].at.duration_since(made[0].at);
+        say(&format!(
+            "ramp: the second eviction came {waited:#} after the first"
+        ));
+        assert!(waited.as_secs() >= 25, "{made:#?}");
+    });
+}
