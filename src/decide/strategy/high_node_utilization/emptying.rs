@@ -80,21 +80,29 @@ impl EmptyingRule<'_> {
             return Err(refusals);
         }
         let (mut after, mut moves) = (ahead.trial(), Vec::new());
-        for &pod in &pods {
-            let candidate_of_pod = candidate(pod);
-            match land(&after, &candidate_of_pod) {
-                Ok(landing) => {
-                    after.accept(candidate_of_pod.clone(), landing);
-                    moves.push(candidate_of_pod);
-                }
-                Err(why) => {
-                    let mut refusals = not_alone(&snapshot.pod(pod).name, &pods, candidate);
-                    if let Some(own) = refusals.iter_mut().find(|(c, _)| c.pod == pod) {
-                        own.1 = why;
+        let mut left = pods.clone();
+        while !left.is_empty() {
+            let mut stuck = Vec::new();
+            for &pod in &left {
+                let candidate = candidate(pod);
+                match land(&after, &candidate) {
+                    Ok(landing) => {
+                        after.accept(candidate.clone(), landing);
+                        moves.push(candidate);
                     }
-                    return Err(refusals);
+                    Err(why) => stuck.push((pod, why)),
                 }
             }
+            if stuck.len() == left.len() {
+                let (pod, why) = stuck.swap_remove(0);
+                let mut refusals = not_alone(&snapshot.pod(pod).name, &pods, candidate);
+                if let Some(own) = refusals.iter_mut().find(|(c, _)| c.pod == pod) {
+                    own.1 = why;
+                }
+                return Err(refusals);
+            }
+            // Each landing changes where the next pod lands.
+            left = stuck.iter().map(|(pod, _)| *pod).collect();
         }
         Ok(in_eviction_order(ahead, moves, after))
     }

@@ -1,5 +1,6 @@
 //! The rule of HighNodeUtilization, with the resources of this cluster.
 
+use std::cmp::Ordering;
 use std::rc::Rc;
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
@@ -66,19 +67,25 @@ impl<'w> EmptyingRule<'w> {
         draft.is_within(node, &self.thresholds, ratio)
     }
 
+    /// Sorts nodes by how much a scheduler that packs prefers them, the least preferred first.
     pub(super) fn sort_emptiest_first(&self, draft: &Draft<'_>, nodes: &mut [NodeId]) {
+        let fullness = |node: NodeId| {
+            [Basis::Requests, self.basis()].map(|basis| self.fullness(draft, node, basis))
+        };
         nodes.sort_by(|a, b| {
-            let (fullness_a, fullness_b) = (self.fullness(draft, *a), self.fullness(draft, *b));
-            fullness_a.order(fullness_b).then(b.cmp(a))
+            let (of_a, of_b) = (fullness(*a), fullness(*b));
+            let mut orders = of_a.iter().zip(of_b).map(|(a, b)| a.order(b));
+            let order = orders.find(|order| order.is_ne());
+            order.unwrap_or(Ordering::Equal).then(b.cmp(a))
         });
     }
 
     /// The largest ratio of a node.
-    fn fullness(&self, draft: &Draft<'_>, node: NodeId) -> Ratio {
+    fn fullness(&self, draft: &Draft<'_>, node: NodeId, basis: Basis) -> Ratio {
         let ratios = self
             .thresholds
             .iter()
-            .filter_map(|(r, _)| draft.ratio(node, *r, self.basis()));
+            .filter_map(|(r, _)| draft.ratio(node, *r, basis));
         ratios.max_by(|a, b| a.order(*b)).unwrap_or_default()
     }
 
