@@ -1,6 +1,5 @@
 //! The rule of HighNodeUtilization, with the resources of this cluster.
 
-use std::cmp::Ordering;
 use std::rc::Rc;
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
@@ -13,7 +12,7 @@ use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{Basis, HighNodeUtilization, Thresholds};
 use crate::values::{Ratio, ResourceId};
 
-use super::goes_with_its_node;
+use super::{goes_with_its_node, room};
 
 /// The rule, with the resources of this cluster.
 #[derive(Debug)]
@@ -47,6 +46,11 @@ impl<'w> EmptyingRule<'w> {
         &self.thresholds
     }
 
+    /// The highest usage of a node.
+    pub(super) fn ceilings(&self) -> &[(ResourceId, Ratio)] {
+        &self.usage_targets
+    }
+
     /// Whether a node has any of the resources that have a threshold.
     pub(super) fn judges(&self, draft: &Draft<'_>, node: NodeId) -> bool {
         judged(draft, node, &self.rule.thresholds)
@@ -67,17 +71,15 @@ impl<'w> EmptyingRule<'w> {
         draft.is_within(node, &self.thresholds, ratio)
     }
 
-    /// Sorts nodes by how much a scheduler that packs prefers them, the least preferred first.
-    pub(super) fn sort_emptiest_first(&self, draft: &Draft<'_>, nodes: &mut [NodeId]) {
-        let fullness = |node: NodeId| {
-            [Basis::Requests, self.basis()].map(|basis| self.fullness(draft, node, basis))
-        };
-        nodes.sort_by(|a, b| {
-            let (of_a, of_b) = (fullness(*a), fullness(*b));
-            let mut orders = of_a.iter().zip(of_b).map(|(a, b)| a.order(b));
-            let order = orders.find(|order| order.is_ne());
-            order.unwrap_or(Ordering::Equal).then(b.cmp(a))
-        });
+    /// Sorts nodes by their largest ratio on a basis. Equal ones keep their order.
+    pub(super) fn sort_emptiest_first(
+        &self,
+        draft: &Draft<'_>,
+        nodes: &mut [NodeId],
+        basis: Basis,
+    ) {
+        let fullness = |node: &NodeId| self.fullness(draft, *node, basis);
+        nodes.sort_by(|a, b| fullness(a).order(fullness(b)));
     }
 
     /// The largest ratio of a node.
@@ -111,6 +113,23 @@ impl<'w> EmptyingRule<'w> {
         let mut requested = containers.flat_map(|c| &c.requested);
         let thresholds = &self.rule.thresholds;
         requested.any(|name| thresholds.iter().any(|(threshold, _)| threshold == name))
+    }
+
+    /// Places a pod on a destination that has room for it; false if none has.
+    pub(super) fn reserve(
+        &self,
+        draft: &mut Draft<'_>,
+        pod: PodId,
+        destinations: &[NodeId],
+    ) -> bool {
+        // The fullest sources stay, and come last.
+        let mut fullest_first = destinations.iter().rev();
+        let takes = |node: &&NodeId| room::takes(draft, self.position, self.rule, pod, **node);
+        let Some(node) = fullest_first.find(takes) else {
+            return false;
+        };
+        room::place(draft, self.position, pod, *node);
+        true
     }
 
     /// A pod as a candidate for these destinations.
