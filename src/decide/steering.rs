@@ -199,7 +199,8 @@ fn selected(world: World<'_>) -> u32 {
     u32::try_from(selected).unwrap_or(u32::MAX)
 }
 
-/// The nodes that should have the taint: hot nodes first, then full nodes, then nodes to be emptied.
+/// The nodes that should have the taint: hot nodes first, then full nodes, then nodes to be
+/// emptied.
 ///
 /// Among the hot nodes, those that have the taint come first, so that it does not wander.
 fn wishes(

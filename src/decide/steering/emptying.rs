@@ -18,8 +18,8 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, HighNodeUtilization};
 use crate::values::{Ratio, ResourceId};
 
-/// The nodes that should have a taint: full nodes first, then nodes to empty, then empty ones. Nodes
-/// with the taint come before others of their kind, then the emptiest.
+/// The nodes that should have a taint: full nodes first, then nodes to empty, then empty ones.
+/// Nodes with the taint come before others of their kind, then the emptiest.
 pub(super) fn choose(
     now: &Draft<'_>,
     verdicts: &[Verdict],
@@ -104,7 +104,8 @@ impl Chosen<'_> {
             if filled.contains(&source) || self.contains(source) {
                 continue;
             }
-            // Nodes in use come first, then underused nodes, the fullest first. Nodes with the taint come last:
+            // Nodes in use come first, then underused nodes, the fullest first. Nodes with the
+            // taint come last:
             // a node that receives pods is not emptied, so the taints would wander.
             let mut fuller: Vec<NodeId> = sources[behind + 1..].iter().rev().copied().collect();
             fuller.retain(|n| !high_node_utilization::is_empty(now.world.snapshot, *n));
