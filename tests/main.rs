@@ -37,6 +37,7 @@ mod it {
     mod openings;
     mod otlp;
     mod pace;
+    mod packing;
     mod parity;
     mod past;
     mod pauses;

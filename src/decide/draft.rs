@@ -241,6 +241,14 @@ impl<'w> Draft<'w> {
             .collect()
     }
 
+    /// Returns the moved pods that are expected elsewhere but may land on a node.
+    pub fn undecided_pods(&self, node: NodeId) -> impl Iterator<Item = PodId> {
+        let may = self.accepted.iter().filter(move |(_, landing)| {
+            landing.on != Some(node) && landing.possible_nodes.contains(&node)
+        });
+        may.map(|(candidate, _)| candidate.pod)
+    }
+
     /// Returns the nodes where the moves so far may land.
     pub fn possible_nodes(&self) -> BTreeSet<NodeId> {
         self.accepted

@@ -203,11 +203,11 @@ impl Engine {
             balance_report(&draft)
         };
         let basis = before.basis;
-        let (world, destinations) = (draft.world, draft.possible_nodes());
+        let (world, landings) = (draft.world, steering::Landings::of(&draft));
         let (moves, kept, verdicts, notes) = draft.finish();
         Plan {
             at: observed.now,
-            steering: steering::steer(world, &verdicts, &destinations, halted.as_ref()),
+            steering: steering::steer(world, &verdicts, &landings, halted.as_ref()),
             paused: paused(world),
             guards: self.guards.stops(observed.now),
             proposed: Vec::new(),

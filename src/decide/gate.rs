@@ -7,7 +7,7 @@ use crate::decide::draft::{Candidate, Draft, Landing, Prospect};
 use crate::decide::scheduler::Forecast;
 use crate::model::plan::{PlacementCause, Refusal, UnknownKind};
 use crate::model::snapshot::{NodeId, PodId};
-use crate::values::Ratio;
+use crate::values::{Ratio, ResourceId};
 
 mod approval;
 mod cooldown;
@@ -193,14 +193,19 @@ pub fn admit_before_landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<
     before.try_for_each(|gate| gate.ask(candidate, draft).map(drop))
 }
 
-/// Whether a node stays below the policy's usage targets once the pod has landed there. Unknown
-/// usage counts as below.
-pub fn stays_cool(pod: PodId, strategy: usize, draft: &Draft<'_>, node: NodeId) -> bool {
+/// Whether a node stays below these ceilings and the policy's usage targets once the pod has landed
+/// there. Unknown usage counts as below.
+pub fn stays_cool(
+    pod: PodId,
+    strategy: usize,
+    draft: &Draft<'_>,
+    node: NodeId,
+    mut ceilings: Vec<(ResourceId, Ratio)>,
+) -> bool {
+    ceilings.extend(landing_flaw::targets(draft, node));
     let pod = Candidate::counted(pod, strategy);
-    !matches!(
-        landing_flaw::stays_cool(&pod, draft, node, &landing_flaw::targets(draft, node)),
-        Err(LandingFlaw::Hot(_))
-    )
+    let found = landing_flaw::stays_cool(&pod, draft, node, &ceilings, draft.uncounted(node));
+    !matches!(found, Err(LandingFlaw::Hot(_)))
 }
 
 /// For each node that can take the replacement: how full it would be, or why the move would gain

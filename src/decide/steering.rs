@@ -27,7 +27,7 @@ use crate::model::plan::{
     Class, Halt, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Verdict,
 };
 use crate::model::snapshot::{NodeId, Snapshot};
-use crate::policy::Steering;
+use crate::policy::HighNodeUtilization;
 use crate::values::Ratio;
 
 mod emptying;
@@ -64,7 +64,7 @@ enum Urgency {
 impl Wish {
     /// Whether the node should have the taint even if replacements are expected on it.
     const fn is_urgent(&self) -> bool {
-        !matches!(self.value, SteerValue::Emptying) && !matches!(self.why, SteerReason::Warm { .. })
+        matches!(self.value, SteerValue::Hot) && !matches!(self.why, SteerReason::Warm { .. })
     }
 
     const fn urgency(&self) -> Urgency {
@@ -78,11 +78,37 @@ impl Wish {
     }
 }
 
-/// The changes of taints, by node. Moves of the same plan may land on `destinations`.
+/// Where the pods of a plan may land, and where they should not.
+#[derive(Debug, Default)]
+pub struct Landings {
+    /// Nodes on which moves of the plan may land.
+    moves: BTreeSet<NodeId>,
+    /// Nodes that pods stay away from, because their usage would be too high there. No move may
+    /// land there.
+    too_hot: BTreeSet<NodeId>,
+}
+
+impl Landings {
+    /// Returns the landings of a finished decision.
+    pub fn of(draft: &Draft<'_>) -> Self {
+        let moves = draft.possible_nodes();
+        let strategies = draft.world.policy.strategies.iter().enumerate();
+        let emptying = strategies.filter(|(_, s)| HighNodeUtilization::of(&s.rule).is_some());
+        let refusals = emptying.flat_map(|(position, _)| draft.refusals(position));
+        let too_hot = refusals.filter_map(|(_, why)| why.would_be_hot());
+        let too_hot = too_hot.filter_map(|node| draft.world.snapshot.find_node(node));
+        Landings {
+            too_hot: too_hot.filter(|node| !moves.contains(node)).collect(),
+            moves,
+        }
+    }
+}
+
+/// The changes of taints, by node.
 pub fn steer(
     world: World<'_>,
     verdicts: &[Verdict],
-    destinations: &BTreeSet<NodeId>,
+    landings: &Landings,
     halted: Option<&Halt>,
 ) -> Vec<Steer> {
     let tainted = tainted(world.snapshot);
@@ -92,10 +118,11 @@ pub fn steer(
     }
     let mut wishes = Vec::new();
     if halted.is_none() {
-        wishes = self::wishes(world, policy, verdicts, &tainted);
+        wishes = self::wishes(world, verdicts, landings, &tainted);
     }
     let has_taint = |wish: &Wish| tainted.get(&wish.node) == Some(&Some(wish.value));
-    wishes.retain(|wish| has_taint(wish) || wish.is_urgent() || !destinations.contains(&wish.node));
+    wishes
+        .retain(|wish| has_taint(wish) || wish.is_urgent() || !landings.moves.contains(&wish.node));
     let most = policy
         .max_nodes
         .map_or(u32::MAX, |share| share.of(selected(world)));
@@ -172,16 +199,17 @@ fn selected(world: World<'_>) -> u32 {
     u32::try_from(selected).unwrap_or(u32::MAX)
 }
 
-/// The nodes that should have the taint: hot nodes first, then nodes to be emptied.
+/// The nodes that should have the taint: hot nodes first, then full nodes, then nodes to be
+/// emptied.
 ///
 /// Among the hot nodes, those that have the taint come first, so that it does not wander.
 fn wishes(
     world: World<'_>,
-    policy: &Steering,
     verdicts: &[Verdict],
+    landings: &Landings,
     tainted: &BTreeMap<NodeId, Option<SteerValue>>,
 ) -> Vec<Wish> {
-    let now = Draft::new(world);
+    let (now, policy) = (Draft::new(world), &world.policy.steering);
     let has = |node: NodeId, value| tainted.get(&node).copied().flatten() == Some(value);
     let mut hot = if policy.hot {
         hot(&now, verdicts, |node| has(node, SteerValue::Hot))
@@ -198,11 +226,13 @@ fn wishes(
     });
     if policy.emptying {
         let taken: BTreeSet<NodeId> = hot.iter().map(|wish| wish.node).collect();
-        let chosen = emptying::choose(&now, verdicts, |node| has(node, SteerValue::Emptying));
-        let untaken = chosen.into_iter().filter(|(node, _)| !taken.contains(node));
-        hot.extend(untaken.map(|(node, why)| Wish {
+        let chosen = emptying::choose(&now, verdicts, &landings.too_hot, has);
+        let untaken = chosen
+            .into_iter()
+            .filter(|(node, ..)| !taken.contains(node));
+        hot.extend(untaken.map(|(node, value, why)| Wish {
             node,
-            value: SteerValue::Emptying,
+            value,
             why,
             distance: Ratio::ZERO,
         }));
@@ -328,7 +358,7 @@ fn why_not(
 ) -> SteerReason {
     let wanted = match value {
         Some(SteerValue::Hot) => world.policy.steering.hot,
-        Some(SteerValue::Emptying) => world.policy.steering.emptying,
+        Some(SteerValue::Emptying | SteerValue::Full) => world.policy.steering.emptying,
         None => false,
     };
     if !wanted {
@@ -340,6 +370,7 @@ fn why_not(
     match unsure(verdicts, &world.snapshot.node(node).name) {
         Some(verdict) => SteerReason::Unsure(verdict.class.to_string()),
         None if value == Some(SteerValue::Hot) => SteerReason::Cooled,
+        None if value == Some(SteerValue::Full) => SteerReason::NotFull,
         None => SteerReason::NotEmptied,
     }
 }

@@ -54,7 +54,9 @@ pub(super) fn steering() -> Section<Steering> {
     .field(
         "taintEmptying",
         "Taint nodes that highNodeUtilization finds underused and can empty, as long as they are \
-            underused.",
+            underused. Meanwhile also taint the nodes that are full by usage but not by requests, \
+            which a scheduler that packs would prefer. To empty more nodes than `maxNodes` allows, \
+            set that to `none`.",
         boolean(),
         |s| &mut s.emptying,
     )

@@ -18,7 +18,7 @@ const ONLY_UPDATES: &str = "may only change the taint evenkeel.io/steer";
 const METADATA: &str = "may not change the labels, annotations or other metadata";
 const SPEC: &str = "may not cordon a node or change its spec";
 const OTHER_TAINT: &str = "may not add, change, reorder or remove a taint other than";
-const FORM: &str = "must have the effect PreferNoSchedule and the value hot or emptying";
+const FORM: &str = "must have the effect PreferNoSchedule and the value hot, emptying or full";
 
 /// A role that grants everything on nodes, so that only the admission policy limits the account.
 const WIDE_ROLE: &str = "

@@ -553,7 +553,7 @@ fn the_admission_policy_names_the_taint_and_the_account() {
         (&key["name"], &key["expression"]),
         (&json!("key"), &json!(format!("'{STEERING_KEY}'")))
     );
-    let values = [SteerValue::Hot, SteerValue::Emptying].map(SteerValue::text);
+    let values = SteerValue::ALL.map(SteerValue::text);
     let allowed = format!("in ['{}']", values.join("', '"));
     let expressions = policy["spec"]["validations"].as_array().unwrap();
     assert!(

@@ -46,9 +46,10 @@ fn a_node_that_requests_much_and_uses_little_is_emptied_by_usage() {
 #[test]
 fn a_pod_that_fits_by_usage_but_not_by_requests_stays() {
     let plan = plan("node n1\n web*2 cpu=3 uses=200m\nnode n2\n api*2 cpu=2 uses=2");
-    assert_snapshot!(text(&plan), @r"
+    assert_snapshot!(text(&plan), @"
     keep web-1 on n1: its node is emptied completely or not at all, and web-2 has to stay
     keep web-2 on n1: no other node can take it: 1 is short of cpu by requests
+    default: no node can be emptied now; nodes in use: 2, and 2 would do by cpu requests
     ");
 }
 
@@ -57,8 +58,11 @@ fn no_node_is_filled_above_the_ceiling_by_usage() {
     let plan = plan("node n1\n web cpu=100m uses=1500m\nnode n2\n api cpu=4 uses=5");
     assert_snapshot!(
         text(&plan),
-        @"keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 81%, \
-          above the target of 80%"
+        @"
+        keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 81%, \
+            above the target of 80%
+        default: no node can be emptied now; nodes in use: 2, and 2 would do by cpu usage
+        "
     );
 }
 
@@ -80,6 +84,7 @@ fn no_node_is_filled_above_the_target_of_another_strategy() {
     assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @"
     keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 62%, above \
         the target of 60%
+    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
     default: no measured node is above its target
     ");
 }
@@ -93,7 +98,10 @@ fn a_node_without_metrics_is_neither_emptied_nor_filled() {
     assert_eq!(plan.moves.len(), 0, "{}", text(&plan));
     assert_snapshot!(
         text(&plan),
-        @"keep web-1 on n1: its replacement could land on n2, whose usage is unknown"
+        @"
+        keep web-1 on n1: its replacement could land on n2, whose usage is unknown
+        default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+        "
     );
 }
 
@@ -110,8 +118,11 @@ fn with_a_scheduler_that_spreads_nothing_moves_and_the_plan_says_why() {
     let cluster = Cluster::parse("node n1\n web cpu=500m uses=100m\nnode n2\n api*2 cpu=2 uses=2");
     assert_snapshot!(
         text(&cluster.plan(BY_USAGE)),
-        @"keep web-1 on n1: its replacement would return to n1: the free nodes are no better by \
-          requests, and the scheduler does not see usage"
+        @"
+        keep web-1 on n1: its replacement would return to n1: the free nodes are no better by \
+            requests, and the scheduler does not see usage
+        default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+        "
     );
 }
 
@@ -124,6 +135,7 @@ fn replicas_that_the_scheduler_spreads_by_default_would_return() {
     keep web-1 on n1: its node is emptied completely or not at all, and web-2 has to stay
     keep web-2 on n1: its replacement would return to n1: the default topology spread of its \
         scheduler outweighs the free nodes
+    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
     ");
 }
 
@@ -133,9 +145,10 @@ fn a_pod_that_a_budget_protects_keeps_its_node_from_being_emptied() {
         "node n1\n web cpu=100m uses=100m\n shop cpu=100m uses=100m\nnode n2\n api cpu=4 \
             uses=4\nbudget shop allows=0",
     );
-    assert_snapshot!(text(&plan), @r"
+    assert_snapshot!(text(&plan), @"
     keep shop-1 on n1: PodDisruptionBudget shop allows no disruption now
     keep web-1 on n1: its node is emptied completely or not at all, and shop-1 has to stay
+    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
     ");
 }
 
@@ -185,16 +198,19 @@ fn a_pod_that_may_never_be_evicted_keeps_its_node_from_being_emptied() {
     keep alone-1 on n1: no controller would recreate it
     keep web-1 on n1: its node is emptied completely or not at all, and alone-1 has to stay
     keep web-2 on n1: its node is emptied completely or not at all, and alone-1 has to stay
+    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
     ");
     assert_snapshot!(text(&beside("single")), @"
     keep single-1 on n1: its workload has 1 of the 2 replicas that the policy requires
     keep web-1 on n1: its node is emptied completely or not at all, and single-1 has to stay
     keep web-2 on n1: its node is emptied completely or not at all, and single-1 has to stay
+    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
     ");
     assert_snapshot!(text(&beside("cache*2 emptydir")), @"
     keep cache-1 on n1: its emptyDir or hostPath data would be lost
     keep web-1 on n1: its node is emptied completely or not at all, and cache-1 has to stay
     keep web-2 on n1: its node is emptied completely or not at all, and cache-1 has to stay
+    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
     ");
 }
 
@@ -235,8 +251,11 @@ mod steered {
         ";
         let plan = Cluster::parse(cluster).plan(BY_USAGE);
         assert_snapshot!(text(&plan), @"
-        keep web-1 on n1: its replacement could land on n2, where the move would improve nothing: n2 is to be emptied or to stay empty itself
-        keep web-2 on n1: its node is emptied completely or not at all, and web-1 has to stay
+        keep web-1 on n1: its replacement could land on n2, where the move would improve \
+            nothing: n2 is to be emptied or to stay empty itself
+        keep web-2 on n1: its replacement could land on n2, where the move would improve \
+            nothing: n2 is to be emptied or to stay empty itself
+        default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
         ");
     }
 }

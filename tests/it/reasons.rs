@@ -338,6 +338,12 @@ fn idles() -> Vec<Idle> {
             more_than: 1,
         },
         Idle::NothingUnderused,
+        Idle::NothingToEmpty {
+            in_use: 40,
+            needed: 16,
+            resource: "cpu".to_owned(),
+            basis: Basis::Actual,
+        },
         Idle::NoDestination,
         Idle::Unmeasurable("nvidia.com/gpu".to_owned()),
     ]
@@ -352,6 +358,7 @@ fn is_listed_idle(idle: &Idle) {
         Idle::NothingHot | Idle::NotForLong(_) | Idle::NothingCold(_) | Idle::AllCold => {}
         Idle::FewCold { .. }
         | Idle::NothingUnderused
+        | Idle::NothingToEmpty { .. }
         | Idle::NoDestination
         | Idle::Unmeasurable(_) => {}
     }
@@ -592,9 +599,11 @@ fn steer_reasons() -> Vec<SteerReason> {
         SteerReason::Unlanded,
         SteerReason::Emptying,
         SteerReason::Empty,
+        SteerReason::Full,
         SteerReason::Enough(3),
         SteerReason::Cooled,
         SteerReason::NotEmptied,
+        SteerReason::NotFull,
         SteerReason::Unsure("left alone: no samples".to_owned()),
         SteerReason::NotPermitted,
         SteerReason::NotAsked,
@@ -612,11 +621,13 @@ fn is_listed_steer_reason(why: &SteerReason) {
         | SteerReason::Warm { .. }
         | SteerReason::Cooling { .. }
         | SteerReason::Emptying
-        | SteerReason::Empty => {}
+        | SteerReason::Empty
+        | SteerReason::Full => {}
         SteerReason::Enough(_)
         | SteerReason::Unlanded
         | SteerReason::Cooled
         | SteerReason::NotEmptied
+        | SteerReason::NotFull
         | SteerReason::Unsure(_) => {}
         SteerReason::NotPermitted | SteerReason::NotAsked | SteerReason::Ending => {}
     }

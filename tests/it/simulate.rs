@@ -109,7 +109,7 @@ fn taints_are_removed_after_the_moves_that_depend_on_them() {
         panic!("{EMPTYING}")
     };
     let trace = by(&scenario, (**policy).clone());
-    assert_eq!(trace.summary.foreseen, (10, 10));
+    assert_eq!(trace.summary.foreseen, (8, 8));
     assert!(
         events(&trace).contains("loses the steering taint"),
         "{}",

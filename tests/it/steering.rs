@@ -7,7 +7,7 @@ use evenkeel::decide::engine::Engine;
 use evenkeel::decide::steering;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{Plan, SteerValue};
-use evenkeel::policy::Policy;
+use evenkeel::policy::{FitStrategy, Policy};
 use insta::assert_snapshot;
 
 use crate::it::support::{Cluster, EVEN, after, noon, parse, text};
@@ -366,8 +366,43 @@ fn if_every_node_is_underused_emptier_nodes_go_to_fuller_ones() {
     ";
     assert_snapshot!(
         of(cluster, EMPTYING),
-        @"n3 add emptying: the node is to be emptied: new pods should land elsewhere"
+        @"
+    n2 add emptying: the node is to be emptied: new pods should land elsewhere
+    n3 add emptying: the node is to be emptied: new pods should land elsewhere
+    "
     );
+}
+
+/// web-1 fits on n2 by requests, and a scheduler that packs prefers n2. Only n3 has room by usage.
+#[test]
+fn a_node_that_is_full_by_usage_is_tainted_while_pods_should_land_on_others() {
+    let cluster = |taint: &str| {
+        Cluster::parse(&format!(
+            "node n1 {EMPTYING_TAINT}
+              web cpu=500m uses=800m
+            node n2 {taint}
+              full cpu=4 uses=6
+            node n3
+              roomy cpu=2 uses=3"
+        ))
+    };
+    let policy = || {
+        let mut policy = parse(EMPTYING);
+        policy.scheduler.fit.strategy = FitStrategy::MostAllocated;
+        policy
+    };
+    let plan = cluster("").plan_by(policy());
+    assert_eq!(plan.moves.len(), 0);
+    assert_snapshot!(steering(&plan), @"
+    n1 keep emptying: the node is to be emptied: new pods should land elsewhere
+    n2 add full: the pods that have to move fit by requests, but their usage does not
+    ");
+    let plan = cluster("taint=evenkeel.io/steer=full:PreferNoSchedule").plan_by(policy());
+    assert_eq!(plan.moves[0].to.as_deref(), Some("n3"));
+    assert_snapshot!(steering(&plan), @"
+    n1 keep emptying: the node is to be emptied: new pods should land elsewhere
+    n2 keep full: the pods that have to move fit by requests, but their usage does not
+    ");
 }
 
 #[test]

@@ -111,7 +111,7 @@ pub(super) fn without_limits(policy: &Policy) -> Policy {
 /// The hot nodes that steering would taint and that have no taint yet.
 fn nodes_to_taint(world: World<'_>, plan: &Plan) -> BTreeSet<NodeId> {
     // No landing is kept free, because this taint is only for hot nodes.
-    let changes = steering::steer(world, &plan.nodes, &BTreeSet::new(), None);
+    let changes = steering::steer(world, &plan.nodes, &steering::Landings::default(), None);
     changes
         .iter()
         .filter(|change| change.action == SteerAction::Add(SteerValue::Hot))

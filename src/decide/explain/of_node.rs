@@ -131,8 +131,8 @@ pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> NodeExplanation {
     let facts = snapshot.node(node);
     let pods = heaviest_first(case, facts.pods.clone());
     let decided = AllVerdicts::new(case, &pods, Some(node));
-    let (verdicts, destinations) = (decided.draft.verdicts(), decided.draft.possible_nodes());
-    let steering = steering::steer(case.world, verdicts, &destinations, case.halted);
+    let landings = steering::Landings::of(&decided.draft);
+    let steering = steering::steer(case.world, decided.draft.verdicts(), &landings, case.halted);
     let unreadable = facts.unreadable.clone().map(Class::Doubtful);
     let arriving = snapshot
         .pod_ids()

@@ -133,7 +133,8 @@ pub(super) fn judge(
         return Err(LandingFlaw::Trade(node, preference));
     }
     if candidate.reason.is_a_preference() {
-        stays_cool(candidate, draft, node, &targets(draft, node))?;
+        let uncounted = draft.uncounted(node);
+        stays_cool(candidate, draft, node, &targets(draft, node), uncounted)?;
     }
     let requested = requested_after(candidate, draft, node);
     match &candidate.destinations {
@@ -161,7 +162,9 @@ fn judge_limits(
     destinations: &DestinationLimits,
     requested: Ratio,
 ) -> Result<Ratio, LandingFlaw> {
-    stays_cool(candidate, draft, node, &destinations.usage_targets)?;
+    let mut coming = draft.uncounted(node).to_vec();
+    coming.extend(draft.undecided_pods(node));
+    stays_cool(candidate, draft, node, &destinations.usage_targets, &coming)?;
     let mut largest = requested;
     for &(resource, target) in draft.judged_by(node, &destinations.targets) {
         let ratio = ratio_after(candidate, draft, node, resource, destinations.basis)
@@ -228,8 +231,8 @@ fn other_pool(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Option<
     }
 }
 
-/// Requires that the node stays at or below these usage targets. A hot node would soon lose the pod
-/// again.
+/// Requires that the node with these pods beside its load stays at or below these usage targets. A
+/// hot node would soon lose the pod again.
 ///
 /// A node of unknown usage is accepted, unless its usage is about to become known: after a start,
 /// evenkeel waits for the first samples.
@@ -238,9 +241,11 @@ pub(super) fn stays_cool(
     draft: &Draft<'_>,
     node: NodeId,
     targets: &[(ResourceId, Ratio)],
+    coming: &[PodId],
 ) -> Result<(), LandingFlaw> {
     for &(resource, target) in targets {
-        let Some(ratio) = ratio_after(candidate, draft, node, resource, Basis::Actual) else {
+        let ratio = ratio_beside(candidate, draft, node, resource, Basis::Actual, coming);
+        let Some(ratio) = ratio else {
             let unmeasured = draft.world.usage.unmeasured(node);
             if matches!(unmeasured, Some(Unmeasured::Few { .. })) {
                 return Err(LandingFlaw::UnknownUsage(node));
@@ -249,7 +254,7 @@ pub(super) fn stays_cool(
         };
         HotLanding::check(node, resource, target, ratio, Basis::Actual)?;
         if resource == ResourceId::CPU {
-            stays_cool_for_a_day(candidate, draft, node, target)?;
+            stays_cool_for_a_day(candidate, draft, node, target, coming)?;
         }
     }
     Ok(())
@@ -262,11 +267,12 @@ fn stays_cool_for_a_day(
     draft: &Draft<'_>,
     node: NodeId,
     target: Ratio,
+    coming: &[PodId],
 ) -> Result<(), LandingFlaw> {
     if draft.world.usage.outlook().is_none() {
         return Ok(());
     }
-    match day_ahead::too_hot(candidate, draft, node, draft.uncounted(node), target) {
+    match day_ahead::too_hot(candidate, draft, node, coming, target) {
         None => Ok(()),
         Some(ratio) => Err(LandingFlaw::Hot(HotLanding {
             node,
@@ -301,12 +307,27 @@ pub(super) fn ratio_after(
     resource: ResourceId,
     basis: Basis,
 ) -> Option<Ratio> {
+    let uncounted = draft.uncounted(node);
+    ratio_beside(candidate, draft, node, resource, basis, uncounted)
+}
+
+/// The ratio of a node after the move, with the usage of these pods beside the node's load; `None`
+/// if its usage is unknown.
+fn ratio_beside(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    node: NodeId,
+    resource: ResourceId,
+    basis: Basis,
+    coming: &[PodId],
+) -> Option<Ratio> {
     let mut more = draft
         .weight(candidate.pod, resource, basis)
         .unwrap_or(Amount::ZERO);
     if basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource) {
-        let weights = draft.uncounted(node).iter();
-        let weights = weights.filter_map(|p| draft.weight(*p, resource, basis));
+        let weights = coming
+            .iter()
+            .filter_map(|p| draft.weight(*p, resource, basis));
         more = more.plus(weights.sum());
     }
     draft.ratio_with(node, resource, basis, more)

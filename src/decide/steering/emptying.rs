@@ -7,32 +7,74 @@
 //! node stays chosen as long as it is underused, so that it stays empty until it is removed.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
-use crate::decide::draft::{Candidate, Draft, Landing};
+use crate::decide::draft::Draft;
 use crate::decide::gate;
 use crate::decide::scheduler;
-use crate::decide::strategy::high_node_utilization;
-use crate::model::plan::{Class, Refusal, SteerReason, Verdict};
+use crate::decide::strategy::high_node_utilization::{self, room};
+use crate::model::plan::{Class, Refusal, SteerReason, SteerValue, Verdict};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, HighNodeUtilization};
 use crate::values::{Ratio, ResourceId};
 
-/// The nodes to empty: those with the taint first, then the emptiest.
+/// The nodes that should have a taint: full nodes first, then nodes to empty, then empty ones.
+/// Nodes with the taint come before others of their kind, then the emptiest.
 pub(super) fn choose(
     now: &Draft<'_>,
     verdicts: &[Verdict],
-    has_taint: impl Fn(NodeId) -> bool,
-) -> Vec<(NodeId, SteerReason)> {
+    too_hot: &BTreeSet<NodeId>,
+    has: impl Fn(NodeId, SteerValue) -> bool,
+) -> Vec<(NodeId, SteerValue, SteerReason)> {
     let mut chosen = Chosen {
         ahead: now.trial(),
         nodes: Vec::new(),
     };
+    let mut full = BTreeSet::new();
+    let has_taint = |node| has(node, SteerValue::Emptying);
     for (position, strategy) in now.world.policy.strategies.iter().enumerate() {
         if let Some(rule) = HighNodeUtilization::of(&strategy.rule) {
+            let before = chosen.nodes.len();
             chosen.add(now, verdicts, &has_taint, position, rule);
+            let leaving = leaving(now, &chosen.nodes[before..]);
+            let stay = now.world.snapshot.node_ids();
+            full.extend(stay.filter(|node| {
+                let full = too_hot.contains(node) || has(*node, SteerValue::Full);
+                full && !chosen.contains(*node) && is_full(now, position, rule, *node, &leaving)
+            }));
         }
     }
-    chosen.nodes
+    let full = full.into_iter();
+    let full = full.map(|node| (node, SteerValue::Full, SteerReason::Full));
+    chosen
+        .nodes
+        .sort_by_key(|(_, why)| *why == SteerReason::Empty);
+    let emptying = chosen.nodes.into_iter();
+    let emptying = emptying.map(|(node, why)| (node, SteerValue::Emptying, why));
+    full.chain(emptying).collect()
+}
+
+/// The pods that have to leave these nodes.
+fn leaving(now: &Draft<'_>, nodes: &[(NodeId, SteerReason)]) -> Vec<PodId> {
+    let snapshot = now.world.snapshot;
+    let pods = nodes.iter().flat_map(|(node, _)| now.pods_on(*node));
+    pods.filter(|pod| !high_node_utilization::goes_with_its_node(snapshot.pod(*pod)))
+        .collect()
+}
+
+/// Whether one of the pods fits on a node by requests but not by usage. A scheduler that packs
+/// would place it there.
+fn is_full(
+    now: &Draft<'_>,
+    position: usize,
+    rule: &HighNodeUtilization,
+    node: NodeId,
+    leaving: &[PodId],
+) -> bool {
+    leaving.iter().any(|pod| {
+        !room::stays_cool(now, position, rule, *pod, node)
+            && scheduler::fits(now, *pod, node).is_ok()
+    })
 }
 
 /// The nodes chosen so far, and the draft in which they are empty.
@@ -62,9 +104,10 @@ impl Chosen<'_> {
             if filled.contains(&source) || self.contains(source) {
                 continue;
             }
-            // Nodes in use come first, then fuller underused nodes. Nodes with the taint come last:
+            // Nodes in use come first, then underused nodes, the fullest first. Nodes with the
+            // taint come last:
             // a node that receives pods is not emptied, so the taints would wander.
-            let mut fuller = sources[behind + 1..].to_vec();
+            let mut fuller: Vec<NodeId> = sources[behind + 1..].iter().rev().copied().collect();
             fuller.retain(|n| !high_node_utilization::is_empty(now.world.snapshot, *n));
             fuller.sort_by_key(|n| has_taint(*n));
             let destinations: Vec<NodeId> = takers.iter().chain(&fuller).copied().collect();
@@ -157,41 +200,11 @@ fn empty<'w>(
     let (mut after, mut landings) = (ahead.trial(), Vec::new());
     for pod in pods {
         let mut nodes = destinations.iter().copied();
-        let node = nodes.find(|node| takes(&after, position, rule, pod, *node))?;
-        let landing = Landing {
-            on: Some(node),
-            ..Landing::default()
-        };
-        after.accept(Candidate::counted(pod, position), landing);
+        let node = nodes.find(|node| room::takes(&after, position, rule, pod, *node))?;
+        room::place(&mut after, position, pod, node);
         landings.push(node);
     }
     Some((after, landings))
-}
-
-/// Whether a node has room for a pod, and its usage stays below the limits of this strategy and of
-/// the others.
-fn takes(
-    after: &Draft<'_>,
-    position: usize,
-    rule: &HighNodeUtilization,
-    pod: PodId,
-    node: NodeId,
-) -> bool {
-    rule.ceilings
-        .iter()
-        .all(|(name, target)| stays_below(after, pod, node, name, *target))
-        && gate::stays_cool(pod, position, after, node)
-        && scheduler::fits(after, pod, node).is_ok()
-}
-
-/// Whether the node's usage with the pod is at most a target. Unknown usage counts as below.
-fn stays_below(after: &Draft<'_>, pod: PodId, node: NodeId, name: &str, target: Ratio) -> bool {
-    let Some(resource) = after.world.snapshot.resources.find(name) else {
-        return true;
-    };
-    let more = after.weight(pod, resource, Basis::Actual);
-    let ratio = after.ratio_with(node, resource, Basis::Actual, more.unwrap_or_default());
-    ratio.is_none_or(|ratio| ratio <= target)
 }
 
 /// Whether a pod may be evicted now or later.

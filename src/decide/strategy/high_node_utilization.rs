@@ -25,8 +25,10 @@ use super::{ResourceLevel, SelectPods, StrategyRun};
 use nodes::EmptyingNodes;
 use rule::EmptyingRule;
 
+mod bound;
 mod emptying;
 mod nodes;
+pub mod room;
 mod rule;
 
 /// One cycle of the strategy.
@@ -57,13 +59,16 @@ impl<'w> HighNodeUtilizationRun<'w> {
         let mut nodes = initial.clone();
         let idle = nodes.idle(rule);
         let mut queue = VecDeque::new();
-        match &idle {
-            Some(why) => draft.note(Note {
+        if idle.is_none() {
+            queue = emptying.empty_all(draft, &mut nodes);
+        }
+        if queue.is_empty() {
+            let why = idle.clone();
+            draft.note(Note {
                 strategy: HighNodeUtilization::NAME,
                 pool: "default".to_owned(),
-                why: why.clone(),
-            }),
-            None => queue = emptying.empty_all(draft, &mut nodes),
+                why: why.unwrap_or_else(|| bound::in_use(draft, &emptying, &classes)),
+            });
         }
         HighNodeUtilizationRun {
             rule: emptying,

@@ -62,6 +62,15 @@ impl Refusal {
         )
     }
 
+    /// Returns the node on which the replacement could land, and which would then be hot.
+    pub fn would_be_hot(&self) -> Option<&str> {
+        if let Refusal::WouldBeHot { node, .. } = self {
+            Some(node)
+        } else {
+            None
+        }
+    }
+
     /// Returns true if the pod can probably move in a later cycle, so no worse pod should move
     /// instead of it now.
     pub const fn is_temporary(&self) -> bool {

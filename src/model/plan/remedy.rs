@@ -381,6 +381,11 @@ impl Idle {
                 format!("add nodes or raise `thresholds`, or set `numberOfNodes` below {cold}")
             }
             Idle::NothingUnderused => "nothing, or raise `thresholds`".to_owned(),
+            Idle::NothingToEmpty { .. } => {
+                "the refusals of their pods say why the other nodes stay (`plan`, `explain node`); \
+                 where they would land on full nodes, set `steering.taintEmptying`"
+                    .to_owned()
+            }
             Idle::NoDestination => {
                 "uncordon a node above its thresholds, or lower `thresholds`".to_owned()
             }

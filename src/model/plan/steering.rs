@@ -43,21 +43,27 @@ pub enum SteerValue {
     Hot,
     /// The node is to be emptied or to stay empty.
     Emptying,
+    /// The node has no room by usage for the pods of nodes that are being emptied.
+    Full,
 }
 
 impl SteerValue {
+    /// Every value.
+    pub const ALL: [Self; 3] = [SteerValue::Hot, SteerValue::Emptying, SteerValue::Full];
+
     /// Returns the text of the taint value.
     pub const fn text(self) -> &'static str {
         match self {
             SteerValue::Hot => "hot",
             SteerValue::Emptying => "emptying",
+            SteerValue::Full => "full",
         }
     }
 
     /// Returns the value of a steering taint; `None` if the taint is not one that evenkeel sets.
     pub fn of(taint: &Taint) -> Option<Self> {
         let ours = taint.key == STEERING_KEY && taint.effect == Effect::PreferNoSchedule;
-        [SteerValue::Hot, SteerValue::Emptying]
+        SteerValue::ALL
             .into_iter()
             .find(|value| ours && taint.value == value.text())
     }
@@ -132,6 +138,9 @@ pub enum SteerReason {
     /// The node is empty and should stay empty.
     #[error("the node is empty and should stay empty until it is removed")]
     Empty,
+    /// The node has no room by usage for a pod that has to move, but room by requests.
+    #[error("the pods that have to move fit by requests, but their usage does not")]
+    Full,
     /// This many nodes have the taint already, and the policy allows no more.
     #[error("{0} nodes have the taint already, the most that steering.maxNodes allows")]
     Enough(u32),
@@ -141,6 +150,9 @@ pub enum SteerReason {
     /// The node is no longer to be emptied.
     #[error("the node is no longer to be emptied")]
     NotEmptied,
+    /// The node has room for a pod that has to move, or no pod has to move.
+    #[error("the node has room for pods that have to move, or no pod has to move any more")]
+    NotFull,
     /// A strategy does not know enough about the node; holds its verdict.
     #[error("no taint without reliable data: {0}")]
     Unsure(String),
@@ -165,9 +177,11 @@ impl SteerReason {
             SteerReason::Unlanded => "unlanded",
             SteerReason::Emptying => "emptying",
             SteerReason::Empty => "empty",
+            SteerReason::Full => "full",
             SteerReason::Enough(_) => "enough",
             SteerReason::Cooled => "cooled",
             SteerReason::NotEmptied => "not-emptied",
+            SteerReason::NotFull => "not-full",
             SteerReason::Unsure(_) => "unsure",
             SteerReason::NotPermitted => "not-permitted",
             SteerReason::NotAsked => "not-asked",
@@ -196,8 +210,10 @@ impl SteerReason {
             | SteerReason::Unlanded
             | SteerReason::Emptying
             | SteerReason::Empty
+            | SteerReason::Full
             | SteerReason::Cooled
             | SteerReason::NotEmptied
+            | SteerReason::NotFull
             | SteerReason::Ending => None,
         }
     }

@@ -7,10 +7,12 @@ use crate::model::guard::GuardStop;
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::pause::Pause;
 use crate::model::usage::Unmeasured;
+use crate::policy::Basis;
 use crate::values::Ratio;
 use crate::values::text::count;
 
 use super::duration_text::short;
+use super::refusal_text::weighed;
 
 /// The class in which one strategy puts one node.
 #[derive(Clone, Debug, PartialEq)]
@@ -183,6 +185,21 @@ pub enum Idle {
     /// No node is below its thresholds, so there is no node to empty.
     #[error("no node is below its thresholds, so none is emptied")]
     NothingUnderused,
+    /// No node can be emptied, or only later.
+    #[error(
+        "no node can be emptied now; nodes in use: {in_use}, and {needed} would do by {resource} {}",
+        weighed(*.basis)
+    )]
+    NothingToEmpty {
+        /// Nodes with pods that do not go with their node.
+        in_use: usize,
+        /// The fewest nodes that have room for these pods.
+        needed: usize,
+        /// The resource that needs most nodes.
+        resource: String,
+        /// Whether its usage or its requests need them.
+        basis: Basis,
+    },
     /// No other node can take pods.
     #[error("no other node can take pods: each is below its thresholds or cordoned")]
     NoDestination,
@@ -196,6 +213,7 @@ impl Idle {
     pub const fn is_goal(&self) -> bool {
         match self {
             Idle::NothingHot | Idle::NotForLong(_) | Idle::AllCold | Idle::NothingUnderused => true,
+            Idle::NothingToEmpty { in_use, needed, .. } => *in_use <= *needed,
             Idle::NothingCold(_)
             | Idle::FewCold { .. }
             | Idle::NoDestination
@@ -212,6 +230,7 @@ impl Idle {
             Idle::AllCold => "all-cold",
             Idle::FewCold { .. } => "few-cold",
             Idle::NothingUnderused => "nothing-underused",
+            Idle::NothingToEmpty { .. } => "nothing-to-empty",
             Idle::NoDestination => "no-destination",
             Idle::Unmeasurable(_) => "unmeasurable",
         }

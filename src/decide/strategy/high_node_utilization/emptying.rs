@@ -10,12 +10,25 @@ use crate::model::plan::{NotSelected, Reason, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, Ratio, ResourceId};
 
-use super::nodes::EmptyingNodes;
+use super::nodes::{EmptyingNodes, is_steered};
 use super::rule::EmptyingRule;
 use super::unremovable;
 
 /// Pods that stay, and why.
 type Refusals = Vec<(Candidate, Refusal)>;
+
+/// A node that is emptied.
+struct Emptied<'w> {
+    /// The draft in which it is empty.
+    after: Draft<'w>,
+    /// The moves of this cycle.
+    moves: Vec<Candidate>,
+    /// The pods that have room elsewhere and wait until steering lets them land there. Only a node
+    /// with the steering taint has such pods.
+    waiting: Refusals,
+    /// Where its pods go.
+    landings: Vec<NodeId>,
+}
 
 impl EmptyingRule<'_> {
     /// Empties one source after the other on a copy of the draft, until no more can be emptied.
@@ -26,7 +39,7 @@ impl EmptyingRule<'_> {
     ) -> VecDeque<Candidate> {
         let mut queue = VecDeque::new();
         let mut ahead = draft.trial();
-        let mut left: Vec<NodeId> = nodes.sources.clone();
+        let mut left: Vec<NodeId> = nodes.order.clone();
         loop {
             let mut stuck = Vec::new();
             for source in &left {
@@ -35,13 +48,15 @@ impl EmptyingRule<'_> {
                 }
                 let destinations = nodes.destinations(&ahead, *source);
                 match self.empty(&ahead, *source, &destinations) {
-                    Ok((after, moves)) => {
-                        if !moves.is_empty() {
-                            let landings = moves.iter().filter_map(|c| after.landing(c.pod));
-                            nodes.emptied(*source, landings);
+                    Ok(emptied) => {
+                        if !emptied.landings.is_empty() {
+                            nodes.emptied(*source, emptied.landings);
                         }
-                        ahead = after;
-                        queue.extend(moves);
+                        ahead = emptied.after;
+                        queue.extend(emptied.moves);
+                        for (candidate, why) in emptied.waiting {
+                            draft.refuse(&candidate, why);
+                        }
                     }
                     Err(refusals) => stuck.push((*source, refusals)),
                 }
@@ -57,13 +72,13 @@ impl EmptyingRule<'_> {
         }
     }
 
-    /// The draft with the node empty and the moves that empty it, or why each of its pods stays.
+    /// The node emptied, or why each of its pods stays.
     fn empty<'d>(
         &self,
         ahead: &Draft<'d>,
         source: NodeId,
         destinations: &[NodeId],
-    ) -> Result<(Draft<'d>, Vec<Candidate>), Refusals> {
+    ) -> Result<Emptied<'d>, Refusals> {
         let snapshot = ahead.world.snapshot;
         let reason = self.reason(ahead, source);
         let candidate = |pod: PodId| self.candidate(pod, &reason, destinations);
@@ -74,29 +89,35 @@ impl EmptyingRule<'_> {
             let why = Refusal::Unremovable(why);
             return Err(pods.iter().map(|p| (candidate(*p), why.clone())).collect());
         }
+        let refused = |pod: PodId, why: Refusal| {
+            let mut refusals = not_alone(&snapshot.pod(pod).name, &pods, candidate);
+            refusals.retain(|(c, _)| c.pod != pod);
+            refusals.push((candidate(pod), why));
+            refusals
+        };
         if let Some((held, why)) = held.filter(|_| !pods.is_empty()) {
-            let mut refusals = not_alone(&snapshot.pod(held).name, &pods, candidate);
-            refusals.push((candidate(held), why));
-            return Err(refusals);
+            return Err(refused(held, why));
         }
-        let (mut after, mut moves) = (ahead.trial(), Vec::new());
-        for &pod in &pods {
-            let candidate_of_pod = candidate(pod);
-            match land(&after, &candidate_of_pod) {
-                Ok(landing) => {
-                    after.accept(candidate_of_pod.clone(), landing);
-                    moves.push(candidate_of_pod);
-                }
-                Err(why) => {
-                    let mut refusals = not_alone(&snapshot.pod(pod).name, &pods, candidate);
-                    if let Some(own) = refusals.iter_mut().find(|(c, _)| c.pod == pod) {
-                        own.1 = why;
-                    }
-                    return Err(refusals);
-                }
+        let (after, moves, mut waiting) = land_all(ahead, pods.iter().map(|p| candidate(*p)));
+        let may_wait = |(_, why): &(Candidate, Refusal)| {
+            is_steered(ahead, source) && why.lies_in_the_landing()
+        };
+        if let Some(stays) = waiting.iter().position(|one| !may_wait(one)) {
+            let (candidate, why) = waiting.swap_remove(stays);
+            return Err(refused(candidate.pod, why));
+        }
+        let (mut after, moves) = in_eviction_order(ahead, moves, after);
+        for (candidate, why) in &waiting {
+            if !self.reserve(&mut after, candidate.pod, destinations) {
+                return Err(refused(candidate.pod, why.clone()));
             }
         }
-        Ok(in_eviction_order(ahead, moves, after))
+        Ok(Emptied {
+            landings: pods.iter().filter_map(|p| after.landing(*p)).collect(),
+            after,
+            moves,
+            waiting,
+        })
     }
 
     /// Why the pods of a node are evicted: the resource that is nearest to its threshold.
@@ -145,6 +166,32 @@ impl EmptyingRule<'_> {
 fn not_alone(name: &str, pods: &[PodId], candidate: impl Fn(PodId) -> Candidate) -> Refusals {
     let why = Refusal::NotAlone(name.to_owned());
     pods.iter().map(|p| (candidate(*p), why.clone())).collect()
+}
+
+/// The draft in which these pods have moved as far as they can, these moves, and why the others
+/// stay. Each landing changes where the next pod lands, so those that stay are tried again.
+fn land_all<'d>(
+    ahead: &Draft<'d>,
+    candidates: impl Iterator<Item = Candidate>,
+) -> (Draft<'d>, Vec<Candidate>, Refusals) {
+    let (mut after, mut moves) = (ahead.trial(), Vec::new());
+    let mut left: Vec<Candidate> = candidates.collect();
+    loop {
+        let (tried, mut stay) = (left.len(), Vec::new());
+        for candidate in left {
+            match land(&after, &candidate) {
+                Ok(landing) => {
+                    after.accept(candidate.clone(), landing);
+                    moves.push(candidate);
+                }
+                Err(why) => stay.push((candidate, why)),
+            }
+        }
+        if stay.is_empty() || stay.len() == tried {
+            return (after, moves, stay);
+        }
+        left = stay.into_iter().map(|(candidate, _)| candidate).collect();
+    }
 }
 
 /// Where a candidate would land. A pod that only has to wait for a limit counts as moved.

@@ -6,7 +6,7 @@ use crate::decide::draft::Draft;
 use crate::decide::strategy::low_node_utilization::unfit;
 use crate::model::plan::{Class, Idle, SteerValue, Verdict};
 use crate::model::snapshot::NodeId;
-use crate::policy::HighNodeUtilization;
+use crate::policy::{Basis, HighNodeUtilization};
 
 use super::is_empty;
 use super::rule::EmptyingRule;
@@ -20,8 +20,11 @@ const AUTOSCALER_TAINTS: [&str; 2] = [
 /// Sources and destinations, and the changes made while nodes are emptied.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EmptyingNodes {
-    /// Nodes below the thresholds that are not emptied yet, the emptiest first.
+    /// Nodes below the thresholds that are not emptied yet. The last ones request most, so a
+    /// scheduler that packs prefers them.
     pub(super) sources: Vec<NodeId>,
+    /// The same nodes at the beginning, in the order in which they are emptied.
+    pub(super) order: Vec<NodeId>,
     /// Nodes in use, which may receive pods.
     takers: Vec<NodeId>,
     /// Sources that receive pods, so that they are not emptied.
@@ -70,13 +73,20 @@ impl EmptyingNodes {
             nodes.map(|(node, _)| *node).collect()
         };
         let mut sources = of_class(&Class::Underused);
-        rule.sort_emptiest_first(draft, &mut sources);
+        sources.reverse();
+        rule.sort_emptiest_first(draft, &mut sources, Basis::Requests);
+        // Pods that use little are the best ones for nodes that are full by requests.
+        let mut order = sources.clone();
+        rule.sort_emptiest_first(draft, &mut order, Basis::Actual);
         // Nodes that are already being emptied or removed come first.
-        sources.sort_by_key(|n| !(is_leaving(draft, *n) || is_steered(draft, *n)));
+        for nodes in [&mut sources, &mut order] {
+            nodes.sort_by_key(|n| !(is_leaving(draft, *n) || is_steered(draft, *n)));
+        }
         let snapshot = draft.world.snapshot;
         let empty = sources.iter().copied().filter(|n| is_empty(snapshot, *n));
         EmptyingNodes {
             empty: empty.collect(),
+            order,
             sources,
             takers: of_class(&Class::InUse),
             filled: BTreeSet::new(),
@@ -118,8 +128,9 @@ impl EmptyingNodes {
     }
 
     /// Records that a source is emptied, and that its pods go to these nodes.
-    pub(super) fn emptied(&mut self, source: NodeId, landings: impl Iterator<Item = NodeId>) {
+    pub(super) fn emptied(&mut self, source: NodeId, landings: Vec<NodeId>) {
         let sources = &self.sources;
+        let landings = landings.into_iter();
         self.filled.extend(landings.filter(|n| sources.contains(n)));
         self.sources.retain(|n| *n != source);
     }
@@ -134,7 +145,7 @@ fn is_leaving(draft: &Draft<'_>, node: NodeId) -> bool {
 }
 
 /// Whether a steering taint keeps pods away from a node so that it can be emptied.
-fn is_steered(draft: &Draft<'_>, node: NodeId) -> bool {
+pub(super) fn is_steered(draft: &Draft<'_>, node: NodeId) -> bool {
     let taints = &draft.world.snapshot.node(node).taints;
     taints
         .iter()

@@ -12,7 +12,7 @@ use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{Basis, HighNodeUtilization, Thresholds};
 use crate::values::{Ratio, ResourceId};
 
-use super::goes_with_its_node;
+use super::{goes_with_its_node, room};
 
 /// The rule, with the resources of this cluster.
 #[derive(Debug)]
@@ -46,6 +46,11 @@ impl<'w> EmptyingRule<'w> {
         &self.thresholds
     }
 
+    /// The highest usage of a node.
+    pub(super) fn ceilings(&self) -> &[(ResourceId, Ratio)] {
+        &self.usage_targets
+    }
+
     /// Whether a node has any of the resources that have a threshold.
     pub(super) fn judges(&self, draft: &Draft<'_>, node: NodeId) -> bool {
         judged(draft, node, &self.rule.thresholds)
@@ -66,19 +71,23 @@ impl<'w> EmptyingRule<'w> {
         draft.is_within(node, &self.thresholds, ratio)
     }
 
-    pub(super) fn sort_emptiest_first(&self, draft: &Draft<'_>, nodes: &mut [NodeId]) {
-        nodes.sort_by(|a, b| {
-            let (fullness_a, fullness_b) = (self.fullness(draft, *a), self.fullness(draft, *b));
-            fullness_a.order(fullness_b).then(b.cmp(a))
-        });
+    /// Sorts nodes by their largest ratio on a basis. Equal ones keep their order.
+    pub(super) fn sort_emptiest_first(
+        &self,
+        draft: &Draft<'_>,
+        nodes: &mut [NodeId],
+        basis: Basis,
+    ) {
+        let fullness = |node: &NodeId| self.fullness(draft, *node, basis);
+        nodes.sort_by(|a, b| fullness(a).order(fullness(b)));
     }
 
     /// The largest ratio of a node.
-    fn fullness(&self, draft: &Draft<'_>, node: NodeId) -> Ratio {
+    fn fullness(&self, draft: &Draft<'_>, node: NodeId, basis: Basis) -> Ratio {
         let ratios = self
             .thresholds
             .iter()
-            .filter_map(|(r, _)| draft.ratio(node, *r, self.basis()));
+            .filter_map(|(r, _)| draft.ratio(node, *r, basis));
         ratios.max_by(|a, b| a.order(*b)).unwrap_or_default()
     }
 
@@ -104,6 +113,23 @@ impl<'w> EmptyingRule<'w> {
         let mut requested = containers.flat_map(|c| &c.requested);
         let thresholds = &self.rule.thresholds;
         requested.any(|name| thresholds.iter().any(|(threshold, _)| threshold == name))
+    }
+
+    /// Places a pod on a destination that has room for it; false if none has.
+    pub(super) fn reserve(
+        &self,
+        draft: &mut Draft<'_>,
+        pod: PodId,
+        destinations: &[NodeId],
+    ) -> bool {
+        // The fullest sources stay, and come last.
+        let mut fullest_first = destinations.iter().rev();
+        let takes = |node: &&NodeId| room::takes(draft, self.position, self.rule, pod, **node);
+        let Some(node) = fullest_first.find(takes) else {
+            return false;
+        };
+        room::place(draft, self.position, pod, *node);
+        true
     }
 
     /// A pod as a candidate for these destinations.

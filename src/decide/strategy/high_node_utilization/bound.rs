@@ -1,0 +1,79 @@
+//! How many nodes the pods need at least.
+
+use std::collections::BTreeMap;
+
+use crate::decide::draft::Draft;
+use crate::model::plan::{Class, Idle};
+use crate::model::snapshot::NodeId;
+use crate::policy::Basis;
+use crate::values::{Amount, Ratio, ResourceId};
+
+use super::rule::EmptyingRule;
+use super::{goes_with_its_node, is_empty};
+
+/// The nodes in use, and how many of them would do: none is filled above a ceiling by usage, and
+/// none above its size by requests. No placement needs fewer nodes, and the best one may need more.
+pub(super) fn in_use(
+    draft: &Draft<'_>,
+    rule: &EmptyingRule<'_>,
+    classes: &BTreeMap<NodeId, Class>,
+) -> Idle {
+    let counted = classes
+        .iter()
+        .filter(|(_, class)| matches!(class, Class::Underused | Class::InUse));
+    let nodes: Vec<NodeId> = counted.map(|(node, _)| *node).collect();
+    let snapshot = draft.world.snapshot;
+    let by_usage = rule.ceilings().iter();
+    let by_usage = by_usage.map(|(r, most)| (*r, *most, Basis::Actual));
+    let requested = [ResourceId::CPU, ResourceId::MEMORY].into_iter();
+    let others = rule.thresholds().iter().map(|(r, _)| *r);
+    let others = others.filter(|r| ![ResourceId::CPU, ResourceId::MEMORY].contains(r));
+    let by_requests = requested.chain(others);
+    let by_requests = by_requests.map(|r| (r, Ratio::ONE, Basis::Requests));
+    let mut bound = (0, ResourceId::CPU, Basis::Requests);
+    for (resource, most, basis) in by_usage.chain(by_requests) {
+        let needed = needed(draft, &nodes, resource, most, basis);
+        if needed > bound.0 {
+            bound = (needed, resource, basis);
+        }
+    }
+    let (needed, resource, basis) = bound;
+    Idle::NothingToEmpty {
+        in_use: nodes.iter().filter(|n| !is_empty(snapshot, **n)).count(),
+        needed,
+        resource: snapshot.resources.name(resource).to_owned(),
+        basis,
+    }
+}
+
+/// The fewest nodes with room for every pod that does not go with its node, by one resource.
+fn needed(
+    draft: &Draft<'_>,
+    nodes: &[NodeId],
+    resource: ResourceId,
+    most: Ratio,
+    basis: Basis,
+) -> usize {
+    let snapshot = draft.world.snapshot;
+    let moving = |node: NodeId| -> Amount {
+        let pods = draft.pods_on(node);
+        let pods = pods.filter(|pod| !goes_with_its_node(snapshot.pod(*pod)));
+        pods.filter_map(|pod| draft.weight(pod, resource, basis))
+            .sum()
+    };
+    let mut left: Amount = nodes.iter().map(|node| moving(*node)).sum();
+    let room = |node: &NodeId| {
+        let load = draft.load(*node, resource, basis)?;
+        let fixed = load.minus(moving(*node));
+        let whole = snapshot.node(*node).allocatable[resource];
+        Some(whole.times(most).minus(fixed))
+    };
+    let mut rooms: Vec<Amount> = nodes.iter().filter_map(room).collect();
+    rooms.sort();
+    let mut needed = 0;
+    while let Some(room) = rooms.pop().filter(|_| left > Amount::ZERO) {
+        left = left.minus(room);
+        needed += 1;
+    }
+    needed
+}
