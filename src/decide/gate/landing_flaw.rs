@@ -162,9 +162,13 @@ fn judge_limits(
     destinations: &DestinationLimits,
     requested: Ratio,
 ) -> Result<Ratio, LandingFlaw> {
-    let mut coming = draft.uncounted(node).to_vec();
-    coming.extend(draft.undecided_pods(node));
-    stays_cool(candidate, draft, node, &destinations.usage_targets, &coming)?;
+    let usage_targets = &destinations.usage_targets;
+    // Most strategies have none, and this is asked for each node of each forecast.
+    if !usage_targets.is_empty() {
+        let mut coming = draft.uncounted(node).to_vec();
+        coming.extend(draft.undecided_pods(node));
+        stays_cool(candidate, draft, node, usage_targets, &coming)?;
+    }
     let mut largest = requested;
     for &(resource, target) in draft.judged_by(node, &destinations.targets) {
         let ratio = ratio_after(candidate, draft, node, resource, destinations.basis)
