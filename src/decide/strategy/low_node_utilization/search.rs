@@ -151,7 +151,10 @@ impl LowNodeUtilizationRun<'_> {
 
     fn begin_round(&mut self, draft: &Draft<'_>) {
         let mut turns: Vec<&HotNode> = self.hot.values().collect();
-        turns.sort_by_key(|hot| (hot.need(), Reverse(hot.first_gain())));
+        turns.sort_by_key(|hot| {
+            let best_first = Reverse((hot.first_gain(), hot.worst_distance()));
+            (hot.need(), best_first)
+        });
         self.search.turns = turns.into_iter().map(|hot| hot.node).collect();
         self.search.moves_before = draft.accepted().count();
         self.search.uncertain.clear();
