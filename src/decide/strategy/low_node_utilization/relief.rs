@@ -103,11 +103,12 @@ impl PodRelief {
         self.usage.min(self.excess + MARGIN)
     }
 
-    /// Returns what the node gains by the move, in hundredths of the node: the useful usage that
-    /// leaves, minus the requests, because a node that loses requests attracts the next pods. For
-    /// example, a pod that uses 20 % and requests 5 % of cpu and 2 % of memory gains 13.
+    /// Returns what the node gains by the move, in hundredths of a percent of the node: the useful
+    /// usage that leaves, minus the requests, because a node that loses requests attracts the next
+    /// pods. For example, a pod that uses 20 % and requests 5 % of cpu and 2 % of memory gains 13
+    /// %, or 1,300.
     pub(super) fn gain(&self) -> i64 {
-        hundredths(self.useful() - self.requests)
+        hundredths((self.useful() - self.requests) * 100.0)
     }
 
     /// Returns the order in which the pods of one node are asked for, the smallest first. Shares

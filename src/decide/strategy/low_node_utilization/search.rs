@@ -4,7 +4,7 @@
 //! at least [`CERTAIN`]. The node that needs the fewest evictions comes first: where limits allow
 //! few moves in a cycle, most nodes are relieved soonest that way. Of nodes with the same need, the
 //! one comes first whose pod gains it most (see [`PodRelief::gain`]): with the hottest one first, a
-//! day of two cuts of 300 machines of the contest, decided every five minutes, has a fifth more
+//! day of two cuts of 300 machines of the contest, decided every five minutes, has a sixth more
 //! time above the targets. A node gives the first such pod
 //! in the order of [`PodRelief::order`], until it is relieved or has none. Every move changes where
 //! kube-scheduler places the next pod, so all nodes are asked again, in another round, until none
