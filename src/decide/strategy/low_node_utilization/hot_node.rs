@@ -123,12 +123,6 @@ impl HotNode {
         worst.map_or(0, |worst| (worst.above.distance().get() * 10_000.0) as i64)
     }
 
-    /// Returns the gain of the node by the first of its pods that saves an eviction.
-    pub(super) fn first_gain(&self) -> Option<i64> {
-        let mut pods = self.pods.iter().map(|(_, relief)| relief);
-        pods.find(|relief| relief.saves > 0).map(PodRelief::gain)
-    }
-
     /// Why a pod of this node is evicted: the resource that exceeds its target most.
     pub(super) fn reason(&self, draft: &Draft<'_>) -> Option<Reason> {
         let worst = self.excess.first()?;

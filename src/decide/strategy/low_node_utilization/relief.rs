@@ -98,19 +98,6 @@ impl PodRelief {
         self.unknown || self.suffices || self.of_excess >= self.excess * Ratio::QUARTER.get()
     }
 
-    /// Returns the usage that leaves with the pod, until the node has room below its targets.
-    const fn useful(&self) -> f64 {
-        self.usage.min(self.excess + MARGIN)
-    }
-
-    /// Returns what the node gains by the move, in hundredths of a percent of the node: the useful
-    /// usage that leaves, minus the requests, because a node that loses requests attracts the next
-    /// pods. For example, a pod that uses 20 % and requests 5 % of cpu and 2 % of memory gains 13
-    /// %, or 1,300.
-    pub(super) fn gain(&self) -> i64 {
-        hundredths((self.useful() - self.requests) * 100.0)
-    }
-
     /// Returns the order in which the pods of one node are asked for, the smallest first. Shares
     /// are in hundredths, so that less important pods go if they are about equally good.
     ///
@@ -118,25 +105,23 @@ impl PodRelief {
     /// along until the node has room below its targets, the one with fewer requests, because a node
     /// that loses requests attracts the next pods, and the lighter one. Pods of unknown usage come
     /// last, so that the plan can say why they stay.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "shares of a node are far from the bounds, and casts saturate"
+    )]
     pub(super) fn order(&self, importance: Importance) -> impl Ord + use<> {
+        let hundredths = |share: f64| (share * 100.0).round() as i64;
+        let useful = self.usage.min(self.excess + MARGIN);
         (
             self.unknown,
             Reverse(self.saves),
             importance.rank(),
-            Reverse(hundredths(self.useful())),
+            Reverse(hundredths(useful)),
             hundredths(self.requests),
             hundredths(self.usage),
             importance,
         )
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "shares of a node are far from the bounds, and casts saturate"
-)]
-fn hundredths(share: f64) -> i64 {
-    (share * 100.0).round() as i64
 }
 
 /// Returns the cpu and memory requests of a pod, each as a share of a node, added up.
