@@ -5,9 +5,9 @@
 //! few moves in a cycle, most nodes are relieved soonest that way; of nodes with the same need, the
 //! hottest. Other orders of these, such as by usage minus requests of the pod that leaves, change
 //! two cuts of 300 machines of the contest and random clusters by no more than chance. A node gives
-//! the first such pod in the order of [`PodRelief::order`], until it is relieved or has none. Every move changes where
-//! kube-scheduler places the next pod, so all nodes are asked again, in another round, until none
-//! has a certain move, or the rounds have taken a part of the work.
+//! the first such pod in the order of [`PodRelief::order`], until it is relieved or has none. Every
+//! move changes where kube-scheduler places the next pod, so all nodes are asked again, in another
+//! round, until none has a certain move, or the rounds have taken a part of the work.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
