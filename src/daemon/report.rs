@@ -107,20 +107,18 @@ impl Daemon {
     /// Reports how an eviction ended. A workload that got worse has an event too, except in a dry
     /// run, which writes none.
     pub(super) fn report_settled(&self, settled: &Settled, snapshot: &Snapshot, dry: bool) {
+        self.metrics.settled(settled);
         let (workload, from, to) = (&settled.workload, &settled.from, &settled.to);
         let (pod, ending) = (&settled.pod, settled.ending);
-        if ending.decline().is_some() {
-            let code = ending.code();
-            warn!(%workload, pod, from, to, code, "settled: {ending}; the workload rests");
-        } else {
+        if ending.decline().is_none() {
             info!(%workload, pod, from, to, "settled: {ending}");
+            return;
         }
-        self.metrics.settled(settled);
+        let code = ending.code();
+        warn!(%workload, pod, from, to, code, "settled: {ending}; the workload rests");
         let is_it = |pod: &&Pod| Some(&pod.uid) == settled.replacement.as_ref();
-        if ending.decline().is_some() && !dry {
-            let replacement = snapshot.pods.iter().find(is_it);
-            let tell = |pod| self.events.got_worse(settled, pod, clock::now());
-            replacement.into_iter().for_each(tell);
+        if let Some(replacement) = snapshot.pods.iter().find(is_it).filter(|_| !dry) {
+            self.events.got_worse(settled, replacement, clock::now());
         }
     }
 }

@@ -17,8 +17,8 @@ impl Snapshot {
         u32::try_from(staying).unwrap_or(u32::MAX)
     }
 
-    /// Returns the replicas that a workload wants, or those that stay where that is unknown or
-    /// less.
+    /// Returns the number of replicas that the controllers of a workload want, and at least the
+    /// number that it has. A controller that is not known wants none.
     pub fn wanted(&self, workload: WorkloadId) -> u32 {
         let Workload { key, pods } = self.workload(workload);
         let controllers = pods.iter().filter_map(|pod| self.pod(*pod).controller());
