@@ -200,12 +200,14 @@ pub fn stays_cool(
     strategy: usize,
     draft: &Draft<'_>,
     node: NodeId,
-    mut ceilings: Vec<(ResourceId, Ratio)>,
+    ceilings: &[(ResourceId, Ratio)],
 ) -> bool {
-    ceilings.extend(landing_flaw::targets(draft, node));
     let pod = Candidate::counted(pod, strategy);
-    let found = landing_flaw::stays_cool(&pod, draft, node, &ceilings, draft.uncounted(node));
-    !matches!(found, Err(LandingFlaw::Hot(_)))
+    let is_below = |limits: &[(ResourceId, Ratio)]| {
+        let found = landing_flaw::stays_cool(&pod, draft, node, limits, draft.uncounted(node));
+        !matches!(found, Err(LandingFlaw::Hot(_)))
+    };
+    is_below(ceilings) && is_below(&landing_flaw::targets(draft, node))
 }
 
 /// For each node that can take the replacement: how full it would be, or why the move would gain

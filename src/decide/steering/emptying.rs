@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use crate::decide::draft::Draft;
 use crate::decide::gate;
 use crate::decide::scheduler;
-use crate::decide::strategy::high_node_utilization::{self, room};
+use crate::decide::strategy::high_node_utilization::room::Room;
+use crate::decide::strategy::high_node_utilization::{goes_with_its_node, is_empty, unremovable};
 use crate::model::plan::{Class, Refusal, SteerReason, SteerValue, Verdict};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, HighNodeUtilization};
@@ -36,11 +37,12 @@ pub(super) fn choose(
         if let Some(rule) = HighNodeUtilization::of(&strategy.rule) {
             let before = chosen.nodes.len();
             chosen.add(now, verdicts, &has_taint, position, rule);
+            let room = Room::new(now, position, rule);
             let leaving = leaving(now, &chosen.nodes[before..]);
             let stay = now.world.snapshot.node_ids();
             full.extend(stay.filter(|node| {
                 let full = too_hot.contains(node) || has(*node, SteerValue::Full);
-                full && !chosen.contains(*node) && is_full(now, position, rule, *node, &leaving)
+                full && !chosen.contains(*node) && is_full(now, &room, *node, &leaving)
             }));
         }
     }
@@ -58,23 +60,16 @@ pub(super) fn choose(
 fn leaving(now: &Draft<'_>, nodes: &[(NodeId, SteerReason)]) -> Vec<PodId> {
     let snapshot = now.world.snapshot;
     let pods = nodes.iter().flat_map(|(node, _)| now.pods_on(*node));
-    pods.filter(|pod| !high_node_utilization::goes_with_its_node(snapshot.pod(*pod)))
+    pods.filter(|pod| !goes_with_its_node(snapshot.pod(*pod)))
         .collect()
 }
 
 /// Whether one of the pods fits on a node by requests but not by usage. A scheduler that packs
 /// would place it there.
-fn is_full(
-    now: &Draft<'_>,
-    position: usize,
-    rule: &HighNodeUtilization,
-    node: NodeId,
-    leaving: &[PodId],
-) -> bool {
-    leaving.iter().any(|pod| {
-        !room::stays_cool(now, position, rule, *pod, node)
-            && scheduler::fits(now, *pod, node).is_ok()
-    })
+fn is_full(now: &Draft<'_>, room: &Room, node: NodeId, leaving: &[PodId]) -> bool {
+    leaving
+        .iter()
+        .any(|pod| !room.stays_cool(now, *pod, node) && scheduler::fits(now, *pod, node).is_ok())
 }
 
 /// The nodes chosen so far, and the draft in which they are empty.
@@ -99,6 +94,7 @@ impl Chosen<'_> {
         }
         let mut takers = of_class(now, verdicts, &Class::InUse);
         takers.retain(|node| !self.contains(*node));
+        let room = Room::new(now, position, rule);
         let mut filled: Vec<NodeId> = Vec::new();
         for (behind, source) in sources.iter().copied().enumerate() {
             if filled.contains(&source) || self.contains(source) {
@@ -108,17 +104,11 @@ impl Chosen<'_> {
             // taint come last:
             // a node that receives pods is not emptied, so the taints would wander.
             let mut fuller: Vec<NodeId> = sources[behind + 1..].iter().rev().copied().collect();
-            fuller.retain(|n| !high_node_utilization::is_empty(now.world.snapshot, *n));
+            fuller.retain(|n| !is_empty(now.world.snapshot, *n));
             fuller.sort_by_key(|n| has_taint(*n));
             let destinations: Vec<NodeId> = takers.iter().chain(&fuller).copied().collect();
-            let emptied = empty(
-                &self.ahead,
-                position,
-                rule,
-                source,
-                has_taint(source),
-                &destinations,
-            );
+            let leaving = leaving_pods(&self.ahead, position, source, has_taint(source));
+            let emptied = leaving.and_then(|pods| empty(&self.ahead, &room, pods, &destinations));
             if let Some((after, landings)) = emptied {
                 let why = if landings.is_empty() {
                     SteerReason::Empty
@@ -172,43 +162,42 @@ fn fullness(now: &Draft<'_>, node: NodeId) -> Ratio {
     if cpu > memory { cpu } else { memory }
 }
 
-/// The draft with the node empty, and the nodes that its pods go to; `None` if a pod has to stay.
-fn empty<'w>(
-    ahead: &Draft<'w>,
+/// The pods that have to leave a node; `None` if one of them has to stay, or an autoscaler may not
+/// remove the node.
+fn leaving_pods(
+    ahead: &Draft<'_>,
     position: usize,
-    rule: &HighNodeUtilization,
     source: NodeId,
     has_taint: bool,
-    destinations: &[NodeId],
-) -> Option<(Draft<'w>, Vec<NodeId>)> {
+) -> Option<Vec<PodId>> {
+    if unremovable(ahead, source).is_some() {
+        return None;
+    }
     let snapshot = ahead.world.snapshot;
-    if high_node_utilization::unremovable(ahead, source).is_some() {
-        return None;
-    }
-    let leaving = ahead.pods_on(source);
-    let leaving =
-        leaving.filter(|pod| !high_node_utilization::goes_with_its_node(snapshot.pod(*pod)));
-    let mut pods: Vec<PodId> = leaving.collect();
-    if pods
-        .iter()
-        .any(|pod| !may_go(ahead, position, *pod, has_taint))
-    {
-        return None;
-    }
+    let pods = ahead.pods_on(source);
+    let mut pods: Vec<PodId> = pods
+        .filter(|pod| !goes_with_its_node(snapshot.pod(*pod)))
+        .collect();
     // Large pods first, because small ones fit into the remaining gaps.
     pods.sort_by_key(|p| (Reverse(snapshot.pod(*p).requests[ResourceId::CPU]), *p));
+    let may_go = |pod: &PodId| may_go(ahead, position, *pod, has_taint);
+    pods.iter().all(may_go).then_some(pods)
+}
+
+/// The draft with these pods elsewhere, and where they go; `None` if one of them has no room.
+fn empty<'w>(
+    ahead: &Draft<'w>,
+    room: &Room,
+    pods: Vec<PodId>,
+    destinations: &[NodeId],
+) -> Option<(Draft<'w>, Vec<NodeId>)> {
     let (mut after, mut landings) = (ahead.trial(), Vec::new());
     for pod in pods {
-        let mut nodes = destinations.iter().copied();
-        let node = nodes.find(|node| room::takes(&after, position, rule, pod, *node))?;
-        room::place(&mut after, position, pod, node);
-        landings.push(node);
+        landings.push(room.place(&mut after, pod, destinations.iter().copied())?);
     }
     Some((after, landings))
 }
 
-/// Whether a pod may be evicted now or later.
-///
 /// Whether the refusal ends when earlier replacements are Ready.
 const fn awaits_replacements(why: &Refusal) -> bool {
     matches!(
@@ -217,8 +206,8 @@ const fn awaits_replacements(why: &Refusal) -> bool {
     )
 }
 
-/// Other pods may have to wait until the replacements of earlier evictions are Ready. A node keeps
-/// its taint meanwhile.
+/// Whether a pod may be evicted now or later. Other pods may have to wait until the replacements of
+/// earlier evictions are Ready. A node keeps its taint meanwhile.
 fn may_go(ahead: &Draft<'_>, position: usize, pod: PodId, has_taint: bool) -> bool {
     let answers = [
         gate::evictable(pod, position, ahead),

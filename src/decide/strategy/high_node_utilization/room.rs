@@ -4,39 +4,52 @@ use crate::decide::draft::{Candidate, Draft, Landing};
 use crate::decide::{gate, scheduler};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::HighNodeUtilization;
+use crate::values::{Ratio, ResourceId};
 
-/// Whether a node has room for a pod, and its usage stays below the limits of this strategy and of
-/// the others.
-pub fn takes(
-    draft: &Draft<'_>,
+/// The limits of a node that receives pods of emptied nodes.
+#[derive(Debug)]
+pub struct Room {
+    /// The position of the strategy in the policy.
     position: usize,
-    rule: &HighNodeUtilization,
-    pod: PodId,
-    node: NodeId,
-) -> bool {
-    stays_cool(draft, position, rule, pod, node) && scheduler::fits(draft, pod, node).is_ok()
+    /// The highest usage of a node.
+    ceilings: Vec<(ResourceId, Ratio)>,
 }
 
-/// Whether the node's usage with the pod is at most its ceilings and the targets of the other
-/// strategies. Unknown usage counts as below.
-pub fn stays_cool(
-    draft: &Draft<'_>,
-    position: usize,
-    rule: &HighNodeUtilization,
-    pod: PodId,
-    node: NodeId,
-) -> bool {
-    let resources = &draft.world.snapshot.resources;
-    let ceilings = rule.ceilings.iter();
-    let ceilings = ceilings.filter_map(|(name, most)| Some((resources.find(name)?, *most)));
-    gate::stays_cool(pod, position, draft, node, ceilings.collect())
-}
+impl Room {
+    /// Returns the limits of a rule, without resources that the cluster does not have.
+    pub fn new(draft: &Draft<'_>, position: usize, rule: &HighNodeUtilization) -> Self {
+        let resources = &draft.world.snapshot.resources;
+        let ceilings = rule.ceilings.iter();
+        let known = ceilings.filter_map(|(name, most)| Some((resources.find(name)?, *most)));
+        Room {
+            position,
+            ceilings: known.collect(),
+        }
+    }
 
-/// Moves a pod to a node in a draft that only counts room.
-pub fn place(draft: &mut Draft<'_>, position: usize, pod: PodId, node: NodeId) {
-    let landing = Landing {
-        on: Some(node),
-        ..Landing::default()
-    };
-    draft.accept(Candidate::counted(pod, position), landing);
+    /// Returns true if the node's usage with the pod is at most its ceilings and the targets of the
+    /// other strategies. Unknown usage counts as below.
+    pub fn stays_cool(&self, draft: &Draft<'_>, pod: PodId, node: NodeId) -> bool {
+        gate::stays_cool(pod, self.position, draft, node, &self.ceilings)
+    }
+
+    /// Moves a pod to the first of these nodes where it fits and that stays cool, in a draft that
+    /// only counts room. Returns that node.
+    pub fn place(
+        &self,
+        draft: &mut Draft<'_>,
+        pod: PodId,
+        mut nodes: impl Iterator<Item = NodeId>,
+    ) -> Option<NodeId> {
+        let node = {
+            let fits = scheduler::fitting(draft, pod);
+            nodes.find(|node| self.stays_cool(draft, pod, *node) && fits(*node).is_ok())?
+        };
+        let landing = Landing {
+            on: Some(node),
+            ..Landing::default()
+        };
+        draft.accept(Candidate::counted(pod, self.position), landing);
+        Some(node)
+    }
 }

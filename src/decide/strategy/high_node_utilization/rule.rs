@@ -12,7 +12,8 @@ use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{Basis, HighNodeUtilization, Thresholds};
 use crate::values::{Ratio, ResourceId};
 
-use super::{goes_with_its_node, room};
+use super::goes_with_its_node;
+use super::room::Room;
 
 /// The rule, with the resources of this cluster.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub(super) struct EmptyingRule<'w> {
     targets: Rc<[(ResourceId, Ratio)]>,
     /// No destination may use more than this.
     usage_targets: Rc<[(ResourceId, Ratio)]>,
+    room: Room,
 }
 
 impl<'w> EmptyingRule<'w> {
@@ -35,6 +37,7 @@ impl<'w> EmptyingRule<'w> {
             targets: thresholds.iter().map(|(r, _)| (*r, Ratio::ONE)).collect(),
             thresholds,
             usage_targets: known(draft, &rule.ceilings).into(),
+            room: Room::new(draft, position, rule),
         }
     }
 
@@ -123,13 +126,8 @@ impl<'w> EmptyingRule<'w> {
         destinations: &[NodeId],
     ) -> bool {
         // The fullest sources stay, and come last.
-        let mut fullest_first = destinations.iter().rev();
-        let takes = |node: &&NodeId| room::takes(draft, self.position, self.rule, pod, **node);
-        let Some(node) = fullest_first.find(takes) else {
-            return false;
-        };
-        room::place(draft, self.position, pod, *node);
-        true
+        let fullest_first = destinations.iter().rev().copied();
+        self.room.place(draft, pod, fullest_first).is_some()
     }
 
     /// A pod as a candidate for these destinations.
