@@ -92,8 +92,8 @@ node n2
 node n3
 ";
     let wait = |age: &str| format!("interval: 1m\nevictable: {{minPodAge: {age}}}\n{EVEN}");
-    // The young pod may leave within three intervals: no other pod goes instead of it.
-    let soon = Cluster::parse(cluster).plan(&wait("7m"));
+    // The young pod may leave in the next cycle: no other pod goes instead of it.
+    let soon = Cluster::parse(cluster).plan(&wait("6m"));
     assert!(soon.moves.is_empty(), "{}", text(&soon));
     let late = Cluster::parse(&cluster.replace("*4 cpu=1 uses=700m", "*4 cpu=1 uses=700m age=24h"));
     let late = late.plan(&wait("12h"));

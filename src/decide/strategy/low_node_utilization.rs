@@ -6,7 +6,7 @@
 //! few others in each cycle: single pods and sequences, by the evictions that they probably save
 //! for each one that they make (`sequence`).
 //!
-//! A pod that only has to wait for a few intervals counts as gone, so that no worse pod is moved
+//! A pod that only has to wait for the next cycle counts as gone, so that no worse pod is moved
 //! instead. Nothing is begun on a node whose movable pods together can remove less than a quarter
 //! of the excess.
 

@@ -14,16 +14,15 @@ use super::nodes::AboveTarget;
 const SIGNIFICANT: f64 = 0.25;
 /// This part if the load is what is expected: the mean of an hour, in which less is left to chance.
 const SIGNIFICANT_IF_EXPECTED: f64 = 0.1;
-/// This part of the error of a trend: a smaller excess is hardly likelier than none. It was chosen
-/// on recorded days of 50 nodes with steering: with 0.25, twice as many pods move, and with 0.75
-/// nodes are above the target for longer.
-const SIGNIFICANT_BY_TREND: f64 = 0.5;
-/// The errors of a trend by which a node must come below its target, so that it stays there: more
-/// than the excess must leave. On those days, with 0.3 and with 0.7 more pods moved and nodes were
-/// above the target for longer.
-const ERRORS_BELOW: f64 = 0.5;
-/// A larger excess always counts, as a share of the node.
-const LARGEST_INSIGNIFICANT: f64 = 0.05;
+/// This part of the error of a trend: a smaller excess is hardly likelier than none, and a node
+/// must come so far below its target to stay there. It was chosen on recorded days of 50 nodes with
+/// steering: with 0.25 as the excess that counts, twice as many pods move, and with 0.75 nodes are
+/// above the target for longer. With 0.3 and 0.7 as the room below the target, more pods move and
+/// nodes are above it for longer.
+const ERRORS: f64 = 0.5;
+/// A larger share of a node is never lost in the variation of its load, be it an excess or the
+/// usage of a pod.
+pub(super) const NEVER_LOST: f64 = 0.05;
 
 /// The kind of load that is compared with a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +52,7 @@ fn room_for_errors(draft: &Draft<'_>, basis: Basis, node: NodeId, resource: Reso
     match LoadBasis::of(draft, node) {
         LoadBasis::Trend => {
             let error = draft.deviation(node, resource, basis).as_f64();
-            Amount::from_f64(ERRORS_BELOW * error)
+            Amount::from_f64(ERRORS * error)
         }
         LoadBasis::Present | LoadBasis::Learned => Amount::ZERO,
     }
@@ -175,10 +174,10 @@ impl ResourceExcess {
         let significant = match basis {
             LoadBasis::Present => SIGNIFICANT,
             LoadBasis::Learned => SIGNIFICANT_IF_EXPECTED,
-            LoadBasis::Trend => SIGNIFICANT_BY_TREND,
+            LoadBasis::Trend => ERRORS,
         };
         let least = variation.get() * significant;
-        self.above.distance().get() < least.min(LARGEST_INSIGNIFICANT)
+        self.above.distance().get() < least.min(NEVER_LOST)
     }
 
     pub(super) fn name(&self, draft: &Draft<'_>) -> String {

@@ -12,9 +12,6 @@ use super::hot_node::HotNode;
 use super::pool::BalancedPool;
 use super::relief::PodRelief;
 
-/// The number of intervals that a pod may have to wait and still counts as about to leave.
-const HORIZON: i32 = 3;
-
 impl LowNodeUtilizationRun<'_> {
     /// Decides about a pod: what leaves with it, or why it is not selected.
     pub(super) fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<PodRelief, NotSelected> {
@@ -123,7 +120,7 @@ impl LowNodeUtilizationRun<'_> {
             .any(|(_, why)| why.reach() != Reach::Pod)
     }
 
-    /// The pods of a node that only have to wait for a few intervals.
+    /// The pods of a node that only have to wait for the next cycle.
     fn waiting(&self, draft: &Draft<'_>, node: NodeId) -> Vec<PodId> {
         let refusals = self.refusals(draft, node);
         let waiting = refusals.filter(|(_, why)| leaves_soon(draft, why));
@@ -147,14 +144,13 @@ pub(super) fn staying(draft: &Draft<'_>, node: NodeId) -> impl Iterator<Item = P
     pods.filter(move |p| snapshot.pod(*p).stays() && !draft.moves(*p))
 }
 
-/// Whether a refused pod may move within a few intervals, so that no worse pod should move instead
+/// Whether a refused pod may move in the next cycle, so that no worse pod should move instead
 /// of it now.
 pub(super) fn leaves_soon(draft: &Draft<'_>, why: &Refusal) -> bool {
-    let horizon = draft.world.policy.interval * HORIZON;
     match why.wait() {
         // Every pod waits for the window, so none may move instead of it.
         Some(_) if matches!(why, Refusal::OutsideWindow(_)) => true,
-        Some(wait) => wait <= horizon,
+        Some(wait) => wait <= draft.world.policy.interval,
         None => why.is_temporary(),
     }
 }

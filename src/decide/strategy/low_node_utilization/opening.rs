@@ -12,20 +12,15 @@ use crate::values::{Ratio, ResourceId};
 
 use super::hot_node::HotNode;
 use super::relief::requests;
-use super::sequence::{LONGEST, Moves, PROBABLE, SequenceSearch, Uncertain};
+use super::sequence::{LONGEST, Moves, SequenceSearch, Uncertain};
 
-/// The number of pods of a hot node for which other pods may move first.
-const HEAVY_PODS: usize = 2;
-/// The number of nodes that such a pod could take.
-const NODES_TRIED: usize = 16;
 /// The score that a node gains by default for requests of its whole cpu, or memory, that leave:
 /// `LeastAllocated` is the mean of both free shares, in percent.
 const SCORE_OF_REQUESTS: f64 = 50.0;
-/// The most pods that follow after the first one. With none, random clusters of 50 and 200 nodes
-/// (`tests/arena.sh`) need 3 and 2 % more evictions.
-const MORE_FOLLOWERS: usize = 5;
-/// The number of pods of such a node that are tried.
-const LIGHT_PODS: usize = 2;
+/// The number of pods that are tried: of a hot node those for which others may move first, and of
+/// another node those that move first. With one pod of a hot node, a random cluster of 50 nodes
+/// (`tests/arena.sh 50 30 constant stock`) keeps a hot node.
+const WIDTH: usize = 2;
 
 impl<'d> SequenceSearch<'_, '_, 'd> {
     /// The heaviest pods of a hot node that would relieve it, if none of them lands well.
@@ -35,9 +30,9 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             let relief = hot.judge(self.later, c.pod);
             relief.is_ok_and(|relief| relief.saves > 0)
         });
-        followers.truncate(HEAVY_PODS);
+        followers.truncate(WIDTH);
         // Such a pod only has to wait until other pods have ended.
-        let waits = |follower: &Candidate| self.probable(self.later, follower).is_some();
+        let waits = |follower: &Candidate| self.prospect(self.later, follower).is_some();
         if followers.iter().any(waits) {
             followers.clear();
         }
@@ -74,7 +69,6 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             })
             .collect();
         nodes.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        nodes.truncate(NODES_TRIED);
         nodes.into_iter().map(|(_, node)| node).collect()
     }
 
@@ -84,11 +78,11 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         for _ in 1..=LONGEST {
             let (opener, prospect) = self.opener(follower, node, moves.now(self))?;
             moves.add(self, opener, prospect);
-            let followers = 1 + MORE_FOLLOWERS;
+            let followers = 1 + LONGEST;
             if self.is_worse(moves.success, followers, moves.made + followers) {
                 return None;
             }
-            if let Some(lands) = self.probable(moves.settled(self), follower) {
+            if let Some(lands) = self.prospect(moves.settled(self), follower) {
                 moves.add(self, follower.clone(), lands);
                 return Some(Uncertain {
                     worth: self.with_more(&mut moves, others)?,
@@ -103,7 +97,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
     /// The worth of the moves if other pods follow, as long as each of them adds to it.
     fn with_more(&self, moves: &mut Moves<'d>, others: &[Candidate]) -> Option<f64> {
         let mut worth = moves.worth(self)?;
-        for _ in 1..=MORE_FOLLOWERS {
+        for _ in 1..=LONGEST {
             let next = others.iter().find_map(|other| {
                 let prospect = self.follows(other, moves.settled(self))?;
                 Some((other.clone(), prospect))
@@ -120,7 +114,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         Some(worth)
     }
 
-    /// The prospect of a pod that still saves an eviction and probably lands well.
+    /// The prospect of a pod that still saves an eviction and may move.
     fn follows(&self, other: &Candidate, now: &Draft<'_>) -> Option<Prospect> {
         if now.moves(other.pod) {
             return None;
@@ -132,7 +126,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         if relief.saves == 0 {
             return None;
         }
-        self.probable(now, other)
+        self.prospect(now, other)
     }
 
     /// The next pod that leaves a node, with its prospect.
@@ -165,7 +159,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             let forecast = self.forecast(now, pod);
             opener.destinations = Some(self.destinations(pod, now, &forecast)?);
             let prospect = gate::prospect_by(&opener, now, &forecast).ok()?;
-            (prospect.success.get() >= PROBABLE).then_some((opener, prospect))
+            Some((opener, prospect))
         })
     }
 
@@ -177,7 +171,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             .map(|pod| (self.lightness(node, pod), pod))
             .collect();
         pods.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        pods.truncate(LIGHT_PODS);
+        pods.truncate(WIDTH);
         pods.into_iter().map(|(_, pod)| pod).collect()
     }
 
