@@ -54,8 +54,7 @@ impl<'q, 'w> Filters<'q, 'w> {
         if let Some(resource) = self.requests.lacking(&self.question, &self.nominated, node) {
             return Err(Misfit::Full(
                 self.question
-                    .draft
-                    .world
+                    .placement
                     .snapshot
                     .resources
                     .name(resource)

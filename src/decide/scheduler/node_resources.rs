@@ -22,7 +22,7 @@ pub(super) struct Wanted(Vec<(ResourceId, Amount)>);
 
 impl Wanted {
     pub(super) fn new(question: &Question<'_, '_>) -> Self {
-        let names = &question.draft.world.snapshot.resources;
+        let names = &question.placement.snapshot.resources;
         let runs = question.runs(FilterPlugin::NodeResourcesFit);
         let counts = |(r, wanted): &(ResourceId, &Amount)| {
             **wanted > Amount::ZERO && !ignored(names.name(*r), question)
@@ -99,8 +99,7 @@ impl ScoredResource {
         with_defaults: bool,
     ) -> Option<Self> {
         let id = question
-            .draft
-            .world
+            .placement
             .snapshot
             .resources
             .find(name)

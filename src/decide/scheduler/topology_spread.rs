@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use crate::decide::draft::index::{Pods, Topology};
+use crate::decide::placement::index::{Pods, Topology};
 use crate::model::plan::Misfit;
 use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::Spread;
@@ -162,8 +162,7 @@ impl SpreadLimits {
         }
         let labelled = |node: &NodeId| all.iter().all(|c| c.topology.place(*node).is_some());
         let nodes: Vec<NodeId> = question
-            .draft
-            .world
+            .placement
             .snapshot
             .node_ids()
             .filter(labelled)

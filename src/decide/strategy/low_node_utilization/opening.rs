@@ -88,7 +88,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             if self.is_worse(moves.success, followers, moves.made + followers) {
                 return None;
             }
-            if let Some(lands) = self.probable(moves.settled(self), follower) {
+            if let Some(lands) = self.probable(moves.later(self), follower) {
                 moves.add(self, follower.clone(), lands);
                 return Some(Uncertain {
                     worth: self.with_more(&mut moves, others)?,
@@ -105,7 +105,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         let mut worth = moves.worth(self)?;
         for _ in 1..=MORE_FOLLOWERS {
             let next = others.iter().find_map(|other| {
-                let prospect = self.follows(other, moves.settled(self))?;
+                let prospect = self.follows(other, moves.later(self))?;
                 Some((other.clone(), prospect))
             });
             let Some((other, prospect)) = next else {

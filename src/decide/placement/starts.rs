@@ -1,4 +1,4 @@
-//! The start of the scheduler's next search, as far as the draft knows it.
+//! The start of the scheduler's next search, as far as placements show it.
 
 use std::rc::Rc;
 
@@ -6,7 +6,7 @@ use crate::model::search_start::StartChances;
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::values::Ratio;
 
-use super::Draft;
+use super::Placement;
 
 /// The probability of each node to be the first that the scheduler visits for the next pod, in the
 /// order in which it visits nodes. The probabilities add up to one.
@@ -55,14 +55,14 @@ impl Starts {
     }
 }
 
-impl Draft<'_> {
+impl Placement<'_> {
     /// Returns where the scheduler may start its search for the next replacement. `None` if nothing
     /// is known.
     pub fn starts(&self) -> Option<&Starts> {
         let known = || {
-            let (order, known) = self.world.search_start.likeliest()?;
+            let (order, known) = self.search_start.likeliest()?;
             let rotation = self.index().rotation(order);
-            Some(Starts::known(Some(known), self.world.snapshot, rotation))
+            Some(Starts::known(Some(known), self.snapshot, rotation))
         };
         self.starts.get_or_init(known).as_ref()
     }
