@@ -104,9 +104,8 @@ impl<'w> Draft<'w> {
     pub fn count(&self, counts: impl Fn(&Candidate, &Pod) -> bool) -> u32 {
         let counted = self
             .accepted()
-            .filter(|c| counts(c, self.world.snapshot.pod(c.pod)))
-            .count();
-        u32::try_from(counted).unwrap_or(u32::MAX)
+            .filter(|c| counts(c, self.world.snapshot.pod(c.pod)));
+        u32::try_from(counted.count()).unwrap_or(u32::MAX)
     }
 
     /// Returns the refusal of a pod for a strategy.
@@ -116,11 +115,9 @@ impl<'w> Draft<'w> {
 
     /// Returns all refusals for a strategy, by pod.
     pub fn refusals(&self, strategy: usize) -> impl Iterator<Item = (PodId, &Refusal)> {
-        let first = (strategy, PodId(0));
-        self.kept
-            .range(first..)
-            .take_while(move |((s, _), _)| *s == strategy)
-            .map(|((_, pod), why)| (*pod, why))
+        let kept = self.kept.range((strategy, PodId(0))..);
+        let kept = kept.take_while(move |((s, _), _)| *s == strategy);
+        kept.map(|((_, pod), why)| (*pod, why))
     }
 
     /// Returns the move of a pod and its expected landing, if the draft moves it.
@@ -156,11 +153,17 @@ impl<'w> Draft<'w> {
 
     /// Records a move and shifts the load of the pod.
     pub fn accept(&mut self, candidate: Candidate, landing: Landing) {
-        if landing.is_undecided() && self.without_undecided.is_none() {
+        let undecided = landing.is_undecided();
+        if undecided && self.without_undecided.is_none() {
             self.without_undecided = Some(self.projection.clone());
         }
         if let Some(without) = &mut self.without_undecided {
-            without.book(candidate.pod, &landing.if_decided());
+            let nowhere = Landing {
+                starts: landing.starts.clone(),
+                ..Landing::default()
+            };
+            let landing = if undecided { &nowhere } else { &landing };
+            without.book(candidate.pod, landing);
         }
         self.projection.book(candidate.pod, &landing);
         self.accepted.push(Rc::new((candidate, landing)));

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::model::search_start::SearchStart;
 use crate::model::snapshot::facts::NonZeroRequests;
-use crate::model::snapshot::{NodeId, PodId, Snapshot};
+use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::policy::Policy;
 use crate::values::{Amount, PerResource, ResourceId};
 
@@ -71,7 +71,7 @@ impl<'w> Placement<'w> {
             let place = pod.node.filter(|_| !pod.finished());
             placement.places.push(place);
             if let Some(node) = place {
-                placement.reserve(node, &pod.requests, pod.non_zero_requests, Amount::plus);
+                placement.count(node, pod, Amount::plus);
             }
         }
         placement.reserved_before = placement.reserved.as_slice().into();
@@ -132,18 +132,18 @@ impl<'w> Placement<'w> {
         }
         self.starts = OnceCell::from(landing.starts.clone());
         if let Some(from) = facts.node {
-            self.reserve(
-                from,
-                &facts.requests,
-                facts.non_zero_requests,
-                Amount::minus,
-            );
+            self.count(from, facts, Amount::minus);
             self.lingering[from.0].push(pod);
             self.places[pod.0] = None;
         }
         if let Some(to) = landing.on {
             self.bind(pod, to);
         }
+    }
+
+    /// Changes the requests on a node by those of a pod.
+    fn count(&mut self, node: NodeId, pod: &Pod, by: fn(Amount, Amount) -> Amount) {
+        self.reserve(node, &pod.requests, pod.non_zero_requests, by);
     }
 
     /// Changes the requests on a node.

@@ -265,7 +265,8 @@ pub fn preempted(placement: &Placement<'_>, pod: PodId) -> Option<(NodeId, PodId
 /// behaviours of descheduler are not copied: it treats pods of one name as one pod, and it ignores
 /// namespace selectors.
 pub fn fits_today(placement: &Placement<'_>, pod: PodId, node: NodeId) -> Result<(), Misfit> {
-    let (pod_facts, node_facts) = (placement.snapshot.pod(pod), placement.snapshot.node(node));
+    let snapshot = placement.snapshot;
+    let (pod_facts, node_facts) = (snapshot.pod(pod), snapshot.node(node));
     if !node_facts.ready {
         return Err(Misfit::NotReady);
     }
@@ -280,9 +281,10 @@ pub fn fits_today(placement: &Placement<'_>, pod: PodId, node: NodeId) -> Result
         return Err(Misfit::PodAntiAffinity);
     }
     match node_resources::lacking(&pod_facts.requests, |r| placement.free_before(node, r)) {
-        Some(resource) => Err(Misfit::Full(
-            placement.snapshot.resources.name(resource).to_owned(),
-        )),
+        Some(resource) => {
+            let name = snapshot.resources.name(resource);
+            Err(Misfit::Full(name.to_owned()))
+        }
         None => Ok(()),
     }
 }

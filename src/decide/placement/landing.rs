@@ -1,7 +1,5 @@
 //! Where a replacement is expected.
 
-use std::borrow::Cow;
-
 use crate::model::snapshot::NodeId;
 
 use super::Starts;
@@ -21,18 +19,6 @@ impl Landing {
     /// Returns true if several nodes may win.
     pub const fn is_undecided(&self) -> bool {
         self.possible_nodes.len() > 1
-    }
-
-    /// Returns this landing if one node wins, otherwise one nowhere.
-    pub fn if_decided(&self) -> Cow<'_, Self> {
-        if self.is_undecided() {
-            Cow::Owned(Landing {
-                starts: self.starts.clone(),
-                ..Landing::default()
-            })
-        } else {
-            Cow::Borrowed(self)
-        }
     }
 
     /// Without a node that takes the load, takes the likeliest one other than the pod's own.

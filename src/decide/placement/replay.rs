@@ -9,7 +9,7 @@ impl Placement<'_> {
     /// Puts a pod without a node on a node.
     pub fn bind(&mut self, pod: PodId, node: NodeId) {
         let facts = self.snapshot.pod(pod);
-        self.reserve(node, &facts.requests, facts.non_zero_requests, Amount::plus);
+        self.count(node, facts, Amount::plus);
         self.places[pod.0] = Some(node);
         self.landed.entry(node).or_default().push(pod);
     }
@@ -18,29 +18,19 @@ impl Placement<'_> {
     pub fn unbind(&mut self, pod: PodId) {
         let facts = self.snapshot.pod(pod);
         if let Some(node) = self.places[pod.0].take() {
-            self.reserve(
-                node,
-                &facts.requests,
-                facts.non_zero_requests,
-                Amount::minus,
-            );
+            self.count(node, facts, Amount::minus);
         }
     }
 
     /// Adds the requests of a pod that has ended, as they were before.
     pub fn hold(&mut self, ended: &Departure) {
-        let non_zero_requests = ended.non_zero_requests;
-        self.reserve(ended.node, &ended.requests, non_zero_requests, Amount::plus);
+        let (node, non_zero_requests) = (ended.node, ended.non_zero_requests);
+        self.reserve(node, &ended.requests, non_zero_requests, Amount::plus);
     }
 
     /// Removes the requests of a pod that has ended.
     pub fn release(&mut self, ended: &Departure) {
-        let non_zero_requests = ended.non_zero_requests;
-        self.reserve(
-            ended.node,
-            &ended.requests,
-            non_zero_requests,
-            Amount::minus,
-        );
+        let (node, non_zero_requests) = (ended.node, ended.non_zero_requests);
+        self.reserve(node, &ended.requests, non_zero_requests, Amount::minus);
     }
 }

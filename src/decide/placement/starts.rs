@@ -21,24 +21,19 @@ impl Starts {
             for weight in &mut weights {
                 *weight /= sum;
             }
-            Starts(weights.into())
         } else {
             let even = 1.0 / f64::from(u32::try_from(weights.len()).unwrap_or(u32::MAX).max(1));
             weights.fill(even);
-            Starts(weights.into())
         }
+        Starts(weights.into())
     }
 
     /// Reads the knowledge about the nodes of a snapshot. A node that joined since starts no
     /// search.
     pub fn known(known: Option<&StartChances>, snapshot: &Snapshot, rotation: &[NodeId]) -> Self {
-        let chance = |node: &NodeId| known?.chances.get(&snapshot.node(*node).name);
-        let chances = rotation.iter().map(|node| chance(node).copied());
-        Starts::weighted(
-            chances
-                .map(|chance| chance.unwrap_or_default().get())
-                .collect(),
-        )
+        let chance = |node: &NodeId| known?.chances.get(&snapshot.node(*node).name).copied();
+        let chances = rotation.iter().map(chance);
+        Starts::weighted(chances.map(|c| c.unwrap_or_default().get()).collect())
     }
 
     /// Returns the probabilities.

@@ -100,7 +100,7 @@ pub(super) fn anywhere(
 pub(super) fn scored(question: &Question<'_, '_>) -> (Vec<Scored>, Vec<(NodeId, Misfit)>) {
     let filters = Filters::new(question);
     let (mut feasible, mut misfits) = (Vec::new(), Vec::new());
-    for node in question.placement.snapshot.node_ids() {
+    for node in question.snapshot.node_ids() {
         match filters.admit(node) {
             Ok(()) => feasible.push(node),
             Err(why) => misfits.push((node, why)),
@@ -200,7 +200,7 @@ pub(super) const fn visits_all(nodes: usize) -> bool {
 /// The number of feasible nodes after which the scheduler stops searching
 /// (`numFeasibleNodesToFind` in kube-scheduler).
 fn quota(question: &Question<'_, '_>) -> usize {
-    let nodes = question.placement.snapshot.nodes.len();
+    let nodes = question.snapshot.nodes.len();
     let percentage = question.profile.percentage_of_nodes_to_score;
     enough(
         nodes,

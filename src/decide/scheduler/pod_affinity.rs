@@ -224,7 +224,7 @@ fn preferences<'w>(question: &Question<'_, 'w>) -> Vec<(&'w str, DomainCounts)> 
 /// Both directions count, so that a move that lowers the sum of one pod lowers the sum of all.
 /// Moves that only lower it come to an end.
 pub(super) fn violated_preferences(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
-    let (index, snapshot) = (question.index(), question.placement.snapshot);
+    let (index, snapshot) = (question.index(), question.snapshot);
     let mut all = Vec::new();
     let mut add = |term: usize, pods: &[PodId]| {
         if let TermKind::Preferred(weight @ ..0) = index.term(term).kind {

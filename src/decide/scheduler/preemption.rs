@@ -22,7 +22,7 @@ use super::question::Question;
 pub(super) fn find(question: &Question<'_, '_>) -> Option<(NodeId, PodId)> {
     let filters = Filters::new(question);
     let (wanted, nominated) = (Wanted::new(question), NominatedPods::new(question));
-    let mut nodes = question.placement.snapshot.node_ids();
+    let mut nodes = question.snapshot.node_ids();
     nodes.find_map(|node| {
         filters.admit(node).err().filter(may_change)?;
         let lower = lower(question, node);
@@ -67,7 +67,7 @@ const fn may_change(why: &Misfit) -> bool {
 
 /// Returns the pods of lower priority on a node, sorted by position.
 fn lower(question: &Question<'_, '_>, node: NodeId) -> Vec<PodId> {
-    let snapshot = question.placement.snapshot;
+    let snapshot = question.snapshot;
     let is_lower = |id: &PodId| {
         question.place(*id) == Some(node)
             && snapshot.pod(*id).priority_or_zero() < question.pod.priority_or_zero()
@@ -81,7 +81,7 @@ fn lower(question: &Question<'_, '_>, node: NodeId) -> Vec<PodId> {
 /// priority, then the one that started first).
 fn removed(question: &Question<'_, '_>, lower: Vec<PodId>, node: NodeId) -> Vec<PodId> {
     let importance = |id: &PodId| {
-        let pod = question.placement.snapshot.pod(*id);
+        let pod = question.snapshot.pod(*id);
         // A pod that has not started yet is the last.
         (
             Reverse(pod.priority_or_zero()),
@@ -108,5 +108,5 @@ fn fits(question: &Question<'_, '_>, removed: &[PodId], node: NodeId) -> bool {
 }
 
 fn terminates(question: &Question<'_, '_>, id: PodId) -> bool {
-    question.placement.snapshot.pod(id).terminating
+    question.snapshot.pod(id).terminating
 }

@@ -3,7 +3,7 @@
 use crate::decide::placement::index::Index;
 use crate::decide::placement::{Placement, Starts};
 use crate::model::snapshot::facts::NonZeroRequests;
-use crate::model::snapshot::{Node, NodeId, Pod, PodId};
+use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 use crate::policy::{FilterPlugin, SchedulerProfile, ScorePlugin};
 use crate::values::{Amount, ResourceId};
 
@@ -11,6 +11,7 @@ use crate::values::{Amount, ResourceId};
 #[derive(Clone, Copy)]
 pub(super) struct Question<'q, 'w> {
     pub(super) placement: &'q Placement<'w>,
+    pub(super) snapshot: &'w Snapshot,
     pub(super) id: PodId,
     pub(super) pod: &'w Pod,
     pub(super) profile: &'w SchedulerProfile,
@@ -46,6 +47,7 @@ impl<'q, 'w> Question<'q, 'w> {
         let profile = placement.policy.scheduler_of(pod.scheduler.as_deref());
         Question {
             placement,
+            snapshot: placement.snapshot,
             id,
             pod,
             profile,
@@ -78,7 +80,7 @@ impl<'q, 'w> Question<'q, 'w> {
     }
 
     pub(super) fn node(&self, node: NodeId) -> &'w Node {
-        self.placement.snapshot.node(node)
+        self.snapshot.node(node)
     }
 
     pub(super) fn runs(&self, filter: FilterPlugin) -> bool {
@@ -102,13 +104,13 @@ impl<'q, 'w> Question<'q, 'w> {
     /// before still counts where it was while it terminates.
     pub(super) fn places(&self, other: PodId) -> impl Iterator<Item = NodeId> {
         let leaves = other != self.id && self.placement.moves(other) && self.terminates(other);
-        let left = self.placement.snapshot.pod(other).node;
+        let left = self.snapshot.pod(other).node;
         self.place(other).into_iter().chain(left.filter(|_| leaves))
     }
 
     /// Returns the node of a pod for topology spread, which ignores terminating pods.
     pub(super) fn lasting_place(&self, other: PodId) -> Option<NodeId> {
-        let ends = other == self.id || self.placement.snapshot.pod(other).terminating;
+        let ends = other == self.id || self.snapshot.pod(other).terminating;
         if ends || self.is_removed(other) {
             None
         } else {
@@ -118,7 +120,7 @@ impl<'q, 'w> Question<'q, 'w> {
 
     /// Returns the node that is nominated for the pod itself.
     pub(super) fn nomination(&self) -> Option<NodeId> {
-        self.placement.snapshot.nomination(self.id)
+        self.snapshot.nomination(self.id)
     }
 
     /// Returns the requests of one resource of all pods of a node.
@@ -168,7 +170,7 @@ impl<'q, 'w> Question<'q, 'w> {
         let question = *self;
         let moved = self.placement.lingering(node).iter();
         let moved = moved.filter(move |pod| question.terminates(**pod));
-        moved.map(move |pod| question.placement.snapshot.pod(*pod))
+        moved.map(move |pod| question.snapshot.pod(*pod))
     }
 
     /// Whether a pod that was moved before still terminates: while this pod does so too, and longer
@@ -202,8 +204,7 @@ impl<'q, 'w> Question<'q, 'w> {
     fn released(&self, node: NodeId, resource: ResourceId) -> Amount {
         let here = |p: &&PodId| self.placement.place(**p) == Some(node);
         let pods = self.removed.iter().filter(here);
-        pods.map(|p| self.placement.snapshot.pod(*p).requests[resource])
-            .sum()
+        pods.map(|p| self.snapshot.pod(*p).requests[resource]).sum()
     }
 
     fn left(&self, node: NodeId) -> bool {

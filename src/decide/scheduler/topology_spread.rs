@@ -161,12 +161,8 @@ impl SpreadLimits {
             return SpreadLimits::default();
         }
         let labelled = |node: &NodeId| all.iter().all(|c| c.topology.place(*node).is_some());
-        let nodes: Vec<NodeId> = question
-            .placement
-            .snapshot
-            .node_ids()
-            .filter(labelled)
-            .collect();
+        let nodes = question.snapshot.node_ids().filter(labelled);
+        let nodes: Vec<NodeId> = nodes.collect();
         SpreadLimits {
             limits: all
                 .iter()
