@@ -11,10 +11,11 @@
 use std::cell::RefCell;
 
 use divan::Bencher;
-use evenkeel::decide::draft::{Draft, World};
 use evenkeel::decide::engine::Engine;
+use evenkeel::decide::placement::Placement;
 use evenkeel::decide::scheduler::forecast;
 use evenkeel::model::ledger::Ledger;
+use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{PodId, Snapshot, import};
 use evenkeel::model::usage::{Readings, import as metrics};
@@ -73,15 +74,9 @@ fn join_a_snapshot(bencher: Bencher<'_, '_>, nodes: usize) {
 #[divan::bench(args = NODES, sample_count = 10)]
 fn forecast_one_pod(bencher: Bencher<'_, '_>, nodes: usize) {
     let cluster = Cluster::new(&regular(nodes));
-    let usage = cluster.engine.usage(&cluster.snapshot, now());
-    let policy = policy();
-    let draft = Draft::new(World::without_memory(
-        &policy,
-        &cluster.snapshot,
-        &usage,
-        now(),
-    ));
-    bencher.bench_local(|| forecast(&draft, PodId(0)));
+    let (policy, unknown) = (policy(), SearchStart::default());
+    let placement = Placement::new(&policy, &cluster.snapshot, &unknown);
+    bencher.bench_local(|| forecast(&placement, PodId(0)));
 }
 
 #[divan::bench(args = NODES, sample_count = 10)]

@@ -13,8 +13,10 @@
 //!   return the finished plan
 //! ```
 
-pub mod draft;
+pub mod placement;
 pub mod scheduler;
+pub mod projection;
+pub mod draft;
 pub mod gate;
 pub mod strategy;
 pub mod steering;

@@ -264,6 +264,15 @@ impl<T> PerResource<T> {
     }
 }
 
+impl PerResource<Amount> {
+    /// Changes each amount by that of another table.
+    pub fn change(&mut self, other: &Self, by: fn(Amount, Amount) -> Amount) {
+        for (amount, other) in self.0.iter_mut().zip(&other.0) {
+            *amount = by(*amount, *other);
+        }
+    }
+}
+
 impl<T> Index<ResourceId> for PerResource<T> {
     type Output = T;
     fn index(&self, id: ResourceId) -> &T {

@@ -12,8 +12,10 @@
 #![expect(clippy::print_stdout, reason = "the table is the output")]
 #![expect(clippy::expect_used, reason = "a mistake ends the run, as in a test")]
 
-use evenkeel::decide::draft::{Candidate, Draft, Landing, World};
+use evenkeel::decide::draft::{Candidate, Draft};
 use evenkeel::decide::engine::Engine;
+use evenkeel::decide::placement::Landing;
+use evenkeel::decide::projection::World;
 use evenkeel::decide::scheduler;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
@@ -237,7 +239,7 @@ fn reachable(scenario: &Scenario, snapshot: &Snapshot, readings: &Readings) -> u
 /// Whether a sequence of moves brings a node below the target: its heaviest pod that lands well
 /// goes first. If none does, a pod of another node goes first, after which one lands well.
 fn can_relieve(draft: &Draft<'_>, hot: NodeId) -> bool {
-    let mut draft = draft.settled();
+    let mut draft = draft.later();
     for _ in 0..10 {
         if ratio(&draft, hot) <= TARGET {
             return true;
@@ -279,7 +281,7 @@ fn moved<'w>(draft: &Draft<'w>, pod: PodId) -> Option<Draft<'w>> {
         starts: None,
     };
     moved.accept(Candidate::counted(pod, 0), landing);
-    Some(moved.settled())
+    Some(moved.later())
 }
 
 /// The nodes with the fewest cpu requests. Only these can become the next that the scheduler

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::decide::draft::{Draft, World};
+use crate::decide::draft::Draft;
 use crate::decide::gate;
+use crate::decide::projection::World;
 use crate::model::plan::{Halt, Refusal};
 use crate::model::snapshot::facts::{NodeClosure, PodPhase};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};

@@ -7,9 +7,10 @@
 use jiff::Timestamp;
 
 use crate::decide::doctor::{self, Diagnosis};
-use crate::decide::draft::{Draft, HotSince, World};
+use crate::decide::draft::Draft;
 use crate::decide::explain::{self, Context, Explanation, NotFound, Subject};
 use crate::decide::gate;
+use crate::decide::projection::{HotSince, World};
 use crate::decide::rightsizing;
 use crate::decide::scheduler;
 use crate::decide::steering;
@@ -125,9 +126,12 @@ impl Engine {
         if self.policy.strategies.iter().any(asks_how_long_hot) {
             self.hot_since = self.hot_since(&self.join_usage(snapshot, now));
         }
-        // kube-scheduler does not know usage.
-        let placed = Observed::new(snapshot, Usage::default(), now);
-        self.search_start = scheduler::evaluate(self.world(&placed));
+        self.follow_scheduler(snapshot, now);
+    }
+
+    /// Finds out where kube-scheduler starts its next search.
+    fn follow_scheduler(&mut self, snapshot: &Snapshot, now: Timestamp) {
+        self.search_start = scheduler::evaluate(&self.policy, snapshot, &self.search_start, now);
     }
 
     fn hot_since(&self, observed: &Observed<'_>) -> HotSince {
@@ -274,7 +278,7 @@ impl Engine {
 
     /// Like [`Engine::settle`], with a snapshot that is already joined.
     pub fn settle_observed(&mut self, observed: &Observed<'_>) -> Vec<Settled> {
-        self.search_start = scheduler::evaluate(self.world(observed));
+        self.follow_scheduler(observed.snapshot, observed.now);
         let hot = self.hot_nodes(observed);
         let is_hot = |node: NodeId| hot.iter().any(|(_, n)| *n == node);
         let (cooldown, now) = (&self.policy.cooldown, observed.now);

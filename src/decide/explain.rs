@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-use crate::decide::draft::World;
+use crate::decide::projection::World;
 use crate::model::plan::{Class, Halt, Idle, PodVerdict, Refusal};
 use crate::model::usage::Unmeasured;
 use crate::model::usage::history::History;

@@ -3,7 +3,8 @@
 //! Properties of the pod are checked first, limits of the moment last. So a refusal names the
 //! reason that lasts longest, and only pods that could be evicted use up a limit.
 
-use crate::decide::draft::{Candidate, Draft, Landing, Prospect};
+use crate::decide::draft::{Candidate, Draft, Prospect};
+use crate::decide::placement::Landing;
 use crate::decide::scheduler::Forecast;
 use crate::model::plan::{PlacementCause, Refusal, UnknownKind};
 use crate::model::snapshot::{NodeId, PodId};

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use statrs::statistics::{Data, OrderStatistics};
 
-use crate::decide::draft::World;
+use crate::decide::projection::World;
 use crate::model::plan::{Direction, Rightsizing, Suggestion};
 use crate::model::snapshot::facts::Role;
 use crate::model::snapshot::{Pod, PodId, Workload};

@@ -1,4 +1,4 @@
-//! A forecast of kube-scheduler: where it would put a pod, as a pure function of the draft. It
+//! A forecast of kube-scheduler: where it would put a pod, as a pure function of a placement. It
 //! applies the filters, the scores and the choice among ties of the scheduler profile in the
 //! policy.
 //!
@@ -11,11 +11,11 @@
 //! # Examples
 //!
 //! ```
-//! use evenkeel::decide::draft::{Draft, World};
+//! use evenkeel::decide::placement::Placement;
 //! use evenkeel::decide::scheduler::forecast;
+//! use evenkeel::model::search_start::SearchStart;
 //! use evenkeel::model::snapshot::objects::Objects;
 //! use evenkeel::model::snapshot::{Snapshot, import};
-//! use evenkeel::model::usage::Usage;
 //! use evenkeel::policy::Policy;
 //! use serde_json::json;
 //!
@@ -36,11 +36,10 @@
 //! let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates]}";
 //! let policy = Policy::parse("policy.yaml", text).expect("a valid policy");
 //! let snapshot = Snapshot::join(&objects, policy.resources());
-//! let usage = Usage::default();
-//! let now = "2026-11-21T12:00:00Z".parse().expect("a timestamp");
-//! let draft = Draft::new(World::without_memory(&policy, &snapshot, &usage, now));
+//! let unknown = SearchStart::default();
+//! let placement = Placement::new(&policy, &snapshot, &unknown);
 //! let pod = snapshot.find_pod("default", "web").expect("the pod");
-//! let forecast = forecast(&draft, pod);
+//! let forecast = forecast(&placement, pod);
 //! let nodes = forecast.possible_nodes.iter();
 //! let names: Vec<_> = nodes.map(|possible| &snapshot.node(possible.node).name).collect();
 //! assert_eq!(names, ["free"]);
@@ -49,7 +48,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::ops::Index;
 
-use crate::decide::draft::{Draft, Starts};
+use crate::decide::placement::{Placement, Starts};
 use crate::model::plan::{Misfit, PlacementCause};
 use crate::model::snapshot::facts::{PodAffinityTerm, Spread, Taint};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
@@ -137,17 +136,17 @@ impl Index<ScorePlugin> for Parts {
     }
 }
 
-/// Forecasts where the scheduler puts a pending pod, or the replacement of a pod that leaves, given
-/// the draft.
+/// Forecasts where the scheduler puts a pending pod, or the replacement of a pod that leaves, in
+/// a placement.
 ///
 /// Usually the replaced pod still terminates and occupies its node when the scheduler places the
 /// replacement. It may also be gone by then, as always with a StatefulSet. The forecast covers both
 /// cases: a node that wins in either may win. The first case counts three times as much.
-pub fn forecast(draft: &Draft<'_>, pod: PodId) -> Forecast {
-    if draft.place(pod).is_none() || question::in_turn(draft.world.snapshot.pod(pod)) {
-        return choice::forecast(&Question::after(draft, pod));
+pub fn forecast(placement: &Placement<'_>, pod: PodId) -> Forecast {
+    if placement.place(pod).is_none() || question::in_turn(placement.snapshot.pod(pod)) {
+        return choice::forecast(&Question::after(placement, pod));
     }
-    replacement::forecast(draft, pod)
+    replacement::forecast(placement, pod)
 }
 
 /// Returns the nodes with the best score among those that the scheduler visits from position
@@ -156,17 +155,14 @@ pub fn forecast(draft: &Draft<'_>, pod: PodId) -> Forecast {
 /// Meant for pending pods, and for nodes that joined while the scheduler ran. In a large cluster
 /// the scheduler visits only some feasible nodes (`percentageOfNodesToScore`) and continues from
 /// there with the next pod.
-pub fn choose(draft: &Draft<'_>, pod: PodId, start: usize) -> (Vec<NodeId>, usize) {
-    choice::choose(&Question::after(draft, pod), start)
+pub fn choose(placement: &Placement<'_>, pod: PodId, start: usize) -> (Vec<NodeId>, usize) {
+    choice::choose(&Question::after(placement, pod), start)
 }
 
 /// Returns true if the scores of the pod's scheduler are known.
-pub fn is_known(draft: &Draft<'_>, pod: PodId) -> bool {
-    let pod = draft.world.snapshot.pod(pod);
-    scores::ours(
-        pod,
-        draft.world.policy.scheduler_of(pod.scheduler.as_deref()),
-    )
+pub fn is_known(placement: &Placement<'_>, pod: PodId) -> bool {
+    let pod = placement.snapshot.pod(pod);
+    scores::ours(pod, placement.policy.scheduler_of(pod.scheduler.as_deref()))
 }
 
 /// Returns the reason why the scheduler may choose `home` although it could choose `other`.
@@ -174,7 +170,7 @@ pub fn is_known(draft: &Draft<'_>, pod: PodId) -> bool {
 /// The scores are those of one case. A node with the lower score may win because the scheduler does
 /// not score every node, or because the pod has ended by then.
 pub fn placement_cause(
-    draft: &Draft<'_>,
+    placement: &Placement<'_>,
     pod: PodId,
     home: &Scored,
     other: &Scored,
@@ -186,11 +182,11 @@ pub fn placement_cause(
                 .into_iter()
                 .max_by_key(|plugin| (lead(plugin), Reverse(*plugin)));
             strongest.map_or(PlacementCause::Tie, |plugin| {
-                favoured_by(draft, pod, plugin)
+                favoured_by(placement, pod, plugin)
             })
         }
         Ordering::Equal => PlacementCause::Tie,
-        Ordering::Less if choice::visits_all(draft.world.snapshot.nodes.len()) => {
+        Ordering::Less if choice::visits_all(placement.snapshot.nodes.len()) => {
             PlacementCause::Ended
         }
         Ordering::Less => PlacementCause::Sampled,
@@ -198,8 +194,8 @@ pub fn placement_cause(
 }
 
 /// The origin of a plugin's score: the pod's spec, the scheduler's configuration, or other pods.
-fn favoured_by(draft: &Draft<'_>, pod: PodId, plugin: ScorePlugin) -> PlacementCause {
-    let facts = draft.world.snapshot.pod(pod);
+fn favoured_by(placement: &Placement<'_>, pod: PodId, plugin: ScorePlugin) -> PlacementCause {
+    let facts = placement.snapshot.pod(pod);
     match plugin {
         ScorePlugin::PodTopologySpread if facts.spread.is_empty() => PlacementCause::DefaultSpread,
         ScorePlugin::NodeAffinity if facts.preferred_nodes.is_empty() => {
@@ -218,19 +214,20 @@ fn favoured_by(draft: &Draft<'_>, pod: PodId, plugin: ScorePlugin) -> PlacementC
     }
 }
 
-/// Returns an error if the scheduler could not put a pod on a node, given the draft.
-pub fn fits(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Misfit> {
-    fitting(draft, pod)(node)
+/// Returns an error if the scheduler could not put a pod on a node.
+pub fn fits(placement: &Placement<'_>, pod: PodId, node: NodeId) -> Result<(), Misfit> {
+    fitting(placement, pod)(node)
 }
 
 /// Returns the same check for many nodes. It computes the data that depends only on the pod once.
 pub fn fitting<'q, 'w>(
-    draft: &'q Draft<'w>,
+    placement: &'q Placement<'w>,
     pod: PodId,
 ) -> impl Fn(NodeId) -> Result<(), Misfit> + use<'q, 'w> {
-    let after = Filters::new(&Question::after(draft, pod));
-    let replaced = draft.place(pod).is_some() && !question::in_turn(draft.world.snapshot.pod(pod));
-    let during = replaced.then(|| Filters::new(&Question::during(draft, pod)));
+    let after = Filters::new(&Question::after(placement, pod));
+    let replaced =
+        placement.place(pod).is_some() && !question::in_turn(placement.snapshot.pod(pod));
+    let during = replaced.then(|| Filters::new(&Question::during(placement, pod)));
     move |node| {
         let gone = after.admit(node);
         match &during {
@@ -246,15 +243,15 @@ pub fn fitting<'q, 'w>(
 /// The scheduler removes only pods of lower priority, and only for pods whose `preemptionPolicy` is
 /// not `Never`. See
 /// <https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/>.
-pub fn preempted(draft: &Draft<'_>, pod: PodId) -> Option<(NodeId, PodId)> {
-    let question = Question::after(draft, pod);
+pub fn preempted(placement: &Placement<'_>, pod: PodId) -> Option<(NodeId, PodId)> {
+    let question = Question::after(placement, pod);
     let is_lower = |priority: i32| priority < question.pod.priority_or_zero();
     let may = question.pod.preempts && question.profile.preempts;
-    if !may || !draft.index().lowest_priority().is_some_and(is_lower) {
+    if !may || !placement.index().lowest_priority().is_some_and(is_lower) {
         return None;
     }
-    let fits = fitting(draft, pod);
-    let mut nodes = draft.world.snapshot.node_ids();
+    let fits = fitting(placement, pod);
+    let mut nodes = placement.snapshot.node_ids();
     if nodes.any(|node| fits(node).is_ok()) {
         return None;
     }
@@ -267,11 +264,9 @@ pub fn preempted(draft: &Draft<'_>, pod: PodId) -> Option<(NodeId, PodId)> {
 /// anti-affinity per node, not per zone. Exact mode needs both rules to select the same pods. Two
 /// behaviours of descheduler are not copied: it treats pods of one name as one pod, and it ignores
 /// namespace selectors.
-pub fn fits_today(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Misfit> {
-    let (pod_facts, node_facts) = (
-        draft.world.snapshot.pod(pod),
-        draft.world.snapshot.node(node),
-    );
+pub fn fits_today(placement: &Placement<'_>, pod: PodId, node: NodeId) -> Result<(), Misfit> {
+    let snapshot = placement.snapshot;
+    let (pod_facts, node_facts) = (snapshot.pod(pod), snapshot.node(node));
     if !node_facts.ready {
         return Err(Misfit::NotReady);
     }
@@ -282,13 +277,14 @@ pub fn fits_today(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Mis
         return Err(Misfit::Taint);
     }
     node_affinity::check(pod_facts, node_facts)?;
-    if pod_affinity::has_anti_affinity_on(draft, pod, node) {
+    if pod_affinity::has_anti_affinity_on(placement, pod, node) {
         return Err(Misfit::PodAntiAffinity);
     }
-    match node_resources::lacking(&pod_facts.requests, |r| draft.free_today(node, r)) {
-        Some(resource) => Err(Misfit::Full(
-            draft.world.snapshot.resources.name(resource).to_owned(),
-        )),
+    match node_resources::lacking(&pod_facts.requests, |r| placement.free_before(node, r)) {
+        Some(resource) => {
+            let name = snapshot.resources.name(resource);
+            Err(Misfit::Full(name.to_owned()))
+        }
         None => Ok(()),
     }
 }
@@ -315,18 +311,18 @@ pub fn preference(pod: &Pod, node: &Node) -> i64 {
 
 /// Returns for each node the sum of the weights of preferred anti-affinity that a pod would violate
 /// there: its own terms, and those of other pods against it.
-pub fn violated_preferences(draft: &Draft<'_>, pod: PodId, nodes: &[NodeId]) -> Vec<i64> {
-    pod_affinity::violated_preferences(&Question::after(draft, pod), nodes)
+pub fn violated_preferences(placement: &Placement<'_>, pod: PodId, nodes: &[NodeId]) -> Vec<i64> {
+    pod_affinity::violated_preferences(&Question::after(placement, pod), nodes)
 }
 
 /// Returns for each topology spread constraint of a pod how many pods above `maxSkew` the domain of
 /// each of two nodes would have with the pod there; zero or less if the constraint is met.
 pub fn excess_pods<'w>(
-    draft: &Draft<'w>,
+    placement: &Placement<'w>,
     pod: PodId,
     nodes: [NodeId; 2],
 ) -> Vec<(&'w Spread, [i64; 2])> {
-    topology_spread::excess_pods(&Question::after(draft, pod), nodes)
+    topology_spread::excess_pods(&Question::after(placement, pod), nodes)
 }
 
 /// Returns true if a required anti-affinity term of one pod matches another pod, wherever both run.

@@ -21,7 +21,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::decide::draft::{Draft, World};
+use crate::decide::draft::Draft;
+use crate::decide::projection::World;
 use crate::decide::strategy::low_node_utilization::{self, AboveTarget};
 use crate::model::plan::{
     Class, Halt, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Verdict,

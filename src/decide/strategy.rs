@@ -88,7 +88,7 @@ fn start<'w>(draft: &mut Draft<'w>, position: usize) -> Box<dyn SelectPods + 'w>
     {
         return run;
     }
-    match &draft.strategy(position).rule {
+    match &draft.world.strategy(position).rule {
         Rule::LowNodeUtilization(rule) => {
             Box::new(LowNodeUtilizationRun::start(draft, position, rule))
         }

@@ -130,7 +130,7 @@ pub struct ScenarioWorkload {
     /// The time when it is deleted.
     pub until: Option<SignedDuration>,
     /// The nodes of its first pods, in turn. If empty, the scheduler places them.
-    pub on: Placement,
+    pub on: FirstNodes,
     /// The time from binding to Ready.
     pub startup: SignedDuration,
     /// The time from deletion to the end of a pod.
@@ -152,7 +152,7 @@ pub struct Evenness {
 
 /// The nodes of a workload's first pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Placement {
+pub enum FirstNodes {
     /// Nodes that the scheduler chooses.
     Scheduled,
     /// On these nodes, in turn.

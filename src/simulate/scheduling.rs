@@ -1,11 +1,11 @@
 //! The scheduler of the simulation: it places one pod after the other, and each placement affects
 //! the next.
 
-use crate::decide::draft::{Draft, World};
+use crate::decide::placement::Placement;
 use crate::decide::scheduler;
+use crate::model::search_start::SearchStart;
 use crate::model::snapshot::objects::Name;
 use crate::model::snapshot::{NodeId, PodId};
-use crate::model::usage::Usage;
 use crate::policy::Policy;
 
 use super::cluster::{Life, SimulatedCluster};
@@ -37,16 +37,14 @@ pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
     }
     waiting.sort();
     let snapshot = cluster.snapshot();
-    // The scheduler does not know usage or the ledger.
-    let usage = Usage::default();
-    let world = World::without_memory(policy, &snapshot, &usage, cluster.now);
-    let mut draft = Draft::new(world);
+    let unknown = SearchStart::default();
+    let mut placement = Placement::new(policy, &snapshot, &unknown);
     for (_, _, name) in waiting {
         let Some(pod) = snapshot.find_pod(&name.0, &name.1) else {
             continue;
         };
-        if let Some(node) = choose(cluster, &draft, pod) {
-            draft.bind(pod, node);
+        if let Some(node) = choose(cluster, &placement, pod) {
+            placement.bind(pod, node);
             // The initial objects were bound when they were created.
             let made = cluster.pods.get(&name).map(|life| life.facts.created);
             let at = made.filter(|_| !cluster.begun).unwrap_or(cluster.now);
@@ -56,8 +54,8 @@ pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
 }
 
 /// Returns one of the nodes with the best score, at random.
-fn choose(cluster: &mut SimulatedCluster, draft: &Draft<'_>, pod: PodId) -> Option<NodeId> {
-    let (best, next) = scheduler::choose(draft, pod, cluster.next_node);
+fn choose(cluster: &mut SimulatedCluster, placement: &Placement<'_>, pod: PodId) -> Option<NodeId> {
+    let (best, next) = scheduler::choose(placement, pod, cluster.next_node);
     cluster.next_node = next;
     let many = u64::try_from(best.len()).ok().filter(|n| *n > 0)?;
     let lot = usize::try_from(cluster.random.next() % many).unwrap_or_default();

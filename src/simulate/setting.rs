@@ -17,7 +17,7 @@ use crate::values::selector::{Labels, Selector};
 use super::cluster::{Machine, PodTemplate, SimulatedBudget, SimulatedCluster, Work, after};
 use super::load::Load;
 use super::recorded_cluster;
-use super::scenario::{NodeSpec, Placement, Scenario, ScenarioWorkload, WorkloadKind};
+use super::scenario::{FirstNodes, NodeSpec, Scenario, ScenarioWorkload, WorkloadKind};
 
 /// Replaces the hash in ReplicaSet names. A scenario has no rollouts.
 const HASH: &str = "5d8c7b9f64";
@@ -79,9 +79,9 @@ pub(super) fn join(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
 
 fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize) {
     let on = match &workload.on {
-        Placement::Scheduled => Vec::new(),
-        Placement::On(nodes) => nodes.clone(),
-        Placement::Evenly => cluster.nodes.keys().cloned().collect(),
+        FirstNodes::Scheduled => Vec::new(),
+        FirstNodes::On(nodes) => nodes.clone(),
+        FirstNodes::Evenly => cluster.nodes.keys().cloned().collect(),
     };
     let times = [workload.from, workload.until];
     let [from, until] = times.map(|wait| Some(after(cluster.start, wait?)));

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use evenkeel::decide::draft::{Draft, World};
+use evenkeel::decide::draft::Draft;
+use evenkeel::decide::projection::World;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::usage::Usage;
 use evenkeel::policy::{FitStrategy, ScorePlugin};
@@ -307,13 +308,13 @@ fn a_pod_that_has_long_been_deleted_or_ends_late_does_not_count_as_gone() {
     let snapshot = cluster.snapshot(&policy);
     let usage = Usage::default();
     let draft = Draft::new(World::without_memory(&policy, &snapshot, &usage, noon()));
-    let free = |draft: &Draft<'_>| {
+    let cores = |draft: &Draft<'_>| {
         let nodes = snapshot.node_ids();
-        let free = nodes.map(|node| draft.free(node, ResourceId::CPU).get() / 1_000_000_000);
-        free.collect::<Vec<_>>()
+        let cores = nodes.map(|n| draft.reserved(n)[ResourceId::CPU].get() / 1_000_000_000);
+        cores.collect::<Vec<_>>()
     };
-    assert_eq!(free(&draft), [7, 7, 7]);
-    assert_eq!(free(&draft.settled()), [8, 7, 7]);
+    assert_eq!(cores(&draft), [1, 1, 1]);
+    assert_eq!(cores(&draft.later()), [0, 1, 1]);
 }
 
 #[test]

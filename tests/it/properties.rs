@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel::decide::draft::{Draft, World};
+use evenkeel::decide::draft::Draft;
+use evenkeel::decide::projection::World;
 use evenkeel::decide::strategy;
 use evenkeel::model::approval::{Approved, ProposedMove};
 use evenkeel::model::ledger::Ledger;

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use evenkeel::decide::draft::{Candidate, DestinationLimits, Draft, World};
+use evenkeel::decide::draft::{Candidate, DestinationLimits, Draft};
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::gate;
+use evenkeel::decide::projection::World;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{NoGain, Reason};
 use evenkeel::model::snapshot::{NodeId, PodId};

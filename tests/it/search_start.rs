@@ -1,7 +1,9 @@
 //! Where kube-scheduler's search starts: learned from the placements of pods in a large cluster.
 
-use evenkeel::decide::draft::{Candidate, Draft, World};
+use evenkeel::decide::draft::{Candidate, Draft};
 use evenkeel::decide::gate;
+use evenkeel::decide::placement::Placement;
+use evenkeel::decide::projection::World;
 use evenkeel::decide::scheduler::{choose, evaluate, forecast};
 use evenkeel::model::search_start::{NodeOrder, SearchStart};
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
@@ -77,7 +79,7 @@ impl Cluster {
     /// Learns from the placements so far.
     fn evaluate(&mut self) {
         let snapshot = self.snapshot();
-        self.known = ask(self, &snapshot, &self.known, evaluate);
+        self.known = evaluate(&self.policy, &snapshot, &self.known, Timestamp::UNIX_EPOCH);
     }
 
     /// Creates a pod, and returns the forecast's probability that it lands on one of the best nodes
@@ -90,9 +92,8 @@ impl Cluster {
         self.pod(&pod, None, cpu);
         let snapshot = self.snapshot();
         let id = snapshot.find_pod("default", &pod).unwrap();
-        let (best, next) = ask(self, &snapshot, &self.known, |world| {
-            choose(&Draft::new(world), id, start)
-        });
+        let placement = Placement::new(&self.policy, &snapshot, &self.known);
+        let (best, next) = choose(&placement, id, start);
         let chances = |known: &SearchStart| -> f64 {
             let chances = best
                 .iter()
@@ -113,29 +114,14 @@ fn chance(
     pod: PodId,
     node: NodeId,
 ) -> f64 {
-    let forecast = |world: World<'_>| forecast(&Draft::new(world), pod).possible_nodes;
-    let possible_nodes = ask(cluster, snapshot, known, forecast);
+    let possible_nodes =
+        forecast(&Placement::new(&cluster.policy, snapshot, known), pod).possible_nodes;
     let possible = possible_nodes.iter().find(|possible| possible.node == node);
     possible.map_or(0.0, |possible| possible.chance.get())
 }
 
 fn name(node: usize) -> String {
     format!("node-{node:03}")
-}
-
-/// Calls a function with the world.
-fn ask<T>(
-    cluster: &Cluster,
-    snapshot: &Snapshot,
-    search_start: &SearchStart,
-    question: impl FnOnce(World<'_>) -> T,
-) -> T {
-    let usage = Usage::default();
-    let now = Timestamp::UNIX_EPOCH;
-    question(World {
-        search_start,
-        ..World::without_memory(&cluster.policy, snapshot, &usage, now)
-    })
 }
 
 /// The mean probability of the best nodes without and with the knowledge, over some placements
@@ -224,20 +210,21 @@ fn each_planned_move_moves_the_search_on() {
         let best = chances.iter().enumerate();
         best.max_by(|a, b| a.1.total_cmp(b.1)).unwrap().0
     };
-    let (before, after) = ask(&cluster, &snapshot, &cluster.known, |world| {
-        let mut draft = Draft::new(world);
-        let before = likeliest(&draft);
-        let mut candidates = snapshot.pod_ids().map(|pod| Candidate::counted(pod, 0));
-        let landing = |candidate: Candidate| {
-            let landing = gate::landing(&candidate, &draft).ok()?;
-            Some((candidate, landing))
-        };
-        let (candidate, landing) = candidates.find_map(landing).unwrap();
-        draft.accept(candidate, landing);
-        (before, likeliest(&draft))
+    let usage = Usage::default();
+    let mut draft = Draft::new(World {
+        search_start: &cluster.known,
+        ..World::without_memory(&cluster.policy, &snapshot, &usage, Timestamp::UNIX_EPOCH)
     });
+    let before = likeliest(&draft);
+    let mut candidates = snapshot.pod_ids().map(|pod| Candidate::counted(pod, 0));
+    let landing = |candidate: Candidate| {
+        let landing = gate::landing(&candidate, &draft).ok()?;
+        Some((candidate, landing))
+    };
+    let (candidate, landing) = candidates.find_map(landing).unwrap();
+    draft.accept(candidate, landing);
     // The scheduler scores 100 of 200 nodes, all of which are feasible.
-    assert_eq!(after, (before + 100) % NODES);
+    assert_eq!(likeliest(&draft), (before + 100) % NODES);
 }
 
 /// Twenty placements of a real kube-scheduler in a cluster of 150 nodes, of which it scored 100. It

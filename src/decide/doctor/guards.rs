@@ -1,6 +1,6 @@
 //! Whether the queries of the guards answer, and whether their labels match the cluster.
 
-use crate::decide::draft::World;
+use crate::decide::projection::World;
 use crate::model::guard::{GuardReport, GuardTarget};
 use crate::values::text::count;
 

@@ -13,7 +13,7 @@ impl Draft<'_> {
         let moves = self
             .accepted
             .iter()
-            .map(|(candidate, landing)| self.put_move(candidate, landing))
+            .map(|accepted| self.put_move(&accepted.0, &accepted.1))
             .collect();
         let kept = self
             .kept
@@ -26,7 +26,7 @@ impl Draft<'_> {
     fn put_move(&self, candidate: &Candidate, landing: &Landing) -> Move {
         let snapshot = self.world.snapshot;
         let pod = snapshot.pod(candidate.pod);
-        let strategy = self.strategy(candidate.strategy);
+        let strategy = self.world.strategy(candidate.strategy);
         let itself = || Owner {
             kind: "Pod".to_owned(),
             name: pod.name.clone(),
@@ -81,7 +81,7 @@ impl Draft<'_> {
             namespace: pod.namespace.clone(),
             pod: pod.name.clone(),
             node: node_name(snapshot, pod),
-            strategy: self.strategy(strategy).rule.name(),
+            strategy: self.world.strategy(strategy).rule.name(),
             refusal: refusal.clone(),
         }
     }

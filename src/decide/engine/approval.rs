@@ -1,6 +1,7 @@
 //! The evictions that wait for an approval, and the approved ones that are not made.
 
-use crate::decide::draft::{Draft, World};
+use crate::decide::draft::Draft;
+use crate::decide::projection::World;
 use crate::decide::strategy;
 use crate::model::approval::{Approved, ProposedMove, Unmade};
 use crate::model::plan::{Halt, Kept, Move, Plan};

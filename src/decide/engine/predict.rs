@@ -1,6 +1,6 @@
 //! The nodes of replacements whose landing did not matter to the decision.
 
-use crate::decide::draft::{Candidate, Draft, Landing};
+use crate::decide::placement::{Landing, Placement};
 use crate::decide::scheduler;
 use crate::model::ledger::Aim;
 use crate::model::plan::{Move, Plan};
@@ -19,13 +19,13 @@ impl Engine {
             return;
         }
         let snapshot = observed.snapshot;
-        let mut draft = Draft::new(self.world(observed));
+        let mut placement = Placement::new(&self.policy, snapshot, &self.search_start);
         for planned in &mut plan.moves {
             let Some(pod) = snapshot.find_pod(&planned.namespace, &planned.pod) else {
                 continue;
             };
             if unpredicted(planned) {
-                let likeliest = scheduler::forecast(&draft, pod)
+                let likeliest = scheduler::forecast(&placement, pod)
                     .possible_nodes
                     .first()
                     .copied();
@@ -36,7 +36,7 @@ impl Engine {
                 on: to.and_then(|name| snapshot.find_node(name)),
                 ..Landing::default()
             };
-            draft.accept(Candidate::counted(pod, 0), landing);
+            placement.book(pod, &landing);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Workloads with too few replicas stay. If most candidates on hot nodes belong to such workloads,
 //! the trial decides once more, with the number of replicas that they have as the minimum.
 
-use crate::decide::draft::World;
+use crate::decide::projection::World;
 use crate::model::plan::{Plan, Refusal, ReplicaTrial};
 use crate::policy::Policy;
 

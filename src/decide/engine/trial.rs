@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::decide::draft::{Draft, World};
+use crate::decide::draft::Draft;
+use crate::decide::projection::World;
 use crate::decide::steering;
 use crate::decide::strategy;
 use crate::model::plan::{
@@ -88,7 +89,7 @@ pub(super) fn after_cycles(world: World<'_>) -> Draft<'_> {
         if draft.accepted().count() == moves {
             break;
         }
-        draft = draft.settled();
+        draft = draft.later();
     }
     draft
 }

@@ -97,7 +97,7 @@ impl<'w> AllVerdicts<'w> {
     }
 
     fn verdict_of(&self, position: usize, verdict: PodVerdict) -> StrategyVerdict {
-        let strategy = self.draft.strategy(position);
+        let strategy = self.draft.world.strategy(position);
         let profile = &self.draft.world.policy.profiles[strategy.profile];
         StrategyVerdict {
             strategy: strategy.rule.name(),

@@ -216,7 +216,7 @@ fn lines(case: &Context<'_>, decided: &AllVerdicts<'_>, pods: &[PodId]) -> Vec<P
 /// How a strategy sees a node; `None` if it does not classify nodes.
 fn view(decided: &AllVerdicts<'_>, verdict: &NodeVerdict, node: NodeId) -> Option<StrategyView> {
     let draft = &decided.draft;
-    let strategy = draft.strategy(verdict.strategy);
+    let strategy = draft.world.strategy(verdict.strategy);
     let (policy, resources) = (draft.world.policy, &draft.world.snapshot.resources);
     let idle = verdict.idle.iter();
     let levels = verdict.levels.iter();

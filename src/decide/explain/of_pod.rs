@@ -169,7 +169,7 @@ fn ask_gates(candidate: &Candidate, draft: &Draft<'_>) -> GateVerdicts {
         refusal: gate.ask(candidate, draft).err(),
     };
     GateVerdicts {
-        strategy: draft.strategy(candidate.strategy).rule.name(),
+        strategy: draft.world.strategy(candidate.strategy).rule.name(),
         answers: Gate::ALL.map(answer).to_vec(),
         replacement: ask_rules(candidate, draft),
     }

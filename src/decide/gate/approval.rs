@@ -4,7 +4,8 @@
 //! carries out an approved proposal, only its evictions pass. A different pod of the same node
 //! would otherwise go in place of an approved one.
 
-use crate::decide::draft::{Candidate, Draft, Landing};
+use crate::decide::draft::{Candidate, Draft};
+use crate::decide::placement::Landing;
 use crate::model::plan::Refusal;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {

@@ -4,7 +4,8 @@
 //! node at night should not make that node hot in the morning, because another pod would have to
 //! leave then.
 
-use crate::decide::draft::{Candidate, Draft};
+use crate::decide::draft::Candidate;
+use crate::decide::projection::Projection;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::ExpectedDay;
 use crate::values::Ratio;
@@ -19,21 +20,21 @@ const MOST_ADDED: f64 = 0.5;
 /// count.
 pub(super) fn too_hot(
     candidate: &Candidate,
-    draft: &Draft<'_>,
+    projection: &Projection<'_>,
     node: NodeId,
     waiting: &[PodId],
     target: Ratio,
 ) -> Option<Ratio> {
-    let own = draft.world.snapshot.pod(candidate.pod).node?;
+    let own = projection.world.snapshot.pod(candidate.pod).node?;
     let and_this: Vec<PodId> = waiting.iter().copied().chain([candidate.pod]).collect();
-    let after = draft.day_ahead(node, &and_this, &[]);
+    let after = projection.day_ahead(node, &and_this, &[]);
     let above_after = above(&after, target);
     if above_after <= 0.0 {
         return None;
     }
-    let added = above_after - above(&draft.day_ahead(node, waiting, &[]), target);
-    let without = above(&draft.day_ahead(own, &[], &[candidate.pod]), target);
-    let removed = above(&draft.day_ahead(own, &[], &[]), target) - without;
+    let added = above_after - above(&projection.day_ahead(node, waiting, &[]), target);
+    let without = above(&projection.day_ahead(own, &[], &[candidate.pod]), target);
+    let removed = above(&projection.day_ahead(own, &[], &[]), target) - without;
     if added <= MOST_ADDED * removed {
         return None;
     }

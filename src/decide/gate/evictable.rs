@@ -23,7 +23,7 @@ const SYSTEM_CRITICAL: i32 = 2_000_000_000;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let (snapshot, now) = (draft.world.snapshot, draft.world.now);
-    let (pod, rules) = (snapshot.pod(candidate.pod), draft.rules(candidate));
+    let (pod, rules) = (snapshot.pod(candidate.pod), candidate.rules(draft.world));
     permitted(candidate, draft)?;
     selected(pod, rules)?;
     if asks_for_eviction(pod)? {
@@ -50,8 +50,8 @@ pub(super) fn permitted(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), 
     if let Some(stop) = guards.stop_of(|| key_of(snapshot, pod), draft.world.now) {
         return Err(Refusal::Guarded(Box::new(stop)));
     }
-    let strategy = draft.strategy(candidate.strategy);
-    in_namespace(pod, draft.rules(candidate), snapshot)?;
+    let strategy = draft.world.strategy(candidate.strategy);
+    in_namespace(pod, candidate.rules(draft.world), snapshot)?;
     match strategy.rule.evictable_namespaces() {
         Some(names) if !names.admit(&pod.namespace) => {
             Err(Refusal::Namespace(pod.namespace.clone()))

@@ -35,7 +35,7 @@ pub(super) static CHECKS: Checks = Checks {
 /// Whether a pod may be evicted at all.
 fn evictable(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let (snapshot, now) = (draft.world.snapshot, draft.world.now);
-    let (pod, rules) = (snapshot.pod(candidate.pod), draft.rules(candidate));
+    let (pod, rules) = (snapshot.pod(candidate.pod), candidate.rules(draft.world));
     permitted(candidate, draft)?;
     // In descheduler the annotation overrides the labelSelector.
     if asks_for_eviction(pod)? {
@@ -67,7 +67,7 @@ fn replicas(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     } else {
         snapshot.replicas(workload)
     };
-    enough(have, draft.rules(candidate).min_replicas)
+    enough(have, candidate.rules(draft.world).min_replicas)
 }
 
 /// Whether descheduler no longer sees a pod: a finished pod is gone as soon as it is evicted.
@@ -80,7 +80,7 @@ fn gone(pod: PodId, candidate: &Candidate, draft: &Draft<'_>) -> bool {
         return false;
     };
     let by_node = !matches!(
-        draft.strategy(candidate.strategy).rule,
+        draft.world.strategy(candidate.strategy).rule,
         Rule::PodLifeTime(_)
     );
     let same_node = snapshot.pod(pod).node == snapshot.pod(candidate.pod).node;

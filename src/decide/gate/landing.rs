@@ -9,7 +9,9 @@
 //! node that the policy's selector excludes, that takes no new pods or whose kubelet would refuse
 //! the pod is never accepted, however unlikely it is.
 
-use crate::decide::draft::{Candidate, DestinationLimits, Draft, Landing, Prospect};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft, Prospect};
+use crate::decide::placement::Landing;
+use crate::decide::projection::Projection;
 use crate::decide::scheduler::{self, Forecast, PossibleNode};
 use crate::model::plan::Refusal;
 use crate::model::snapshot::NodeId;
@@ -25,7 +27,7 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect,
     if candidate.destinations.is_none() && finished {
         return Ok(Prospect::certain());
     }
-    if candidate.destinations.is_none() && !draft.rules(candidate).node_fit {
+    if candidate.destinations.is_none() && !candidate.rules(draft.world).node_fit {
         return forbid_preemption(candidate, draft).map(|()| Prospect::certain());
     }
     find_by(candidate, draft, &scheduler::forecast(draft, candidate.pod))
@@ -40,20 +42,21 @@ pub(super) fn find_by(
     require_other_node(candidate, draft, forecast)?;
     let relief = Relief::of(candidate, draft);
     let mut outcome = LandingOutcome::default();
-    let forecasts = if draft.open().is_some() { 2.0 } else { 1.0 };
+    let without = draft.without_undecided();
+    let forecasts = if without.is_some() { 2.0 } else { 1.0 };
     let case = LandingCase {
         candidate,
-        draft,
+        projection: draft,
         forecast,
         relief,
         weight: 1.0 / forecasts,
     };
     outcome.add(case, None);
     outcome.landing.starts.clone_from(&forecast.starts);
-    if let Some(open) = draft.open() {
-        let forecast = scheduler::forecast(open, candidate.pod);
+    if let Some(without) = without {
+        let forecast = scheduler::forecast(without, candidate.pod);
         let case = LandingCase {
-            draft: open,
+            projection: without,
             forecast: &forecast,
             ..case
         };
@@ -61,7 +64,7 @@ pub(super) fn find_by(
     }
     let (bad, loss) = (outcome.bad, outcome.loss);
     // The probabilities mean something only if the scores of the scheduler are known.
-    let weighed = LowNodeUtilization::of(&draft.strategy(candidate.strategy).rule).is_some()
+    let weighed = LowNodeUtilization::of(&draft.world.strategy(candidate.strategy).rule).is_some()
         && scheduler::is_known(draft, candidate.pod);
     let accepted = draft.world.policy.forecast.accepted(weighed).get();
     // A policy that tolerates everything asks for moves that gain nothing, too.
@@ -115,11 +118,11 @@ impl Relief {
 
     /// The part of the benefit that a bad landing loses: all of it, or more if the move adds more
     /// usage above the targets on the new node than it removes from the old one.
-    fn lost(self, candidate: &Candidate, draft: &Draft<'_>, flaw: &LandingFlaw) -> f64 {
+    fn lost(self, candidate: &Candidate, projection: &Projection<'_>, flaw: &LandingFlaw) -> f64 {
         match (flaw, &candidate.destinations) {
             (LandingFlaw::Hot(hot), Some(destinations)) => {
                 self.0
-                    .max(added_excess(candidate, draft, hot.node, destinations))
+                    .max(added_excess(candidate, projection, hot.node, destinations))
             }
             _ => self.0,
         }
@@ -130,13 +133,13 @@ impl Relief {
 /// resources.
 fn added_excess(
     candidate: &Candidate,
-    draft: &Draft<'_>,
+    projection: &Projection<'_>,
     node: NodeId,
     destinations: &DestinationLimits,
 ) -> f64 {
     let added = |&(resource, target): &(ResourceId, Ratio)| {
-        let after = ratio_after(candidate, draft, node, resource, destinations.basis)?;
-        let before = draft.ratio(node, resource, destinations.basis)?;
+        let after = ratio_after(candidate, projection, node, resource, destinations.basis)?;
+        let before = projection.ratio(node, resource, destinations.basis)?;
         Some(after.minus(target).get() - before.minus(target).get())
     };
     destinations.targets.iter().filter_map(added).sum()
@@ -146,7 +149,7 @@ fn added_excess(
 #[derive(Clone, Copy)]
 struct LandingCase<'c, 'w> {
     candidate: &'c Candidate,
-    draft: &'c Draft<'w>,
+    projection: &'c Projection<'w>,
     forecast: &'c Forecast,
     relief: Relief,
     /// The probability of this forecast.
@@ -174,18 +177,16 @@ struct LandingOutcome {
 impl LandingOutcome {
     /// Adds the possible nodes of one forecast.
     ///
-    /// `tied` is given for the open draft: the nodes that earlier replacements may land on. If this
-    /// pod lands on such a node, the earlier replacement gets the other node. The gain is the same,
-    /// so the strategy's choice of destinations does not matter there.
+    /// `tied` is given for the forecast without undecided moves: the nodes where their replacements
+    /// may land. If this pod lands on such a node, the earlier replacement gets the other node. The
+    /// gain is the same, so the strategy's choice of destinations does not matter there.
     fn add(&mut self, case: LandingCase<'_, '_>, tied: Option<&[NodeId]>) {
-        let LandingCase {
-            candidate, draft, ..
-        } = case;
+        let (candidate, projection) = (case.candidate, case.projection);
         for possible in &case.forecast.possible_nodes {
             if !self.landing.possible_nodes.contains(&possible.node) {
                 self.landing.possible_nodes.push(possible.node);
             }
-            match judge(candidate, draft, possible.node) {
+            match judge(candidate, projection, possible.node) {
                 Ok(ratio) if tied.is_none() => self.book(possible.node, possible.chance, ratio),
                 Ok(_) => {}
                 Err(LandingFlaw::NotADestination(node, _))
@@ -196,11 +197,9 @@ impl LandingOutcome {
     }
 
     fn add_bad(&mut self, case: LandingCase<'_, '_>, possible: &PossibleNode, flaw: LandingFlaw) {
-        let LandingCase {
-            candidate, draft, ..
-        } = case;
+        let (candidate, projection) = (case.candidate, case.projection);
         let chance = possible.chance.get() * case.weight;
-        let loss = chance * case.relief.lost(candidate, draft, &flaw);
+        let loss = chance * case.relief.lost(candidate, projection, &flaw);
         self.bad += chance;
         self.loss += loss;
         let exceeds = |most: &Option<(f64, Refusal)>, by: f64| {
@@ -213,7 +212,7 @@ impl LandingOutcome {
             return;
         }
         let chance_of_all = Ratio::new(chance).unwrap_or_default();
-        let why = flaw.refusal(candidate, draft, chance_of_all, case.forecast);
+        let why = flaw.refusal(candidate, projection, chance_of_all, case.forecast);
         if never {
             self.never = Some(why.clone());
         }
@@ -261,7 +260,7 @@ fn require_other_node(
 /// evict.
 fn forbid_preemption(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let snapshot = draft.world.snapshot;
-    if !draft.rules(candidate).protected.preemption {
+    if !candidate.rules(draft.world).protected.preemption {
         return Ok(());
     }
     match scheduler::preempted(draft, candidate.pod) {

@@ -1,7 +1,8 @@
 //! The judgement about one possible landing: how full the node would be, or why the move would gain
 //! nothing there.
 
-use crate::decide::draft::{Candidate, DestinationLimits, Draft};
+use crate::decide::draft::{Candidate, DestinationLimits};
+use crate::decide::projection::Projection;
 use crate::decide::scheduler::{self, Forecast};
 use crate::model::plan::{BrokenPreference, NoGain, OtherSystem, PlacementCause, Refusal};
 use crate::model::snapshot::facts::NodeClosure;
@@ -79,17 +80,17 @@ impl LandingFlaw {
     pub(super) fn refusal(
         self,
         candidate: &Candidate,
-        draft: &Draft<'_>,
+        projection: &Projection<'_>,
         chance: Ratio,
         forecast: &Forecast,
     ) -> Refusal {
-        let snapshot = draft.world.snapshot;
+        let snapshot = projection.world.snapshot;
         let name = |node: NodeId| snapshot.node(node).name.clone();
         match self {
             LandingFlaw::OwnNode(home) => Refusal::WouldReturn {
                 node: name(home),
                 chance,
-                cause: placement_cause(candidate, draft, home, forecast),
+                cause: placement_cause(candidate, projection, home, forecast),
             },
             LandingFlaw::Hot(hot) => Refusal::WouldBeHot {
                 node: name(hot.node),
@@ -115,37 +116,43 @@ impl LandingFlaw {
 /// The largest ratio of a node after the move, or why the pod should not land there.
 pub(super) fn judge(
     candidate: &Candidate,
-    draft: &Draft<'_>,
+    projection: &Projection<'_>,
     node: NodeId,
 ) -> Result<Ratio, LandingFlaw> {
-    let home = draft.world.snapshot.pod(candidate.pod).node == Some(node);
+    let home = projection.world.snapshot.pod(candidate.pod).node == Some(node);
     if home && !candidate.reason.lies_in_the_pod() {
         return Err(LandingFlaw::OwnNode(node));
     }
-    check_closure(draft, candidate.pod, node)?;
-    let destinations = draft.rules(candidate).destinations.as_ref();
-    if destinations.is_some_and(|s| !s.matches(&draft.world.snapshot.node(node).labels)) {
+    check_closure(projection, candidate.pod, node)?;
+    let destinations = candidate.rules(projection.world).destinations.as_ref();
+    if destinations.is_some_and(|s| !s.matches(&projection.world.snapshot.node(node).labels)) {
         return Err(LandingFlaw::ExcludedByPolicy(node));
     }
     if candidate.reason.is_a_wish()
-        && let Some(preference) = preference::broken(draft, candidate.pod, node)
+        && let Some(preference) = preference::broken(projection, candidate.pod, node)
     {
         return Err(LandingFlaw::Trade(node, preference));
     }
     if candidate.reason.is_a_preference() {
-        let uncounted = draft.uncounted(node);
-        stays_cool(candidate, draft, node, &targets(draft, node), uncounted)?;
+        let uncounted = projection.uncounted(node);
+        stays_cool(
+            candidate,
+            projection,
+            node,
+            &targets(projection, node),
+            uncounted,
+        )?;
     }
-    let requested = requested_after(candidate, draft, node);
+    let requested = requested_after(candidate, projection, node);
     match &candidate.destinations {
-        Some(destinations) => judge_limits(candidate, draft, node, destinations, requested),
+        Some(destinations) => judge_limits(candidate, projection, node, destinations, requested),
         None => Ok(requested),
     }
 }
 
 /// Requires that the node takes new pods, and that its kubelet admits this one.
-fn check_closure(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), LandingFlaw> {
-    let snapshot = draft.world.snapshot;
+fn check_closure(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Result<(), LandingFlaw> {
+    let snapshot = projection.world.snapshot;
     let (pod, there) = (snapshot.pod(pod), snapshot.node(node));
     kubelet::admits(pod, there).map_err(|other| LandingFlaw::Refused(node, other))?;
     match there.closure() {
@@ -157,7 +164,7 @@ fn check_closure(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Land
 /// Applies the limits of the strategy. `requested` is the largest ratio so far.
 fn judge_limits(
     candidate: &Candidate,
-    draft: &Draft<'_>,
+    projection: &Projection<'_>,
     node: NodeId,
     destinations: &DestinationLimits,
     requested: Ratio,
@@ -165,13 +172,13 @@ fn judge_limits(
     let usage_targets = &destinations.usage_targets;
     // Most strategies have none, and this is asked for each node of each forecast.
     if !usage_targets.is_empty() {
-        let mut coming = draft.uncounted(node).to_vec();
-        coming.extend(draft.undecided_pods(node));
-        stays_cool(candidate, draft, node, usage_targets, &coming)?;
+        let mut coming = projection.uncounted(node).to_vec();
+        coming.extend(projection.undecided_pods(node));
+        stays_cool(candidate, projection, node, usage_targets, &coming)?;
     }
     let mut largest = requested;
-    for &(resource, target) in draft.judged_by(node, &destinations.targets) {
-        let ratio = ratio_after(candidate, draft, node, resource, destinations.basis)
+    for &(resource, target) in projection.judged_by(node, &destinations.targets) {
+        let ratio = ratio_after(candidate, projection, node, resource, destinations.basis)
             .ok_or(LandingFlaw::UnknownUsage(node))?;
         HotLanding::check(node, resource, target, ratio, destinations.basis)?;
         largest = if ratio > largest { ratio } else { largest };
@@ -180,7 +187,7 @@ fn judge_limits(
     if destinations.nodes.contains(&node) {
         Ok(largest)
     } else {
-        let why = no_gain(candidate, draft, node, destinations);
+        let why = no_gain(candidate, projection, node, destinations);
         Err(LandingFlaw::NotADestination(node, why))
     }
 }
@@ -189,11 +196,11 @@ fn judge_limits(
 /// Ready nodes that the strategy prefers; `destinations.others` is the reason for the others.
 fn no_gain(
     candidate: &Candidate,
-    draft: &Draft<'_>,
+    projection: &Projection<'_>,
     node: NodeId,
     destinations: &DestinationLimits,
 ) -> NoGain {
-    let world = draft.world;
+    let world = projection.world;
     let facts = world.snapshot.node(node);
     let selector = world.policy.node_selector.as_ref();
     // These two strategies take a node as it is, even if an object on it cannot be read.
@@ -211,12 +218,12 @@ fn no_gain(
         return NoGain::Doubtful;
     }
     let judged = || {
-        draft
+        projection
             .judged_by(node, &destinations.targets)
             .next()
             .is_some()
     };
-    match other_pool(candidate, draft, node) {
+    match other_pool(candidate, projection, node) {
         Some(pool) => pool,
         None if !destinations.targets.is_empty() && !judged() => NoGain::Lacks,
         None => destinations.others.clone(),
@@ -224,9 +231,9 @@ fn no_gain(
 }
 
 /// The reason if LowNodeUtilization balances the node in another pool than the pod's, or in none.
-fn other_pool(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Option<NoGain> {
-    let snapshot = draft.world.snapshot;
-    let rule = LowNodeUtilization::of(&draft.strategy(candidate.strategy).rule)?;
+fn other_pool(candidate: &Candidate, projection: &Projection<'_>, node: NodeId) -> Option<NoGain> {
+    let snapshot = projection.world.snapshot;
+    let rule = LowNodeUtilization::of(&projection.world.strategy(candidate.strategy).rule)?;
     let home = rule.pool_of(&snapshot.node(snapshot.pod(candidate.pod).node?).labels);
     match rule.pool_of(&snapshot.node(node).labels) {
         None => Some(NoGain::NoPool),
@@ -242,15 +249,15 @@ fn other_pool(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Option<
 /// evenkeel waits for the first samples.
 pub(super) fn stays_cool(
     candidate: &Candidate,
-    draft: &Draft<'_>,
+    projection: &Projection<'_>,
     node: NodeId,
     targets: &[(ResourceId, Ratio)],
     coming: &[PodId],
 ) -> Result<(), LandingFlaw> {
     for &(resource, target) in targets {
-        let ratio = ratio_beside(candidate, draft, node, resource, Basis::Actual, coming);
+        let ratio = ratio_beside(candidate, projection, node, resource, Basis::Actual, coming);
         let Some(ratio) = ratio else {
-            let unmeasured = draft.world.usage.unmeasured(node);
+            let unmeasured = projection.world.usage.unmeasured(node);
             if matches!(unmeasured, Some(Unmeasured::Few { .. })) {
                 return Err(LandingFlaw::UnknownUsage(node));
             }
@@ -258,7 +265,7 @@ pub(super) fn stays_cool(
         };
         HotLanding::check(node, resource, target, ratio, Basis::Actual)?;
         if resource == ResourceId::CPU {
-            stays_cool_for_a_day(candidate, draft, node, target, coming)?;
+            stays_cool_for_a_day(candidate, projection, node, target, coming)?;
         }
     }
     Ok(())
@@ -268,15 +275,15 @@ pub(super) fn stays_cool(
 /// nothing is required.
 fn stays_cool_for_a_day(
     candidate: &Candidate,
-    draft: &Draft<'_>,
+    projection: &Projection<'_>,
     node: NodeId,
     target: Ratio,
     coming: &[PodId],
 ) -> Result<(), LandingFlaw> {
-    if draft.world.usage.outlook().is_none() {
+    if projection.world.usage.outlook().is_none() {
         return Ok(());
     }
-    match day_ahead::too_hot(candidate, draft, node, coming, target) {
+    match day_ahead::too_hot(candidate, projection, node, coming, target) {
         None => Ok(()),
         Some(ratio) => Err(LandingFlaw::Hot(HotLanding {
             node,
@@ -290,9 +297,9 @@ fn stays_cool_for_a_day(
 }
 
 /// The usage targets of the policy for a node. Deviation thresholds are omitted.
-pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
-    let snapshot = draft.world.snapshot;
-    let rules = draft.world.policy.low_node_utilization();
+pub(super) fn targets(projection: &Projection<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
+    let snapshot = projection.world.snapshot;
+    let rules = projection.world.policy.low_node_utilization();
     let mut by_usage = rules.filter(|r| r.basis == Basis::Actual && !r.deviation);
     let pool = by_usage.find_map(|r| r.pool_of(&snapshot.node(node).labels));
     let targets = pool.into_iter().flat_map(|pool| &pool.targets);
@@ -306,41 +313,41 @@ pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio
 /// Usage includes the pods that the node's load does not count yet or no longer.
 pub(super) fn ratio_after(
     candidate: &Candidate,
-    draft: &Draft<'_>,
+    projection: &Projection<'_>,
     node: NodeId,
     resource: ResourceId,
     basis: Basis,
 ) -> Option<Ratio> {
-    let uncounted = draft.uncounted(node);
-    ratio_beside(candidate, draft, node, resource, basis, uncounted)
+    let uncounted = projection.uncounted(node);
+    ratio_beside(candidate, projection, node, resource, basis, uncounted)
 }
 
 /// The ratio of a node after the move, with the usage of these pods beside the node's load; `None`
 /// if its usage is unknown.
 fn ratio_beside(
     candidate: &Candidate,
-    draft: &Draft<'_>,
+    projection: &Projection<'_>,
     node: NodeId,
     resource: ResourceId,
     basis: Basis,
     coming: &[PodId],
 ) -> Option<Ratio> {
-    let mut more = draft
+    let mut more = projection
         .weight(candidate.pod, resource, basis)
         .unwrap_or(Amount::ZERO);
     if basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource) {
         let weights = coming
             .iter()
-            .filter_map(|p| draft.weight(*p, resource, basis));
+            .filter_map(|p| projection.weight(*p, resource, basis));
         more = more.plus(weights.sum());
     }
-    draft.ratio_with(node, resource, basis, more)
+    projection.ratio_with(node, resource, basis, more)
 }
 
 /// The larger of the cpu and memory requests of a node after the move, as a ratio.
-fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {
+fn requested_after(candidate: &Candidate, projection: &Projection<'_>, node: NodeId) -> Ratio {
     let [cpu, memory] = [ResourceId::CPU, ResourceId::MEMORY].map(|resource| {
-        ratio_after(candidate, draft, node, resource, Basis::Requests).unwrap_or(Ratio::ONE)
+        ratio_after(candidate, projection, node, resource, Basis::Requests).unwrap_or(Ratio::ONE)
     });
     if cpu > memory { cpu } else { memory }
 }
@@ -348,19 +355,19 @@ fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ra
 /// Why the scheduler prefers the pod's own node to the best other node, if possible a good landing.
 pub(super) fn placement_cause(
     candidate: &Candidate,
-    draft: &Draft<'_>,
+    projection: &Projection<'_>,
     home: NodeId,
     forecast: &Forecast,
 ) -> PlacementCause {
-    if !scheduler::is_known(draft, candidate.pod) {
+    if !scheduler::is_known(projection, candidate.pod) {
         return PlacementCause::Unscored;
     }
     let own = forecast.scored.iter().find(|scored| scored.node == home);
     let mut others = forecast.scored.iter().filter(|scored| scored.node != home);
     let first = others.clone().next();
-    let good = others.find(|scored| judge(candidate, draft, scored.node).is_ok());
+    let good = others.find(|scored| judge(candidate, projection, scored.node).is_ok());
     match own.zip(good.or(first)) {
-        Some((own, best)) => scheduler::placement_cause(draft, candidate.pod, own, best),
+        Some((own, best)) => scheduler::placement_cause(projection, candidate.pod, own, best),
         None => PlacementCause::OnlyNode,
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         return Err(Refusal::NodeLimit(most));
     }
     let by_strategy = draft.count(|c, p| p.node == pod.node && c.strategy == candidate.strategy);
-    let rule = &draft.strategy(candidate.strategy).rule;
+    let rule = &draft.world.strategy(candidate.strategy).rule;
     if let Some(most) = rule.per_node().filter(|most| by_strategy >= *most) {
         return Err(Refusal::NodeLimit(most));
     }

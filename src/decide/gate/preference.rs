@@ -5,7 +5,7 @@
 //! anti-affinity, and taints with the effect PreferNoSchedule. Each is weighed as kube-scheduler
 //! weighs it.
 
-use crate::decide::draft::Draft;
+use crate::decide::placement::Placement;
 use crate::decide::scheduler;
 use crate::model::plan::{BrokenPreference, STEERING_KEY};
 use crate::model::snapshot::facts::Effect;
@@ -13,18 +13,22 @@ use crate::model::snapshot::{NodeId, Pod, PodId};
 
 /// Returns a preference that a node violates more than the pod's own node; `None` if there is none,
 /// or if the move mends a required topology spread constraint.
-pub(super) fn broken(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Option<BrokenPreference> {
-    let snapshot = draft.world.snapshot;
-    let home = draft.place(pod)?;
-    let spread = spread(draft, pod, [home, node]);
+pub(super) fn broken(
+    placement: &Placement<'_>,
+    pod: PodId,
+    node: NodeId,
+) -> Option<BrokenPreference> {
+    let snapshot = placement.snapshot;
+    let home = placement.place(pod)?;
+    let spread = spread(placement, pod, [home, node]);
     let facts = snapshot.pod(pod);
     let weight = |n: NodeId| scheduler::preference(facts, snapshot.node(n));
-    let violated = || scheduler::violated_preferences(draft, pod, &[home, node]);
+    let violated = || scheduler::violated_preferences(placement, pod, &[home, node]);
     match spread {
         SpreadChange::Mends => None,
         SpreadChange::Breaks(key) => Some(BrokenPreference::Spread(key)),
         SpreadChange::None if weight(node) < weight(home) => Some(BrokenPreference::NodeAffinity),
-        SpreadChange::None if taints(draft, facts, node) > taints(draft, facts, home) => {
+        SpreadChange::None if taints(placement, facts, node) > taints(placement, facts, home) => {
             Some(BrokenPreference::Taint)
         }
         SpreadChange::None => {
@@ -43,8 +47,8 @@ enum SpreadChange {
     Breaks(String),
 }
 
-fn spread(draft: &Draft<'_>, pod: PodId, nodes: [NodeId; 2]) -> SpreadChange {
-    let all = scheduler::excess_pods(draft, pod, nodes);
+fn spread(placement: &Placement<'_>, pod: PodId, nodes: [NodeId; 2]) -> SpreadChange {
+    let all = scheduler::excess_pods(placement, pod, nodes);
     if all
         .iter()
         .any(|(spread, [home, node])| spread.hard && *home > 0 && node < home)
@@ -62,17 +66,11 @@ fn spread(draft: &Draft<'_>, pod: PodId, nodes: [NodeId; 2]) -> SpreadChange {
 
 /// The number of PreferNoSchedule taints of a node that a pod does not tolerate, without the
 /// steering taint.
-fn taints(draft: &Draft<'_>, pod: &Pod, node: NodeId) -> usize {
-    let counts = draft
-        .world
-        .snapshot
-        .node(node)
-        .taints
-        .iter()
-        .filter(|taint| {
-            taint.effect == Effect::PreferNoSchedule
-                && taint.key != STEERING_KEY
-                && !scheduler::tolerates(pod, taint)
-        });
+fn taints(placement: &Placement<'_>, pod: &Pod, node: NodeId) -> usize {
+    let counts = placement.snapshot.node(node).taints.iter().filter(|taint| {
+        taint.effect == Effect::PreferNoSchedule
+            && taint.key != STEERING_KEY
+            && !scheduler::tolerates(pod, taint)
+    });
     counts.count()
 }

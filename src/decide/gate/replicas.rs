@@ -14,7 +14,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     match asked_workload(pod) {
         // The workload loses nothing with a finished pod.
         Some(workload) if !pod.finished() => {
-            let least = least_replicas(pod, draft.rules(candidate), draft);
+            let least = least_replicas(pod, candidate.rules(draft.world), draft);
             enough(snapshot.replicas(workload), least)?;
             ready_replicas(candidate.pod, workload, least.saturating_sub(1), draft)
         }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::decide::draft::Starts;
+use crate::decide::placement::Starts;
 use crate::model::plan::Misfit;
 use crate::model::search_start::NodeOrder;
 use crate::model::snapshot::NodeId;
@@ -33,7 +33,7 @@ pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
 
 /// Computes the chances of the feasible nodes. The result has no misfits.
 pub(super) fn decide(question: &Question<'_, '_>, scored: Vec<Scored>) -> Forecast {
-    let known = question.draft.world.search_start.likeliest();
+    let known = question.placement.search_start.likeliest();
     let order = known.map_or(NodeOrder::Name, |(order, _)| order);
     let (mut possible_nodes, walk) = anywhere(question, &scored, order);
     let starts = walk.as_ref().and_then(|_| question.starts());
@@ -70,7 +70,7 @@ fn next_starts(
     match walk {
         Some(walk) => starts.map(|starts| walk.next(&starts)),
         // The scheduler visits all nodes and ends where it began.
-        None => question.draft.starts().cloned(),
+        None => question.placement.starts().cloned(),
     }
 }
 
@@ -100,7 +100,7 @@ pub(super) fn anywhere(
 pub(super) fn scored(question: &Question<'_, '_>) -> (Vec<Scored>, Vec<(NodeId, Misfit)>) {
     let filters = Filters::new(question);
     let (mut feasible, mut misfits) = (Vec::new(), Vec::new());
-    for node in question.draft.world.snapshot.node_ids() {
+    for node in question.snapshot.node_ids() {
         match filters.admit(node) {
             Ok(()) => feasible.push(node),
             Err(why) => misfits.push((node, why)),
@@ -200,7 +200,7 @@ pub(super) const fn visits_all(nodes: usize) -> bool {
 /// The number of feasible nodes after which the scheduler stops searching
 /// (`numFeasibleNodesToFind` in kube-scheduler).
 fn quota(question: &Question<'_, '_>) -> usize {
-    let nodes = question.draft.world.snapshot.nodes.len();
+    let nodes = question.snapshot.nodes.len();
     let percentage = question.profile.percentage_of_nodes_to_score;
     enough(
         nodes,

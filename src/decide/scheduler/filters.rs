@@ -52,15 +52,8 @@ impl<'q, 'w> Filters<'q, 'w> {
             return Err(Misfit::Port);
         }
         if let Some(resource) = self.requests.lacking(&self.question, &self.nominated, node) {
-            return Err(Misfit::Full(
-                self.question
-                    .draft
-                    .world
-                    .snapshot
-                    .resources
-                    .name(resource)
-                    .to_owned(),
-            ));
+            let name = self.question.snapshot.resources.name(resource);
+            return Err(Misfit::Full(name.to_owned()));
         }
         if let Some(driver) = self.attached.exceeded(&self.question, node) {
             return Err(Misfit::AttachLimit(driver.to_owned()));

@@ -18,7 +18,7 @@ const MOST_EACH: i64 = 1000 << 20;
     reason = "as the scheduler rounds it"
 )]
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
-    let snapshot = question.draft.world.snapshot;
+    let snapshot = question.snapshot;
     let containers = question
         .pod
         .containers

@@ -23,7 +23,7 @@ pub(super) fn taken(question: &Question<'_, '_>, nominated: &NominatedPods) -> V
         .flat_map(|p| question.places(*p).map(move |node| (p, node)))
         .chain(nominated.all().iter().map(|(node, p)| (p, *node)));
     let clashing = others.filter(|(p, _)| {
-        let used = &question.draft.world.snapshot.pod(**p).ports;
+        let used = &question.snapshot.pod(**p).ports;
         let clashes = |u: &HostPort| wanted.iter().any(|w| clash(w, u));
         used.iter().filter(counts).any(clashes)
     });

@@ -22,7 +22,7 @@ pub(super) struct Wanted(Vec<(ResourceId, Amount)>);
 
 impl Wanted {
     pub(super) fn new(question: &Question<'_, '_>) -> Self {
-        let names = &question.draft.world.snapshot.resources;
+        let names = &question.snapshot.resources;
         let runs = question.runs(FilterPlugin::NodeResourcesFit);
         let counts = |(r, wanted): &(ResourceId, &Amount)| {
             **wanted > Amount::ZERO && !ignored(names.name(*r), question)
@@ -98,13 +98,8 @@ impl ScoredResource {
         weight: i64,
         with_defaults: bool,
     ) -> Option<Self> {
-        let id = question
-            .draft
-            .world
-            .snapshot
-            .resources
-            .find(name)
-            .filter(|id| *id != ResourceId::PODS)?;
+        let id = question.snapshot.resources.find(name);
+        let id = id.filter(|id| *id != ResourceId::PODS)?;
         let non_zero_requests =
             with_defaults && [ResourceId::CPU, ResourceId::MEMORY].contains(&id);
         let takes = match (non_zero_requests, id) {

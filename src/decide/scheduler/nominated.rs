@@ -18,21 +18,15 @@ pub(super) struct NominatedPods(Vec<(NodeId, PodId)>);
 
 impl NominatedPods {
     pub(super) fn new(question: &Question<'_, '_>) -> Self {
-        let snapshot = question.draft.world.snapshot;
+        let snapshot = question.snapshot;
         let counts = |(_, id): &&(NodeId, PodId)| {
-            let bound = || question.draft.place(*id).is_some();
+            let bound = || question.placement.place(*id).is_some();
             let is_at_least_as_important =
                 snapshot.pod(*id).priority_or_zero() >= question.pod.priority_or_zero();
             *id != question.id && is_at_least_as_important && !bound() && is_known(question, *id)
         };
-        NominatedPods(
-            snapshot
-                .nominated()
-                .iter()
-                .filter(counts)
-                .copied()
-                .collect(),
-        )
+        let nominated = snapshot.nominated().iter();
+        NominatedPods(nominated.filter(counts).copied().collect())
     }
 
     /// Returns the pods and their nodes.
@@ -47,7 +41,7 @@ impl NominatedPods {
         node: NodeId,
         resource: ResourceId,
     ) -> Amount {
-        let snapshot = question.draft.world.snapshot;
+        let snapshot = question.snapshot;
         self.on(node)
             .map(|id| snapshot.pod(id).requests[resource])
             .sum()
@@ -55,7 +49,7 @@ impl NominatedPods {
 
     /// Checks required anti-affinity between the pod and the pods that are nominated for a node.
     pub(super) fn admit(&self, question: &Question<'_, '_>, node: NodeId) -> Result<(), Misfit> {
-        let (snapshot, there) = (question.draft.world.snapshot, question.node(node));
+        let (snapshot, there) = (question.snapshot, question.node(node));
         let apart = |of: &Pod, from: &Pod| {
             let mut here = of
                 .required_anti_affinity
@@ -83,11 +77,11 @@ impl NominatedPods {
 /// Returns true if the scheduler of the pod knows a nomination. It knows those of all its own
 /// profiles, and ignores those of other schedulers.
 fn is_known(question: &Question<'_, '_>, nominated: PodId) -> bool {
-    let world = question.draft.world;
+    let placement = question.placement;
     let own = question.pod.scheduler.as_deref();
-    let other = world.snapshot.pod(nominated).scheduler.as_deref();
+    let other = placement.snapshot.pod(nominated).scheduler.as_deref();
     let is_listed = |name: Option<&str>| {
-        world.policy.scheduler_of(name).name == name.unwrap_or(DEFAULT_SCHEDULER)
+        placement.policy.scheduler_of(name).name == name.unwrap_or(DEFAULT_SCHEDULER)
     };
     own == other || (is_listed(own) && is_listed(other))
 }

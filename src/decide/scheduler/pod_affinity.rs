@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::decide::draft::Draft;
-use crate::decide::draft::index::{Pods, TermKind, Topology};
+use crate::decide::placement::Placement;
+use crate::decide::placement::index::{Pods, TermKind, Topology};
 use crate::model::plan::Misfit;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{FilterPlugin, ScorePlugin};
@@ -15,8 +15,8 @@ use super::question::Question;
 
 /// Returns true if a pod that this one avoids is on this node now, for terms whose label the node
 /// has.
-pub(super) fn has_anti_affinity_on(draft: &Draft<'_>, pod: PodId, node: NodeId) -> bool {
-    let snapshot = draft.world.snapshot;
+pub(super) fn has_anti_affinity_on(placement: &Placement<'_>, pod: PodId, node: NodeId) -> bool {
+    let snapshot = placement.snapshot;
     let (own, there) = (snapshot.pod(pod), snapshot.node(node));
     own.required_anti_affinity
         .iter()
@@ -224,7 +224,7 @@ fn preferences<'w>(question: &Question<'_, 'w>) -> Vec<(&'w str, DomainCounts)> 
 /// Both directions count, so that a move that lowers the sum of one pod lowers the sum of all.
 /// Moves that only lower it come to an end.
 pub(super) fn violated_preferences(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
-    let (index, snapshot) = (question.index(), question.draft.world.snapshot);
+    let (index, snapshot) = (question.index(), question.snapshot);
     let mut all = Vec::new();
     let mut add = |term: usize, pods: &[PodId]| {
         if let TermKind::Preferred(weight @ ..0) = index.term(term).kind {

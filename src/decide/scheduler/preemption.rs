@@ -22,7 +22,7 @@ use super::question::Question;
 pub(super) fn find(question: &Question<'_, '_>) -> Option<(NodeId, PodId)> {
     let filters = Filters::new(question);
     let (wanted, nominated) = (Wanted::new(question), NominatedPods::new(question));
-    let mut nodes = question.draft.world.snapshot.node_ids();
+    let mut nodes = question.snapshot.node_ids();
     nodes.find_map(|node| {
         filters.admit(node).err().filter(may_change)?;
         let lower = lower(question, node);
@@ -67,12 +67,12 @@ const fn may_change(why: &Misfit) -> bool {
 
 /// Returns the pods of lower priority on a node, sorted by position.
 fn lower(question: &Question<'_, '_>, node: NodeId) -> Vec<PodId> {
-    let snapshot = question.draft.world.snapshot;
+    let snapshot = question.snapshot;
     let is_lower = |id: &PodId| {
         question.place(*id) == Some(node)
             && snapshot.pod(*id).priority_or_zero() < question.pod.priority_or_zero()
     };
-    let mut lower: Vec<PodId> = question.draft.pods_on(node).filter(is_lower).collect();
+    let mut lower: Vec<PodId> = question.placement.pods_on(node).filter(is_lower).collect();
     lower.sort_unstable();
     lower
 }
@@ -81,7 +81,7 @@ fn lower(question: &Question<'_, '_>, node: NodeId) -> Vec<PodId> {
 /// priority, then the one that started first).
 fn removed(question: &Question<'_, '_>, lower: Vec<PodId>, node: NodeId) -> Vec<PodId> {
     let importance = |id: &PodId| {
-        let pod = question.draft.world.snapshot.pod(*id);
+        let pod = question.snapshot.pod(*id);
         // A pod that has not started yet is the last.
         (
             Reverse(pod.priority_or_zero()),
@@ -108,5 +108,5 @@ fn fits(question: &Question<'_, '_>, removed: &[PodId], node: NodeId) -> bool {
 }
 
 fn terminates(question: &Question<'_, '_>, id: PodId) -> bool {
-    question.draft.world.snapshot.pod(id).terminating
+    question.snapshot.pod(id).terminating
 }

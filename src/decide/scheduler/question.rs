@@ -1,16 +1,17 @@
 //! The input of a forecast: a pod to place, and whether the pod that it replaces still runs.
 
-use crate::decide::draft::index::Index;
-use crate::decide::draft::{Draft, Starts};
+use crate::decide::placement::index::Index;
+use crate::decide::placement::{Placement, Starts};
 use crate::model::snapshot::facts::NonZeroRequests;
-use crate::model::snapshot::{Node, NodeId, Pod, PodId};
+use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 use crate::policy::{FilterPlugin, SchedulerProfile, ScorePlugin};
 use crate::values::{Amount, ResourceId};
 
 /// A pod to place, and the cluster as the scheduler sees it then.
 #[derive(Clone, Copy)]
 pub(super) struct Question<'q, 'w> {
-    pub(super) draft: &'q Draft<'w>,
+    pub(super) placement: &'q Placement<'w>,
+    pub(super) snapshot: &'w Snapshot,
     pub(super) id: PodId,
     pub(super) pod: &'w Pod,
     pub(super) profile: &'w SchedulerProfile,
@@ -32,25 +33,25 @@ pub(super) fn in_turn(pod: &Pod) -> bool {
 
 impl<'q, 'w> Question<'q, 'w> {
     /// The cluster while the replaced pod still terminates, like all pods that are moved before it.
-    pub(super) fn during(draft: &'q Draft<'w>, id: PodId) -> Self {
+    pub(super) fn during(placement: &'q Placement<'w>, id: PodId) -> Self {
         Question {
             lingers: true,
-            ..Question::after(draft, id)
+            ..Question::after(placement, id)
         }
     }
 
     /// The cluster after the replaced pod has gone. Pods that are moved before it and have a longer
     /// grace period may still terminate. Also used for a pending pod.
-    pub(super) fn after(draft: &'q Draft<'w>, id: PodId) -> Self {
-        let world = draft.world;
-        let pod = world.snapshot.pod(id);
-        let profile = world.policy.scheduler_of(pod.scheduler.as_deref());
+    pub(super) fn after(placement: &'q Placement<'w>, id: PodId) -> Self {
+        let pod = placement.snapshot.pod(id);
+        let profile = placement.policy.scheduler_of(pod.scheduler.as_deref());
         Question {
-            draft,
+            placement,
+            snapshot: placement.snapshot,
             id,
             pod,
             profile,
-            home: draft.place(id),
+            home: placement.place(id),
             lingers: false,
             removed: &[],
         }
@@ -70,16 +71,16 @@ impl<'q, 'w> Question<'q, 'w> {
         if self.home.is_some() && in_turn(self.pod) {
             return None;
         }
-        let starts = self.draft.starts()?;
-        Some(starts.unless(self.draft.world.search_start.disturbed()))
+        let starts = self.placement.starts()?;
+        Some(starts.unless(self.placement.search_start.disturbed()))
     }
 
     pub(super) fn index(&self) -> &'q Index<'w> {
-        self.draft.index()
+        self.placement.index()
     }
 
     pub(super) fn node(&self, node: NodeId) -> &'w Node {
-        self.draft.world.snapshot.node(node)
+        self.snapshot.node(node)
     }
 
     pub(super) fn runs(&self, filter: FilterPlugin) -> bool {
@@ -95,37 +96,37 @@ impl<'q, 'w> Question<'q, 'w> {
         if (other == self.id && !self.lingers) || self.is_removed(other) {
             None
         } else {
-            self.draft.place(other)
+            self.placement.place(other)
         }
     }
 
     /// Returns the nodes where a pod counts for host ports and affinity. A pod that was moved
     /// before still counts where it was while it terminates.
     pub(super) fn places(&self, other: PodId) -> impl Iterator<Item = NodeId> {
-        let leaves = other != self.id && self.draft.moves(other) && self.terminates(other);
-        let left = self.draft.world.snapshot.pod(other).node;
+        let leaves = other != self.id && self.placement.moves(other) && self.terminates(other);
+        let left = self.snapshot.pod(other).node;
         self.place(other).into_iter().chain(left.filter(|_| leaves))
     }
 
     /// Returns the node of a pod for topology spread, which ignores terminating pods.
     pub(super) fn lasting_place(&self, other: PodId) -> Option<NodeId> {
-        let ends = other == self.id || self.draft.world.snapshot.pod(other).terminating;
+        let ends = other == self.id || self.snapshot.pod(other).terminating;
         if ends || self.is_removed(other) {
             None
         } else {
-            self.draft.place(other)
+            self.placement.place(other)
         }
     }
 
     /// Returns the node that is nominated for the pod itself.
     pub(super) fn nomination(&self) -> Option<NodeId> {
-        self.draft.world.snapshot.nomination(self.id)
+        self.snapshot.nomination(self.id)
     }
 
     /// Returns the requests of one resource of all pods of a node.
     pub(super) fn reserved(&self, node: NodeId, resource: ResourceId) -> Amount {
-        let all = self.draft.reserved(node)[resource];
-        if self.is_as_drafted(node) {
+        let all = self.placement.reserved(node)[resource];
+        if self.is_as_placed(node) {
             return all;
         }
         let all = all.minus(self.released(node, resource));
@@ -141,8 +142,8 @@ impl<'q, 'w> Question<'q, 'w> {
     /// Returns the cpu and memory requests of a node's pods as the scheduler counts them for
     /// scores.
     pub(super) fn non_zero_requests(&self, node: NodeId) -> (Amount, Amount) {
-        let all = self.draft.non_zero_requests(node);
-        if self.is_as_drafted(node) {
+        let all = self.placement.non_zero_requests(node);
+        if self.is_as_placed(node) {
             return (all.cpu, all.memory);
         }
         let held = || self.lingering(node).map(|pod| pod.non_zero_requests);
@@ -159,23 +160,23 @@ impl<'q, 'w> Question<'q, 'w> {
         )
     }
 
-    /// Whether the pods of a node are those of the draft, as on most nodes.
-    fn is_as_drafted(&self, node: NodeId) -> bool {
-        self.removed.is_empty() && !self.left(node) && self.draft.lingering(node).is_empty()
+    /// Whether the pods of a node are those of the placement, as on most.
+    fn is_as_placed(&self, node: NodeId) -> bool {
+        self.removed.is_empty() && !self.left(node) && self.placement.lingering(node).is_empty()
     }
 
     /// The pods that were moved before and still terminate on a node.
     fn lingering(&self, node: NodeId) -> impl Iterator<Item = &'w Pod> + use<'q, 'w> {
         let question = *self;
-        let moved = self.draft.lingering(node).iter();
+        let moved = self.placement.lingering(node).iter();
         let moved = moved.filter(move |pod| question.terminates(**pod));
-        moved.map(move |pod| question.draft.world.snapshot.pod(*pod))
+        moved.map(move |pod| question.snapshot.pod(*pod))
     }
 
     /// Whether a pod that was moved before still terminates: while this pod does so too, and longer
     /// if it may take longer to end.
     fn terminates(&self, moved: PodId) -> bool {
-        self.lingers || self.draft.outlasts(moved, self.id)
+        self.lingers || self.placement.outlasts(moved, self.id)
     }
 
     /// Returns the nodes that pods leave, sorted: the replaced pod and those that moved before. On
@@ -189,7 +190,7 @@ impl<'q, 'w> Question<'q, 'w> {
         if has_volumes || has_terms || !index.terms_matching(self.id).is_empty() {
             return None;
         }
-        let mut nodes: Vec<NodeId> = self.draft.left().chain(self.home).collect();
+        let mut nodes: Vec<NodeId> = self.placement.left().chain(self.home).collect();
         nodes.sort_unstable();
         nodes.dedup();
         Some(nodes)
@@ -201,10 +202,9 @@ impl<'q, 'w> Question<'q, 'w> {
 
     /// The requests of the removed pods.
     fn released(&self, node: NodeId, resource: ResourceId) -> Amount {
-        let here = |p: &&PodId| self.draft.place(**p) == Some(node);
+        let here = |p: &&PodId| self.placement.place(**p) == Some(node);
         let pods = self.removed.iter().filter(here);
-        pods.map(|p| self.draft.world.snapshot.pod(*p).requests[resource])
-            .sum()
+        pods.map(|p| self.snapshot.pod(*p).requests[resource]).sum()
     }
 
     fn left(&self, node: NodeId) -> bool {

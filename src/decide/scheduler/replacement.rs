@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use crate::decide::draft::Draft;
+use crate::decide::placement::Placement;
 use crate::model::plan::Misfit;
 use crate::model::snapshot::{NodeId, PodId};
 
@@ -22,8 +22,11 @@ const DURING: f64 = 0.75;
 
 /// Combines the forecasts for the two cases that the replaced pod still terminates, and that it has
 /// ended.
-pub(super) fn forecast(draft: &Draft<'_>, pod: PodId) -> Forecast {
-    let (during, after) = (Question::during(draft, pod), Question::after(draft, pod));
+pub(super) fn forecast(placement: &Placement<'_>, pod: PodId) -> Forecast {
+    let (during, after) = (
+        Question::during(placement, pod),
+        Question::after(placement, pod),
+    );
     let (scored, misfits) = choice::scored(&after);
     let early = earlier(&during, &scored, &misfits);
     let late = choice::decide(&after, scored);

@@ -6,9 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::decide::draft::{Draft, Starts, World};
+use jiff::Timestamp;
+
+use crate::decide::placement::{Placement, Starts};
 use crate::model::search_start::{NodeOrder, SearchStart, StartChances};
-use crate::model::snapshot::{BindingChange, NodeId, PodId, RecentBinding};
+use crate::model::snapshot::{BindingChange, NodeId, PodId, RecentBinding, Snapshot};
+use crate::policy::Policy;
 use crate::values::Ratio;
 
 use super::choice;
@@ -28,14 +31,19 @@ const MOST: usize = 64;
 /// The probability that a search was missed or ended a few nodes later.
 const LOST: Ratio = Ratio::ONE_PERCENT;
 
-/// Returns the knowledge after the placements of the snapshot.
-pub fn evaluate(world: World<'_>) -> SearchStart {
-    let mut known = world.search_start.clone();
-    let bindings = world.snapshot.bindings();
+/// Returns the knowledge after the placements of the snapshot, from the knowledge before them.
+pub fn evaluate(
+    policy: &Policy,
+    snapshot: &Snapshot,
+    before: &SearchStart,
+    now: Timestamp,
+) -> SearchStart {
+    let mut known = before.clone();
+    let bindings = snapshot.bindings();
     let last = bindings.last().map_or(0, |binding| binding.number);
     let Some(evaluated) = known.evaluated() else {
         // Pods that existed before show nothing.
-        known.evaluate(last, 0, world.now);
+        known.evaluate(last, 0, now);
         return known;
     };
     let new = &bindings[bindings.partition_point(|binding| binding.number <= evaluated)..];
@@ -45,12 +53,12 @@ pub fn evaluate(world: World<'_>) -> SearchStart {
     let began = |binding: &&RecentBinding| matches!(binding.change, BindingChange::Began(_));
     let placements = new.iter().filter(began).count();
     let missed = first.number > evaluated + 1;
-    if missed || placements > MOST || choice::visits_all(world.snapshot.nodes.len()) {
+    if missed || placements > MOST || choice::visits_all(snapshot.nodes.len()) {
         known.by_order.clear();
     } else if placements > 0 {
-        follow(&mut known, new, world);
+        follow(&mut known, new, Placement::new(policy, snapshot, before));
     }
-    known.evaluate(last, placements, world.now);
+    known.evaluate(last, placements, now);
     known
 }
 
@@ -62,34 +70,33 @@ struct Track {
 }
 
 /// Compares the placements in order with the cluster as it was before each of them.
-fn follow(known: &mut SearchStart, new: &[RecentBinding], world: World<'_>) {
-    let mut draft = Draft::new(world);
+fn follow(known: &mut SearchStart, new: &[RecentBinding], mut placement: Placement<'_>) {
     let mut tracks = NodeOrder::ALL.map(|order| {
-        let rotation = draft.index().rotation(order);
+        let rotation = placement.index().rotation(order);
         let known = known.by_order.get(&order);
         Track {
             order,
-            starts: Starts::known(known, world.snapshot, rotation),
+            starts: Starts::known(known, placement.snapshot, rotation),
             trust: known.map_or_else(|| Ratio::new(TRUST).unwrap_or_default(), |k| k.trust),
         }
     });
-    let places = undo(&mut draft, new);
+    let places = undo(&mut placement, new);
     for binding in new {
         match &binding.change {
             BindingChange::Began(pod) => match pod.and_then(|pod| places.get_key_value(&pod)) {
-                Some((pod, node)) => place(&mut draft, *pod, *node, &mut tracks),
+                Some((pod, node)) => place(&mut placement, *pod, *node, &mut tracks),
                 None => miss(&mut tracks),
             },
-            BindingChange::Ended(Some(departure)) => draft.release(departure),
+            BindingChange::Ended(Some(departure)) => placement.release(departure),
             BindingChange::Ended(None) => {}
         }
     }
     for track in tracks {
-        let names = draft
+        let names = placement
             .index()
             .rotation(track.order)
             .iter()
-            .map(|node| world.snapshot.node(*node).name.clone());
+            .map(|node| placement.snapshot.node(*node).name.clone());
         let chances = track.starts.chances().iter();
         let chances = chances.map(|chance| Ratio::new(*chance).unwrap_or_default());
         let known_now = StartChances {
@@ -100,31 +107,31 @@ fn follow(known: &mut SearchStart, new: &[RecentBinding], world: World<'_>) {
     }
 }
 
-/// Makes the draft the cluster before these changes. Returns the nodes of the pods that got one.
-fn undo(draft: &mut Draft<'_>, new: &[RecentBinding]) -> BTreeMap<PodId, NodeId> {
+/// Makes the placement that before these changes. Returns the nodes of the pods that got one.
+fn undo(placement: &mut Placement<'_>, new: &[RecentBinding]) -> BTreeMap<PodId, NodeId> {
     let mut places = BTreeMap::new();
     for binding in new {
         match &binding.change {
             BindingChange::Began(pod) => {
-                let place = pod.and_then(|pod| Some((pod, draft.place(pod)?)));
+                let place = pod.and_then(|pod| Some((pod, placement.place(pod)?)));
                 places.extend(place);
             }
-            BindingChange::Ended(Some(departure)) => draft.hold(departure),
+            BindingChange::Ended(Some(departure)) => placement.hold(departure),
             BindingChange::Ended(None) => {}
         }
     }
     for pod in places.keys() {
-        draft.unbind(*pod);
+        placement.unbind(*pod);
     }
     places
 }
 
 /// Learns from a pod that got a node.
-fn place(draft: &mut Draft<'_>, pod: PodId, node: NodeId, tracks: &mut [Track]) {
-    if searched(draft, pod) {
-        step(draft, pod, node, tracks);
+fn place(placement: &mut Placement<'_>, pod: PodId, node: NodeId, tracks: &mut [Track]) {
+    if searched(placement, pod) {
+        step(placement, pod, node, tracks);
     }
-    draft.bind(pod, node);
+    placement.bind(pod, node);
 }
 
 /// Notes a search of unknown length: the pod no longer exists.
@@ -136,17 +143,18 @@ fn miss(tracks: &mut [Track]) {
 
 /// Whether the scheduler of the policy searched a node for the pod. Pods of a DaemonSet, and the
 /// pods that a kubelet reports itself, have their node from the beginning.
-fn searched(draft: &Draft<'_>, pod: PodId) -> bool {
-    let world = draft.world;
-    let facts = world.snapshot.pod(pod);
+fn searched(placement: &Placement<'_>, pod: PodId) -> bool {
+    let facts = placement.snapshot.pod(pod);
     let of_node = |kind: &str| kind == "DaemonSet" || kind == "Node";
-    scores::ours(facts, world.policy.scheduler_of(facts.scheduler.as_deref()))
-        && !facts.owners.iter().any(|owner| of_node(&owner.kind))
+    scores::ours(
+        facts,
+        placement.policy.scheduler_of(facts.scheduler.as_deref()),
+    ) && !facts.owners.iter().any(|owner| of_node(&owner.kind))
 }
 
 /// Evaluates the placement of one pod on a node.
-fn step(draft: &Draft<'_>, pod: PodId, node: NodeId, tracks: &mut [Track]) {
-    let question = Question::after(draft, pod);
+fn step(placement: &Placement<'_>, pod: PodId, node: NodeId, tracks: &mut [Track]) {
+    let question = Question::after(placement, pod);
     let (scored, _) = choice::scored(&question);
     for track in tracks {
         let (anywhere, walk) = choice::anywhere(&question, &scored, track.order);

@@ -5,11 +5,10 @@ use serde_json::Value;
 
 use super::question::Question;
 use super::{Forecast, choice, choose, fits, forecast, preempted};
-use crate::decide::draft::{Candidate, Draft, Landing, World};
-use crate::model::plan::Reason;
+use crate::decide::placement::{Landing, Placement};
+use crate::model::search_start::SearchStart;
 use crate::model::snapshot::objects::Objects;
 use crate::model::snapshot::{PodId, Snapshot, import};
-use crate::model::usage::Usage;
 use crate::policy::{FilterPlugin, FitStrategy, KubernetesRelease, Policy, ScorePlugin, Weights};
 
 /// Three nodes in two zones, with 4 cores and 8 GiB each.
@@ -23,11 +22,11 @@ const NODES: &str = "
   status: *status}
 ";
 
-/// Evaluates a function on a draft and the pod named `p`.
+/// Evaluates a function on a placement and the pod named `p`.
 pub(super) fn ask<T>(
     objects: &str,
     tune: impl Fn(&mut Policy),
-    question: impl Fn(&mut Draft<'_>, PodId) -> T,
+    question: impl Fn(&mut Placement<'_>, PodId) -> T,
 ) -> T {
     let mut policy = Policy::default_native();
     tune(&mut policy);
@@ -37,11 +36,9 @@ pub(super) fn ask<T>(
         all.apply(import::object(&value).unwrap().unwrap());
     }
     let snapshot = Snapshot::join(&all, policy.resources());
-    let usage = Usage::default();
-    let now = jiff::Timestamp::UNIX_EPOCH;
-    let world = World::without_memory(&policy, &snapshot, &usage, now);
+    let unknown = SearchStart::default();
     let pod = snapshot.find_pod("default", "p").unwrap();
-    question(&mut Draft::new(world), pod)
+    question(&mut Placement::new(&policy, &snapshot, &unknown), pod)
 }
 
 /// Formats the possible nodes, and the reasons of the other nodes: `a b; c: tainted`.
@@ -49,7 +46,7 @@ fn outcome(objects: &str) -> String {
     ask(
         objects,
         |_| {},
-        |draft, pod| format_forecast(&forecast(draft, pod)),
+        |placement, pod| format_forecast(&forecast(placement, pod)),
     )
 }
 
@@ -73,8 +70,8 @@ fn format_forecast(forecast: &Forecast) -> String {
 
 /// Returns the score of one plugin on each node, in the order of their names.
 fn points(objects: &str, plugin: ScorePlugin, tune: impl Fn(&mut Policy)) -> Vec<i64> {
-    ask(objects, tune, |draft, pod| {
-        let mut scored = forecast(draft, pod).scored;
+    ask(objects, tune, |placement, pod| {
+        let mut scored = forecast(placement, pod).scored;
         scored.sort_by_key(|s| s.node);
         scored.iter().map(|s| s.parts[plugin]).collect()
     })
@@ -86,19 +83,14 @@ pub(super) fn pod(name: &str, rest: &str) -> String {
     )
 }
 
-/// Accepts the move of a pod to a node.
-pub(super) fn move_pod(draft: &mut Draft<'_>, pod: &str, to: &str) {
-    let candidate = Candidate {
-        pod: draft.world.snapshot.find_pod("default", pod).unwrap(),
-        strategy: 0,
-        reason: Reason::Counted,
-        destinations: None,
-    };
+/// Books the move of a pod to a node.
+pub(super) fn move_pod(placement: &mut Placement<'_>, pod: &str, to: &str) {
+    let pod = placement.snapshot.find_pod("default", pod).unwrap();
     let landing = Landing {
-        on: draft.world.snapshot.find_node(to),
+        on: placement.snapshot.find_node(to),
         ..Landing::default()
     };
-    draft.accept(candidate, landing);
+    placement.book(pod, &landing);
 }
 
 #[test]
@@ -131,7 +123,7 @@ fn before_1_33_the_host_ports_of_sidecars_do_not_count() {
         ask(
             &(pod("q", &format!("nodeName: a, {one}")) + &pod("p", other)),
             |policy| policy.set_release(KubernetesRelease::new(minor)),
-            |draft, p| forecast(draft, p).scored.len(),
+            |placement, p| forecast(placement, p).scored.len(),
         )
     };
     for (one, other) in [(&main, &sidecar), (&sidecar, &main), (&sidecar, &sidecar)] {
@@ -153,12 +145,12 @@ fn a_moved_pod_holds_its_host_port_and_its_anti_affinity_until_it_ends() {
         let (during, after) = ask(
             &pods,
             |_| {},
-            |draft, p| {
-                move_pod(draft, "q", "c");
+            |placement, p| {
+                move_pod(placement, "q", "c");
                 let feasible = |question| choice::forecast(&question).scored.len();
                 (
-                    feasible(Question::during(draft, p)),
-                    feasible(Question::after(draft, p)),
+                    feasible(Question::during(placement, p)),
+                    feasible(Question::after(placement, p)),
                 )
             },
         );
@@ -262,8 +254,8 @@ fn a_replacement_may_land_before_or_after_the_pod_ends() {
         ask(
             objects,
             |_| {},
-            |draft, pod| {
-                let mut possible_nodes = forecast(draft, pod).possible_nodes;
+            |placement, pod| {
+                let mut possible_nodes = forecast(placement, pod).possible_nodes;
                 possible_nodes.sort_by_key(|w| w.node);
                 possible_nodes
                     .iter()
@@ -294,9 +286,9 @@ fn earlier_moves_count() {
     let moved = ask(
         &objects,
         |_| {},
-        |draft, pod| {
-            move_pod(draft, "q", "b");
-            format_forecast(&forecast(draft, pod))
+        |placement, pod| {
+            move_pod(placement, "q", "b");
+            format_forecast(&forecast(placement, pod))
         },
     );
     assert_eq!(moved, format!("a c; b: {full}"));
@@ -372,7 +364,7 @@ fn a_pod_goes_to_the_node_that_is_nominated_for_it_if_it_fits_there() {
     let best = ask(
         &nominated("p", "b", LARGE),
         |_| {},
-        |draft, pod| choose(draft, pod, 2),
+        |placement, pod| choose(placement, pod, 2),
     );
     assert_eq!(
         (best.0.iter().map(|n| n.0).collect::<Vec<_>>(), best.1),
@@ -388,9 +380,9 @@ fn a_pod_goes_to_the_node_that_is_nominated_for_it_if_it_fits_there() {
 
 /// The pod that the pod named `p` would remove, and its node: `q from a`.
 fn victim(objects: &str, tune: impl Fn(&mut Policy)) -> String {
-    ask(objects, tune, |draft, pod| {
-        let snapshot = draft.world.snapshot;
-        preempted(draft, pod).map_or_else(String::new, |(node, pod)| {
+    ask(objects, tune, |placement, pod| {
+        let snapshot = placement.snapshot;
+        preempted(placement, pod).map_or_else(String::new, |(node, pod)| {
             format!(
                 "{} from {}",
                 snapshot.pod(pod).name,
@@ -555,8 +547,8 @@ fn the_profile_selects_plugins_and_weights() {
     );
     let off = |policy: &mut Policy| policy.scheduler.weights = Weights::NONE;
     assert_eq!(
-        ask(&objects, off, |draft, pod| format_forecast(&forecast(
-            draft, pod
+        ask(&objects, off, |placement, pod| format_forecast(&forecast(
+            placement, pod
         ))),
         "a b c"
     );
@@ -569,9 +561,9 @@ fn the_profile_selects_plugins_and_weights() {
             .insert(FilterPlugin::NodeUnschedulable);
     };
     let fit = |tune: &dyn Fn(&mut Policy)| {
-        ask(&tainted, tune, |draft, pod| {
-            let node = draft.world.snapshot.find_node("b").unwrap();
-            fits(draft, pod, node).map_err(|why| why.to_string())
+        ask(&tainted, tune, |placement, pod| {
+            let node = placement.snapshot.find_node("b").unwrap();
+            fits(placement, pod, node).map_err(|why| why.to_string())
         })
     };
     assert_eq!(fit(&|_| {}), Err("cordoned".to_owned()));
@@ -588,7 +580,7 @@ fn the_next_search_starts_where_the_last_one_ended() {
     let (best, next) = ask(
         &(busy + &pod("p", "")),
         |_| {},
-        |draft, pod| choose(draft, pod, 2),
+        |placement, pod| choose(placement, pod, 2),
     );
     assert_eq!(
         (best.iter().map(|n| n.0).collect::<Vec<_>>(), next),

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use crate::decide::draft::index::{Pods, Topology};
+use crate::decide::placement::index::{Pods, Topology};
 use crate::model::plan::Misfit;
 use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::Spread;
@@ -161,13 +161,8 @@ impl SpreadLimits {
             return SpreadLimits::default();
         }
         let labelled = |node: &NodeId| all.iter().all(|c| c.topology.place(*node).is_some());
-        let nodes: Vec<NodeId> = question
-            .draft
-            .world
-            .snapshot
-            .node_ids()
-            .filter(labelled)
-            .collect();
+        let nodes = question.snapshot.node_ids().filter(labelled);
+        let nodes: Vec<NodeId> = nodes.collect();
         SpreadLimits {
             limits: all
                 .iter()

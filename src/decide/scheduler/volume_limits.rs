@@ -20,7 +20,7 @@ pub(super) struct AttachedVolumes<'w> {
 
 impl<'w> AttachedVolumes<'w> {
     pub(super) fn new(question: &Question<'_, 'w>, nominated: &NominatedPods) -> Self {
-        let snapshot = question.draft.world.snapshot;
+        let snapshot = question.snapshot;
         let runs = question.runs(FilterPlugin::NodeVolumeLimits);
         let mut wanted = snapshot.attached_volumes(question.pod);
         wanted.retain(|v| runs && snapshot.limits_driver(v.driver));

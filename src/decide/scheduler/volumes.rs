@@ -25,7 +25,7 @@ pub(super) struct VolumeAccess<'w> {
 
 impl<'w> VolumeAccess<'w> {
     pub(super) fn new(question: &Question<'_, 'w>) -> Self {
-        let snapshot = question.draft.world.snapshot;
+        let snapshot = question.snapshot;
         let bound =
             claims(question).filter_map(|claim| snapshot.volumes.get(claim.volume.as_ref()?));
         let volumes: Vec<&Volume> = bound.collect();
@@ -93,7 +93,7 @@ pub(super) fn in_use(question: &Question<'_, '_>) -> bool {
     {
         return false;
     }
-    let snapshot = question.draft.world.snapshot;
+    let snapshot = question.snapshot;
     let single = |name: &&String| find(question, name).is_some_and(|claim| claim.one_pod);
     let wanted: Vec<&String> = question.pod.volumes.claims.iter().filter(single).collect();
     snapshot
@@ -118,10 +118,6 @@ fn claims<'w>(question: &Question<'_, 'w>) -> impl Iterator<Item = &'w Claim> {
 }
 
 fn find<'w>(question: &Question<'_, 'w>, name: &str) -> Option<&'w Claim> {
-    question
-        .draft
-        .world
-        .snapshot
-        .claims
-        .get(&(question.pod.namespace.clone(), name.to_owned()))
+    let name = (question.pod.namespace.clone(), name.to_owned());
+    question.snapshot.claims.get(&name)
 }

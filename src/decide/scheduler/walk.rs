@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::decide::draft::Starts;
+use crate::decide::placement::Starts;
 use crate::model::snapshot::NodeId;
 use crate::values::Ratio;
 

@@ -26,7 +26,7 @@ pub(super) fn start<'w>(
     draft: &mut Draft<'w>,
     position: usize,
 ) -> Option<Box<dyn SelectPods + 'w>> {
-    Some(match &draft.strategy(position).rule {
+    Some(match &draft.world.strategy(position).rule {
         Rule::LowNodeUtilization(rule) => Box::new(ExactUtilizationRun::low(draft, position, rule)),
         Rule::HighNodeUtilization(rule) => {
             Box::new(ExactUtilizationRun::high(draft, position, rule))

@@ -51,7 +51,7 @@ pub(super) fn stays_on(draft: &Draft<'_>, pod: PodId) -> Result<NodeId, NotSelec
 pub(super) fn not_moved(draft: &Draft<'_>, pod: PodId) -> Result<(), NotSelected> {
     match draft.move_of(pod) {
         Some((by, _)) => Err(NotSelected::MovedBefore(
-            draft.strategy(by.strategy).rule.name(),
+            draft.world.strategy(by.strategy).rule.name(),
         )),
         None => Ok(()),
     }

@@ -80,7 +80,7 @@ impl StrategyRun<'_, '_> {
             return refusal.map(|refusal| PodVerdict::Kept(refusal.clone()));
         };
         if candidate.strategy != self.position {
-            let earlier = after.strategy(candidate.strategy).rule.name();
+            let earlier = after.world.strategy(candidate.strategy).rule.name();
             return Some(PodVerdict::NotSelected(NotSelected::MovedBefore(earlier)));
         }
         Some(PodVerdict::Moved {

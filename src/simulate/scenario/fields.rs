@@ -6,7 +6,7 @@ use crate::policy::tree::Value;
 use crate::values::selector::Labels;
 use crate::values::{Amount, quantity};
 
-use super::Placement;
+use super::FirstNodes;
 use super::files::Files;
 
 /// A value with its position in the file.
@@ -30,17 +30,17 @@ pub(super) fn node_names(spot: Spot<'_, '_>, mentioned: &mut Mentioned<'_>) -> V
 }
 
 /// Parses the nodes of a workload's first pods.
-pub(super) fn placement(spot: Spot<'_, '_>, mentioned: &mut Mentioned<'_>) -> Placement {
+pub(super) fn first_nodes(spot: Spot<'_, '_>, mentioned: &mut Mentioned<'_>) -> FirstNodes {
     match spot.node().map(|n| &n.value) {
-        None => Placement::Scheduled,
-        Some(Value::Text(word)) if word == "evenly" => Placement::Evenly,
-        Some(Value::List(_)) => Placement::On(node_names(spot, mentioned)),
+        None => FirstNodes::Scheduled,
+        Some(Value::Text(word)) if word == "evenly" => FirstNodes::Evenly,
+        Some(Value::List(_)) => FirstNodes::On(node_names(spot, mentioned)),
         Some(_) => {
             let refused = spot.refuse(
                 Code::WrongType,
                 "a list of nodes, such as [n1, n2], or evenly",
             );
-            refused.unwrap_or(Placement::Scheduled)
+            refused.unwrap_or(FirstNodes::Scheduled)
         }
     }
 }

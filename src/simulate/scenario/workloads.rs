@@ -11,7 +11,7 @@ use crate::policy::tree::Value;
 use crate::values::Amount;
 use crate::values::selector::{NodeTerm, Selector};
 
-use super::fields::{Mentioned, amounts, labels, object_name, placement};
+use super::fields::{Mentioned, amounts, first_nodes, labels, object_name};
 use super::nodes::effect;
 use super::usage::load;
 use super::{BudgetRule, Evenness, Part, ScenarioWorkload, WorkloadKind};
@@ -102,7 +102,7 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> ScenarioWo
         budget: budget(f.field("budget")),
         from,
         until,
-        on: placement(f.field("on"), mentioned),
+        on: first_nodes(f.field("on"), mentioned),
         startup: startup.unwrap_or(STARTUP),
         ending: ending.unwrap_or(ENDING),
         runs,

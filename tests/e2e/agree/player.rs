@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use evenkeel::model::usage::Measure;
 use evenkeel::policy::FitStrategy;
 use evenkeel::simulate::load::{Curve, Moment, Shape};
-use evenkeel::simulate::scenario::{Placement, Scenario, ScenarioWorkload, WorkloadKind};
+use evenkeel::simulate::scenario::{FirstNodes, Scenario, ScenarioWorkload, WorkloadKind};
 use evenkeel::values::Amount;
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
@@ -193,9 +193,9 @@ impl Player<'_> {
     /// Binds the pods of a workload to its nodes in turn, in place of the scheduler.
     async fn place(&self, workload: &ScenarioWorkload) {
         let on = match &workload.on {
-            Placement::Scheduled => return,
-            Placement::On(nodes) => nodes.clone(),
-            Placement::Evenly => self
+            FirstNodes::Scheduled => return,
+            FirstNodes::On(nodes) => nodes.clone(),
+            FirstNodes::Evenly => self
                 .scenario
                 .nodes
                 .iter()

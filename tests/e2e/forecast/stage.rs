@@ -9,7 +9,7 @@ use evenkeel::policy::KubernetesRelease;
 use serde_json::{Value, json};
 
 use crate::e2e::support::control_plane::{ControlPlane, run};
-use crate::shared::placements::case::{Case, Placement};
+use crate::shared::placements::case::{Case, RecordedPlacement};
 
 use super::cluster::Scenario;
 use super::dice::Dice;
@@ -183,7 +183,7 @@ impl<'b> Stage<'b> {
         events.insert((event.to_owned(), full_name(pod)));
     }
 
-    async fn place(&mut self, pod: &Value) -> Placement {
+    async fn place(&mut self, pod: &Value) -> RecordedPlacement {
         let made = lean(self.send("POST", &collection(pod), pod).await);
         let decision = self.log.decision(&full_name(pod)).await;
         if decision.node.is_none() {
@@ -198,7 +198,7 @@ impl<'b> Stage<'b> {
     }
 
     /// Deletes pods that controllers would replace, and creates the replacements.
-    async fn replace(&mut self, mut olds: Vec<Value>, dice: &mut Dice) -> Vec<Placement> {
+    async fn replace(&mut self, mut olds: Vec<Value>, dice: &mut Dice) -> Vec<RecordedPlacement> {
         let mut placements = Vec::new();
         for _ in 0..REPLACED.min(olds.len()) {
             let old = olds.swap_remove(dice.index(olds.len()));
@@ -212,7 +212,7 @@ impl<'b> Stage<'b> {
                 ));
             }
             let first = in_turn || dice.percent(30);
-            placements.push(Placement {
+            placements.push(RecordedPlacement {
                 replaces: Some(name(&old).to_owned()),
                 ..self.replace_one(&old, &new, first).await
             });
@@ -221,7 +221,7 @@ impl<'b> Stage<'b> {
     }
 
     /// Schedules the new pod, with the old one gone `first` or still terminating.
-    async fn replace_one(&mut self, old: &Value, new: &Value, first: bool) -> Placement {
+    async fn replace_one(&mut self, old: &Value, new: &Value, first: bool) -> RecordedPlacement {
         let path = format!("{}/{}", collection(old), name(old));
         let event = |what: &str| BTreeSet::from([(what.to_owned(), full_name(old))]);
         if first {
@@ -261,7 +261,7 @@ impl<'b> Stage<'b> {
             )
             .await;
         }
-        Placement {
+        RecordedPlacement {
             asleep,
             ..put(made, decision)
         }
@@ -349,7 +349,7 @@ fn release(folder: &Path) -> String {
     version.parse::<KubernetesRelease>().unwrap().to_string()
 }
 
-fn put(pod: Value, decision: Decision) -> Placement {
+fn put(pod: Value, decision: Decision) -> RecordedPlacement {
     let order = |scores: BTreeMap<String, i64>| {
         let unknown: Vec<_> = scores
             .keys()
@@ -368,13 +368,13 @@ fn put(pod: Value, decision: Decision) -> Placement {
         .map(|(node, scores)| (node, order(scores)))
         .collect();
     let equal = equal(decision.node.as_ref(), &scores);
-    Placement {
+    RecordedPlacement {
         pod,
         node: decision.node,
         why: decision.why,
         scores,
         equal,
-        ..Placement::default()
+        ..RecordedPlacement::default()
     }
 }
 

@@ -18,12 +18,12 @@ pub(crate) struct Case {
     pub(crate) plugins: Vec<String>,
     /// The objects before the first pod.
     pub(crate) objects: Vec<Value>,
-    pub(crate) placements: Vec<Placement>,
+    pub(crate) placements: Vec<RecordedPlacement>,
 }
 
 /// One decision of the scheduler.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Placement {
+pub(crate) struct RecordedPlacement {
     /// The pending pod. A pod without a node was deleted again.
     pub(crate) pod: Value,
     /// The pod of the same kind that it replaces, which terminated before or after this one landed.
@@ -48,7 +48,7 @@ pub(crate) struct Placement {
     pub(crate) scores: BTreeMap<String, Vec<i64>>,
 }
 
-impl Placement {
+impl RecordedPlacement {
     /// Returns namespace and name.
     pub(crate) fn name(&self) -> (String, String) {
         let word = |key: &str| self.pod["metadata"][key].as_str().unwrap().to_owned();

@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use evenkeel::decide::draft::{Draft, World};
+use evenkeel::decide::placement::Placement;
 use evenkeel::decide::scheduler::{Forecast, Parts, forecast};
+use evenkeel::model::search_start::SearchStart;
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{Snapshot, import};
-use evenkeel::model::usage::Usage;
 use evenkeel::policy::{Policy, ScorePlugin};
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::case::{Case, Placement};
+use super::case::{Case, RecordedPlacement};
 
 /// From this number of nodes on, the scheduler visits only some of them, and no forecast can know
 /// which.
@@ -125,7 +124,7 @@ impl Figures {
         }
     }
 
-    fn judge(&mut self, at: &str, placement: &Placement, node: &String, ours: &Foreseen) {
+    fn judge(&mut self, at: &str, placement: &RecordedPlacement, node: &String, ours: &Foreseen) {
         self.landed += 1;
         let replaced = usize::from(placement.replaces.is_some());
         self.replaced.0 += replaced;
@@ -140,7 +139,7 @@ impl Figures {
         }
     }
 
-    fn judge_nowhere(&mut self, at: &str, placement: &Placement, ours: &Foreseen) {
+    fn judge_nowhere(&mut self, at: &str, placement: &RecordedPlacement, ours: &Foreseen) {
         self.nowhere += 1;
         if ours.possible_nodes.is_empty() {
             self.nowhere_foreseen += 1;
@@ -153,7 +152,7 @@ impl Figures {
         }
     }
 
-    fn compare(&mut self, at: &str, placement: &Placement, ours: &Foreseen) {
+    fn compare(&mut self, at: &str, placement: &RecordedPlacement, ours: &Foreseen) {
         self.width.count += 1;
         self.width.ours += ours.possible_nodes.len();
         self.width.equal += placement.equal.len();
@@ -252,7 +251,7 @@ impl Foreseen {
     }
 
     /// Returns the expected nodes with their reasons.
-    fn explain(&self, placement: &Placement, node: &String) -> String {
+    fn explain(&self, placement: &RecordedPlacement, node: &String) -> String {
         let mut parts = vec![format!("{:?}", self.possible_nodes)];
         parts.extend(
             self.misfits
@@ -295,10 +294,9 @@ fn foresee(policy: &Policy, snapshot: &Snapshot, (namespace, name): &(String, St
     let pod = snapshot
         .find_pod(namespace, name)
         .unwrap_or_else(|| panic!("{:?}", snapshot.skipped));
-    let usage = Usage::default();
-    let world = World::without_memory(policy, snapshot, &usage, Timestamp::UNIX_EPOCH);
-    let draft = Draft::new(world);
-    Foreseen::new(snapshot, &forecast(&draft, pod))
+    let unknown = SearchStart::default();
+    let placement = Placement::new(policy, snapshot, &unknown);
+    Foreseen::new(snapshot, &forecast(&placement, pod))
 }
 
 fn apply(objects: &mut Objects, value: &Value) {

@@ -1,6 +1,7 @@
 //! Descheduler's check instead of a forecast: another node has room for the pod (`nodeFit`).
 
-use crate::decide::draft::{Candidate, DestinationLimits, Draft, Landing};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft};
+use crate::decide::placement::Landing;
 use crate::decide::scheduler;
 use crate::model::plan::{Misfit, Refusal};
 use crate::model::snapshot::NodeId;
@@ -14,7 +15,7 @@ use crate::values::{Amount, Ratio, ResourceId};
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
     let best = match &candidate.destinations {
         Some(destinations) => best(candidate, draft, destinations.nodes.iter().copied())?,
-        None if draft.rules(candidate).node_fit => {
+        None if candidate.rules(draft.world).node_fit => {
             best(candidate, draft, draft.world.snapshot.node_ids())?
         }
         None => return Ok(Landing::default()),
@@ -54,7 +55,7 @@ fn best(
 
 /// The largest ratio of a node with the replacement, or why the node cannot take it.
 fn load_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, Misfit> {
-    let rules = draft.rules(candidate);
+    let rules = candidate.rules(draft.world);
     let excludes = rules.destinations.as_ref().filter(|_| rules.node_fit);
     if excludes.is_some_and(|s| !s.matches(&draft.world.snapshot.node(node).labels)) {
         return Err(Misfit::Excluded);

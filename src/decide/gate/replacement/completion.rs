@@ -20,7 +20,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     let Some(controller) = pod.controller() else {
         return Ok(());
     };
-    if controller.is("batch", "Job") || !draft.rules(candidate).protected.runs_to_completion {
+    if controller.is("batch", "Job") || !candidate.rules(draft.world).protected.runs_to_completion {
         return Ok(());
     }
     if pod.runs_once || runs_to_completion(controller) {

@@ -13,8 +13,7 @@ use crate::model::snapshot::facts::Volume;
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
-    let profile = draft.strategy(candidate.strategy).profile;
-    let protected = &draft.world.policy.profiles[profile].evictable.protected;
+    let protected = &candidate.rules(draft.world).protected;
     let elsewhere = |volume: &Volume| {
         let mut others = snapshot.node_ids().filter(|id| Some(*id) != pod.node);
         others.any(|id| may_use(volume, snapshot.node(id)))

@@ -8,8 +8,7 @@ use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Refusal;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
-    let profile = draft.strategy(candidate.strategy).profile;
-    let protected = &draft.world.policy.profiles[profile].evictable.protected;
+    let protected = &candidate.rules(draft.world).protected;
     let snapshot = draft.world.snapshot;
     let new = snapshot.new_volumes(snapshot.pod(candidate.pod));
     match new.iter().find(|volume| !volume.follows()) {

@@ -54,16 +54,16 @@ proptest! {
         });
         let objects: String = others.collect();
         let own = pod("p", &format!("nodeName: {home}, {}{}", own.0, own.1));
-        let (derived, computed) = ask(&(objects + &own), |_| {}, |draft, pod| {
+        let (derived, computed) = ask(&(objects + &own), |_| {}, |placement, pod| {
             let mut names: Vec<_> = moved.iter().map(|(q, to)| (*q % pods.len(), *to)).collect();
             names.sort_unstable();
             names.dedup_by_key(|(q, _)| *q);
             for (q, to) in names {
-                move_pod(draft, &format!("q{q}"), to);
+                move_pod(placement, &format!("q{q}"), to);
             }
-            let during = choice::forecast(&Question::during(draft, pod));
-            let after = choice::forecast(&Question::after(draft, pod));
-            (forecast(draft, pod), either(during, after))
+            let during = choice::forecast(&Question::during(placement, pod));
+            let after = choice::forecast(&Question::after(placement, pod));
+            (forecast(placement, pod), either(during, after))
         });
         prop_assert_eq!(derived.possible_nodes, computed.possible_nodes);
         prop_assert_eq!(derived.scored, computed.scored);

@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use crate::decide::draft::{Candidate, Draft, Landing};
+use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
+use crate::decide::placement::Landing;
 use crate::decide::strategy::importance::eviction_order;
 use crate::model::plan::{NotSelected, Reason, Refusal};
 use crate::model::snapshot::{NodeId, PodId};

@@ -1,6 +1,7 @@
 //! Room for the pods of a node that is to be emptied, wherever the scheduler would place them.
 
-use crate::decide::draft::{Candidate, Draft, Landing};
+use crate::decide::draft::{Candidate, Draft};
+use crate::decide::placement::Landing;
 use crate::decide::{gate, scheduler};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::HighNodeUtilization;

@@ -82,7 +82,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             if self.is_worse(moves.success, followers, moves.made + followers) {
                 return None;
             }
-            if let Some(lands) = self.prospect(moves.settled(self), follower) {
+            if let Some(lands) = self.prospect(moves.later(self), follower) {
                 moves.add(self, follower.clone(), lands);
                 return Some(Uncertain {
                     worth: self.with_more(&mut moves, others)?,
@@ -99,7 +99,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         let mut worth = moves.worth(self)?;
         for _ in 1..=LONGEST {
             let next = others.iter().find_map(|other| {
-                let prospect = self.follows(other, moves.settled(self))?;
+                let prospect = self.follows(other, moves.later(self))?;
                 Some((other.clone(), prospect))
             });
             let Some((other, prospect)) = next else {

@@ -97,7 +97,7 @@ impl SearchState {
 
 /// Returns the work of one forecast, in nodes.
 pub(super) fn work(draft: &Draft<'_>) -> usize {
-    let forecasts = if draft.open().is_some() { 2 } else { 1 };
+    let forecasts = 1 + usize::from(draft.without_undecided().is_some());
     forecasts * draft.world.snapshot.nodes.len()
 }
 

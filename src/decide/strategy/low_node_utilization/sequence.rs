@@ -96,13 +96,13 @@ impl LowNodeUtilizationRun<'_> {
 
     /// The cluster after the moves of this cycle and those that they make possible.
     fn after_sequences<'w>(&self, draft: &Draft<'w>) -> Draft<'w> {
-        let mut later = draft.settled();
+        let mut later = draft.later();
         for follower in &self.followers {
             if let Some(candidate) = self.candidate_of(draft, *follower)
                 && let Ok(landing) = gate::landing(&candidate, &later)
             {
                 later.accept(candidate, landing);
-                later = later.settled();
+                later = later.later();
             }
         }
         later
@@ -223,7 +223,7 @@ impl SequenceSearch<'_, '_, '_> {
             }
             let saved = hot
                 .need()
-                .saturating_sub(self.need(moves.settled(self), hot.node));
+                .saturating_sub(self.need(moves.later(self), hot.node));
             if saved > 0 {
                 return Some(Uncertain {
                     worth: moves.success * ratio_of(saved, moves.made),
@@ -319,7 +319,7 @@ impl<'d> Moves<'d> {
     }
 
     /// The draft in which everything that moves has landed and ended.
-    pub(super) fn settled<'a>(&'a self, search: &'a SequenceSearch<'_, '_, 'd>) -> &'a Draft<'d> {
+    pub(super) fn later<'a>(&'a self, search: &'a SequenceSearch<'_, '_, 'd>) -> &'a Draft<'d> {
         self.after.as_ref().unwrap_or(search.later)
     }
 
@@ -335,9 +335,7 @@ impl<'d> Moves<'d> {
         self.success *= prospect.success.get();
         self.made += 1;
         self.first.get_or_insert_with(|| candidate.clone());
-        let after = self
-            .settled(search)
-            .settled_after(candidate, prospect.landing);
+        let after = self.later(search).later_after(candidate, prospect.landing);
         self.after = Some(after);
     }
 
@@ -351,7 +349,7 @@ impl<'d> Moves<'d> {
                 (evictions + whole(hot.need()), parts + hot.parts())
             })
         };
-        let (before, after) = (need(search.later), need(self.settled(search)));
+        let (before, after) = (need(search.later), need(self.later(search)));
         // A node that comes below its targets needs one less, however small its excess was.
         let saved = (before.0 - after.0).max(before.1 - after.1);
         (saved >= LEAST_SAVED).then(|| self.success * saved / whole(self.made))

@@ -91,7 +91,7 @@ impl<'w> ExactUtilizationRun<'w> {
     /// Records why nothing is done with the nodes of a pool.
     fn note(&mut self, draft: &mut Draft<'_>, pool: &str, nodes: &[NodeId], why: &Idle) {
         draft.note(Note {
-            strategy: draft.strategy(self.position).rule.name(),
+            strategy: draft.world.strategy(self.position).rule.name(),
             pool: pool.to_owned(),
             why: why.clone(),
         });
@@ -100,7 +100,7 @@ impl<'w> ExactUtilizationRun<'w> {
 
     /// Records the class of each node by its name.
     fn write_verdicts(&self, draft: &mut Draft<'_>) {
-        let strategy = draft.strategy(self.position).rule.name();
+        let strategy = draft.world.strategy(self.position).rule.name();
         for (node, class) in &self.classes {
             draft.judge(Verdict {
                 node: draft.world.snapshot.node(*node).name.clone(),

@@ -5,23 +5,15 @@ use std::cell::OnceCell;
 use crate::model::ledger::LedgerSize;
 use crate::model::snapshot::{NodeId, PodId};
 
-use super::index::Index;
-use super::{Draft, World};
+use super::{Projection, World};
 
 #[derive(Debug, Default)]
-pub(super) struct Tables<'w> {
-    index: OnceCell<Index<'w>>,
+pub(super) struct Tables {
     uncounted: OnceCell<Vec<Vec<PodId>>>,
     ledger_size: OnceCell<LedgerSize>,
 }
 
-impl<'w> Draft<'w> {
-    /// Returns the lookup tables of the snapshot.
-    pub fn index(&self) -> &Index<'w> {
-        let tables = &self.tables.index;
-        tables.get_or_init(|| Index::new(self.world.snapshot))
-    }
-
+impl Projection<'_> {
     /// Returns the pods that count on a node although its load does not include them: terminating
     /// ones until they have ended, and expected replacements that do not run yet.
     pub fn uncounted(&self, node: NodeId) -> &[PodId] {
@@ -29,7 +21,7 @@ impl<'w> Draft<'w> {
         &by_node[node.0]
     }
 
-    /// Returns the size of the ledger before the moves of the draft.
+    /// Returns the size of the ledger before the moves.
     pub fn ledger_size(&self) -> LedgerSize {
         let size = &self.tables.ledger_size;
         *size.get_or_init(|| self.world.ledger.size())

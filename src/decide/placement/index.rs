@@ -1,7 +1,7 @@
 //! Lookup tables for the scheduler forecast: topology domains, pods by selector, and affinity terms
 //! by pod.
 //!
-//! The index depends only on the snapshot, so every draft and trial shares it.
+//! The index depends only on the snapshot, so all placements of a snapshot share it.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;

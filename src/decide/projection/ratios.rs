@@ -4,9 +4,9 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
 
-use super::Draft;
+use super::Projection;
 
-impl<'w> Draft<'w> {
+impl<'w> Projection<'w> {
     /// Returns the load of a node: the usage or requests of the pods that stay and of those
     /// expected to land. Resources other than cpu and memory always count by requests. `None` if
     /// the usage is unknown.
@@ -43,6 +43,16 @@ impl<'w> Draft<'w> {
     ) -> Option<Ratio> {
         let load = self.load(node, resource, basis)?.plus(more);
         load.share_of(self.world.snapshot.node(node).allocatable[resource])
+    }
+
+    /// Returns the share of allocatable that kube-scheduler counts as requested: terminating pods
+    /// still hold their part. `None` if the node does not have the resource.
+    pub fn taken(&self, node: NodeId, resource: ResourceId) -> Option<Ratio> {
+        let taken = self.reserved(node)[resource];
+        if taken == Amount::ZERO {
+            return (!self.lacks(node, resource)).then_some(Ratio::ZERO);
+        }
+        taken.share_of(self.world.snapshot.node(node).allocatable[resource])
     }
 
     /// Returns true if a node has none of a resource, and no pod requests it there. Such a node is

@@ -1,4 +1,4 @@
-//! The start of the scheduler's next search, as far as the draft knows it.
+//! The start of the scheduler's next search, as far as placements show it.
 
 use std::rc::Rc;
 
@@ -6,7 +6,7 @@ use crate::model::search_start::StartChances;
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::values::Ratio;
 
-use super::Draft;
+use super::Placement;
 
 /// The probability of each node to be the first that the scheduler visits for the next pod, in the
 /// order in which it visits nodes. The probabilities add up to one.
@@ -21,24 +21,19 @@ impl Starts {
             for weight in &mut weights {
                 *weight /= sum;
             }
-            Starts(weights.into())
         } else {
             let even = 1.0 / f64::from(u32::try_from(weights.len()).unwrap_or(u32::MAX).max(1));
             weights.fill(even);
-            Starts(weights.into())
         }
+        Starts(weights.into())
     }
 
     /// Reads the knowledge about the nodes of a snapshot. A node that joined since starts no
     /// search.
     pub fn known(known: Option<&StartChances>, snapshot: &Snapshot, rotation: &[NodeId]) -> Self {
-        let chance = |node: &NodeId| known?.chances.get(&snapshot.node(*node).name);
-        let chances = rotation.iter().map(|node| chance(node).copied());
-        Starts::weighted(
-            chances
-                .map(|chance| chance.unwrap_or_default().get())
-                .collect(),
-        )
+        let chance = |node: &NodeId| known?.chances.get(&snapshot.node(*node).name).copied();
+        let chances = rotation.iter().map(chance);
+        Starts::weighted(chances.map(|c| c.unwrap_or_default().get()).collect())
     }
 
     /// Returns the probabilities.
@@ -55,14 +50,14 @@ impl Starts {
     }
 }
 
-impl Draft<'_> {
+impl Placement<'_> {
     /// Returns where the scheduler may start its search for the next replacement. `None` if nothing
     /// is known.
     pub fn starts(&self) -> Option<&Starts> {
         let known = || {
-            let (order, known) = self.world.search_start.likeliest()?;
+            let (order, known) = self.search_start.likeliest()?;
             let rotation = self.index().rotation(order);
-            Some(Starts::known(Some(known), self.world.snapshot, rotation))
+            Some(Starts::known(Some(known), self.snapshot, rotation))
         };
         self.starts.get_or_init(known).as_ref()
     }

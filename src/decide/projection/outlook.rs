@@ -4,9 +4,9 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::ExpectedDay;
 use crate::values::{Ratio, ResourceId};
 
-use super::Draft;
+use super::Projection;
 
-impl Draft<'_> {
+impl Projection<'_> {
     /// Returns the cpu ratio of a node in each hour of the next day, after the moves so far, with
     /// some pods more or less. An hour about which nothing is known has `None`.
     pub fn day_ahead(
@@ -20,8 +20,7 @@ impl Draft<'_> {
         };
         let mut day = outlook.node(node);
         let facts = self.world.snapshot.node(node);
-        let landed = self.landed.get(&node).into_iter().flatten();
-        for pod in landed.chain(more) {
+        for pod in self.landed(node).iter().chain(more) {
             let hours = day.iter_mut().zip(outlook.pod(*pod));
             hours.for_each(|(load, cpu)| *load = load.map(|load| load.plus(cpu)));
         }

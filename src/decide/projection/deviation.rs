@@ -5,9 +5,9 @@ use crate::model::usage::Measure;
 use crate::policy::Basis;
 use crate::values::{Amount, ResourceId};
 
-use super::Draft;
+use super::Projection;
 
-impl Draft<'_> {
+impl Projection<'_> {
     /// Returns how far the load of a node usually is from its average, or from what its trend says.
     /// Without a trend, pods are taken as independent of each other. Requests do not vary.
     pub fn deviation(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Amount {

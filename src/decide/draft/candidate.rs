@@ -1,0 +1,75 @@
+//! Candidates, and the forecasts of their moves.
+
+use std::rc::Rc;
+
+use crate::decide::placement::Landing;
+use crate::decide::projection::World;
+use crate::model::plan::{NoGain, Reason};
+use crate::model::snapshot::{NodeId, PodId};
+use crate::policy::{Basis, Evictable};
+use crate::values::{Ratio, ResourceId};
+
+/// A pod that a strategy proposes to move.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The pod.
+    pub pod: PodId,
+    /// The position of the strategy in the policy.
+    pub strategy: usize,
+    /// The reason of the strategy.
+    pub reason: Reason,
+    /// Limits that the replacement's node must keep for the move to help; `None` if any node is
+    /// fine.
+    pub destinations: Option<DestinationLimits>,
+}
+
+impl Candidate {
+    /// Creates a candidate that is not moved. It only asks the gates for their answer.
+    pub const fn counted(pod: PodId, strategy: usize) -> Self {
+        Candidate {
+            pod,
+            strategy,
+            reason: Reason::Counted,
+            destinations: None,
+        }
+    }
+
+    /// Returns the rules of the candidate's profile about which pods may be evicted.
+    pub fn rules<'w>(&self, world: World<'w>) -> &'w Evictable {
+        &world.policy.profiles[world.strategy(self.strategy).profile].evictable
+    }
+}
+
+/// The nodes that may take a replacement, and how full it may make them.
+#[derive(Clone, Debug)]
+pub struct DestinationLimits {
+    /// The nodes.
+    pub nodes: Rc<[NodeId]>,
+    /// The targets of each node, after the move.
+    pub targets: Rc<[(ResourceId, Ratio)]>,
+    /// Whether these targets apply to usage or requests.
+    pub basis: Basis,
+    /// Targets of each node by usage, where it is known.
+    pub usage_targets: Rc<[(ResourceId, Ratio)]>,
+    /// Why a move to any other node that the policy selects gains nothing.
+    pub others: NoGain,
+}
+
+/// The forecast of a move that the landing gate admits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prospect {
+    /// Where the replacement is expected.
+    pub landing: Landing,
+    /// The probability that the move helps.
+    pub success: Ratio,
+}
+
+impl Prospect {
+    /// Creates the forecast of a move whose landing does not matter.
+    pub fn certain() -> Self {
+        Prospect {
+            landing: Landing::default(),
+            success: Ratio::ONE,
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The cluster as kube-scheduler sees it: the requests on each node, the place of each pod, and
+//! where the next search may start, after some moves.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use crate::model::search_start::SearchStart;
+use crate::model::snapshot::facts::NonZeroRequests;
+use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
+use crate::policy::Policy;
+use crate::values::{Amount, PerResource, ResourceId};
+
+use self::index::Index;
+
+pub mod index;
+mod landing;
+mod leaving;
+mod replay;
+mod starts;
+
+pub use landing::Landing;
+pub use starts::Starts;
+
+/// The requests and the places of pods after some moves. The forecast of kube-scheduler needs
+/// nothing else.
+#[derive(Clone, Debug)]
+pub struct Placement<'w> {
+    /// The policy, which has the configuration of the scheduler.
+    pub policy: &'w Policy,
+    /// The nodes and pods before the moves.
+    pub snapshot: &'w Snapshot,
+    /// Where the scheduler may start its next search, before the moves.
+    pub search_start: &'w SearchStart,
+    /// The requests of the pods of each node that have not finished.
+    reserved: Vec<PerResource<Amount>>,
+    non_zero_requests: Vec<NonZeroRequests>,
+    /// The node of each pod that has not finished.
+    places: Vec<Option<NodeId>>,
+    moved: BTreeSet<PodId>,
+    landed: BTreeMap<NodeId, Vec<PodId>>,
+    /// Moved pods on the nodes that they leave, where they hold their requests until they end.
+    lingering: Vec<Vec<PodId>>,
+    /// Where the scheduler may start its search after the moves.
+    starts: OnceCell<Option<Starts>>,
+    /// The requests before the moves.
+    reserved_before: Rc<[PerResource<Amount>]>,
+    index: Rc<Index<'w>>,
+}
+
+impl<'w> Placement<'w> {
+    /// Creates the placement of a snapshot, without moves.
+    pub fn new(policy: &'w Policy, snapshot: &'w Snapshot, search_start: &'w SearchStart) -> Self {
+        let nodes = snapshot.nodes.len();
+        let zero = PerResource::all(snapshot.resources.count(), Amount::ZERO);
+        let mut placement = Placement {
+            policy,
+            snapshot,
+            search_start,
+            reserved: vec![zero; nodes],
+            non_zero_requests: vec![NonZeroRequests::default(); nodes],
+            places: Vec::with_capacity(snapshot.pods.len()),
+            moved: BTreeSet::new(),
+            landed: BTreeMap::new(),
+            lingering: vec![Vec::new(); nodes],
+            starts: OnceCell::new(),
+            reserved_before: Rc::default(),
+            index: Rc::new(Index::new(snapshot)),
+        };
+        for pod in &snapshot.pods {
+            let place = pod.node.filter(|_| !pod.finished());
+            placement.places.push(place);
+            if let Some(node) = place {
+                placement.count(node, pod, Amount::plus);
+            }
+        }
+        placement.reserved_before = placement.reserved.as_slice().into();
+        placement
+    }
+
+    /// Returns the lookup tables of the snapshot.
+    pub fn index(&self) -> &Index<'w> {
+        &self.index
+    }
+
+    /// Returns the requests of all pods of a node, including terminating ones.
+    pub fn reserved(&self, node: NodeId) -> &PerResource<Amount> {
+        &self.reserved[node.0]
+    }
+
+    /// Returns the requests of all pods of a node, including terminating ones, as kube-scheduler
+    /// counts them for scores: with a default for containers without requests.
+    pub fn non_zero_requests(&self, node: NodeId) -> NonZeroRequests {
+        self.non_zero_requests[node.0]
+    }
+
+    /// Returns the free amount of a node before the moves.
+    pub fn free_before(&self, node: NodeId, resource: ResourceId) -> Amount {
+        let whole = self.snapshot.node(node).allocatable[resource];
+        whole.minus(self.reserved_before[node.0][resource])
+    }
+
+    /// Returns the node of a pod, or the expected node of its replacement if it moves.
+    pub fn place(&self, pod: PodId) -> Option<NodeId> {
+        self.places[pod.0]
+    }
+
+    /// Returns true if the pod moves.
+    pub fn moves(&self, pod: PodId) -> bool {
+        self.moved.contains(&pod)
+    }
+
+    /// Returns the pods that are expected to land on a node.
+    pub fn landed(&self, node: NodeId) -> &[PodId] {
+        self.landed.get(&node).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the pods that stay on a node and those expected to land there.
+    pub fn pods_on(&self, node: NodeId) -> impl Iterator<Item = PodId> + use<'_, 'w> {
+        let pods = self.snapshot.node(node).pods.iter();
+        let staying = pods.filter(|pod| !self.moves(**pod));
+        staying.chain(self.landed(node)).copied()
+    }
+
+    /// Books the move of a pod: it leaves its node, and its replacement lands.
+    pub fn book(&mut self, pod: PodId, landing: &Landing) {
+        self.moved.insert(pod);
+        let facts = self.snapshot.pod(pod);
+        // A finished pod holds no requests.
+        if facts.finished() {
+            return;
+        }
+        self.starts = OnceCell::from(landing.starts.clone());
+        if let Some(from) = facts.node {
+            self.count(from, facts, Amount::minus);
+            self.lingering[from.0].push(pod);
+            self.places[pod.0] = None;
+        }
+        if let Some(to) = landing.on {
+            self.bind(pod, to);
+        }
+    }
+
+    /// Changes the requests on a node by those of a pod.
+    fn count(&mut self, node: NodeId, pod: &Pod, by: fn(Amount, Amount) -> Amount) {
+        self.reserve(node, &pod.requests, pod.non_zero_requests, by);
+    }
+
+    /// Changes the requests on a node.
+    fn reserve(
+        &mut self,
+        node: NodeId,
+        requests: &PerResource<Amount>,
+        non_zero_requests: NonZeroRequests,
+        by: fn(Amount, Amount) -> Amount,
+    ) {
+        self.reserved[node.0].change(requests, by);
+        let sum = &mut self.non_zero_requests[node.0];
+        sum.cpu = by(sum.cpu, non_zero_requests.cpu);
+        sum.memory = by(sum.memory, non_zero_requests.memory);
+    }
+}

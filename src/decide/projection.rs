@@ -1,0 +1,111 @@
+//! The cluster as it is after some moves: where its pods are, and the load of each node.
+
+use std::ops::Deref;
+use std::rc::Rc;
+
+use crate::decide::placement::{Landing, Placement};
+use crate::model::snapshot::{NodeId, PodId};
+use crate::model::usage::Measure;
+use crate::values::{Amount, PerResource};
+
+mod deviation;
+mod outlook;
+mod ratios;
+mod tables;
+mod world;
+
+use tables::Tables;
+pub use world::{HotSince, World};
+
+/// The placement and the loads after some moves. It also gives what the placement gives.
+#[derive(Clone, Debug)]
+pub struct Projection<'w> {
+    /// The input of the decision.
+    pub world: World<'w>,
+    placement: Placement<'w>,
+    /// The usage of each node; `None` where it is unknown.
+    actual: Vec<Option<Measure>>,
+    /// The requests of the pods that stay on each node, or are expected there.
+    requested: Vec<PerResource<Amount>>,
+    /// Moved pods that may land on a node, but are expected on another one.
+    undecided: Vec<(NodeId, PodId)>,
+    tables: Rc<Tables>,
+}
+
+impl<'w> Deref for Projection<'w> {
+    type Target = Placement<'w>;
+    fn deref(&self) -> &Placement<'w> {
+        &self.placement
+    }
+}
+
+impl<'w> Projection<'w> {
+    /// Creates the projection of a world without moves.
+    pub fn new(world: World<'w>) -> Self {
+        let snapshot = world.snapshot;
+        let zero = PerResource::all(snapshot.resources.count(), Amount::ZERO);
+        let mut requested = vec![zero; snapshot.nodes.len()];
+        for pod in snapshot.pods.iter().filter(|pod| pod.stays()) {
+            if let Some(NodeId(node)) = pod.node {
+                requested[node].change(&pod.requests, Amount::plus);
+            }
+        }
+        Projection {
+            placement: Placement::new(world.policy, snapshot, world.search_start),
+            actual: snapshot.node_ids().map(|n| world.usage.node(n)).collect(),
+            requested,
+            undecided: Vec::new(),
+            tables: Rc::default(),
+            world,
+        }
+    }
+
+    /// Books the move of a pod: its load leaves its node, and lands with its replacement.
+    pub fn book(&mut self, pod: PodId, landing: &Landing) {
+        self.placement.book(pod, landing);
+        let elsewhere = |node: &&NodeId| landing.on != Some(**node);
+        let undecided = landing.possible_nodes.iter().filter(elsewhere);
+        self.undecided.extend(undecided.map(|node| (*node, pod)));
+        let (facts, used) = (
+            self.world.snapshot.pod(pod),
+            self.world.usage.pod(pod).unwrap_or_default(),
+        );
+        // A finished pod takes no load along: the load of its node does not include it.
+        if facts.finished() {
+            return;
+        }
+        if let Some(NodeId(from)) = facts.node {
+            self.actual[from] = self.actual[from].map(|load| load.minus(used));
+            self.requested[from].change(&facts.requests, Amount::minus);
+        }
+        if let Some(NodeId(to)) = landing.on {
+            self.actual[to] = self.actual[to].map(|load| load.plus(used));
+            self.requested[to].change(&facts.requests, Amount::plus);
+        }
+    }
+
+    /// Returns the moved pods that are expected elsewhere but may land on a node.
+    pub fn undecided_pods(&self, node: NodeId) -> impl Iterator<Item = PodId> {
+        let here = self.undecided.iter().filter(move |(n, _)| *n == node);
+        here.map(|(_, pod)| *pod)
+    }
+
+    /// Returns a copy in which every pod that leaves soon has ended, as in a later cycle.
+    /// Replacements are where they are expected.
+    #[must_use]
+    pub fn later(&self) -> Self {
+        let mut later = self.clone();
+        later.placement.end_leaving(self.world.now);
+        later
+    }
+
+    /// Returns a copy of a later projection in which one more pod has moved, and has ended if it
+    /// does so soon.
+    #[must_use]
+    pub fn later_after(&self, pod: PodId, landing: &Landing) -> Self {
+        let mut later = self.clone();
+        later.book(pod, landing);
+        later.placement.end_moved(self.world.now);
+        later
+    }
+}
