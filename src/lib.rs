@@ -96,8 +96,8 @@ pub mod model;
 pub mod decide;
 // A cluster in memory, driven by the same engine and scheduler.
 pub mod simulate;
-// HTML, tables and bars that several outputs share.
-pub mod render;
+// Pages, charts and tables, for the browser and the terminal.
+pub mod view;
 // ── edges ──────────────────────────────────────────────────────────────────────────────────────
 // The API server and the usage sources: watches, evictions, the Lease, the stored ledger.
 pub mod cluster;

@@ -122,6 +122,18 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// The policy of commands without `--policy`. It balances by actual usage, and the gap between
+    /// threshold and target keeps pods from moving back and forth.
+    pub(crate) const BUILT_IN: &str = "\
+apiVersion: evenkeel/v1alpha1
+kind: Policy
+strategies:
+- lowNodeUtilization:
+    basis: actual
+    thresholds: {cpu: 30%, memory: 40%}
+    targetThresholds: {cpu: 60%, memory: 70%}
+";
+
     /// A policy that shows and explains every field; [`Policy::example`] writes it.
     pub const EXAMPLE: &str = include_str!("../policy.example.yaml");
 

@@ -15,12 +15,12 @@ use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::objects::ObjectKind;
 use crate::policy::Policy;
 use crate::values::text::count;
+use crate::view::plan::PlanText;
 
 use super::file::ClusterFile;
 use super::live::{self, Observation};
 use super::policy::LoadedPolicy;
-use super::show::{PlanText, Screen};
-use super::{Misuse, Shared, complain, file, parse, policy, runtime, write_json};
+use super::{Misuse, Shared, complain, file, parse, policy, runtime, screen, write_json};
 
 /// Shows the moves that one cycle would make, and why every other pod stays. Evicts nothing.
 ///
@@ -113,7 +113,7 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write) -> anyhow::Result<()> {
                 policy: prepared.engine.policy(),
                 head: &prepared.head,
                 all: args.all,
-                screen: Screen::of_stdout(),
+                screen: screen(),
             };
             Ok(out.write_all(text.to_string().as_bytes())?)
         }

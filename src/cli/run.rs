@@ -21,7 +21,6 @@ use crate::cluster::proposal_store::ProposalStore;
 use crate::cluster::usage_source::guards::GuardSource;
 use crate::daemon::telemetry::metrics::Metrics;
 use crate::daemon::telemetry::status::Board;
-use crate::daemon::telemetry::status::facts::InstanceInfo;
 use crate::daemon::telemetry::tls::TlsListener;
 use crate::daemon::telemetry::traces::Traces;
 use crate::daemon::telemetry::{self, Health};
@@ -32,6 +31,7 @@ use crate::daemon::{
 use crate::model::approval::Proposal;
 use crate::model::snapshot::Snapshot;
 use crate::policy::Policy;
+use crate::view::status::facts::InstanceInfo;
 
 use super::descheduler::DeschedulerArgs;
 use super::election::{LeaderElectionArgs, LeaseDefaults};

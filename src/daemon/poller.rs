@@ -9,10 +9,10 @@ use tracing::{info, warn};
 use crate::cluster::failures::{Failures, Request};
 use crate::cluster::usage_source::{Source, SourceError};
 use crate::daemon::telemetry::metrics::Metrics;
-use crate::daemon::telemetry::status;
 use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::usage::Readings;
 use crate::policy::{SourceKind, UsagePolicy};
+use crate::view::status::facts::SourceStatus;
 
 /// Polls the usage sources of a policy.
 pub struct UsagePoller {
@@ -89,8 +89,8 @@ impl UsagePoller {
     }
 
     /// Returns the state of the sources for the status page.
-    pub(super) fn source_facts(&self) -> Vec<status::facts::SourceStatus> {
-        let facts = |polled: &PolledSource| status::facts::SourceStatus {
+    pub(super) fn source_facts(&self) -> Vec<SourceStatus> {
+        let facts = |polled: &PolledSource| SourceStatus {
             name: polled.name(),
             in_use: self.active == ActiveSource::Fresh(polled.source.kind()),
             read: polled.read,

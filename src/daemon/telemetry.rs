@@ -11,7 +11,8 @@ use jiff::SignedDuration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::failures::{Failures, LastingFailure};
+use crate::cluster::failures::Failures;
+use crate::view::status::LoopHealth;
 
 use connections::Port;
 use metrics::{ExpositionFormat, Metrics};
@@ -91,14 +92,13 @@ impl Health {
         f(&mut self.pulse.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns why the loop cannot decide; `None` if it can, or has not tried yet.
-    fn waiting_for(&self) -> Option<String> {
-        self.with(|pulse| pulse.waiting_for.clone())
-    }
-
-    /// Returns the requests that keep failing.
-    fn failures(&self) -> Vec<LastingFailure> {
-        self.failures.lasting()
+    /// Returns the condition of the loop for the status page.
+    fn now(&self) -> LoopHealth {
+        LoopHealth {
+            overdue: self.overdue(),
+            waiting_for: self.with(|pulse| pulse.waiting_for.clone()),
+            failures: self.failures.lasting(),
+        }
     }
 
     /// Returns how late the loop is, if it counts as stuck.

@@ -6,10 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use evenkeel::cli::status_text;
 use evenkeel::daemon::telemetry::Health;
-use evenkeel::daemon::telemetry::status::facts::{
-    InstanceInfo, LedgerStatus, PlanStatus, SourceStatus,
-};
-use evenkeel::daemon::telemetry::status::{self, Board, ElectionRole};
+use evenkeel::daemon::telemetry::status::{self, Board};
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{
@@ -20,6 +17,9 @@ use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{OwnerKey, Skipped};
 use evenkeel::policy::Policy;
 use evenkeel::values::quantity;
+use evenkeel::view::status::facts::{
+    ElectionRole, InstanceInfo, LedgerStatus, PlanStatus, SourceStatus,
+};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -7,46 +7,23 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
+use jiff::Timestamp;
 
-use crate::cluster::failures::LastingFailure;
+use crate::view::status::facts::{
+    CycleSummary, ElectionRole, InstanceInfo, LedgerStatus, PlanStatus, SourceStatus,
+};
+use crate::view::status::{BoardState, StatusView, page};
 
 use super::Health;
 
-pub use self::facts::ElectionRole;
-use self::facts::{CycleSummary, InstanceInfo, LedgerStatus, PlanStatus, SourceStatus};
-pub use self::headline::Headline;
 pub use self::server::serve;
 
-pub mod facts;
-mod page;
-mod ledger_status;
-mod plan_status;
 mod server;
-mod headline;
-
-/// The number of past cycles that are kept: two hours of one-minute cycles.
-const REMEMBERED: usize = 120;
 
 /// The published state, shared by all clones. The default board is off: it never calls the closures
 /// that build a state.
 #[derive(Clone, Debug, Default)]
 pub struct Board(Option<Arc<RwLock<Arc<BoardState>>>>);
-
-/// Everything that is published at one moment.
-#[derive(Clone, Debug)]
-struct BoardState {
-    about: Arc<InstanceInfo>,
-    role: ElectionRole,
-    /// The start of the next cycle.
-    next: Option<Timestamp>,
-    sources: Vec<SourceStatus>,
-    plan: Option<Arc<PlanStatus>>,
-    ledger: Option<Arc<LedgerStatus>>,
-    /// Past cycles, the newest last.
-    history: VecDeque<Arc<CycleSummary>>,
-}
 
 impl Board {
     /// Returns a board that is on.
@@ -135,61 +112,12 @@ impl Board {
     pub fn json(&self, health: &Health, now: Timestamp) -> Option<String> {
         let status = self.status()?;
         // Cannot fail: all keys are strings.
-        Some(serde_json::json!(StatusView::of(&status, health, now)).to_string() + "\n")
+        Some(serde_json::json!(StatusView::of(&status, &health.now(), now)).to_string() + "\n")
     }
 
     /// Returns the HTML page; `None` if the board is off.
     pub fn html(&self, health: &Health, now: Timestamp) -> Option<String> {
         let status = self.status()?;
-        Some(page::html(&StatusView::of(&status, health, now)))
-    }
-}
-
-impl BoardState {
-    fn remember(&mut self, summary: CycleSummary) {
-        self.history.push_back(Arc::new(summary));
-        if self.history.len() > REMEMBERED {
-            self.history.pop_front();
-        }
-    }
-}
-
-/// The state as seen by one request. Its fields are the keys of `/status.json`.
-#[derive(Serialize)]
-struct StatusView<'s> {
-    /// The time of the request.
-    now: Timestamp,
-    state: Headline,
-    about: &'s InstanceInfo,
-    part: &'s ElectionRole,
-    next_cycle: Option<Timestamp>,
-    sources: &'s [SourceStatus],
-    /// Requests that keep failing.
-    failures: Vec<LastingFailure>,
-    /// The last plan.
-    plan: Option<&'s PlanStatus>,
-    ledger: Option<&'s LedgerStatus>,
-    /// Past cycles, the oldest first.
-    history: Vec<&'s CycleSummary>,
-}
-
-impl<'s> StatusView<'s> {
-    fn of(status: &'s BoardState, health: &Health, now: Timestamp) -> Self {
-        StatusView {
-            now,
-            state: Headline::of(status, health, now),
-            about: &status.about,
-            part: &status.role,
-            next_cycle: status.next,
-            sources: &status.sources,
-            failures: health.failures(),
-            plan: status.plan.as_deref(),
-            ledger: status.ledger.as_deref(),
-            history: status.history.iter().map(AsRef::as_ref).collect(),
-        }
-    }
-
-    fn since(&self, at: Timestamp) -> SignedDuration {
-        self.now.duration_since(at)
+        Some(page::html(&StatusView::of(&status, &health.now(), now)))
     }
 }

@@ -17,9 +17,10 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::clock;
+use crate::view::status::page;
 
 use super::super::{Health, connections};
-use super::{Board, page};
+use super::Board;
 
 const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
