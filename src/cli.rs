@@ -14,7 +14,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
-use crate::daemon::telemetry::traces::{self, Traces};
+use crate::telemetry::traces::{self, Traces};
 use crate::view::screen::Screen;
 
 mod apply;

@@ -101,7 +101,9 @@ pub mod view;
 // ── edges ──────────────────────────────────────────────────────────────────────────────────────
 // The API server and the usage sources: watches, evictions, the Lease, the stored ledger.
 pub mod cluster;
-// The loop that observes, decides and acts, and its telemetry.
+// Metrics, traces, probes and the server of the status page.
+pub mod telemetry;
+// The loop that observes, decides and acts.
 pub mod daemon;
 // The commands.
 pub mod cli;

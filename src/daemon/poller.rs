@@ -8,10 +8,10 @@ use tracing::{info, warn};
 
 use crate::cluster::failures::{Failures, Request};
 use crate::cluster::usage_source::{Source, SourceError};
-use crate::daemon::telemetry::metrics::Metrics;
 use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::usage::Readings;
 use crate::policy::{SourceKind, UsagePolicy};
+use crate::telemetry::metrics::Metrics;
 use crate::view::status::facts::SourceStatus;
 
 /// Polls the usage sources of a policy.
@@ -331,7 +331,7 @@ mod tests {
     use crate::cluster::usage_source::prometheus::tests::{
         NOW, healthy, node_addresses, router, serve, usage,
     };
-    use crate::daemon::telemetry::metrics::ExpositionFormat;
+    use crate::telemetry::metrics::ExpositionFormat;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()

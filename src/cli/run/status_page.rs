@@ -6,8 +6,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::daemon::telemetry::Health;
-use crate::daemon::telemetry::status::{self, Board};
+use crate::telemetry::Health;
+use crate::telemetry::status::{self, Board};
 use crate::view::status::facts::InstanceInfo;
 
 /// The address of the status page.

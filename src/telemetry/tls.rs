@@ -61,8 +61,8 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::daemon::telemetry::metrics::Metrics;
-    use crate::daemon::telemetry::{Health, serve};
+    use crate::telemetry::metrics::Metrics;
+    use crate::telemetry::{Health, serve};
 
     #[tokio::test]
     async fn tls_clients_get_a_response_and_plain_ones_do_not_block_them() {

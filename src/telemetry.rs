@@ -111,7 +111,7 @@ impl Health {
     }
 
     #[cfg(test)]
-    pub(super) fn is_stuck(&self) -> bool {
+    pub(crate) fn is_stuck(&self) -> bool {
         self.overdue().is_some()
     }
 

@@ -75,7 +75,7 @@ impl Collector {
 
     /// Builds a client. Reads the CA file again, so that a renewed authority is trusted without a
     /// restart.
-    pub(in crate::daemon) fn connect(&self) -> Result<Client, TraceError> {
+    pub(crate) fn connect(&self) -> Result<Client, TraceError> {
         // The kube client uses the same provider. An error means that it is installed already.
         let _ = ring::default_provider().install_default();
         let mut builder = Client::builder()
