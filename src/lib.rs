@@ -96,6 +96,8 @@ pub mod model;
 pub mod decide;
 // A cluster in memory, driven by the same engine and scheduler.
 pub mod simulate;
+// Files of a cluster: read, stripped and scrambled.
+pub mod files;
 // Pages, charts and tables, for the browser and the terminal.
 pub mod view;
 // ── edges ──────────────────────────────────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::clock;
 use crate::decide::engine::Engine;
+use crate::files::cluster_file::{self, ClusterFile};
 use crate::model::ledger::Ledger;
 use crate::model::plan::Plan;
 use crate::model::snapshot::Snapshot;
@@ -17,7 +18,6 @@ use crate::policy::Policy;
 use crate::values::text::count;
 use crate::view::plan::PlanText;
 
-use super::file::ClusterFile;
 use super::live::{self, Observation};
 use super::policy::LoadedPolicy;
 use super::{Misuse, Shared, complain, file, parse, policy, runtime, screen, write_json};
@@ -26,7 +26,7 @@ use super::{Misuse, Shared, complain, file, parse, policy, runtime, screen, writ
 ///
 /// A plan assumes steady usage: a node counts as hot at once, however long the policy would wait.
 #[derive(Debug, clap::Args)]
-#[command(after_help = file::HOW_TO)]
+#[command(after_help = cluster_file::HOW_TO)]
 pub(super) struct PlanArgs {
     #[command(flatten)]
     input: InputArgs,

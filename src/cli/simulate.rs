@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use jiff::SignedDuration;
 
+use crate::files::cluster_file::{self, ClusterFile};
 use crate::model::usage::SkippedSamples;
 use crate::model::usage::recorded::object;
 use crate::policy::Policy;
@@ -19,7 +20,6 @@ use crate::view::report;
 use crate::view::simulation::SimulationText;
 use crate::view::table::Table;
 
-use super::file::ClusterFile;
 use super::plan::OutputFormat;
 use super::policy::LoadedPolicy;
 use super::{Misuse, file, parse, policy, screen, write_json};
@@ -258,7 +258,7 @@ fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
     let history_start = cluster.history.as_ref().map(|history| history.range.start);
     let Some(at) = cluster.newest_metrics(STALE_AFTER).or(history_start) else {
         let problem = "found no metrics, expected the usage to simulate";
-        return Err(Misuse(format!("{label}: {problem}\n\n{}", file::HOW_TO)).into());
+        return Err(Misuse(format!("{label}: {problem}\n\n{}", cluster_file::HOW_TO)).into());
     };
     let given = Given {
         objects: cluster.objects,

@@ -2,7 +2,7 @@
 
 use super::Keep::{Name, Plain};
 use super::{Keep, KeptFields, META};
-use crate::cli::snapshot::rename::NameKind;
+use crate::files::rename::NameKind;
 
 const TEMPLATE: Keep =
     Keep::Fields(&[("spec", Keep::Fields(&[("nodeName", Name(NameKind::Node))]))]);

@@ -1,6 +1,6 @@
 //! The fields of claims, volumes, storage classes, CSI nodes and attachments.
 
-use crate::cli::snapshot::rename::NameKind;
+use crate::files::rename::NameKind;
 
 use super::Keep::{self, Expressions, Name, Plain, Presence};
 use super::{KeptFields, META, NODE_SELECTOR};

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::cluster::ledger_store::KEY as LEDGER_KEY;
 use crate::model::guard::recorded::GuardHistory;
+use crate::model::ledger::Ledger;
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{Object, ObjectKind};
@@ -62,7 +62,7 @@ impl ObjectItem {
         if text_at(value, "/kind") != "ConfigMap" || name.is_empty() {
             return None;
         }
-        let text = value.get("data")?.get(LEDGER_KEY)?.as_str()?.to_owned();
+        let text = value.get("data")?.get(Ledger::KEY)?.as_str()?.to_owned();
         let namespace = text_at(value, "/metadata/namespace");
         Some(ObjectItem::Ledger(
             (namespace.to_owned(), name.to_owned()),

@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use super::*;
+use crate::files::cluster_file;
 use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::objects::ObjectKind;
 
 /// A node with a pod, and usage of both.
 fn recording() -> Recording {
@@ -52,7 +54,7 @@ fn a_file_has_one_line_for_each_object_and_each_row_of_usage() {
     let recording = recording();
     let text = text(&recording);
     assert_eq!(text.lines().count(), 2 + 5, "{text}");
-    let read = file::parse(&text).unwrap();
+    let read = cluster_file::parse(&text).unwrap();
     assert_eq!(read.history, recording.history);
     assert_eq!(read.guards, recording.guards);
     assert_eq!(
@@ -96,7 +98,7 @@ fn scrambled_names_of_the_history_are_those_of_the_objects() {
 fn a_kind_without_objects_is_recorded_as_an_empty_list() {
     let mut recording = recording();
     let lacks = |recording: &Recording| {
-        let read = file::parse(&text(recording)).unwrap();
+        let read = cluster_file::parse(&text(recording)).unwrap();
         let snapshot = Snapshot::join(&read.objects, []);
         snapshot.lacking.contains_key(&ObjectKind::Claim)
     };

@@ -9,6 +9,7 @@ use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::plan::Plan;
 use crate::model::snapshot::{Snapshot, import};
+use crate::policy::Policy;
 
 const RICH: &str = r"
 apiVersion: v1
@@ -292,8 +293,8 @@ fn another_seed_gives_other_names() {
 /// The plan of the built-in policy for these objects.
 fn plan(objects: &[Value]) -> Plan {
     let text = serde_json::to_string(objects).unwrap();
-    let cluster = crate::cli::file::parse(&text).unwrap();
-    let policy = crate::cli::policy::read_or_built_in(None).unwrap().policy;
+    let cluster = crate::files::cluster_file::parse(&text).unwrap();
+    let policy = Policy::parse("built-in policy", Policy::BUILT_IN).unwrap();
     let now = cluster.newest_metrics(policy.usage.stale_after).unwrap();
     let snapshot = Snapshot::join(&cluster.objects, policy.resources());
     let mut engine = Engine::new(policy, Ledger::default());
