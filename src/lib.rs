@@ -87,6 +87,8 @@
 // ── core ───────────────────────────────────────────────────────────────────────────────────────
 // Amounts, ratios, quantities and selectors: the values that Kubernetes objects are written in.
 pub mod values;
+// Documents in YAML: fields that are declared once, read, written and documented.
+pub mod schema;
 // The policy: its fields and defaults, the file formats it is read from, the format it is written
 // in.
 pub mod policy;

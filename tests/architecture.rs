@@ -13,7 +13,7 @@ mod vocabulary;
 
 /// The heading in `src/lib.rs` that ends the core.
 const CORE_ENDS_AT: &str = "── edges";
-const MOST_MODULES: usize = 11;
+const MOST_MODULES: usize = 12;
 const MOST_LINES: usize = 400;
 const MOST_COLUMNS: usize = 100;
 /// Type names that may occur more than once, each with the reason.

@@ -8,12 +8,12 @@ use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
 use serde_json::json;
 
 use super::Policy;
-use super::item::Item;
-use super::kind::Kind;
-use super::problem::Code;
-use super::read::{Fields, Spot};
-use super::section::Section;
-use super::tree::{Value, YamlNode};
+use crate::schema::item::Item;
+use crate::schema::kind::Kind;
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
+use crate::schema::section::Section;
+use crate::schema::tree::{Value, YamlNode};
 
 const MINUTES_OF_A_DAY: u16 = 24 * 60;
 /// A window repeats every week. A week more, because a change of the clock may skip a window.

@@ -3,7 +3,7 @@
 use super::problem::printable;
 
 /// A part of a path behind an opening bracket, without the number of a list item.
-pub(super) fn without_index((i, part): (usize, &str)) -> &str {
+pub(crate) fn without_index((i, part): (usize, &str)) -> &str {
     if i == 0 {
         part
     } else {
@@ -12,7 +12,7 @@ pub(super) fn without_index((i, part): (usize, &str)) -> &str {
 }
 
 /// Alternatives in a sentence: `a, b or c`.
-pub(super) fn either(words: &[&str]) -> String {
+pub(crate) fn either(words: &[&str]) -> String {
     match words {
         [] => String::new(),
         [one] => (*one).to_owned(),
@@ -21,7 +21,7 @@ pub(super) fn either(words: &[&str]) -> String {
 }
 
 /// The path of a field: `a.b`, or `a["b.c/d"]` where the name is not one word.
-pub(super) fn below(parent: &str, name: &str) -> String {
+pub(crate) fn below(parent: &str, name: &str) -> String {
     let simple = !name.is_empty()
         && name
             .chars()
@@ -34,7 +34,7 @@ pub(super) fn below(parent: &str, name: &str) -> String {
 }
 
 /// The most similar name, if one is similar enough.
-pub(super) fn nearest(written: &str, names: &[&'static str]) -> Option<&'static str> {
+pub(crate) fn nearest(written: &str, names: &[&'static str]) -> Option<&'static str> {
     let written: String = written.chars().take(60).collect::<String>().to_lowercase();
     let distance = |name: &str| strsim::damerau_levenshtein(&written, &name.to_lowercase());
     let (distance, name) = names.iter().map(|name| (distance(name), *name)).min()?;

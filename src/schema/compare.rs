@@ -5,16 +5,16 @@ use jiff::SignedDuration;
 use super::read::{Bound, Fields};
 
 /// The shortest interval that makes sense.
-pub(super) const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
-pub(super) const ONE_MINUTE: SignedDuration = SignedDuration::from_mins(1);
+pub(crate) const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
+pub(crate) const ONE_MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
 /// One side of a comparison: the duration of one field.
-pub(super) fn time(field: &str, value: SignedDuration) -> Bound<'_, SignedDuration> {
+pub(crate) fn time(field: &str, value: SignedDuration) -> Bound<'_, SignedDuration> {
     named_time(field, field, value)
 }
 
 /// One side of a comparison that points at a field, and calls the duration something else.
-pub(super) fn named_time<'f>(
+pub(crate) fn named_time<'f>(
     field: &'f str,
     name: &'f str,
     value: SignedDuration,
@@ -29,7 +29,7 @@ pub(super) fn named_time<'f>(
 }
 
 /// Refuses a field that is longer than another one.
-pub(super) fn ordered(
+pub(crate) fn ordered(
     f: &mut Fields<'_, '_>,
     low: &str,
     low_value: SignedDuration,

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use proptest::prelude::{ProptestConfig, proptest};
 
 use super::{Value, YamlNode, parse};
-use crate::policy::problem::Position;
+use crate::schema::problem::Position;
 
 /// Every value with its position, one per line.
 fn show(text: &str) -> String {

@@ -3,7 +3,7 @@
 use granit_parser::ScalarStyle;
 
 use super::{Value, YamlNode};
-use crate::policy::problem::Position;
+use crate::schema::problem::Position;
 
 /// The value of a scalar.
 pub(super) fn node_of(text: String, style: ScalarStyle, at: Position) -> YamlNode {

@@ -28,7 +28,7 @@ type Read<T> = Box<dyn Fn(&mut T, Spot<'_, '_>)>;
 type Write<T> = Box<dyn Fn(&T) -> Option<Item>>;
 
 /// A map of fields that fills a `T`.
-pub(super) struct Section<T> {
+pub(crate) struct Section<T> {
     defaults: T,
     fields: Vec<Field<T>>,
     check: Option<fn(&mut Fields<'_, '_>, &mut T)>,
@@ -49,7 +49,7 @@ struct Field<T> {
 
 impl<T: Clone + 'static> Section<T> {
     /// A section without fields; the fields that follow have these defaults.
-    pub(super) const fn new(defaults: T) -> Self {
+    pub(crate) const fn new(defaults: T) -> Self {
         Section {
             defaults,
             fields: Vec::new(),
@@ -58,7 +58,7 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A field that is one member of `T`.
-    pub(super) fn field<V: Clone + 'static>(
+    pub(crate) fn field<V: Clone + 'static>(
         self,
         name: &'static str,
         help: &'static str,
@@ -78,7 +78,7 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A field that is computed from `T`, and changes it.
-    pub(super) fn computed<V: 'static>(
+    pub(crate) fn computed<V: 'static>(
         self,
         name: &'static str,
         help: &'static str,
@@ -97,7 +97,7 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A map that is one member of `T`.
-    pub(super) fn section<V: Clone + 'static>(
+    pub(crate) fn section<V: Clone + 'static>(
         self,
         name: &'static str,
         help: &'static str,
@@ -115,7 +115,7 @@ impl<T: Clone + 'static> Section<T> {
 
     /// A map that is one member of `T` and may be absent; `complete` recognises a map with all
     /// required fields.
-    pub(super) fn optional_section<V: Clone + 'static>(
+    pub(crate) fn optional_section<V: Clone + 'static>(
         self,
         name: &'static str,
         help: &'static str,
@@ -138,7 +138,7 @@ impl<T: Clone + 'static> Section<T> {
 
     /// A map that is one member of `T`, or the word `none`, which is its default. An empty map has
     /// the defaults of its fields.
-    pub(super) fn section_or_none<V: Clone + 'static>(
+    pub(crate) fn section_or_none<V: Clone + 'static>(
         self,
         name: &'static str,
         help: &'static str,
@@ -163,7 +163,7 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A map whose fields fill a type of its own, which is computed from `T` and changes it.
-    pub(super) fn converted_section<V: Clone + 'static>(
+    pub(crate) fn converted_section<V: Clone + 'static>(
         self,
         name: &'static str,
         help: &'static str,
@@ -180,7 +180,7 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A list of maps that is one member of `T`; `what` names the items.
-    pub(super) fn sections<V: Clone + 'static>(
+    pub(crate) fn sections<V: Clone + 'static>(
         self,
         name: &'static str,
         help: &'static str,
@@ -206,7 +206,7 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A field with a reader and a writer of its own.
-    pub(super) fn custom(
+    pub(crate) fn custom(
         mut self,
         name: &'static str,
         help: &'static str,
@@ -228,22 +228,22 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// The last field must be there; `expected` says what belongs there.
-    pub(super) fn required(self, expected: &'static str) -> Self {
+    pub(crate) fn required(self, expected: &'static str) -> Self {
         self.change_last(|field| field.required = Some(expected))
     }
 
     /// The example shows the last field with this value.
-    pub(super) fn shown_as(self, value: &'static str) -> Self {
+    pub(crate) fn shown_as(self, value: &'static str) -> Self {
         self.change_last(|field| field.sample = FieldSample::On(value))
     }
 
     /// The example shows the last field with this value, commented out.
-    pub(super) fn off(self, value: &'static str) -> Self {
+    pub(crate) fn off(self, value: &'static str) -> Self {
         self.change_last(|field| field.sample = FieldSample::Off(value))
     }
 
     /// The last field is written even if it has its default.
-    pub(super) fn always_written(self) -> Self {
+    pub(crate) fn always_written(self) -> Self {
         self.change_last(|field| field.always = true)
     }
 
@@ -255,18 +255,18 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// Checks what one field alone cannot: it runs when all fields have been read.
-    pub(super) fn check(mut self, check: fn(&mut Fields<'_, '_>, &mut T)) -> Self {
+    pub(crate) fn check(mut self, check: fn(&mut Fields<'_, '_>, &mut T)) -> Self {
         self.check = Some(check);
         self
     }
 
     /// The value where no field is written.
-    pub(super) fn defaults(&self) -> T {
+    pub(crate) fn defaults(&self) -> T {
         self.defaults.clone()
     }
 
     /// Reads all fields; those that are absent or broken keep their defaults.
-    pub(super) fn read(&self, f: &mut Fields<'_, '_>) -> T {
+    pub(crate) fn read(&self, f: &mut Fields<'_, '_>) -> T {
         let mut value = self.defaults.clone();
         for field in &self.fields {
             let spot = match field.required {
@@ -282,7 +282,7 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// The fields as they are written, without those that have their defaults.
-    pub(super) fn write(&self, value: &T) -> Vec<(String, Item)> {
+    pub(crate) fn write(&self, value: &T) -> Vec<(String, Item)> {
         let fields = self.fields.iter().filter_map(|field| {
             let item = (field.write)(value);
             let is_default = !field.always && item == (field.write)(&self.defaults);
@@ -293,7 +293,7 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// The declared fields, for documentation.
-    pub(super) fn outline(&self) -> Vec<FieldOutline> {
+    pub(crate) fn outline(&self) -> Vec<FieldOutline> {
         let fields = self.fields.iter().map(|field| FieldOutline {
             name: field.name,
             help: field.help,

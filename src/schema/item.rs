@@ -5,7 +5,7 @@ use serde_saphyr::{FlowMap, FlowSeq};
 
 /// A value to write.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Item {
+pub(crate) enum Item {
     Flag(bool),
     Number(i64),
     Float(f64),
@@ -16,27 +16,27 @@ pub(super) enum Item {
 }
 
 impl Item {
-    pub(super) fn text(text: impl Into<String>) -> Self {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
         Item::Text(text.into())
     }
 
     /// A list of texts.
-    pub(super) fn texts(texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub(crate) fn texts(texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Item::List(texts.into_iter().map(Item::text).collect())
     }
 
     /// A map with one field.
-    pub(super) fn one(name: &str, item: Item) -> Self {
+    pub(crate) fn one(name: &str, item: Item) -> Self {
         Item::Map(vec![(name.to_owned(), item)])
     }
 
     /// The document with this value: maps over several lines, lists of plain values on one line.
-    pub(super) fn document(&self) -> String {
+    pub(crate) fn document(&self) -> String {
         yaml(self)
     }
 
     /// The value on one line.
-    pub(super) fn inline(&self) -> String {
+    pub(crate) fn inline(&self) -> String {
         let text = match self {
             Item::Map(_) => yaml(&FlowMap(self)),
             Item::List(_) => yaml(&FlowSeq(self)),

@@ -6,7 +6,7 @@ use granit_parser::Event;
 
 use super::scalars::node_of;
 use super::{MOST_DEPTH, MOST_NODES, MapEntry, Value, YamlNode, refusal};
-use crate::policy::problem::{Position, Problem, printable};
+use crate::schema::problem::{Position, Problem, printable};
 
 /// The state between two events of the parser.
 #[derive(Default)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::policy::problem::{Code, Position, Problem};
-use crate::policy::tree::{MapEntry, Value, YamlNode};
-use crate::policy::wording::{below, either, nearest, without_index};
+use crate::schema::problem::{Code, Position, Problem};
+use crate::schema::tree::{MapEntry, Value, YamlNode};
+use crate::schema::wording::{below, either, nearest, without_index};
 
 /// The problems found so far, and the fields that readers have asked for.
 #[derive(Default)]

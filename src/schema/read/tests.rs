@@ -3,8 +3,8 @@
 use insta::assert_snapshot;
 
 use super::Report;
-use crate::policy::problem::Problem;
-use crate::policy::tree;
+use crate::schema::problem::Problem;
+use crate::schema::tree;
 
 /// The problems of a reader that knows `limits.perNode`, `limits.perCycle` and `name`.
 fn problems(text: &str) -> String {

@@ -187,7 +187,7 @@ impl Spot<'_, '_> {
     }
 
     /// Text that passes a check; a failed check returns the sentence to report.
-    pub(super) fn checked<T>(
+    pub(crate) fn checked<T>(
         self,
         check: impl FnOnce(&str) -> Result<T, &'static str>,
     ) -> Option<T> {

@@ -7,20 +7,20 @@ use super::item::Item;
 
 /// One declared field.
 #[derive(Clone)]
-pub(super) struct FieldOutline {
-    pub(super) name: &'static str,
+pub(crate) struct FieldOutline {
+    pub(crate) name: &'static str,
     /// Sentences for operators. A line break starts a new paragraph.
-    pub(super) help: &'static str,
-    pub(super) required: bool,
+    pub(crate) help: &'static str,
+    pub(crate) required: bool,
     /// The default as it is written; `None` where leaving the field out is the default.
-    pub(super) default: Option<Item>,
-    pub(super) sample: FieldSample,
-    pub(super) form: Form,
+    pub(crate) default: Option<Item>,
+    pub(crate) sample: FieldSample,
+    pub(crate) form: Form,
 }
 
 /// How the example shows a field.
 #[derive(Clone, Copy)]
-pub(super) enum FieldSample {
+pub(crate) enum FieldSample {
     /// With its default.
     Default,
     /// With this value, in force.
@@ -31,7 +31,7 @@ pub(super) enum FieldSample {
 
 /// The form of a field's value.
 #[derive(Clone)]
-pub(super) enum Form {
+pub(crate) enum Form {
     Value(ValueForm),
     /// A map of these fields.
     Section(Vec<FieldOutline>),
@@ -45,22 +45,22 @@ pub(super) enum Form {
 
 /// A value that is not a map of declared fields.
 #[derive(Clone)]
-pub(super) struct ValueForm {
+pub(crate) struct ValueForm {
     /// The type in the reference.
-    pub(super) words: String,
-    pub(super) schema: Value,
+    pub(crate) words: String,
+    pub(crate) schema: Value,
     /// The allowed words with their meaning.
-    pub(super) choices: Vec<(&'static str, &'static str)>,
+    pub(crate) choices: Vec<(&'static str, &'static str)>,
     /// How the example writes a default that leaves the field out, such as `""` for a selector.
-    pub(super) blank: Option<&'static str>,
+    pub(crate) blank: Option<&'static str>,
 }
 
 /// One strategy with its arguments.
 #[derive(Clone)]
-pub(super) struct ChoiceOutline {
-    pub(super) name: &'static str,
-    pub(super) help: &'static str,
-    pub(super) fields: Vec<FieldOutline>,
+pub(crate) struct ChoiceOutline {
+    pub(crate) name: &'static str,
+    pub(crate) help: &'static str,
+    pub(crate) fields: Vec<FieldOutline>,
     /// The example shows it commented out.
-    pub(super) off: bool,
+    pub(crate) off: bool,
 }

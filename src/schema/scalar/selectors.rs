@@ -1,8 +1,8 @@
 //! Label selectors, as text and as objects.
 
-use crate::policy::problem::Code;
-use crate::policy::read::{Fields, Spot};
-use crate::policy::tree::Value;
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
+use crate::schema::tree::Value;
 use crate::values::selector::{Requirement, Selector, Test};
 
 impl Spot<'_, '_> {

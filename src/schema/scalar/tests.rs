@@ -8,9 +8,10 @@
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::policy::problem::{Code, PolicyError};
-use crate::policy::read::{Report, Spot};
-use crate::policy::{Names, tree};
+use crate::schema::names::Names;
+use crate::schema::problem::{Code, PolicyError};
+use crate::schema::read::{Report, Spot};
+use crate::schema::tree;
 
 /// Reads one value, or returns the problems.
 fn read<T>(text: &str, read: impl FnOnce(Spot<'_, '_>) -> Option<T>) -> Result<T, String> {

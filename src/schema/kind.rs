@@ -24,15 +24,15 @@ use crate::values::selector::Selector;
 type WriteValue<V> = Box<dyn Fn(&V) -> Option<Item>>;
 
 /// A kind of value.
-pub(super) struct Kind<V> {
-    pub(super) form: ValueForm,
-    pub(super) read: Box<dyn Fn(Spot<'_, '_>) -> Option<V>>,
+pub(crate) struct Kind<V> {
+    pub(crate) form: ValueForm,
+    pub(crate) read: Box<dyn Fn(Spot<'_, '_>) -> Option<V>>,
     /// `None` where the value is written by leaving the field out.
-    pub(super) write: WriteValue<V>,
+    pub(crate) write: WriteValue<V>,
 }
 
 impl<V: 'static> Kind<V> {
-    pub(super) fn new(
+    pub(crate) fn new(
         words: impl Into<String>,
         schema: Json,
         read: impl Fn(Spot<'_, '_>) -> Option<V> + 'static,
@@ -53,7 +53,7 @@ impl<V: 'static> Kind<V> {
     }
 
     /// The same kind for a value that may be absent.
-    pub(super) fn optional(self) -> Kind<Option<V>> {
+    pub(crate) fn optional(self) -> Kind<Option<V>> {
         let Kind { form, read, write } = self;
         Kind {
             form,
@@ -63,14 +63,14 @@ impl<V: 'static> Kind<V> {
     }
 
     /// The same kind; the example shows an absent value so.
-    pub(super) fn shown_empty_as(mut self, blank: &'static str) -> Self {
+    pub(crate) fn shown_empty_as(mut self, blank: &'static str) -> Self {
         self.form.blank = Some(blank);
         self
     }
 }
 
 /// `true` or `false`.
-pub(super) fn boolean() -> Kind<bool> {
+pub(crate) fn boolean() -> Kind<bool> {
     Kind::new(
         "boolean",
         json!({"type": "boolean"}),
@@ -80,7 +80,7 @@ pub(super) fn boolean() -> Kind<bool> {
 }
 
 /// A whole number.
-pub(super) fn whole(least: u32) -> Kind<u32> {
+pub(crate) fn whole(least: u32) -> Kind<u32> {
     let schema = json!({"type": "integer", "minimum": least, "maximum": u32::MAX});
     let words = format!("whole number from {least}");
     Kind::new(
@@ -92,7 +92,7 @@ pub(super) fn whole(least: u32) -> Kind<u32> {
 }
 
 /// A number, which may be negative or have a fraction.
-pub(super) fn number() -> Kind<QueryValue> {
+pub(crate) fn number() -> Kind<QueryValue> {
     Kind::new(
         "number",
         json!({"type": "number"}),
@@ -116,7 +116,7 @@ fn number_item(value: QueryValue) -> Item {
 }
 
 /// A whole number, or `none` for no limit.
-pub(super) fn limit() -> Kind<Option<u32>> {
+pub(crate) fn limit() -> Kind<Option<u32>> {
     let schema = json!({"anyOf": [{"type": "integer", "minimum": 0}, {"const": "none"}]});
     Kind::new(
         "whole number or `none`",
@@ -127,7 +127,7 @@ pub(super) fn limit() -> Kind<Option<u32>> {
 }
 
 /// A whole number, a percentage, or `none` for no limit.
-pub(super) fn share() -> Kind<Option<Share>> {
+pub(crate) fn share() -> Kind<Option<Share>> {
     let schema = json!({"anyOf": [
         {"type": "integer", "minimum": 0}, {"$ref": "#/$defs/percentText"}, {"const": "none"}]});
     Kind::new(
@@ -139,7 +139,7 @@ pub(super) fn share() -> Kind<Option<Share>> {
 }
 
 /// A whole number, a percentage, the larger of both, or `none` for no limit.
-pub(super) fn growing_share() -> Kind<Option<Share>> {
+pub(crate) fn growing_share() -> Kind<Option<Share>> {
     let schema = json!({"anyOf": [
         {"type": "integer", "minimum": 0}, {"$ref": "#/$defs/percentText"},
         {"type": "string", "pattern": "^[0-9]+ +or +[0-9]+(\\.[0-9]*)? *%$"}, {"const": "none"}]});
@@ -167,7 +167,7 @@ fn none() -> Item {
 }
 
 /// A percentage from 0% to 100%.
-pub(super) fn percent() -> Kind<Ratio> {
+pub(crate) fn percent() -> Kind<Ratio> {
     let schema = json!({"$ref": "#/$defs/percentage"});
     Kind::new(
         "percentage",
@@ -178,7 +178,7 @@ pub(super) fn percent() -> Kind<Ratio> {
 }
 
 /// A percentile from 1 to 100.
-pub(super) fn percentile() -> Kind<Ratio> {
+pub(crate) fn percentile() -> Kind<Ratio> {
     let schema = json!({"$ref": "#/$defs/percentage"});
     Kind::new(
         "percentile from 1 to 100",
@@ -189,7 +189,7 @@ pub(super) fn percentile() -> Kind<Ratio> {
 }
 
 /// The shortest percentage that reads as exactly this ratio.
-pub(super) fn ratio_item(ratio: Ratio) -> Item {
+pub(crate) fn ratio_item(ratio: Ratio) -> Item {
     Item::text(percent_text(ratio))
 }
 
@@ -203,7 +203,7 @@ fn percent_text(ratio: Ratio) -> String {
 }
 
 /// A duration such as `1h30m`.
-pub(super) fn duration(least: SignedDuration) -> Kind<SignedDuration> {
+pub(crate) fn duration(least: SignedDuration) -> Kind<SignedDuration> {
     let words = if least.is_zero() {
         "duration".to_owned()
     } else {
@@ -219,12 +219,12 @@ pub(super) fn duration(least: SignedDuration) -> Kind<SignedDuration> {
 }
 
 /// A duration as one word, such as `1m30s`; the reader does not accept spaces between the units.
-pub(super) fn duration_item(duration: SignedDuration) -> Item {
+pub(crate) fn duration_item(duration: SignedDuration) -> Item {
     Item::text(format!("{duration:#}").replace(' ', ""))
 }
 
 /// A duration as a number of seconds.
-pub(super) fn seconds() -> Kind<SignedDuration> {
+pub(crate) fn seconds() -> Kind<SignedDuration> {
     let schema = json!({"type": "integer", "minimum": 0, "maximum": u32::MAX});
     Kind::new(
         "seconds",
@@ -235,7 +235,7 @@ pub(super) fn seconds() -> Kind<SignedDuration> {
 }
 
 /// Text that is not empty.
-pub(super) fn text() -> Kind<String> {
+pub(crate) fn text() -> Kind<String> {
     let schema = json!({"type": "string", "minLength": 1});
     Kind::new(
         "text",
@@ -246,7 +246,7 @@ pub(super) fn text() -> Kind<String> {
 }
 
 /// A list of texts; an empty one is left out.
-pub(super) fn texts() -> Kind<Vec<String>> {
+pub(crate) fn texts() -> Kind<Vec<String>> {
     let schema = json!({"type": "array", "items": {"type": "string", "minLength": 1}});
     Kind::new(
         "list of texts",
@@ -257,7 +257,7 @@ pub(super) fn texts() -> Kind<Vec<String>> {
 }
 
 /// Exit codes of containers.
-pub(super) fn exit_codes() -> Kind<Vec<i32>> {
+pub(crate) fn exit_codes() -> Kind<Vec<i32>> {
     let schema = json!({"type": "array", "items": {"type": "integer"}});
     Kind::new(
         "list of exit codes",
@@ -273,7 +273,7 @@ fn exit_codes_item(codes: &[i32]) -> Option<Item> {
 }
 
 /// Names to include or to exclude.
-pub(super) fn names_in_or_out() -> Kind<Names> {
+pub(crate) fn names_in_or_out() -> Kind<Names> {
     let schema = json!({"$ref": "#/$defs/names"});
     let words = "`{exclude: […]}` or `{include: […]}`";
     Kind::new(words, schema, |spot| spot.names_in_or_out(), names_item)
@@ -290,7 +290,7 @@ fn names_item(names: &Names) -> Option<Item> {
 }
 
 /// A label selector; one that selects everything is `None`.
-pub(super) fn selector() -> Kind<Option<Selector>> {
+pub(crate) fn selector() -> Kind<Option<Selector>> {
     let schema = json!({"$ref": "#/$defs/labelSelector"});
     Kind::new(
         "label selector",
@@ -301,15 +301,15 @@ pub(super) fn selector() -> Kind<Option<Selector>> {
     .shown_empty_as("\"\"")
 }
 
-pub(super) fn selector_item(selector: &Selector) -> Item {
+pub(crate) fn selector_item(selector: &Selector) -> Item {
     Item::text(selector.to_string())
 }
 
 /// A word of a choice, its value and its meaning.
-pub(super) type Choice<V> = (&'static str, V, &'static str);
+pub(crate) type Choice<V> = (&'static str, V, &'static str);
 
 /// One of these words.
-pub(super) fn choice<V: Copy + PartialEq + 'static>(choices: &'static [Choice<V>]) -> Kind<V> {
+pub(crate) fn choice<V: Copy + PartialEq + 'static>(choices: &'static [Choice<V>]) -> Kind<V> {
     let words: Vec<&str> = choices.iter().map(|(word, ..)| *word).collect();
     let schema = json!({"enum": words});
     let pairs: Vec<(&str, V)> = choices
@@ -329,7 +329,7 @@ pub(super) fn choice<V: Copy + PartialEq + 'static>(choices: &'static [Choice<V>
 }
 
 /// A list of some of these words; `what` names them. An empty list is left out.
-pub(super) fn choices<V: Copy + PartialEq + 'static>(
+pub(crate) fn choices<V: Copy + PartialEq + 'static>(
     what: &'static str,
     choices: &'static [Choice<V>],
 ) -> Kind<Vec<V>> {
@@ -367,7 +367,7 @@ fn helped<V>(choices: &[Choice<V>]) -> Vec<(&'static str, &'static str)> {
 }
 
 /// A field that has the same value in every policy.
-pub(super) fn constant(word: &'static str) -> Kind<()> {
+pub(crate) fn constant(word: &'static str) -> Kind<()> {
     Kind::new(
         format!("`{word}`"),
         json!({"const": word}),

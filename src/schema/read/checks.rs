@@ -3,9 +3,9 @@
 use std::fmt::Display;
 
 use super::{Fields, Place};
-use crate::policy::problem::{Code, Problem};
-use crate::policy::tree::Value;
-use crate::policy::wording::below;
+use crate::schema::problem::{Code, Problem};
+use crate::schema::tree::Value;
+use crate::schema::wording::below;
 
 impl Fields<'_, '_> {
     /// Warns that a field has no effect, or an unexpected one.
