@@ -93,7 +93,7 @@ impl Health {
     }
 
     /// Returns the condition of the loop for the status page.
-    fn now(&self) -> LoopHealth {
+    fn of_loop(&self) -> LoopHealth {
         LoopHealth {
             overdue: self.overdue(),
             waiting_for: self.with(|pulse| pulse.waiting_for.clone()),

@@ -273,7 +273,8 @@ impl Spot<'_, '_> {
     }
 }
 
-fn text(node: &YamlNode) -> Result<&str, Code> {
+/// The text of a node.
+pub(crate) fn text(node: &YamlNode) -> Result<&str, Code> {
     match &node.value {
         Value::Text(text) => Ok(text),
         Value::Null

@@ -112,12 +112,12 @@ impl Board {
     pub fn json(&self, health: &Health, now: Timestamp) -> Option<String> {
         let status = self.status()?;
         // Cannot fail: all keys are strings.
-        Some(serde_json::json!(StatusView::of(&status, &health.now(), now)).to_string() + "\n")
+        Some(serde_json::json!(StatusView::of(&status, &health.of_loop(), now)).to_string() + "\n")
     }
 
     /// Returns the HTML page; `None` if the board is off.
     pub fn html(&self, health: &Health, now: Timestamp) -> Option<String> {
         let status = self.status()?;
-        Some(page::html(&StatusView::of(&status, &health.now(), now)))
+        Some(page::html(&StatusView::of(&status, &health.of_loop(), now)))
     }
 }

@@ -2,20 +2,21 @@
 
 use std::fmt;
 
-use crate::model::plan::Plan;
+use crate::model::plan::{Plan, Steer, SteerValue};
 use crate::policy::{LowNodeUtilization, Policy, Pool};
 use crate::values::Ratio;
-use crate::view::screen::{Ink, Screen};
+use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::Table;
 
 mod nodes;
 mod pods;
 mod rightsizing;
-mod steering;
 mod summary;
 
 /// The most stops of guards that are listed without `--all`.
 const MOST_STOPS: usize = 5;
+/// The most taints that are listed without `--all`.
+const MOST_TAINTS: usize = 20;
 
 /// A plan, and how to show it.
 #[derive(Clone, Copy)]
@@ -91,6 +92,18 @@ impl<'p> PlanText<'p> {
         }
     }
 
+    fn steering(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.plan.steering.is_empty() {
+            return Ok(());
+        }
+        let note = "PreferNoSchedule taints, so that the scheduler chooses these nodes last";
+        self.screen.title(f, "Steering", note)?;
+        let (most, left_out) = shown(self.all, self.plan.steering.len(), MOST_TAINTS);
+        let rows = self.plan.steering[..most].iter().map(taint_row);
+        self.table(f, Table::new(rows))?;
+        self.screen.left_out(f, left_out, "")
+    }
+
     #[expect(
         clippy::needless_pass_by_value,
         reason = "callers pass temporary tables"
@@ -98,6 +111,15 @@ impl<'p> PlanText<'p> {
     fn table(&self, f: &mut fmt::Formatter<'_>, table: Table) -> fmt::Result {
         self.screen.table(f, &table)
     }
+}
+
+fn taint_row(steer: &Steer) -> Vec<String> {
+    let value = steer.action.value().map(SteerValue::text);
+    let action: Vec<&str> = [Some(steer.action.code()), value]
+        .into_iter()
+        .flatten()
+        .collect();
+    vec![steer.node.clone(), action.join(" "), steer.why.to_string()]
 }
 
 impl Pool {
