@@ -14,7 +14,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
-use crate::daemon::telemetry::traces::{self, Traces};
+use crate::telemetry::traces::{self, Traces};
+use crate::view::screen::Screen;
 
 mod apply;
 mod approve;
@@ -31,16 +32,13 @@ mod pause;
 mod plan;
 mod policy;
 mod record;
-mod report;
 mod run;
 mod scheduler;
-mod show;
 mod signals;
 mod simulate;
 mod snapshot;
 mod status;
 
-pub use explain::explanation_text;
 pub use status::status_text;
 
 const EXAMPLES: &str = "\
@@ -326,6 +324,19 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
         .enable_all()
         .build()
         .context("cannot start threads")
+}
+
+/// The terminal of standard output. A pipe or a file gets 100 columns without colours.
+fn screen() -> Screen {
+    if !io::stdout().is_terminal() {
+        return Screen::plain(100);
+    }
+    let size = terminal_size::terminal_size_of(io::stdout());
+    let width = size.map_or(100, |(width, _)| usize::from(width.0));
+    Screen {
+        width: width.clamp(60, 160),
+        colours: !no_colour(),
+    }
 }
 
 /// Whether the user wants no colours: <https://no-color.org>.

@@ -87,6 +87,8 @@
 // ── core ───────────────────────────────────────────────────────────────────────────────────────
 // Amounts, ratios, quantities and selectors: the values that Kubernetes objects are written in.
 pub mod values;
+// Documents in YAML: fields that are declared once, read, written and documented.
+pub mod schema;
 // The policy: its fields and defaults, the file formats it is read from, the format it is written
 // in.
 pub mod policy;
@@ -96,12 +98,16 @@ pub mod model;
 pub mod decide;
 // A cluster in memory, driven by the same engine and scheduler.
 pub mod simulate;
-// HTML, tables and bars that several outputs share.
-pub mod render;
+// Files of a cluster: read, stripped and scrambled.
+pub mod files;
+// Pages, charts and tables, for the browser and the terminal.
+pub mod view;
 // ── edges ──────────────────────────────────────────────────────────────────────────────────────
 // The API server and the usage sources: watches, evictions, the Lease, the stored ledger.
 pub mod cluster;
-// The loop that observes, decides and acts, and its telemetry.
+// Metrics, traces, probes and the server of the status page.
+pub mod telemetry;
+// The loop that observes, decides and acts.
 pub mod daemon;
 // The commands.
 pub mod cli;

@@ -10,48 +10,37 @@ use crate::values::selector::Selector;
 
 mod approval;
 mod arguments;
-mod compare;
 mod descheduler;
 mod document;
 mod evictable;
 mod guards;
 mod help;
-mod item;
-mod kind;
 mod kubernetes_release;
 mod levels;
 mod limits;
-mod names;
 mod other_file;
 pub(crate) mod native;
 mod node_utilization;
-mod outline;
 mod plugin;
 mod pod_states;
-pub mod problem;
 mod prometheus;
 mod ramp;
-pub(crate) mod read;
 mod rightsizing;
 mod rule;
-pub(crate) mod scalar;
 mod scheduler_config;
 mod scheduler_profile;
-mod section;
-mod share;
 mod steering;
 mod strategies;
-pub(crate) mod tree;
 mod usage;
 mod windows;
-mod wording;
 
+pub use crate::schema::names::Names;
+pub use crate::schema::share::Share;
 pub use approval::ApprovalPolicy;
 pub use evictable::{Evictable, PriorityThreshold, Profile, Protections, StorageClasses};
 pub use guards::{Guard, GuardScope, WhenMissing};
 pub use kubernetes_release::{KubernetesRelease, UnknownRelease};
 pub use limits::{Cooldown, ForecastPolicy, Limits, Safety};
-pub use names::Names;
 pub use prometheus::{ClientCertificate, Login, PrometheusPolicy, Queries};
 pub use ramp::RampPolicy;
 pub use rightsizing::RightsizingPolicy;
@@ -65,13 +54,13 @@ pub use scheduler_profile::{
     AddedAffinity, DefaultConstraint, DefaultSpread, FilterPlugin, Fit, FitStrategy, PodAffinity,
     SchedulerProfile, ScorePlugin, Weights,
 };
-pub use share::Share;
 pub use steering::Steering;
 pub use usage::{Smoothing, SourceKind, UsagePolicy};
 pub use windows::Windows;
 
-use problem::{PolicyError, Problem};
-use read::Report;
+use crate::schema::problem::{self, PolicyError, Problem};
+use crate::schema::read::Report;
+use crate::schema::tree;
 
 /// A whole policy, complete with defaults.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,6 +111,18 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// The policy of commands without `--policy`. It balances by actual usage, and the gap between
+    /// threshold and target keeps pods from moving back and forth.
+    pub(crate) const BUILT_IN: &str = "\
+apiVersion: evenkeel/v1alpha1
+kind: Policy
+strategies:
+- lowNodeUtilization:
+    basis: actual
+    thresholds: {cpu: 30%, memory: 40%}
+    targetThresholds: {cpu: 60%, memory: 70%}
+";
+
     /// A policy that shows and explains every field; [`Policy::example`] writes it.
     pub const EXAMPLE: &str = include_str!("../policy.example.yaml");
 
@@ -340,8 +341,8 @@ mod tests {
     use proptest::prelude::{ProptestConfig, any, proptest};
     use proptest::sample::Index;
 
-    use super::problem::Code;
     use super::*;
+    use crate::schema::problem::Code;
 
     /// The example with every commented setting turned on: those after a `#` without a space.
     fn everything_on() -> String {

@@ -13,7 +13,7 @@ mod vocabulary;
 
 /// The heading in `src/lib.rs` that ends the core.
 const CORE_ENDS_AT: &str = "── edges";
-const MOST_MODULES: usize = 9;
+const MOST_MODULES: usize = 12;
 const MOST_LINES: usize = 400;
 const MOST_COLUMNS: usize = 100;
 /// Type names that may occur more than once, each with the reason.
@@ -243,14 +243,14 @@ fn the_core_does_no_io() {
 }
 
 /// Everything else that differs in the exact mode is in a folder of its own, or a value of the
-/// policy.
+/// policy. `view` only shows the mode.
 #[test]
 fn the_core_asks_for_the_exact_mode_in_two_places() {
     let core = core();
     let mut places = Vec::new();
     for file in source_files() {
         let module = file.module(1)[0];
-        if module != "policy" && core.iter().any(|name| name == module) {
+        if !["policy", "view"].contains(&module) && core.iter().any(|name| name == module) {
             let asks = |line: &&str| line.contains(".exact") && words(line).any(|w| w == "exact");
             places.extend(file.product().lines().filter(asks).map(|_| &file.path));
         }

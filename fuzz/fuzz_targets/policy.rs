@@ -29,7 +29,7 @@ fuzz_target!(|text: &str| {
         }
         Err(error) => {
             assert!(!error.problems.is_empty());
-            let placed = |p: &evenkeel::policy::problem::Problem| p.line >= 1 && p.column >= 1;
+            let placed = |p: &evenkeel::schema::problem::Problem| p.line >= 1 && p.column >= 1;
             assert!(error.problems.iter().all(placed), "{error}");
             // The message quotes the line.
             assert!(!error.to_string().is_empty());

@@ -7,11 +7,10 @@ use crate::cluster::Cluster;
 use crate::cluster::pauses;
 use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::model::approval::Proposal;
-use crate::render::table::Table;
 use crate::values::text::{count, list};
+use crate::view::table::Table;
 
-use super::show::Screen;
-use super::{Misuse, runtime};
+use super::{Misuse, runtime, screen};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,7 +51,7 @@ pub(super) fn run(args: &ApproveArgs, out: &mut dyn Write) -> anyhow::Result<()>
         let store = ProposalStore::new(client.clone(), &args.namespace, &args.proposal);
         let stored = store.read().await.map_err(anyhow::Error::msg)?;
         let Some(id) = &args.id else {
-            return Ok(shown(&stored, Screen::of_stdout().width));
+            return Ok(shown(&stored, screen().width));
         };
         let proposal = approvable(&stored, id).map_err(Misuse)?;
         let by = pauses::user(client).await;

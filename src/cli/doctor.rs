@@ -11,10 +11,10 @@ use crate::cluster::release;
 use crate::decide::doctor::{Diagnosis, Severity};
 use crate::policy::{KubernetesRelease, Policy};
 use crate::values::text::count;
+use crate::view::diagnoses::DiagnosesText;
 
 use super::plan::{self, InputArgs, OutputFormat};
-use super::show::{Ink, Screen};
-use super::{Shared, policy, runtime, write_json};
+use super::{Shared, policy, runtime, screen, write_json};
 
 /// Older API servers do not have the admission policy that limits the right to taint nodes.
 const STEERING: KubernetesRelease = KubernetesRelease::new(30);
@@ -93,7 +93,14 @@ pub(super) fn run(args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<()> 
     }
     match args.input.output {
         OutputFormat::Json => write_json(out, &diagnoses)?,
-        OutputFormat::Text => write_lines(out, &head, &diagnoses, Screen::of_stdout())?,
+        OutputFormat::Text => {
+            let text = DiagnosesText {
+                diagnoses: &diagnoses,
+                head: &head,
+                screen: screen(),
+            };
+            write!(out, "{text}")?;
+        }
     }
     out.flush()?;
     let failures = diagnoses.iter().filter(|d| is_failure(d)).count();
@@ -198,48 +205,4 @@ async fn rights(args: &DoctorArgs, client: &Client, policy: &Policy) -> Diagnosi
             Diagnosis::failure("rights", message, ROLE)
         }
     }
-}
-
-/// Writes a line for each check, with the remedy below.
-fn write_lines(
-    out: &mut dyn Write,
-    head: &[String],
-    diagnoses: &[Diagnosis],
-    screen: Screen,
-) -> anyhow::Result<()> {
-    if let Some(first) = head.first() {
-        writeln!(out, "{first}\n")?;
-    }
-    for diagnosis in diagnoses {
-        let (word, ink) = match diagnosis.severity {
-            Severity::Ok => ("ok", Ink::Cold),
-            Severity::Warning => ("warning", Ink::Warning),
-            Severity::Failure => ("failure", Ink::Hot),
-        };
-        let word = screen.paint(ink, &format!("{word:<8}"));
-        let begin = format!("{:<13}", diagnosis.check);
-        write_folded(out, &format!("{word}{begin}"), &diagnosis.message, screen)?;
-        if let Some(remedy) = &diagnosis.remedy {
-            write_folded(out, &" ".repeat(INDENT), &format!("→ {remedy}"), screen)?;
-        }
-    }
-    Ok(())
-}
-
-/// The width of severity and check.
-const INDENT: usize = 21;
-
-fn write_folded(
-    out: &mut dyn Write,
-    begin: &str,
-    text: &str,
-    screen: Screen,
-) -> anyhow::Result<()> {
-    let width = screen.width.saturating_sub(INDENT);
-    let mut lines = textwrap::wrap(text, width).into_iter();
-    writeln!(out, "{begin}{}", lines.next().unwrap_or_default())?;
-    for line in lines {
-        writeln!(out, "{:INDENT$}{line}", "")?;
-    }
-    Ok(())
 }

@@ -2,21 +2,11 @@
 
 use std::io::Write;
 
-use crate::decide::explain::{Explanation, Subject};
+use crate::decide::explain::Subject;
+use crate::view::explain::ExplanationText;
 
 use super::plan::{self, InputArgs, OutputFormat};
-use super::show::Screen;
-use super::{Shared, complain, write_json};
-
-use self::page::ExplanationText;
-
-mod landing;
-mod ledger;
-mod node;
-mod page;
-mod pod;
-mod spark;
-mod usage;
+use super::{Shared, complain, screen, write_json};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,7 +65,7 @@ pub(super) fn run(args: &ExplainArgs, out: &mut dyn Write) -> anyhow::Result<()>
                 explanation: &explanation,
                 head: &prepared.head,
                 all: args.all,
-                screen: Screen::of_stdout(),
+                screen: screen(),
             };
             Ok(out.write_all(text.to_string().as_bytes())?)
         }
@@ -88,15 +78,4 @@ pub(super) fn run(args: &ExplainArgs, out: &mut dyn Write) -> anyhow::Result<()>
             write_json(out, &explanation)
         }
     }
-}
-
-/// An explanation as text without colours, at most `width` columns wide.
-pub fn explanation_text(explanation: &Explanation, width: usize) -> String {
-    ExplanationText {
-        explanation,
-        head: &[],
-        all: false,
-        screen: Screen::plain(width),
-    }
-    .to_string()
 }

@@ -10,16 +10,11 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 
 use crate::model::record::RecordLine;
-use crate::render::table::Table;
 use crate::values::text::count;
+use crate::view::history::{self, Week};
 
 use super::plan::OutputFormat;
-use super::show::Screen;
-use super::{complain, file, write_json};
-
-use self::weeks::Week;
-
-mod weeks;
+use super::{complain, file, screen, write_json};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,7 +89,11 @@ pub(super) fn run(args: &RecordHistoryArgs, out: &mut dyn Write) -> anyhow::Resu
     }
     match args.output {
         OutputFormat::Json => write_json(out, &history),
-        OutputFormat::Text => Ok(write!(out, "{}", history.text(Screen::of_stdout()))?),
+        OutputFormat::Text => Ok(write!(
+            out,
+            "{}",
+            history::text(&history.lines, &history.weeks, screen())
+        )?),
     }
 }
 
@@ -136,51 +135,8 @@ impl RecordHistory {
             .retain(|line| known.insert((line.source.clone(), line.id.clone())));
         self.lines
             .sort_by(|a, b| (a.time, &a.id).cmp(&(b.time, &b.id)));
-        self.weeks = weeks::sums(&self.lines);
+        self.weeks = history::sums(&self.lines);
     }
-
-    fn text(&self, screen: Screen) -> String {
-        let mut text = String::new();
-        if self.lines.is_empty() && self.weeks.is_empty() {
-            text.push_str("no lines\n");
-        }
-        let rows = self.lines.iter().map(row);
-        let mut tables = vec![Table::new(rows)];
-        if !self.weeks.is_empty() {
-            tables.push(weeks::table(&self.weeks));
-        }
-        tables.retain(|table| !table.lines().is_empty());
-        for (position, table) in tables.iter().enumerate() {
-            if position > 0 {
-                text.push('\n');
-            }
-            for line in table.folded(screen.width) {
-                text.push_str(&line);
-                text.push('\n');
-            }
-        }
-        text
-    }
-}
-
-/// The time, the result, the pod, its nodes and the reason.
-fn row(line: &RecordLine) -> Vec<String> {
-    let time = line.time.strftime("%Y-%m-%d %H:%M:%SZ").to_string();
-    let Ok(Some(details)) = line.details() else {
-        let subject = line.subject.clone();
-        return match line.event() {
-            Some(event) => vec![time, event.outcome, subject, String::new(), event.message],
-            None => vec![time, line.kind.clone(), subject],
-        };
-    };
-    let nodes = match &details.to {
-        Some(to) => format!("{} -> {to}", details.node),
-        None => details.node,
-    };
-    let words = [details.message, details.strategy, details.reason];
-    let words: Vec<String> = words.into_iter().flatten().collect();
-    let words = words.join(": ");
-    vec![time, details.outcome, line.subject.clone(), nodes, words]
 }
 
 #[cfg(test)]

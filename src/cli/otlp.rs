@@ -6,8 +6,8 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use reqwest::Url;
 
-use crate::daemon::telemetry::traces::TraceSettings;
-use crate::daemon::telemetry::traces::collector::{Collector, headers, traces_url};
+use crate::telemetry::traces::TraceSettings;
+use crate::telemetry::traces::collector::{Collector, headers, traces_url};
 use crate::values::Ratio;
 
 use super::Misuse;

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::clock;
 use crate::decide::engine::Engine;
+use crate::files::cluster_file::{self, ClusterFile};
 use crate::model::ledger::Ledger;
 use crate::model::plan::Plan;
 use crate::model::snapshot::Snapshot;
@@ -15,18 +16,17 @@ use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::objects::ObjectKind;
 use crate::policy::Policy;
 use crate::values::text::count;
+use crate::view::plan::PlanText;
 
-use super::file::ClusterFile;
 use super::live::{self, Observation};
 use super::policy::LoadedPolicy;
-use super::show::{PlanText, Screen};
-use super::{Misuse, Shared, complain, file, parse, policy, runtime, write_json};
+use super::{Misuse, Shared, complain, file, parse, policy, runtime, screen, write_json};
 
 /// Shows the moves that one cycle would make, and why every other pod stays. Evicts nothing.
 ///
 /// A plan assumes steady usage: a node counts as hot at once, however long the policy would wait.
 #[derive(Debug, clap::Args)]
-#[command(after_help = file::HOW_TO)]
+#[command(after_help = cluster_file::HOW_TO)]
 pub(super) struct PlanArgs {
     #[command(flatten)]
     input: InputArgs,
@@ -113,7 +113,7 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write) -> anyhow::Result<()> {
                 policy: prepared.engine.policy(),
                 head: &prepared.head,
                 all: args.all,
-                screen: Screen::of_stdout(),
+                screen: screen(),
             };
             Ok(out.write_all(text.to_string().as_bytes())?)
         }

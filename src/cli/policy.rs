@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::policy::{Basis, Policy, Rule};
+use crate::policy::{Policy, Rule};
 use crate::values::text::{count, duration};
 
 use super::{Misuse, complain, file};
@@ -37,18 +37,6 @@ impl LoadedPolicy {
         format!("policy: {}: {}", self.source, sentence(&self.policy))
     }
 }
-
-/// Balances by actual usage. The gap between threshold and target keeps pods from moving back and
-/// forth.
-const BUILT_IN: &str = "\
-apiVersion: evenkeel/v1alpha1
-kind: Policy
-strategies:
-- lowNodeUtilization:
-    basis: actual
-    thresholds: {cpu: 30%, memory: 40%}
-    targetThresholds: {cpu: 60%, memory: 70%}
-";
 
 /// Checks or converts a policy.
 pub(super) fn run(command: &PolicyCommand, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -96,7 +84,7 @@ pub(super) fn read_or_built_in(path: Option<&Path>) -> anyhow::Result<LoadedPoli
             source: file::label(path),
         });
     }
-    let policy = Policy::parse("built-in policy", BUILT_IN);
+    let policy = Policy::parse("built-in policy", Policy::BUILT_IN);
     Ok(LoadedPolicy {
         policy: policy.map_err(|error| anyhow::anyhow!("{error}"))?,
         source: "built-in (see --policy)".to_owned(),
@@ -145,16 +133,6 @@ pub(super) fn strategy(rule: &Rule) -> String {
         Rule::LowNodeUtilization(args) => format!("{} on {}", rule.name(), args.basis.words()),
         Rule::HighNodeUtilization(args) => format!("{} on {}", rule.name(), args.basis.words()),
         _ => rule.name().to_owned(),
-    }
-}
-
-impl Basis {
-    /// The basis as a sentence names it.
-    pub(super) const fn words(self) -> &'static str {
-        match self {
-            Self::Requests => "requests",
-            Self::Actual => "actual usage",
-        }
     }
 }
 

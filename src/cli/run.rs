@@ -19,12 +19,6 @@ use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::proposal_store::ProposalStore;
 use crate::cluster::usage_source::guards::GuardSource;
-use crate::daemon::telemetry::metrics::Metrics;
-use crate::daemon::telemetry::status::Board;
-use crate::daemon::telemetry::status::facts::InstanceInfo;
-use crate::daemon::telemetry::tls::TlsListener;
-use crate::daemon::telemetry::traces::Traces;
-use crate::daemon::telemetry::{self, Health};
 use crate::daemon::{
     self, Approvals, Daemon, LeaderRole, LogState, PolicyFile, ReleaseCheck, Steered, Trials,
     UsagePoller,
@@ -32,6 +26,12 @@ use crate::daemon::{
 use crate::model::approval::Proposal;
 use crate::model::snapshot::Snapshot;
 use crate::policy::Policy;
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::status::Board;
+use crate::telemetry::tls::TlsListener;
+use crate::telemetry::traces::Traces;
+use crate::telemetry::{self, Health};
+use crate::view::status::facts::InstanceInfo;
 
 use super::descheduler::DeschedulerArgs;
 use super::election::{LeaderElectionArgs, LeaseDefaults};

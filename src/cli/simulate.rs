@@ -7,26 +7,25 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use jiff::SignedDuration;
 
+use crate::files::cluster_file::{self, ClusterFile};
 use crate::model::usage::SkippedSamples;
 use crate::model::usage::recorded::object;
 use crate::policy::Policy;
-use crate::render::table::Table;
 use crate::simulate;
 use crate::simulate::compare::{HourDifference, differing_hours};
 use crate::simulate::scenario::{Given, PolicySource, Scenario};
 use crate::simulate::trace::Trace;
 use crate::values::text::{self, count};
+use crate::view::report;
+use crate::view::simulation::SimulationText;
+use crate::view::table::Table;
 
-use super::file::ClusterFile;
 use super::plan::OutputFormat;
 use super::policy::LoadedPolicy;
-use super::show::Screen;
-use super::{Misuse, file, parse, policy, report, write_json};
+use super::{Misuse, file, parse, policy, screen, write_json};
 
-use self::page::SimulationText;
 use self::progress::Progress;
 
-mod page;
 mod progress;
 
 /// The age at which a sample in the file no longer counts: the default of `usage.staleAfter`.
@@ -147,7 +146,7 @@ fn print(
                 traces,
                 head: &loaded.head,
                 all: args.all,
-                screen: Screen::of_stdout(),
+                screen: screen(),
             };
             Ok(out.write_all(page.to_string().as_bytes())?)
         }
@@ -173,7 +172,7 @@ fn list(out: &mut dyn Write) -> anyhow::Result<()> {
     let table = Table::new(rows);
     // A pipe gets one line per scenario, for scripts.
     let lines = if std::io::stdout().is_terminal() {
-        table.folded(Screen::of_stdout().width)
+        table.folded(screen().width)
     } else {
         table.lines()
     };
@@ -259,7 +258,7 @@ fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
     let history_start = cluster.history.as_ref().map(|history| history.range.start);
     let Some(at) = cluster.newest_metrics(STALE_AFTER).or(history_start) else {
         let problem = "found no metrics, expected the usage to simulate";
-        return Err(Misuse(format!("{label}: {problem}\n\n{}", file::HOW_TO)).into());
+        return Err(Misuse(format!("{label}: {problem}\n\n{}", cluster_file::HOW_TO)).into());
     };
     let given = Given {
         objects: cluster.objects,

@@ -1,32 +1,24 @@
 //! `evenkeel snapshot`: records a cluster in a file for `plan --from` and `simulate --from`.
 
-use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::fs::File;
 use std::hash::BuildHasher;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::cluster::list::{self, ListedKind};
-use crate::model::guard::recorded::GuardHistory;
+use crate::files::recording::Recording;
 use crate::model::snapshot::import;
-use crate::model::snapshot::objects::{ObjectKind, Objects};
-use crate::model::usage::recorded::UsageHistory;
-use crate::model::usage::recorded::object;
-use crate::values::text::count;
+use crate::model::snapshot::objects::ObjectKind;
 
 use super::{complain, file, runtime};
 
 use self::history::{HistoryArgs, HistorySource};
 
-mod fields;
 mod history;
-mod rename;
-mod strip;
 
 const NOTES: &str = "\
 The file has only the fields that a plan needs: no environment variables, arguments or commands of
@@ -57,21 +49,6 @@ pub(super) struct SnapshotArgs {
     /// account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-}
-
-/// The contents of a snapshot.
-#[derive(Default)]
-struct Recording {
-    /// Every object, stripped.
-    objects: Vec<Value>,
-    /// An empty list for each kind without an object.
-    empty: Vec<Value>,
-    /// Their facts.
-    facts: Objects,
-    history: Option<UsageHistory>,
-    guards: Vec<GuardHistory>,
-    /// A line about each part that is missing.
-    notes: Vec<String>,
 }
 
 /// Lists the objects, strips them and writes them.
@@ -159,77 +136,3 @@ async fn list_objects(cluster: &Cluster, recording: &mut Recording) -> anyhow::R
 fn is_optional(api_version: &str, kind: &str) -> bool {
     import::kind_of(api_version, kind).is_some_and(ObjectKind::is_optional)
 }
-
-impl Recording {
-    /// Adds an empty list of a kind that the cluster has no object of. Otherwise the kind would
-    /// count as not recorded.
-    fn add_empty(&mut self, api_version: &str, kind: &str) {
-        let list = json!({"apiVersion": api_version, "kind": format!("{kind}List"), "items": []});
-        self.empty.push(list);
-    }
-
-    /// Strips the items of a list and adds them. Items of a list lack their kind and version.
-    fn add(&mut self, items: Vec<Value>, api_version: &str, kind: &str) {
-        for mut item in items {
-            if let Value::Object(fields) = &mut item {
-                fields.insert("apiVersion".to_owned(), api_version.into());
-                fields.insert("kind".to_owned(), kind.into());
-            }
-            // An object that no plan can read is in the file all the same.
-            if let Ok(Some(object)) = import::object(&item) {
-                self.facts.apply(object);
-            }
-            self.objects.extend(strip::strip(&item));
-        }
-    }
-
-    /// Replaces all names. Those in the history stay equal to those of the objects.
-    fn scramble(&mut self, seed: u64) {
-        let mut names = strip::scrambled_names(&self.objects, seed);
-        self.objects = strip::renamed(&self.objects, &mut names);
-        let history = self.history.take();
-        self.history = history.map(|history| history::renamed(history, &names));
-        let guards = std::mem::take(&mut self.guards);
-        self.guards = history::renamed_guards(guards, &names);
-    }
-
-    /// Writes a JSON list with one line for each object, so that files can be compared and
-    /// searched.
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let objects = self.objects.iter().chain(&self.empty);
-        let objects = objects.map(Value::to_string);
-        let history = self.history.iter().flat_map(object::write);
-        let guards = self.guards.iter().filter_map(GuardHistory::to_json);
-        out.write_all(b"{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[")?;
-        for (i, line) in objects.chain(history).chain(guards).enumerate() {
-            out.write_all(if i == 0 { b"\n" } else { b",\n" })?;
-            out.write_all(line.as_bytes())?;
-        }
-        out.write_all(b"\n]}\n")
-    }
-
-    fn summary(&self) -> String {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for object in &self.objects {
-            let kind = object.get("kind").and_then(Value::as_str);
-            *counts.entry(kind.unwrap_or_default()).or_default() += 1;
-        }
-        let of = |kind: &str| counts.get(kind).copied().unwrap_or_default();
-        let mut summary = format!(
-            "{}, {}, {} in total; metrics of {} and {}",
-            count(of("Node"), "node"),
-            count(of("Pod"), "pod"),
-            count(self.objects.len(), "object"),
-            count(of("NodeMetrics"), "node"),
-            count(of("PodMetrics"), "pod")
-        );
-        if let Some(history) = &self.history {
-            summary.push_str("; ");
-            summary.push_str(&history.summary());
-        }
-        summary
-    }
-}
-
-#[cfg(test)]
-mod tests;

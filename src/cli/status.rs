@@ -10,18 +10,16 @@ use tokio_rustls::rustls::crypto::ring;
 
 use crate::cluster::Cluster;
 use crate::cluster::instances;
+use crate::view::screen::Screen;
+use crate::view::status::shown::ShownStatus;
+use crate::view::status::text::StatusText;
 
 use super::plan::OutputFormat;
-use super::runtime;
-use super::show::Screen;
+use super::{runtime, screen};
 
 use self::forward::PortForward;
-use self::text::StatusText;
-use self::view::ShownStatus;
 
 mod forward;
-mod text;
-mod view;
 
 /// The deadline for the answer of the instance.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -77,7 +75,7 @@ pub(super) fn run(args: &StatusArgs, out: &mut dyn Write) -> anyhow::Result<()> 
     match args.output {
         OutputFormat::Json => out.write_all(&json)?,
         OutputFormat::Text => {
-            write!(out, "{}", text(&json, args.all, Screen::of_stdout())?)?;
+            write!(out, "{}", text(&json, args.all, screen())?)?;
         }
     }
     Ok(())

@@ -14,12 +14,12 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use serde::Serialize;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::model::snapshot::objects::ObjectKind;
+use crate::view::status::facts::LastingFailure;
 
 use super::error_text::one_line;
 use super::lock;
@@ -89,19 +89,6 @@ impl Request {
             Request::Record => "evictions go on, and the lines wait in the ledger",
         }
     }
-}
-
-/// A failure that lasts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LastingFailure {
-    /// The subject of the request.
-    pub request: String,
-    /// Time since the first failure in a row.
-    pub lasts: SignedDuration,
-    /// The cause of the last failure.
-    pub why: String,
-    /// The consequence.
-    pub effect: &'static str,
 }
 
 /// The failures. Clones share them.

@@ -13,7 +13,7 @@ use crate::model::ledger::Ledger;
 use super::client::{error_message, status_code};
 
 /// The key of the ledger in the ConfigMap.
-pub const KEY: &str = "ledger.json";
+const KEY: &str = Ledger::KEY;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A ConfigMap and its last seen version.

@@ -5,12 +5,12 @@ use tracing::{Instrument, error, info, warn};
 
 use crate::cluster::clock::LocalTime;
 use crate::cluster::ledger_store::StoreError;
-use crate::daemon::telemetry::metrics::{LineResult, Phase};
-use crate::daemon::telemetry::status::facts::{LedgerStatus, PlanStatus};
 use crate::decide::engine::Engine;
 use crate::decide::engine::observed::Observed;
 use crate::model::plan::{Outcome, Plan, Steer, SteerAction};
 use crate::model::snapshot::Snapshot;
+use crate::telemetry::metrics::{LineResult, Phase};
+use crate::view::status::facts::{LedgerStatus, PlanStatus};
 
 use super::stop::finish;
 use super::{Daemon, DaemonError, report, spans};

@@ -8,9 +8,6 @@ use kube::client::Body;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::telemetry::Health;
-use super::telemetry::metrics::Metrics;
-use super::telemetry::status::Board;
 use super::{Approvals, Daemon, LeaderRole, LogState, ReleaseCheck, Steered, Trials, UsagePoller};
 use crate::cluster::Cluster;
 use crate::cluster::events::EventWriter;
@@ -23,6 +20,9 @@ use crate::model::plan::Move;
 use crate::model::snapshot::objects::{Object, ObjectKind};
 use crate::model::snapshot::{Snapshot, import};
 use crate::policy::Policy;
+use crate::telemetry::Health;
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::status::Board;
 
 /// A client whose requests get these bodies with status 200. There is no socket, so that tests may
 /// pause the clock.

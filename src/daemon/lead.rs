@@ -17,9 +17,9 @@ use crate::cluster::failures::Request;
 use crate::cluster::lease::election::LeadershipTerm;
 use crate::cluster::lease::{Elector, Leadership};
 use crate::cluster::ledger_store::StoreError;
-use crate::daemon::telemetry::status::ElectionRole;
 use crate::decide::engine::Engine;
 use crate::policy::Policy;
+use crate::view::status::facts::ElectionRole;
 
 use super::stop::GRACE;
 use super::{Daemon, DaemonError};

@@ -8,11 +8,11 @@ use tracing::{info, warn};
 
 use crate::cluster::failures::{Failures, Request};
 use crate::cluster::usage_source::{Source, SourceError};
-use crate::daemon::telemetry::metrics::Metrics;
-use crate::daemon::telemetry::status;
 use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::usage::Readings;
 use crate::policy::{SourceKind, UsagePolicy};
+use crate::telemetry::metrics::Metrics;
+use crate::view::status::facts::SourceStatus;
 
 /// Polls the usage sources of a policy.
 pub struct UsagePoller {
@@ -89,8 +89,8 @@ impl UsagePoller {
     }
 
     /// Returns the state of the sources for the status page.
-    pub(super) fn source_facts(&self) -> Vec<status::facts::SourceStatus> {
-        let facts = |polled: &PolledSource| status::facts::SourceStatus {
+    pub(super) fn source_facts(&self) -> Vec<SourceStatus> {
+        let facts = |polled: &PolledSource| SourceStatus {
             name: polled.name(),
             in_use: self.active == ActiveSource::Fresh(polled.source.kind()),
             read: polled.read,
@@ -331,7 +331,7 @@ mod tests {
     use crate::cluster::usage_source::prometheus::tests::{
         NOW, healthy, node_addresses, router, serve, usage,
     };
-    use crate::daemon::telemetry::metrics::ExpositionFormat;
+    use crate::telemetry::metrics::ExpositionFormat;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()

@@ -22,7 +22,7 @@ use crate::policy::Policy;
 use super::Daemon;
 use super::cycle::Cycle;
 use super::stop::LAST_LINES;
-use super::telemetry::metrics::{LineResult, Metrics};
+use crate::telemetry::metrics::{LineResult, Metrics};
 
 pub mod http_sink;
 pub mod sink;

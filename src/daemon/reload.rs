@@ -9,9 +9,9 @@ use tracing::{error, info};
 use crate::cluster::clock;
 use crate::cluster::events;
 use crate::cluster::usage_source::guards::GuardSource;
-use crate::daemon::telemetry::status::facts::RefusedPolicy;
 use crate::decide::engine::Engine;
 use crate::policy::Policy;
+use crate::view::status::facts::RefusedPolicy;
 
 use super::{Daemon, LeaderRole, UsagePoller};
 

@@ -2,11 +2,11 @@
 
 use jiff::SignedDuration;
 
-use super::compare::ONE_SECOND;
-use super::kind::{boolean, duration, whole};
-use super::problem::Code;
-use super::read::Fields;
-use super::section::Section;
+use crate::schema::compare::ONE_SECOND;
+use crate::schema::kind::{boolean, duration, whole};
+use crate::schema::problem::Code;
+use crate::schema::read::Fields;
+use crate::schema::section::Section;
 
 /// Which evictions need the approval of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,15 +1,15 @@
 //! Arguments that native policies and those of descheduler write alike: scopes, and what a pod asks
 //! of its node.
 
-use super::item::Item;
-use super::kind::{Choice, Kind, boolean, choices, names_in_or_out, selector, texts};
-use super::problem::Code;
-use super::read::Fields;
-use super::section::Section;
 use super::{
     AffinityKind, AntiAffinity, Names, NodeAffinity, NodeTaints, RemoveDuplicates, Scope,
     TopologySpread,
 };
+use crate::schema::item::Item;
+use crate::schema::kind::{Choice, Kind, boolean, choices, names_in_or_out, selector, texts};
+use crate::schema::problem::Code;
+use crate::schema::read::Fields;
+use crate::schema::section::Section;
 
 /// Adds the fields that choose the pods of a strategy.
 pub(super) fn scoped<T: Clone + 'static>(

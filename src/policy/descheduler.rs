@@ -9,11 +9,11 @@
 use jiff::SignedDuration;
 
 use super::plugin::Plugin;
-use super::problem::Code;
-use super::read::{Fields, Report, Spot};
-use super::share::Share;
-use super::tree::{Value, YamlNode};
 use super::{Evictable, Limits, Policy, Profile, Rule, Strategy};
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Report, Spot};
+use crate::schema::share::Share;
+use crate::schema::tree::{Value, YamlNode};
 use crate::values::selector::Selector;
 
 mod evictor;

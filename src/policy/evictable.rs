@@ -3,13 +3,15 @@
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::item::Item;
-use super::kind::{Kind, boolean, choices, duration, names_in_or_out, selector, texts, whole};
-use super::names::Names;
-use super::problem::Code;
-use super::read::{Fields, Spot};
-use super::section::Section;
-use super::tree::Value;
+use crate::schema::item::Item;
+use crate::schema::kind::{
+    Kind, boolean, choices, duration, names_in_or_out, selector, texts, whole,
+};
+use crate::schema::names::Names;
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
+use crate::schema::section::Section;
+use crate::schema::tree::Value;
 use crate::values::selector::Selector;
 
 mod protections;

@@ -3,11 +3,11 @@
 use jiff::SignedDuration;
 
 use super::Policy;
-use super::kind::{Choice, choice, duration, number, text};
-use super::problem::Code;
-use super::read::Fields;
-use super::section::Section;
 use super::usage::NO_URL;
+use crate::schema::kind::{Choice, choice, duration, number, text};
+use crate::schema::problem::Code;
+use crate::schema::read::Fields;
+use crate::schema::section::Section;
 use crate::values::query_value::QueryValue;
 
 /// A query that stops evictions in its scope while its value is above a limit.

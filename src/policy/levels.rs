@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use super::Thresholds;
-use super::item::Item;
-use super::kind::{Kind, ratio_item};
-use super::problem::{Code, Position};
-use super::read::{Fields, Place, Spot};
-use super::tree::Value;
+use crate::schema::item::Item;
+use crate::schema::kind::{Kind, ratio_item};
+use crate::schema::problem::{Code, Position};
+use crate::schema::read::{Fields, Place, Spot};
+use crate::schema::tree::Value;
 use crate::values::Ratio;
 
 /// The expected value of a field with thresholds.

@@ -2,11 +2,11 @@
 
 use jiff::SignedDuration;
 
-use super::compare::{ONE_SECOND, ordered};
 use super::help;
-use super::kind::{duration, growing_share, limit, percent, share};
-use super::section::Section;
-use super::share::Share;
+use crate::schema::compare::{ONE_SECOND, ordered};
+use crate::schema::kind::{duration, growing_share, limit, percent, share};
+use crate::schema::section::Section;
+use crate::schema::share::Share;
 use crate::values::Ratio;
 
 /// How much may be evicted; `None` is no limit.

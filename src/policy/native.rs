@@ -3,26 +3,26 @@
 use jiff::SignedDuration;
 
 use super::approval::approval;
-use super::compare::ONE_SECOND;
 use super::evictable::{DEFAULT_PROFILE, Evictable, Profile, evictable};
 use super::guards::{self, guard};
 use super::help;
-use super::item::Item;
-use super::kind::{boolean, constant, duration, selector, text};
 use super::limits::{cooldown, forecast, limits, safety};
 use super::node_utilization::basis;
-use super::outline::FieldOutline;
-use super::problem::Code;
 use super::ramp::ramp;
-use super::read::{Fields, Place, Spot};
 use super::rightsizing::rightsizing;
-use super::section::Section;
 use super::steering::{self, steering};
 use super::strategies;
-use super::tree::Value;
 use super::usage::usage;
 use super::windows::{self, windows};
 use super::{Basis, Policy, SchedulerProfile};
+use crate::schema::compare::ONE_SECOND;
+use crate::schema::item::Item;
+use crate::schema::kind::{boolean, constant, duration, selector, text};
+use crate::schema::outline::FieldOutline;
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Place, Spot};
+use crate::schema::section::Section;
+use crate::schema::tree::Value;
 
 /// The `apiVersion` of a native policy.
 pub(super) const VERSION: &str = "evenkeel/v1alpha1";

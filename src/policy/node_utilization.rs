@@ -1,8 +1,8 @@
 //! The strategies lowNodeUtilization and highNodeUtilization.
 
-use super::kind::{Choice, Kind, choice, names_in_or_out};
-use super::section::Section;
 use super::{Basis, Names};
+use crate::schema::kind::{Choice, Kind, choice, names_in_or_out};
+use crate::schema::section::Section;
 
 mod high;
 mod low;

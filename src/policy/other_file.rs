@@ -1,8 +1,8 @@
 //! Files that are handed over instead of a policy, and the policy in them.
 
 use super::descheduler;
-use super::problem::{Code, Position, Problem};
-use super::tree::{MapEntry, Value, YamlNode};
+use crate::schema::problem::{Code, Position, Problem};
+use crate::schema::tree::{MapEntry, Value, YamlNode};
 
 /// The kinds of policies and of configurations that contain one.
 const POLICY_KINDS: [&str; 3] = [

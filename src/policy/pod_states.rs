@@ -5,12 +5,14 @@
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::item::Item;
-use super::kind::{Kind, boolean, exit_codes, names_in_or_out, seconds, text, texts, whole};
-use super::problem::Code;
-use super::read::{Fields, Spot};
-use super::section::Section;
 use super::{ConditionTest, FailedPods, Names, PodLifeTime, Scope, TooManyRestarts};
+use crate::schema::item::Item;
+use crate::schema::kind::{
+    Kind, boolean, exit_codes, names_in_or_out, seconds, text, texts, whole,
+};
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
+use crate::schema::section::Section;
 
 /// Declares the arguments of removePodsHavingTooManyRestarts, without its scope.
 pub(super) fn restarts() -> Section<TooManyRestarts> {

@@ -2,12 +2,12 @@
 
 use jiff::SignedDuration;
 
-use super::compare::ONE_SECOND;
 use super::help;
-use super::kind::{duration, text, texts, whole};
-use super::problem::Code;
-use super::read::Fields;
-use super::section::Section;
+use crate::schema::compare::ONE_SECOND;
+use crate::schema::kind::{duration, text, texts, whole};
+use crate::schema::problem::Code;
+use crate::schema::read::Fields;
+use crate::schema::section::Section;
 
 mod queries;
 mod values;

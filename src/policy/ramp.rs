@@ -2,9 +2,9 @@
 
 use jiff::SignedDuration;
 
-use super::compare::ONE_SECOND;
-use super::kind::duration;
-use super::section::Section;
+use crate::schema::compare::ONE_SECOND;
+use crate::schema::kind::duration;
+use crate::schema::section::Section;
 
 /// How the first eviction of a workload is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The section `rightsizing`: reports of wrong requests, with recommendations.
 
-use super::kind::{percent, percentile, whole};
-use super::section::Section;
+use crate::schema::kind::{percent, percentile, whole};
+use crate::schema::section::Section;
 use crate::values::Ratio;
 
 /// How requests are recommended. Rightsizing neither evicts nor changes anything.

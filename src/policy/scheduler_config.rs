@@ -5,11 +5,12 @@
 //! that are read here, everything that kube-scheduler would refuse is refused. `v1beta3` has the
 //! same fields and the same defaults.
 
+use super::Policy;
 use super::kubernetes_release::KubernetesRelease;
-use super::problem::{Code, PolicyError, Problem};
-use super::read::{Fields, Report, Spot};
 use super::scheduler_profile::SchedulerProfile;
-use super::{Policy, tree};
+use crate::schema::problem::{Code, PolicyError, Problem};
+use crate::schema::read::{Fields, Report, Spot};
+use crate::schema::tree;
 
 mod affinity;
 mod arguments;

@@ -1,10 +1,10 @@
 //! The section `steering`: taints that keep kube-scheduler away from hot and emptying nodes.
 
-use super::kind::{boolean, share};
-use super::problem::Code;
-use super::read::Fields;
-use super::section::Section;
 use super::{HighNodeUtilization, LowNodeUtilization, Policy, Rule, Share};
+use crate::schema::kind::{boolean, share};
+use crate::schema::problem::Code;
+use crate::schema::read::Fields;
+use crate::schema::section::Section;
 use crate::values::Ratio;
 
 /// Which nodes get a `PreferNoSchedule` taint, so that the scheduler chooses them last.

@@ -4,17 +4,17 @@ use std::rc::Rc;
 
 use super::arguments::{affinity, anti_affinity, duplicates, namespaced, scoped, spread, taints};
 use super::help;
-use super::item::Item;
 use super::node_utilization::{LowArguments, high, low};
-use super::outline::{ChoiceOutline, FieldOutline, FieldSample, Form, ValueForm};
 use super::plugin::Plugin;
 use super::pod_states::{criterion, failed, life_time, restarts};
-use super::problem::Code;
-use super::read::{Fields, Spot};
-use super::section::Section;
-use super::tree::Value;
-use super::wording::either;
 use super::{Basis, HighNodeUtilization, LowNodeUtilization, PodLifeTime, Profile, Rule, Strategy};
+use crate::schema::item::Item;
+use crate::schema::outline::{ChoiceOutline, FieldOutline, FieldSample, Form, ValueForm};
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
+use crate::schema::section::Section;
+use crate::schema::tree::Value;
+use crate::schema::wording::either;
 
 /// Returns the arguments of a rule as fields.
 type WriteRule = Box<dyn Fn(&Rule) -> Option<Vec<(String, Item)>>>;

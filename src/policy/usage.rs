@@ -4,15 +4,15 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::PrometheusPolicy;
-use super::compare::{ONE_MINUTE, ONE_SECOND, named_time, time};
 use super::help;
-use super::item::Item;
-use super::kind::{Choice, Kind, choice, duration, duration_item, ratio_item, whole};
-use super::problem::Code;
 use super::prometheus::prometheus;
-use super::read::{Bound, Fields, Spot};
-use super::section::Section;
-use super::tree::Value;
+use crate::schema::compare::{ONE_MINUTE, ONE_SECOND, named_time, time};
+use crate::schema::item::Item;
+use crate::schema::kind::{Choice, Kind, choice, duration, duration_item, ratio_item, whole};
+use crate::schema::problem::Code;
+use crate::schema::read::{Bound, Fields, Spot};
+use crate::schema::section::Section;
+use crate::schema::tree::Value;
 use crate::values::Ratio;
 
 /// How usage is measured and smoothed.

@@ -8,12 +8,12 @@ use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
 use serde_json::json;
 
 use super::Policy;
-use super::item::Item;
-use super::kind::Kind;
-use super::problem::Code;
-use super::read::{Fields, Spot};
-use super::section::Section;
-use super::tree::{Value, YamlNode};
+use crate::schema::item::Item;
+use crate::schema::kind::Kind;
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
+use crate::schema::scalar;
+use crate::schema::section::Section;
 
 const MINUTES_OF_A_DAY: u16 = 24 * 60;
 /// A window repeats every week. A week more, because a change of the clock may skip a window.
@@ -216,7 +216,7 @@ fn time_zone() -> Kind<TimeZone> {
 fn read_zone(spot: Spot<'_, '_>) -> Option<TimeZone> {
     let expected = "the IANA name of a time zone that this machine knows, such as Europe/Berlin";
     spot.scalar(expected, |node| {
-        let name = text_of(node)?;
+        let name = scalar::text(node)?;
         TimeZone::get(name).map_err(|_| Code::OutOfRange)
     })
 }
@@ -237,20 +237,8 @@ fn window_list() -> Kind<Vec<EvictionWindow>> {
 
 fn read_window(spot: Spot<'_, '_>) -> Option<EvictionWindow> {
     spot.scalar(EXPECTED, |node| {
-        EvictionWindow::parse(text_of(node)?).ok_or(Code::OutOfRange)
+        EvictionWindow::parse(scalar::text(node)?).ok_or(Code::OutOfRange)
     })
-}
-
-fn text_of(node: &YamlNode) -> Result<&str, Code> {
-    match &node.value {
-        Value::Text(text) => Ok(text),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::List(_)
-        | Value::Map(_) => Err(Code::WrongType),
-    }
 }
 
 /// Refuses windows that allow no eviction at all; `dryRun` says that more clearly.

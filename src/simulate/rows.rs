@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::policy::problem::printable;
+use crate::schema::problem::printable;
 
 /// The longest excerpt of an unreadable number, in characters.
 const WIDEST: usize = 20;

@@ -9,10 +9,10 @@ use crate::model::snapshot::facts::{Taint, Toleration};
 use crate::model::snapshot::objects::Objects;
 use crate::model::usage::recorded::UsageHistory;
 use crate::model::usage::{Measure, Readings};
-use crate::policy::problem::PolicyError;
-use crate::policy::read::Report;
-use crate::policy::tree;
 use crate::policy::{FitStrategy, Policy};
+use crate::schema::problem::PolicyError;
+use crate::schema::read::Report;
+use crate::schema::tree;
 use crate::values::selector::{Labels, NodeTerm, Selector};
 use crate::values::{Amount, Ratio};
 

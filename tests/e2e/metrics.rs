@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, DESCHEDULER, MetricInfo};
+use evenkeel::telemetry::metrics::catalogue::{ALL, DESCHEDULER, MetricInfo};
 use serde_json::Value;
 
 use crate::e2e::support::audit::evictions;

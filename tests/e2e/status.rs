@@ -3,12 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use evenkeel::daemon::telemetry::Health;
-use evenkeel::daemon::telemetry::status::facts::{
-    ClassCount, CycleSummary, InstanceInfo, LedgerStatus, MoveStatus, NodeStatus, PlanStatus,
-    RefusedPolicy, Truncated,
-};
-use evenkeel::daemon::telemetry::status::{self, Board};
 use evenkeel::model::guard::{GuardCause, GuardStop, GuardTarget};
 use evenkeel::model::ledger::Aim;
 use evenkeel::model::plan::{
@@ -17,7 +11,13 @@ use evenkeel::model::plan::{
 use evenkeel::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use evenkeel::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
 use evenkeel::policy::Basis;
+use evenkeel::telemetry::Health;
+use evenkeel::telemetry::status::{self, Board};
 use evenkeel::values::Ratio;
+use evenkeel::view::status::facts::{
+    ClassCount, CycleSummary, InstanceInfo, LedgerStatus, MoveStatus, NodeStatus, PlanStatus,
+    RefusedPolicy, Truncated,
+};
 use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, LabelValues, MetricInfo};
-use evenkeel::daemon::telemetry::metrics::{ExpositionFormat, Metrics};
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
+use evenkeel::telemetry::metrics::catalogue::{ALL, LabelValues, MetricInfo};
+use evenkeel::telemetry::metrics::{ExpositionFormat, Metrics};
 use serde_json::Value;
 
 use crate::it::support::{Cluster, EVEN, noon, parse};

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evenkeel::cli::explanation_text;
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::explain::{Explanation, PodExplanation, Subject, foremost};
 use evenkeel::model::approval::ProposedMove;
@@ -15,6 +14,7 @@ use evenkeel::model::snapshot::objects::ObjectKind;
 use evenkeel::policy::Smoothing;
 use evenkeel::values::Amount;
 use evenkeel::values::query_value::QueryValue;
+use evenkeel::view::explain::explanation_text;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;

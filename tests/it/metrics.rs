@@ -9,10 +9,6 @@ use evenkeel::cluster::client::from_config;
 use evenkeel::cluster::clock::ServerClock;
 use evenkeel::cluster::failures::{Failures, Request};
 use evenkeel::cluster::request_metrics::RequestMetrics;
-use evenkeel::daemon::telemetry::metrics::catalogue::{
-    ALL, DESCHEDULER, LabelValues, MetricInfo, MetricKind, MetricLabel,
-};
-use evenkeel::daemon::telemetry::metrics::{ExpositionFormat, Metrics, Phase};
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::guard::GuardReport;
 use evenkeel::model::ledger::{Decline, Ending, Landed, Ledger, Settled};
@@ -20,6 +16,10 @@ use evenkeel::model::plan::{Outcome, Plan, SteerOutcome};
 use evenkeel::model::snapshot::facts::OwnerKey;
 use evenkeel::model::usage::{EndedHour, Hindsight};
 use evenkeel::policy::Policy;
+use evenkeel::telemetry::metrics::catalogue::{
+    ALL, DESCHEDULER, LabelValues, MetricInfo, MetricKind, MetricLabel,
+};
+use evenkeel::telemetry::metrics::{ExpositionFormat, Metrics, Phase};
 use evenkeel::values::query_value::QueryValue;
 use jiff::SignedDuration;
 

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use evenkeel::daemon::telemetry::status::Headline;
 use evenkeel::model::guard::{GuardCause, GuardStop, GuardTarget};
 use evenkeel::model::ledger::{Decline, Ending};
 use evenkeel::model::plan::{
@@ -18,10 +17,11 @@ use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::ObjectKind;
 use evenkeel::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
 use evenkeel::model::usage::Unmeasured;
-use evenkeel::policy::problem::Code;
 use evenkeel::policy::{Basis, ScorePlugin};
+use evenkeel::schema::problem::Code;
 use evenkeel::values::Ratio;
 use evenkeel::values::query_value::QueryValue;
+use evenkeel::view::status::headline::Headline;
 use jiff::SignedDuration;
 
 use crate::it::support::noon;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use evenkeel::daemon::telemetry::metrics::{ExpositionFormat, Metrics};
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{Plan, Rightsizing};
+use evenkeel::telemetry::metrics::{ExpositionFormat, Metrics};
 use evenkeel::values::{Amount, quantity};
 use insta::assert_snapshot;
 use jiff::SignedDuration;

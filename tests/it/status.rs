@@ -5,11 +5,6 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use evenkeel::cli::status_text;
-use evenkeel::daemon::telemetry::Health;
-use evenkeel::daemon::telemetry::status::facts::{
-    InstanceInfo, LedgerStatus, PlanStatus, SourceStatus,
-};
-use evenkeel::daemon::telemetry::status::{self, Board, ElectionRole};
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{
@@ -19,7 +14,12 @@ use evenkeel::model::plan::{
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{OwnerKey, Skipped};
 use evenkeel::policy::Policy;
+use evenkeel::telemetry::Health;
+use evenkeel::telemetry::status::{self, Board};
 use evenkeel::values::quantity;
+use evenkeel::view::status::facts::{
+    ElectionRole, InstanceInfo, LedgerStatus, PlanStatus, SourceStatus,
+};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

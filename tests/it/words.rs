@@ -3,10 +3,10 @@
 
 use std::process::Command;
 
-use evenkeel::cli::explanation_text;
 use evenkeel::decide::explain::Subject;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Refusal;
+use evenkeel::view::explain::explanation_text;
 use jiff::SignedDuration;
 
 use crate::it::support::{Cluster, EVEN, noon, parse, text};

@@ -7,6 +7,7 @@ use super::*;
 use crate::model::record::{EVICTION, EvictionDetails, NodeRelief, OUTCOME, REFUSAL};
 use crate::model::snapshot::facts::OwnerKey;
 use crate::values::Ratio;
+use crate::view::screen::Screen;
 
 /// The line about a pod of a workload, this many hours after Sunday noon.
 fn line(kind: &str, outcome: &str, pod: &str, hours: i64) -> RecordLine {
@@ -51,8 +52,12 @@ fn history(lines: &[RecordLine]) -> RecordHistory {
     history
 }
 
+fn shown(history: &RecordHistory, width: usize) -> String {
+    history::text(&history.lines, &history.weeks, Screen::plain(width))
+}
+
 fn text(lines: &[RecordLine]) -> String {
-    history(lines).text(Screen::plain(130))
+    shown(&history(lines), 130)
 }
 
 #[test]
@@ -109,7 +114,7 @@ fn relief_is_the_mean_of_those_that_are_known() {
     let weeks = serde_json::json!(history.weeks);
     let expected = serde_json::json!({"cpu": {"mean": 0.07, "evictions": 2}});
     assert_eq!(weeks[0]["relief"], expected);
-    let text = history.text(Screen::plain(120));
+    let text = shown(&history, 120);
     assert!(text.contains("cpu 7%"), "{text}");
 }
 

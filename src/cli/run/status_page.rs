@@ -6,9 +6,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::daemon::telemetry::Health;
-use crate::daemon::telemetry::status::facts::InstanceInfo;
-use crate::daemon::telemetry::status::{self, Board};
+use crate::telemetry::Health;
+use crate::telemetry::status::{self, Board};
+use crate::view::status::facts::InstanceInfo;
 
 /// The address of the status page.
 #[derive(Clone, Copy, Debug)]

@@ -15,8 +15,6 @@ use crate::model::usage::recorded::{HistoryRange, UsageHistory};
 use crate::policy::{Guard, Policy};
 use crate::values::text::{agree, count};
 
-use super::rename::{NameKind, ScrambledNames};
-
 /// The most values of a pod: ten weeks in steps of five minutes.
 const MOST_STEPS: i64 = 20_160;
 
@@ -129,25 +127,6 @@ impl HistorySource {
     }
 }
 
-/// Returns series of guards with the names that the objects got.
-pub(super) fn renamed_guards(
-    guards: Vec<GuardHistory>,
-    names: &ScrambledNames,
-) -> Vec<GuardHistory> {
-    let kind = |label: &str| match label {
-        "namespace" => NameKind::Namespace,
-        "pod" => NameKind::Pod,
-        _ => NameKind::Workload,
-    };
-    let renamed = |mut series: GuardHistory| {
-        for (label, name) in &mut series.labels {
-            *name = names.replacement(kind(label), name);
-        }
-        series
-    };
-    guards.into_iter().map(renamed).collect()
-}
-
 /// Limits the number of values of a pod, and so the size of the file.
 fn check_steps(length: SignedDuration, step: SignedDuration) -> anyhow::Result<()> {
     let steps = length.as_secs() / step.as_secs().max(1);
@@ -169,17 +148,4 @@ fn missing(snapshot: &Snapshot, history: &UsageHistory) -> Option<String> {
     let missing = snapshot.pods.iter().filter(lacks).count();
     let have = agree(missing, "has", "have");
     (missing > 0).then(|| format!("{} {have} no recorded usage", count(missing, "pod")))
-}
-
-/// The history with the names that the objects got.
-pub(super) fn renamed(history: UsageHistory, names: &ScrambledNames) -> UsageHistory {
-    history.renamed(
-        |node| names.replacement(NameKind::Node, node),
-        |(namespace, pod)| {
-            (
-                names.replacement(NameKind::Namespace, namespace),
-                names.replacement(NameKind::Pod, pod),
-            )
-        },
-    )
 }

@@ -9,10 +9,10 @@ use tracing::{Instrument, info, warn};
 use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::evict;
 use crate::daemon::stop::finish;
-use crate::daemon::telemetry::metrics::Phase;
 use crate::daemon::{report, spans};
 use crate::model::plan::{Move, Outcome, Setbacks, Untried};
 use crate::model::snapshot::Snapshot;
+use crate::telemetry::metrics::Phase;
 
 use super::Cycle;
 

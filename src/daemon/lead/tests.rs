@@ -13,11 +13,11 @@ use crate::cluster::lease::tests::FakeElection;
 use crate::cluster::ledger_store::StoreError;
 use crate::daemon::DaemonError;
 use crate::daemon::cycle::Cycle;
-use crate::daemon::telemetry::metrics::ExpositionFormat;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue, Untried};
 use crate::policy::Policy;
+use crate::telemetry::metrics::ExpositionFormat;
 
 const LEDGER: &str = "{\"entries\":[],\"resting\":{\"shop/Deployment/web\":\
     {\"attempt\":\"2026-11-21T12:00:00Z\",\"until\":\"2026-11-21T13:00:00Z\",\"useless\":\

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::cluster::error_text::{causes, one_line};
 use crate::cluster::secret_file;
-use crate::daemon::telemetry::traces::collector::Collector;
 use crate::model::record::RecordLine;
+use crate::telemetry::traces::collector::Collector;
 
 use super::sink_error::SinkError;
 

@@ -19,12 +19,12 @@ use super::*;
 use crate::cluster::client::tests::status;
 use crate::cluster::clock;
 use crate::daemon::fixture::node;
-use crate::daemon::telemetry::metrics::ExpositionFormat;
 use crate::model::ledger::State;
 use crate::model::record::{EVICTION, EvictionDetails, OUTCOME};
 use crate::model::snapshot::facts::{Effect, OwnerKey, Taint};
 use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{Object, ObjectKind};
+use crate::telemetry::metrics::ExpositionFormat;
 
 /// The fact that the pod with this uid was evicted.
 pub(super) fn fact(uid: &str) -> Fact {

@@ -57,6 +57,9 @@ impl LedgerError {
 }
 
 impl Ledger {
+    /// The key of the stored format in its ConfigMap.
+    pub const KEY: &str = "ledger.json";
+
     /// Reads the stored format.
     ///
     /// Returns an error if the text is not a ledger, or has another version.

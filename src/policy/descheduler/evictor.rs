@@ -3,10 +3,10 @@
 use jiff::SignedDuration;
 
 use super::super::evictable::SYSTEM_CRITICAL;
-use super::super::problem::Code;
-use super::super::read::{Fields, Spot};
 use super::super::{Evictable, Names, PriorityThreshold, Protections, StorageClasses};
 use super::text;
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
 
 /// The rules of a profile that does not configure it.
 pub(super) const fn defaults() -> Evictable {
@@ -82,7 +82,7 @@ pub(super) fn threshold(
 
 impl Spot<'_, '_> {
     fn priority(self, expected: &str) -> Option<i32> {
-        use super::super::tree::Value;
+        use crate::schema::tree::Value;
         self.scalar(expected, |node| match node.value {
             Value::Int(number) => i32::try_from(number)
                 .ok()

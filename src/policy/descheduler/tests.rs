@@ -3,10 +3,10 @@
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use super::super::problem::Code;
 use super::super::{
     AffinityKind, Basis, Names, NodeTaints, Policy, PriorityThreshold, Rule, Share, StorageClasses,
 };
+use crate::schema::problem::Code;
 
 fn parse(text: &str) -> Result<Policy, String> {
     Policy::parse("policy.yaml", text).map_err(|e| e.to_string())

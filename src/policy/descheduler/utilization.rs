@@ -1,11 +1,11 @@
 //! Low- and HighNodeUtilization in the form of descheduler, and its sources of usage.
 
 use super::super::node_utilization::{SUSTAINED, emptying, high_defaults, only_pool};
-use super::super::problem::Code;
-use super::super::read::Fields;
-use super::super::section::Section;
 use super::super::{Basis, HighNodeUtilization, LowNodeUtilization, Names, Rule};
 use super::text;
+use crate::schema::problem::Code;
+use crate::schema::read::Fields;
+use crate::schema::section::Section;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MetricsSource {

@@ -7,9 +7,6 @@
 use super::super::arguments;
 use super::super::plugin::Plugin;
 use super::super::pod_states;
-use super::super::problem::Code;
-use super::super::read::{Fields, Spot};
-use super::super::wording::nearest;
 use super::super::{
     Basis, Evictable, FailedPods, Names, NodeAffinity, NodeTaints, PodLifeTime, Policy,
     RemoveDuplicates, Rule, Scope, TooManyRestarts, TopologySpread,
@@ -17,6 +14,9 @@ use super::super::{
 use super::evictor::{self, DeprecatedFlags};
 use super::utilization;
 use super::{ProfileDraft, assemble, top_level};
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
+use crate::schema::wording::nearest;
 
 /// Parameters that not all strategies take.
 const PARTICULAR: [&str; 12] = [

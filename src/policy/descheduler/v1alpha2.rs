@@ -2,14 +2,14 @@
 
 use super::super::arguments;
 use super::super::plugin::Plugin;
-use super::super::problem::{Code, Position};
-use super::super::read::{Fields, Place, Report, Spot};
 use super::super::strategies;
-use super::super::tree::{Value, YamlNode};
-use super::super::wording::{either, nearest};
 use super::super::{Basis, Evictable, Policy, Rule};
 use super::utilization::{self, MetricsSource};
 use super::{ProfileDraft, assemble, evictor, text, top_level};
+use crate::schema::problem::{Code, Position};
+use crate::schema::read::{Fields, Place, Report, Spot};
+use crate::schema::tree::{Value, YamlNode};
+use crate::schema::wording::{either, nearest};
 
 /// The plugin that decides which pods may be evicted; it always runs.
 const EVICTOR: &str = "DefaultEvictor";

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::wrapped;
-use crate::policy::outline::{ChoiceOutline, FieldOutline, FieldSample, Form, ValueForm};
+use crate::schema::outline::{ChoiceOutline, FieldOutline, FieldSample, Form, ValueForm};
 
 const WIDTH: usize = 110;
 
@@ -133,6 +133,6 @@ fn default_of(field: &FieldOutline, form: &ValueForm) -> String {
     let written = field
         .default
         .as_ref()
-        .map(crate::policy::item::Item::inline);
+        .map(crate::schema::item::Item::inline);
     written.unwrap_or_else(|| form.blank.unwrap_or("\"\"").to_owned())
 }

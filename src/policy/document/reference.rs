@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::policy::item::Item;
-use crate::policy::outline::{ChoiceOutline, FieldOutline, Form, ValueForm};
+use crate::schema::item::Item;
+use crate::schema::outline::{ChoiceOutline, FieldOutline, Form, ValueForm};
 
 const HEAD: &str = "\
 # Policy reference

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::policy::outline::{ChoiceOutline, FieldOutline, Form};
+use crate::schema::outline::{ChoiceOutline, FieldOutline, Form};
 
 /// Writes the schema.
 pub(in crate::policy) fn schema(fields: &[FieldOutline]) -> Json {

@@ -1,6 +1,6 @@
 //! Pods that are protected from eviction, and how a policy lifts and adds protections.
 
-use super::super::kind::Choice;
+use crate::schema::kind::Choice;
 
 /// Pods that are protected from eviction. Mirror and static pods always are.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! The arguments of highNodeUtilization.
 
 use super::{BASES_AGAIN, evictable_namespaces};
-use crate::policy::kind::{Choice, choice, choices, whole};
 use crate::policy::levels::{THRESHOLDS, thresholds};
-use crate::policy::problem::Code;
-use crate::policy::read::Fields;
-use crate::policy::section::Section;
 use crate::policy::{Basis, HighNodeUtilization, Names};
+use crate::schema::kind::{Choice, choice, choices, whole};
+use crate::schema::problem::Code;
+use crate::schema::read::Fields;
+use crate::schema::section::Section;
 
 const EVICTION_MODES: [Choice<()>; 1] = [("OnlyThresholdingResources", (), "")];
 

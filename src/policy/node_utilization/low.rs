@@ -3,17 +3,17 @@
 use jiff::SignedDuration;
 
 use super::{BASES_AGAIN, evictable_namespaces};
-use crate::policy::item::Item;
-use crate::policy::kind::{
-    Kind, boolean, choice, duration, limit, selector, selector_item, text, whole,
-};
 use crate::policy::levels::{
     Bounds, THRESHOLDS, compare, levels, placeless, plain, read as read_levels,
 };
-use crate::policy::problem::{Code, Position};
-use crate::policy::read::{Fields, Place};
-use crate::policy::section::Section;
 use crate::policy::{Basis, LowNodeUtilization, Names, Pool};
+use crate::schema::item::Item;
+use crate::schema::kind::{
+    Kind, boolean, choice, duration, limit, selector, selector_item, text, whole,
+};
+use crate::schema::problem::{Code, Position};
+use crate::schema::read::{Fields, Place};
+use crate::schema::section::Section;
 use crate::values::selector::Selector;
 
 /// The pool of a strategy's own thresholds.

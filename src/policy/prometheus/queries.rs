@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::policy::item::Item;
-use crate::policy::kind::{Kind, text};
-use crate::policy::read::Spot;
-use crate::policy::section::Section;
+use crate::schema::item::Item;
+use crate::schema::kind::{Kind, text};
+use crate::schema::read::Spot;
+use crate::schema::section::Section;
 
 /// One PromQL query each for all nodes or all pods. `$range` and `$matchers` are replaced before a
 /// query is sent.

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::policy::item::Item;
-use crate::policy::kind::Kind;
-use crate::policy::problem::Code;
-use crate::policy::read::Spot;
-use crate::policy::tree::Value;
+use crate::schema::item::Item;
+use crate::schema::kind::Kind;
+use crate::schema::problem::Code;
+use crate::schema::read::Spot;
+use crate::schema::tree::Value;
 
 pub(super) fn url() -> Kind<String> {
     let schema = json!({"type": "string", "pattern": "^https?://[^?#@]+$"});

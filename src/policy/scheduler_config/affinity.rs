@@ -1,8 +1,8 @@
 //! Node affinity as core/v1 writes it, for `NodeAffinityArgs.addedAffinity`.
 
-use super::super::problem::Code;
-use super::super::read::{Fields, Spot};
 use super::super::scheduler_profile::AddedAffinity;
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
 use crate::values::selector::{NodeTerm, Requirement, Selector};
 
 /// Reads a `NodeAffinity`.

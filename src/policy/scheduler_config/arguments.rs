@@ -2,13 +2,13 @@
 //!
 //! See <https://kubernetes.io/docs/reference/config-api/kube-scheduler-config.v1/>.
 
-use super::super::problem::Code;
-use super::super::read::{Fields, Spot};
 use super::super::scheduler_profile::{
     DefaultConstraint, DefaultSpread, Fit, FitStrategy, PodAffinity, SchedulerProfile,
 };
-use super::super::tree::Value;
 use super::affinity;
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
+use crate::schema::tree::Value;
 
 /// Reads the list into the profile.
 pub(super) fn plugin_config(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfile) {

@@ -8,10 +8,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::problem::{Code, Position};
-use super::super::read::{Fields, Spot};
 use super::super::scheduler_profile::{FilterPlugin, SchedulerProfile, ScorePlugin, Weights};
 use super::ANYWHERE;
+use crate::schema::problem::{Code, Position};
+use crate::schema::read::{Fields, Spot};
 
 /// Extension points other than filter, postFilter and score.
 const OTHERS: [&str; 11] = [

@@ -1,8 +1,8 @@
 //! Parsing of fields that several parts of a scenario have.
 
-use crate::policy::problem::{Code, Position};
-use crate::policy::read::Spot;
-use crate::policy::tree::Value;
+use crate::schema::problem::{Code, Position};
+use crate::schema::read::Spot;
+use crate::schema::tree::Value;
 use crate::values::selector::Labels;
 use crate::values::{Amount, quantity};
 

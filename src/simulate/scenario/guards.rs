@@ -2,8 +2,8 @@
 
 use jiff::SignedDuration;
 
-use crate::policy::problem::Code;
-use crate::policy::read::{Fields, Spot};
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
 use crate::values::query_value::QueryValue;
 use crate::values::selector::Labels;
 

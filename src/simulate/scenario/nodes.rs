@@ -4,8 +4,8 @@ use jiff::SignedDuration;
 
 use crate::model::snapshot::facts::{Effect, Taint};
 use crate::model::usage::Measure;
-use crate::policy::problem::Code;
-use crate::policy::read::{Fields, Spot};
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
 use crate::values::Amount;
 use crate::values::selector::Labels;
 

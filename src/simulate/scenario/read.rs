@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use crate::policy::problem::Code;
-use crate::policy::read::{Fields, Spot};
-use crate::policy::tree::Value;
 use crate::policy::{FitStrategy, native};
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
+use crate::schema::tree::Value;
 
 use super::fields::{Mentioned, node_names};
 use super::files::Files;

@@ -3,9 +3,9 @@
 use jiff::SignedDuration;
 
 use crate::model::usage::Measure;
-use crate::policy::problem::Code;
-use crate::policy::read::{Fields, Spot};
-use crate::policy::tree::Value;
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
+use crate::schema::tree::Value;
 use crate::simulate::load::{Curve, Load, Shape};
 use crate::values::{Amount, Ratio};
 

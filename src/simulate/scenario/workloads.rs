@@ -4,10 +4,10 @@ use jiff::SignedDuration;
 
 use crate::model::snapshot::facts::{Tolerates, Toleration};
 use crate::model::usage::Measure;
-use crate::policy::problem::Code;
-use crate::policy::read::{Fields, Spot};
-use crate::policy::scalar::percent;
-use crate::policy::tree::Value;
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Spot};
+use crate::schema::scalar::percent;
+use crate::schema::tree::Value;
 use crate::values::Amount;
 use crate::values::selector::{NodeTerm, Selector};
 

@@ -1,0 +1,51 @@
+//! The checks of `evenkeel doctor` as text for the terminal.
+
+use std::fmt;
+
+use crate::decide::doctor::{Diagnosis, Severity};
+use crate::view::screen::{Ink, Screen};
+
+/// The width of severity and check.
+const INDENT: usize = 21;
+
+/// A line for each check, with the remedy below.
+pub(crate) struct DiagnosesText<'d> {
+    pub(crate) diagnoses: &'d [Diagnosis],
+    /// The source of the cluster is the first line.
+    pub(crate) head: &'d [String],
+    pub(crate) screen: Screen,
+}
+
+impl fmt::Display for DiagnosesText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(first) = self.head.first() {
+            writeln!(f, "{first}\n")?;
+        }
+        for diagnosis in self.diagnoses {
+            let (word, ink) = match diagnosis.severity {
+                Severity::Ok => ("ok", Ink::Cold),
+                Severity::Warning => ("warning", Ink::Warning),
+                Severity::Failure => ("failure", Ink::Hot),
+            };
+            let word = self.screen.paint(ink, &format!("{word:<8}"));
+            let begin = format!("{:<13}", diagnosis.check);
+            self.folded(f, &format!("{word}{begin}"), &diagnosis.message)?;
+            if let Some(remedy) = &diagnosis.remedy {
+                self.folded(f, &" ".repeat(INDENT), &format!("→ {remedy}"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl DiagnosesText<'_> {
+    fn folded(&self, f: &mut fmt::Formatter<'_>, begin: &str, text: &str) -> fmt::Result {
+        let width = self.screen.width.saturating_sub(INDENT);
+        let mut lines = textwrap::wrap(text, width).into_iter();
+        writeln!(f, "{begin}{}", lines.next().unwrap_or_default())?;
+        for line in lines {
+            writeln!(f, "{:INDENT$}{line}", "")?;
+        }
+        Ok(())
+    }
+}

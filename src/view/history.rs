@@ -1,0 +1,229 @@
+//! The lines of the record as a table, and their sums by week.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
+use serde::Serialize;
+
+use crate::model::record::{EVICTION, EvictionDetails, OUTCOME, REFUSAL, RecordLine};
+use crate::values::Ratio;
+use crate::view::screen::Screen;
+use crate::view::table::Table;
+
+/// The most workloads of a week that are named.
+const MOST_WORKLOADS: usize = 3;
+
+/// The sums of a week from Monday to Sunday, in UTC. An outcome counts in the week of its eviction.
+#[derive(Debug, Serialize)]
+pub(crate) struct Week {
+    /// Its Monday.
+    monday: Date,
+    /// Pods that were evicted.
+    evictions: usize,
+    /// Evictions that reached their purpose.
+    helped: usize,
+    /// Evictions that did not help.
+    ineffective: usize,
+    /// Evictions without an outcome yet.
+    pending: usize,
+    /// Evictions that the API server refused, or of which there was no response.
+    refusals: usize,
+    /// The mean relief of the evictions whose relief is known, by resource.
+    relief: BTreeMap<String, MeanRelief>,
+    /// The workloads with the most evictions.
+    most_moved: Vec<MovedWorkload>,
+}
+
+/// The usage that left a node with a pod, as a share of the node.
+#[derive(Debug, Serialize)]
+struct MeanRelief {
+    mean: Ratio,
+    /// The number of evictions whose relief is known.
+    evictions: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct MovedWorkload {
+    workload: String,
+    evictions: usize,
+}
+
+/// The lines of a week, which are summed when all are known.
+#[derive(Default)]
+struct WeekLines {
+    evictions: BTreeMap<EvictionKey, EvictionDetails>,
+    outcomes: BTreeMap<EvictionKey, EvictionDetails>,
+    refusals: usize,
+}
+
+/// The uid of a pod, and the time of the decision.
+type EvictionKey = (String, Timestamp);
+
+/// Returns the sums of the weeks that have lines about evictions, oldest first.
+pub(crate) fn sums(lines: &[RecordLine]) -> Vec<Week> {
+    let mut weeks: BTreeMap<Date, WeekLines> = BTreeMap::new();
+    for line in lines {
+        let Ok(Some(details)) = line.details() else {
+            continue;
+        };
+        let key = (details.uid.clone(), details.decided);
+        let week = weeks.entry(monday(details.decided)).or_default();
+        match line.kind.as_str() {
+            // A deferred eviction counts once it is made.
+            EVICTION if details.outcome == "evicted" => {
+                week.evictions.insert(key, details);
+            }
+            OUTCOME => {
+                week.outcomes.insert(key, details);
+            }
+            REFUSAL => week.refusals += 1,
+            _ => {}
+        }
+    }
+    let weeks = weeks.into_iter();
+    weeks.map(|(monday, lines)| lines.sum(monday)).collect()
+}
+
+fn monday(time: Timestamp) -> Date {
+    let date = time.to_zoned(TimeZone::UTC).date();
+    let days = i64::from(date.weekday().to_monday_zero_offset());
+    date.saturating_sub(Span::new().days(days))
+}
+
+impl WeekLines {
+    fn sum(&self, monday: Date) -> Week {
+        let with = |outcomes: &[&str]| {
+            let all = self.outcomes.values();
+            all.filter(|details| outcomes.contains(&details.outcome.as_str()))
+                .count()
+        };
+        let settled: BTreeSet<&EvictionKey> = self.outcomes.keys().collect();
+        let pending = self.evictions.keys().filter(|key| !settled.contains(key));
+        Week {
+            monday,
+            evictions: self.evictions.len(),
+            helped: with(&["helped", "renewed"]),
+            ineffective: with(&["same-node", "hot-node", "never-ready", "got-worse"]),
+            pending: pending.count(),
+            refusals: self.refusals,
+            relief: self.relief(),
+            most_moved: self.most_moved(),
+        }
+    }
+
+    fn relief(&self) -> BTreeMap<String, MeanRelief> {
+        let mut sums: BTreeMap<String, (Ratio, usize)> = BTreeMap::new();
+        for relief in self.evictions.values().filter_map(|d| d.relief.as_ref()) {
+            let sum = sums.entry(relief.resource.clone()).or_default();
+            *sum = (sum.0.plus(relief.share), sum.1 + 1);
+        }
+        let mean = |(resource, (sum, evictions)): (String, (Ratio, usize))| {
+            let number = u32::try_from(evictions).unwrap_or(u32::MAX);
+            let mean = Ratio::new(sum.get() / f64::from(number))?;
+            Some((resource, MeanRelief { mean, evictions }))
+        };
+        sums.into_iter().filter_map(mean).collect()
+    }
+
+    fn most_moved(&self) -> Vec<MovedWorkload> {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for details in self.evictions.values() {
+            *counts.entry(details.workload.to_string()).or_default() += 1;
+        }
+        let mut moved: Vec<MovedWorkload> = counts
+            .into_iter()
+            .map(|(workload, evictions)| MovedWorkload {
+                workload,
+                evictions,
+            })
+            .collect();
+        // Stable, so that equal counts stay in the order of names.
+        moved.sort_by_key(|moved| Reverse(moved.evictions));
+        moved.truncate(MOST_WORKLOADS);
+        moved
+    }
+}
+
+/// Returns the table of the weeks.
+fn table(weeks: &[Week]) -> Table {
+    let is_known = weeks.iter().any(|week| !week.relief.is_empty());
+    let heads = [
+        "week of",
+        "evictions",
+        "helped",
+        "ineffective",
+        "pending",
+        "refusals",
+        if is_known { "relief per eviction" } else { "" },
+        "most moved",
+    ];
+    let rows = weeks.iter().map(|week| {
+        let relief = week.relief.iter();
+        let relief = relief.map(|(resource, relief)| format!("{resource} {}", relief.mean));
+        let moved = week.most_moved.iter();
+        let moved = moved.map(|moved| format!("{} {}", moved.workload, moved.evictions));
+        vec![
+            week.monday.to_string(),
+            week.evictions.to_string(),
+            week.helped.to_string(),
+            week.ineffective.to_string(),
+            week.pending.to_string(),
+            week.refusals.to_string(),
+            relief.collect::<Vec<_>>().join(", "),
+            moved.collect::<Vec<_>>().join(", "),
+        ]
+    });
+    let heads = heads.map(str::to_owned).to_vec();
+    let mut table = Table::new(std::iter::once(heads).chain(rows));
+    for column in 1..=5 {
+        table = table.right(column);
+    }
+    table
+}
+
+/// Returns the table of the lines, and below it that of the weeks.
+pub(crate) fn text(lines: &[RecordLine], weeks: &[Week], screen: Screen) -> String {
+    let mut text = String::new();
+    if lines.is_empty() && weeks.is_empty() {
+        text.push_str("no lines\n");
+    }
+    let rows = lines.iter().map(row);
+    let mut tables = vec![Table::new(rows)];
+    if !weeks.is_empty() {
+        tables.push(table(weeks));
+    }
+    tables.retain(|table| !table.lines().is_empty());
+    for (position, table) in tables.iter().enumerate() {
+        if position > 0 {
+            text.push('\n');
+        }
+        for line in table.folded(screen.width) {
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The time, the result, the pod, its nodes and the reason.
+fn row(line: &RecordLine) -> Vec<String> {
+    let time = line.time.strftime("%Y-%m-%d %H:%M:%SZ").to_string();
+    let Ok(Some(details)) = line.details() else {
+        let subject = line.subject.clone();
+        return match line.event() {
+            Some(event) => vec![time, event.outcome, subject, String::new(), event.message],
+            None => vec![time, line.kind.clone(), subject],
+        };
+    };
+    let nodes = match &details.to {
+        Some(to) => format!("{} -> {to}", details.node),
+        None => details.node,
+    };
+    let words = [details.message, details.strategy, details.reason];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    let words = words.join(": ");
+    vec![time, details.outcome, line.subject.clone(), nodes, words]
+}

@@ -1,0 +1,142 @@
+//! A plan as text for the terminal.
+
+use std::fmt;
+
+use crate::model::plan::{Plan, Steer, SteerValue};
+use crate::policy::{LowNodeUtilization, Policy, Pool};
+use crate::values::Ratio;
+use crate::view::screen::{Ink, Screen, shown};
+use crate::view::table::Table;
+
+mod nodes;
+mod pods;
+mod rightsizing;
+mod summary;
+
+/// The most stops of guards that are listed without `--all`.
+const MOST_STOPS: usize = 5;
+/// The most taints that are listed without `--all`.
+const MOST_TAINTS: usize = 20;
+
+/// A plan, and how to show it.
+#[derive(Clone, Copy)]
+pub(crate) struct PlanText<'p> {
+    pub(crate) plan: &'p Plan,
+    pub(crate) policy: &'p Policy,
+    /// The first lines: the source of the cluster, the time and the policy.
+    pub(crate) head: &'p [String],
+    /// List everything.
+    pub(crate) all: bool,
+    pub(crate) screen: Screen,
+}
+
+impl fmt::Display for PlanText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in self.head {
+            self.screen.line(f, line, None)?;
+        }
+        for unknown in &self.plan.unknown {
+            self.screen
+                .line(f, &unknown.to_string(), Some(Ink::Warning))?;
+        }
+        for paused in &self.plan.paused {
+            let line = paused.to_string();
+            self.screen.line(f, &line, Some(Ink::Warning))?;
+        }
+        self.guards(f)?;
+        if let Some(none) = self.plan.no_trend {
+            self.screen.line(f, &none.to_string(), None)?;
+        }
+        self.nodes(f)?;
+        self.excluded(f)?;
+        self.steering(f)?;
+        self.moves(f)?;
+        self.kept(f)?;
+        self.balance(f)?;
+        self.rightsizing(f)?;
+        self.skipped(f)?;
+        writeln!(f)?;
+        self.screen.line(f, &self.summary(), Some(Ink::Bold))?;
+        for line in self.trials() {
+            self.screen.line(f, &line, None)?;
+        }
+        Ok(())
+    }
+}
+
+impl<'p> PlanText<'p> {
+    /// The strategy whose basis and bounds are shown: the first that balances.
+    fn balancing(&self) -> Option<&'p LowNodeUtilization> {
+        self.policy.low_node_utilization().next()
+    }
+
+    /// The thresholds and targets, if all nodes have the same.
+    fn bounds(&self) -> Option<&'p Pool> {
+        let rule = self.balancing()?;
+        (rule.pools.len() == 1 && !rule.deviation).then(|| &rule.pools[0])
+    }
+
+    fn guards(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stops = &self.plan.guards;
+        let most = if self.all { stops.len() } else { MOST_STOPS };
+        for stop in stops.iter().take(most) {
+            let line = stop.to_string();
+            self.screen.line(f, &line, Some(Ink::Warning))?;
+        }
+        match stops.len().saturating_sub(most) {
+            0 => Ok(()),
+            more => {
+                let line = format!("guards stop {more} more; --all lists them");
+                self.screen.line(f, &line, Some(Ink::Warning))
+            }
+        }
+    }
+
+    fn steering(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.plan.steering.is_empty() {
+            return Ok(());
+        }
+        let note = "PreferNoSchedule taints, so that the scheduler chooses these nodes last";
+        self.screen.title(f, "Steering", note)?;
+        let (most, left_out) = shown(self.all, self.plan.steering.len(), MOST_TAINTS);
+        let rows = self.plan.steering[..most].iter().map(taint_row);
+        self.table(f, Table::new(rows))?;
+        self.screen.left_out(f, left_out, "")
+    }
+
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "callers pass temporary tables"
+    )]
+    fn table(&self, f: &mut fmt::Formatter<'_>, table: Table) -> fmt::Result {
+        self.screen.table(f, &table)
+    }
+}
+
+fn taint_row(steer: &Steer) -> Vec<String> {
+    let value = steer.action.value().map(SteerValue::text);
+    let action: Vec<&str> = [Some(steer.action.code()), value]
+        .into_iter()
+        .flatten()
+        .collect();
+    vec![steer.node.clone(), action.join(" "), steer.why.to_string()]
+}
+
+impl Pool {
+    fn threshold(&self, resource: &str) -> Option<Ratio> {
+        self.thresholds
+            .iter()
+            .find(|(name, _)| name == resource)
+            .map(|(_, ratio)| *ratio)
+    }
+
+    fn target(&self, resource: &str) -> Option<Ratio> {
+        self.targets
+            .iter()
+            .find(|(name, _)| name == resource)
+            .map(|(_, ratio)| *ratio)
+    }
+}
+
+#[cfg(test)]
+mod tests;

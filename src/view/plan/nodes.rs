@@ -1,0 +1,283 @@
+//! The nodes: their usage before and after the plan, as bars.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use crate::model::plan::{Class, NodePicture, TargetBand};
+use crate::policy::Basis;
+use crate::values::text::list;
+use crate::view::bar::{Bar, FIGURES_WIDTH};
+use crate::view::screen::{Ink, shown};
+use crate::view::table::display_width;
+
+use super::PlanText;
+
+/// Larger clusters show this many of the fullest and of the emptiest nodes.
+const END: usize = 20;
+const MOST_NAMES: usize = 8;
+const SHORTEST_BAR: usize = 6;
+const LONGEST_BAR: usize = 30;
+
+struct NodeRow<'p> {
+    before: &'p NodePicture,
+    after: &'p NodePicture,
+    class: Option<&'p Class>,
+}
+
+impl NodeRow<'_> {
+    fn code(&self) -> Option<&'static str> {
+        self.class.map(Class::code)
+    }
+
+    /// The largest ratio of any resource; unknown usage sorts last.
+    fn fullest(&self, basis: Basis) -> f64 {
+        let ratios = self.before.by(basis).values().flatten();
+        ratios
+            .map(|ratio| ratio.get())
+            .max_by(f64::total_cmp)
+            .unwrap_or(f64::NEG_INFINITY)
+    }
+}
+
+/// The widths of the columns. Bars that would be too short have width 0 and are left out.
+#[derive(Clone, Copy)]
+struct NodeWidths {
+    name: usize,
+    class: usize,
+    bar: usize,
+}
+
+impl PlanText<'_> {
+    pub(super) fn nodes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.node_rows();
+        let basis = self.shown_basis();
+        let names = rows.iter().flat_map(|row| row.before.by(basis).keys());
+        let resources: BTreeSet<&str> = names.map(String::as_str).collect();
+        let resources: Vec<&str> = resources.into_iter().collect();
+        let widths = self.node_widths(&rows, resources.len());
+        let note = format!("by {}, before → after, fullest first", basis.words());
+        self.screen.title(f, "Nodes", &note)?;
+        self.node_head(f, &resources, widths)?;
+        let (_, left_out) = shown(self.all, rows.len(), 2 * END);
+        let (first, last) = if left_out > 0 {
+            rows.split_at(rows.len() - END)
+        } else {
+            (&rows[..], &[][..])
+        };
+        for row in &first[..first.len() - left_out] {
+            self.node(f, row, &resources, widths)?;
+        }
+        self.screen.left_out(f, left_out, " nodes in between")?;
+        for row in last {
+            self.node(f, row, &resources, widths)?;
+        }
+        if widths.bar == 0 {
+            return Ok(());
+        }
+        self.legend(f)
+    }
+
+    /// The basis of the table: that of the report, or requests if no usage is known at all.
+    fn shown_basis(&self) -> Basis {
+        let nodes = &self.plan.before.nodes;
+        let known = nodes
+            .iter()
+            .any(|node| node.ratios.values().any(Option::is_some));
+        if known {
+            self.plan.before.basis
+        } else {
+            Basis::Requests
+        }
+    }
+
+    fn node_rows(&self) -> Vec<NodeRow<'_>> {
+        let mut classes: BTreeMap<&str, &Class> = BTreeMap::new();
+        for verdict in &self.plan.nodes {
+            // The first strategy of the policy decides the colour.
+            classes.entry(&verdict.node).or_insert(&verdict.class);
+        }
+        let pairs = self.plan.before.nodes.iter().zip(&self.plan.after.nodes);
+        let mut rows: Vec<NodeRow<'_>> = pairs
+            .map(|(before, after)| NodeRow {
+                before,
+                after,
+                class: classes.get(before.name.as_str()).copied(),
+            })
+            .collect();
+        // The sort is stable: equal nodes stay sorted by name.
+        let basis = self.shown_basis();
+        rows.sort_by(|a, b| b.fullest(basis).total_cmp(&a.fullest(basis)));
+        rows
+    }
+
+    fn node_widths(&self, rows: &[NodeRow<'_>], resources: usize) -> NodeWidths {
+        let names = rows.iter().map(|row| display_width(&row.before.name));
+        let name = names.max().unwrap_or(0);
+        let class = rows
+            .iter()
+            .map(|row| label(row.class).len())
+            .max()
+            .unwrap_or(0);
+        let each = self.screen.width.saturating_sub(name + class + 2) / resources.max(1);
+        let bar = each.saturating_sub(FIGURES_WIDTH + 2).min(LONGEST_BAR);
+        NodeWidths {
+            name,
+            class,
+            // Figures need less room than bars, so they remain on a narrow terminal.
+            bar: if bar < SHORTEST_BAR { 0 } else { bar },
+        }
+    }
+
+    fn node_head(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        resources: &[&str],
+        widths: NodeWidths,
+    ) -> fmt::Result {
+        let heads = resources
+            .iter()
+            .map(|resource| self.column_head(resource, widths.bar));
+        let heads: Vec<String> = heads.collect();
+        let indent = " ".repeat(widths.name + 2 + widths.class + 2);
+        let head = format!("{indent}{}", heads.join("  "));
+        writeln!(f, "{}", self.screen.paint(Ink::Dim, head.trim_end()))
+    }
+
+    fn node(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        row: &NodeRow<'_>,
+        resources: &[&str],
+        widths: NodeWidths,
+    ) -> fmt::Result {
+        let cells: Vec<String> = resources
+            .iter()
+            .map(|resource| self.cell(row, resource, widths.bar))
+            .collect();
+        let class = format!("{:w$}", label(row.class), w = widths.class);
+        let class = self.screen.paint_class(row.code(), &class);
+        let name = &row.before.name;
+        let gap = " ".repeat(widths.name.saturating_sub(display_width(name)) + 2);
+        let line = format!("{name}{gap}{class}  {}", cells.join("  "));
+        writeln!(f, "{}", line.trim_end())
+    }
+
+    /// `cpu  ┊ 30%  │ 60%`, as wide as the cells below.
+    fn column_head(&self, resource: &str, bar: usize) -> String {
+        let band = if bar > 0 {
+            self.band(resource)
+        } else {
+            TargetBand::default()
+        };
+        let parts = [
+            Some(resource.to_owned()),
+            band.low.map(|ratio| format!("┊ {ratio}")),
+            band.high.map(|ratio| format!("│ {ratio}")),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        format!("{:w$}", parts.join("  "), w = bar + FIGURES_WIDTH)
+    }
+
+    fn band(&self, resource: &str) -> TargetBand {
+        let weighs = self.shown_basis() == self.plan.before.basis;
+        let bounds = self.bounds().filter(|_| weighs);
+        TargetBand {
+            low: bounds.and_then(|pool| pool.threshold(resource)),
+            high: bounds.and_then(|pool| pool.target(resource)),
+        }
+    }
+
+    fn cell(&self, row: &NodeRow<'_>, resource: &str, bar: usize) -> String {
+        let basis = self.shown_basis();
+        if !row.before.by(basis).contains_key(resource) {
+            // The node does not have the resource.
+            let width = if bar > 0 { bar + 1 } else { 0 };
+            return format!("{:width$}   -{:7}", "", "");
+        }
+        let before = row.before.by(basis).get(resource).copied().flatten();
+        let after = row.after.by(basis).get(resource).copied().flatten();
+        let change = Bar::change(before, after, self.band(resource));
+        let figures = change.figures();
+        if bar == 0 {
+            return figures;
+        }
+        let drawn = change.text(bar);
+        format!("{} {figures}", self.screen.paint_class(row.code(), &drawn))
+    }
+
+    fn legend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.plan.moves.is_empty() {
+            self.screen.hint(f, "█ stays   ░ leaves   ▒ arrives")?;
+        }
+        if self.bounds().is_some() && self.shown_basis() == self.plan.before.basis {
+            let legend = "┊ threshold: cold if below all   │ target: hot if above any";
+            self.screen.hint(f, legend)?;
+        }
+        Ok(())
+    }
+
+    /// The nodes that take no part in moves, grouped by the reason.
+    pub(super) fn excluded(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for verdict in self.plan.nodes.iter().filter(|v| is_excluded(&v.class)) {
+            let class = verdict.class.to_string();
+            let reason = class.trim_start_matches("left alone: ").to_owned();
+            let nodes = reasons.entry(reason).or_default();
+            // Two strategies can exclude a node for the same reason.
+            if !nodes.contains(&verdict.node.as_str()) {
+                nodes.push(&verdict.node);
+            }
+        }
+        if reasons.is_empty() {
+            return Ok(());
+        }
+        self.screen
+            .title(f, "Left alone", "nodes that neither lose nor receive pods")?;
+        for (reason, nodes) in reasons {
+            let (most, _) = shown(self.all, nodes.len(), MOST_NAMES);
+            self.screen
+                .line(f, &format!("{}: {reason}", list(&nodes, most)), None)?;
+        }
+        Ok(())
+    }
+}
+
+/// The class in a word or two; the section "Left alone" has the sentences.
+const fn label(class: Option<&Class>) -> &'static str {
+    match class {
+        Some(Class::Hot { .. }) => "hot",
+        Some(Class::Warming { .. }) => "warming",
+        Some(Class::Cold) => "cold",
+        Some(Class::ColdCordoned) => "cordoned",
+        Some(Class::ColdClosed(_)) => "closed",
+        Some(Class::Even) => "even",
+        Some(Class::Underused) => "underused",
+        Some(Class::InUse | Class::InUseCordoned | Class::InUseClosed(_) | Class::Leaving) => {
+            "in use"
+        }
+        Some(Class::Unknown(_) | Class::Doubtful(_) | Class::NoAllocatable(_)) => "?",
+        Some(Class::NotReady) => "not ready",
+        Some(Class::Deleting) => "leaving",
+        Some(Class::Lacks(_) | Class::NotSelected) | None => "-",
+    }
+}
+
+/// Whether a node of this class takes no part in moves.
+const fn is_excluded(class: &Class) -> bool {
+    match class {
+        Class::Hot { .. } | Class::Cold | Class::Even | Class::Underused | Class::InUse => false,
+        Class::Warming { .. }
+        | Class::ColdCordoned
+        | Class::ColdClosed(_)
+        | Class::InUseCordoned
+        | Class::InUseClosed(_)
+        | Class::Leaving
+        | Class::Unknown(_)
+        | Class::Doubtful(_)
+        | Class::NotReady
+        | Class::Deleting
+        | Class::NoAllocatable(_)
+        | Class::Lacks(_)
+        | Class::NotSelected => true,
+    }
+}

@@ -1,0 +1,252 @@
+//! The balance before and after, and the plan in one sentence.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::model::plan::{Balance, Class, Note, Refusal, Verdict};
+use crate::policy::LowNodeUtilization;
+use crate::values::Ratio;
+use crate::values::text::{agree, are, count, list};
+use crate::view::table::Table;
+
+use super::PlanText;
+
+const MOST_NAMES: usize = 5;
+const HEADS: [&str; 4] = ["", "standard deviation", "fullest above mean", "mean"];
+
+impl PlanText<'_> {
+    pub(super) fn balance(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.plan.before.balance.is_empty() {
+            return Ok(());
+        }
+        let note = "of all nodes, before → after; less is better";
+        self.screen.title(f, "Balance", note)?;
+        let rows = self.plan.before.balance.iter().map(|(resource, before)| {
+            let after = self.plan.after.balance.get(resource).unwrap_or(before);
+            balance_row(resource, before, after)
+        });
+        let head = HEADS.map(str::to_owned).to_vec();
+        self.table(f, Table::new(std::iter::once(head).chain(rows)))
+    }
+
+    /// The plan in one sentence.
+    pub(super) fn summary(&self) -> String {
+        let sentence = self.of_moves();
+        match self.plan.proposed.len() {
+            0 => sentence,
+            proposed => {
+                let (moves, wait) = (count(proposed, "move"), agree(proposed, "waits", "wait"));
+                format!("{sentence}; {moves} {wait} for an approval")
+            }
+        }
+    }
+
+    /// The moves in one sentence.
+    fn of_moves(&self) -> String {
+        if let Some(halt) = &self.plan.halted {
+            return format!("no pods considered: {halt}");
+        }
+        let hot: Vec<&Verdict> = self
+            .plan
+            .nodes
+            .iter()
+            .filter(|verdict| matches!(verdict.class, Class::Hot { .. }))
+            .collect();
+        let stay_hot: Vec<&str> = hot
+            .iter()
+            .filter(|verdict| !self.cools(verdict))
+            .map(|verdict| verdict.node.as_str())
+            .collect();
+        if self.plan.moves.is_empty() {
+            return self.without_moves(&stay_hot);
+        }
+        let moves = self.planned(hot.is_empty());
+        if hot.is_empty() {
+            return moves;
+        }
+        let all = count(hot.len(), "hot node");
+        let cooled = hot.len() - stay_hot.len();
+        if stay_hot.is_empty() {
+            return format!("{moves} would bring {cooled} of {all} below target");
+        }
+        let why = self.most_frequent_refusal(&stay_hot);
+        if cooled == 0 {
+            return format!("{moves} would relieve {all}, but bring none below target{why}");
+        }
+        let stay = agree(stay_hot.len(), "stays", "stay");
+        let names = list(&stay_hot, MOST_NAMES);
+        format!("{moves} would bring {cooled} of {all} below target; {names} {stay} hot{why}")
+    }
+
+    /// The number of moves, with the strategies unless all are known to be for hot nodes.
+    fn planned(&self, always: bool) -> String {
+        let moves = self.plan.moves.iter();
+        let strategies = by_strategy(moves.clone().map(|planned| planned.strategy));
+        let all = count(self.plan.moves.len(), "move");
+        let mut others = moves.filter(|planned| planned.strategy != LowNodeUtilization::NAME);
+        match (always, others.next()) {
+            (true, _) => format!("{all}: {strategies}"),
+            (false, Some(_)) => format!("{all} ({strategies})"),
+            (false, None) => all,
+        }
+    }
+
+    /// The refusal that keeps most pods on these nodes.
+    fn most_frequent_refusal(&self, nodes: &[&str]) -> String {
+        let mut counts: BTreeMap<(bool, &str), usize> = BTreeMap::new();
+        let kept = self.plan.kept.iter();
+        let relieving = kept.filter(|kept| {
+            let is_proposed = kept.refusal == Refusal::NeedsApproval;
+            kept.strategy == LowNodeUtilization::NAME && !is_proposed
+        });
+        for kept in relieving.filter(|kept| nodes.contains(&kept.node.as_str())) {
+            let key = (kept.refusal.is_temporary(), kept.refusal.code());
+            *counts.entry(key).or_default() += 1;
+        }
+        match counts.into_iter().max_by_key(|(_, n)| *n) {
+            Some(((true, code), n)) => {
+                let wait = agree(n, "waits", "wait");
+                format!(": {n} more {wait} for a later cycle ({code})")
+            }
+            Some(((false, code), n)) => {
+                let stay = agree(n, "stays", "stay");
+                format!(": {} {stay} because of {code}", count(n, "pod"))
+            }
+            None => String::new(),
+        }
+    }
+
+    /// Sentences about the effect of other settings, as trial decisions show it.
+    pub(super) fn trials(&self) -> Vec<String> {
+        let steering = self.plan.steering_trial.iter().map(ToString::to_string);
+        let replicas = self.plan.replica_trial.iter().map(ToString::to_string);
+        steering.chain(replicas).collect()
+    }
+
+    /// The reason why there is no move.
+    fn without_moves(&self, hot: &[&str]) -> String {
+        let mut classes = self.plan.nodes.iter().map(|verdict| &verdict.class);
+        // `all` is true for no nodes, which is another situation.
+        if !self.plan.nodes.is_empty() && classes.all(|class| matches!(class, Class::Unknown(_))) {
+            return "no decision possible: the usage of every node is unknown".to_owned();
+        }
+        if !self.plan.kept.is_empty() {
+            return self.all_kept(hot);
+        }
+        let aside = self.plan.aside();
+        if !self.plan.notes.is_empty() {
+            let needed = hot.is_empty() && self.plan.notes.iter().all(|note| note.why.is_goal());
+            let why = if needed { "needed" } else { "possible" };
+            return format!("no moves {why}: {}{aside}", self.notes());
+        }
+        if !hot.is_empty() {
+            let nodes = list(hot, MOST_NAMES);
+            return format!("no moves possible: no pod would relieve {nodes} by leaving");
+        }
+        let underused = self.named(|class| matches!(class, Class::Underused));
+        if !underused.is_empty() {
+            let (names, are) = (list(&underused, MOST_NAMES), are(underused.len()));
+            return format!(
+                "no moves possible: {names} {are} underused, but no pod there may move"
+            );
+        }
+        if self.balancing().is_some() {
+            format!("no moves needed: no node is above its target{aside}")
+        } else {
+            format!("no moves needed: no strategy selects a pod{aside}")
+        }
+    }
+
+    /// The sentence for a plan in which a gate refused every candidate.
+    fn all_kept(&self, hot: &[&str]) -> String {
+        let kept = self.plan.kept.len();
+        let (pods, stay) = (count(kept, "pod"), agree(kept, "stays", "stay"));
+        let mut strategies = self.plan.kept.iter().map(|kept| kept.strategy);
+        if !hot.is_empty()
+            && strategies
+                .clone()
+                .all(|name| name == LowNodeUtilization::NAME)
+        {
+            let (nodes, are) = (count(hot.len(), "node"), are(hot.len()));
+            return format!(
+                "no moves possible: {nodes} {are} hot, but {pods} that would help {stay}; see Kept"
+            );
+        }
+        let first = strategies.next().unwrap_or_default();
+        if strategies.all(|name| name == first) {
+            return format!("no moves possible: {pods} that {first} selects {stay}; see Kept");
+        }
+        let each = by_strategy(self.plan.kept.iter().map(|kept| kept.strategy));
+        format!("no moves possible: {pods} that strategies select {stay} ({each}); see Kept")
+    }
+
+    /// The nodes of some classes.
+    fn named(&self, wanted: fn(&Class) -> bool) -> Vec<&str> {
+        let nodes = self.plan.nodes.iter();
+        let nodes = nodes.filter(|verdict| wanted(&verdict.class));
+        nodes.map(|verdict| verdict.node.as_str()).collect()
+    }
+
+    /// The notes of the strategies; with several pools each names its own.
+    fn notes(&self) -> String {
+        let several = self.plan.notes.len() > 1;
+        let text = |note: &Note| {
+            if several {
+                format!("pool {}: {}", note.pool, note.why)
+            } else {
+                note.why.to_string()
+            }
+        };
+        let notes: Vec<String> = self.plan.notes.iter().map(text).collect();
+        notes.join("; ")
+    }
+
+    /// Whether a hot node ends at or below each of its known targets.
+    fn cools(&self, verdict: &Verdict) -> bool {
+        let Class::Hot {
+            resource, target, ..
+        } = &verdict.class
+        else {
+            return false;
+        };
+        let mut after = self.plan.after.nodes.iter();
+        let Some(after) = after.find(|node| node.name == verdict.node) else {
+            return false;
+        };
+        let others = self.bounds().map(|pool| pool.targets.as_slice());
+        let targets = others.unwrap_or_default().iter();
+        let targets = targets.map(|(name, target)| (name, *target));
+        std::iter::once((resource, *target))
+            // A node can be above several targets, and its class names only one.
+            .chain(targets)
+            .all(|(name, target)| after.is_at_most(name, target))
+    }
+}
+
+/// The number of pods per strategy.
+fn by_strategy<'p>(strategies: impl Iterator<Item = &'p str>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for strategy in strategies {
+        *counts.entry(strategy).or_default() += 1;
+    }
+    let parts = counts.iter().map(|(name, n)| format!("{n} for {name}"));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+fn balance_row(resource: &str, before: &Balance, after: &Balance) -> Vec<String> {
+    vec![
+        resource.to_owned(),
+        arrow(before.deviation, after.deviation),
+        arrow(before.above_mean, after.above_mean),
+        arrow(before.mean, after.mean),
+    ]
+}
+
+fn arrow(before: Ratio, after: Ratio) -> String {
+    let (before, after) = (before.to_string(), after.to_string());
+    if before == after {
+        before
+    } else {
+        format!("{before} → {after}")
+    }
+}

@@ -1,0 +1,161 @@
+//! Many nodes in one chart: the fullest node, the emptiest node and the quantiles between them.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use maud::{Markup, html};
+
+use crate::simulate::trace::NodeTrace;
+use crate::values::Ratio;
+use crate::view::scale::{count, number, path};
+
+use super::axes::{chart, inner};
+use super::lines::LineChart;
+use super::marks::marks;
+use super::series::{RatioSeries, quantile, value_at};
+
+/// The number of moments for which quantiles are computed.
+const MOMENTS: usize = 240;
+
+/// The least height of the envelope that leaves room for three names, in pixels.
+const ROOM_FOR_NAMES: f64 = 42.0;
+
+/// The quantiles at one moment, from the emptiest node to the fullest.
+struct Quantiles {
+    at: SignedDuration,
+    ratios: [Ratio; 5],
+}
+
+/// Indices into [`Quantiles::ratios`].
+const EMPTIEST: usize = 0;
+const MEDIAN: usize = 2;
+const FULLEST: usize = 4;
+
+impl LineChart<'_> {
+    pub(super) fn envelope(&self) -> Markup {
+        let moments = self.quantiles();
+        let height = self.share.height;
+        let fullest = self.curve(&moments, FULLEST);
+        let content = html! {
+            (self.share.band(self.band))
+            (self.share.axis())
+            (self.time.axis(height))
+            (self.share.edges(self.band))
+            (inner(height, "spread", &html! {
+                path.outer d=(self.area(&moments, EMPTIEST, FULLEST)) {}
+                path.inner d=(self.area(&moments, 1, 3)) {}
+            }))
+            @if let Some(band) = self.band {
+                (inner(self.share.y(band.high.get()), "halo", &html! { path.line d=(fullest) {} }))
+            }
+            (inner(height, "lines", &html! {
+                path.line.median d=(self.curve(&moments, MEDIAN)) {}
+                path.line.fullest d=(fullest) {}
+            }))
+            (self.share.edge_names(self.band, false))
+            (self.time.events(self.trace, height))
+            @if self.marked { (self.envelope_marks()) }
+            (self.curve_names(&moments))
+        };
+        let label = format!(
+            "{} {} of all nodes over time, by quantiles",
+            self.resource,
+            self.kind.words()
+        );
+        chart(height, &label, &content)
+    }
+
+    fn quantiles(&self) -> Vec<Quantiles> {
+        let all: Vec<&RatioSeries> = self
+            .trace
+            .nodes
+            .iter()
+            .map(|node| self.kind.series(node, self.resource))
+            .collect();
+        let length = all
+            .iter()
+            .map(|series| series.len())
+            .max()
+            .unwrap_or_default();
+        (0..length)
+            .step_by(length.div_ceil(MOMENTS).max(1))
+            .filter_map(|i| self.quantiles_at(i, &all))
+            .collect()
+    }
+
+    /// Returns `None` if no node existed at this step.
+    fn quantiles_at(&self, step: usize, all: &[&RatioSeries]) -> Option<Quantiles> {
+        let mut ratios: Vec<Ratio> = all
+            .iter()
+            .filter_map(|series| series.get(step).copied().flatten())
+            .collect();
+        ratios.sort_by(|a, b| a.order(*b));
+        let seconds = self.trace.step.as_secs_f64() * count(step);
+        (!ratios.is_empty()).then(|| Quantiles {
+            at: SignedDuration::from_secs_f64(seconds),
+            ratios: [0, 1, 5, 9, 10].map(|tenths| quantile(&ratios, tenths)),
+        })
+    }
+
+    fn point(&self, moment: &Quantiles, which: usize) -> Option<(f64, f64)> {
+        let ratio = moment.ratios.get(which)?;
+        Some((self.time.x(moment.at), self.share.y(ratio.get())))
+    }
+
+    fn curve(&self, moments: &[Quantiles], which: usize) -> String {
+        path(moments.iter().map(|moment| self.point(moment, which)))
+    }
+
+    fn area(&self, moments: &[Quantiles], low: usize, high: usize) -> String {
+        let there = moments.iter().map(|moment| self.point(moment, high));
+        let back = moments.iter().rev().map(|moment| self.point(moment, low));
+        path(there.chain(back)) + "Z"
+    }
+
+    fn envelope_marks(&self) -> Markup {
+        let nodes: BTreeMap<&str, &NodeTrace> = self
+            .trace
+            .nodes
+            .iter()
+            .map(|node| (node.name.as_str(), node))
+            .collect();
+        let radius = if self.trace.evictions.len() > 60 {
+            2.2
+        } else {
+            3.2
+        };
+        marks(self.trace, self.time, radius, |eviction| {
+            let node = nodes.get(eviction.from.as_str())?;
+            let series = self.kind.series(node, self.resource);
+            let ratio = value_at(self.trace, series, eviction.at)?;
+            Some(self.share.y(ratio.get()))
+        })
+    }
+
+    /// The names of the curves at their ends, or one name where three would overlap.
+    fn curve_names(&self, moments: &[Quantiles]) -> Markup {
+        let y = |which| {
+            let (_, y) = self.point(moments.last()?, which)?;
+            Some(y)
+        };
+        let apart = y(EMPTIEST)
+            .zip(y(FULLEST))
+            .is_some_and(|(low, high)| low - high > ROOM_FOR_NAMES);
+        let names: &[(usize, &str)] = if apart {
+            &[
+                (FULLEST, "fullest node"),
+                (MEDIAN, "median"),
+                (EMPTIEST, "emptiest"),
+            ]
+        } else {
+            &[(MEDIAN, "all nodes")]
+        };
+        html! {
+            @for (which, name) in names {
+                @if let Some(y) = y(*which) {
+                    text.note x="100%" dx="8" y=(number(y + 4.0)) { (name) }
+                }
+            }
+        }
+    }
+}

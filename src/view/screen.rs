@@ -1,0 +1,197 @@
+//! The terminal: its width, its colours, and text that is folded to fit.
+
+use std::fmt;
+
+use crate::view::table::{Table, display_width, folded};
+
+/// A text needs this much room beside its head; with less, it starts on the next line.
+const LEAST_BESIDE: usize = 36;
+
+/// The width and the colours of the output.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Screen {
+    /// In columns.
+    pub(crate) width: usize,
+    pub(crate) colours: bool,
+}
+
+/// The look of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ink {
+    Bold,
+    Dim,
+    Hot,
+    Cold,
+    Warning,
+}
+
+impl Screen {
+    /// A screen of this width without colours.
+    pub(crate) const fn plain(width: usize) -> Self {
+        Screen {
+            width,
+            colours: false,
+        }
+    }
+
+    pub(crate) fn paint(self, ink: Ink, text: &str) -> String {
+        // Select Graphic Rendition of ECMA-48: bold, faint, red, cyan and yellow.
+        let code = match ink {
+            Ink::Bold => "1",
+            Ink::Dim => "2",
+            Ink::Hot => "31",
+            Ink::Cold => "36",
+            Ink::Warning => "33",
+        };
+        if self.colours && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Writes the lines of a table, its last column folded to the width of the screen.
+    pub(crate) fn table(self, f: &mut fmt::Formatter<'_>, table: &Table) -> fmt::Result {
+        let lines = table.folded(self.width);
+        lines.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+
+    /// Paints a text in the colour of a node's class, which its code names.
+    pub(crate) fn paint_class(self, code: Option<&str>, text: &str) -> String {
+        match code {
+            Some("hot") => self.paint(Ink::Hot, text),
+            Some("cold") => self.paint(Ink::Cold, text),
+            Some("warming" | "unknown" | "doubtful" | "not-ready") => {
+                self.paint(Ink::Warning, text)
+            }
+            _ => text.to_owned(),
+        }
+    }
+
+    /// Writes an empty line, a title and a note on it.
+    pub(crate) fn title(self, f: &mut fmt::Formatter<'_>, title: &str, note: &str) -> fmt::Result {
+        writeln!(f)?;
+        self.heading(f, title, note, Some(Ink::Dim))
+    }
+
+    /// Writes a bold head and a text after it, folded with an indent.
+    pub(crate) fn heading(
+        self,
+        f: &mut fmt::Formatter<'_>,
+        head: &str,
+        text: &str,
+        ink: Option<Ink>,
+    ) -> fmt::Result {
+        for line in folded(&format!("{head}  {text}"), self.width, 4) {
+            let (head, rest) = match line.strip_prefix(head) {
+                Some(rest) => (head, rest),
+                None => ("", line.as_str()),
+            };
+            let rest = self.paint_if(ink, rest);
+            writeln!(f, "{}{rest}", self.paint(Ink::Bold, head))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a text, folded with an indent.
+    pub(crate) fn line(
+        self,
+        f: &mut fmt::Formatter<'_>,
+        text: &str,
+        ink: Option<Ink>,
+    ) -> fmt::Result {
+        let lines = folded(text, self.width, 4);
+        lines
+            .iter()
+            .try_for_each(|line| writeln!(f, "{}", self.paint_if(ink, line)))
+    }
+
+    /// Writes a text beside its head, folded under itself.
+    pub(crate) fn beside(
+        self,
+        f: &mut fmt::Formatter<'_>,
+        head: &str,
+        text: &str,
+        ink: Option<Ink>,
+    ) -> fmt::Result {
+        let indent = display_width(head);
+        let mut lines = folded(&format!("{head}{text}"), self.width, indent).into_iter();
+        let first = lines.next().unwrap_or_default();
+        let text = first.strip_prefix(head).unwrap_or_default();
+        writeln!(
+            f,
+            "{}",
+            format!("{head}{}", self.paint_if(ink, text)).trim_end()
+        )?;
+        for line in lines {
+            let text = line.trim_start();
+            let indent = &line[..line.len() - text.len()];
+            writeln!(f, "{indent}{}", self.paint_if(ink, text))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a text beside its head, or under it if there is little room.
+    pub(crate) fn beside_or_below(
+        self,
+        f: &mut fmt::Formatter<'_>,
+        head: &str,
+        text: &str,
+        ink: Option<Ink>,
+    ) -> fmt::Result {
+        if display_width(head) + LEAST_BESIDE.min(display_width(text)) <= self.width {
+            return self.beside(f, head, text, ink);
+        }
+        if !head.trim().is_empty() {
+            writeln!(f, "{}", head.trim_end())?;
+        }
+        self.beside(f, "     ", text, ink)
+    }
+
+    /// Writes a dim line that says what else can be shown.
+    pub(crate) fn hint(self, f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+        self.line(f, text, Some(Ink::Dim))
+    }
+
+    /// Writes how many entries of a list are left out, if any.
+    pub(crate) fn left_out(
+        self,
+        f: &mut fmt::Formatter<'_>,
+        count: usize,
+        what: &str,
+    ) -> fmt::Result {
+        if count == 0 {
+            Ok(())
+        } else {
+            self.hint(f, &format!("… {count} more{what}: --all lists them"))
+        }
+    }
+
+    fn paint_if(self, ink: Option<Ink>, text: &str) -> String {
+        ink.map_or_else(|| text.to_owned(), |ink| self.paint(ink, text))
+    }
+}
+
+/// The lines of a list that are shown, and the number of those that are left out.
+pub(crate) const fn shown(all: bool, lines: usize, most: usize) -> (usize, usize) {
+    if all || lines <= most {
+        (lines, 0)
+    } else {
+        (most, lines - most)
+    }
+}
+
+/// Pads each line to the width of the widest, plus a gap for the text beside it.
+pub(crate) fn padded(lines: &[String]) -> Vec<String> {
+    let width = lines
+        .iter()
+        .map(|line| display_width(line))
+        .max()
+        .unwrap_or(0)
+        + 2;
+    let pad = |line: &String| " ".repeat(width - display_width(line));
+    lines
+        .iter()
+        .map(|line| format!("{line}{}", pad(line)))
+        .collect()
+}

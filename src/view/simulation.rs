@@ -1,0 +1,312 @@
+//! A simulation as text for the terminal.
+
+use std::fmt;
+
+use crate::model::plan::{Balance, short};
+use crate::simulate::trace::{Eviction, TimeAbove, Trace};
+use crate::values::Ratio;
+use crate::values::text::count;
+use crate::view::screen::{Ink, Screen};
+use crate::view::table::Table;
+
+mod hours;
+mod nodes;
+
+/// Longer lists are cut unless `--all` is given.
+const MOST_EVICTIONS: usize = 12;
+const MOST_EVENTS: usize = 12;
+
+/// One run, or the same scenario under two policies.
+pub(crate) struct SimulationText<'t> {
+    pub(crate) traces: &'t [Trace],
+    pub(crate) head: &'t [String],
+    /// Print every line.
+    pub(crate) all: bool,
+    pub(crate) screen: Screen,
+}
+
+impl fmt::Display for SimulationText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in self.head {
+            writeln!(f, "{line}")?;
+        }
+        let Some(first) = self.traces.first() else {
+            return Ok(());
+        };
+        let time = short(first.end.duration_since(first.start));
+        writeln!(
+            f,
+            "simulated: {time}, from {:.0} to {:.0}",
+            first.start, first.end
+        )?;
+        self.nodes(f)?;
+        self.events(f, first)?;
+        for trace in self.traces {
+            self.evictions(f, trace)?;
+            self.refusals(f, trace)?;
+        }
+        self.outcome(f)?;
+        self.hours(f)?;
+        if let [one] = self.traces {
+            writeln!(f, "\n{}", self.screen.paint(Ink::Bold, &sentence(one)))?;
+        }
+        Ok(())
+    }
+}
+
+impl SimulationText<'_> {
+    fn title(&self, f: &mut fmt::Formatter<'_>, title: &str, note: &str) -> fmt::Result {
+        writeln!(
+            f,
+            "\n{}  {}",
+            self.screen.paint(Ink::Bold, title),
+            self.screen.paint(Ink::Dim, note)
+        )
+    }
+
+    const fn fit(&self, lines: usize, most: usize) -> (usize, usize) {
+        if self.all || lines <= most {
+            (lines, 0)
+        } else {
+            (most, lines - most)
+        }
+    }
+
+    fn more(&self, f: &mut fmt::Formatter<'_>, left_out: usize, what: &str) -> fmt::Result {
+        let text = format!("… {left_out} more {what}: --all lists them");
+        if left_out == 0 {
+            Ok(())
+        } else {
+            writeln!(f, "{}", self.screen.paint(Ink::Dim, &text))
+        }
+    }
+
+    fn events(&self, f: &mut fmt::Formatter<'_>, trace: &Trace) -> fmt::Result {
+        if trace.events.is_empty() {
+            return Ok(());
+        }
+        self.title(
+            f,
+            "Events",
+            "changes of the cluster that evenkeel did not make",
+        )?;
+        let (shown, left_out) = self.fit(trace.events.len(), MOST_EVENTS);
+        let rows: Vec<Vec<String>> = trace.events[..shown]
+            .iter()
+            .map(|event| {
+                vec![
+                    short(event.at.duration_since(trace.start)),
+                    event.what.clone(),
+                ]
+            })
+            .collect();
+        write_table(f, &rows)?;
+        self.more(f, left_out, "events")
+    }
+
+    fn evictions(&self, f: &mut fmt::Formatter<'_>, trace: &Trace) -> fmt::Result {
+        if trace.evictions.is_empty() {
+            return Ok(());
+        }
+        self.title(f, "Evictions", &format!("from → to{}", self.of(trace)))?;
+        let (shown, left_out) = self.fit(trace.evictions.len(), MOST_EVICTIONS);
+        let rows: Vec<Vec<String>> = trace.evictions[..shown]
+            .iter()
+            .map(|eviction| eviction_row(trace, eviction))
+            .collect();
+        write_table(f, &rows)?;
+        self.more(f, left_out, "evictions")
+    }
+
+    fn refusals(&self, f: &mut fmt::Formatter<'_>, trace: &Trace) -> fmt::Result {
+        if trace.refusals.is_empty() {
+            return Ok(());
+        }
+        self.title(
+            f,
+            "Refused",
+            &format!(
+                "times in all cycles, code and the last reason{}",
+                self.of(trace)
+            ),
+        )?;
+        let mut refusals: Vec<_> = trace.refusals.iter().collect();
+        refusals.sort_by_key(|(_, refused)| std::cmp::Reverse(refused.times));
+        let rows: Vec<Vec<String>> = refusals
+            .into_iter()
+            .map(|(code, refused)| {
+                vec![
+                    format!("{:>6}", refused.times),
+                    code.clone(),
+                    refused.last.clone(),
+                ]
+            })
+            .collect();
+        write_table(f, &rows)
+    }
+
+    /// Names the policy of a section if two are compared.
+    fn of(&self, trace: &Trace) -> String {
+        if self.traces.len() > 1 {
+            format!("; under {}", trace.policy)
+        } else {
+            String::new()
+        }
+    }
+
+    /// Writes the figures of the runs, one column per policy.
+    fn outcome(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let several = self.traces.len() > 1;
+        let when = if several {
+            "at the end"
+        } else {
+            "before the first eviction → at the end"
+        };
+        self.title(
+            f,
+            "Outcome",
+            &format!("standard deviation {when}: less is better"),
+        )?;
+        let mut rows = Vec::new();
+        if several {
+            rows.push(self.row("", |trace| trace.policy.clone()));
+        }
+        rows.extend([
+            self.row("evictions", |trace| trace.summary.evictions.to_string()),
+            self.row("of these helped", |trace| trace.summary.helped.to_string()),
+            self.row("landed as forecast", |trace| {
+                format!(
+                    "{} of {}",
+                    trace.summary.foreseen.0, trace.summary.foreseen.1
+                )
+            }),
+            self.row("time to balance", time_to_balance),
+            self.row("node-minutes above target", minutes_above_target),
+            self.row("pods without a node", |trace| {
+                trace.summary.pending.to_string()
+            }),
+            self.row("nodes without workload", |trace| {
+                trace.summary.empty_nodes.to_string()
+            }),
+        ]);
+        rows.extend(self.evenness_rows());
+        write_table(f, &rows)
+    }
+
+    /// How even the nodes are: before and after for one run, at the end for several.
+    fn evenness_rows(&self) -> Vec<Vec<String>> {
+        if let [only] = self.traces {
+            let before = only.summary.before.iter();
+            return before
+                .flat_map(|(resource, before)| evened(only, resource, *before))
+                .collect();
+        }
+        ["cpu", "memory"]
+            .into_iter()
+            .map(|resource| {
+                self.row(
+                    &format!("{resource} standard deviation by usage"),
+                    |trace| {
+                        nodes::evenness(trace, resource)
+                            .map_or("?".to_owned(), |ratio| ratio.to_string())
+                    },
+                )
+            })
+            .collect()
+    }
+
+    fn row(&self, name: &str, figure: impl Fn(&Trace) -> String) -> Vec<String> {
+        std::iter::once(name.to_owned())
+            .chain(self.traces.iter().map(figure))
+            .collect()
+    }
+}
+
+fn write_table(f: &mut fmt::Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
+    columns(rows)
+        .iter()
+        .try_for_each(|line| writeln!(f, "{line}"))
+}
+
+fn eviction_row(trace: &Trace, eviction: &Eviction) -> Vec<String> {
+    let to = eviction.to.as_deref().unwrap_or("pending");
+    let helped = match eviction.helped {
+        Some(true) => "helped",
+        Some(false) => "did not help",
+        None => "",
+    };
+    vec![
+        short(eviction.at.duration_since(trace.start)),
+        format!("{}/{}", eviction.namespace, eviction.pod),
+        format!("{} → {to}", eviction.from),
+        helped.to_owned(),
+    ]
+}
+
+/// Returns the balance of a resource before the first eviction and at the end.
+fn evened(trace: &Trace, resource: &str, before: Balance) -> [Vec<String>; 2] {
+    let after = trace.summary.after.get(resource).copied().unwrap_or(before);
+    [
+        vec![
+            format!("{resource} standard deviation"),
+            format!("{} → {}", before.deviation, after.deviation),
+        ],
+        vec![
+            format!("{resource} fullest above mean"),
+            format!("{} → {}", before.above_mean, after.above_mean),
+        ],
+    ]
+}
+
+fn time_to_balance(trace: &Trace) -> String {
+    match trace.summary.time_to_balance {
+        None => "not reached".to_owned(),
+        Some(time) if time.is_zero() && !trace.summary.unknown_nodes.is_empty() => {
+            "unknown".to_owned()
+        }
+        Some(time) if time.is_zero() => "always balanced".to_owned(),
+        Some(time) => short(time),
+    }
+}
+
+/// The minutes that nodes spent above their target, by resource.
+fn minutes_above_target(trace: &Trace) -> String {
+    let of = |(name, time): (&String, &TimeAbove)| format!("{name} {}", time.total.as_mins());
+    let each: Vec<String> = trace.summary.above_target.iter().map(of).collect();
+    if each.is_empty() {
+        "no target of usage".to_owned()
+    } else {
+        each.join(", ")
+    }
+}
+
+/// Returns the run in one sentence.
+fn sentence(trace: &Trace) -> String {
+    let summary = &trace.summary;
+    let evictions = count(
+        usize::try_from(summary.evictions).unwrap_or(usize::MAX),
+        "eviction",
+    );
+    let helped = match (summary.evictions, summary.helped) {
+        (0, _) => String::new(),
+        (1, 1) => ", which helped".to_owned(),
+        (all, helped) if all == helped => ", all of them helped".to_owned(),
+        (_, helped) => format!(", {helped} of them helped"),
+    };
+    let unknown = summary.unknown_nodes.len();
+    let balance = match summary.time_to_balance {
+        _ if trace.bands.values().all(|band| band.high == Ratio::ONE) => String::new(),
+        None => "; at least one node was still hot at the end".to_owned(),
+        Some(time) if time.is_zero() && unknown > 0 => {
+            format!("; the usage of {} is unknown", count(unknown, "node"))
+        }
+        Some(time) if time.is_zero() => "; no node was ever hot".to_owned(),
+        Some(time) => format!("; no node was hot after {}", short(time)),
+    };
+    format!("{evictions}{helped}{balance}")
+}
+
+/// The lines of a table.
+fn columns(rows: &[Vec<String>]) -> Vec<String> {
+    Table::new(rows.to_vec()).lines()
+}

@@ -1,0 +1,218 @@
+//! The nodes of a simulation: bars for one policy, figures for two.
+
+use std::fmt;
+
+use crate::decide::engine::balance_report::balance;
+use crate::model::plan::TargetBand;
+use crate::policy::Basis;
+use crate::simulate::trace::{NodeTrace, Trace};
+use crate::values::Ratio;
+use crate::view::bar::{Bar, FIGURES_WIDTH, Zone};
+use crate::view::screen::Ink;
+
+use super::{SimulationText, columns};
+
+/// Larger clusters show this many of the fullest and of the emptiest nodes.
+const END: usize = 20;
+const SHORTEST_BAR: usize = 6;
+const LONGEST_BAR: usize = 30;
+
+impl SimulationText<'_> {
+    pub(super) fn nodes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(trace) = self.traces.first() else {
+            return Ok(());
+        };
+        // Two policies may balance by different things: actual usage compares them.
+        let basis = if self.traces.len() > 1 {
+            Basis::Actual
+        } else {
+            trace.basis
+        };
+        let mut rows: Vec<&NodeTrace> = trace.nodes.iter().collect();
+        // The sort is stable: nodes with equal usage stay sorted by name.
+        rows.sort_by(|a, b| {
+            let cpu = |node| ends(basis, node, "cpu").0.unwrap_or_default();
+            cpu(b).order(cpu(a))
+        });
+        let note = format!("by {}, start → end, fullest first", basis.words());
+        self.title(f, "Nodes", &note)?;
+        let lines = if self.traces.len() > 1 {
+            self.compared(&rows)
+        } else {
+            self.bars(trace, &rows)
+        };
+        let (shown, left_out) = self.fit(rows.len(), 2 * END);
+        let heads = lines.len() - rows.len();
+        let first = heads + if left_out > 0 { END } else { shown };
+        for line in &lines[..first] {
+            writeln!(f, "{line}")?;
+        }
+        if left_out > 0 {
+            self.more(f, left_out, "nodes in between")?;
+            lines[lines.len() - END..]
+                .iter()
+                .try_for_each(|line| writeln!(f, "{line}"))?;
+        }
+        if self.traces.len() == 1 {
+            let legend = "█ stayed   ░ left   ▒ arrived";
+            writeln!(f, "{}", self.screen.paint(Ink::Dim, legend))?;
+        }
+        Ok(())
+    }
+
+    fn bars(&self, trace: &Trace, rows: &[&NodeTrace]) -> Vec<String> {
+        let resources: Vec<&String> = trace.balance.keys().collect();
+        let name_width = rows
+            .iter()
+            .map(|row| row.name.chars().count())
+            .max()
+            .unwrap_or(0);
+        let width = self.bar_width(name_width, resources.len());
+        let heads: Vec<String> = resources
+            .iter()
+            .map(|resource| column_head(trace, resource, width))
+            .collect();
+        let head = format!("{:name_width$}  {}  pods", "", heads.join("  "));
+        let mut lines = vec![self.screen.paint(Ink::Dim, &head)];
+        lines.extend(rows.iter().map(|node| {
+            let cells: Vec<String> = resources
+                .iter()
+                .map(|resource| self.cell(trace, node, resource, width))
+                .collect();
+            let pods = change(
+                node.pods.first().copied().unwrap_or(0),
+                node.pods.last().copied().unwrap_or(0),
+            );
+            format!("{:name_width$}  {}  {pods}", node.name, cells.join("  "))
+        }));
+        lines
+    }
+
+    /// Returns the width of each bar; zero where the terminal has no room for bars.
+    fn bar_width(&self, name_width: usize, resources: usize) -> usize {
+        let column = self.screen.width.saturating_sub(name_width + 12) / resources.max(1);
+        let width = column.saturating_sub(FIGURES_WIDTH + 2).min(LONGEST_BAR);
+        if width < SHORTEST_BAR { 0 } else { width }
+    }
+
+    fn cell(&self, trace: &Trace, node: &NodeTrace, resource: &str, width: usize) -> String {
+        let (before, after) = ends(trace.basis, node, resource);
+        let band: TargetBand = trace
+            .bands
+            .get(resource)
+            .copied()
+            .map(TargetBand::from)
+            .unwrap_or_default();
+        let bar = Bar::change(before, after, band);
+        if width == 0 {
+            return bar.figures();
+        }
+        let drawn = match (is_hot(before, band), is_hot(after, band)) {
+            (_, true) => self.screen.paint(Ink::Hot, &bar.text(width)),
+            (true, false) => self.screen.paint(Ink::Dim, &bar.text(width)),
+            (false, false) => bar.text(width),
+        };
+        format!("{drawn} {}", bar.figures())
+    }
+
+    /// Lines with a column for the start and one for the end under each policy.
+    fn compared(&self, rows: &[&NodeTrace]) -> Vec<String> {
+        let mut table = vec![vec![String::new(), "start".to_owned()]];
+        table[0].extend(self.traces.iter().map(|t| t.policy.clone()));
+        for row in rows {
+            let mut cells = vec![row.name.clone()];
+            cells.push(usage_at(row, Edge::Start));
+            for trace in self.traces {
+                let same = trace.nodes.iter().find(|n| n.name == row.name);
+                cells.push(same.map_or(String::new(), |node| usage_at(node, Edge::End)));
+            }
+            table.push(cells);
+        }
+        columns(&table)
+    }
+}
+
+/// Returns the resource and its band, as wide as the cells below: `cpu  ┊ 30%  │ 60%`.
+fn column_head(trace: &Trace, resource: &str, bar_width: usize) -> String {
+    let edges = trace
+        .bands
+        .get(resource)
+        .filter(|_| bar_width > 0)
+        .map_or(String::new(), |band| {
+            format!("  ┊ {}  │ {}", band.low, band.high)
+        });
+    let width = if bar_width == 0 {
+        FIGURES_WIDTH
+    } else {
+        bar_width + 1 + FIGURES_WIDTH
+    };
+    format!("{:width$}", format!("{resource}{edges}"))
+}
+
+fn is_hot(ratio: Option<Ratio>, band: TargetBand) -> bool {
+    ratio.is_some_and(|ratio| Zone::of(ratio, band) == Zone::Hot)
+}
+
+/// The start or the end of a run.
+#[derive(Clone, Copy)]
+enum Edge {
+    Start,
+    End,
+}
+
+/// Returns what a node uses at the start or the end: `cpu  55%  memory  12%   11 pods`.
+fn usage_at(node: &NodeTrace, edge: Edge) -> String {
+    let resources: Vec<String> = node
+        .actual
+        .keys()
+        .map(|resource| {
+            let (first, last) = ends(Basis::Actual, node, resource);
+            let ratio = match edge {
+                Edge::Start => first,
+                Edge::End => last,
+            };
+            let text = ratio.map_or("-".to_owned(), |ratio| ratio.to_string());
+            format!("{resource} {text:>4}")
+        })
+        .collect();
+    let pods = match edge {
+        Edge::Start => node.pods.first(),
+        Edge::End => node.pods.last(),
+    };
+    format!(
+        "{}  {:>3} pods",
+        resources.join("  "),
+        pods.copied().unwrap_or(0)
+    )
+}
+
+/// Returns the first known share and the last share of a resource.
+fn ends(basis: Basis, node: &NodeTrace, resource: &str) -> (Option<Ratio>, Option<Ratio>) {
+    let series = match basis {
+        Basis::Actual => node
+            .actual
+            .get(resource)
+            .or_else(|| node.requests.get(resource)),
+        Basis::Requests => node.requests.get(resource),
+    };
+    let shares = series.into_iter().flatten().copied();
+    let first = shares.clone().flatten().next();
+    (first, shares.last().flatten())
+}
+
+/// Returns the standard deviation of actual usage over the nodes at the end of a run.
+pub(super) fn evenness(trace: &Trace, resource: &str) -> Option<Ratio> {
+    let last = trace
+        .nodes
+        .iter()
+        .filter_map(|node| node.actual.get(resource)?.last().copied().flatten());
+    balance(&last.collect::<Vec<_>>(), None).map(|balance| balance.deviation)
+}
+
+fn change(before: u32, after: u32) -> String {
+    if before == after {
+        before.to_string()
+    } else {
+        format!("{before} → {after}")
+    }
+}

@@ -1,0 +1,327 @@
+//! The headline: the sentence that an operator reads first.
+
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Serialize, Serializer};
+
+use crate::values::text::count as counted;
+use crate::view::words::span;
+
+use super::facts::{ElectionRole, PlanStatus};
+use super::{BoardState, LoopHealth};
+
+/// The condition of the daemon and the cluster, as a code and a sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Headline {
+    /// No plan was made yet.
+    Starting,
+    /// The daemon cannot decide for this reason.
+    Waiting(String),
+    /// Another instance leads: the one named here, if known.
+    Standby(Option<String>),
+    /// The loop has not responded for this long.
+    Stuck(SignedDuration),
+    /// The last cycle failed.
+    Failed(String),
+    /// The cluster is in a state in which the cycle considers no pod.
+    Halted(String),
+    /// The last cycle evicted pods, or tried to.
+    Moving {
+        /// The number of evicted pods.
+        evicted: usize,
+        /// The number of planned evictions.
+        planned: usize,
+        /// The time since the plan.
+        ago: SignedDuration,
+        /// The number of nodes that were hot then.
+        hot: usize,
+        /// The number of replacements that are not running yet.
+        awaited: usize,
+    },
+    /// A dry run planned evictions.
+    WouldMove {
+        /// The number of planned evictions.
+        planned: usize,
+        /// The number of hot nodes.
+        hot: usize,
+    },
+    /// Nodes are hot, but no pod can be evicted.
+    Uneven {
+        /// The number of hot nodes.
+        hot: usize,
+        /// The number of rejected candidates.
+        kept: usize,
+        /// Why most candidates stay, or why the strategy does nothing.
+        why: String,
+    },
+    /// Nodes are underused, but no pod can be evicted.
+    Unpacked {
+        /// The number of underused nodes.
+        underused: usize,
+        /// The number of rejected candidates.
+        kept: usize,
+        /// Why most candidates stay, or why the strategy does nothing.
+        why: String,
+    },
+    /// None of this many nodes is underused.
+    Packed(usize),
+    /// This many nodes are above a target, but not for long enough.
+    Warming(usize),
+    /// No node has usable data.
+    Blind(usize),
+    /// No node is hot.
+    Even {
+        /// The number of nodes within the band.
+        even: usize,
+        /// The number of nodes with room for more pods.
+        cold: usize,
+        /// The number of nodes that are left alone because they are not ready or lack data.
+        unknown: usize,
+    },
+    /// There is nothing to do, and no strategy classifies nodes.
+    Idle,
+}
+
+impl Headline {
+    /// Returns the headline for this moment.
+    pub(super) fn of(status: &BoardState, health: &LoopHealth, now: Timestamp) -> Self {
+        // The order is that of severity: a stuck loop makes everything below outdated.
+        if let Some(overdue) = health.overdue {
+            return Headline::Stuck(overdue);
+        }
+        if let Some(why) = &health.waiting_for {
+            return Headline::Waiting(why.clone());
+        }
+        if let ElectionRole::Standby(holder) = &status.role {
+            return Headline::Standby(holder.clone());
+        }
+        if let Some(cycle) = status
+            .history
+            .back()
+            .filter(|cycle| cycle.outcome == "failed")
+        {
+            return Headline::Failed(cycle.message.clone());
+        }
+        status.plan.as_deref().map_or(Headline::Starting, |plan| {
+            Headline::after_plan(plan, status.ledger.as_ref().map_or(0, |l| l.open), now)
+        })
+    }
+
+    fn after_plan(plan: &PlanStatus, awaited: usize, now: Timestamp) -> Self {
+        let (hot, planned) = (plan.count("hot"), plan.moves.total());
+        let sum = |codes: &[&str]| codes.iter().map(|code| plan.count(code)).sum::<usize>();
+        let unknown = sum(&["unknown", "doubtful", "not-ready"]);
+        let (even, cold, underused) = (
+            sum(&["even"]),
+            sum(&["cold", "cold-cordoned"]),
+            sum(&["underused"]),
+        );
+        let in_use = sum(&["in-use", "in-use-cordoned", "leaving"]);
+        let kept = plan.kept.iter().map(|group| group.pods.total()).sum();
+        if let Some(why) = &plan.halted {
+            return Headline::Halted(why.to_string());
+        }
+        match (planned, hot, plan.count("warming")) {
+            // Planned moves come first: with them the cluster is not stuck, however many nodes are
+            // hot.
+            (1.., _, _) if plan.dry_run => Headline::WouldMove { planned, hot },
+            (1.., _, _) => Headline::Moving {
+                evicted: plan.evicted,
+                planned,
+                ago: now.duration_since(plan.at),
+                hot,
+                awaited,
+            },
+            (_, 1.., _) => Headline::Uneven {
+                hot,
+                kept,
+                why: why(plan),
+            },
+            (_, _, warming @ 1..) => Headline::Warming(warming),
+            _ if underused > 0 => Headline::Unpacked {
+                underused,
+                kept,
+                why: why(plan),
+            },
+            _ if even + cold > 0 => Headline::Even {
+                even: even + in_use,
+                cold,
+                unknown,
+            },
+            _ if in_use > 0 => Headline::Packed(in_use),
+            _ if unknown > 0 => Headline::Blind(unknown),
+            _ => Headline::Idle,
+        }
+    }
+
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Headline::Starting => "starting",
+            Headline::Waiting(_) => "waiting",
+            Headline::Standby(_) => "standby",
+            Headline::Stuck(_) => "stuck",
+            Headline::Failed(_) => "failed",
+            Headline::Halted(_) => "halted",
+            Headline::Moving { .. } => "moving",
+            Headline::WouldMove { .. } => "would-move",
+            Headline::Uneven { .. } => "uneven",
+            Headline::Unpacked { .. } => "unpacked",
+            Headline::Packed(_) => "packed",
+            Headline::Warming(_) => "warming",
+            Headline::Blind(_) => "blind",
+            Headline::Even { .. } => "even",
+            Headline::Idle => "idle",
+        }
+    }
+}
+
+/// Returns why no pod can be evicted: the most frequent refusal, or the note of a strategy.
+fn why(plan: &PlanStatus) -> String {
+    let kept = plan.kept.first().map(|group| match plan.kept.len() - 1 {
+        0 => group.message.clone(),
+        // The most frequent reason is usually the one to remove first.
+        others => format!("{}; and {}", group.message, counted(others, "other reason")),
+    });
+    kept.or_else(|| plan.notes.first().map(|note| note.why.to_string()))
+        .unwrap_or_default()
+}
+
+impl fmt::Display for Headline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Headline::Starting => f.write_str("Starting: no plan yet"),
+            Headline::Waiting(why) => write!(f, "Waiting: {why}"),
+            Headline::Standby(Some(holder)) => {
+                write!(f, "Standby: {holder} leads; this instance does nothing")
+            }
+            Headline::Standby(None) => {
+                f.write_str("Standby: the leader is not known; this instance does nothing")
+            }
+            Headline::Stuck(silent) => write!(
+                f,
+                "Stuck: the main loop has not responded for {}",
+                span(*silent)
+            ),
+            Headline::Failed(why) => write!(f, "Failed: {why}; the next cycle tries again"),
+            Headline::Halted(why) => write!(f, "Halted: {why}"),
+            Headline::Moving { .. } | Headline::WouldMove { .. } => self.write_moves(f),
+            Headline::Uneven { hot, kept, why } => {
+                write!(f, "Uneven: {} hot, {}", are(*hot), rejected(*kept, why))
+            }
+            Headline::Unpacked {
+                underused,
+                kept,
+                why,
+            } => write!(
+                f,
+                "Not packed: {} underused, {}",
+                are(*underused),
+                rejected(*kept, why)
+            ),
+            Headline::Packed(nodes) => write!(
+                f,
+                "Packed: none of {} is underused",
+                counted(*nodes, "node")
+            ),
+            Headline::Warming(nodes) => write!(
+                f,
+                "Watching: {} above a target, but not for long enough",
+                are(*nodes)
+            ),
+            Headline::Blind(nodes) => {
+                write!(f, "Blind: no usable data for {}", counted(*nodes, "node"))
+            }
+            Headline::Even {
+                even,
+                cold,
+                unknown,
+            } => f.write_str(&balanced(*even, *cold, *unknown)),
+            Headline::Idle => f.write_str("Nothing to do"),
+        }
+    }
+}
+
+impl Headline {
+    fn write_moves(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Headline::WouldMove { planned, hot } = self {
+            let hot = match hot {
+                0 => String::new(),
+                nodes => format!("{} hot, ", are(*nodes)),
+            };
+            let pods = counted(*planned, "pod");
+            return write!(f, "Dry run: {hot}{pods} would be evicted");
+        }
+        let Headline::Moving {
+            evicted,
+            planned,
+            ago,
+            hot,
+            awaited,
+        } = self
+        else {
+            return Ok(());
+        };
+        let of = if evicted == planned {
+            String::new()
+        } else {
+            format!("{evicted} of ")
+        };
+        let (hot, pods) = (were_hot(*hot), counted(*planned, "pod"));
+        write!(f, "Moving: {hot}{of}{pods} evicted {} ago", span(*ago))?;
+        match awaited {
+            0 => Ok(()),
+            n => write!(f, "; waiting for {}", counted(*n, "replacement")),
+        }
+    }
+}
+
+fn balanced(even: usize, cold: usize, unknown: usize) -> String {
+    let all = even + cold + unknown;
+    match (cold, unknown) {
+        (0, 0) if all == 1 => "Even: the node is within the band".to_owned(),
+        (0, 0) => format!("Even: all {all} nodes are within the band"),
+        (_, 0) => {
+            format!("Even: none of {all} nodes is hot; {even} within the band, {cold} with room")
+        }
+        (_, _) => format!(
+            "Even as far as known: none of {all} nodes is hot; {even} within the band, \
+             {cold} with room, {unknown} unknown"
+        ),
+    }
+}
+
+fn rejected(kept: usize, why: &str) -> String {
+    let mut text = match kept {
+        0 => "no evictions".to_owned(),
+        kept => format!("no evictions; {} rejected", counted(kept, "candidate")),
+    };
+    if !why.is_empty() {
+        text = format!("{text}: {why}");
+    }
+    text
+}
+
+fn are(nodes: usize) -> String {
+    let verb = if nodes == 1 { "is" } else { "are" };
+    format!("{} {verb}", counted(nodes, "node"))
+}
+
+fn were_hot(nodes: usize) -> String {
+    match nodes {
+        0 => String::new(),
+        1 => "1 node was hot, ".to_owned(),
+        n => format!("{n} nodes were hot, "),
+    }
+}
+
+impl Serialize for Headline {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut out = serializer.serialize_struct("Headline", 2)?;
+        out.serialize_field("code", self.code())?;
+        out.serialize_field("message", &self.to_string())?;
+        out.end()
+    }
+}

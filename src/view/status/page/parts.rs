@@ -1,0 +1,96 @@
+//! Elements that several sections of the page share.
+
+use jiff::Timestamp;
+use maud::{Markup, html};
+
+use crate::view::words::span;
+
+use super::super::StatusView;
+
+/// A relative time, `12s ago`, with the exact time as its tooltip.
+pub(super) fn ago(view: &StatusView<'_>, at: Timestamp) -> Markup {
+    let since = view.since(at);
+    html! {
+        time datetime=(at) title=(at.strftime("%Y-%m-%d %H:%M:%S UTC")) {
+            @if since.is_negative() { "in " (span(since.abs())) } @else { (span(since)) " ago" }
+        }
+    }
+}
+
+/// A folded part of a section. The script keeps it open by its id when it replaces the page.
+pub(super) fn fold(kind: &str, name: &str, summary: &Markup, content: &Markup) -> Markup {
+    html! {
+        details id={ (kind) "-" (name) } {
+            summary { (summary) }
+            (content)
+        }
+    }
+}
+
+/// A table that scrolls sideways on a narrow screen. The script restores its position by its id.
+pub(super) fn wide_table(id: &str, heads: &[&str], rows: &Markup) -> Markup {
+    html! {
+        div.wide tabindex="0" id=(id) {
+            table.rows {
+                thead { tr { @for head in heads { th scope="col" { (head) } } } }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
+/// The first `open` items as they are and the others folded, followed by the number of items left
+/// out.
+pub(super) fn folding<T>(
+    items: &[T],
+    open: usize,
+    kind: &str,
+    noun: &str,
+    table: impl Fn(&[T], &str) -> Markup,
+) -> Markup {
+    let (open, folded) = items.split_at(items.len().min(open));
+    html! {
+        @if !open.is_empty() {
+            (table(open, &format!("w-{kind}")))
+        }
+        @if !folded.is_empty() {
+            @let summary = html! { (thousands(folded.len())) " " (noun) };
+            (fold(kind, "rest", &summary, &table(folded, &format!("w-{kind}-rest"))))
+        }
+    }
+}
+
+/// The number of items that are not even folded.
+pub(super) fn left_out(more: usize, noun: &str) -> Markup {
+    html! {
+        @if more > 0 {
+            p.hint { "and " (thousands(more)) " more " (noun) }
+        }
+    }
+}
+
+/// Formats a number with separators: `12,345`.
+pub(super) fn thousands(n: usize) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_numbers_have_separators() {
+        assert_eq!(
+            [0, 999, 1000, 1_234_567].map(thousands),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+    }
+}

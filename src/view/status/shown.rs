@@ -1,0 +1,202 @@
+//! The part of `/status.json` that the terminal shows. Unknown keys are ignored and missing ones
+//! are empty, so that this program can show an instance of another version.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::model::plan::TargetBand;
+use crate::values::Ratio;
+
+/// The answer of an instance.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ShownStatus {
+    /// The time of the answer.
+    pub(super) now: Timestamp,
+    pub(super) state: ShownHeadline,
+    pub(super) about: ShownInstance,
+    #[serde(default)]
+    pub(super) part: ShownRole,
+    pub(super) next_cycle: Option<Timestamp>,
+    #[serde(default)]
+    pub(super) sources: Vec<ShownSource>,
+    #[serde(default)]
+    pub(super) failures: Vec<ShownFailure>,
+    pub(super) plan: Option<ShownPlan>,
+    pub(super) ledger: Option<ShownLedger>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownHeadline {
+    pub(super) code: String,
+    pub(super) message: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownInstance {
+    pub(super) version: String,
+    pub(super) instance: String,
+    pub(super) policy: String,
+    pub(super) policy_since: Timestamp,
+    pub(super) policy_refused: Option<ShownPolicyError>,
+    #[serde(default)]
+    pub(super) dry_run: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownPolicyError {
+    pub(super) at: Timestamp,
+    pub(super) error: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ShownRole {
+    pub(super) code: String,
+    pub(super) holder: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownFailure {
+    pub(super) request: String,
+    pub(super) why: String,
+    pub(super) effect: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownSource {
+    pub(super) name: String,
+    pub(super) newest_sample: Option<Timestamp>,
+    pub(super) error: Option<String>,
+}
+
+/// The first items of a list, and how many were left out.
+#[derive(Debug, Deserialize)]
+#[serde(default)]
+pub(super) struct ShownItems<T> {
+    pub(super) items: Vec<T>,
+    pub(super) more: usize,
+}
+
+impl<T> Default for ShownItems<T> {
+    fn default() -> Self {
+        ShownItems {
+            items: Vec::new(),
+            more: 0,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownPlan {
+    pub(super) at: Timestamp,
+    #[serde(default)]
+    pub(super) classes: Vec<ShownClass>,
+    #[serde(default)]
+    pub(super) nodes: ShownItems<ShownNode>,
+    #[serde(default)]
+    pub(super) moves: ShownItems<ShownMove>,
+    #[serde(default)]
+    pub(super) kept: Vec<ShownRefusal>,
+    #[serde(default)]
+    pub(super) paused: Vec<ShownPause>,
+    #[serde(default)]
+    pub(super) guards: ShownItems<ShownStop>,
+    #[serde(default)]
+    pub(super) proposal: Option<ShownProposal>,
+    #[serde(default)]
+    pub(super) notes: Vec<ShownNote>,
+    #[serde(default)]
+    pub(super) steering: ShownItems<ShownTaint>,
+    pub(super) steering_denied: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownProposal {
+    pub(super) id: String,
+    pub(super) evictions: usize,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownPause {
+    pub(super) namespace: String,
+    pub(super) pause: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownStop {
+    pub(super) message: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownClass {
+    pub(super) class: String,
+    pub(super) nodes: usize,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownNode {
+    pub(super) name: String,
+    pub(super) class: Option<String>,
+    #[serde(default)]
+    pub(super) ratios: BTreeMap<String, Option<Ratio>>,
+    #[serde(default)]
+    pub(super) band: BTreeMap<String, TargetBand>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownMove {
+    pub(super) namespace: String,
+    pub(super) pod: String,
+    pub(super) node: String,
+    pub(super) to: Option<String>,
+    /// The outcome; `None` in a dry run.
+    pub(super) message: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownRefusal {
+    pub(super) message: String,
+    #[serde(default)]
+    pub(super) pods: ShownItems<serde::de::IgnoredAny>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownNote {
+    pub(super) message: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownTaint {
+    pub(super) node: String,
+    pub(super) action: String,
+    pub(super) message: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownLedger {
+    #[serde(default)]
+    pub(super) entries: ShownItems<ShownEviction>,
+    #[serde(default)]
+    pub(super) open: usize,
+    #[serde(default)]
+    pub(super) resting: ShownItems<ShownCooldown>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownEviction {
+    pub(super) workload: String,
+    pub(super) from: String,
+    pub(super) to: Option<String>,
+    pub(super) at: Timestamp,
+    pub(super) message: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownCooldown {
+    pub(super) workload: String,
+    #[serde(default)]
+    pub(super) got_worse: Option<String>,
+    pub(super) until: Timestamp,
+}

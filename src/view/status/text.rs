@@ -1,0 +1,301 @@
+//! The status as text for the terminal.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::values::Ratio;
+use crate::values::text::count;
+use crate::view::bar::Bar;
+use crate::view::screen::{Ink, Screen, shown};
+use crate::view::table::{Table, display_width};
+use crate::view::words::span;
+
+use super::shown::{ShownLedger, ShownNode, ShownPlan, ShownStatus};
+
+/// Longer lists are cut, unless all is asked for.
+const MOST: usize = 15;
+const LONGEST_BAR: usize = 20;
+const SHORTEST_BAR: usize = 6;
+/// ` 83%` after a bar.
+const FIGURE: usize = 5;
+
+/// A status, and how to show it.
+pub(crate) struct StatusText<'s> {
+    pub(crate) status: &'s ShownStatus,
+    /// List everything.
+    pub(crate) all: bool,
+    pub(crate) screen: Screen,
+}
+
+impl fmt::Display for StatusText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.head(f)?;
+        if let Some(plan) = &self.status.plan {
+            self.nodes(f, plan)?;
+            self.moves(f, plan)?;
+            self.kept(f, plan)?;
+            self.steering(f, plan)?;
+        }
+        match &self.status.ledger {
+            Some(ledger) => self.ledger(f, ledger),
+            None => Ok(()),
+        }
+    }
+}
+
+impl StatusText<'_> {
+    fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ShownStatus { about, state, .. } = self.status;
+        let mut words = vec![
+            format!("evenkeel {}", about.version),
+            about.instance.clone(),
+        ];
+        words.extend(self.role());
+        words.extend(about.dry_run.then(|| "dry run".to_owned()));
+        self.screen.line(f, &words.join(" · "), Some(Ink::Dim))?;
+        let ink = match state.code.as_str() {
+            "failed" | "halted" | "stuck" | "uneven" => Ink::Hot,
+            "starting" | "waiting" | "warming" | "blind" => Ink::Warning,
+            _ => Ink::Bold,
+        };
+        self.screen.line(f, &state.message, Some(ink))?;
+        self.screen.line(f, &self.times().join(" · "), None)?;
+        let plan = self.status.plan.as_ref();
+        for paused in plan.into_iter().flat_map(|plan| &plan.paused) {
+            let line = format!("namespace {} is {}", paused.namespace, paused.pause);
+            self.screen.line(f, &line, Some(Ink::Warning))?;
+        }
+        for stop in plan.into_iter().flat_map(|plan| &plan.guards.items) {
+            self.screen.line(f, &stop.message, Some(Ink::Warning))?;
+        }
+        if let Some(proposal) = plan.and_then(|plan| plan.proposal.as_ref()) {
+            let evictions = count(proposal.evictions, "eviction");
+            let line = format!(
+                "awaiting approval: {evictions}: evenkeel approve {}",
+                proposal.id
+            );
+            self.screen.line(f, &line, Some(Ink::Warning))?;
+        }
+        let age = span(self.status.now.duration_since(about.policy_since));
+        let policy = format!("{}; in force for {age}", about.policy);
+        self.screen.beside(f, "policy: ", &policy, None)?;
+        if let Some(refused) = &about.policy_refused {
+            let text = format!("refused {}: {}", self.ago(refused.at), refused.error);
+            self.screen
+                .beside(f, "newer policy: ", &text, Some(Ink::Hot))?;
+        }
+        Ok(())
+    }
+
+    fn role(&self) -> Option<String> {
+        let part = &self.status.part;
+        match (part.code.as_str(), &part.holder) {
+            ("leading", _) => Some("leader".to_owned()),
+            ("standby", Some(holder)) => Some(format!("standby, {holder} leads")),
+            ("standby", None) => Some("standby".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The times of the last plan, the next one and the newest samples.
+    fn times(&self) -> Vec<String> {
+        let status = self.status;
+        let mut times = vec![status.plan.as_ref().map_or_else(
+            || "no plan yet".to_owned(),
+            |plan| format!("last plan {}", self.ago(plan.at)),
+        )];
+        if let Some(next) = status.next_cycle {
+            let wait = next.duration_since(status.now);
+            times.push(if wait.is_positive() {
+                format!("next in {}", span(wait))
+            } else {
+                "next now".to_owned()
+            });
+        }
+        times.extend(status.sources.iter().map(|source| {
+            match (&source.error, source.newest_sample) {
+                (Some(error), _) => format!("{}: {error}", source.name),
+                (None, Some(newest)) => {
+                    format!("{}: newest sample {}", source.name, self.ago(newest))
+                }
+                (None, None) => format!("{}: not read yet", source.name),
+            }
+        }));
+        times.extend(status.failures.iter().map(|failure| {
+            let (why, effect) = (&failure.why, &failure.effect);
+            format!("{} fails: {why}; {effect}", failure.request)
+        }));
+        times
+    }
+
+    fn nodes(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
+        let classes = plan.classes.iter();
+        let classes: Vec<String> = classes
+            .map(|c| format!("{} {}", c.nodes, c.class))
+            .collect();
+        self.screen.title(f, "Nodes", &classes.join(", "))?;
+        let nodes = &plan.nodes.items;
+        let (most, left_out) = shown(self.all, nodes.len(), MOST);
+        let nodes = &nodes[..most];
+        let resources: BTreeSet<&str> = nodes
+            .iter()
+            .flat_map(|node| node.ratios.keys().map(String::as_str))
+            .collect();
+        let width = |text: fn(&ShownNode) -> usize| nodes.iter().map(text).max().unwrap_or(0);
+        let name = width(|node| display_width(&node.name));
+        let class = width(|node| node.class.as_deref().map_or(0, str::len));
+        let each = self.screen.width.saturating_sub(name + class + 4) / resources.len().max(1);
+        let bar = each.saturating_sub(FIGURE + 2).min(LONGEST_BAR);
+        let bar = if bar < SHORTEST_BAR { 0 } else { bar };
+        let heads: Vec<String> = resources
+            .iter()
+            .map(|resource| format!("{resource:w$}", w = bar + FIGURE))
+            .collect();
+        let head = format!("{:w$}{}", "", heads.join("  "), w = name + class + 4);
+        writeln!(f, "{}", self.screen.paint(Ink::Dim, head.trim_end()))?;
+        for node in nodes {
+            let gap = " ".repeat(name - display_width(&node.name) + 2);
+            let word = format!("{:class$}", node.class.as_deref().unwrap_or_default());
+            let cells = resources
+                .iter()
+                .map(|resource| self.cell(node, resource, bar));
+            let cells: Vec<String> = cells.collect();
+            let line = format!(
+                "{}{gap}{}  {}",
+                node.name,
+                self.screen.paint_class(node.class.as_deref(), &word),
+                cells.join("  ")
+            );
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        self.rest(f, left_out, plan.nodes.more, " nodes")
+    }
+
+    /// A bar and the share of a resource.
+    fn cell(&self, node: &ShownNode, resource: &str, bar: usize) -> String {
+        let Some(ratio) = node.ratios.get(resource).copied() else {
+            // The node does not have the resource.
+            return format!("{:>w$}", "-", w = bar + FIGURE);
+        };
+        let band = node.band.get(resource).copied().unwrap_or_default();
+        let figure = ratio.map_or("?".to_owned(), |ratio: Ratio| ratio.to_string());
+        if bar == 0 {
+            return format!("{figure:>FIGURE$}");
+        }
+        let drawn = Bar::change(ratio, ratio, band).text(bar);
+        format!(
+            "{}{figure:>FIGURE$}",
+            self.screen.paint_class(node.class.as_deref(), &drawn)
+        )
+    }
+
+    fn moves(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
+        let moves = &plan.moves.items;
+        if moves.is_empty() {
+            return Ok(());
+        }
+        let (most, left_out) = shown(self.all, moves.len(), MOST);
+        let total = count(moves.len() + plan.moves.more, "eviction");
+        self.screen
+            .title(f, "Moves", &format!("{total} in the last plan"))?;
+        let rows = moves.iter().take(most).map(|one| {
+            let to = one.to.as_deref().unwrap_or("?");
+            let pod = format!("{}/{}", one.namespace, one.pod);
+            let outcome = one.message.as_deref().unwrap_or("dry run");
+            vec![pod, format!("{} → {to}", one.node), outcome.to_owned()]
+        });
+        self.screen.table(f, &Table::new(rows))?;
+        self.rest(f, left_out, plan.moves.more, " moves")
+    }
+
+    fn kept(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
+        if !plan.notes.is_empty() {
+            writeln!(f)?;
+        }
+        for note in &plan.notes {
+            self.screen.line(f, &note.message, None)?;
+        }
+        if plan.kept.is_empty() {
+            return Ok(());
+        }
+        self.screen
+            .title(f, "Pods that stay", "candidates, by the reason")?;
+        let rows = plan.kept.iter().map(|group| {
+            let pods = group.pods.items.len() + group.pods.more;
+            vec![pods.to_string(), group.message.clone()]
+        });
+        self.screen.table(f, &Table::new(rows).right(0))
+    }
+
+    fn steering(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
+        let steered = &plan.steering.items;
+        if steered.is_empty() && plan.steering_denied.is_none() {
+            return Ok(());
+        }
+        let denied = plan.steering_denied.as_deref().unwrap_or_default();
+        self.screen.title(f, "Steering", denied)?;
+        let (most, left_out) = shown(self.all, steered.len(), MOST);
+        let rows = steered
+            .iter()
+            .take(most)
+            .map(|one| vec![one.node.clone(), one.action.clone(), one.message.clone()]);
+        self.screen.table(f, &Table::new(rows))?;
+        self.rest(f, left_out, plan.steering.more, " nodes")
+    }
+
+    fn ledger(&self, f: &mut fmt::Formatter<'_>, ledger: &ShownLedger) -> fmt::Result {
+        let entries = &ledger.entries;
+        if entries.items.is_empty() && ledger.resting.items.is_empty() {
+            return Ok(());
+        }
+        let total = count(entries.items.len() + entries.more, "eviction");
+        let note = format!("{total} that still count, {} under way", ledger.open);
+        self.screen.title(f, "Ledger", &note)?;
+        let (most, left_out) = shown(self.all, entries.items.len(), MOST);
+        let rows = entries.items.iter().take(most).map(|entry| {
+            let to = entry.to.as_deref().unwrap_or("?");
+            vec![
+                self.ago(entry.at),
+                entry.workload.clone(),
+                format!("{} → {to}", entry.from),
+                entry.message.clone(),
+            ]
+        });
+        self.screen.table(f, &Table::new(rows))?;
+        self.rest(f, left_out, entries.more, " evictions")?;
+        for resting in &ledger.resting.items {
+            let left = resting.until.duration_since(self.status.now);
+            let why = match &resting.got_worse {
+                Some(why) => format!("it got worse by its last eviction: {why}"),
+                None => "its last moves did not help".to_owned(),
+            };
+            let text = format!("{} stays for {}: {why}", resting.workload, span(left));
+            self.screen.line(f, &text, None)?;
+        }
+        Ok(())
+    }
+
+    /// Says how many lines are left out here, or by the instance.
+    fn rest(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        left_out: usize,
+        unreported: usize,
+        what: &str,
+    ) -> fmt::Result {
+        self.screen.left_out(f, left_out, what)?;
+        if unreported > 0 {
+            let text = format!("… {unreported} more{what}, which the instance does not report");
+            self.screen.hint(f, &text)?;
+        }
+        Ok(())
+    }
+
+    /// `12s ago`, by the clock of the instance.
+    fn ago(&self, at: Timestamp) -> String {
+        let age = self.status.now.duration_since(at).max(SignedDuration::ZERO);
+        format!("{} ago", span(age))
+    }
+}

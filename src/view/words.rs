@@ -1,0 +1,114 @@
+//! How numbers, durations and names read on a page.
+
+use jiff::SignedDuration;
+
+use crate::policy::Basis;
+use crate::values::Ratio;
+
+/// Formats a share as `37 %`, with a space that does not break.
+pub fn percent(share: f64) -> String {
+    let ratio = Ratio::new(share.max(0.0)).unwrap_or_default();
+    ratio.to_string().replace('%', "\u{202f}%")
+}
+
+/// Formats a duration by its two largest units: `45s`, `20m`, `1h20m`, `2d4h`. A second unit of
+/// zero is left out.
+pub fn span(duration: SignedDuration) -> String {
+    let seconds = duration.as_secs().max(0);
+    let parts = [
+        (seconds / 86_400, "d"),
+        (seconds / 3_600 % 24, "h"),
+        (seconds / 60 % 60, "m"),
+        (seconds % 60, "s"),
+    ];
+    let first = parts.iter().position(|(n, _)| *n > 0).unwrap_or(3);
+    parts
+        .iter()
+        .skip(first)
+        .take(2)
+        .enumerate()
+        .filter(|(i, (n, _))| *i == 0 || *n > 0)
+        .map(|(_, (n, unit))| format!("{n}{unit}"))
+        .collect::<Vec<_>>()
+        .concat()
+}
+
+/// Shortens a name to `most` characters by cutting its middle, because both ends tell names apart.
+pub fn short(name: &str, most: usize) -> String {
+    let count = name.chars().count();
+    if count <= most || most < 3 {
+        return name.to_owned();
+    }
+    let tail = (most - 1) / 2;
+    let head: String = name.chars().take(most - 1 - tail).collect();
+    let end: String = name.chars().skip(count - tail).collect();
+    format!("{head}…{end}")
+}
+
+/// Returns short node names: without the domain that all of them share, and at most `most`
+/// characters long.
+pub fn node_labels(names: &[&str], most: usize) -> Vec<String> {
+    let domain = names.first().and_then(|first| domain(first));
+    // A single node keeps its domain, because nothing shows that it is common.
+    let shared = names.len() > 1
+        && domain.is_some()
+        && names.iter().all(|name| self::domain(name) == domain);
+    names
+        .iter()
+        .map(|name| match name.split_once('.') {
+            Some((host, _)) if shared => short(host, most),
+            _ => short(name, most),
+        })
+        .collect()
+}
+
+fn domain(name: &str) -> Option<&str> {
+    name.split_once('.').map(|(_, domain)| domain)
+}
+
+impl Basis {
+    /// The basis as a sentence names it.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Actual => "actual usage",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_has_at_most_two_units() {
+        let texts: Vec<_> = [0, 45, 60, 1200, 3600, 4800, 86_400, 187_200, 90_061]
+            .map(|s| span(SignedDuration::from_secs(s)))
+            .into();
+        assert_eq!(
+            texts,
+            [
+                "0s", "45s", "1m", "20m", "1h", "1h20m", "1d", "2d4h", "1d1h"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_share_is_formatted_as_a_percentage() {
+        assert_eq!(
+            [0.0, 0.042, 0.37, 1.2].map(percent),
+            ["0\u{202f}%", "4.2\u{202f}%", "37\u{202f}%", "120\u{202f}%"]
+        );
+    }
+
+    #[test]
+    fn long_names_keep_both_ends_and_lose_the_shared_domain() {
+        assert_eq!(short("node-0123456789", 9), "node…6789");
+        assert_eq!(short("n1", 9), "n1");
+        assert_eq!(
+            node_labels(&["ip-1.eu.internal", "ip-2.eu.internal"], 9),
+            ["ip-1", "ip-2"]
+        );
+        assert_eq!(node_labels(&["a.eu", "a.us"], 9), ["a.eu", "a.us"]);
+    }
+}
