@@ -75,9 +75,9 @@ pub struct ResourceLevel {
     /// The node's ratio; `None` if it is unknown.
     pub ratio: Option<Ratio>,
     /// The threshold: a node at or below all of these is cold, or underused.
-    pub low: Option<Ratio>,
+    pub threshold: Option<Ratio>,
     /// The target: a node above one of these is hot.
-    pub high: Option<Ratio>,
+    pub target: Option<Ratio>,
 }
 
 /// Starts the strategy at a position of the policy, and records in the draft how it classifies the

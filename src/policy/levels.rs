@@ -24,9 +24,9 @@ pub(super) struct Level {
 
 /// The lower and upper thresholds of a pool, as far as the file gives them.
 #[derive(Clone, Default)]
-pub(super) struct Bounds {
-    pub(super) low: Option<Vec<Level>>,
-    pub(super) high: Option<Vec<Level>>,
+pub(super) struct PoolLevels {
+    pub(super) thresholds: Option<Vec<Level>>,
+    pub(super) targets: Option<Vec<Level>>,
 }
 
 /// Thresholds without their places.
@@ -123,19 +123,19 @@ fn is_resource(name: &str) -> bool {
         || extended
 }
 
-/// Both bounds must have the same resources, and no threshold may be above its target. A problem
+/// Both levels must have the same resources, and no threshold may be above its target. A problem
 /// with a threshold that is inherited from before `here` is reported at `here`.
-pub(super) fn compare(f: &mut Fields<'_, '_>, bounds: &Bounds, deviation: bool, here: &Place) {
-    let (Some(low), Some(high)) = (&bounds.low, &bounds.high) else {
+pub(super) fn compare(f: &mut Fields<'_, '_>, levels: &PoolLevels, deviation: bool, here: &Place) {
+    let (Some(thresholds), Some(targets)) = (&levels.thresholds, &levels.targets) else {
         return;
     };
-    same_resources(f, low, high, "targetThresholds", here);
-    same_resources(f, high, low, "thresholds", here);
+    same_resources(f, thresholds, targets, "targetThresholds", here);
+    same_resources(f, targets, thresholds, "thresholds", here);
     // Deviations are distances from the mean in both directions, so either may be the larger one.
-    for level in low.iter().filter(|_| !deviation) {
-        let target = high
+    for level in thresholds.iter().filter(|_| !deviation) {
+        let target = targets
             .iter()
-            .find(|h| h.resource == level.resource && h.share < level.share);
+            .find(|t| t.resource == level.resource && t.share < level.share);
         if let Some(target) = target {
             let sentence = format!(
                 "a threshold of {} is above its target of {}",

@@ -51,9 +51,11 @@ pub struct Trace {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TraceBand {
     /// Idle at or below this ratio.
-    pub low: Ratio,
+    #[serde(rename = "low")]
+    pub threshold: Ratio,
     /// Hot above this ratio.
-    pub high: Ratio,
+    #[serde(rename = "high")]
+    pub target: Ratio,
 }
 
 /// A node over time.

@@ -46,7 +46,7 @@ pub enum ReferenceMark {
 impl Zone {
     /// Returns the zone of a share.
     pub fn of(ratio: Ratio, band: TargetBand) -> Self {
-        match (band.low, band.high) {
+        match (band.threshold, band.target) {
             (_, Some(high)) if ratio > high => Zone::Hot,
             (Some(low), _) if ratio <= low => Zone::Idle,
             _ => Zone::Even,
@@ -66,8 +66,8 @@ impl Zone {
 impl From<trace::TraceBand> for TargetBand {
     fn from(band: trace::TraceBand) -> Self {
         TargetBand {
-            low: Some(band.low),
-            high: Some(band.high),
+            threshold: Some(band.threshold),
+            target: Some(band.target),
         }
     }
 }
@@ -90,8 +90,11 @@ impl Bar {
         let changed = if after < before { '░' } else { '▒' };
         let last = width.saturating_sub(1);
         // A mark at 100 % would be behind the last cell.
-        let low = self.band.low.map(|ratio| cells(ratio, width).min(last));
-        let high = self.band.high.map(|ratio| cells(ratio, width).min(last));
+        let low = self
+            .band
+            .threshold
+            .map(|ratio| cells(ratio, width).min(last));
+        let high = self.band.target.map(|ratio| cells(ratio, width).min(last));
         (0..width)
             .map(|i| match i {
                 i if Some(i) == high => '│',
@@ -133,7 +136,7 @@ impl Bar {
                 @if let Some(ratio) = thin {
                     rect.thin y="15" height="3" rx="1" width=(place(ratio, top)) {}
                 }
-                @for (edge, class) in [(self.band.low, "edge low"), (self.band.high, "edge high")] {
+                @for (edge, class) in [(self.band.threshold, "edge low"), (self.band.target, "edge high")] {
                     @if let Some(ratio) = edge {
                         @let x = place(ratio, top);
                         line class=(class) x1=(x) x2=(x) y1="0" y2="15" {}
@@ -180,8 +183,8 @@ mod tests {
     fn bar(before: Option<f64>, after: Option<f64>) -> Bar {
         let ratio = |percent: f64| Ratio::percent(percent);
         let band = TargetBand {
-            low: ratio(30.0),
-            high: ratio(70.0),
+            threshold: ratio(30.0),
+            target: ratio(70.0),
         };
         Bar::change(before.and_then(ratio), after.and_then(ratio), band)
     }

@@ -295,7 +295,7 @@ fn sentence(trace: &Trace) -> String {
     };
     let unknown = summary.unknown_nodes.len();
     let balance = match summary.time_to_balance {
-        _ if trace.bands.values().all(|band| band.high == Ratio::ONE) => String::new(),
+        _ if trace.bands.values().all(|band| band.target == Ratio::ONE) => String::new(),
         None => "; at least one node was still hot at the end".to_owned(),
         Some(time) if time.is_zero() && unknown > 0 => {
             format!("; the usage of {} is unknown", count(unknown, "node"))

@@ -52,8 +52,8 @@ fn picture(name: String) -> NodePicture {
         (name.clone(), Ratio::percent(80.0)),
     ]);
     let band = TargetBand {
-        low: Ratio::percent(30.0),
-        high: Ratio::percent(50.0),
+        threshold: Ratio::percent(30.0),
+        target: Ratio::percent(50.0),
     };
     NodePicture {
         ratios: ratios.clone(),

@@ -26,8 +26,8 @@ struct WeighedPool {
     nodes: Vec<NodeId>,
     /// Whether requests of terminating pods count, as for kube-scheduler.
     with_ending: bool,
-    low: Vec<(ResourceId, Ratio)>,
-    high: Vec<(ResourceId, Ratio)>,
+    thresholds: Vec<(ResourceId, Ratio)>,
+    targets: Vec<(ResourceId, Ratio)>,
 }
 
 /// The load that ratios count.
@@ -161,8 +161,8 @@ fn weighed_pools(draft: &Draft<'_>) -> Vec<WeighedPool> {
                 basis: rule.basis,
                 with_ending: true,
                 nodes: in_force.nodes,
-                low: in_force.low.to_vec(),
-                high: in_force.high.to_vec(),
+                thresholds: in_force.thresholds.to_vec(),
+                targets: in_force.targets.to_vec(),
             });
         }
     }
@@ -183,27 +183,27 @@ fn weighed_pools(draft: &Draft<'_>) -> Vec<WeighedPool> {
 /// The pools of HighNodeUtilization: its thresholds weigh its own basis, its ceilings always weigh
 /// usage.
 fn emptying_pools(draft: &Draft<'_>, rule: &HighNodeUtilization) -> Vec<WeighedPool> {
-    let high = known(draft, &rule.ceilings);
+    let targets = known(draft, &rule.ceilings);
     let mut own = WeighedPool {
-        low: known(draft, &rule.thresholds),
+        thresholds: known(draft, &rule.thresholds),
         ..WeighedPool::of_all(draft, DEFAULT, rule.basis)
     };
     let judged = |node: &NodeId| low_node_utilization::judged(draft, *node, &rule.thresholds);
     own.nodes.retain(judged);
     match rule.basis {
-        Basis::Actual => vec![WeighedPool { high, ..own }],
-        Basis::Requests if high.is_empty() => vec![own],
+        Basis::Actual => vec![WeighedPool { targets, ..own }],
+        Basis::Requests if targets.is_empty() => vec![own],
         Basis::Requests => {
             let usage = WeighedPool::of_all(draft, DEFAULT, Basis::Actual);
-            vec![own, WeighedPool { high, ..usage }]
+            vec![own, WeighedPool { targets, ..usage }]
         }
     }
 }
 
-/// The levels of resources that the cluster has.
-fn known(draft: &Draft<'_>, levels: &Thresholds) -> Vec<(ResourceId, Ratio)> {
+/// The thresholds of resources that the cluster has.
+fn known(draft: &Draft<'_>, thresholds: &Thresholds) -> Vec<(ResourceId, Ratio)> {
     let resources = &draft.world.snapshot.resources;
-    levels
+    thresholds
         .iter()
         .filter_map(|(name, ratio)| Some((resources.find(name)?, *ratio)))
         .collect()
@@ -217,8 +217,8 @@ impl WeighedPool {
             basis,
             with_ending: false,
             nodes: low_node_utilization::fit(draft, basis),
-            low: Vec::new(),
-            high: Vec::new(),
+            thresholds: Vec::new(),
+            targets: Vec::new(),
         }
     }
 
@@ -232,11 +232,11 @@ impl WeighedPool {
     /// The threshold and target of each resource.
     fn band(&self, draft: &Draft<'_>) -> BTreeMap<String, TargetBand> {
         let mut band: BTreeMap<String, TargetBand> = BTreeMap::new();
-        for (resource, low) in &self.low {
-            band.entry(name(draft, *resource)).or_default().low = Some(*low);
+        for (resource, threshold) in &self.thresholds {
+            band.entry(name(draft, *resource)).or_default().threshold = Some(*threshold);
         }
-        for (resource, high) in &self.high {
-            band.entry(name(draft, *resource)).or_default().high = Some(*high);
+        for (resource, target) in &self.targets {
+            band.entry(name(draft, *resource)).or_default().target = Some(*target);
         }
         band
     }
@@ -257,7 +257,7 @@ impl WeighedPool {
     /// The number of nodes above a target, or at or below every threshold; `None` if there are
     /// neither.
     fn outside(&self, draft: &Draft<'_>) -> Option<usize> {
-        if self.low.is_empty() && self.high.is_empty() {
+        if self.thresholds.is_empty() && self.targets.is_empty() {
             return None;
         }
         let outside = self
@@ -268,24 +268,24 @@ impl WeighedPool {
     }
 
     fn is_above(&self, draft: &Draft<'_>, node: NodeId) -> bool {
-        self.high.iter().any(|(r, high)| {
+        self.targets.iter().any(|(r, target)| {
             let ratio = draft.ratio(node, *r, self.basis);
-            ratio.is_some_and(|ratio| ratio > *high)
+            ratio.is_some_and(|ratio| ratio > *target)
         })
     }
 
     fn is_below(&self, draft: &Draft<'_>, node: NodeId) -> bool {
         let load = self.load();
-        draft.is_within(node, &self.low, |r| load.ratio(draft, node, r))
+        draft.is_within(node, &self.thresholds, |r| load.ratio(draft, node, r))
     }
 }
 
 /// Cpu, memory, and every resource with a threshold or a target.
 fn resources(pools: &[WeighedPool]) -> BTreeSet<ResourceId> {
-    let levels = pools
+    let limits = pools
         .iter()
-        .flat_map(|pool| pool.low.iter().chain(&pool.high));
-    let named = levels.map(|(resource, _)| *resource);
+        .flat_map(|pool| pool.thresholds.iter().chain(&pool.targets));
+    let named = limits.map(|(resource, _)| *resource);
     named.chain([ResourceId::CPU, ResourceId::MEMORY]).collect()
 }
 

@@ -77,9 +77,9 @@ pub struct ResourceStatus {
     /// The ratio after the moves of this cycle, if they land as expected.
     pub after: Option<Ratio>,
     /// The threshold.
-    pub low: Option<Ratio>,
+    pub threshold: Option<Ratio>,
     /// The target.
-    pub high: Option<Ratio>,
+    pub target: Option<Ratio>,
     /// The amount above the target in base units: nanocores, bytes or counts.
     pub over: Option<Amount>,
 }
@@ -239,12 +239,12 @@ fn view(decided: &AllVerdicts<'_>, verdict: &NodeVerdict, node: NodeId) -> Optio
 /// A node's ratio in one resource, before and after the moves of this cycle.
 fn standing(draft: &Draft<'_>, node: NodeId, level: &ResourceLevel) -> ResourceStatus {
     let whole = draft.world.snapshot.node(node).allocatable[level.resource];
-    let above = match (level.ratio, level.high) {
+    let above = match (level.ratio, level.target) {
         (Some(ratio), Some(high)) if ratio > high => Some(ratio.minus(high)),
         _ => None,
     };
     // Only strategies with targets weigh terminating pods (`room_ratio`).
-    let after = match level.high {
+    let after = match level.target {
         Some(_) => low_node_utilization::room_ratio(draft, node, level.resource, level.basis),
         None => draft.ratio(node, level.resource, level.basis),
     };
@@ -252,8 +252,8 @@ fn standing(draft: &Draft<'_>, node: NodeId, level: &ResourceLevel) -> ResourceS
         basis: level.basis,
         ratio: level.ratio,
         after,
-        low: level.low,
-        high: level.high,
+        threshold: level.threshold,
+        target: level.target,
         over: above.map(|above| whole.times(above)),
     }
 }

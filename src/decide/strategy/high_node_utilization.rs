@@ -130,12 +130,12 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
 
     fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<ResourceLevel> {
         let basis = self.rule.basis();
-        let level = |(resource, low): &(ResourceId, Ratio)| ResourceLevel {
+        let level = |(resource, threshold): &(ResourceId, Ratio)| ResourceLevel {
             resource: *resource,
             basis,
             ratio: run.before.ratio(node, *resource, basis),
-            low: Some(*low),
-            high: None,
+            threshold: Some(*threshold),
+            target: None,
         };
         let judged = run.before.judged_by(node, self.rule.thresholds());
         judged.map(level).collect()

@@ -71,17 +71,17 @@ impl<'w> LowNodeUtilizationRun<'w> {
         position: usize,
         rule: &'w LowNodeUtilization,
     ) -> Self {
-        let bands = in_force(draft, rule);
-        let classes = classify(draft, position, rule, &bands);
-        let pools: Vec<BalancedPool> = bands
+        let pools = in_force(draft, rule);
+        let classes = classify(draft, position, rule, &pools);
+        let pools: Vec<BalancedPool> = pools
             .into_iter()
-            .map(|band| BalancedPool::new(band, &classes, rule))
+            .map(|pool| BalancedPool::new(pool, &classes, rule))
             .collect();
         for pool in &pools {
             if let Some(why) = &pool.idle {
                 draft.note(Note {
                     strategy: LowNodeUtilization::NAME,
-                    pool: pool.band.pool.clone(),
+                    pool: pool.in_force.pool.clone(),
                     why: why.clone(),
                 });
             }
@@ -89,7 +89,7 @@ impl<'w> LowNodeUtilizationRun<'w> {
         let positions = pools.iter().enumerate();
         let mut run = LowNodeUtilizationRun {
             pool_of: positions
-                .flat_map(|(i, pool)| pool.band.nodes.iter().map(move |n| (*n, i)))
+                .flat_map(|(i, pool)| pool.in_force.nodes.iter().map(move |n| (*n, i)))
                 .collect(),
             position,
             rule,
@@ -190,15 +190,19 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
             return Vec::new();
         };
         let basis = self.rule.basis;
-        let thresholds = pool.band.low.iter().zip(pool.band.high.iter());
+        let thresholds = pool
+            .in_force
+            .thresholds
+            .iter()
+            .zip(pool.in_force.targets.iter());
         thresholds
             .filter(|((resource, _), _)| !run.before.lacks(node, *resource))
-            .map(|((resource, low), (_, high))| ResourceLevel {
+            .map(|((resource, threshold), (_, target))| ResourceLevel {
                 resource: *resource,
                 basis,
                 ratio: room_ratio(run.before, node, *resource, basis),
-                low: Some(*low),
-                high: Some(*high),
+                threshold: Some(*threshold),
+                target: Some(*target),
             })
             .collect()
     }

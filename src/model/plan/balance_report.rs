@@ -62,8 +62,8 @@ impl NodePicture {
     /// Returns true if every ratio with a target is known and at or below its target.
     pub fn is_at_target(&self) -> bool {
         self.band.iter().all(|(resource, band)| {
-            let within = |high| self.is_at_most(resource, high);
-            band.high.is_none_or(within)
+            let within = |target| self.is_at_most(resource, target);
+            band.target.is_none_or(within)
         })
     }
 }
@@ -90,9 +90,11 @@ pub struct PoolPicture {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetBand {
     /// The threshold.
-    pub low: Option<Ratio>,
+    #[serde(rename = "low")]
+    pub threshold: Option<Ratio>,
     /// The target, or the upper limit of usage.
-    pub high: Option<Ratio>,
+    #[serde(rename = "high")]
+    pub target: Option<Ratio>,
 }
 
 /// The balance of the nodes in one resource. Smaller values are better.

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use super::{BASES_AGAIN, evictable_namespaces};
 use crate::policy::levels::{
-    Bounds, THRESHOLDS, compare, levels, placeless, plain, read as read_levels,
+    PoolLevels, THRESHOLDS, compare, levels, placeless, plain, read as read_levels,
 };
 use crate::policy::{Basis, LowNodeUtilization, Names, Pool};
 use crate::schema::item::Item;
@@ -25,7 +25,7 @@ pub(in crate::policy) const SUSTAINED: SignedDuration = SignedDuration::from_min
 #[derive(Clone)]
 pub(in crate::policy) struct LowArguments {
     basis: Basis,
-    bounds: Bounds,
+    levels: PoolLevels,
     deviation: bool,
     number_of_nodes: Option<u32>,
     sustained_for: SignedDuration,
@@ -40,7 +40,7 @@ pub(in crate::policy) struct LowArguments {
 struct PoolArguments {
     name: String,
     selector: Option<Selector>,
-    bounds: Bounds,
+    levels: PoolLevels,
     /// Whether the pool has thresholds and targets of its own, valid or not.
     written: (bool, bool),
     /// The places of the pool and of its name; `None` for an item that is not a map.
@@ -56,7 +56,7 @@ struct EvictionLimits {
 pub(in crate::policy) fn low(basis: Basis) -> Section<LowArguments> {
     let section = Section::new(LowArguments {
         basis,
-        bounds: Bounds::default(),
+        levels: PoolLevels::default(),
         deviation: false,
         number_of_nodes: None,
         sustained_for: SUSTAINED,
@@ -85,7 +85,7 @@ fn low_thresholds(section: Section<LowArguments>) -> Section<LowArguments> {
              default. Resources are cpu, memory, pods, ephemeral-storage, hugepages-2Mi and \
              similar ones, and extended resources such as nvidia.com/gpu.",
             levels(),
-            |r| &mut r.bounds.low,
+            |r| &mut r.levels.thresholds,
         )
         .shown_as("{cpu: 30%, memory: 40%}")
         .field(
@@ -93,7 +93,7 @@ fn low_thresholds(section: Section<LowArguments>) -> Section<LowArguments> {
             "A node above any of these is hot and gives pods. The same resources, and none below \
                 its threshold.",
             levels(),
-            |r| &mut r.bounds.high,
+            |r| &mut r.levels.targets,
         )
         .shown_as("{cpu: 60%, memory: 70%}")
         .field(
@@ -176,9 +176,11 @@ fn pool() -> Section<PoolArguments> {
         )
         .required("a label selector, such as pool=gpu")
         .always_written()
-        .field("thresholds", "As above.", levels(), |p| &mut p.bounds.low)
+        .field("thresholds", "As above.", levels(), |p| {
+            &mut p.levels.thresholds
+        })
         .field("targetThresholds", "As above.", levels(), |p| {
-            &mut p.bounds.high
+            &mut p.levels.targets
         })
         .check(|f, p| {
             p.written = (f.has("thresholds"), f.has("targetThresholds"));
@@ -203,13 +205,13 @@ fn check_low(f: &mut Fields<'_, '_>, low: &mut LowArguments) {
     }
     compare(
         f,
-        &low.bounds,
+        &low.levels,
         low.deviation,
         &(Position::START, String::new()),
     );
     let mut names: Vec<String> = Vec::new();
     for pool in &mut low.pools {
-        check_pool(f, pool, own.then_some(&low.bounds), low.deviation, &names);
+        check_pool(f, pool, own.then_some(&low.levels), low.deviation, &names);
         names.push(pool.name.clone());
     }
     if !own && f.has("nodePools") {
@@ -230,7 +232,7 @@ fn check_low(f: &mut Fields<'_, '_>, low: &mut LowArguments) {
 fn check_pool(
     f: &mut Fields<'_, '_>,
     pool: &mut PoolArguments,
-    inherited: Option<&Bounds>,
+    inherited: Option<&PoolLevels>,
     deviation: bool,
     names: &[String],
 ) {
@@ -252,27 +254,27 @@ fn check_pool(
                 f.complain_missing_below(&place, name, THRESHOLDS);
             }
         }
-        return compare(f, &pool.bounds, deviation, &place);
+        return compare(f, &pool.levels, deviation, &place);
     };
     // A field that is written but invalid is not replaced, because the comparison would report it
     // again.
     if !low_written {
-        pool.bounds.low.clone_from(&inherited.low);
+        pool.levels.thresholds.clone_from(&inherited.thresholds);
     }
     if !high_written {
-        pool.bounds.high.clone_from(&inherited.high);
+        pool.levels.targets.clone_from(&inherited.targets);
     }
     if low_written || high_written {
-        compare(f, &pool.bounds, deviation, &place);
+        compare(f, &pool.levels, deviation, &place);
     }
 }
 
 impl From<LowArguments> for LowNodeUtilization {
     /// The named pools come first, the pool of the strategy's own thresholds last.
     fn from(low: LowArguments) -> Self {
-        let own = build_pool(DEFAULT_POOL.to_owned(), low.selector, low.bounds);
+        let own = build_pool(DEFAULT_POOL.to_owned(), low.selector, low.levels);
         let named = low.pools.into_iter();
-        let named = named.filter_map(|p| build_pool(p.name, p.selector, p.bounds));
+        let named = named.filter_map(|p| build_pool(p.name, p.selector, p.levels));
         LowNodeUtilization {
             basis: low.basis,
             pools: named.chain(own).collect(),
@@ -291,7 +293,7 @@ impl From<&LowNodeUtilization> for LowArguments {
         let named = rule.pools.iter().filter(|pool| pool.name != DEFAULT_POOL);
         LowArguments {
             basis: rule.basis,
-            bounds: own.map(bounds_of).unwrap_or_default(),
+            levels: own.map(levels_of).unwrap_or_default(),
             deviation: rule.deviation,
             number_of_nodes: rule.number_of_nodes,
             sustained_for: rule.sustained_for,
@@ -310,35 +312,38 @@ impl PoolArguments {
         PoolArguments {
             name: pool.name.clone(),
             selector: pool.selector.clone(),
-            bounds: bounds_of(pool),
+            levels: levels_of(pool),
             ..PoolArguments::default()
         }
     }
 }
 
-fn bounds_of(pool: &Pool) -> Bounds {
-    Bounds {
-        low: Some(placeless(&pool.thresholds)),
-        high: Some(placeless(&pool.targets)),
+fn levels_of(pool: &Pool) -> PoolLevels {
+    PoolLevels {
+        thresholds: Some(placeless(&pool.thresholds)),
+        targets: Some(placeless(&pool.targets)),
     }
 }
 
-fn build_pool(name: String, selector: Option<Selector>, bounds: Bounds) -> Option<Pool> {
+fn build_pool(name: String, selector: Option<Selector>, levels: PoolLevels) -> Option<Pool> {
     Some(Pool {
         name,
         selector,
-        thresholds: plain(bounds.low?),
-        targets: plain(bounds.high?),
+        thresholds: plain(levels.thresholds?),
+        targets: plain(levels.targets?),
     })
 }
 
 /// Reads the thresholds of a policy that has one pool of all nodes.
 pub(in crate::policy) fn only_pool(f: &mut Fields<'_, '_>, deviation: bool) -> Vec<Pool> {
-    let low = read_levels(f.required("thresholds", THRESHOLDS));
-    let high = read_levels(f.required("targetThresholds", THRESHOLDS));
-    let bounds = Bounds { low, high };
-    compare(f, &bounds, deviation, &(Position::START, String::new()));
-    build_pool(DEFAULT_POOL.to_owned(), None, bounds)
+    let thresholds = read_levels(f.required("thresholds", THRESHOLDS));
+    let targets = read_levels(f.required("targetThresholds", THRESHOLDS));
+    let levels = PoolLevels {
+        thresholds,
+        targets,
+    };
+    compare(f, &levels, deviation, &(Position::START, String::new()));
+    build_pool(DEFAULT_POOL.to_owned(), None, levels)
         .into_iter()
         .collect()
 }

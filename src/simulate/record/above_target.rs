@@ -39,9 +39,9 @@ impl HotTimeCount {
     pub(super) fn new(start: Timestamp, basis: Basis, bands: &BTreeMap<String, TraceBand>) -> Self {
         let counted = bands.iter().filter(|(name, band)| {
             let measured = ["cpu", "memory"].contains(&name.as_str());
-            basis == Basis::Actual && measured && band.high < Ratio::ONE
+            basis == Basis::Actual && measured && band.target < Ratio::ONE
         });
-        let targets = counted.map(|(name, band)| (name.clone(), band.high));
+        let targets = counted.map(|(name, band)| (name.clone(), band.target));
         let targets: Vec<(String, Ratio)> = targets.collect();
         HotTimeCount {
             time: targets

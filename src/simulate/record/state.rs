@@ -74,9 +74,12 @@ pub(super) fn bands(policy: &Policy) -> (Basis, BTreeMap<String, TraceBand>) {
     }
     for rule in rules {
         if let Rule::HighNodeUtilization(rule) = rule {
-            let bands = rule.thresholds.iter().map(|(name, low)| {
-                let high = Ratio::ONE;
-                (name.clone(), TraceBand { low: *low, high })
+            let bands = rule.thresholds.iter().map(|(name, threshold)| {
+                let band = TraceBand {
+                    threshold: *threshold,
+                    target: Ratio::ONE,
+                };
+                (name.clone(), band)
             });
             return (rule.basis, bands.collect());
         }
@@ -91,10 +94,13 @@ fn balancing_bands(rule: &LowNodeUtilization) -> BTreeMap<String, TraceBand> {
     if rule.deviation {
         return BTreeMap::new();
     }
-    let bands = pool.thresholds.iter().filter_map(|(name, low)| {
-        let (_, high) = pool.targets.iter().find(|(n, _)| n == name)?;
-        let (low, high) = (*low, *high);
-        Some((name.clone(), TraceBand { low, high }))
+    let bands = pool.thresholds.iter().filter_map(|(name, threshold)| {
+        let (_, target) = pool.targets.iter().find(|(n, _)| n == name)?;
+        let band = TraceBand {
+            threshold: *threshold,
+            target: *target,
+        };
+        Some((name.clone(), band))
     });
     bands.collect()
 }
@@ -104,7 +110,7 @@ impl TraceBand {
     pub(super) fn outside(&self, ratios: &[Ratio]) -> Option<Ratio> {
         let outside = ratios
             .iter()
-            .filter(|r| **r <= self.low || **r > self.high)
+            .filter(|r| **r <= self.threshold || **r > self.target)
             .count();
         let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
         Ratio::new(count(outside) / count(ratios.len()))

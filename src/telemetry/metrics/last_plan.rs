@@ -165,7 +165,7 @@ impl Metrics {
                 .set(balance.above_mean.get());
         }
         for (resource, band) in &pool.band {
-            for (bound, threshold) in [("low", band.low), ("high", band.high)] {
+            for (bound, threshold) in [("low", band.threshold), ("high", band.target)] {
                 let Some(threshold) = threshold else { continue };
                 let labels = BandLabels {
                     pool: pool.name.clone(),

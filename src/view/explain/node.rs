@@ -188,8 +188,8 @@ fn pod_row(pod: &PodLine, with_node: bool) -> Vec<String> {
 /// `cpu  ██████┊███│░░  89% →  55%  ┊ threshold 30%  │ target 60%  over by 2.3`.
 fn standing_row(resource: &str, standing: &ResourceStatus) -> Vec<String> {
     let band = TargetBand {
-        low: standing.low,
-        high: standing.high,
+        threshold: standing.threshold,
+        target: standing.target,
     };
     let bar = Bar::change(standing.ratio, standing.after, band);
     let over = standing.over.map(|over| amount(resource, over));
@@ -197,10 +197,10 @@ fn standing_row(resource: &str, standing: &ResourceStatus) -> Vec<String> {
         resource.to_owned(),
         bar.text(BAR),
         bar.figures().trim_end().to_owned(),
-        band.low
-            .map_or(String::new(), |low| format!("┊ threshold {low}")),
-        band.high
-            .map_or(String::new(), |high| format!("│ target {high}")),
+        band.threshold
+            .map_or(String::new(), |ratio| format!("┊ threshold {ratio}")),
+        band.target
+            .map_or(String::new(), |ratio| format!("│ target {ratio}")),
         over.map_or(String::new(), |over| format!("over by {over}")),
     ]
 }

@@ -171,8 +171,8 @@ impl PlanText<'_> {
         };
         let parts = [
             Some(resource.to_owned()),
-            band.low.map(|ratio| format!("┊ {ratio}")),
-            band.high.map(|ratio| format!("│ {ratio}")),
+            band.threshold.map(|ratio| format!("┊ {ratio}")),
+            band.target.map(|ratio| format!("│ {ratio}")),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         format!("{:w$}", parts.join("  "), w = bar + FIGURES_WIDTH)
@@ -182,8 +182,8 @@ impl PlanText<'_> {
         let weighs = self.shown_basis() == self.plan.before.basis;
         let bounds = self.bounds().filter(|_| weighs);
         TargetBand {
-            low: bounds.and_then(|pool| pool.threshold(resource)),
-            high: bounds.and_then(|pool| pool.target(resource)),
+            threshold: bounds.and_then(|pool| pool.threshold(resource)),
+            target: bounds.and_then(|pool| pool.target(resource)),
         }
     }
 

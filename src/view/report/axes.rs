@@ -157,7 +157,7 @@ impl ShareAxis {
     pub(super) fn band(&self, band: Option<TraceBand>) -> Markup {
         html! {
             @if let Some(band) = band {
-                @let (high, low) = (self.y(band.high.get()), self.y(band.low.get()));
+                @let (high, low) = (self.y(band.target.get()), self.y(band.threshold.get()));
                 rect.zone-hot width="100%" height=(number(high)) {}
                 rect.zone y=(number(high)) width="100%" height=(number(low - high)) {}
             }
@@ -168,7 +168,7 @@ impl ShareAxis {
     pub(super) fn edges(&self, band: Option<TraceBand>) -> Markup {
         html! {
             @if let Some(band) = band {
-                @for (ratio, class) in [(band.high, "edge hot"), (band.low, "edge idle")] {
+                @for (ratio, class) in [(band.target, "edge hot"), (band.threshold, "edge idle")] {
                     @let y = number(self.y(ratio.get()));
                     line class=(class) x2="100%" y1=(y) y2=(y) {}
                 }
@@ -187,8 +187,8 @@ impl ShareAxis {
         html! {
             @if let Some(band) = band {
                 @for (ratio, class, words, dy) in [
-                    (band.high, "edge-name hot", "hot above", "-5"),
-                    (band.low, "edge-name idle", "idle up to", "14"),
+                    (band.target, "edge-name hot", "hot above", "-5"),
+                    (band.threshold, "edge-name idle", "idle up to", "14"),
                 ] {
                     @let y = number(self.y(ratio.get()));
                     text class=(class) x=(x) dx=(dx) text-anchor=(anchor) y=(y) dy=(dy) {

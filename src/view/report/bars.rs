@@ -63,7 +63,7 @@ impl StartEndBars<'_> {
         };
         html! {
             svg.bar width="100%" height="14" {
-                @for (ratio, class) in [(band.low, "idle"), (band.high, "hot")] {
+                @for (ratio, class) in [(band.threshold, "idle"), (band.target, "hot")] {
                     text class={ "edge-name " (class) } x=(place(ratio, self.top)) y="11"
                         text-anchor="middle" {
                         (percent(ratio.get()))

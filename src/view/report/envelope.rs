@@ -46,7 +46,7 @@ impl LineChart<'_> {
                 path.inner d=(self.area(&moments, 1, 3)) {}
             }))
             @if let Some(band) = self.band {
-                (inner(self.share.y(band.high.get()), "halo", &html! { path.line d=(fullest) {} }))
+                (inner(self.share.y(band.target.get()), "halo", &html! { path.line d=(fullest) {} }))
             }
             (inner(height, "lines", &html! {
                 path.line.median d=(self.curve(&moments, MEDIAN)) {}

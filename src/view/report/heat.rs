@@ -193,9 +193,9 @@ pub(super) fn legend(band: Option<TraceBand>) -> Markup {
         return html! { span.key { (swatches("shades plain", 0..SHADES)) "0 % to 100 %" } };
     };
     html! {
-        span.key { (swatches("shades", 0..3)) "idle, up to " (percent(band.low.get())) }
+        span.key { (swatches("shades", 0..3)) "idle, up to " (percent(band.threshold.get())) }
         span.key { (swatches("shades", 3..5)) "in the band" }
-        span.key { (swatches("shades", 5..SHADES)) "hot, above " (percent(band.high.get())) }
+        span.key { (swatches("shades", 5..SHADES)) "hot, above " (percent(band.target.get())) }
     }
 }
 
@@ -218,10 +218,10 @@ const fn row_height(rows: usize) -> f64 {
 
 /// Returns the shade of a share: the further from the band, the deeper.
 fn shade(ratio: Ratio, band: Option<TraceBand>) -> usize {
-    let Some(TraceBand { low, high }) = band else {
+    let Some(TraceBand { threshold, target }) = band else {
         return step(ratio, (0.0, 1.0), SHADES);
     };
-    let (low, high) = (low.get(), high.get());
+    let (low, high) = (threshold.get(), target.get());
     if ratio.get() > high {
         // The deepest shade starts well before 100 %, so that different hot nodes differ in colour.
         5 + step(ratio, (high, high + 0.2), 4)
@@ -290,8 +290,8 @@ mod tests {
     #[test]
     fn the_shade_changes_at_the_edges_of_the_band() {
         let band = Some(TraceBand {
-            low: Ratio::percent(30.0).unwrap(),
-            high: Ratio::percent(70.0).unwrap(),
+            threshold: Ratio::percent(30.0).unwrap(),
+            target: Ratio::percent(70.0).unwrap(),
         });
         let of = |percents: &[f64]| {
             percents

@@ -105,7 +105,7 @@ impl LineChart<'_> {
                 // A halo behind hot lines, cut off at the target: only the part above the target
                 // glows.
                 @let hot = paths("line", lines.iter().filter(|line| line.hot));
-                (inner(self.share.y(band.high.get()), "halo", &hot))
+                (inner(self.share.y(band.target.get()), "halo", &hot))
             }
             (inner(height, class, &html! {
                 (paths("line", lines.iter().filter(|line| !line.hot)))

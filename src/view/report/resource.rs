@@ -206,7 +206,7 @@ fn top(traces: &[&Trace], resource: &str) -> f64 {
     let highest = traces
         .iter()
         .filter_map(|trace| trace.bands.get(resource))
-        .map(|band| band.high.get() * 1.08)
+        .map(|band| band.target.get() * 1.08)
         .fold(highest_share, f64::max);
     share_ticks(highest).last().copied().unwrap_or(1.0)
 }

@@ -110,7 +110,7 @@ pub(super) fn hot_time(trace: &Trace, resource: &str) -> Option<SignedDuration> 
         kind.series(node, resource)
             .iter()
             .flatten()
-            .filter(|r| **r > band.high)
+            .filter(|r| **r > band.target)
             .count()
     };
     let steps: usize = trace.nodes.iter().map(hot).sum();

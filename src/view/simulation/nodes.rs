@@ -139,7 +139,7 @@ fn column_head(trace: &Trace, resource: &str, bar_width: usize) -> String {
         .get(resource)
         .filter(|_| bar_width > 0)
         .map_or(String::new(), |band| {
-            format!("  ┊ {}  │ {}", band.low, band.high)
+            format!("  ┊ {}  │ {}", band.threshold, band.target)
         });
     let width = if bar_width == 0 {
         FIGURES_WIDTH

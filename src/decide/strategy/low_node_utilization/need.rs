@@ -57,7 +57,7 @@ impl LowNodeUtilizationRun<'_> {
         pool: &BalancedPool,
         without: &[PodId],
     ) -> Vec<ResourceExcess> {
-        let targets = pool.band.high.iter();
+        let targets = pool.in_force.targets.iter();
         let mut excess: Vec<ResourceExcess> = targets
             .filter_map(|(resource, target)| {
                 let weights = without.iter();

@@ -11,7 +11,7 @@ use crate::policy::{Basis, LowNodeUtilization};
 use crate::values::{Ratio, ResourceId};
 
 use super::eligible::unfit;
-use super::pool::{PoolBand, ResourceLimits, in_force};
+use super::pool::{PoolInForce, ResourceRatios, in_force};
 
 /// A resource of a node that is above a target.
 #[derive(Clone, Copy, Debug)]
@@ -36,12 +36,12 @@ pub(super) fn classify(
     draft: &Draft<'_>,
     position: usize,
     rule: &LowNodeUtilization,
-    bands: &[PoolBand],
+    pools: &[PoolInForce],
 ) -> BTreeMap<NodeId, Class> {
     let mut classes = BTreeMap::new();
-    for band in bands {
-        for node in &band.nodes {
-            classes.insert(*node, class(draft, position, rule, *node, band));
+    for pool in pools {
+        for node in &pool.nodes {
+            classes.insert(*node, class(draft, position, rule, *node, pool));
         }
     }
     for node in draft.world.snapshot.node_ids() {
@@ -57,12 +57,12 @@ fn class(
     position: usize,
     rule: &LowNodeUtilization,
     node: NodeId,
-    band: &PoolBand,
+    pool: &PoolInForce,
 ) -> Class {
     let snapshot = draft.world.snapshot;
-    let Some(worst) = furthest_above(draft, rule, &band.high, node) else {
+    let Some(worst) = furthest_above(draft, rule, &pool.targets, node) else {
         let ratio = |r: ResourceId| room_ratio(draft, node, r, rule.basis);
-        if !draft.is_within(node, &band.low, ratio) {
+        if !draft.is_within(node, &pool.thresholds, ratio) {
             return Class::Even;
         }
         let facts = snapshot.node(node);
@@ -113,7 +113,7 @@ fn warming(
 fn furthest_above(
     draft: &Draft<'_>,
     rule: &LowNodeUtilization,
-    targets: &ResourceLimits,
+    targets: &ResourceRatios,
     node: NodeId,
 ) -> Option<AboveTarget> {
     let above = targets.iter().filter_map(|(resource, target)| {
@@ -160,9 +160,9 @@ pub fn room_ratio(
 /// The nodes that are above a target of the rule now, even if not for long enough yet.
 pub fn above_target(draft: &Draft<'_>, rule: &LowNodeUtilization) -> BTreeSet<NodeId> {
     let mut above = BTreeSet::new();
-    for band in in_force(draft, rule) {
-        let nodes = band.nodes.iter().copied();
-        above.extend(nodes.filter(|n| furthest_above(draft, rule, &band.high, *n).is_some()));
+    for pool in in_force(draft, rule) {
+        let nodes = pool.nodes.iter().copied();
+        above.extend(nodes.filter(|n| furthest_above(draft, rule, &pool.targets, *n).is_some()));
     }
     above
 }
@@ -175,12 +175,12 @@ pub fn above_share(
     share: f64,
 ) -> BTreeMap<NodeId, AboveTarget> {
     let mut above = BTreeMap::new();
-    for band in in_force(draft, rule) {
-        let targets = band.high.iter();
-        let shares: ResourceLimits = targets
+    for pool in in_force(draft, rule) {
+        let targets = pool.targets.iter();
+        let shares: ResourceRatios = targets
             .filter_map(|(r, target)| Some((*r, Ratio::new(target.get() * share)?)))
             .collect();
-        for node in band.nodes {
+        for node in pool.nodes {
             let worst = furthest_above(draft, rule, &shares, node);
             above.extend(worst.map(|worst| (node, worst)));
         }

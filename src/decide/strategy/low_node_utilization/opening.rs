@@ -195,7 +195,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         let basis = self.run.rule.basis;
         let possible_nodes = forecast.possible_nodes.iter();
         let nodes: Rc<[NodeId]> = possible_nodes.map(|possible| possible.node).collect();
-        let targets = pool.band.high.iter().map(|(resource, target)| {
+        let targets = pool.in_force.targets.iter().map(|(resource, target)| {
             let more = self.draft.weight(pod, *resource, basis).unwrap_or_default();
             let with_pod = |n: &NodeId| now.ratio_with(*n, *resource, basis, more);
             let ratios = nodes.iter().filter_map(with_pod);

@@ -12,25 +12,25 @@ use crate::values::{Ratio, ResourceId};
 use super::eligible::fit;
 
 /// A limit for each resource.
-pub(super) type ResourceLimits = Rc<[(ResourceId, Ratio)]>;
+pub(super) type ResourceRatios = Rc<[(ResourceId, Ratio)]>;
 
 /// The nodes of one pool, with the thresholds and targets in force.
 #[derive(Debug)]
-pub struct PoolBand {
+pub struct PoolInForce {
     /// The name of the pool.
     pub pool: String,
     /// Its nodes, except those that can be neither source nor destination.
     pub nodes: Vec<NodeId>,
     /// The thresholds. Deviation thresholds are relative to the mean of the nodes.
-    pub low: ResourceLimits,
+    pub thresholds: ResourceRatios,
     /// The targets.
-    pub high: ResourceLimits,
+    pub targets: ResourceRatios,
 }
 
 /// A pool while the strategy runs.
 #[derive(Debug)]
 pub(super) struct BalancedPool {
-    pub(super) band: PoolBand,
+    pub(super) in_force: PoolInForce,
     pub(super) hot: Vec<NodeId>,
     /// Why nothing is done in the pool; `None` if something is.
     pub(super) idle: Option<Idle>,
@@ -40,7 +40,7 @@ pub(super) struct BalancedPool {
 
 /// The pools of a rule, with the thresholds and targets in force. A node belongs to the first pool
 /// that selects it.
-pub fn in_force(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<PoolBand> {
+pub fn in_force(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<PoolInForce> {
     let mut pools: Vec<(&Pool, Vec<NodeId>)> = rule.pools.iter().map(|p| (p, Vec::new())).collect();
     for node in fit(draft, rule.basis) {
         let selecting = rule.pool_of(&draft.world.snapshot.node(node).labels);
@@ -53,10 +53,10 @@ pub fn in_force(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<PoolBand> {
     }
     let pools = pools.into_iter();
     pools
-        .map(|(pool, nodes)| PoolBand {
+        .map(|(pool, nodes)| PoolInForce {
             pool: pool.name.clone(),
-            low: limits(draft, rule, &nodes, &pool.thresholds, Ratio::minus),
-            high: limits(draft, rule, &nodes, &pool.targets, Ratio::plus),
+            thresholds: limits(draft, rule, &nodes, &pool.thresholds, Ratio::minus),
+            targets: limits(draft, rule, &nodes, &pool.targets, Ratio::plus),
             nodes,
         })
         .collect()
@@ -77,7 +77,7 @@ fn limits(
     nodes: &[NodeId],
     thresholds: &Thresholds,
     from_mean: fn(Ratio, Ratio) -> Ratio,
-) -> ResourceLimits {
+) -> ResourceRatios {
     let resources = &draft.world.snapshot.resources;
     let known = thresholds
         .iter()
@@ -106,16 +106,16 @@ fn mean(draft: &Draft<'_>, basis: Basis, nodes: &[NodeId], resource: ResourceId)
 
 impl BalancedPool {
     pub(super) fn new(
-        band: PoolBand,
+        in_force: PoolInForce,
         classes: &BTreeMap<NodeId, Class>,
         rule: &LowNodeUtilization,
     ) -> Self {
         let is_hot = |n: &NodeId| matches!(classes.get(n), Some(Class::Hot { .. }));
-        let nodes = band.nodes.iter().copied();
+        let nodes = in_force.nodes.iter().copied();
         let (hot, others): (Vec<NodeId>, Vec<NodeId>) = nodes.partition(is_hot);
-        let idle = idle(&band.nodes, classes, rule);
+        let idle = idle(&in_force.nodes, classes, rule);
         BalancedPool {
-            band,
+            in_force,
             hot,
             idle,
             destinations: others.into(),
@@ -126,7 +126,7 @@ impl BalancedPool {
     pub(super) fn destinations(&self, basis: Basis) -> DestinationLimits {
         DestinationLimits {
             nodes: Rc::clone(&self.destinations),
-            targets: Rc::clone(&self.band.high),
+            targets: Rc::clone(&self.in_force.targets),
             basis,
             usage_targets: Rc::default(),
             others: NoGain::Hot,

@@ -183,15 +183,15 @@ fn finished(
             (
                 "cpu".to_owned(),
                 TraceBand {
-                    low: ratio(30.0),
-                    high: ratio(70.0),
+                    threshold: ratio(30.0),
+                    target: ratio(70.0),
                 },
             ),
             (
                 "memory".to_owned(),
                 TraceBand {
-                    low: ratio(30.0),
-                    high: ratio(80.0),
+                    threshold: ratio(30.0),
+                    target: ratio(80.0),
                 },
             ),
         ]

@@ -207,7 +207,7 @@ impl NodeLoad {
             @if let Some(latest) = self.notable_latest() {
                 " · newest sample " (percent(latest.get()))
             }
-            @if let (Some(low), Some(high)) = (self.band.low, self.band.high) {
+            @if let (Some(low), Some(high)) = (self.band.threshold, self.band.target) {
                 span.sr { ", band from " (low) " to " (high) }
             }
         }
@@ -237,7 +237,7 @@ fn shares(picture: &NodePicture) -> impl Iterator<Item = Ratio> {
         .chain(picture.requests.values())
         .flatten()
         .copied()
-        .chain(picture.band.values().filter_map(|band| band.high))
+        .chain(picture.band.values().filter_map(|band| band.target))
 }
 
 fn class_tag(code: Option<&str>) -> Markup {

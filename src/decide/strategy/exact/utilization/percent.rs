@@ -103,8 +103,8 @@ impl PercentThresholds {
             resource: *resource,
             basis: self.basis,
             ratio: node.percent.get(resource).map(|percent| to_ratio(*percent)),
-            low: Some(to_ratio(*low)),
-            high: self.high.get(resource).map(|high| to_ratio(*high)),
+            threshold: Some(to_ratio(*low)),
+            target: self.high.get(resource).map(|high| to_ratio(*high)),
         });
         levels.collect()
     }
