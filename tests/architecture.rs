@@ -310,6 +310,19 @@ fn no_line_is_wider_than_a_hundred_columns_without_its_literals() {
     assert!(wide.is_empty(), "{}\n{}", wide.join("\n"), wide.len());
 }
 
+#[test]
+fn no_function_takes_a_tuple_apart() {
+    let mut found = Vec::new();
+    for file in source_files() {
+        let lines = file.code.lines().enumerate();
+        // A closure takes the items of an iterator as they are.
+        let differs = |line: &str| line.contains("let (") || line.contains("|(");
+        let tuples = lines.filter(|(_, line)| line.contains("): (") && !differs(line));
+        found.extend(tuples.map(|(index, _)| format!("{}:{}", file.path, index + 1)));
+    }
+    assert!(found.is_empty(), "each part is a parameter: {found:?}");
+}
+
 /// The words of a line of code.
 fn words(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !(c.is_alphanumeric() || c == '_'))

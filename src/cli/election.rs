@@ -118,7 +118,8 @@ impl LeaderElectionArgs {
             identity: format!("{}_{:016x}", defaults.instance, random()),
             timing,
         };
-        LeaderRole::candidate(Elector::new(client.clone(), candidacy))
+        let (elector, leadership) = Elector::new(client.clone(), candidacy);
+        LeaderRole::candidate(elector, leadership)
     }
 }
 

@@ -57,7 +57,7 @@ enum LoggedRole {
 
 impl LeaderRole {
     /// Creates a candidate of this election.
-    pub fn candidate((elector, leadership): (Elector, Leadership)) -> Self {
+    pub fn candidate(elector: Elector, leadership: Leadership) -> Self {
         let takeover = elector.timing().takeover();
         let stage = ElectionStage::Waiting(Box::new(elector));
         LeaderRole(Some(ElectionCandidate {

@@ -3,7 +3,7 @@
 use super::problem::printable;
 
 /// A part of a path behind an opening bracket, without the number of a list item.
-pub(crate) fn without_index((i, part): (usize, &str)) -> &str {
+pub(crate) fn without_index(i: usize, part: &str) -> &str {
     if i == 0 {
         part
     } else {

@@ -44,7 +44,11 @@ fn show(report: &BalanceReport) -> String {
 fn band(band: &BTreeMap<String, TargetBand>) -> String {
     let bound = |ratio: Option<Ratio>| ratio.map_or("-".to_owned(), |ratio| ratio.to_string());
     let each = |(resource, band): (&String, &TargetBand)| {
-        format!("{resource} {} to {}", bound(band.threshold), bound(band.target))
+        format!(
+            "{resource} {} to {}",
+            bound(band.threshold),
+            bound(band.target)
+        )
     };
     if band.is_empty() {
         return "no band".to_owned();

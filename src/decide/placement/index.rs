@@ -172,7 +172,7 @@ impl<'w> Index<'w> {
             .map(|(_, labels)| labels)
             .filter(|labels| selects(labels, &own.labels))
             .flatten()
-            .map(pair)
+            .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
         let equal = merged.into_iter().map(|(key, value)| Requirement {
             key,
@@ -388,8 +388,4 @@ fn with_ports(snapshot: &Snapshot) -> Vec<PodId> {
 /// Whether a service with this selector selects a pod with these labels.
 fn selects(selector: &Labels, labels: &Labels) -> bool {
     !selector.is_empty() && selector.iter().all(|(k, v)| labels.get(k) == Some(v))
-}
-
-fn pair((key, value): (&String, &String)) -> (String, String) {
-    (key.clone(), value.clone())
 }

@@ -85,7 +85,7 @@ impl History {
             rules.check_pod(snapshot, pod, sample)
         });
         let known = self.record_pods(snapshot, &pods, now);
-        self.record_nodes(snapshot, &rules, (&pods, &known), now);
+        self.record_nodes(snapshot, &rules, &pods, &known, now);
         self.prune(now);
     }
 
@@ -177,7 +177,8 @@ impl History {
         &mut self,
         snapshot: &Snapshot,
         rules: &Plausibility<'_>,
-        (pods, known): (&PodReadings, &[bool]),
+        pods: &PodReadings,
+        known: &[bool],
         now: Timestamp,
     ) {
         let departed = departed_pods(snapshot, rules.readings, &pods.since);
@@ -253,7 +254,7 @@ impl History {
         let typical = typical::by_workload(snapshot, &known);
         let pods = snapshot.pods.iter().zip(known).zip(&series);
         let pods: Vec<PodUsage> = pods
-            .map(|((pod, known), own)| self.pod_usage(pod, (known, *own), &typical, now))
+            .map(|((pod, known), own)| self.pod_usage(pod, known, *own, &typical, now))
             .collect();
         let beside = self.beside_pods(snapshot, &pods, now);
         let nodes = with_pods(snapshot, &beside, &pods);
@@ -268,7 +269,7 @@ impl History {
             collected,
             ..Usage::default()
         };
-        self.expect(snapshot, &mut usage, (&series, &beside), now);
+        self.expect(snapshot, &mut usage, &series, &beside, now);
         usage
     }
 
@@ -283,7 +284,8 @@ impl History {
     fn pod_usage(
         &self,
         pod: &Pod,
-        (known, own): (Result<Measure, Unmeasured>, Option<&PodSeries>),
+        known: Result<Measure, Unmeasured>,
+        own: Option<&PodSeries>,
         typical: &BTreeMap<WorkloadId, Measure>,
         now: Timestamp,
     ) -> PodUsage {

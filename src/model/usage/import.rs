@@ -41,10 +41,10 @@ pub fn node(value: &Value, into: &mut Readings) {
 /// Adds one PodMetrics object. As a list item it does not state its kind. A pod uses the sum of its
 /// containers.
 pub fn pod(value: &Value, into: &mut Readings) {
-    let name = (meta(value, "namespace"), meta(value, "name"));
+    let (namespace, name) = (meta(value, "namespace"), meta(value, "name"));
     let containers = value.get("containers").and_then(Value::as_array);
     let names = containers.into_iter().flatten().map(name_of).collect();
-    add_pod(name, sample(value, usage_of_pod), names, into);
+    add_pod(namespace, name, sample(value, usage_of_pod), names, into);
 }
 
 fn name_of(container: &Value) -> String {
@@ -67,7 +67,8 @@ fn add_node(name: String, sample: Result<Sample, String>, into: &mut Readings) {
 
 /// Adds a sample of a pod that covers the containers with these names.
 fn add_pod(
-    (namespace, name): (String, String),
+    namespace: String,
+    name: String,
     sample: Result<Sample, String>,
     containers: Vec<String>,
     into: &mut Readings,

@@ -157,5 +157,5 @@ impl Report {
 /// Returns a path without the positions in lists.
 fn normal(path: &str) -> String {
     let parts = path.split_inclusive('[').enumerate();
-    parts.map(without_index).collect()
+    parts.map(|(i, part)| without_index(i, part)).collect()
 }

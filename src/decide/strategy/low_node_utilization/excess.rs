@@ -78,7 +78,8 @@ impl ResourceExcess {
         draft: &Draft<'_>,
         basis: Basis,
         node: NodeId,
-        (resource, target): (ResourceId, Ratio),
+        resource: ResourceId,
+        target: Ratio,
         gone: Amount,
     ) -> Option<Self> {
         let whole = draft.world.snapshot.node(node).allocatable[resource];

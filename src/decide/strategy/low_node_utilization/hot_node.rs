@@ -81,7 +81,7 @@ impl HotNode {
     /// Returns the relief by a pod of this node, or why there is none.
     pub(super) fn relief(&self, draft: &Draft<'_>, pod: PodId) -> Result<PodRelief, NotSelected> {
         NotSelected::unless_gone(draft.world.snapshot.pod(pod))?;
-        let relief = PodRelief::of(draft, self.basis, pod, (self.node, &self.excess));
+        let relief = PodRelief::of(draft, self.basis, pod, self.node, &self.excess);
         if relief.is_none() {
             let names = self.excess.iter().map(|excess| excess.name(draft));
             return Err(NotSelected::RelievesNothing(names.collect()));

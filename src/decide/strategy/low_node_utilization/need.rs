@@ -64,7 +64,7 @@ impl LowNodeUtilizationRun<'_> {
                 let gone: Amount = weights
                     .filter_map(|p| draft.weight(*p, *resource, self.rule.basis))
                     .sum();
-                ResourceExcess::new(draft, self.rule.basis, node, (*resource, *target), gone)
+                ResourceExcess::new(draft, self.rule.basis, node, *resource, *target, gone)
             })
             .collect();
         excess.sort_by(|a, b| {

@@ -48,7 +48,8 @@ impl PodRelief {
         draft: &Draft<'_>,
         basis: Basis,
         pod: PodId,
-        (node, excess): (NodeId, &[ResourceExcess]),
+        node: NodeId,
+        excess: &[ResourceExcess],
     ) -> Self {
         let whole = &draft.world.snapshot.node(node).allocatable;
         let share =

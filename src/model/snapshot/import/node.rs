@@ -35,7 +35,7 @@ pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
             .taints
             .iter()
             .enumerate()
-            .map(taint)
+            .map(|(i, found)| taint(i, found))
             .collect::<Result<_, _>>()?,
         cordoned: node.spec.unschedulable,
         // A node without this condition counts as ready, as in descheduler.
@@ -109,7 +109,7 @@ fn capacity(status: &ApiNodeStatus) -> Result<requests::AmountList, Wrong> {
     Ok(amounts)
 }
 
-fn taint((i, taint): (usize, &ApiTaint)) -> Result<Taint, Wrong> {
+fn taint(i: usize, taint: &ApiTaint) -> Result<Taint, Wrong> {
     Ok(Taint {
         key: taint.key.clone(),
         value: taint.value.clone(),

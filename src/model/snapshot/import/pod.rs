@@ -75,7 +75,7 @@ fn spec_facts(pod: &ApiPod) -> Result<PodSpecFacts, Wrong> {
             .tolerations
             .iter()
             .enumerate()
-            .map(toleration)
+            .map(|(i, found)| toleration(i, found))
             .collect::<Result<_, _>>()?,
         node_selector: spec.node_selector.clone(),
         required_nodes: affinity::required_nodes(spec)?,
@@ -165,7 +165,7 @@ fn qos(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<Qos, Wrong> {
     }
 }
 
-fn toleration((i, toleration): (usize, &ApiToleration)) -> Result<Toleration, Wrong> {
+fn toleration(i: usize, toleration: &ApiToleration) -> Result<Toleration, Wrong> {
     let field = format!("spec.tolerations[{i}]");
     let value = toleration.value.clone();
     let number = || {

@@ -14,7 +14,7 @@ pub(super) type PodName = (String, String);
 
 /// Compares a namespace and name with those of a pod. Usually they are equal, which is checked
 /// first.
-pub(super) fn order((namespace, name): (&str, &str), pod: &Pod) -> Ordering {
+pub(super) fn order(namespace: &str, name: &str, pod: &Pod) -> Ordering {
     if name == pod.name && namespace == pod.namespace {
         return Ordering::Equal;
     }
@@ -72,17 +72,17 @@ pub(super) fn departed_pods<'r>(
     // Both lists are sorted by namespace and name, so one pass over each is enough.
     let mut here = snapshot.pods.iter().zip(since).peekable();
     for (pod, node) in &readings.placed {
-        let name = (pod.0.as_str(), pod.1.as_str());
+        let (namespace, name) = pod;
         while here
-            .next_if(|(known, _)| order(name, known).is_gt())
+            .next_if(|(known, _)| order(namespace, name, known).is_gt())
             .is_some()
         {}
         let Some(sample) = readings.pods.get(pod) else {
             continue;
         };
-        let present = here
-            .peek()
-            .is_some_and(|(known, since)| order(name, known).is_eq() && **since <= sample.at);
+        let present = here.peek().is_some_and(|(known, since)| {
+            order(namespace, name, known).is_eq() && **since <= sample.at
+        });
         if !present {
             by_node.entry(node).or_default().push((pod, *sample));
         }
@@ -107,7 +107,7 @@ fn own_samples(snapshot: &Snapshot, readings: &Readings) -> (Vec<OwnSample>, Vec
     let next = |pod: &Pod| {
         let mut own = None;
         while let Some((name, sample)) = remaining.peek() {
-            let order = order((&name.0, &name.1), pod);
+            let order = order(&name.0, &name.1, pod);
             if order.is_gt() {
                 break;
             }
@@ -119,7 +119,7 @@ fn own_samples(snapshot: &Snapshot, readings: &Readings) -> (Vec<OwnSample>, Vec
         }
         let since = since(pod);
         let found = match own {
-            Some((name, newest)) => on_own_node(snapshot, readings, (pod, since), (name, newest)),
+            Some((name, newest)) => on_own_node(snapshot, readings, pod, since, name, newest),
             None => unreadable(readings, pod),
         };
         (found, since)
@@ -132,8 +132,10 @@ fn own_samples(snapshot: &Snapshot, readings: &Readings) -> (Vec<OwnSample>, Vec
 fn on_own_node(
     snapshot: &Snapshot,
     readings: &Readings,
-    (pod, since): (&Pod, Timestamp),
-    (name, newest): (&PodName, Sample),
+    pod: &Pod,
+    since: Timestamp,
+    name: &PodName,
+    newest: Sample,
 ) -> OwnSample {
     let own = pod.node.map(|node| snapshot.node(node).name.as_str());
     let is_own = |node: &str| own.is_none_or(|own| own == node);

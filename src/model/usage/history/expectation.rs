@@ -26,9 +26,11 @@ impl ExpectedUsage {
     /// Returns what is expected, given present usage; `None` if nothing has been learned yet.
     pub(super) fn of(
         snapshot: &Snapshot,
-        (nodes, pods): (&[NodeUsage], &[PodUsage]),
+        nodes: &[NodeUsage],
+        pods: &[PodUsage],
         series: &[Option<&PodSeries>],
-        (now, ahead): (Timestamp, SignedDuration),
+        now: Timestamp,
+        ahead: SignedDuration,
     ) -> Option<Self> {
         let mut case = Expectation {
             snapshot,

@@ -31,7 +31,8 @@ impl LookAhead {
         snapshot: &Snapshot,
         present: &[PodUsage],
         series: &[Option<&PodSeries>],
-        (now, ahead): (Timestamp, SignedDuration),
+        now: Timestamp,
+        ahead: SignedDuration,
     ) -> Self {
         let mut case = Case {
             snapshot,
@@ -60,21 +61,22 @@ impl History {
         &self,
         snapshot: &Snapshot,
         usage: &mut Usage,
-        (series, beside): (&[Option<&PodSeries>], &[BesidePods]),
+        series: &[Option<&PodSeries>],
+        beside: &[BesidePods],
         now: Timestamp,
     ) {
         if let Some(ahead) = self.rules.look_ahead() {
-            let trend = LookAhead::of(snapshot, &usage.pods, series, (now, ahead));
+            let trend = LookAhead::of(snapshot, &usage.pods, series, now, ahead);
             usage.errors = trend.errors;
-            replace(snapshot, usage, beside, (trend.pods, ahead, None));
+            replace(snapshot, usage, beside, trend.pods, ahead, None);
         }
         let Some(ahead) = self.rules.ahead else {
             return;
         };
-        let present = (&usage.nodes[..], &usage.pods[..]);
-        if let Some(expected) = ExpectedUsage::of(snapshot, present, series, (now, ahead)) {
+        let (nodes, pods) = (&usage.nodes, &usage.pods);
+        if let Some(expected) = ExpectedUsage::of(snapshot, nodes, pods, series, now, ahead) {
             let outlook = Some(expected.outlook);
-            replace(snapshot, usage, beside, (expected.pods, ahead, outlook));
+            replace(snapshot, usage, beside, expected.pods, ahead, outlook);
         }
     }
 }
@@ -84,7 +86,9 @@ fn replace(
     snapshot: &Snapshot,
     usage: &mut Usage,
     beside: &[BesidePods],
-    (pods, ahead, outlook): (Vec<PodUsage>, SignedDuration, Option<Outlook>),
+    pods: Vec<PodUsage>,
+    ahead: SignedDuration,
+    outlook: Option<Outlook>,
 ) {
     let nodes = with_pods(snapshot, beside, &pods);
     let nodes = std::mem::replace(&mut usage.nodes, nodes);

@@ -135,7 +135,7 @@ impl PodSeries {
         if Arc::ptr_eq(&self.pod, pod.facts()) {
             return Ordering::Equal;
         }
-        order((self.pod.namespace.as_str(), self.pod.name.as_str()), pod)
+        order(&self.pod.namespace, &self.pod.name, pod)
     }
 
     /// Returns true if the series belongs to this pod and not to an earlier pod with the same name.

@@ -21,7 +21,7 @@ impl History {
         let pod = snapshot.pod(pod);
         let position = self
             .pods
-            .binary_search_by(|s| order((&s.pod.namespace, &s.pod.name), pod));
+            .binary_search_by(|s| order(&s.pod.namespace, &s.pod.name, pod));
         let series = position
             .ok()
             .map(|position| &self.pods[position])

@@ -29,7 +29,8 @@ pub fn pod(message: &[u8], into: &mut Readings) {
             })
         })
     });
-    add_pod(names(message), sample, containers, into);
+    let (namespace, name) = names(message);
+    add_pod(namespace, name, sample, containers, into);
 }
 
 /// Reads namespace and name, also of a message that is invalid elsewhere.
