@@ -37,7 +37,10 @@ fn kept(plan: &Plan) -> usize {
 fn pods_that_cannot_be_asked_about_again_keep_their_first_answer() {
     let hot_nodes = 27;
     let plan = plan(hot_nodes);
-    assert_eq!((plan.moves.len(), kept(&plan)), (0, hot_nodes * PODS_OF_A_NODE));
+    assert_eq!(
+        (plan.moves.len(), kept(&plan)),
+        (0, hot_nodes * PODS_OF_A_NODE)
+    );
 }
 
 #[test]
