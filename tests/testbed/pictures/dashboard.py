@@ -53,6 +53,8 @@ class Prometheus:
                 found = json.load(answer)["data"]["result"]
         except urllib.error.HTTPError as error:
             raise SystemExit(f"{fields['query']}: {error.code} {error.read().decode()}") from error
+        except urllib.error.URLError as error:
+            raise SystemExit(f"no answer from {self.url}: {error.reason}") from error
         return [(s["metric"], [(t, float(v)) for t, v in s.get("values") or [s["value"]]]) for s in found]
 
     def series(self, panel: Json) -> list[Series]:
