@@ -21,6 +21,7 @@ mod finish;
 mod forecasts;
 pub mod index;
 mod lingering;
+mod next_hour;
 mod node_sums;
 mod outlook;
 mod ratios;

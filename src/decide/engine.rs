@@ -18,6 +18,7 @@ use crate::model::approval::Approved;
 use crate::model::guard::GuardStates;
 use crate::model::ledger::{Entry, Ledger, RampRule, Settled};
 use crate::model::plan::{Move, NoTrend, PausedNamespace, Plan, Rightsizing};
+use crate::model::relief::ReliefWatch;
 use crate::model::search_start::SearchStart;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{NodeId, Snapshot};
@@ -35,6 +36,7 @@ pub mod observed;
 mod outcomes;
 mod predict;
 mod recheck;
+mod relief;
 mod replica_trial;
 mod trial;
 
@@ -48,6 +50,7 @@ pub struct Engine {
     guards: GuardStates,
     hot_since: HotSince,
     search_start: SearchStart,
+    relief: ReliefWatch,
     /// Whether the ledger keeps facts for a record.
     keeps_facts: bool,
 }
@@ -64,6 +67,7 @@ impl Engine {
             approved: Approved::default(),
             hot_since: HotSince::new(),
             search_start: SearchStart::default(),
+            relief: ReliefWatch::default(),
             keeps_facts: false,
         }
     }
@@ -122,6 +126,7 @@ impl Engine {
             }
         }
         self.history.record(snapshot, readings, now);
+        self.relief.observe(snapshot, readings, &self.ledger);
         if self.policy.strategies.iter().any(asks_how_long_hot) {
             self.hot_since = self.hot_since(&self.join_usage(snapshot, now));
         }
