@@ -7,6 +7,7 @@ pub mod usage;
 pub mod search_start;
 pub mod record;
 pub mod ledger;
+pub mod relief;
 pub mod approval;
 pub mod guard;
 pub mod plan;

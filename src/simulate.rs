@@ -208,6 +208,9 @@ impl<'s> Run<'s> {
         for settled in self.engine.settle_observed(observed) {
             recorder.settled(&settled);
         }
+        for relief in self.engine.take_reliefs(observed.now) {
+            recorder.relieved(relief);
+        }
         let plan = self.engine.decide_observed(observed);
         recorder.decided(&plan);
         if self.engine.policy().dry_run {

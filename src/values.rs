@@ -6,11 +6,14 @@ use std::ops::{Index, IndexMut};
 use serde::{Deserialize, Serialize, Serializer};
 use smallvec::SmallVec;
 
+mod node_minutes;
 pub mod quantity;
 pub mod query_value;
 pub mod selector;
 pub mod shared;
 pub mod text;
+
+pub use node_minutes::NodeMinutes;
 
 /// An amount of one resource in its base unit: nanocores of cpu, bytes of memory, a count of any
 /// other resource.

@@ -71,4 +71,5 @@ mod it {
     mod trend;
     mod unknown_objects;
     mod words;
+    mod worth;
 }

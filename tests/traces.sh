@@ -5,7 +5,7 @@
 # Each line of a file is one machine: its cpu usage in percent every five minutes, separated by commas. The table in
 # docs/arena.md is from the PlanetLab traces of 2011 that CloudSim distributes, one file for each day, with the first
 # thousand machines. The cluster has 50 nodes of 8 cores and 50 Deployments of 20 pods. A pod requests 250m and uses its
-# row's percentage of 1.6 cores.
+# row's percentage of 1.6 cores. With KEEP=FOLDER, the folder gets the JSON of each run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --release --locked --quiet
@@ -39,7 +39,7 @@ run() {
   local way=$1 policy=$2
   shift 2
   "$evenkeel" simulate "$work/traces.yaml" --policy "$work/$policy.yaml" -o json "$@" |
-    python3 -c 'import json, sys
+    tee "${KEEP:-$work}/$(basename "$file" .csv)-$policy${1:+-}${1#--}.json" | python3 -c 'import json, sys
 run = json.load(sys.stdin)
 seconds = run["summary"]["above_target"]["cpu"]["by_hour"][-24:]
 first = "2026-01-06" if run["end"] > "2026-01-06T00:00:00Z" else ""

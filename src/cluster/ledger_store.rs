@@ -8,12 +8,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::PostParams;
 use kube::{Api, Client, Error};
 
-use crate::model::ledger::Ledger;
+use crate::model::ledger::{Ledger, StartTimes};
 
 use super::client::{error_message, status_code};
 
 /// The key of the ledger in the ConfigMap.
 const KEY: &str = Ledger::KEY;
+/// The key of what was learned about the starts of replacements. Not part of the ledger, because
+/// older versions refuse a ledger with parts that they do not know.
+const STARTS_KEY: &str = "starts.json";
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A ConfigMap and its last seen version.
@@ -21,7 +24,7 @@ pub struct LedgerStore {
     api: Api<ConfigMap>,
     namespace: String,
     name: String,
-    /// The ConfigMap as last read or written, without the ledger; `None` if it did not exist.
+    /// The ConfigMap as last read or written, without own keys; `None` if it did not exist.
     /// Taken from a response only if its ledger was understood, so that an unreadable one is never
     /// overwritten.
     seen: Option<ConfigMap>,
@@ -132,8 +135,8 @@ impl LedgerStore {
 
     async fn read(&mut self) -> Result<Ledger, StoreError> {
         let found = self.checked("get", self.api.get_opt(&self.name)).await?;
-        let text = found.as_ref().and_then(|map| map.data.as_ref()?.get(KEY));
-        let ledger = match text {
+        let text = |key| found.as_ref().and_then(|map| map.data.as_ref()?.get(key));
+        let ledger = match text(KEY) {
             Some(text) => Ledger::parse(text).map_err(|error| StoreError::Unreadable {
                 name: self.full_name(),
                 why: error.to_string(),
@@ -141,6 +144,8 @@ impl LedgerStore {
             })?,
             None => Ledger::default(),
         };
+        let starts = text(STARTS_KEY).map(|text| StartTimes::parse(text));
+        let ledger = ledger.with_starts(starts.unwrap_or_default());
         self.seen = found.map(without_text);
         self.base = ledger.clone();
         Ok(ledger)
@@ -169,7 +174,7 @@ impl LedgerStore {
     pub async fn save(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
         // Until the response, in case it never arrives.
         self.uncertain = Some("the last write was not confirmed".to_owned());
-        let written = self.write(&ledger.write()).await;
+        let written = self.write(ledger).await;
         match &written {
             Ok(map) => {
                 self.seen = Some(without_text(map.clone()));
@@ -183,10 +188,10 @@ impl LedgerStore {
         written.map(drop)
     }
 
-    async fn write(&self, text: &str) -> Result<ConfigMap, StoreError> {
+    async fn write(&self, ledger: &Ledger) -> Result<ConfigMap, StoreError> {
         let params = PostParams::default();
         if let Some(seen) = &self.seen {
-            let map = with_text(seen.clone(), text);
+            let map = with_text(seen.clone(), ledger);
             let request = self.api.replace(&self.name, &params, &map);
             match self.checked("update", request).await {
                 // Deleted in the meantime. The ledger in memory is still valid, so the ConfigMap is
@@ -195,7 +200,7 @@ impl LedgerStore {
                 written => return written,
             }
         }
-        let map = with_text(own_config_map(&self.namespace, &self.name), text);
+        let map = with_text(own_config_map(&self.namespace, &self.name), ledger);
         self.checked("create", self.api.create(&params, &map)).await
     }
 
@@ -244,17 +249,21 @@ pub(super) fn own_config_map(namespace: &str, name: &str) -> ConfigMap {
     }
 }
 
-fn with_text(mut map: ConfigMap, text: &str) -> ConfigMap {
-    map.data
-        .get_or_insert_default()
-        .insert(KEY.to_owned(), text.to_owned());
+fn with_text(mut map: ConfigMap, ledger: &Ledger) -> ConfigMap {
+    let data = map.data.get_or_insert_default();
+    data.insert(KEY.to_owned(), ledger.write());
+    if !ledger.starts().is_empty() {
+        data.insert(STARTS_KEY.to_owned(), ledger.starts().write());
+    }
     map
 }
 
 /// Keeps the data of others, which is written back with the ledger. Field ownership is left to the
 /// API server.
 fn without_text(mut map: ConfigMap) -> ConfigMap {
-    map.data.get_or_insert_default().remove(KEY);
+    let data = map.data.get_or_insert_default();
+    data.remove(KEY);
+    data.remove(STARTS_KEY);
     map.metadata.managed_fields = None;
     map
 }
@@ -379,6 +388,21 @@ mod tests {
             kept.lock().unwrap().as_ref().unwrap()["data"],
             json!({"ledger.json": ledger("two").write()})
         );
+    }
+
+    #[tokio::test]
+    async fn starts_are_stored_beside_the_ledger_which_stays_as_it_was() {
+        let (client, _, kept) = server().await;
+        let starts = r#"{"shop/Deployment/web":[20]}"#;
+        let learned = ledger("one").with_starts(StartTimes::parse(starts));
+        let mut store = super::tests::store(&client);
+        store.save(&learned).await.unwrap();
+        let data = kept.lock().unwrap().as_ref().unwrap()["data"].clone();
+        let expected = json!({"ledger.json": ledger("one").write(), "starts.json": starts});
+        assert_eq!(data, expected);
+        assert_eq!(store.load().await, Ok(learned));
+        kept.lock().unwrap().as_mut().unwrap()["data"]["starts.json"] = json!("scribbles");
+        assert_eq!(store.load().await, Ok(ledger("one")), "learned again");
     }
 
     #[tokio::test]

@@ -162,6 +162,10 @@ impl<'d> Cycle<'d> {
         for settled in self.engine.settle_observed(&observed) {
             self.daemon.report_settled(&settled, snapshot, self.dry());
         }
+        for relief in self.engine.take_reliefs(self.started.wall()) {
+            self.daemon.metrics.relieved(&relief);
+            info!("{relief}");
+        }
         self.daemon
             .metrics
             .phase(Phase::Settle, self.started.elapsed());

@@ -15,6 +15,7 @@ use self::forecasts::RememberedForecast;
 mod candidate;
 mod finish;
 mod forecasts;
+mod next_hour;
 
 pub use candidate::{Candidate, DestinationLimits, Prospect};
 

@@ -19,6 +19,7 @@ use crate::model::approval::Approved;
 use crate::model::guard::GuardStates;
 use crate::model::ledger::{Entry, Ledger, RampRule, Settled};
 use crate::model::plan::{Move, NoTrend, PausedNamespace, Plan, Rightsizing};
+use crate::model::relief::ReliefWatch;
 use crate::model::search_start::SearchStart;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{NodeId, Snapshot};
@@ -36,6 +37,7 @@ pub mod observed;
 mod outcomes;
 mod predict;
 mod recheck;
+mod relief;
 mod replica_trial;
 mod trial;
 
@@ -49,6 +51,7 @@ pub struct Engine {
     guards: GuardStates,
     hot_since: HotSince,
     search_start: SearchStart,
+    relief: ReliefWatch,
     /// Whether the ledger keeps facts for a record.
     keeps_facts: bool,
 }
@@ -65,6 +68,7 @@ impl Engine {
             approved: Approved::default(),
             hot_since: HotSince::new(),
             search_start: SearchStart::default(),
+            relief: ReliefWatch::default(),
             keeps_facts: false,
         }
     }
@@ -123,6 +127,7 @@ impl Engine {
             }
         }
         self.history.record(snapshot, readings, now);
+        self.relief.observe(snapshot, readings, &self.ledger);
         if self.policy.strategies.iter().any(asks_how_long_hot) {
             self.hot_since = self.hot_since(&self.join_usage(snapshot, now));
         }

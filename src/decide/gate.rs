@@ -23,6 +23,7 @@ mod limits;
 mod preference;
 mod replacement;
 mod replicas;
+mod worth;
 
 use landing_flaw::LandingFlaw;
 pub use replacement::{RULES as REPLACEMENT_RULES, ReplacementRule};
@@ -40,6 +41,8 @@ pub enum Gate {
     Disruption,
     /// It is not in its cooldown.
     Cooldown,
+    /// It pays for the start of its replacement.
+    Worth,
     /// A person has approved its eviction, where the policy requires that.
     Approval,
     /// Its replacement would land on a node where it helps.
@@ -50,12 +53,13 @@ pub enum Gate {
 
 impl Gate {
     /// All gates, in order.
-    pub const ALL: [Gate; 8] = [
+    pub const ALL: [Gate; 9] = [
         Gate::Evictable,
         Gate::Replacement,
         Gate::Replicas,
         Gate::Disruption,
         Gate::Cooldown,
+        Gate::Worth,
         Gate::Approval,
         Gate::Landing,
         Gate::Limits,
@@ -69,6 +73,7 @@ impl Gate {
             Gate::Replicas => "replicas",
             Gate::Disruption => "disruption",
             Gate::Cooldown => "cooldown",
+            Gate::Worth => "worth",
             Gate::Approval => "approval",
             Gate::Landing => "landing",
             Gate::Limits => "limits",
@@ -84,6 +89,7 @@ impl Gate {
             Gate::Replicas => (checks.replicas)(candidate, draft)?,
             Gate::Disruption => disruption::admit(candidate, draft)?,
             Gate::Cooldown => (checks.cooldown)(candidate, draft)?,
+            Gate::Worth => (checks.worth)(candidate, draft)?,
             Gate::Approval => approval::admit(candidate, draft)?,
             Gate::Landing => {
                 let landing = landing(candidate, draft)?;
@@ -102,6 +108,7 @@ struct Checks {
     replacement: fn(&ReplacementRule, &Candidate, &Draft<'_>) -> Result<(), Refusal>,
     replicas: Check,
     cooldown: Check,
+    worth: Check,
     landing: fn(&Candidate, &Draft<'_>) -> Result<Prospect, Refusal>,
     landings: fn(&Candidate, &Draft<'_>, &Forecast) -> Vec<JudgedLanding>,
     unknown_kinds: fn(&Draft<'_>) -> Vec<UnknownKind>,
@@ -117,6 +124,7 @@ static NATIVE: Checks = Checks {
     replacement: ReplacementRule::check,
     replicas: replicas::admit,
     cooldown: cooldown::admit,
+    worth: worth::admit,
     landing: |candidate, draft| draft.remembered(candidate, || landing::find(candidate, draft)),
     landings: landing::each,
     unknown_kinds: replacement::unknown_kinds,

@@ -23,6 +23,7 @@ mod records;
 mod rejections;
 mod rests;
 mod settle;
+mod starts;
 mod stored;
 
 pub use capacity::{FULL_BYTES, LedgerSize, MOST_FORESEEN_BYTES};
@@ -32,6 +33,7 @@ pub use ramp::{Decline, GuardSignal, RampRule};
 pub use records::MOST_RECORD_BYTES;
 pub use rejections::Fault;
 pub use settle::Settled;
+pub use starts::StartTimes;
 pub use stored::LedgerError;
 
 use capacity::MOST_TWINS;
@@ -64,6 +66,8 @@ pub struct Ledger {
     streaks: BTreeMap<OwnerKey, Streak>,
     /// Facts that are not known to be in the record.
     records: Records,
+    /// How long replacements take until they are Ready.
+    starts: StartTimes,
 }
 
 /// Consecutive moves of one workload that did not help.

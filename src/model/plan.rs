@@ -42,6 +42,7 @@ mod unknown;
 mod verdict;
 mod pod_verdict;
 mod pod_verdict_text;
+mod worth;
 
 pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
 pub use broken_preference::BrokenPreference;
@@ -68,6 +69,7 @@ pub use steering::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, 
 pub use steering_trial::SteeringTrial;
 pub use unknown::{UnknownKind, UnknownObjects};
 pub use verdict::{Class, Halt, Idle, Note, Verdict};
+pub use worth::MoveWorth;
 
 /// A finished plan. The same world gives the same plan, byte for byte.
 #[derive(Clone, Debug, Serialize)]
@@ -243,6 +245,10 @@ pub struct Move {
     /// The usage that leaves the node, for the record; `None` if it is unknown or not the purpose.
     #[serde(skip)]
     pub relief: Option<NodeRelief>,
+    /// The worth of the move; `None` unless LowNodeUtilization moves the pod because of usage
+    /// whose course is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worth: Option<MoveWorth>,
 }
 
 impl From<&Move> for ProposedMove {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::snapshot::facts::OwnerKey;
-use crate::values::Ratio;
+use crate::values::{NodeMinutes, Ratio};
 
 /// The type of an eviction that the API server accepted, or that was made without a response.
 pub const EVICTION: &str = "io.evenkeel.eviction.v1";
@@ -21,6 +21,9 @@ pub const OUTCOME: &str = "io.evenkeel.outcome.v1";
 pub const APPROVAL: &str = "io.evenkeel.approval.v1";
 /// The type of a guard that begins or ceases to stop evictions.
 pub const GUARD: &str = "io.evenkeel.guard.v1";
+
+/// The type of the moves of a cycle whose relief is known.
+pub const RELIEF: &str = "io.evenkeel.relief.v1";
 
 /// The version of CloudEvents.
 const SPEC_VERSION: &str = "1.0";
@@ -143,6 +146,23 @@ impl EventDetails {
     }
 }
 
+/// The details of what the moves of a cycle have achieved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReliefDetails {
+    /// Always `measured`.
+    pub outcome: String,
+    /// The result in words.
+    pub message: String,
+    /// The time of the decision, by the local clock.
+    pub decided: Timestamp,
+    /// The moves whose result is known.
+    pub moves: usize,
+    /// The relief that was expected of them, in node-minutes.
+    pub predicted: NodeMinutes,
+    /// The relief that they achieved, in node-minutes.
+    pub achieved: NodeMinutes,
+}
+
 /// A line of the record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordLine {
@@ -237,8 +257,14 @@ impl RecordLine {
 
     /// Returns the details of an event that is not about one eviction; `None` for other types.
     pub fn event(&self) -> Option<EventDetails> {
-        let is_event = [APPROVAL, GUARD].contains(&self.kind.as_str());
+        let is_event = [APPROVAL, GUARD, RELIEF].contains(&self.kind.as_str());
         let details = is_event.then(|| EventDetails::deserialize(&self.data));
+        details?.ok()
+    }
+
+    /// Returns the details of what the moves of a cycle have achieved; `None` for other types.
+    pub fn relief(&self) -> Option<ReliefDetails> {
+        let details = (self.kind == RELIEF).then(|| ReliefDetails::deserialize(&self.data));
         details?.ok()
     }
 

@@ -9,6 +9,7 @@ use crate::decide::engine::Engine;
 use crate::decide::engine::balance_report::balance;
 use crate::model::ledger::{Ending, Settled};
 use crate::model::plan::{Balance, Class, Move, Outcome, Plan};
+use crate::model::relief::CycleRelief;
 use crate::model::snapshot::Snapshot;
 use crate::policy::{Basis, Policy};
 use crate::values::Ratio;
@@ -73,6 +74,7 @@ impl Recorder {
             bands,
             nodes: Vec::new(),
             evictions: Vec::new(),
+            reliefs: Vec::new(),
             events: Vec::new(),
             balance: BTreeMap::new(),
             refusals: BTreeMap::new(),
@@ -248,6 +250,10 @@ impl Recorder {
                 Ending::NotReplaced => None,
             };
         }
+    }
+
+    pub(super) fn relieved(&mut self, relief: CycleRelief) {
+        self.trace.reliefs.push(relief);
     }
 
     pub(super) fn finish(mut self, cluster: SimulatedCluster, engine: &Engine) -> Trace {

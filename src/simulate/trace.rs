@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::model::plan::Balance;
+use crate::model::relief::CycleRelief;
 use crate::policy::Basis;
 use crate::values::Ratio;
 
@@ -37,6 +38,8 @@ pub struct Trace {
     pub nodes: Vec<NodeTrace>,
     /// Every eviction, in order.
     pub evictions: Vec<Eviction>,
+    /// The relief by the moves of each cycle, known an hour later, if the run lasted so long.
+    pub reliefs: Vec<CycleRelief>,
     /// Other events: nodes that joined, failed or were drained, and missing metrics.
     pub events: Vec<Event>,
     /// The balance of the cluster at each step, by resource.

@@ -9,6 +9,7 @@ use crate::cluster::failures::Failures;
 use crate::cluster::request_metrics::RequestMetrics;
 use crate::model::ledger::{Ledger, Settled};
 use crate::model::plan::{Move, Outcome, Steer, SteerOutcome};
+use crate::model::relief::CycleRelief;
 use crate::model::snapshot::Snapshot;
 use crate::model::usage::Hindsight;
 use crate::policy::{Cooldown, Policy};
@@ -250,6 +251,13 @@ impl Metrics {
                     forecast: landed.code(),
                 })
                 .inc();
+        }
+    }
+
+    /// Records what the moves of a cycle have achieved, if enough was predicted.
+    pub fn relieved(&self, relief: &CycleRelief) {
+        if let Some(ratio) = relief.ratio() {
+            self.all.relief.observe(ratio.get());
         }
     }
 

@@ -2,14 +2,17 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 use serde::Serialize;
 
-use crate::model::record::{EVICTION, EvictionDetails, OUTCOME, REFUSAL, RecordLine};
-use crate::values::Ratio;
+use crate::model::record::{
+    EVICTION, EvictionDetails, OUTCOME, REFUSAL, RecordLine, ReliefDetails,
+};
+use crate::values::{NodeMinutes, Ratio};
 use crate::view::screen::Screen;
 use crate::view::table::Table;
 
@@ -33,8 +36,18 @@ pub(crate) struct Week {
     refusals: usize,
     /// The mean relief of the evictions whose relief is known, by resource.
     relief: BTreeMap<String, MeanRelief>,
+    /// The relief by moves; `None` if that is not known of any.
+    worth: Option<WeekWorth>,
     /// The workloads with the most evictions.
     most_moved: Vec<MovedWorkload>,
+}
+
+/// The relief by moves whose result is known.
+#[derive(Debug, Default, Serialize)]
+struct WeekWorth {
+    moves: usize,
+    predicted: NodeMinutes,
+    achieved: NodeMinutes,
 }
 
 /// The usage that left a node with a pod, as a share of the node.
@@ -57,6 +70,7 @@ struct WeekLines {
     evictions: BTreeMap<EvictionKey, EvictionDetails>,
     outcomes: BTreeMap<EvictionKey, EvictionDetails>,
     refusals: usize,
+    worth: Option<WeekWorth>,
 }
 
 /// The uid of a pod, and the time of the decision.
@@ -66,6 +80,11 @@ type EvictionKey = (String, Timestamp);
 pub(crate) fn sums(lines: &[RecordLine]) -> Vec<Week> {
     let mut weeks: BTreeMap<Date, WeekLines> = BTreeMap::new();
     for line in lines {
+        if let Some(relief) = line.relief() {
+            let week = weeks.entry(monday(relief.decided)).or_default();
+            week.worth.get_or_insert_default().add(&relief);
+            continue;
+        }
         let Ok(Some(details)) = line.details() else {
             continue;
         };
@@ -93,8 +112,16 @@ fn monday(time: Timestamp) -> Date {
     date.saturating_sub(Span::new().days(days))
 }
 
+impl WeekWorth {
+    fn add(&mut self, relief: &ReliefDetails) {
+        self.moves += relief.moves;
+        self.predicted = self.predicted.plus(relief.predicted);
+        self.achieved = self.achieved.plus(relief.achieved);
+    }
+}
+
 impl WeekLines {
-    fn sum(&self, monday: Date) -> Week {
+    fn sum(self, monday: Date) -> Week {
         let with = |outcomes: &[&str]| {
             let all = self.outcomes.values();
             all.filter(|details| outcomes.contains(&details.outcome.as_str()))
@@ -111,6 +138,7 @@ impl WeekLines {
             refusals: self.refusals,
             relief: self.relief(),
             most_moved: self.most_moved(),
+            worth: self.worth,
         }
     }
 
@@ -147,8 +175,15 @@ impl WeekLines {
     }
 }
 
+impl fmt::Display for WeekWorth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.0} of {}", self.achieved.get(), self.predicted)
+    }
+}
+
 /// Returns the table of the weeks.
 fn table(weeks: &[Week]) -> Table {
+    let is_measured = weeks.iter().any(|week| week.worth.is_some());
     let is_known = weeks.iter().any(|week| !week.relief.is_empty());
     let heads = [
         "week of",
@@ -158,6 +193,11 @@ fn table(weeks: &[Week]) -> Table {
         "pending",
         "refusals",
         if is_known { "relief per eviction" } else { "" },
+        if is_measured {
+            "saved of predicted"
+        } else {
+            ""
+        },
         "most moved",
     ];
     let rows = weeks.iter().map(|week| {
@@ -173,6 +213,10 @@ fn table(weeks: &[Week]) -> Table {
             week.pending.to_string(),
             week.refusals.to_string(),
             relief.collect::<Vec<_>>().join(", "),
+            week.worth
+                .as_ref()
+                .map(WeekWorth::to_string)
+                .unwrap_or_default(),
             moved.collect::<Vec<_>>().join(", "),
         ]
     });

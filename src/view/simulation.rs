@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::model::plan::{Balance, short};
+use crate::model::relief::ReliefTotal;
 use crate::simulate::trace::{Eviction, TimeAbove, Trace};
 use crate::values::Ratio;
 use crate::values::text::count;
@@ -182,6 +183,7 @@ impl SimulationText<'_> {
             }),
             self.row("time to balance", time_to_balance),
             self.row("node-minutes above target", minutes_above_target),
+            self.row("saved of predicted", relief),
             self.row("pods without a node", |trace| {
                 trace.summary.pending.to_string()
             }),
@@ -278,6 +280,14 @@ fn minutes_above_target(trace: &Trace) -> String {
     } else {
         each.join(", ")
     }
+}
+
+/// The node-minutes that moves have saved in the hour after them, of those that were predicted.
+fn relief(trace: &Trace) -> String {
+    ReliefTotal::of(&trace.reliefs).map_or("not known".to_owned(), |total| {
+        let (achieved, predicted) = (total.achieved.get(), total.predicted.get());
+        format!("{achieved:.0} of {predicted:.0}")
+    })
 }
 
 /// Returns the run in one sentence.

@@ -39,6 +39,8 @@ strategies:
 const TROUBLE: [&str; 3] = ["5xx|error", "source_errors", "evenkeel_request_fail"];
 /// The metric that has values only on the second day.
 const SECOND_DAY: &str = "evenkeel_expectation_error_ratio";
+/// The metric that has values only an hour after a move.
+const NEXT_HOUR: &str = "evenkeel_relief_ratio";
 /// Series that exist only with `smoothing: trend`, which the policy here does not have.
 const TREND: &str = r#"smoothing="trend""#;
 /// Fallbacks of queries for empty results.
@@ -135,7 +137,7 @@ fn questions() -> Vec<Question> {
 
 fn queries_of_the_first_day() -> impl Iterator<Item = Query> {
     let absent = |query: &Query| {
-        [SECOND_DAY, TREND]
+        [SECOND_DAY, NEXT_HOUR, TREND]
             .iter()
             .any(|text| query.expr.contains(text))
     };

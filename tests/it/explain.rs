@@ -6,7 +6,7 @@ use evenkeel::decide::engine::Engine;
 use evenkeel::decide::explain::{Explanation, PodExplanation, Subject, foremost};
 use evenkeel::model::approval::ProposedMove;
 use evenkeel::model::guard::{GuardAnswer, GuardReading, GuardSeries};
-use evenkeel::model::ledger::Ledger;
+use evenkeel::model::ledger::{Ledger, StartTimes};
 use evenkeel::model::plan::{PodVerdict, Refusal};
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::Skipped;
@@ -314,7 +314,12 @@ impl Case {
             };
             cluster.objects.skip(ObjectKind::Pod, odd);
         }
-        let (mut engine, snapshot) = cluster.seen(policy, Ledger::parse(&self.ledger).unwrap());
+        let mut ledger = Ledger::parse(&self.ledger).unwrap();
+        if self.code == "not-worth-it" {
+            let two_hours = r#"{"default/Deployment/web":[7200]}"#;
+            ledger = ledger.with_starts(StartTimes::parse(two_hours));
+        }
+        let (mut engine, snapshot) = cluster.seen(policy, ledger);
         engine.approve(&self.approved);
         engine.observe_guards(&snapshot, &[errors()]);
         let plan = engine.decide(&snapshot, noon());
@@ -570,6 +575,7 @@ fn refusals_by_landing() -> Vec<Case> {
         )
     };
     vec![
+        Case::new("not-worth-it", "node n1\n web*2 uses=3\nnode n2", ""),
         Case::new(
             "no-room",
             "node n1 system=2\n web*2 uses=3\nnode n3 taint=dedicated:NoSchedule",
@@ -740,6 +746,7 @@ replacement  admits
 replicas     admits
 disruption   admits
 cooldown     admits
+worth        admits
 approval     admits
 landing      refuses: its replacement would return to n1: its preferred node affinity outweighs the
              free nodes

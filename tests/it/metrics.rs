@@ -13,6 +13,7 @@ use evenkeel::decide::engine::Engine;
 use evenkeel::model::guard::GuardReport;
 use evenkeel::model::ledger::{Decline, Ending, Landed, Ledger, Settled};
 use evenkeel::model::plan::{Outcome, Plan, SteerOutcome};
+use evenkeel::model::relief::CycleRelief;
 use evenkeel::model::snapshot::facts::OwnerKey;
 use evenkeel::model::usage::{EndedHour, Hindsight};
 use evenkeel::policy::Policy;
@@ -20,6 +21,7 @@ use evenkeel::telemetry::metrics::catalogue::{
     ALL, DESCHEDULER, LabelValues, MetricInfo, MetricKind, MetricLabel,
 };
 use evenkeel::telemetry::metrics::{ExpositionFormat, Metrics, Phase};
+use evenkeel::values::NodeMinutes;
 use evenkeel::values::query_value::QueryValue;
 use jiff::SignedDuration;
 
@@ -114,6 +116,12 @@ async fn full_metrics() -> Metrics {
         SignedDuration::from_millis(3),
     );
     metrics.settled(&settled(Ending::Helped, Some(Landed::AsForeseen)));
+    metrics.relieved(&CycleRelief {
+        decided: noon(),
+        moves: 1,
+        predicted: NodeMinutes::new(60.0).unwrap(),
+        achieved: NodeMinutes::new(45.0).unwrap(),
+    });
     metrics.ledger(&Ledger::default(), &policy.cooldown, noon());
     metrics.hindsight(&hindsight());
     metrics.cycle("acted", SignedDuration::from_millis(100));
@@ -577,7 +585,10 @@ fn names_follow_the_conventions() {
             info.name
         );
         assert!(
-            info.kind != MetricKind::Histogram || info.name.ends_with("_seconds"),
+            info.kind != MetricKind::Histogram
+                || ["_seconds", "_ratio"]
+                    .iter()
+                    .any(|unit| info.name.ends_with(unit)),
             "{}",
             info.name
         );

@@ -19,8 +19,8 @@ use evenkeel::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
 use evenkeel::model::usage::Unmeasured;
 use evenkeel::policy::{Basis, ScorePlugin};
 use evenkeel::schema::problem::Code;
-use evenkeel::values::Ratio;
 use evenkeel::values::query_value::QueryValue;
+use evenkeel::values::{NodeMinutes, Ratio};
 use evenkeel::view::status::headline::Headline;
 use jiff::SignedDuration;
 
@@ -154,6 +154,11 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             left: minutes(18),
         },
         Refusal::Trial(minutes(2)),
+        Refusal::NotWorthIt {
+            node: "n1".to_owned(),
+            above: NodeMinutes::new(3.0).unwrap(),
+            start: minutes(20),
+        },
         Refusal::GotWorse {
             decline: Decline::Readiness,
             left: minutes(9),
@@ -254,7 +259,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
         Refusal::WouldNotHelp { .. } | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
         Refusal::Rejected { .. } | Refusal::WorkloadRejected | Refusal::NoRight(_) => {}
-        Refusal::Trial(_) | Refusal::GotWorse { .. } => {}
+        Refusal::Trial(_) | Refusal::GotWorse { .. } | Refusal::NotWorthIt { .. } => {}
         Refusal::WouldTrade(..) | Refusal::WouldBeClosed(..) | Refusal::WouldBeRefused(..) => {}
         Refusal::Ineffective { .. }
         | Refusal::LedgerFull(_)

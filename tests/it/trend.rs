@@ -101,6 +101,23 @@ fn a_step_is_relieved_within_minutes() {
 }
 
 #[test]
+fn the_second_eviction_from_a_node_does_not_take_the_first_one_for_a_fall() {
+    // From 50 % to 87 % of the node after two hours, until the end.
+    let step = [
+        "{bursts: {base: 330m, peak: 700m, every: 2h, for: 2h}}",
+        "34m",
+        "200Mi",
+    ];
+    let trace = trace(&cluster(step, ""), "1m");
+    let [first, second] = &trace.evictions[..2] else {
+        panic!("{:?}", trace.evictions);
+    };
+    assert_eq!(first.at, second.at);
+    assert!(second.reason.contains("expected"), "{}", second.reason);
+    assert!(!second.reason.contains("falling"), "{}", second.reason);
+}
+
+#[test]
 fn a_rise_of_all_nodes_at_once_moves_nothing() {
     let (evictions, _) = play(&cluster_on(&["n1", "n2", "n3"], RISING, ""), "1m");
     assert_eq!(evictions, 0);

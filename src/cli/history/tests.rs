@@ -5,8 +5,9 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::model::record::{EVICTION, EvictionDetails, NodeRelief, OUTCOME, REFUSAL};
+use crate::model::relief::CycleRelief;
 use crate::model::snapshot::facts::OwnerKey;
-use crate::values::Ratio;
+use crate::values::{NodeMinutes, Ratio};
 use crate::view::screen::Screen;
 
 /// The line about a pod of a workload, this many hours after Sunday noon.
@@ -116,6 +117,40 @@ fn relief_is_the_mean_of_those_that_are_known() {
     assert_eq!(weeks[0]["relief"], expected);
     let text = shown(&history, 120);
     assert!(text.contains("cpu 7%"), "{text}");
+}
+
+/// The line about moves that were decided this many hours after Sunday noon.
+fn relief_line(hours: i64, predicted: f64, achieved: f64) -> RecordLine {
+    let sunday: jiff::Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
+    let decided = sunday + SignedDuration::from_hours(hours);
+    let relief = CycleRelief {
+        decided,
+        moves: 2,
+        predicted: NodeMinutes::new(predicted).unwrap(),
+        achieved: NodeMinutes::new(achieved).unwrap(),
+    };
+    let later = decided + SignedDuration::from_mins(61);
+    RecordLine::of(&relief.fact(later), "evenkeel")
+}
+
+#[test]
+fn saved_time_is_summed_by_the_week_of_the_decision_and_repeats_count_once() {
+    let lines = [
+        relief_line(0, 60.0, 30.0),
+        relief_line(11, 40.0, 44.0),
+        relief_line(0, 60.0, 30.0),
+        relief_line(13, 9.0, 9.0),
+    ];
+    let history = history(&lines);
+    let weeks = serde_json::json!(history.weeks);
+    let expected = serde_json::json!({"moves": 4, "predicted": 100.0, "achieved": 74.0});
+    assert_eq!(weeks[0]["worth"], expected);
+    assert_eq!(weeks[1]["worth"]["moves"], 2);
+    let text = shown(&history, 150);
+    let says = |words: &str| assert!(text.contains(words), "{text}");
+    says("measured  2 moves  ");
+    says("2 moves: 30 node-minutes saved in an hour, 60 node-minutes predicted");
+    says("74 of 100 node-minutes");
 }
 
 #[test]

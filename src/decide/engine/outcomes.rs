@@ -69,6 +69,7 @@ impl Engine {
         match outcome {
             Outcome::Evicted => {
                 self.search_start.expect_one();
+                self.watch_relief(done);
                 self.ledger.evicted(&done.uid);
             }
             // Unknown for now. The next snapshot shows whether the pod is gone.

@@ -23,6 +23,7 @@ pub(super) static CHECKS: Checks = Checks {
     replacement: |_, _, _| Ok(()),
     replicas,
     cooldown: |_, draft| cooldown::recordable(draft, true),
+    worth: |_, _| Ok(()),
     landing: |candidate, draft| {
         let landing = landing::find(candidate, draft)?;
         let success = Ratio::ONE;

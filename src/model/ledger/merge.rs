@@ -41,6 +41,7 @@ impl Ledger {
             rejections: self.rejections.merged(&base.rejections, &theirs.rejections),
             streaks: newest(&self.streaks, &base.streaks, &theirs.streaks, |s| s.attempt),
             records: self.records.merged(&base.records, &theirs.records),
+            starts: self.starts.merged(&theirs.starts),
         }
     }
 

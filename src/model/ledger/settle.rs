@@ -87,7 +87,9 @@ impl Ledger {
             self.entries[position].state = State::Settled(ending);
             let unlucky = ending == Ending::HotNode && is_unlucky(&entry, landed, to.as_deref());
             self.remember(&entry, ending, unlucky, cooldown, now);
+            self.learn_start(&entry, ending, entry.took(snapshot, now));
         }
+        self.learn_late_starts(snapshot, now);
         self.prune(snapshot, cooldown, now);
         (settled, facts)
     }

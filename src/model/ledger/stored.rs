@@ -9,7 +9,7 @@ use crate::model::snapshot::facts::OwnerKey;
 use super::records::Records;
 use super::rejections::Rejections;
 use super::rests::ReplacementRests;
-use super::{Entry, Ledger, Streak};
+use super::{Entry, Ledger, StartTimes, Streak};
 
 /// The version of the stored format.
 const VERSION: u32 = 1;
@@ -76,10 +76,12 @@ impl Ledger {
             rejections: stored.rejected,
             streaks: stored.resting,
             records: stored.unrecorded,
+            starts: StartTimes::default(),
         })
     }
 
-    /// Returns the stored format. Equal ledgers give equal texts.
+    /// Returns the stored format. Equal ledgers give equal texts. It does not contain the
+    /// [`StartTimes`].
     pub fn write(&self) -> String {
         let stored = LedgerDocument {
             version: VERSION,

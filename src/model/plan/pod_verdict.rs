@@ -10,8 +10,8 @@ use crate::values::Ratio;
 use crate::values::text::count;
 
 use super::duration_text::whole;
-use super::pod_verdict_text::{node, node_remedy, others};
-use super::{Class, Halt, Idle, Reason, Refusal};
+use super::pod_verdict_text::{moved, node, node_remedy, others, worth};
+use super::{Class, Halt, Idle, MoveWorth, Reason, Refusal};
 
 /// A strategy's decision about one pod.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,8 @@ pub enum PodVerdict {
         to: Option<String>,
         /// The purpose of the eviction.
         aim: Aim,
+        /// The worth of the move, as in [`Move`](super::Move).
+        worth: Option<MoveWorth>,
     },
     /// The strategy proposed to move the pod, and a gate refused.
     Kept(Refusal),
@@ -54,14 +56,11 @@ impl PodVerdict {
 impl fmt::Display for PodVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PodVerdict::Moved { reason, to, aim } => {
-                let (verb, preposition) = match aim {
-                    Aim::Move | Aim::Opening => ("moves", "to"),
-                    Aim::Renew => ("is renewed", "on"),
-                    Aim::Clear => ("is removed", "on"),
-                };
-                let to = to.as_ref().map(|to| format!(" {preposition} {to}"));
-                write!(f, "{verb}{}: {reason}", to.unwrap_or_default())
+            PodVerdict::Moved {
+                reason, to, aim, ..
+            } => {
+                let moved = moved(*aim, to.as_deref());
+                write!(f, "{moved}: {reason}{}", worth(self))
             }
             PodVerdict::Kept(refusal) => refusal.fmt(f),
             PodVerdict::NotSelected(why) => why.fmt(f),

@@ -1,6 +1,8 @@
-//! Parts of the sentences about a pod that was not selected.
+//! Parts of the sentences about a pod.
 
-use super::Class;
+use crate::model::ledger::Aim;
+
+use super::{Class, PodVerdict};
 
 /// The pods that go instead of it.
 pub(super) fn others(going: usize, waiting: usize) -> String {
@@ -34,6 +36,28 @@ pub(super) fn node(class: &Class) -> String {
         | Class::Lacks(_)
         | Class::NotSelected => format!("its node is {class}"),
     }
+}
+
+/// The worth of a move, after its reason; empty if it has none.
+pub(super) fn worth(verdict: &PodVerdict) -> String {
+    match verdict {
+        PodVerdict::Moved {
+            worth: Some(worth), ..
+        } => format!("; {worth}"),
+        PodVerdict::Moved { .. } | PodVerdict::Kept(_) | PodVerdict::NotSelected(_) => {
+            String::new()
+        }
+    }
+}
+
+/// The move of a pod: what happens to it, and where its replacement is expected.
+pub(super) fn moved(aim: Aim, to: Option<&str>) -> String {
+    let (verb, preposition) = match aim {
+        Aim::Move | Aim::Opening => ("moves", "to"),
+        Aim::Renew => ("is renewed", "on"),
+        Aim::Clear => ("is removed", "on"),
+    };
+    to.map_or(verb.to_owned(), |to| format!("{verb} {preposition} {to}"))
 }
 
 /// The change that would let a strategy select pods of such a node.

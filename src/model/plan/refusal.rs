@@ -8,7 +8,7 @@ use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::pause::Pause;
 use crate::model::usage::Unmeasured;
 use crate::policy::Basis;
-use crate::values::Ratio;
+use crate::values::{NodeMinutes, Ratio};
 
 use super::duration_text::short;
 use super::refusal_text::{
@@ -276,6 +276,20 @@ pub enum Refusal {
         decline: Decline,
         /// Time for which the workload still rests.
         left: SignedDuration,
+    },
+    /// The move could save the node less time above its target than the replacement takes to start.
+    #[error(
+        "its move could save {node} {above} above the target in the next hour, and its replacement \
+         takes about {} to be Ready",
+        short(*.start)
+    )]
+    NotWorthIt {
+        /// The node of the pod.
+        node: String,
+        /// The time that the node is expected to be above its target in the next hour.
+        above: NodeMinutes,
+        /// The time until the replacement is Ready, by earlier ones of the workload.
+        start: SignedDuration,
     },
     /// The API server rejected the last evictions of the pod.
     #[error("{} rejected; it rests for another {}", last_evictions(*.times), short(*.left))]

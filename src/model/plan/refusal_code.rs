@@ -62,6 +62,7 @@ impl Refusal {
             Refusal::Ineffective { .. } => "ineffective-move",
             Refusal::Trial(_) => "trial",
             Refusal::GotWorse { .. } => "got-worse",
+            Refusal::NotWorthIt { .. } => "not-worth-it",
             Refusal::Rejected { .. } => "rejected-eviction",
             Refusal::WorkloadRejected => "rejected-workload",
             Refusal::NoRight(_) => "no-right",

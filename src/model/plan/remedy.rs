@@ -76,6 +76,9 @@ impl Refusal {
             Refusal::NotApproved => "wait for the next cycle",
             Refusal::LandsElsewhere(_) => "approve the next proposal",
             Refusal::Trial(_) => "wait for the result of the trial, or change `ramp`",
+            Refusal::NotWorthIt { .. } => {
+                "nothing, or let its workload start faster, for example by smaller images"
+            }
             Refusal::UnderWay => "wait for the component that evicts it, such as KubeVirt",
             Refusal::DaemonSet => "set `evictable.allow: [daemonSets]`; rarely useful",
             Refusal::SystemCritical => SYSTEM_CRITICAL,

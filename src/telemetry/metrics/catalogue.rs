@@ -141,7 +141,7 @@ pub const DESCHEDULER: [&MetricInfo; 4] = [
 ];
 
 /// All metrics under our own names.
-pub const ALL: [&MetricInfo; 48] = [
+pub const ALL: [&MetricInfo; 49] = [
     &process::BUILD_INFO,
     &process::LEADER,
     &process::POLICY_RELOADS,
@@ -163,6 +163,7 @@ pub const ALL: [&MetricInfo; 48] = [
     &process::EVICTIONS,
     &process::SETTLED,
     &process::LANDINGS,
+    &process::RELIEF,
     &process::ENTRIES,
     &process::RESTING,
     &process::REPEAT_OFFENDERS,

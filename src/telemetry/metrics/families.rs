@@ -40,6 +40,7 @@ pub(super) struct Families {
     pub(super) evictions: Family<OutcomeLabels, Counter>,
     pub(super) settled: Family<EndingLabels, Counter>,
     pub(super) landings: Family<ForecastLabels, Counter>,
+    pub(super) relief: Histogram,
     pub(super) entries: Family<StateLabels, Gauge>,
     pub(super) resting: Gauge,
     pub(super) repeat_offenders: Gauge,
@@ -216,6 +217,7 @@ impl Families {
             evictions: register(&mut r, &process::EVICTIONS),
             settled: register(&mut r, &process::SETTLED),
             landings: register(&mut r, &process::LANDINGS),
+            relief: add(&mut r, &process::RELIEF, ratios()),
             entries: register(&mut r, &process::ENTRIES),
             resting: register(&mut r, &process::RESTING),
             repeat_offenders: register(&mut r, &process::REPEAT_OFFENDERS),
@@ -255,4 +257,9 @@ fn durations() -> Histogram {
     Histogram::new([
         0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
     ])
+}
+
+/// Buckets around one, with bounds at the distance up to which a prediction is close.
+fn ratios() -> Histogram {
+    Histogram::new([0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0])
 }

@@ -49,7 +49,8 @@ impl PlanText<'_> {
             .map(|(i, planned)| move_row(i, planned));
         let heads = padded(&Table::new(rows).lines());
         for (head, planned) in heads.iter().zip(moves) {
-            let reason = short_reason(&planned.reason);
+            let worth = planned.worth.map(|worth| format!("; {worth}"));
+            let reason = short_reason(&planned.reason) + &worth.unwrap_or_default();
             self.screen
                 .beside_or_below(f, head, &reason, Some(Ink::Dim))?;
         }

@@ -6,15 +6,15 @@ use super::*;
 use crate::model::guard::{GuardCause, GuardStop, GuardTarget};
 use crate::model::ledger::Aim;
 use crate::model::plan::{
-    Balance, BalanceReport, BudgetCause, Class, Halt, Idle, Kept, Move, NodePicture, Note, Reason,
-    Refusal, Verdict,
+    Balance, BalanceReport, BudgetCause, Class, Halt, Idle, Kept, Move, MoveWorth, NodePicture,
+    Note, Reason, Refusal, Verdict,
 };
 use crate::model::plan::{Direction, Rightsizing, Suggestion};
 use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use crate::model::usage::Unmeasured;
 use crate::policy::Basis;
-use crate::values::Amount;
+use crate::values::{Amount, NodeMinutes};
 
 const STRATEGY: &str = "LowNodeUtilization";
 
@@ -114,6 +114,7 @@ fn a_move() -> Move {
             expected: None,
         },
         relief: None,
+        worth: None,
     }
 }
 
@@ -269,6 +270,23 @@ fn a_plan_with_moves() {
 
     1 move would bring 1 of 1 hot node below target
     "#);
+}
+
+#[test]
+fn a_move_says_what_it_is_worth_and_what_it_costs() {
+    let mut plan = busy();
+    plan.moves[0].worth = Some(MoveWorth {
+        relief: NodeMinutes::new(34.2).unwrap(),
+        ready_after: Some(jiff::SignedDuration::from_secs(20)),
+    });
+    let text = text(&plan, 160, false);
+    let expected = "cpu 83% is above 60%; expected relief 34 node-minutes in the next hour; \
+                    replacement Ready after about 20s";
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert!(words.join(" ").contains(expected), "{text}");
+    let json = serde_json::json!(plan.moves[0]);
+    let worth = serde_json::json!({"relief_minutes": 34.2, "ready_after_seconds": 20});
+    assert_eq!(json["worth"], worth);
 }
 
 #[test]

@@ -141,7 +141,7 @@ impl ResourceExcess {
         Some(weight.min(self.amount))
     }
 
-    /// The present ratio, if the decision is based on what is expected.
+    /// The present ratio after the moves so far, if the decision is based on what is expected.
     pub(super) fn expected(
         &self,
         draft: &Draft<'_>,
@@ -149,14 +149,18 @@ impl ResourceExcess {
         node: NodeId,
     ) -> Option<Expected> {
         let (used, ahead) = draft.world.usage.at_present(node)?;
+        let before = draft.world.usage.node(node)?;
         let load_basis = LoadBasis::of(draft, node);
-        let amount = match (basis, self.above.resource, load_basis) {
-            (Basis::Actual, ResourceId::CPU, LoadBasis::Trend | LoadBasis::Learned) => used.cpu,
-            (Basis::Actual, ResourceId::MEMORY, LoadBasis::Trend) => used.memory,
+        let (used, before) = match (basis, self.above.resource, load_basis) {
+            (Basis::Actual, ResourceId::CPU, LoadBasis::Trend | LoadBasis::Learned) => {
+                (used.cpu, before.cpu)
+            }
+            (Basis::Actual, ResourceId::MEMORY, LoadBasis::Trend) => (used.memory, before.memory),
             _ => return None,
         };
         let whole = draft.world.snapshot.node(node).allocatable[self.above.resource];
-        let now = amount.share_of(whole)?;
+        let load = draft.load(node, self.above.resource, basis)?;
+        let now = used.plus(load).minus(before).share_of(whole)?;
         let by_trend = load_basis == LoadBasis::Trend;
         let error = by_trend.then(|| self.variation(draft, basis, node));
         Some(Expected { now, ahead, error })

@@ -71,6 +71,12 @@ pub(in super::super) const LANDINGS: MetricInfo = counter(
         LabelValues::Fixed(&["as_foreseen", "elsewhere", "unknown"]),
     )],
 );
+pub(in super::super) const RELIEF: MetricInfo = histogram(
+    "relief_ratio",
+    "Time above a target that the moves of a cycle have saved their nodes in the next hour, divided \
+        by the time that was predicted; one value for each cycle, an hour later",
+    &[],
+);
 pub(in super::super) const ENTRIES: MetricInfo = gauge(
     "ledger_entries",
     "Evictions in the ledger: open until their effect is known, resting while the replacement must \

@@ -196,6 +196,7 @@ fn finished(
             ),
         ]
         .into(),
+        reliefs: Vec::new(),
         events: vec![
             event(30, &format!("{} joined", nodes[nodes.len() - 1].name)),
             event(90, &format!("{} failed", nodes[nodes.len() - 2].name)),
