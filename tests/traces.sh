@@ -39,7 +39,7 @@ run() {
   local way=$1 policy=$2
   shift 2
   "$evenkeel" simulate "$work/traces.yaml" --policy "$work/$policy.yaml" -o json "$@" |
-    tee "${KEEP:-$work}/$(basename "$file" .csv)-$policy${1:+-}${1#--}.json" | python3 -c 'import json, sys
+    tee "${KEEP:-$work}/$(basename "$file" .csv)-$policy${1:+-${1#--}}.json" | python3 -c 'import json, sys
 run = json.load(sys.stdin)
 seconds = run["summary"]["above_target"]["cpu"]["by_hour"][-24:]
 first = "2026-01-06" if run["end"] > "2026-01-06T00:00:00Z" else ""
