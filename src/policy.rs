@@ -103,7 +103,7 @@ pub struct Policy {
     pub steering: Steering,
     /// When requests count as far from the usage of pods.
     pub rightsizing: RightsizingPolicy,
-    /// Execute exactly as descheduler: its order of victims, and none of our own checks
+    /// Execute exactly as descheduler: its order of victims, without our own checks
     /// (ledger, workload limits, landing). [`Policy::exactly`] sets it, with other values.
     pub exact: bool,
     /// Fields of the file that have no effect here, or an unexpected one.

@@ -1,4 +1,4 @@
-//! Pages, charts and tables from plain data, for the browser and the terminal.
+//! Pages, charts and tables for the browser and the terminal, from plain data.
 
 pub mod bar;
 pub(crate) mod diagnoses;

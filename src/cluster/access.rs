@@ -74,7 +74,7 @@ pub struct OwnConfigMaps<'n> {
     pub proposal: Option<&'n str>,
 }
 
-/// The rights that the roles of the manifests grant, for these ConfigMaps.
+/// The rights to these ConfigMaps that the roles of the manifests grant.
 pub fn needed(own: OwnConfigMaps<'_>, steers: bool) -> Vec<NeededRight> {
     let files = [Some(ROLES), steers.then_some(STEERING_ROLES)];
     let mut rights = Vec::new();

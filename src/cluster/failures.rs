@@ -130,12 +130,12 @@ impl Failing {
 }
 
 impl Failures {
-    /// Failed requests, for the registry.
+    /// Failed requests in the registry.
     pub fn counted(&self) -> Family<FailureLabels, Counter> {
         self.counted.clone()
     }
 
-    /// How long requests have failed, in seconds, for the registry.
+    /// How long requests have failed, in seconds in the registry.
     pub fn lasting_seconds(&self) -> Family<FailureLabels, Gauge<f64, AtomicU64>> {
         self.lasting.clone()
     }

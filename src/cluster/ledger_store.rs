@@ -14,7 +14,7 @@ use super::client::{error_message, status_code};
 
 /// The key of the ledger in the ConfigMap.
 const KEY: &str = Ledger::KEY;
-/// The key of what was learned about the starts of replacements. Not part of the ledger, because
+/// The key of the times that replacements took to start. Not part of the ledger, because
 /// older versions refuse a ledger with parts that they do not know.
 const STARTS_KEY: &str = "starts.json";
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -15,7 +15,7 @@ use super::cycle::Cycle;
 /// Most pods in one line; the rest is a number.
 const MOST_NAMES: usize = 5;
 
-/// The proposal of this process, and where it is stored.
+/// The proposal of this process, and its store.
 pub struct Approvals {
     /// The ConfigMap.
     pub store: ProposalStore,

@@ -265,7 +265,7 @@ fn single_replicas(draft: &Draft<'_>) -> Diagnosis {
     Diagnosis::warning("replicas", message, remedy)
 }
 
-/// Pods that no cycle moves, for a reason that lasts. System pods stay on purpose.
+/// Pods that no cycle moves, because of a lasting reason. System pods stay on purpose.
 fn immovable_pods(draft: &Draft<'_>) -> Diagnosis {
     let mut reasons: BTreeMap<&'static str, (usize, String)> = BTreeMap::new();
     for (_, why) in refusals(draft).filter(|(_, why)| lasts(why)) {

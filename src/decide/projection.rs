@@ -23,7 +23,7 @@ pub struct Projection<'w> {
     /// The input of the decision.
     pub world: World<'w>,
     placement: Placement<'w>,
-    /// The usage of each node; `None` where it is unknown.
+    /// The usage of each node; `None` if it is unknown.
     actual: Vec<Option<Measure>>,
     /// The requests of the pods that stay on each node, or are expected there.
     requested: Vec<PerResource<Amount>>,

@@ -60,7 +60,7 @@ pub(crate) enum ClusterFileError {
     Json(#[source] serde_json::Error),
     #[error(transparent)]
     Yaml(Box<serde_saphyr::Error>),
-    /// The file has no node; this is what it has.
+    /// The file has no node; this is its content.
     #[error("expected at least one node, found {0}\n\n{HOW_TO}")]
     NoNode(String),
 }

@@ -242,7 +242,8 @@ pub struct Move {
     pub aim: Aim,
     /// The reason of the strategy.
     pub reason: Reason,
-    /// The usage that leaves the node, for the record; `None` if it is unknown or not the purpose.
+    /// The usage that leaves the node, as the record says it; `None` if it is unknown or not the
+    /// purpose.
     #[serde(skip)]
     pub relief: Option<NodeRelief>,
     /// The worth of the move; `None` unless LowNodeUtilization moves the pod because of usage

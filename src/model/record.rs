@@ -146,7 +146,7 @@ impl EventDetails {
     }
 }
 
-/// The details of what the moves of a cycle have achieved.
+/// The details of the relief that the moves of a cycle have achieved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReliefDetails {
     /// Always `measured`.
@@ -262,7 +262,7 @@ impl RecordLine {
         details?.ok()
     }
 
-    /// Returns the details of what the moves of a cycle have achieved; `None` for other types.
+    /// Returns the details of the relief by a cycle; `None` for other types.
     pub fn relief(&self) -> Option<ReliefDetails> {
         let details = (self.kind == RELIEF).then(|| ReliefDetails::deserialize(&self.data));
         details?.ok()

@@ -110,18 +110,18 @@ pub struct Usage {
     pub pods: Vec<PodUsage>,
     /// The standard deviation of each pod's samples from their average; zero if unknown.
     pub deviations: Vec<Measure>,
-    /// How far the usage of each node may be from what its trend says: one standard deviation;
+    /// How far the usage of each node may be from its trend: one standard deviation;
     /// `None` without a trend. Empty if nothing is expected by trend.
     pub errors: Vec<Option<Measure>>,
     /// The latest total per node as the source reported it, not smoothed.
     pub readings: Vec<Option<Measure>>,
     /// The average of the totals per node that descheduler keeps of metrics.k8s.io.
     pub collected: Vec<Option<Measure>>,
-    /// Present usage of nodes and pods, if `nodes` and `pods` are what is expected.
+    /// Present usage of nodes and pods, if `nodes` and `pods` are expectations.
     pub present: Option<Box<PresentUsage>>,
 }
 
-/// Smoothed usage at present, by position in one snapshot, and what is expected beyond the hours
+/// Smoothed usage at present, by position in one snapshot, and the expectation beyond the hours
 /// that decide.
 #[derive(Clone, Debug)]
 pub struct PresentUsage {
@@ -212,7 +212,7 @@ impl Usage {
         self.deviations.get(id.0).copied().unwrap_or_default()
     }
 
-    /// Returns how far the usage of a node may be from what its trend says; `None` without a trend.
+    /// Returns how far the usage of a node may be from its trend; `None` without a trend.
     pub fn error(&self, id: NodeId) -> Option<Measure> {
         self.errors.get(id.0).copied().flatten()
     }

@@ -56,7 +56,7 @@ impl ForecastPolicy {
     const OF_WEIGHED_MOVES: Ratio = Ratio::HALF;
 
     /// Returns the accepted probability of a useless move. `weighed` is true for a strategy that
-    /// weighs what a move gains, and so can compare it with what a bad landing costs.
+    /// weighs what a move gains, and so can compare it with the cost of a bad landing.
     pub fn accepted(&self, weighed: bool) -> Ratio {
         let default = if weighed {
             Self::OF_WEIGHED_MOVES

@@ -7,7 +7,7 @@ const WORD_LIST: &str = include_str!("../data/vocabulary.txt");
 
 struct RefusedWord {
     word: &'static str,
-    /// The start of the paths where it is refused.
+    /// The start of the paths that it is refused in.
     folder: &'static str,
     advice: &'static str,
 }

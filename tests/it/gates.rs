@@ -132,7 +132,7 @@ fn a_member_of_a_gang_stays_while_other_members_run() {
           without it"
     );
     assert_eq!(answer("gang=train", "evictable: {allow: [gangs]}\n"), moves);
-    // The pod is all that is left of its group.
+    // The pod is the last one of its group.
     assert_eq!(answer("gang=train phase=Succeeded", ""), moves);
     assert_eq!(answer("gang=other", ""), moves);
     // A group of the same name in another namespace is another group.

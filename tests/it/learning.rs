@@ -1,4 +1,4 @@
-//! Usage that repeats: decisions by what is expected, beside decisions by the present alone.
+//! Usage that repeats: decisions by expected usage, beside decisions by the present alone.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -153,7 +153,7 @@ fn what_repeats_leads_to_less_time_above_the_target_with_no_more_evictions() {
     );
 }
 
-/// Whether an eviction says what was expected. On the first day nothing is known yet.
+/// Whether an eviction says the expected usage. On the first day nothing is known yet.
 fn says_what_was_expected(trace: &Trace) -> bool {
     let says = |e: &Eviction| e.reason.contains(", expected in the next 2h (now ");
     let first_day = |e: &&Eviction| e.at.duration_since(trace.start).as_hours() < 24;

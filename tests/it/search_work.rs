@@ -1,4 +1,4 @@
-//! A search that has used up its work: what it has found out is still in the plan.
+//! A search that has used up its work: its answers so far are still in the plan.
 
 use std::fmt::Write as _;
 

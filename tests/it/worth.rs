@@ -1,4 +1,4 @@
-//! The worth of a move: the relief that is expected of it, what it achieves, and moves that are
+//! The worth of a move: the expected and the achieved relief, and moves that are
 //! not worth the start of their replacements.
 
 use evenkeel::decide::draft::Draft;

@@ -30,7 +30,7 @@ pub(crate) enum Response {
     Hang,
 }
 
-/// A running collector; clones share what it has received.
+/// A running collector; clones share the received messages.
 #[derive(Clone)]
 pub(crate) struct Collector {
     address: String,

@@ -72,7 +72,7 @@ struct World {
     kill_at: (&'static str, usize),
     cut: Cut,
     killed: bool,
-    /// The steps at which the program was killed, with what was cut.
+    /// The steps at which the program was killed, and the cut.
     kills: BTreeMap<(&'static str, Cut), usize>,
 }
 

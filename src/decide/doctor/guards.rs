@@ -7,7 +7,7 @@ use crate::values::text::count;
 use super::{Diagnosis, listed};
 
 const CHECK: &str = "guards";
-const ANSWER: &str = "run its query by hand; `usage.prometheus` is where it is asked";
+const ANSWER: &str = "run its query by hand against `usage.prometheus`";
 const LABELS: &str = "compare the labels of its series with the names of namespaces, workloads and \
                       pods; a pod that has just been replaced has series for some minutes";
 

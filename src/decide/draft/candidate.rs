@@ -49,7 +49,7 @@ pub struct DestinationLimits {
     pub targets: Rc<[(ResourceId, Ratio)]>,
     /// Whether these targets apply to usage or requests.
     pub basis: Basis,
-    /// Targets of each node by usage, where it is known.
+    /// Targets of each node of known usage.
     pub usage_targets: Rc<[(ResourceId, Ratio)]>,
     /// Why a move to any other node that the policy selects gains nothing.
     pub others: NoGain,

@@ -13,7 +13,7 @@ use super::observed::Observed;
 use super::trial::{MOST_MOVES, after_cycles, hot_nodes, relieved, without_limits};
 
 impl Engine {
-    /// Finds out what a lower `evictable.minReplicas` would achieve, for a plan that leaves nodes
+    /// Finds out the effect of a lower `evictable.minReplicas` on a plan that leaves nodes
     /// hot mainly because of workloads with too few replicas. Returns `None` for any other plan,
     /// and if no further node would be relieved.
     ///

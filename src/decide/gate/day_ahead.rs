@@ -10,7 +10,7 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::ExpectedDay;
 use crate::values::Ratio;
 
-/// The most that a landing may add above the target, as a share of what leaves the pod's own node
+/// The most that a landing may add above the target, as a share of the relief of the pod's own node
 /// there. Both are sums over the hours. It was chosen on two weeks of office hours and nightly
 /// batch (`tests/it/learning.rs`).
 const MOST_ADDED: f64 = 0.5;
@@ -41,7 +41,7 @@ pub(super) fn too_hot(
     after.into_iter().flatten().max_by(|a, b| a.order(*b))
 }
 
-/// The sum of what is above the target over the hours.
+/// The sum of the usage above the target over the hours.
 fn above(day: &ExpectedDay<Option<Ratio>>, target: Ratio) -> f64 {
     let hours = day.iter().flatten();
     hours.map(|ratio| ratio.minus(target).get()).sum()

@@ -8,7 +8,7 @@ use crate::values::{Amount, ResourceId};
 use super::Projection;
 
 impl Projection<'_> {
-    /// Returns how far the load of a node usually is from its average, or from what its trend says.
+    /// Returns how far the load of a node usually is from its average or its trend.
     /// Without a trend, pods are taken as independent of each other. Requests do not vary.
     pub fn deviation(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Amount {
         let usage = self.world.usage;

@@ -108,7 +108,7 @@ pub struct ApiPodSpec {
     #[prost(message, repeated, tag = "39")]
     #[serde(deserialize_with = "nullable")]
     pub resource_claims: Vec<ApiPresence>,
-    /// `resources`, for the whole pod.
+    /// `resources` of the whole pod.
     #[prost(message, optional, tag = "40")]
     pub resources: Option<ApiResources>,
     /// `schedulingGroup`.
@@ -328,11 +328,11 @@ pub struct ApiPodStatus {
     #[prost(message, repeated, tag = "13")]
     #[serde(deserialize_with = "nullable")]
     pub ephemeral_container_statuses: Vec<ApiContainerStatus>,
-    /// `allocatedResources`, for the whole pod.
+    /// `allocatedResources` of the whole pod.
     #[prost(btree_map = "string, message", tag = "19")]
     #[serde(deserialize_with = "nullable")]
     pub allocated_resources: Quantities,
-    /// `resources`, for the whole pod.
+    /// `resources` of the whole pod.
     #[prost(message, optional, tag = "20")]
     pub resources: Option<ApiResources>,
 }

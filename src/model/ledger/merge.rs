@@ -77,7 +77,7 @@ impl Ledger {
 }
 
 impl Entry {
-    /// Orders entries of one pod by what is known of its eviction, then by time.
+    /// Orders entries of one pod by the state of its eviction, then by time.
     fn rank(&self) -> (u8, Timestamp) {
         let state = match self.state {
             State::Intended => 0,

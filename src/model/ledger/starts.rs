@@ -107,13 +107,13 @@ fn seconds(took: SignedDuration) -> u32 {
 }
 
 impl Ledger {
-    /// Returns what was learned about the time until replacements are Ready, which is stored beside
+    /// Returns the times until replacements were Ready, which are stored beside
     /// the ledger.
     pub const fn starts(&self) -> &StartTimes {
         &self.starts
     }
 
-    /// Returns the ledger with what was learned about starts before.
+    /// Returns the ledger with the times of earlier starts.
     #[must_use]
     pub fn with_starts(self, starts: StartTimes) -> Self {
         Ledger { starts, ..self }

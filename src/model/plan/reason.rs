@@ -71,7 +71,7 @@ pub enum Reason {
         target: Ratio,
         /// Usage or requests.
         basis: Basis,
-        /// The ratio now, if `ratio` is what is expected.
+        /// The ratio now, if `ratio` is an expectation.
         expected: Option<Expected>,
     },
     /// The node of the pod is not hot, but without the pod it becomes attractive for a pod of a hot

@@ -100,7 +100,7 @@ impl Pause {
         ]
     }
 
-    /// Returns what is paused, and why, as a sentence about a pod.
+    /// Returns the scope and the reason of the pause, as a sentence about a pod.
     pub fn sentence(&self) -> String {
         match self.scope {
             PauseScope::Namespace => format!("its namespace is {self}"),

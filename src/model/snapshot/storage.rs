@@ -18,7 +18,7 @@ pub struct AttachedVolume<'w> {
     handle: (&'w str, &'w str),
 }
 
-/// A volume that does not exist yet, for a claim of a replacement.
+/// A volume that does not exist yet, because a replacement claims it.
 #[derive(Clone, Copy, Debug)]
 pub struct NewVolume<'w> {
     /// The name of the claim.

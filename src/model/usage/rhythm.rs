@@ -1,4 +1,4 @@
-//! The cpu of one pod by hour of day, learned from the past: what it usually uses at this hour.
+//! The cpu of one pod by hour of day, learned from the past.
 //!
 //! Working days and weekends are learned separately. Each hour has a mean and a deviation, in which
 //! a day counts half as much as the day after it.

@@ -22,7 +22,7 @@ impl<'f> Files<'f> {
         }
     }
 
-    /// Returns the rows of a file, or what is wrong with it.
+    /// Returns the rows of a file, or its error.
     pub(super) fn rows(&mut self, name: &str) -> Result<Arc<UsageRows>, String> {
         let open = self.open;
         let read = || {

@@ -82,7 +82,7 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> ScenarioWo
             replicas
         },
         labels: labels(f.field("labels")),
-        // Without `usage`, a pod uses what it requests.
+        // Without `usage`, a pod uses its requests.
         usage: load(f.field("usage"), requested, &mut mentioned.files),
         requests,
         tolerations: f

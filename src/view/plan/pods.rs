@@ -144,7 +144,7 @@ fn move_row(position: usize, planned: &Move) -> Vec<String> {
     ]
 }
 
-/// Where the replacement lands, or what becomes of the pod on its own node.
+/// Where the replacement lands, or that the pod stays on its own node.
 fn landing(planned: &Move) -> String {
     let (from, to) = (&planned.node, planned.to.as_ref());
     if planned.aim == Aim::Clear {

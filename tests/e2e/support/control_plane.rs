@@ -123,7 +123,7 @@ impl ControlPlane {
         format!("127.0.0.1:{}", self.port + 3)
     }
 
-    /// A client without credentials, for the proxy.
+    /// A client without credentials behind the proxy.
     pub async fn upstream(&self) -> Client {
         let mut config = admin(&self.dir).await;
         config.auth_info = kube::config::AuthInfo::default();

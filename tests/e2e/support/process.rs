@@ -176,7 +176,7 @@ impl Launch {
         std::fs::rename(new, &self.policy).unwrap();
     }
 
-    /// The same at another port, for a second instance.
+    /// The same for a second instance at another port.
     pub fn at(self, port: u16) -> Self {
         Launch { port, ..self }
     }

@@ -12,7 +12,7 @@ use super::nodes::AboveTarget;
 /// usage (`tests/traces.sh`, five seeds at 50 nodes): with 0.35, a fifth fewer pods move and nodes
 /// are hot for 5 % longer. At 200 nodes, the difference is within chance.
 const SIGNIFICANT: f64 = 0.25;
-/// This part if the load is what is expected: the mean of an hour, in which less is left to chance.
+/// This part if the load is an expectation: the mean of an hour, in which less is left to chance.
 const SIGNIFICANT_IF_EXPECTED: f64 = 0.1;
 /// This part of the error of a trend: a smaller excess is hardly likelier than none, and a node
 /// must come so far below its target to stay there. It was chosen on recorded days of 50 nodes with
@@ -141,7 +141,7 @@ impl ResourceExcess {
         Some(weight.min(self.amount))
     }
 
-    /// The present ratio after the moves so far, if the decision is based on what is expected.
+    /// The present ratio after the moves so far, if the decision is based on expected usage.
     pub(super) fn expected(
         &self,
         draft: &Draft<'_>,

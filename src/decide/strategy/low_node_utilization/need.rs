@@ -13,7 +13,7 @@ use super::pool::BalancedPool;
 use super::relief::PodRelief;
 
 impl LowNodeUtilizationRun<'_> {
-    /// Decides about a pod: what leaves with it, or why it is not selected.
+    /// Decides about a pod: its relief, or why it is not selected.
     pub(super) fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<PodRelief, NotSelected> {
         let facts = draft.world.snapshot.pod(pod);
         let node = facts.node.ok_or(NotSelected::Nowhere)?;

@@ -7,7 +7,7 @@
 //! two cuts of 300 machines of the contest and random clusters by no more than chance. A node gives
 //! the first such pod in the order of [`PodRelief::order`], until it is relieved or has none. Every
 //! move changes where kube-scheduler places the next pod, so all nodes are asked again, in another
-//! round, until none has a certain move, or the rounds have taken a part of the work.
+//! round, until no node has a certain move or the rounds have taken a part of the work.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};

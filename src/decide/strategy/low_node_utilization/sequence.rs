@@ -5,7 +5,7 @@
 //! heavy pod of a hot node would land there or return. Then either several lighter pods leave the
 //! hot node, or pods with large requests and little usage leave another node first, so that the
 //! scheduler prefers that one for the heavy pod. Only the first move of a sequence is made: the
-//! next cycle knows where it has landed, and looks again.
+//! next cycle knows its landing, and looks again.
 //!
 //! All of them compare by the evictions that they probably save for each one that they make. For
 //! example, a node needs one eviction. Its heavy pod lands well with 60 %: worth 0.6. If one pod of

@@ -8,7 +8,7 @@ use crate::values::selector::Labels;
 use super::{Name, ObjectKind, Objects};
 
 impl Objects {
-    /// Stores a controller. The workloads of its pods depend only on what is above it.
+    /// Stores a controller. The workloads of its pods depend only on its own controllers.
     pub(super) fn apply_owner(&mut self, key: OwnerKey, owner: OwnerFacts) {
         let old = self.owners.get(&key);
         if old == Some(&owner) {

@@ -23,7 +23,7 @@ pub(super) struct ExpectedUsage {
 }
 
 impl ExpectedUsage {
-    /// Returns what is expected, given present usage; `None` if nothing has been learned yet.
+    /// Returns the expectation, given present usage; `None` if nothing has been learned yet.
     pub(super) fn of(
         snapshot: &Snapshot,
         nodes: &[NodeUsage],
@@ -48,7 +48,7 @@ impl ExpectedUsage {
     }
 }
 
-/// Present usage and what was learned, by position in the snapshot.
+/// Present and learned usage, by position in the snapshot.
 struct Expectation<'e> {
     snapshot: &'e Snapshot,
     present: &'e [PodUsage],
@@ -132,7 +132,7 @@ impl Expectation<'_> {
     }
 
     /// Adds a pod to the outlook, with its present usage in the hours about which nothing is known.
-    /// Returns what is known.
+    /// Returns the usage if it is known.
     fn add_pod(
         &self,
         pod: PodId,

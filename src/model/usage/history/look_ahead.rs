@@ -20,7 +20,7 @@ const MEASURED: [ResourceId; 2] = [ResourceId::CPU, ResourceId::MEMORY];
 pub(super) struct LookAhead {
     /// The expected usage of each pod. A pod without a course keeps its present usage.
     pub(super) pods: Vec<PodUsage>,
-    /// The standard deviation of the usage of each node around what is expected; `None` if its pods
+    /// The standard deviation of the usage of each node around the expectation; `None` if its pods
     /// have no past.
     pub(super) errors: Vec<Option<Measure>>,
 }
@@ -56,7 +56,7 @@ impl LookAhead {
 }
 
 impl History {
-    /// Replaces present usage by what is expected, if the policy asks for it.
+    /// Replaces present usage by the expectation, if the policy asks for it.
     pub(super) fn expect(
         &self,
         snapshot: &Snapshot,
@@ -113,7 +113,7 @@ struct Case<'c> {
 }
 
 impl Case<'_> {
-    /// Adds the pods of a node. Returns how far its usage may be from what is expected; `None` if
+    /// Adds the pods of a node. Returns how far its usage may be from the expectation; `None` if
     /// the pods have no past, as with one reading.
     fn add_node(&mut self, node: &Node) -> Option<Measure> {
         let mut courses = node.pods.iter().filter_map(|pod| self.course(*pod));

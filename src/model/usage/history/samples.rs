@@ -54,7 +54,7 @@ impl PodSamples {
         self.packed.iter().map(|packed| self.unpacked(packed))
     }
 
-    /// Returns what each sample shows, the oldest first.
+    /// Returns the usage in each sample, the oldest first.
     pub fn used(&self) -> impl Iterator<Item = Measure> + Clone {
         self.packed.iter().map(PackedSample::used)
     }

@@ -47,7 +47,7 @@ const TOO_NEW: usize = 2;
 /// cluster trace and on three recorded days of a thousand machines, see `docs/arena.md`.
 const PERSISTENCE: f64 = 0.9;
 const MOMENTUM: f64 = 0.6;
-/// The weight of these factors, relative to what the series says.
+/// The weight of these factors, relative to those of the series.
 const PULL: f64 = 0.3;
 /// A squared share of a node that is too small to say anything.
 const NOTHING: f64 = 1e-9;
@@ -58,7 +58,7 @@ const NOTHING: f64 = 1e-9;
 pub(super) struct Trend {
     persistence: f64,
     momentum: f64,
-    /// The standard deviation of the usage from what is expected, in units of the series.
+    /// The standard deviation of the usage from the expectation, in units of the series.
     pub(super) error: f64,
 }
 

@@ -223,7 +223,7 @@ const REQUEST: MetricLabel = MetricLabel(
 );
 pub(in super::super) const REQUEST_FAILURES: MetricInfo = counter(
     "request_failures",
-    "Failed lists, watches, queries and writes, by what was asked for",
+    "Failed lists, watches, queries and writes, by kind of request",
     &[REQUEST],
 );
 pub(in super::super) const FAILING: MetricInfo = gauge(
