@@ -176,7 +176,7 @@ impl<'w> Draft<'w> {
     }
 
     /// Records the verdict of a strategy on a node.
-    pub fn judge(&mut self, verdict: Verdict) {
+    pub fn add_verdict(&mut self, verdict: Verdict) {
         self.verdicts.push(verdict);
     }
 

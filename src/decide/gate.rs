@@ -193,7 +193,7 @@ pub fn prospect_by(
 
 /// Returns true if the replacement lands well where it lands on this node.
 pub fn lands_well(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> bool {
-    landing_flaw::judge(candidate, draft, node).is_ok()
+    landing_flaw::check(candidate, draft, node).is_ok()
 }
 
 /// Asks every gate before [`Gate::Landing`], none of which needs a forecast.

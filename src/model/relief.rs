@@ -250,12 +250,11 @@ impl ReliefWatch {
     /// Returns the cycles whose hour is over, the oldest first, and forgets them. A node without
     /// readings for more than six minutes of the hour has no result.
     pub fn take_ended(&mut self, now: Timestamp) -> Vec<CycleRelief> {
-        let (ended, open) = std::mem::take(&mut self.nodes)
+        let (ended, others): (Vec<WatchedNode>, _) = std::mem::take(&mut self.nodes)
             .into_iter()
             .partition(|watched| now.duration_since(watched.decided) > HOUR);
-        self.nodes = open;
+        self.nodes = others;
         let mut cycles: BTreeMap<Timestamp, CycleRelief> = BTreeMap::new();
-        let ended: Vec<WatchedNode> = ended;
         for watched in ended.iter().filter(|watched| watched.known >= ENOUGH) {
             let cycle = cycles.entry(watched.decided).or_insert(CycleRelief {
                 decided: watched.decided,

@@ -175,6 +175,15 @@ impl Usage {
         }
     }
 
+    /// Returns the present usage of a pod, if known or estimated; `None` if the known usage is the
+    /// present.
+    pub fn pod_at_present(&self, id: PodId) -> Option<Measure> {
+        match self.present.as_ref()?.pods.get(id.0) {
+            Some(PodUsage::Known(used) | PodUsage::Estimated(used)) => Some(*used),
+            Some(PodUsage::Unknown(..)) | None => None,
+        }
+    }
+
     /// Returns the expected cpu of the next day; `None` if only the present is known.
     pub fn outlook(&self) -> Option<&Outlook> {
         self.present.as_ref()?.outlook.as_ref()

@@ -269,7 +269,7 @@ fn a_pod_goes_where_it_has_room_in_every_hour_of_the_day() {
           office*6 cpu=100m uses=100m";
     assert_snapshot!(text(&plan_at_night(night)), @r"
     move batch-1 from n1 to n2: node usage: cpu 82%, expected in the next 2h (now 26%), is above its target of 60%
-    move batch-2 from n1 to n2: node usage: cpu 70%, expected in the next 2h (now 26%), is above its target of 60%
+    move batch-2 from n1 to n2: node usage: cpu 70%, expected in the next 2h (now 25%), is above its target of 60%
     ");
     let only_api = night.replace("uses=100m\n          api", "uses=100m stay\n          api");
     let plan = plan_at_night(&only_api);

@@ -60,7 +60,8 @@ fn on_trial(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     };
     let workload = key_of(world.snapshot, pod);
     let is_tried = || draft.count(|_, p| p.workload == pod.workload && !p.finished()) > 0;
-    let waits = pod.workload.is_some() && (world.ledger.has_open_eviction(&workload) || is_tried());
+    let waits =
+        pod.workload.is_some() && (world.ledger.has_unsettled_eviction(&workload) || is_tried());
     if waits && !world.ledger.is_proven(&workload) {
         Err(Refusal::Trial(ramp.watch))
     } else {

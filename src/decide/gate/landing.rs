@@ -18,7 +18,7 @@ use crate::model::snapshot::NodeId;
 use crate::policy::LowNodeUtilization;
 use crate::values::{Ratio, ResourceId};
 
-use super::landing_flaw::{LandingFlaw, judge, ratio_after};
+use super::landing_flaw::{LandingFlaw, check, ratio_after};
 
 /// The expected landing of the candidate's replacement, or why the move would gain too little.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Refusal> {
@@ -186,7 +186,7 @@ impl LandingOutcome {
             if !self.landing.possible_nodes.contains(&possible.node) {
                 self.landing.possible_nodes.push(possible.node);
             }
-            match judge(candidate, projection, possible.node) {
+            match check(candidate, projection, possible.node) {
                 Ok(ratio) if tied.is_none() => self.book(possible.node, possible.chance, ratio),
                 Ok(_) => {}
                 Err(LandingFlaw::NotADestination(node, _))
@@ -286,7 +286,7 @@ pub(super) fn each(
             .map_or(Ratio::ZERO, |w| w.chance)
     };
     let judged = |node: NodeId| {
-        judge(candidate, draft, node)
+        check(candidate, draft, node)
             .map_err(|flaw| flaw.refusal(candidate, draft, chance(node), forecast))
     };
     forecast

@@ -114,7 +114,7 @@ impl LandingFlaw {
 }
 
 /// The largest ratio of a node after the move, or why the pod should not land there.
-pub(super) fn judge(
+pub(super) fn check(
     candidate: &Candidate,
     projection: &Projection<'_>,
     node: NodeId,
@@ -145,7 +145,7 @@ pub(super) fn judge(
     }
     let requested = requested_after(candidate, projection, node);
     match &candidate.destinations {
-        Some(destinations) => judge_limits(candidate, projection, node, destinations, requested),
+        Some(destinations) => check_limits(candidate, projection, node, destinations, requested),
         None => Ok(requested),
     }
 }
@@ -162,7 +162,7 @@ fn check_closure(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Resul
 }
 
 /// Applies the limits of the strategy. `requested` is the largest ratio so far.
-fn judge_limits(
+fn check_limits(
     candidate: &Candidate,
     projection: &Projection<'_>,
     node: NodeId,
@@ -365,7 +365,7 @@ pub(super) fn placement_cause(
     let own = forecast.scored.iter().find(|scored| scored.node == home);
     let mut others = forecast.scored.iter().filter(|scored| scored.node != home);
     let first = others.clone().next();
-    let good = others.find(|scored| judge(candidate, projection, scored.node).is_ok());
+    let good = others.find(|scored| check(candidate, projection, scored.node).is_ok());
     match own.zip(good.or(first)) {
         Some((own, best)) => scheduler::placement_cause(projection, candidate.pod, own, best),
         None => PlacementCause::OnlyNode,

@@ -108,7 +108,7 @@ impl<'w> LowNodeUtilizationRun<'w> {
             if let (Class::Hot { needed, .. }, Some(hot)) = (&mut *class, run.hot.get(node)) {
                 *needed = hot.needed();
             }
-            draft.judge(Verdict {
+            draft.add_verdict(Verdict {
                 node: draft.world.snapshot.node(*node).name.clone(),
                 strategy: LowNodeUtilization::NAME,
                 class: class.clone(),

@@ -39,7 +39,7 @@ pub(super) fn classify(draft: &mut Draft<'_>, rule: &EmptyingRule<'_>) -> BTreeM
     let mut classes = BTreeMap::new();
     for node in snapshot.node_ids() {
         let class = class(draft, rule, node);
-        draft.judge(Verdict {
+        draft.add_verdict(Verdict {
             node: snapshot.node(node).name.clone(),
             strategy: HighNodeUtilization::NAME,
             class: class.clone(),

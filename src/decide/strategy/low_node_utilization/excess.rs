@@ -3,6 +3,7 @@
 use crate::decide::draft::Draft;
 use crate::model::plan::Expected;
 use crate::model::snapshot::{NodeId, PodId};
+use crate::model::usage::Measure;
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
 
@@ -148,19 +149,19 @@ impl ResourceExcess {
         basis: Basis,
         node: NodeId,
     ) -> Option<Expected> {
-        let (used, ahead) = draft.world.usage.at_present(node)?;
-        let before = draft.world.usage.node(node)?;
+        let usage = draft.world.usage;
+        let (used, ahead) = usage.at_present(node)?;
         let load_basis = LoadBasis::of(draft, node);
-        let (used, before) = match (basis, self.above.resource, load_basis) {
-            (Basis::Actual, ResourceId::CPU, LoadBasis::Trend | LoadBasis::Learned) => {
-                (used.cpu, before.cpu)
-            }
-            (Basis::Actual, ResourceId::MEMORY, LoadBasis::Trend) => (used.memory, before.memory),
+        let part: fn(Measure) -> Amount = match (basis, self.above.resource, load_basis) {
+            (Basis::Actual, ResourceId::CPU, LoadBasis::Trend | LoadBasis::Learned) => |m| m.cpu,
+            (Basis::Actual, ResourceId::MEMORY, LoadBasis::Trend) => |m| m.memory,
             _ => return None,
         };
-        let whole = draft.world.snapshot.node(node).allocatable[self.above.resource];
-        let load = draft.load(node, self.above.resource, basis)?;
-        let now = used.plus(load).minus(before).share_of(whole)?;
+        let facts = draft.world.snapshot.node(node);
+        let gone = facts.pods.iter().filter(|pod| draft.moves(**pod));
+        let gone = gone.filter_map(|pod| usage.pod_at_present(*pod)).map(part);
+        let whole = facts.allocatable[self.above.resource];
+        let now = part(used).minus(gone.sum()).share_of(whole)?;
         let by_trend = load_basis == LoadBasis::Trend;
         let error = by_trend.then(|| self.variation(draft, basis, node));
         Some(Expected { now, ahead, error })

@@ -86,11 +86,11 @@ impl NodeSeries {
         // A pod that left during the sample's window is partly included, so the sample is not
         // clean.
         let start = sample.at.saturating_sub(sample.window).unwrap_or(sample.at);
-        let settled = self.left.is_none_or(|left| start >= left);
+        let has_left = self.left.is_none_or(|left| start >= left);
         self.remainders.push_back(Remainder {
             sample,
             of_pods,
-            clean: complete && settled,
+            clean: complete && has_left,
         });
     }
 

@@ -102,7 +102,7 @@ impl<'w> ExactUtilizationRun<'w> {
     fn write_verdicts(&self, draft: &mut Draft<'_>) {
         let strategy = draft.world.strategy(self.position).rule.name();
         for (node, class) in &self.classes {
-            draft.judge(Verdict {
+            draft.add_verdict(Verdict {
                 node: draft.world.snapshot.node(*node).name.clone(),
                 strategy,
                 class: class.clone(),
