@@ -3,7 +3,8 @@
     evenkeel simulate … -o json > run.json
     python3 -m benchmark.relief run.json …
 
-prints a row for each file. Cycles of which less than a node-minute was predicted are in the sums only.
+prints a row for each file. Cycles of which less than a node-minute was predicted are in the sums
+only.
 """
 
 import json

@@ -6,7 +6,19 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from display import BLUE_TO_RED, PALETTE, Json, Period, Points, Series, blend, colour, mapped, natural, shown
+from display import (
+    BLUE_TO_RED,
+    PALETTE,
+    Json,
+    Period,
+    Points,
+    Series,
+    blend,
+    colour,
+    mapped,
+    natural,
+    shown,
+)
 
 GRID = "#eceef1"
 # The width of a letter of the labels, in pixels.
@@ -25,7 +37,7 @@ class Chart:
         span = period.end - period.start
         step = next((s for s in steps if span / s * 75 < self.right - left), steps[-1])
         for time in range(math.ceil(period.start / step) * step, int(period.end) + 1, step):
-            label = datetime.datetime.fromtimestamp(time, datetime.timezone.utc).strftime("%H:%M:%S")
+            label = datetime.datetime.fromtimestamp(time, datetime.UTC).strftime("%H:%M:%S")
             self.path(f"M{self.x(time):.1f} 4V{self.bottom}", GRID)
             # A label at the edge would be cut.
             x = min(max(self.x(time), LETTER * 4.5), self.width - LETTER * 4.5)

@@ -20,7 +20,18 @@ import urllib.parse
 import urllib.request
 
 from charts import Size, heat_map, state_timeline, time_series
-from display import Json, Period, Points, Series, blend, colour, mapped, settings_of, shown, threshold_colour
+from display import (
+    Json,
+    Period,
+    Points,
+    Series,
+    blend,
+    colour,
+    mapped,
+    settings_of,
+    shown,
+    threshold_colour,
+)
 
 HERE = pathlib.Path(__file__).parent
 DASHBOARD = HERE.parents[2] / "dashboards" / "evenkeel.json"
@@ -63,7 +74,7 @@ class Prometheus:
         answers = []
         for target in panel["targets"]:
             for labels, points in self.ask(target["expr"], target.get("instant", False), step):
-                name = re.sub(r"{{(\w+)}}", lambda found: labels.get(found[1], ""), target["legendFormat"])
+                name = re.sub(r"{{(\w+)}}", lambda found, labels=labels: labels.get(found[1], ""), target["legendFormat"])
                 ref = target["refId"]
                 answers.append(Series(name, ref, labels, points, settings_of(panel, name, ref), step))
         return answers
@@ -167,7 +178,7 @@ class Page:
         ends.append(max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in panels))
         end = ends[-1 if rows is None else rows]
         body = "".join(self.panel(panel) for panel in panels if panel["gridPos"]["y"] < end)
-        zone = datetime.timezone.utc
+        zone = datetime.UTC
         times = [datetime.datetime.fromtimestamp(t, zone) for t in (self.period.start, self.period.end)]
         span = f"{times[0]:%Y-%m-%d %H:%M:%S} to {times[1]:%H:%M:%S} UTC"
         header = f"<header><b>{html.escape(self.dashboard['title'])}</b>{span}</header>"
