@@ -228,6 +228,15 @@ impl Resources {
         self.0.len()
     }
 
+    /// Returns the values of named resources, without those that the cluster does not have.
+    pub fn known<'s, T: Copy>(
+        &'s self,
+        named: &'s [(String, T)],
+    ) -> impl Iterator<Item = (ResourceId, T)> + use<'s, T> {
+        let known = |(name, value): &(String, T)| Some((self.find(name)?, *value));
+        named.iter().filter_map(known)
+    }
+
     /// Returns the position of a name, if the snapshot knows the resource.
     pub fn find(&self, name: &str) -> Option<ResourceId> {
         self.0.iter().position(|n| n == name).map(ResourceId)

@@ -202,11 +202,7 @@ fn emptying_pools(draft: &Draft<'_>, rule: &HighNodeUtilization) -> Vec<WeighedP
 
 /// The thresholds of resources that the cluster has.
 fn known(draft: &Draft<'_>, thresholds: &Thresholds) -> Vec<(ResourceId, Ratio)> {
-    let resources = &draft.world.snapshot.resources;
-    thresholds
-        .iter()
-        .filter_map(|(name, ratio)| Some((resources.find(name)?, *ratio)))
-        .collect()
+    draft.world.snapshot.resources.known(thresholds).collect()
 }
 
 impl WeighedPool {

@@ -302,10 +302,8 @@ pub(super) fn targets(projection: &Projection<'_>, node: NodeId) -> Vec<(Resourc
     let rules = projection.world.policy.low_node_utilization();
     let mut by_usage = rules.filter(|r| r.basis == Basis::Actual && !r.deviation);
     let pool = by_usage.find_map(|r| r.pool_of(&snapshot.node(node).labels));
-    let targets = pool.into_iter().flat_map(|pool| &pool.targets);
-    targets
-        .filter_map(|(name, target)| Some((snapshot.resources.find(name)?, *target)))
-        .collect()
+    let targets = pool.map_or(&[][..], |pool| &pool.targets);
+    snapshot.resources.known(targets).collect()
 }
 
 /// The ratio of a node after the move; `None` if its usage is unknown.

@@ -1,5 +1,7 @@
 //! Room for the pods of a node that is to be emptied, wherever the scheduler would place them.
 
+use std::rc::Rc;
+
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::placement::Landing;
 use crate::decide::{gate, scheduler};
@@ -13,18 +15,16 @@ pub struct Room {
     /// The position of the strategy in the policy.
     position: usize,
     /// The highest usage of a node.
-    ceilings: Vec<(ResourceId, Ratio)>,
+    pub(super) ceilings: Rc<[(ResourceId, Ratio)]>,
 }
 
 impl Room {
     /// Returns the limits of a rule, without resources that the cluster does not have.
     pub fn new(draft: &Draft<'_>, position: usize, rule: &HighNodeUtilization) -> Self {
         let resources = &draft.world.snapshot.resources;
-        let ceilings = rule.ceilings.iter();
-        let known = ceilings.filter_map(|(name, most)| Some((resources.find(name)?, *most)));
         Room {
             position,
-            ceilings: known.collect(),
+            ceilings: resources.known(&rule.ceilings).collect(),
         }
     }
 

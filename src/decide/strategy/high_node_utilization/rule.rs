@@ -9,7 +9,7 @@ use crate::decide::strategy::low_node_utilization::judged;
 use crate::model::plan::{NoGain, NotSelected, Reason};
 use crate::model::snapshot::facts::Role;
 use crate::model::snapshot::{NodeId, Pod, PodId};
-use crate::policy::{Basis, HighNodeUtilization, Thresholds};
+use crate::policy::{Basis, HighNodeUtilization};
 use crate::values::{Ratio, ResourceId};
 
 use super::goes_with_its_node;
@@ -23,20 +23,18 @@ pub(super) struct EmptyingRule<'w> {
     thresholds: Vec<(ResourceId, Ratio)>,
     /// No destination may be fuller than this by the rule's basis.
     targets: Rc<[(ResourceId, Ratio)]>,
-    /// No destination may use more than this.
-    usage_targets: Rc<[(ResourceId, Ratio)]>,
     room: Room,
 }
 
 impl<'w> EmptyingRule<'w> {
     pub(super) fn new(draft: &Draft<'_>, position: usize, rule: &'w HighNodeUtilization) -> Self {
-        let thresholds = known(draft, &rule.thresholds);
+        let resources = &draft.world.snapshot.resources;
+        let thresholds: Vec<_> = resources.known(&rule.thresholds).collect();
         EmptyingRule {
             position,
             rule,
             targets: thresholds.iter().map(|(r, _)| (*r, Ratio::ONE)).collect(),
             thresholds,
-            usage_targets: known(draft, &rule.ceilings).into(),
             room: Room::new(draft, position, rule),
         }
     }
@@ -51,7 +49,7 @@ impl<'w> EmptyingRule<'w> {
 
     /// The highest usage of a node.
     pub(super) fn ceilings(&self) -> &[(ResourceId, Ratio)] {
-        &self.usage_targets
+        &self.room.ceilings
     }
 
     /// Whether a node has any of the resources that have a threshold.
@@ -145,18 +143,9 @@ impl<'w> EmptyingRule<'w> {
                 nodes: destinations.into(),
                 targets: Rc::clone(&self.targets),
                 basis: self.basis(),
-                usage_targets: Rc::clone(&self.usage_targets),
+                usage_targets: Rc::clone(&self.room.ceilings),
                 others: NoGain::Leaving,
             }),
         }
     }
-}
-
-/// The thresholds of resources that the cluster has.
-fn known(draft: &Draft<'_>, thresholds: &Thresholds) -> Vec<(ResourceId, Ratio)> {
-    let resources = &draft.world.snapshot.resources;
-    thresholds
-        .iter()
-        .filter_map(|(name, ratio)| Some((resources.find(name)?, *ratio)))
-        .collect()
 }

@@ -65,8 +65,8 @@ pub fn in_force(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<PoolInForce
 /// Whether a node has any of the resources that a strategy weighs, or need not have one.
 pub fn judged(draft: &Draft<'_>, node: NodeId, weighed: &Thresholds) -> bool {
     let resources = &draft.world.snapshot.resources;
-    let mut known = weighed.iter().filter_map(|(name, _)| resources.find(name));
-    draft.world.policy.takes_any_node() || known.any(|resource| !draft.lacks(node, resource))
+    let mut known = resources.known(weighed);
+    draft.world.policy.takes_any_node() || known.any(|(resource, _)| !draft.lacks(node, resource))
 }
 
 /// The thresholds of resources that the cluster has. Deviation thresholds become shares of
@@ -79,10 +79,8 @@ fn limits(
     from_mean: fn(Ratio, Ratio) -> Ratio,
 ) -> ResourceRatios {
     let resources = &draft.world.snapshot.resources;
-    let known = thresholds
-        .iter()
-        .filter_map(|(name, ratio)| Some((resources.find(name)?, *ratio)));
-    known
+    resources
+        .known(thresholds)
         .map(|(resource, ratio)| {
             if rule.deviation {
                 let mean = mean(draft, rule.basis, nodes, resource);
