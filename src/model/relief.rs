@@ -21,7 +21,7 @@ use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::usage::{Measure, Readings, Sample};
 use crate::values::text::count;
-use crate::values::{Amount, NodeMinutes, Ratio, ResourceId};
+use crate::values::{NodeMinutes, Ratio, ResourceId};
 
 /// The time after a decision for which its moves are watched.
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
@@ -220,7 +220,7 @@ impl ReliefWatch {
             let whole = snapshot
                 .find_node(&node)
                 .map(|id| snapshot.node(id).allocatable[resource]);
-            let share = |used| part(used, resource).share_of(whole?);
+            let share = |used: Measure| used.of(resource)?.share_of(whole?);
             for pod in &mut watched.moves {
                 pod.follow(snapshot, ledger);
             }
@@ -286,11 +286,12 @@ impl WatchedNode {
         };
         let end = self.decided.saturating_add(HOUR).unwrap_or(Timestamp::MAX);
         let at = sample.at.min(end);
-        let used = part(sample.used, self.resource);
         let whole = snapshot.node(node).allocatable[self.resource];
-        let (since, Some(ratio)) = (at.duration_since(self.until), used.share_of(whole)) else {
+        let used = sample.used.of(self.resource);
+        let Some(ratio) = used.and_then(|used| used.share_of(whole)) else {
             return;
         };
+        let since = at.duration_since(self.until);
         if since <= SignedDuration::ZERO {
             return;
         }
@@ -325,14 +326,6 @@ impl WatchedPod {
         if let Some(pod) = replacement.and_then(find) {
             self.replacement = Some((pod.namespace.clone(), pod.name.clone()));
         }
-    }
-}
-
-fn part(used: Measure, resource: ResourceId) -> Amount {
-    if resource == ResourceId::MEMORY {
-        used.memory
-    } else {
-        used.cpu
     }
 }
 

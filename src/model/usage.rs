@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::model::snapshot::{NodeId, PodId};
-use crate::values::Amount;
+use crate::values::{Amount, ResourceId};
 
 mod compact;
 mod containers;
@@ -37,6 +37,16 @@ pub struct Measure {
 }
 
 impl Measure {
+    /// Returns the amount of cpu or memory; `None` for other resources, whose usage is not
+    /// measured.
+    pub const fn of(self, resource: ResourceId) -> Option<Amount> {
+        match resource {
+            ResourceId::CPU => Some(self.cpu),
+            ResourceId::MEMORY => Some(self.memory),
+            _ => None,
+        }
+    }
+
     /// Returns the sum.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

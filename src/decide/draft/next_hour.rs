@@ -17,7 +17,6 @@ use statrs::function::erf::erfc;
 use crate::model::ledger::key_of;
 use crate::model::plan::{MoveWorth, Reason};
 use crate::model::snapshot::{NodeId, PodId};
-use crate::model::usage::Measure;
 use crate::policy::{Basis, LowNodeUtilization};
 use crate::values::{Amount, NodeMinutes, Ratio, ResourceId};
 
@@ -113,11 +112,6 @@ impl Draft<'_> {
     /// The expected usage of a node in the next hour, after the moves so far.
     fn next_hour(&self, node: NodeId, resource: ResourceId) -> Option<NextHour> {
         let usage = self.world.usage;
-        let part = |used: Measure| match resource {
-            ResourceId::CPU => Some(used.cpu),
-            ResourceId::MEMORY => Some(used.memory),
-            _ => None,
-        };
         // Learned usage is that of the fullest hour, which may be a later one.
         if usage.outlook().is_some() {
             return None;
@@ -125,9 +119,9 @@ impl Draft<'_> {
         let whole = self.world.snapshot.node(node).allocatable[resource];
         let share = |amount: Amount| amount.share_of(whole).map(Ratio::get);
         let load = share(self.load(node, resource, Basis::Actual)?)?;
-        let before = share(part(usage.node(node)?)?)?;
+        let before = share(usage.node(node)?.of(resource)?)?;
         let (present, ahead) = match usage.at_present(node) {
-            Some((used, ahead)) => (share(part(used)?)?, ahead),
+            Some((used, ahead)) => (share(used.of(resource)?)?, ahead),
             None => (before, SignedDuration::ZERO),
         };
         let lasts = ahead.as_secs_f64() / 60.0;
