@@ -213,10 +213,12 @@ proptest! {
         }
     }
 
+    // The shipped tolerance accepts a landing on a hot node if it is unlikely enough, for instance
+    // because it depends on where an earlier replacement lands. Then the sum must not grow.
     #[test]
     fn no_node_becomes_hot_and_balance_never_gets_worse(text_cluster in clusters()) {
         let cluster = Cluster::parse(&text_cluster);
-        for policy in [POLICY, &shipped()] {
+        for (policy, tolerates) in [(POLICY, false), (&shipped(), true)] {
             let plan = cluster.plan(policy);
             // An opening may land on a hot node. It is worth it only together with the pod that
             // follows in a later cycle, as `it::openings` tests.
@@ -236,7 +238,7 @@ proptest! {
                     over_before += (was.get() - target).max(0.0);
                     over_after += (is.get() - target).max(0.0);
                     prop_assert!(
-                        is.get() <= was.get().max(target) + 1e-9,
+                        tolerates || is.get() <= was.get().max(target) + 1e-9,
                         "{} {resource}: {was} to {is} by {policy}",
                         before.name
                     );
