@@ -14,7 +14,7 @@ use crate::decide::projection::{HotSince, World};
 use crate::decide::rightsizing;
 use crate::decide::scheduler;
 use crate::decide::steering;
-use crate::decide::strategy::{self, low_node_utilization};
+use crate::decide::strategy;
 use crate::model::approval::Approved;
 use crate::model::guard::GuardStates;
 use crate::model::ledger::{Entry, Ledger, RampRule, Settled};
@@ -25,7 +25,7 @@ use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
 use crate::model::usage::{Hindsight, Readings, Usage};
-use crate::policy::{Basis, KubernetesRelease, LowNodeUtilization, Policy, Smoothing, Strategy};
+use crate::policy::{Basis, KubernetesRelease, Policy, Smoothing, Strategy};
 
 use balance_report::balance_report;
 use observed::Observed;
@@ -39,6 +39,7 @@ mod predict;
 mod recheck;
 mod relief;
 mod replica_trial;
+mod sustained;
 mod trial;
 
 /// The policy, and the memory between cycles.
@@ -50,6 +51,8 @@ pub struct Engine {
     approved: Approved,
     guards: GuardStates,
     hot_since: HotSince,
+    /// When it was last noted which nodes are hot.
+    looked: Option<Timestamp>,
     search_start: SearchStart,
     relief: ReliefWatch,
     /// Whether the ledger keeps facts for a record.
@@ -67,6 +70,7 @@ impl Engine {
             ledger,
             approved: Approved::default(),
             hot_since: HotSince::new(),
+            looked: None,
             search_start: SearchStart::default(),
             relief: ReliefWatch::default(),
             keeps_facts: false,
@@ -107,6 +111,7 @@ impl Engine {
             && old.node_selector == policy.node_selector;
         if !counts_the_same {
             self.hot_since.clear();
+            self.looked = None;
         }
         self.history.change_rules(policy.usage.clone());
         self.guards.change(&policy);
@@ -118,8 +123,8 @@ impl Engine {
         Observed::new(snapshot, self.usage(snapshot, now), now)
     }
 
-    /// Records one poll of the usage source, and notes where the policy asks for it which nodes are
-    /// hot. A cycle computes the usage itself, so that most polls need not.
+    /// Records one poll of the usage source. Notes which nodes are hot, if the policy asks for that
+    /// and no cycle has noted it lately: usage takes long to compute, and most polls need not.
     pub fn observe(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
         for entry in self.ledger.entries() {
             if entry.at <= now || !shows_before(readings, entry) {
@@ -128,8 +133,8 @@ impl Engine {
         }
         self.history.record(snapshot, readings, now);
         self.relief.observe(snapshot, readings, &self.ledger);
-        if self.policy.strategies.iter().any(asks_how_long_hot) {
-            self.hot_since = self.hot_since(&self.join_usage(snapshot, now));
+        if self.is_look_due(now) {
+            self.note_hot(&self.join_usage(snapshot, now));
         }
         self.follow_scheduler(snapshot, now);
     }
@@ -137,17 +142,6 @@ impl Engine {
     /// Finds out where kube-scheduler starts its next search.
     fn follow_scheduler(&mut self, snapshot: &Snapshot, now: Timestamp) {
         self.search_start = scheduler::evaluate(&self.policy, snapshot, &self.search_start, now);
-    }
-
-    fn hot_since(&self, observed: &Observed<'_>) -> HotSince {
-        let now = observed.now;
-        let hot = self.hot_nodes(observed).iter().map(|(position, node)| {
-            let key = (*position, observed.snapshot.node(*node).name.clone());
-            // At most now, in case the clock was set back.
-            let since = self.hot_since.get(&key).copied().unwrap_or(now).min(now);
-            (key, since)
-        });
-        hot.collect()
     }
 
     /// Returns how right the expectations of usage in the last hour were.
@@ -284,6 +278,7 @@ impl Engine {
     /// Like [`Engine::settle`], with a snapshot that is already joined.
     pub fn settle_observed(&mut self, observed: &Observed<'_>) -> Vec<Settled> {
         self.follow_scheduler(observed.snapshot, observed.now);
+        self.note_hot(observed);
         let hot = self.hot_nodes(observed);
         let is_hot = |node: NodeId| hot.iter().any(|(_, n)| *n == node);
         let (cooldown, now) = (&self.policy.cooldown, observed.now);
@@ -325,21 +320,6 @@ impl Engine {
         }
         rightsizing::suggest(world, &self.history.samples(world.snapshot))
     }
-
-    /// The nodes above a target of LowNodeUtilization, with the position of the strategy.
-    fn hot_nodes<'o>(&self, observed: &'o Observed<'_>) -> &'o [(usize, NodeId)] {
-        observed.hot.get_or_init(|| {
-            let draft = Draft::new(self.world(observed));
-            let mut hot = Vec::new();
-            for (position, strategy) in self.policy.strategies.iter().enumerate() {
-                if let Some(rule) = LowNodeUtilization::of(&strategy.rule) {
-                    let nodes = low_node_utilization::above_target(&draft, rule);
-                    hot.extend(nodes.into_iter().map(|node| (position, node)));
-                }
-            }
-            hot
-        })
-    }
 }
 
 fn paused(world: World<'_>) -> Vec<PausedNamespace> {
@@ -368,11 +348,6 @@ fn no_trend(world: World<'_>, basis: Basis) -> Option<NoTrend> {
         nodes,
         of: measured().count(),
     })
-}
-
-/// Whether nodes have to be above a target for some time before a strategy acts.
-fn asks_how_long_hot(strategy: &Strategy) -> bool {
-    LowNodeUtilization::of(&strategy.rule).is_some_and(|rule| !rule.sustained_for.is_zero())
 }
 
 /// Whether a past reading still shows the evicted pod on its node.

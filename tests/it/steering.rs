@@ -230,9 +230,9 @@ fn a_node_that_is_hot_for_a_moment_gains_no_taint() {
             said.insert(at);
         }
     }
-    // Usage is known from the third sample on, and the node is hot for a minute after that.
-    assert_eq!(said.first(), Some(&90), "{said:?}");
-    assert_eq!(said.len(), 3);
+    // Usage is known from the third sample on. The second look, after more than half a minute, is
+    // the first one that sees it, and the node is hot a minute after that.
+    assert_eq!(said, BTreeSet::from([105, 120]));
 }
 
 #[test]

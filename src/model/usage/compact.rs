@@ -16,6 +16,8 @@ const LARGEST: f64 = 4e18;
 pub(in crate::model::usage) struct Compact(u16);
 
 impl Compact {
+    pub(in crate::model::usage) const ZERO: Self = Compact(0);
+
     pub(in crate::model::usage) fn new(value: f64) -> Self {
         if value.is_nan() || value < 1.0 {
             return Compact(0);
@@ -28,6 +30,7 @@ impl Compact {
         Compact(u16::try_from((exponent << DIGITS) | mantissa).unwrap_or(u16::MAX))
     }
 
+    #[inline]
     pub(in crate::model::usage) fn get(self) -> f64 {
         let (exponent, mantissa) = (
             u64::from(self.0) >> DIGITS,

@@ -3,8 +3,6 @@
 //! The courses of the pods that are on a node now add up to what the node would have used with just
 //! these pods. So the trend of a node needs no history of the node, and a move changes it at once.
 
-use std::collections::VecDeque;
-
 use jiff::Timestamp;
 
 use crate::model::usage::Measure;
@@ -14,30 +12,44 @@ use crate::values::{Amount, ResourceId};
 /// The length of a period in milliseconds: at least three samples of a source that has one every
 /// minute.
 const PERIOD: i64 = 180_000;
-/// The room that is added when more periods are kept.
-const MORE: usize = 8;
 
 /// Usage in the last periods, the newest first. The first value ends now.
 pub(super) type Periods = [f64; Course::PERIODS];
+/// The same for each of [`Course::MEASURED`].
+pub(super) type MeasuredPeriods = [Periods; Course::MEASURED.len()];
 
-/// The means of the last periods, in four bytes each.
-#[derive(Clone, Debug, Default)]
+/// The means of the last periods, in two bytes each.
+#[derive(Clone, Debug)]
 pub(super) struct Course {
     /// The number of the period that has begun, in periods since 1970.
     current: i64,
     /// The sums over the samples of that period.
-    cpu: f64,
-    memory: f64,
+    sums: [f64; Course::MEASURED.len()],
     samples: u32,
-    /// The periods before it, the oldest first.
-    ended: VecDeque<[Compact; 2]>,
+    /// Whether a period has ended.
+    has_past: bool,
+    /// The periods before it, the newest first. Those from before the first one repeat it.
+    ended: [[Compact; Course::PERIODS]; Course::MEASURED.len()],
 }
 
 impl Course {
+    /// The resources that have a course, in the order of their values.
+    pub(super) const MEASURED: [ResourceId; 2] = [ResourceId::CPU, ResourceId::MEMORY];
     /// The number of periods: two hours.
     pub(super) const PERIODS: usize = 40;
     /// The length of a period in minutes.
     pub(super) const MINUTES: f64 = 3.0;
+
+    /// A course without samples.
+    pub(super) const fn new() -> Self {
+        Course {
+            current: 0,
+            sums: [0.0; Self::MEASURED.len()],
+            samples: 0,
+            has_past: false,
+            ended: [[Compact::ZERO; Self::PERIODS]; Self::MEASURED.len()],
+        }
+    }
 
     /// Adds a sample. Samples come in the order of time.
     pub(super) fn add(&mut self, at: Timestamp, used: Measure) {
@@ -45,72 +57,60 @@ impl Course {
         if period != self.current {
             self.end(period);
         }
-        self.cpu += used.cpu.as_f64();
-        self.memory += used.memory.as_f64();
+        for (sum, used) in self.sums.iter_mut().zip([used.cpu, used.memory]) {
+            *sum += used.as_f64();
+        }
         self.samples += 1;
     }
 
     /// Ends the current period, because this one has begun. Periods without a sample repeat the
     /// last one.
     fn end(&mut self, next: i64) {
-        if let Some(mean) = self.mean() {
-            let most = i64::try_from(Self::PERIODS).unwrap_or(i64::MAX);
-            for _ in 0..(next - self.current).clamp(1, most) {
-                self.keep(mean.map(Compact::new));
+        if let Some(means) = self.means() {
+            let ended = usize::try_from(next - self.current).unwrap_or(1);
+            let ended = if self.has_past { ended } else { Self::PERIODS };
+            let ended = ended.clamp(1, Self::PERIODS);
+            for (periods, mean) in self.ended.iter_mut().zip(means) {
+                periods.copy_within(..Self::PERIODS - ended, ended);
+                periods[..ended].fill(Compact::new(mean));
             }
+            self.has_past = true;
         }
-        *self = Course {
-            current: next,
-            ended: std::mem::take(&mut self.ended),
-            ..Course::default()
-        };
+        (self.current, self.samples) = (next, 0);
+        self.sums = [0.0; Self::MEASURED.len()];
     }
 
-    fn keep(&mut self, mean: [Compact; 2]) {
-        if self.ended.len() == Self::PERIODS {
-            self.ended.pop_front();
-        }
-        if self.ended.len() == self.ended.capacity() {
-            self.ended.reserve_exact(MORE);
-        }
-        self.ended.push_back(mean);
-    }
-
-    /// The mean of the current period; `None` without samples.
-    fn mean(&self) -> Option<[f64; 2]> {
+    /// The means of the current period; `None` without samples.
+    fn means(&self) -> Option<[f64; Self::MEASURED.len()]> {
         let samples = f64::from(self.samples);
-        (self.samples > 0).then(|| [self.cpu / samples, self.memory / samples])
+        (self.samples > 0).then(|| self.sums.map(|sum| sum / samples))
     }
 
     /// Whether a whole period is known, so that there is something to compare the present with.
-    pub(super) fn has_past(&self) -> bool {
-        !self.ended.is_empty()
+    pub(super) const fn has_past(&self) -> bool {
+        self.has_past
     }
 
-    /// Returns the usage of cpu or memory in the periods before now. Periods from before the first
-    /// one repeat it. `None` without samples.
+    /// Returns the usage of each resource in the periods before now. `None` without samples.
     ///
     /// The current period has lasted for a part of its length. Each value mixes two periods by that
     /// part, so that all values are of whole periods that end now.
-    pub(super) fn periods(&self, resource: ResourceId, now: Timestamp) -> Option<Periods> {
-        let part = usize::from(resource == ResourceId::MEMORY);
-        let ended = |back: usize| {
-            let position = self.ended.len().checked_sub(back + 1)?;
-            Some(self.ended[position][part].get())
-        };
-        let oldest = self.ended.front().map(|first| first[part].get());
-        let current = self.mean().map(|mean| mean[part]).or_else(|| ended(0))?;
+    pub(super) fn periods(&self, now: Timestamp) -> Option<MeasuredPeriods> {
+        let means = self.means()?;
         let begun = now.as_millisecond() - self.current * PERIOD;
         let share = (Amount::new(begun.try_into().unwrap_or_default()).as_f64()
             / Amount::new(PERIOD.unsigned_abs()).as_f64())
         .min(1.0);
-        let mut newer = current;
-        Some(std::array::from_fn(|back| {
-            let older = ended(back).or(oldest).unwrap_or(current);
-            let mixed = newer * share + older * (1.0 - share);
-            newer = older;
-            mixed
-        }))
+        let mut periods = [[0.0; Self::PERIODS]; Self::MEASURED.len()];
+        for (resource, periods) in periods.iter_mut().enumerate() {
+            let mut newer = means[resource];
+            for (value, ended) in periods.iter_mut().zip(&self.ended[resource]) {
+                let older = if self.has_past { ended.get() } else { newer };
+                *value = newer * share + older * (1.0 - share);
+                newer = older;
+            }
+        }
+        Some(periods)
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
     /// A course of ten minutes in which cpu rises by one each second, with a sample every so many
     /// seconds. It ends after two thirds of a period.
     fn rising(every: usize) -> Course {
-        let mut course = Course::default();
+        let mut course = Course::new();
         for second in (0..=660).step_by(every) {
             let cpu = Amount::new(1000 + u64::try_from(second).unwrap());
             let memory = Amount::new(7);
@@ -136,18 +136,18 @@ mod tests {
 
     #[test]
     fn without_samples_there_is_no_course() {
-        assert_eq!(Course::default().periods(ResourceId::CPU, at(0)), None);
+        assert_eq!(Course::new().periods(at(0)), None);
     }
 
     #[test]
     fn constant_usage_is_the_same_in_all_periods() {
-        let memory = rising(15).periods(ResourceId::MEMORY, at(660)).unwrap();
+        let [_, memory] = rising(15).periods(at(660)).unwrap();
         assert!(memory.iter().all(|mean| (mean - 7.0).abs() < 1e-9));
     }
 
     #[test]
     fn each_value_is_the_mean_of_a_whole_period_that_ends_now() {
-        let cpu = rising(15).periods(ResourceId::CPU, at(660)).unwrap();
+        let [cpu, _] = rising(15).periods(at(660)).unwrap();
         // The last three minutes begin at 480, so that their middle is 570. The period that ended
         // at 540 counts as if it were the same all the time, which is late by an eighth at most.
         assert!((cpu[0] - 1570.0).abs() < 23.0, "{}", cpu[0]);
@@ -157,9 +157,9 @@ mod tests {
 
     #[test]
     fn a_source_with_fewer_samples_gives_the_same_course() {
-        let dense = rising(15).periods(ResourceId::CPU, at(660)).unwrap();
+        let [dense, _] = rising(15).periods(at(660)).unwrap();
         for every in [30, 60] {
-            let sparse = rising(every).periods(ResourceId::CPU, at(660)).unwrap();
+            let [sparse, _] = rising(every).periods(at(660)).unwrap();
             let off = dense.iter().zip(sparse).map(|(a, b)| (a - b).abs());
             assert!(off.fold(0.0, f64::max) < 25.0, "{every} s");
         }
@@ -169,8 +169,7 @@ mod tests {
     fn two_hours_are_kept_and_gaps_repeat_the_last_period() {
         let mut course = rising(15);
         course.add(at(90_000), Measure::default());
-        let cpu = course.periods(ResourceId::CPU, at(90_000)).unwrap();
-        assert_eq!(course.ended.len(), Course::PERIODS);
+        let [cpu, _] = course.periods(at(90_000)).unwrap();
         assert!(cpu.iter().all(|mean| (1590.0..1670.0).contains(mean)));
     }
 }

@@ -2,19 +2,16 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::model::snapshot::{Node, PodId, Snapshot};
+use crate::model::snapshot::{Node, Pod, Snapshot};
 use crate::model::usage::{Measure, Outlook, PodUsage, PresentUsage, Usage};
-use crate::values::{Amount, ResourceId};
+use crate::values::Amount;
 
 use super::History;
-use super::course::{Course, Periods};
+use super::course::{Course, MeasuredPeriods};
 use super::expectation::ExpectedUsage;
 use super::node_usage::{BesidePods, with_pods};
 use super::series::PodSeries;
-use super::trend::Trend;
-
-/// The resources that have a trend.
-const MEASURED: [ResourceId; 2] = [ResourceId::CPU, ResourceId::MEMORY];
+use super::trend::{SeriesState, Trend};
 
 /// Expected usage, by position in the snapshot.
 pub(super) struct LookAhead {
@@ -34,23 +31,31 @@ impl LookAhead {
         now: Timestamp,
         ahead: SignedDuration,
     ) -> Self {
-        let mut case = Case {
-            snapshot,
-            present,
-            series,
-            now,
-            // The mean of a period that begins now is the value in its middle.
-            minutes: ahead.as_secs_f64() / 60.0 / 2.0,
-            expected: present.to_vec(),
-        };
-        let errors = snapshot
-            .nodes
-            .iter()
-            .map(|node| case.add_node(node))
+        // The mean of a period that begins now is the value in its middle.
+        let minutes = ahead.as_secs_f64() / 60.0 / 2.0;
+        let mut courses = Courses::new(snapshot, now);
+        // In the order of the pods, because those of a node are far from each other in memory.
+        let pods = snapshot.pods.iter().zip(present).zip(series);
+        let states: Vec<_> = pods
+            .map(|((pod, present), series)| courses.add(pod, present, *series))
             .collect();
+        let trends: Vec<_> = courses.trends(snapshot).collect();
+        let expected = snapshot.pods.iter().zip(present).zip(states);
+        let expected = expected.map(|((pod, present), state)| {
+            let trend = pod.node.and_then(|node| trends[node.0].as_ref());
+            match (trend, state, present) {
+                (Some(trend), Some(state), PodUsage::Known(present)) => {
+                    PodUsage::Known(trend.after(minutes, state, *present))
+                }
+                _ => present.clone(),
+            }
+        });
         LookAhead {
-            pods: case.expected,
-            errors,
+            pods: expected.collect(),
+            errors: trends
+                .iter()
+                .map(|trend| trend.as_ref().map(NodeTrend::error))
+                .collect(),
         }
     }
 }
@@ -103,85 +108,112 @@ fn replace(
     }));
 }
 
-struct Case<'c> {
-    snapshot: &'c Snapshot,
-    present: &'c [PodUsage],
-    series: &'c [Option<&'c PodSeries>],
+/// The courses of the nodes, if the pods that stay had been on them all the time.
+struct Courses {
     now: Timestamp,
-    minutes: f64,
-    expected: Vec<PodUsage>,
+    nodes: Vec<NodeCourse>,
 }
 
-impl Case<'_> {
-    /// Adds the pods of a node. Returns how far its usage may be from the expectation; `None` if
-    /// the pods have no past, as with one reading.
-    fn add_node(&mut self, node: &Node) -> Option<Measure> {
-        let mut courses = node.pods.iter().filter_map(|pod| self.course(*pod));
-        if !courses.any(Course::has_past) {
+#[derive(Clone)]
+struct NodeCourse {
+    /// The sums over the pods.
+    sums: MeasuredPeriods,
+    /// Whether there is something to compare the present with. With one reading there is not.
+    has_past: bool,
+}
+
+impl Courses {
+    fn new(snapshot: &Snapshot, now: Timestamp) -> Self {
+        let none = NodeCourse {
+            sums: [[0.0; Course::PERIODS]; Course::MEASURED.len()],
+            has_past: false,
+        };
+        let nodes = vec![none; snapshot.nodes.len()];
+        Courses { now, nodes }
+    }
+
+    /// Adds a pod. Returns its state; `None` if its usage is not known.
+    fn add(
+        &mut self,
+        pod: &Pod,
+        present: &PodUsage,
+        series: Option<&PodSeries>,
+    ) -> Option<[SeriesState; Course::MEASURED.len()]> {
+        if pod.finished() {
             return None;
         }
-        let [cpu, memory] = MEASURED.map(|resource| self.add_resource(node, resource));
-        Some(Measure { cpu, memory })
-    }
-
-    fn add_resource(&mut self, node: &Node, resource: ResourceId) -> Amount {
-        let whole = node.allocatable[resource].as_f64();
-        if whole <= 0.0 {
-            return Amount::ZERO;
-        }
-        let courses: Vec<(PodId, Option<Periods>)> = node
-            .pods
-            .iter()
-            .map(|pod| (*pod, self.shares(*pod, resource, whole)))
-            .collect();
-        let trend = Trend::of(&self.sum(&courses, resource, whole));
-        for (pod, course) in courses {
-            if let (Some(course), PodUsage::Known(used)) = (course, &mut self.expected[pod.0]) {
-                let share = trend.after(self.minutes, &course);
-                *part(used, resource) = Amount::from_f64((share * whole).max(0.0));
+        let node = &mut self.nodes[pod.node?.0];
+        let known = matches!(present, PodUsage::Known(_));
+        let course = series.filter(|_| known).and_then(|s| s.samples.course());
+        node.has_past |= course.is_some_and(Course::has_past);
+        let periods = course.and_then(|course| course.periods(self.now));
+        if pod.stays() {
+            match &periods {
+                Some(periods) => add(&mut node.sums, periods),
+                None => add(&mut node.sums, &constant(present.on_node())),
             }
         }
-        Amount::from_f64(trend.error * whole)
+        periods.map(|periods| periods.each_ref().map(SeriesState::of))
     }
 
-    /// The course of a pod in shares of its node; `None` if its usage is not known.
-    fn shares(&self, pod: PodId, resource: ResourceId, whole: f64) -> Option<Periods> {
-        let periods = self.course(pod)?.periods(resource, self.now)?;
-        Some(periods.map(|used| used / whole))
-    }
-
-    fn course(&self, pod: PodId) -> Option<&Course> {
-        let known = matches!(self.present[pod.0], PodUsage::Known(_));
-        self.series[pod.0].filter(|_| known)?.samples.course()
-    }
-
-    /// The course of the node, if the pods that stay had been on it all the time.
-    fn sum(
-        &self,
-        courses: &[(PodId, Option<Periods>)],
-        resource: ResourceId,
-        whole: f64,
-    ) -> Periods {
-        let mut sum = [0.0; Course::PERIODS];
-        for (pod, course) in courses {
-            if !self.snapshot.pod(*pod).stays() {
-                continue;
-            }
-            let present = part(&mut self.present[pod.0].on_node(), resource).as_f64() / whole;
-            let course = course.unwrap_or([present; Course::PERIODS]);
-            sum.iter_mut()
-                .zip(course)
-                .for_each(|(sum, share)| *sum += share);
-        }
-        sum
+    /// Returns the trend of each node; `None` for a node whose pods have no past.
+    fn trends(&self, snapshot: &Snapshot) -> impl Iterator<Item = Option<NodeTrend>> {
+        let nodes = self.nodes.iter().zip(&snapshot.nodes);
+        nodes.map(|(course, node)| course.has_past.then(|| NodeTrend::of(node, &course.sums)))
     }
 }
 
-/// The part of a measure that is of this resource.
-fn part(used: &mut Measure, resource: ResourceId) -> &mut Amount {
-    if resource == ResourceId::MEMORY {
-        &mut used.memory
-    } else {
-        &mut used.cpu
+fn add(sums: &mut MeasuredPeriods, periods: &MeasuredPeriods) {
+    let values = sums
+        .as_flattened_mut()
+        .iter_mut()
+        .zip(periods.as_flattened());
+    values.for_each(|(sum, value)| *sum += value);
+}
+
+/// The periods of a pod as if it had always used what it uses now.
+fn constant(used: Measure) -> MeasuredPeriods {
+    [used.cpu, used.memory].map(|used| [used.as_f64(); Course::PERIODS])
+}
+
+/// The trend of a node by resource; `None` for a resource that it does not have.
+struct NodeTrend([Option<(Trend, Amount)>; Course::MEASURED.len()]);
+
+impl NodeTrend {
+    fn of(node: &Node, sums: &MeasuredPeriods) -> Self {
+        NodeTrend(std::array::from_fn(|position| {
+            let whole = node.allocatable[Course::MEASURED[position]].as_f64();
+            let shares = sums[position].map(|used| used / whole);
+            (whole > 0.0).then(|| {
+                let trend = Trend::of(&shares);
+                (trend, Amount::from_f64(trend.error * whole))
+            })
+        }))
+    }
+
+    /// Returns the usage of a pod that is expected after this time.
+    fn after(
+        &self,
+        minutes: f64,
+        states: [SeriesState; Course::MEASURED.len()],
+        present: Measure,
+    ) -> Measure {
+        let after = |position: usize, present: Amount| {
+            self.0[position].map_or(present, |(trend, _)| {
+                Amount::from_f64(trend.after(minutes, states[position]).max(0.0))
+            })
+        };
+        Measure {
+            cpu: after(0, present.cpu),
+            memory: after(1, present.memory),
+        }
+    }
+
+    /// Returns the standard deviation of the node's usage from the expectation.
+    fn error(&self) -> Measure {
+        let [cpu, memory] = self
+            .0
+            .map(|trend| trend.map_or(Amount::ZERO, |(_, error)| error));
+        Measure { cpu, memory }
     }
 }

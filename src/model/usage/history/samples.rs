@@ -84,7 +84,9 @@ impl PodSamples {
         };
         let used = self.without_outliers();
         let at = Timestamp::from_millisecond(newest).unwrap_or_default();
-        self.course.get_or_insert_default().add(at, used);
+        self.course
+            .get_or_insert_with(|| Box::new(Course::new()))
+            .add(at, used);
     }
 
     /// Adds a sample unless it is known already: polls are more frequent than samples. Returns true
@@ -221,7 +223,6 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::ResourceId;
     use proptest::prelude::*;
 
     const HALF_LIFE: SignedDuration = SignedDuration::from_mins(10);
@@ -272,8 +273,8 @@ mod tests {
         }
         let now = Timestamp::from_second(60).unwrap();
         let course = samples.course().unwrap();
-        let course = course.periods(ResourceId::CPU, now).unwrap();
-        assert!((course[0] - 100.0).abs() < 1e-9, "{}", course[0]);
+        let [cpu, _] = course.periods(now).unwrap();
+        assert!((cpu[0] - 100.0).abs() < 1e-9, "{}", cpu[0]);
     }
 
     proptest! {

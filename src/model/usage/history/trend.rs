@@ -92,10 +92,28 @@ impl Trend {
 
     /// Returns what the series is expected to be after this time. For the mean of a period that
     /// begins now, it is half of its length.
-    pub(super) fn after(self, minutes: f64, series: &Periods) -> f64 {
-        let mean = means(series)[0];
-        let kept = self.persistence * (series[0] - mean);
-        mean + kept + self.momentum * slope(series) * minutes
+    pub(super) fn after(self, minutes: f64, series: SeriesState) -> f64 {
+        let kept = self.persistence * (series.newest - series.mean);
+        series.mean + kept + self.momentum * series.slope * minutes
+    }
+}
+
+/// The state of a series from which it is forecast, in the unit of the series.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SeriesState {
+    newest: f64,
+    mean: f64,
+    /// The slope per minute.
+    slope: f64,
+}
+
+impl SeriesState {
+    pub(super) fn of(series: &Periods) -> Self {
+        SeriesState {
+            newest: series[0],
+            mean: weighted(series, &*MEAN_WEIGHTS),
+            slope: slope(series),
+        }
     }
 }
 
@@ -180,9 +198,21 @@ fn means(series: &Periods) -> Periods {
 
 /// The slope of the regression line through the first values, weighted by age, per minute.
 fn slope(series: &[f64]) -> f64 {
-    let weighted = series.iter().zip(&*SLOPE_WEIGHTS);
-    weighted.map(|(value, weight)| value * weight).sum()
+    weighted(series, &*SLOPE_WEIGHTS)
 }
+
+/// The sum of the first values by their weights.
+fn weighted(series: &[f64], weights: &[f64]) -> f64 {
+    let products = series.iter().zip(weights);
+    products.map(|(value, weight)| value * weight).sum()
+}
+
+/// The weight of each value in the mean.
+static MEAN_WEIGHTS: LazyLock<Periods> = LazyLock::new(|| {
+    let weights = std::array::from_fn(|back| halved(count(back) * Course::MINUTES, OF_MEAN));
+    let sum: f64 = weights.iter().sum();
+    weights.map(|weight| weight / sum)
+});
 
 /// The weight of each value in the slope. It is minus the age from the mean age, over the variance
 /// of the ages.
@@ -220,7 +250,10 @@ mod tests {
     /// The expected mean of the next half hour and its error, in percent.
     fn next_half_hour(series: &Periods) -> (f64, f64) {
         let trend = Trend::of(series);
-        (trend.after(15.0, series) * 100.0, trend.error * 100.0)
+        (
+            trend.after(15.0, SeriesState::of(series)) * 100.0,
+            trend.error * 100.0,
+        )
     }
 
     #[test]
@@ -265,8 +298,11 @@ mod tests {
         ];
         let node = series_sum(&pods);
         let trend = Trend::of(&node);
-        let sum: f64 = pods.iter().map(|pod| trend.after(15.0, pod)).sum();
-        assert!((sum - trend.after(15.0, &node)).abs() < 1e-12);
+        let sum: f64 = pods
+            .iter()
+            .map(|pod| trend.after(15.0, SeriesState::of(pod)))
+            .sum();
+        assert!((sum - trend.after(15.0, SeriesState::of(&node))).abs() < 1e-12);
     }
 
     fn series_sum(pods: &[Periods]) -> Periods {
