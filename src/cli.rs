@@ -22,6 +22,7 @@ mod approve;
 mod descheduler;
 mod doctor;
 mod election;
+mod examples;
 mod explain;
 mod file;
 mod history;

@@ -10,18 +10,7 @@ use crate::cluster::clock;
 use crate::model::approval::{Proposal, ProposedMove};
 
 use super::run::RunArgs;
-use super::{Misuse, file};
-
-const EXAMPLES: &str = "\
-Examples:
-  evenkeel plan --policy policy.yaml -o json > plan.json
-  evenkeel apply plan.json --policy policy.yaml
-
-It is a single run that evicts only pods of the plan. Each eviction is decided again: a pod that no
-longer has to move stays, and so does one that a gate refuses by now, or whose replacement would
-land elsewhere. The log names each of them with the reason. A plan is valid for `approval.expires`
-of the policy, and only unchanged. Applied twice, it evicts once, because a replacement is another
-pod. It fails if no eviction is possible.";
+use super::{Misuse, examples, file};
 
 /// Flags of `run` that have no effect in a single run.
 const FOR_A_DAEMON: [&str; 4] = ["once", "listen", "status_listen", "descheduler_metrics"];
@@ -29,7 +18,7 @@ const FOR_A_DAEMON: [&str; 4] = ["once", "listen", "status_listen", "descheduler
 /// Makes exactly the evictions of a plan file, each checked again.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = EXAMPLES,
+    after_help = examples::APPLY,
     mut_args(|arg| if FOR_A_DAEMON.contains(&arg.get_id().as_str()) { arg.hide(true) } else { arg })
 )]
 pub(super) struct ApplyArgs {

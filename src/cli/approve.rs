@@ -10,24 +10,14 @@ use crate::model::approval::Proposal;
 use crate::values::text::{count, list};
 use crate::view::table::Table;
 
-use super::{Misuse, runtime, screen};
-
-const EXAMPLES: &str = "\
-Examples:
-  evenkeel approve                  show the evictions that wait for an approval, and their id
-  evenkeel approve 3f9a0c27d1be     approve them; the next cycle makes them
-  kubectl annotate -n kube-system configmap evenkeel-proposal evenkeel.io/approved=3f9a0c27d1be
-
-An approval is an annotation of the ConfigMap. You need the right to patch it, and no other. It
-covers exactly the evictions that are shown. The next cycle checks each of them again, and says in
-its log which ones are not made, and why.";
+use super::{Misuse, examples, runtime, screen};
 
 /// The most nodes in a row; the rest is a number.
 const MOST_NODES: usize = 3;
 
 /// Shows the evictions that wait for an approval, or approves them.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples::APPROVE)]
 pub(super) struct ApproveArgs {
     /// The id of the proposal to approve [default: show the proposal]
     #[arg(value_name = "ID")]

@@ -14,7 +14,7 @@ use crate::values::text::count;
 use crate::view::diagnoses::DiagnosesText;
 
 use super::plan::{self, InputArgs, OutputFormat};
-use super::{Shared, policy, runtime, screen, write_json};
+use super::{Shared, examples, policy, runtime, screen, write_json};
 
 /// Older API servers do not have the admission policy that limits the right to taint nodes.
 const STEERING: KubernetesRelease = KubernetesRelease::new(30);
@@ -23,21 +23,10 @@ const ROLE: &str = "bind the roles of deploy/base/rbac.yaml to this account, or 
 const LISTS: &str = "repair the API server; where a right is missing, bind the roles of \
                      deploy/base/rbac.yaml to this account";
 
-const EXAMPLES: &str = "\
-Examples:
-  evenkeel doctor --policy policy.yaml
-  evenkeel doctor --service-account kube-system/evenkeel     the rights of that account, \
-    not of yours
-  evenkeel doctor --from cluster.json
-  kubectl -n kube-system exec deployment/evenkeel -- \
-    evenkeel doctor --policy /etc/evenkeel/policy.yaml
-
-Exit status: 0 without a failure, 1 with one, 2 wrong usage or invalid policy.";
-
 /// Checks rights, usage, budgets, pods and other programs, and says what to change. Changes
 /// nothing.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples::DOCTOR)]
 pub(super) struct DoctorArgs {
     #[command(flatten)]
     input: InputArgs,

@@ -6,23 +6,11 @@ use crate::decide::explain::Subject;
 use crate::view::explain::ExplanationText;
 
 use super::plan::{self, InputArgs, OutputFormat};
-use super::{Shared, complain, screen, write_json};
-
-const EXAMPLES: &str = "\
-Examples:
-  evenkeel explain pod shop/web-5d9c7b-x2x4z     why it moves or stays, and where it would land
-  evenkeel explain node n1 --look 5m             its usage over 5 minutes, and its pods
-  evenkeel explain workload shop/web             its pods, budgets and earlier evictions
-  evenkeel explain pod web-0 --from cluster.json
-
-A pod is NAMESPACE/NAME, or NAME if only one namespace has it. A workload is the top controller of
-pods, such as a Deployment: NAMESPACE/NAME, KIND/NAME, NAMESPACE/KIND/NAME or NAME. --from takes the
-same file as for plan; earlier evictions count if the file has the ledger's ConfigMap. explain needs
-the same permissions as plan.";
+use super::{Shared, complain, examples, screen, write_json};
 
 /// Decides as plan does and prints every detail of one object. Evicts nothing.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples::EXPLAIN)]
 pub(super) struct ExplainArgs {
     /// Kind of the object
     #[arg(value_enum)]

@@ -14,16 +14,7 @@ use crate::values::text::count;
 use crate::view::history::{self, Week};
 
 use super::plan::OutputFormat;
-use super::{complain, file, screen, write_json};
-
-const EXAMPLES: &str = "\
-Examples:
-  evenkeel history record.jsonl                        what was evicted and refused, and the weeks
-  kubectl logs deploy/evenkeel | grep specversion | evenkeel history
-                                                       the same from standard output of a pod
-  evenkeel history -o json old.jsonl record.jsonl      two files as one, for other programs
-
-`evenkeel run --record` writes the record.";
+use super::{complain, examples, file, screen, write_json};
 
 /// The most lines that are named on standard error.
 const MOST_NAMED: usize = 20;
@@ -32,7 +23,7 @@ const MOST_NAMED: usize = 20;
 ///
 /// Lines about the same fact count once.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples::HISTORY)]
 pub(super) struct RecordHistoryArgs {
     /// Files with lines of the record; `-` is standard input
     #[arg(value_name = "FILE", default_value = "-")]

@@ -11,17 +11,7 @@ use crate::cluster::pauses;
 use crate::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
 
 use super::parse::{pause_reason, positive_duration};
-use super::runtime;
-
-const EXAMPLES: &str = "\
-Examples:
-  evenkeel pause --reason 'incident 4711' --for 2h    no evictions in the cluster for two hours
-  evenkeel pause --reason 'load test' -n shop         none in one namespace, until resumed
-  kubectl annotate namespace shop evenkeel.io/pause='load test'      the same without evenkeel
-  kubectl annotate namespace kube-system evenkeel.io/pause-all=test  the whole cluster
-
-A pause is an annotation of the namespace, and for the whole cluster of kube-system. You need the
-right to patch that namespace. It counts at once, also for a plan that is being carried out.";
+use super::{examples, runtime};
 
 /// Which evictions are meant.
 #[derive(Debug, clap::Args)]
@@ -37,7 +27,7 @@ struct PauseTarget {
 
 /// Stops evictions until you resume them, or for some time.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples::PAUSE)]
 pub(super) struct PauseArgs {
     /// Why; plans, the status page and the log show it
     #[arg(long, value_name = "TEXT", value_parser = pause_reason)]

@@ -22,7 +22,7 @@ use crate::view::table::Table;
 
 use super::plan::OutputFormat;
 use super::policy::LoadedPolicy;
-use super::{Misuse, file, parse, policy, screen, write_json};
+use super::{Misuse, examples, file, parse, policy, screen, write_json};
 
 use self::progress::Progress;
 
@@ -34,22 +34,10 @@ const STALE_AFTER: SignedDuration = SignedDuration::from_secs(90);
 /// The most names in a line.
 const MOST_NAMES: usize = 5;
 
-const EXAMPLES: &str = "\
-Examples:
-  evenkeel simulate                                 three full nodes, and seven that join later
-  evenkeel simulate --list                          list the built-in scenarios
-  evenkeel simulate daily-wave --policy mine.yaml   a built-in scenario under your policy
-  evenkeel simulate --from cluster.json             your own cluster, with the usage in the file;
-                                                    see snapshot --history
-  evenkeel simulate --policy a.yaml --policy b.yaml compare two policies
-  evenkeel simulate --html report.html              write the run as a report with charts
-  evenkeel simulate --show late-nodes > mine.yaml   print a scenario, to change it
-  evenkeel simulate mine.yaml                       run the changed scenario";
-
 /// Runs a cluster in memory under a policy and shows the evictions and the balance. Hours take
 /// seconds.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples::SIMULATE)]
 pub(super) struct SimulateArgs {
     /// Name of a built-in scenario, or a scenario file [default: late-nodes]
     #[arg(value_name = "SCENARIO")]

@@ -14,27 +14,15 @@ use crate::files::recording::Recording;
 use crate::model::snapshot::import;
 use crate::model::snapshot::objects::ObjectKind;
 
-use super::{complain, file, runtime};
+use super::{complain, examples, file, runtime};
 
 use self::history::{HistoryArgs, HistorySource};
 
 mod history;
 
-const NOTES: &str = "\
-The file has only the fields that a plan needs: no environment variables, arguments or commands of
-containers, no Secrets, no ConfigMaps, and only the annotations that control evictions. Names are
-kept unless --scramble replaces them.
-
-Examples:
-  evenkeel snapshot -o cluster.json
-  evenkeel plan --from cluster.json
-  evenkeel snapshot --history 24h --policy policy.yaml -o cluster.json
-  evenkeel simulate --from cluster.json --policy policy.yaml
-  evenkeel snapshot --scramble | gzip > for-a-bug-report.json.gz";
-
 /// Lists every object that a plan needs once, with the usage. Evicts nothing.
 #[derive(Debug, clap::Args)]
-#[command(after_help = NOTES)]
+#[command(after_help = examples::SNAPSHOT)]
 pub(super) struct SnapshotArgs {
     /// File to write, as JSON [default: standard output]
     #[arg(short, long, value_name = "FILE")]

@@ -15,7 +15,7 @@ use crate::view::status::shown::ShownStatus;
 use crate::view::status::text::StatusText;
 
 use super::plan::OutputFormat;
-use super::{runtime, screen};
+use super::{examples, runtime, screen};
 
 use self::forward::PortForward;
 
@@ -24,19 +24,9 @@ mod forward;
 /// The deadline for the answer of the instance.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-const EXAMPLES: &str = "\
-Examples:
-  evenkeel status                                 what the running instance does, and why
-  evenkeel status --pod evenkeel-5d9c7b-x2x4z     a pod that does not lead
-  evenkeel status --url http://localhost:8081     an instance on this machine, or a forwarded port
-  evenkeel status -o json                         everything that the status page knows
-
-The page listens on the pod's loopback address, so its port is forwarded by `kubectl port-forward`,
-which must be installed. You need the right to forward ports to the pod.";
-
 /// Shows what a running instance does: its last plan, its moves, and why other pods stay.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples::STATUS)]
 pub(super) struct StatusArgs {
     /// Kubeconfig of the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service
     /// account]
