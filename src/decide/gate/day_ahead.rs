@@ -3,6 +3,10 @@
 //! A node that is almost idle at night may be full during office hours. A pod that leaves a hot
 //! node at night should not make that node hot in the morning, because another pod would have to
 //! leave then.
+//!
+//! An example: the pod's node is 5 points above the target in each of four hours, and 1 point
+//! without the pod, so the move removes 16. On the new node it adds 3 points in two hours. That is
+//! 6, less than half of 16, so it may land there.
 
 use crate::decide::draft::Candidate;
 use crate::decide::projection::Projection;

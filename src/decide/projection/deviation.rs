@@ -9,7 +9,8 @@ use super::Projection;
 
 impl Projection<'_> {
     /// Returns how far the load of a node usually is from its average or its trend.
-    /// Without a trend, pods are taken as independent of each other. Requests do not vary.
+    /// Without a trend, pods are taken as independent of each other: two that vary by 30m and by
+    /// 40m make 50m. Requests do not vary.
     pub fn deviation(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Amount {
         let usage = self.world.usage;
         let part = |of: Measure| match (basis, resource) {

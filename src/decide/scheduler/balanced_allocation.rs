@@ -1,6 +1,10 @@
 //! NodeResourcesBalancedAllocation: a node scores by how much the pod balances the requested shares
 //! of its resources. Since Kubernetes 1.36 the change of the balance counts, centred on 75. Before,
 //! the balance counted that the node would have.
+//!
+//! An example: with the pod, 5 of 8 cores and 8 of 32 GiB are requested. The shares 62.5 % and 25 %
+//! are 18.75 points from their mean, so the balance is 81. Without the pod, of 1 core and 1 GiB, it
+//! is 85. Kubernetes 1.35 gives 81, and 1.36 gives 50 + (50 + 81 − 85) ÷ 2 = 73.
 
 use smallvec::SmallVec;
 

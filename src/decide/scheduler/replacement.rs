@@ -2,6 +2,9 @@
 //! scheduler places its replacement, and it may also have ended by then.
 //!
 //! Both cases agree on most nodes, so the second one is derived from the first where possible.
+//!
+//! An example: while the pod terminates, its replacement goes to n2. After that its own node n1 has
+//! the most room. Then n2 wins with 75 % and n1 with 25 %.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

@@ -2,6 +2,11 @@
 //!
 //! Working days and weekends are learned separately. Each hour has a mean and a deviation, in which
 //! a day counts half as much as the day after it.
+//!
+//! An example: an hour has a mean of 265m and a deviation of 100m, so 265 + 0.35 × 100 = 300m is
+//! usual. The pod uses 100m more than usual now. So far the same hour of earlier days was a better
+//! forecast than the hour before: its squared errors are a third. So 300 + 0.25 × 100 = 325m is
+//! expected.
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -106,6 +106,10 @@ impl PodRelief {
     /// along until the node has room below its targets, the one with fewer requests, because a node
     /// that loses requests attracts the next pods, and the lighter one. Pods of unknown usage come
     /// last, so that the plan can say why they stay.
+    ///
+    /// For example, a node is 6 points above its target and has equally important pods of 3, 8 and
+    /// 20 points. One eviction is needed. The pods of 8 and 20 save it, and the latter leaves more
+    /// room: of its usage, 6 + 10 points count.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "shares of a node are far from the bounds, and casts saturate"

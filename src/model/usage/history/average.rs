@@ -13,6 +13,9 @@ use crate::values::Amount;
 /// After each sample all earlier weights are multiplied by a factor that depends on the time since
 /// then. Mean and variance are updated together (D. H. D. West, Communications of the ACM 22,
 /// 1979), so that constant usage has exactly its own mean and no variance.
+///
+/// An example: after 100m, a sample of 200m comes a half-life later. The weights are 0.5 and 1, the
+/// mean is 167m, and the deviation √((0.5 × 67² + 33²) ÷ 1.5) = 47m.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DecayedAverage {
     /// The sum of the weights. The newest sample has the weight one.
