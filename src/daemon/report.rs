@@ -161,7 +161,7 @@ fn excluded_nodes(plan: &Plan) -> BTreeMap<&'static str, ExcludedNodes> {
 fn exclusion(verdict: &Verdict) -> Option<&'static str> {
     match &verdict.class {
         Class::Unknown(reason) => Some(reason.kind()),
-        Class::Doubtful(_) => Some("doubtful"),
+        Class::Unreadable(_) => Some("doubtful"),
         Class::NoAllocatable(_) => Some("no-allocatable"),
         Class::Hot { .. }
         | Class::Warming { .. }

@@ -339,7 +339,7 @@ fn unsure<'v>(verdicts: &'v [Verdict], node: &str) -> Option<&'v Verdict> {
         matches!(
             verdict.class,
             Class::Unknown(_)
-                | Class::Doubtful(_)
+                | Class::Unreadable(_)
                 | Class::NotReady
                 | Class::Deleting
                 | Class::NoAllocatable(_)

@@ -160,7 +160,7 @@ impl Plan {
             .iter()
             .filter(|v| {
                 let unknown = matches!(v.class, Class::Unknown(_) | Class::NoAllocatable(_));
-                unknown || matches!(v.class, Class::Doubtful(_))
+                unknown || matches!(v.class, Class::Unreadable(_))
             })
             .map(|v| v.node.as_str())
             .collect();

@@ -129,7 +129,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             planned: 0,
         },
         Refusal::Unmeasured(Unmeasured::Missing),
-        Refusal::Doubtful("Pod shop/odd cannot be read: spec".to_owned()),
+        Refusal::Unreadable("Pod shop/odd cannot be read: spec".to_owned()),
         Refusal::OutsideWindow(minutes(90)),
         Refusal::NeedsApproval,
         Refusal::NotApproved,
@@ -241,7 +241,7 @@ fn is_listed(refusal: &Refusal) {
         | Refusal::TooFewReplicas { .. } => {}
         Refusal::LastReady { .. }
         | Refusal::Unmeasured(_)
-        | Refusal::Doubtful(_)
+        | Refusal::Unreadable(_)
         | Refusal::CycleLimit(_) => {}
         Refusal::NeedsApproval | Refusal::NotApproved | Refusal::LandsElsewhere(_) => {}
         Refusal::NodeLimit(_)
@@ -300,7 +300,7 @@ fn classes() -> Vec<Class> {
         Class::InUseClosed(NodeClosure::DiskPressure),
         Class::Leaving,
         Class::Unknown(Unmeasured::Stale(SignedDuration::from_mins(3))),
-        Class::Doubtful("Pod shop/odd cannot be read: spec".to_owned()),
+        Class::Unreadable("Pod shop/odd cannot be read: spec".to_owned()),
         Class::NotReady,
         Class::Deleting,
         Class::NoAllocatable("cpu".to_owned()),
@@ -327,7 +327,7 @@ fn is_listed_class(class: &Class) {
         | Class::InUseClosed(_)
         | Class::Leaving
         | Class::Unknown(_) => {}
-        Class::Doubtful(_) | Class::NotReady | Class::Deleting => {}
+        Class::Unreadable(_) | Class::NotReady | Class::Deleting => {}
         Class::NoAllocatable(_) | Class::Lacks(_) | Class::NotSelected => {}
     }
 }

@@ -676,7 +676,7 @@ fn no_name_and_no_message_becomes_markup() {
         kept.refusal = Refusal::Gang(EVIL.to_owned());
     }
     for verdict in &mut plan.nodes {
-        verdict.class = Class::Doubtful(EVIL.to_owned());
+        verdict.class = Class::Unreadable(EVIL.to_owned());
     }
     let (pool, why) = (EVIL.to_owned(), Idle::Unmeasurable(EVIL.to_owned()));
     plan.notes.push(Note {

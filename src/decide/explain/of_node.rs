@@ -133,7 +133,7 @@ pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> NodeExplanation {
     let decided = AllVerdicts::new(case, &pods, Some(node));
     let landings = steering::Landings::of(&decided.draft);
     let steering = steering::steer(case.world, decided.draft.verdicts(), &landings, case.halted);
-    let unreadable = facts.unreadable.clone().map(Class::Doubtful);
+    let unreadable = facts.unreadable.clone().map(Class::Unreadable);
     let arriving = snapshot
         .pod_ids()
         .filter(|pod| decided.draft.landing(*pod) == Some(node));

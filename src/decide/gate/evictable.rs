@@ -78,7 +78,7 @@ fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
         .node
         .and_then(|n| world.snapshot.node(n).unreadable.as_ref())
     {
-        return Err(Refusal::Doubtful(unreadable.clone()));
+        return Err(Refusal::Unreadable(unreadable.clone()));
     }
     match world.usage.unmeasured_pod(candidate.pod) {
         Some(why)

@@ -215,7 +215,7 @@ fn no_gain(
         return NoGain::NotReady;
     }
     if facts.unreadable.is_some() && !trusts {
-        return NoGain::Doubtful;
+        return NoGain::Unreadable;
     }
     let judged = || {
         projection

@@ -12,7 +12,7 @@ pub enum NoGain {
     NotReady,
     /// An object on the node cannot be read.
     #[error("has an object that cannot be read")]
-    Doubtful,
+    Unreadable,
     /// No pool of the strategy selects the node.
     #[error("is in no pool")]
     NoPool,

@@ -29,7 +29,7 @@ pub(super) fn node(class: &Class) -> String {
         }
         Class::Hot { .. }
         | Class::Unknown(_)
-        | Class::Doubtful(_)
+        | Class::Unreadable(_)
         | Class::NotReady
         | Class::Deleting
         | Class::NoAllocatable(_)

@@ -190,7 +190,7 @@ pub enum Refusal {
     Unmeasured(Unmeasured),
     /// The data about the pod's node may be wrong.
     #[error("its node is left alone: {0}")]
-    Doubtful(String),
+    Unreadable(String),
     /// Its eviction has been requested already.
     #[error("its eviction is under way")]
     UnderWay,

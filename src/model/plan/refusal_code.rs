@@ -42,7 +42,7 @@ impl Refusal {
             Refusal::TooFewReplicas { .. } => "too-few-replicas",
             Refusal::LastReady { .. } => "last-ready-replica",
             Refusal::Unmeasured(_) => "unmeasured",
-            Refusal::Doubtful(_) => "doubtful-node",
+            Refusal::Unreadable(_) => "doubtful-node",
             Refusal::UnderWay => "under-way",
             Refusal::Paused(_) => "paused",
             Refusal::Guarded(_) => "guarded",

@@ -27,7 +27,7 @@ impl Refusal {
         match self {
             Refusal::CycleLimit(_) | Refusal::RateLimit(_) | Refusal::NeedsApproval => Reach::Cycle,
             Refusal::LedgerFull(_) => Reach::Replaced,
-            Refusal::NodeLimit(_) | Refusal::Doubtful(_) => Reach::Node,
+            Refusal::NodeLimit(_) | Refusal::Unreadable(_) => Reach::Node,
             _ => Reach::Pod,
         }
     }

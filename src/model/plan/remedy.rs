@@ -97,7 +97,7 @@ impl Refusal {
             Refusal::PodSelector => "change `evictable.podSelector` or the pod's labels",
             Refusal::LastReady { planned: 0, .. } => READY_REPLICAS,
             Refusal::LastReady { .. } => READY_REPLACEMENTS,
-            Refusal::Doubtful(_) => "correct the object that cannot be read",
+            Refusal::Unreadable(_) => "correct the object that cannot be read",
             Refusal::SeveralBudgets(_) => "let only one PodDisruptionBudget select the pod",
             Refusal::StaleBudget(_) => "wait for the disruption controller",
             Refusal::WorkloadRejected => "wait until one of its pods is evicted",
@@ -208,7 +208,7 @@ fn elsewhere(node: &str, why: &NoGain) -> String {
         NoGain::NoPool | NoGain::OtherPool(_) => "change the `nodeSelector` of the pools",
         NoGain::NotSelected => "widen the `nodeSelector` of the policy",
         NoGain::NotReady => "wait until it is Ready",
-        NoGain::Doubtful => "correct the object that cannot be read",
+        NoGain::Unreadable => "correct the object that cannot be read",
         NoGain::Hot
         | NoGain::Lacks
         | NoGain::NotOpening
@@ -358,7 +358,7 @@ impl Class {
             Class::Lacks(_) => "nothing: the strategy weighs nothing that the node has".to_owned(),
             Class::Leaving => "nothing: cluster-autoscaler has marked it".to_owned(),
             Class::Unknown(why) => unmeasured(why),
-            Class::Doubtful(_) => "correct the object that cannot be read".to_owned(),
+            Class::Unreadable(_) => "correct the object that cannot be read".to_owned(),
             Class::NotReady => "wait until its kubelet reports Ready".to_owned(),
             Class::NotSelected => {
                 "change the `nodeSelector` of the policy or of the strategy's pools".to_owned()

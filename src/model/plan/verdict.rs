@@ -92,7 +92,7 @@ pub enum Class {
     Unknown(Unmeasured),
     /// An object on it could not be read: neither source nor destination.
     #[error("left alone: {0}")]
-    Doubtful(String),
+    Unreadable(String),
     /// It is not Ready: neither source nor destination.
     #[error("left alone: not ready")]
     NotReady,
@@ -126,7 +126,7 @@ impl Class {
             Class::InUseClosed(_) => "in-use-closed",
             Class::Leaving => "leaving",
             Class::Unknown(_) => "unknown",
-            Class::Doubtful(_) => "doubtful",
+            Class::Unreadable(_) => "doubtful",
             Class::NotReady => "not-ready",
             Class::Deleting => "deleting",
             Class::NoAllocatable(_) => "no-allocatable",

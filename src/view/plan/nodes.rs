@@ -255,7 +255,7 @@ const fn label(class: Option<&Class>) -> &'static str {
         Some(Class::InUse | Class::InUseCordoned | Class::InUseClosed(_) | Class::Leaving) => {
             "in use"
         }
-        Some(Class::Unknown(_) | Class::Doubtful(_) | Class::NoAllocatable(_)) => "?",
+        Some(Class::Unknown(_) | Class::Unreadable(_) | Class::NoAllocatable(_)) => "?",
         Some(Class::NotReady) => "not ready",
         Some(Class::Deleting) => "leaving",
         Some(Class::Lacks(_) | Class::NotSelected) | None => "-",
@@ -273,7 +273,7 @@ const fn is_excluded(class: &Class) -> bool {
         | Class::InUseClosed(_)
         | Class::Leaving
         | Class::Unknown(_)
-        | Class::Doubtful(_)
+        | Class::Unreadable(_)
         | Class::NotReady
         | Class::Deleting
         | Class::NoAllocatable(_)

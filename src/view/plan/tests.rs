@@ -158,7 +158,7 @@ fn busy() -> Plan {
         node: Some("n4".to_owned()),
         why: "spec.containers[0].resources: found \"lots\"".to_owned(),
     };
-    let doubtful = Class::Doubtful(skipped.to_string());
+    let doubtful = Class::Unreadable(skipped.to_string());
     let cold = ("n2", Some((5.5, 20.0)));
     Plan {
         moves: vec![a_move()],

@@ -223,7 +223,7 @@ const fn rank(class: &Class) -> u8 {
     match class {
         Class::Hot { .. } => 0,
         Class::Warming { .. } => 1,
-        Class::Doubtful(_) => 2,
+        Class::Unreadable(_) => 2,
         Class::Unknown(_) => 3,
         Class::NoAllocatable(_) => 4,
         Class::NotReady => 5,

@@ -27,7 +27,7 @@ pub fn unfit(draft: &Draft<'_>, basis: Basis, node: NodeId) -> Option<Class> {
         return Some(class);
     }
     if let Some(unreadable) = &facts.unreadable {
-        return Some(Class::Doubtful(unreadable.clone()));
+        return Some(Class::Unreadable(unreadable.clone()));
     }
     if !world.policy.takes_any_node()
         && let Some(resource) = unreported(facts)

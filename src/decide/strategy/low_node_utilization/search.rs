@@ -36,7 +36,7 @@ const NODES_FOR_EACH: usize = 30;
 /// next cycle, which knows where the replacements have landed. Without this limit, two recorded
 /// days of 50 nodes need 17 and 41 % more evictions. If it did not grow with the number of hot
 /// nodes, a random cluster of 1,000 nodes would be above its targets for 9 % longer.
-const DOUBT_FOR_EACH: f64 = 0.25;
+const USELESS_FOR_EACH: f64 = 0.25;
 /// The most work of the search for certain moves in one cycle, in forecasts times nodes: about a
 /// second of one core in a cluster of any size.
 const MOST_WORK: usize = 2_000_000;
@@ -58,7 +58,7 @@ pub(super) struct SearchState {
     refused: BTreeSet<PodId>,
     work: usize,
     /// The expected number of moves so far that do not help.
-    doubt: f64,
+    useless: f64,
     /// The most moves after which one is made that is not certain.
     pace: usize,
 }
@@ -66,7 +66,7 @@ pub(super) struct SearchState {
 impl SearchState {
     /// Whether so many moves are uncertain that the rest waits until they have landed.
     pub(super) fn waits_for_landings(&self) -> bool {
-        self.doubt >= DOUBT_FOR_EACH * whole(self.pace)
+        self.useless >= USELESS_FOR_EACH * whole(self.pace)
     }
 
     /// Whether the search has used up its work.
@@ -121,7 +121,7 @@ impl LowNodeUtilizationRun<'_> {
         if let Some(success) = draft.success_of(self.position, last)
             && draft.moves(last)
         {
-            self.search.doubt += 1.0 - success.get();
+            self.search.useless += 1.0 - success.get();
         }
         if let Some(node) = draft.world.snapshot.pod(last).node
             && self.has_changed(draft, last)
