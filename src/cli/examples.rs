@@ -1,5 +1,4 @@
-//! What `--help` of a command shows after its options: examples, and notes where there is more to
-//! know.
+//! The texts that `--help` of a command shows after its options: examples and notes.
 
 pub(super) const APPLY: &str = "\
 Examples:

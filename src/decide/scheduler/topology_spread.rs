@@ -363,8 +363,8 @@ fn sum(weighed: &[CountedConstraint<'_>], node: NodeId) -> i64 {
 
 /// Maps sums to scores: the smallest becomes 100. A node that does not count scores zero.
 ///
-/// With three zones that have 4, 2 and 1 of the pods and a `maxSkew` of 1, a pod weighs ln 5 = 1.61.
-/// The sums are 6, 3 and 2, and the scores 33, 83 and 100.
+/// With three zones that have 4, 2 and 1 of the pods and a `maxSkew` of 1, a pod weighs
+/// ln 5 = 1.61. The sums are 6, 3 and 2, and the scores 33, 83 and 100.
 fn reversed(sums: &[Option<i64>]) -> Vec<i64> {
     let least = sums.iter().flatten().copied().min().unwrap_or_default();
     let most = sums.iter().flatten().copied().max().unwrap_or_default();
