@@ -1,5 +1,5 @@
 //! Log lines of the loop: one line with the outcome of each cycle, and lines for changes of
-//! the excluded nodes.
+//! the nodes that are left alone.
 
 use std::collections::BTreeMap;
 
@@ -22,36 +22,36 @@ const MAX_NAMES: usize = 5;
 /// Nodes that are logged already, so that only changes are logged.
 #[derive(Clone, Debug, Default)]
 pub struct LogState {
-    /// Excluded nodes by the code of the reason.
-    excluded: BTreeMap<&'static str, Vec<String>>,
+    /// Nodes that are left alone, by the code of the reason.
+    left_alone: BTreeMap<&'static str, Vec<String>>,
     /// Objects that are not known.
     unknown: Vec<UnknownObjects>,
     /// Evictions that guards stop.
     stopped: Vec<GuardStop>,
 }
 
-/// Nodes that are excluded for the same reason.
+/// Nodes that are left alone for the same reason.
 #[derive(Default)]
-struct ExcludedNodes {
+struct NodesLeftAlone {
     names: Vec<String>,
     reason: String,
 }
 
 impl LogState {
-    /// Logs the nodes that are excluded because their usage is unknown or doubtful, if they have
+    /// Logs the nodes that are left alone because their usage is unknown or doubtful, if they have
     /// changed.
     pub(super) fn log_nodes(&mut self, plan: &Plan) {
-        let groups = excluded_nodes(plan);
-        if groups.is_empty() && !self.excluded.is_empty() {
+        let groups = nodes_left_alone(plan);
+        if groups.is_empty() && !self.left_alone.is_empty() {
             info!("usage of every node is known again");
         }
         for (code, group) in &groups {
             // The reason contains ages that change in every cycle, so only the names are compared.
-            if self.excluded.get(code) != Some(&group.names) {
+            if self.left_alone.get(code) != Some(&group.names) {
                 group.log(code);
             }
         }
-        self.excluded = groups
+        self.left_alone = groups
             .into_iter()
             .map(|(code, group)| (code, group.names))
             .collect();
@@ -123,7 +123,7 @@ impl Daemon {
     }
 }
 
-impl ExcludedNodes {
+impl NodesLeftAlone {
     fn log(&self, code: &'static str) {
         let (nodes, names, reason) = (self.names.len(), list(&self.names), &self.reason);
         if code == Unmeasured::FEW {
@@ -136,8 +136,8 @@ impl ExcludedNodes {
 }
 
 /// Groups nodes whose usage cannot be used, and logs the others at debug level.
-fn excluded_nodes(plan: &Plan) -> BTreeMap<&'static str, ExcludedNodes> {
-    let mut groups: BTreeMap<&'static str, ExcludedNodes> = BTreeMap::new();
+fn nodes_left_alone(plan: &Plan) -> BTreeMap<&'static str, NodesLeftAlone> {
+    let mut groups: BTreeMap<&'static str, NodesLeftAlone> = BTreeMap::new();
     for verdict in &plan.nodes {
         let Some(code) = exclusion(verdict) else {
             debug!(
@@ -157,7 +157,7 @@ fn excluded_nodes(plan: &Plan) -> BTreeMap<&'static str, ExcludedNodes> {
     groups
 }
 
-/// Returns why a node is excluded; `None` if a strategy can classify it.
+/// Returns why a node is left alone; `None` if a strategy can classify it.
 fn exclusion(verdict: &Verdict) -> Option<&'static str> {
     match &verdict.class {
         Class::Unknown(reason) => Some(reason.kind()),

@@ -314,7 +314,7 @@ fn the_first_line_has_one_value_for_each_question() {
         figures,
         [
             "Hot nodes",
-            "Excluded nodes",
+            "Nodes left alone",
             "Spread",
             "Evicted",
             "Helped",
