@@ -166,11 +166,11 @@ pub(super) fn check(f: &mut Fields<'_, '_>, policy: &Policy) {
     }
     if usage.prometheus.is_some() && guards.is_empty() && !usage.reads_prometheus() {
         let place = f.place_below("usage", "prometheus");
-        f.complain_at(Code::Conflict, place, UNUSED);
+        f.complain_at(Code::Conflict, &place, UNUSED);
     }
     if usage.prometheus.is_none() && !guards.is_empty() {
         let place = f.place_below("usage", "prometheus");
-        f.complain_at(Code::MissingField, place, NO_URL);
+        f.complain_at(Code::MissingField, &place, NO_URL);
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Thresholds;
 use crate::schema::item::Item;
 use crate::schema::kind::{Kind, ratio_item};
-use crate::schema::problem::{Code, Position};
+use crate::schema::problem::Code;
 use crate::schema::read::{Fields, Place, Spot};
 use crate::schema::tree::Value;
 use crate::values::Ratio;
@@ -39,7 +39,7 @@ pub(super) fn placeless(thresholds: &Thresholds) -> Vec<Level> {
     let levels = thresholds.iter().map(|(resource, share)| Level {
         resource: resource.clone(),
         share: *share,
-        place: (Position::START, String::new()),
+        place: Place::START,
     });
     levels.collect()
 }
@@ -143,7 +143,7 @@ pub(super) fn compare(f: &mut Fields<'_, '_>, levels: &PoolLevels, deviation: bo
             );
             // The later of both is the one that the user most likely has just written.
             let later = (&level.place).max(&target.place);
-            f.complain_at(Code::Conflict, blamed(later, here), sentence);
+            f.complain_at(Code::Conflict, &blamed(later, here), sentence);
         }
     }
 }
@@ -163,12 +163,12 @@ fn same_resources(
             "{} is not in {name}; both need the same resources",
             level.resource
         );
-        f.complain_at(Code::Conflict, blamed(&level.place, here), sentence);
+        f.complain_at(Code::Conflict, &blamed(&level.place, here), sentence);
     }
 }
 
 fn blamed(place: &Place, here: &Place) -> Place {
-    let inherited = place.0 < here.0;
+    let inherited = place.at < here.at;
     if inherited {
         here.clone()
     } else {

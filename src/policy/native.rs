@@ -334,7 +334,7 @@ fn check_profiles(f: &mut Fields<'_, '_>, document: &Document) {
         // A missing name is reported already.
         let repeated = !name.is_empty() && earlier.iter().any(|p| p.profile.name == *name);
         if let Some(place) = named.place.clone().filter(|_| repeated) {
-            f.complain_at(Code::Conflict, place, "another profile has this name");
+            f.complain_at(Code::Conflict, &place, "another profile has this name");
         }
     }
 }

@@ -344,7 +344,7 @@ fn read_smoothing(spot: Spot<'_, '_>) -> Option<Smoothing> {
             let percentile = f.field("percentile").percentile();
             if f.has("halfLife") == f.has("percentile") {
                 let sentence = format!("give one way of smoothing: {SMOOTHING}");
-                f.complain_at(Code::Conflict, place, sentence);
+                f.complain_at(Code::Conflict, &place, sentence);
             }
             half.or(percentile.map(Smoothing::Percentile))
         }),

@@ -16,8 +16,21 @@ pub(crate) use checks::Bound;
 pub(crate) use report::Report;
 use report::Unknown;
 
-/// The position of a field in the file, and its path.
-pub(crate) type Place = (Position, String);
+/// The place of a field in a file. Places are in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) at: Position,
+    /// The names of the fields above it and its own, such as `usage.window`.
+    pub(crate) path: String,
+}
+
+impl Place {
+    /// The start of a file, which is no field.
+    pub(crate) const START: Self = Place {
+        at: Position::START,
+        path: String::new(),
+    };
+}
 
 impl Report {
     /// Reads a whole document.
@@ -54,9 +67,12 @@ impl<'r, 't> Spot<'r, 't> {
         self.node
     }
 
-    /// The position and the path.
-    pub(crate) fn place(&self) -> (Position, String) {
-        (self.at, self.path.clone())
+    /// The place of the field.
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            at: self.at,
+            path: self.path.clone(),
+        }
     }
 
     /// Whether values are read as descheduler reads them.

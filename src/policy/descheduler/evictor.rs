@@ -267,7 +267,7 @@ fn protection_list(
         .flatten()
         .for_each(|(place, protection)| {
             if seen.contains(&protection) {
-                f.complain_at(Code::RepeatedField, place, "this item is repeated");
+                f.complain_at(Code::RepeatedField, &place, "this item is repeated");
             }
             seen.push(protection);
         });

@@ -58,14 +58,14 @@ fn profile(f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> ProfileDraft {
                 "{0} has no entry in pluginConfig; add `- name: {0}`, with args if it needs them",
                 plugin.name()
             );
-            f.complain_at(Code::MissingField, place, sentence);
+            f.complain_at(Code::MissingField, &place, sentence);
             continue;
         };
         // descheduler also runs it twice, so this is a warning and not an error.
         if std::mem::replace(&mut config.used, true) {
             f.warn_at(
                 Code::Ignored,
-                place,
+                &place,
                 "this plugin is enabled twice, so it runs twice",
             );
         }
@@ -113,7 +113,7 @@ impl PluginConfigs {
             if self.list[..i].iter().any(|c| c.plugin == config.plugin) {
                 let sentence =
                     "this plugin is already configured above; only the first entry counts";
-                f.warn_at(Code::Ignored, config.place.clone(), sentence);
+                f.warn_at(Code::Ignored, &config.place, sentence);
             }
         }
     }
@@ -126,7 +126,7 @@ impl PluginConfigs {
             .filter(|c| c.plugin != KnownPlugin::Evictor && !used(c.plugin))
         {
             let sentence = "this plugin is configured but not enabled, so it does not run";
-            f.warn_at(Code::Ignored, config.place.clone(), sentence);
+            f.warn_at(Code::Ignored, &config.place, sentence);
         }
     }
 }
@@ -245,14 +245,14 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
                     let right = if balances { "deschedule" } else { "balance" };
                     f.complain_at(
                         Code::Conflict,
-                        place,
+                        &place,
                         format!("{} belongs in `{right}`", plugin.name()),
                     );
                 }
                 KnownPlugin::Evictor => {
                     f.complain_at(
                         Code::Conflict,
-                        place,
+                        &place,
                         "DefaultEvictor belongs in `filter`, and it is always enabled",
                     );
                 }
@@ -272,7 +272,7 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
             if let KnownPlugin::Strategy(plugin) = known {
                 f.complain_at(
                     Code::Conflict,
-                    place,
+                    &place,
                     format!("{} is not a filter; only DefaultEvictor is", plugin.name()),
                 );
             }

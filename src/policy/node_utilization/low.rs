@@ -11,7 +11,7 @@ use crate::schema::item::Item;
 use crate::schema::kind::{
     Kind, boolean, choice, duration, limit, selector, selector_item, text, whole,
 };
-use crate::schema::problem::{Code, Position};
+use crate::schema::problem::Code;
 use crate::schema::read::{Fields, Place};
 use crate::schema::section::Section;
 use crate::values::selector::Selector;
@@ -203,12 +203,7 @@ fn check_low(f: &mut Fields<'_, '_>, low: &mut LowArguments) {
         f.require("thresholds", THRESHOLDS);
         f.require("targetThresholds", THRESHOLDS);
     }
-    compare(
-        f,
-        &low.levels,
-        low.deviation,
-        &(Position::START, String::new()),
-    );
+    compare(f, &low.levels, low.deviation, &Place::START);
     let mut names: Vec<String> = Vec::new();
     for pool in &mut low.pools {
         check_pool(f, pool, own.then_some(&low.levels), low.deviation, &names);
@@ -242,7 +237,7 @@ fn check_pool(
     if pool.name == DEFAULT_POOL || (!pool.name.is_empty() && names.contains(&pool.name)) {
         let sentence =
             "another pool has this name; `default` is the pool of the strategy's own thresholds";
-        f.complain_at(Code::Conflict, name_place, sentence);
+        f.complain_at(Code::Conflict, &name_place, sentence);
     }
     let (low_written, high_written) = pool.written;
     let Some(inherited) = inherited else {
@@ -342,7 +337,7 @@ pub(in crate::policy) fn only_pool(f: &mut Fields<'_, '_>, deviation: bool) -> V
         thresholds,
         targets,
     };
-    compare(f, &levels, deviation, &(Position::START, String::new()));
+    compare(f, &levels, deviation, &Place::START);
     build_pool(DEFAULT_POOL.to_owned(), None, levels)
         .into_iter()
         .collect()

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use super::super::scheduler_profile::{FilterPlugin, SchedulerProfile, ScorePlugin, Weights};
 use super::ANYWHERE;
-use crate::schema::problem::{Code, Position};
-use crate::schema::read::{Fields, Spot};
+use crate::schema::problem::Code;
+use crate::schema::read::{Fields, Place, Spot};
 
 /// Extension points other than filter, postFilter and score.
 const OTHERS: [&str; 11] = [
@@ -54,7 +54,7 @@ const PREEMPTION: &str = "DefaultPreemption";
 struct PluginEntry {
     name: String,
     weight: Option<u32>,
-    place: (Position, String),
+    place: Place,
 }
 
 /// The settings of one extension point.
@@ -106,7 +106,7 @@ pub(super) fn plugins(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfile) {
         profile.unknown_scores |= scores;
         f.warn_at(
             Code::Ignored,
-            named.place.clone(),
+            &named.place,
             sentence(name, scores, multi.enables(name).is_some()),
         );
     }

@@ -10,15 +10,14 @@ use crate::schema::wording::below;
 impl Fields<'_, '_> {
     /// Warns that a field has no effect, or an unexpected one.
     pub(crate) fn warn(&mut self, code: Code, name: &str, sentence: impl Display) {
-        let at = self.entry(name).map_or(self.at, |e| e.at);
-        self.warn_at(code, (at, below(&self.path, name)), sentence);
+        self.warn_at(code, &self.place_of(name), sentence);
     }
 
     /// Warns about a place that was noted before.
-    pub(crate) fn warn_at(&mut self, code: Code, (at, path): Place, sentence: impl Display) {
+    pub(crate) fn warn_at(&mut self, code: Code, place: &Place, sentence: impl Display) {
         self.report
             .warnings
-            .push(Problem::new(code, at, &path, None, sentence));
+            .push(Problem::new(code, place.at, &place.path, None, sentence));
     }
 
     /// Reports that a field is missing, if it is.
@@ -33,10 +32,13 @@ impl Fields<'_, '_> {
 
     /// Reports that a field is missing in a map that has been read already.
     pub(crate) fn complain_missing_below(&mut self, map: &Place, name: &str, expected: &str) {
-        let place = (map.0, below(&map.1, name));
+        let place = Place {
+            at: map.at,
+            path: below(&map.path, name),
+        };
         self.complain_at(
             Code::MissingField,
-            place,
+            &place,
             format!("missing, expected {expected}"),
         );
     }
@@ -48,23 +50,30 @@ impl Fields<'_, '_> {
 
     /// The place of this map, unless its value is not a map.
     pub(crate) fn place(&self) -> Option<Place> {
-        (!self.broken).then(|| (self.at, self.path.clone()))
+        (!self.broken).then(|| Place {
+            at: self.at,
+            path: self.path.clone(),
+        })
     }
 
     /// The place of a field, or of this map where the field is absent.
     pub(crate) fn place_of(&self, name: &str) -> Place {
         let at = self.entry(name).map_or(self.at, |e| e.at);
-        (at, below(&self.path, name))
+        let path = below(&self.path, name);
+        Place { at, path }
     }
 
     /// The place of a field of a map in a field, or of the nearest one that the file has.
     pub(crate) fn place_below(&self, map: &str, name: &str) -> Place {
-        let (at, path) = self.place_of(map);
+        let Place { at, path } = self.place_of(map);
         let entry = match self.entry(map).map(|e| &e.value.value) {
             Some(Value::Map(entries)) => entries.iter().find(|e| e.key == name),
             Some(_) | None => None,
         };
-        (entry.map_or(at, |e| e.at), below(&path, name))
+        Place {
+            at: entry.map_or(at, |e| e.at),
+            path: below(&path, name),
+        }
     }
 
     /// Whether a field is a list without items.
@@ -91,15 +100,14 @@ impl Fields<'_, '_> {
 
     /// Reports a problem with a field, as a sentence.
     pub(crate) fn complain(&mut self, code: Code, name: &str, sentence: impl Display) {
-        let at = self.entry(name).map_or(self.at, |e| e.at);
-        self.complain_at(code, (at, below(&self.path, name)), sentence);
+        self.complain_at(code, &self.place_of(name), sentence);
     }
 
     /// Reports a problem at a place that was noted before.
-    pub(crate) fn complain_at(&mut self, code: Code, (at, path): Place, sentence: impl Display) {
+    pub(crate) fn complain_at(&mut self, code: Code, place: &Place, sentence: impl Display) {
         self.report
             .problems
-            .push(Problem::new(code, at, &path, None, sentence));
+            .push(Problem::new(code, place.at, &place.path, None, sentence));
     }
 
     /// Refuses a lower bound above its upper bound. The problem is reported at the bound that the

@@ -1,7 +1,7 @@
 //! Parsing of fields that several parts of a scenario have.
 
-use crate::schema::problem::{Code, Position};
-use crate::schema::read::Spot;
+use crate::schema::problem::Code;
+use crate::schema::read::{Place, Spot};
 use crate::schema::tree::Value;
 use crate::values::selector::Labels;
 use crate::values::{Amount, quantity};
@@ -9,12 +9,9 @@ use crate::values::{Amount, quantity};
 use super::FirstNodes;
 use super::files::Files;
 
-/// A value with its position in the file.
-pub(super) type Located = (Position, String);
-
 /// References to nodes, which are checked after all nodes are known, and to files.
 pub(super) struct Mentioned<'f> {
-    pub(super) nodes: Vec<(Located, String)>,
+    pub(super) nodes: Vec<(Place, String)>,
     pub(super) files: Files<'f>,
 }
 

@@ -103,7 +103,7 @@ fn check(f: &mut Fields<'_, '_>, scenario: &Scenario, mentioned: &Mentioned<'_>)
             .map_or(String::new(), |(_, n)| format!(" (did you mean `{n}`?)"));
         f.complain_at(
             Code::Conflict,
-            place.clone(),
+            place,
             format!("no node has the name `{name}`{hint}"),
         );
     }

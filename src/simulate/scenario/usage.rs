@@ -4,12 +4,12 @@ use jiff::SignedDuration;
 
 use crate::model::usage::Measure;
 use crate::schema::problem::Code;
-use crate::schema::read::{Fields, Spot};
+use crate::schema::read::{Fields, Place, Spot};
 use crate::schema::tree::Value;
 use crate::simulate::load::{Curve, Load, Shape};
 use crate::values::{Amount, Ratio};
 
-use super::fields::{Located, quantity};
+use super::fields::quantity;
 use super::files::Files;
 
 const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
@@ -28,7 +28,7 @@ pub(super) fn load(spot: Spot<'_, '_>, requested: Measure, files: &mut Files<'_>
 fn curve(spot: Spot<'_, '_>, resource: &str, files: &mut Files<'_>) -> Option<Curve> {
     let place = spot.place();
     match &spot.node()?.value {
-        Value::Map(_) => spot.section(|f| shaped(f, resource, place, files)),
+        Value::Map(_) => spot.section(|f| shaped(f, resource, &place, files)),
         Value::Null
         | Value::Bool(_)
         | Value::Int(_)
@@ -41,7 +41,7 @@ fn curve(spot: Spot<'_, '_>, resource: &str, files: &mut Files<'_>) -> Option<Cu
 fn shaped(
     f: &mut Fields<'_, '_>,
     resource: &str,
-    place: Located,
+    place: &Place,
     files: &mut Files<'_>,
 ) -> Option<Curve> {
     let steady = quantity(f.field("steady"), resource).map(Shape::Steady);
@@ -112,14 +112,14 @@ fn trace(f: &mut Fields<'_, '_>, resource: &str, files: &mut Files<'_>) -> Optio
         Ok(rows) => rows,
         Err(why) => {
             let file = name.unwrap_or_default();
-            f.complain_at(Code::WrongType, file_place, format!("{file}: {why}"));
+            f.complain_at(Code::WrongType, &file_place, format!("{file}: {why}"));
             return None;
         }
     };
     let count = rows.count();
     if row >= count {
         let sentence = format!("found {row}, expected a row below {count}, the rows of the file");
-        f.complain_at(Code::OutOfRange, row_place, sentence);
+        f.complain_at(Code::OutOfRange, &row_place, sentence);
         return None;
     }
     Some(Shape::Trace {

@@ -206,7 +206,7 @@ fn budget(spot: Spot<'_, '_>) -> Option<BudgetRule> {
         if f.has("minAvailable") == f.has("maxUnavailable") {
             f.complain_at(
                 Code::Conflict,
-                place,
+                &place,
                 format!("expected exactly one of {EXPECTED}"),
             );
         }

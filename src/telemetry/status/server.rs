@@ -60,11 +60,8 @@ pub async fn serve(
 
 type Render = fn(&Board, &Health, Timestamp) -> Option<String>;
 
-fn respond(
-    (board, health): &(Board, Health),
-    content_type: &'static str,
-    render: Render,
-) -> Response {
+fn respond(state: &(Board, Health), content_type: &'static str, render: Render) -> Response {
+    let (board, health) = state;
     match render(board, health, clock::now()) {
         Some(body) => ([(CONTENT_TYPE, content_type)], body).into_response(),
         None => (StatusCode::NOT_FOUND, "the status page is off\n").into_response(),

@@ -76,7 +76,8 @@ fn key_of(namespace: &str, owner: Owner) -> OwnerKey {
     }
 }
 
-pub(super) fn owner_key(kind: ObjectKind, (namespace, name): Name) -> OwnerKey {
+pub(super) fn owner_key(kind: ObjectKind, name: Name) -> OwnerKey {
+    let (namespace, name) = name;
     OwnerKey {
         namespace,
         kind: kind.name().to_owned(),
