@@ -344,3 +344,36 @@ fn moves_by_requests_have_no_worth() {
     assert!(!plan.moves.is_empty());
     assert!(plan.moves.iter().all(|planned| planned.worth.is_none()));
 }
+
+#[test]
+fn a_move_says_with_which_probability_it_helps() {
+    // The first replacement lands on n1 or n2. If it is n2, the second one makes n2 hot, by a
+    // millicore.
+    let plan = Cluster::parse(
+        "
+        node n0
+          app0 namespace=ns0 cpu=100m memory=64Mi uses=50m/0Mi
+          app0 namespace=ns0 cpu=100m memory=64Mi uses=1000m/0Mi
+          app0 namespace=ns1 cpu=100m memory=64Mi uses=1239m/0Mi
+          app3 namespace=ns2 cpu=100m memory=64Mi uses=1010m/0Mi
+          app1 namespace=ns0 cpu=100m memory=64Mi uses=2003m/0Mi
+        node n1
+          app3 namespace=ns2 cpu=100m memory=64Mi uses=50m/0Mi
+        node n2
+          app0 namespace=ns0 cpu=100m memory=64Mi uses=1991m/0Mi daemon
+        budget app0 namespace=ns0 allows=1
+        ",
+    )
+    .plan(EVEN);
+    let worth = plan
+        .moves
+        .iter()
+        .map(|m| (m.pod.as_str(), m.worth.as_ref()));
+    let worth: Vec<String> = worth
+        .map(|(pod, worth)| format!("{pod}: {}", worth.unwrap()))
+        .collect();
+    assert_snapshot!(worth.join("\n"), @"
+    app0-2: expected relief 0 node-minutes in the next hour
+    app3-1: expected relief 60 node-minutes in the next hour; helps with a probability of 50%
+    ");
+}

@@ -85,6 +85,7 @@ impl Draft<'_> {
         Some(MoveWorth {
             relief: without.minus(hour.above(target, later)),
             ready_after: self.world.ledger.expected_start(&key),
+            success: self.success_of(candidate.strategy, candidate.pod),
         })
     }
 

@@ -278,14 +278,17 @@ fn a_move_says_what_it_is_worth_and_what_it_costs() {
     plan.moves[0].worth = Some(MoveWorth {
         relief: NodeMinutes::new(34.2).unwrap(),
         ready_after: Some(jiff::SignedDuration::from_secs(20)),
+        success: Some(ratio(97.0)),
     });
     let text = text(&plan, 160, false);
     let expected = "cpu 83% is above 60%; expected relief 34 node-minutes in the next hour; \
-                    replacement Ready after about 20s";
+                    helps with a probability of 97%; replacement Ready after about 20s";
     let words: Vec<&str> = text.split_whitespace().collect();
     assert!(words.join(" ").contains(expected), "{text}");
     let json = serde_json::json!(plan.moves[0]);
-    let worth = serde_json::json!({"relief_minutes": 34.2, "ready_after_seconds": 20});
+    let worth = serde_json::json!({
+        "relief_minutes": 34.2, "ready_after_seconds": 20, "success": 0.97,
+    });
     assert_eq!(json["worth"], worth);
 }
 
