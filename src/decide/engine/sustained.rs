@@ -18,24 +18,23 @@ impl Engine {
     /// Whether it was last noted which nodes are hot longer ago than half the time for which they
     /// have to be.
     pub(super) fn is_look_due(&self, now: Timestamp) -> bool {
-        let Some(shortest) = self
-            .policy
-            .strategies
-            .iter()
+        let strategies = self.policy.strategies.iter();
+        strategies
             .filter_map(sustained_for)
             .min()
-        else {
-            return false;
-        };
-        self.looked
-            .is_none_or(|last| now < last || now.duration_since(last) > shortest / 2)
+            .is_some_and(|shortest| {
+                self.looked
+                    .is_none_or(|last| now < last || now.duration_since(last) > shortest / 2)
+            })
     }
 
+    /// Notes which nodes are hot now.
     pub(super) fn note_hot(&mut self, observed: &Observed<'_>) {
         self.hot_since = self.hot_since(observed);
         self.looked = Some(observed.now);
     }
 
+    /// The nodes that are hot now, each with the time since when it has been.
     pub(super) fn hot_since(&self, observed: &Observed<'_>) -> HotSince {
         let now = observed.now;
         let hot = self.hot_nodes(observed).iter().map(|(position, node)| {

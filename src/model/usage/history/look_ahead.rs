@@ -183,9 +183,8 @@ impl NodeTrend {
     fn of(node: &Node, sums: &MeasuredPeriods) -> Self {
         NodeTrend(std::array::from_fn(|position| {
             let whole = node.allocatable[Course::MEASURED[position]].as_f64();
-            let shares = sums[position].map(|used| used / whole);
             (whole > 0.0).then(|| {
-                let trend = Trend::of(&shares);
+                let trend = Trend::of(&sums[position].map(|used| used / whole));
                 (trend, Amount::from_f64(trend.error * whole))
             })
         }))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""code.py [REVISION...]: measures the source code of some revisions, one column each.
+"""source_figures.py [REVISION...]: measures the source code of some revisions, one column each.
 
 Without a revision, it measures the files of the working tree. Lines are all lines, with comments
 and tests. A function is as long as its body in the formatted code, with its signature.
 
-code.py --builds also measures a clean debug build of the working tree, and the builds after a
-change in a page, in a strategy and in the watch, in seconds.
+source_figures.py --builds also measures a clean debug build of the working tree, and the builds
+after a change in a page, in a strategy and in the watch, in seconds.
 """
 
 import re
