@@ -1,8 +1,8 @@
 //! The relief that moves achieve: for an hour after each cycle with moves, the time that their
 //! nodes were above a target is compared with the time that they would have been without the moves.
 //!
-//! Without its moves, a node would use what it uses now and what the replacements of its pods use
-//! now, wherever they run. A pod counts from when it has left the node. As long as its replacement
+//! Without its moves, a node would have its present usage and that of the replacements of its pods,
+//! wherever they run. A pod counts from when it has left the node. As long as its replacement
 //! has no reading, its usage at the decision counts. Pods that later cycles moved away count in
 //! both, so that each cycle is credited with its own moves only. The nodes where the replacements
 //! run do not count.

@@ -1,7 +1,8 @@
 //! The course of a pod's usage: its mean in each of the last periods of three minutes.
 //!
-//! The courses of the pods that are on a node now add up to what the node would have used with just
-//! these pods. So the trend of a node needs no history of the node, and a move changes it at once.
+//! The courses of the pods that are on a node now add up to the usage that the node would have had
+//! with just these pods. So the trend of a node needs no history of the node, and a move changes it
+//! at once.
 
 use jiff::Timestamp;
 
