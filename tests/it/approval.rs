@@ -39,8 +39,7 @@ fn text(plan: &Plan) -> String {
         .join("\n")
 }
 
-fn plan(approval: &str) -> Plan {
-    let cluster = Cluster::parse(CLUSTER);
+fn plan(cluster: &Cluster, approval: &str) -> Plan {
     let (engine, snapshot) = cluster.seen(parse(&policy(approval)), Ledger::default());
     decide(&engine, &snapshot, noon())
 }
@@ -58,7 +57,17 @@ fn approved(
     now: Timestamp,
     change: impl FnOnce(&mut Vec<ProposedMove>),
 ) -> String {
-    let mut moves = plan(REQUIRED).proposal().moves;
+    approved_of(&Cluster::parse(CLUSTER), cluster, now, change)
+}
+
+/// The plan for a cluster after a person has approved the evictions that another one proposes.
+fn approved_of(
+    before: &Cluster,
+    cluster: &Cluster,
+    now: Timestamp,
+    change: impl FnOnce(&mut Vec<ProposedMove>),
+) -> String {
+    let mut moves = plan(before, REQUIRED).proposal().moves;
     change(&mut moves);
     let (mut engine, _) = cluster.seen(parse(&policy(REQUIRED)), Ledger::default());
     let snapshot = cluster.snapshot(engine.policy());
@@ -69,9 +78,9 @@ fn approved(
 
 #[test]
 fn a_plan_proposes_what_it_would_do_without_approvals() {
-    let free = plan("");
+    let free = plan(&Cluster::parse(CLUSTER), "");
     assert_eq!(text(&free), "move api-1\nmove job-1");
-    let proposed = plan(REQUIRED);
+    let proposed = plan(&Cluster::parse(CLUSTER), REQUIRED);
     assert_eq!(text(&proposed), "ask for api-1\nask for job-1");
     let ids = (free.as_proposal().id, proposed.proposal().id);
     assert_eq!(ids.0, ids.1, "an id depends on the evictions alone");
@@ -79,7 +88,10 @@ fn a_plan_proposes_what_it_would_do_without_approvals() {
 
 #[test]
 fn some_evictions_of_a_cycle_may_need_no_approval() {
-    let plan = plan("approval: {required: true, automatic: 1}\n");
+    let plan = plan(
+        &Cluster::parse(CLUSTER),
+        "approval: {required: true, automatic: 1}\n",
+    );
     insta::assert_snapshot!(text(&plan), @"
     move api-1
     ask for job-1
@@ -121,6 +133,14 @@ fn an_approved_eviction_that_is_no_longer_possible_says_what_has_changed() {
     ask for api-1
     the approved eviction of default/api-1 from n1 is not made: another pod has its name now
     ");
+}
+
+#[test]
+fn a_replacement_may_land_where_that_of_a_like_pod_was_approved_to() {
+    let cluster = Cluster::parse("node n1\n  web*4 cpu=500m uses=2\nnode n2\nnode n3");
+    let elsewhere = |moves: &mut Vec<ProposedMove>| moves[0].possible_nodes = vec!["n9".to_owned()];
+    let outcome = approved_of(&cluster, &cluster, noon(), elsewhere);
+    assert_eq!(outcome, "move web-1\nmove web-2");
 }
 
 #[test]

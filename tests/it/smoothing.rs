@@ -266,6 +266,30 @@ fn after_a_restart_samples_that_include_a_moved_pod_do_not_count() {
 }
 
 #[test]
+fn while_a_pod_leaves_at_every_sample_the_last_clean_ones_count() {
+    let mut engine = engine("mean");
+    let mut cluster = Cluster::parse("node n1 system=100m\n  web*19 cpu=100m uses=500m\nnode n2");
+    for at in (0..=285).step_by(15) {
+        let snapshot = cluster.snapshot(engine.policy());
+        let mut readings = cluster.readings(after(at));
+        if at > 30 {
+            let node = readings.nodes.get_mut("n1").unwrap();
+            node.used.cpu = node.used.cpu.plus(Amount::millicores(300));
+        }
+        engine.observe(&snapshot, &readings, after(at));
+        if at < 30 {
+            continue;
+        }
+        let used = cores(engine.usage(&snapshot, after(at)).node(NodeId(0)));
+        let pods = snapshot.nodes[0].pods.len();
+        let expected = f64::from(u32::try_from(pods).unwrap()) * 0.5 + 0.1;
+        assert!((used - expected).abs() < 1e-9, "{used} at {at}");
+        let leaving = format!("web-{}", at / 15);
+        cluster.replace("default", &leaving, "n2", after(at + 10));
+    }
+}
+
+#[test]
 fn with_constant_pod_churn_the_smallest_remainder_counts() {
     let mut engine = engine("mean");
     let mut cluster = Cluster::parse("node n1 system=100m\n  web*9 cpu=100m uses=500m\nnode n2");

@@ -6,6 +6,7 @@
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::placement::Landing;
+use crate::model::approval::ProposedMove;
 use crate::model::plan::Refusal;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
@@ -29,6 +30,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
 }
 
 /// Checks the expected node against the nodes that the person has seen.
+///
+/// These are the nodes of all approved moves of the same workload from the same node. Its pods are
+/// alike, and the last one to leave lands where it must, whichever of them it is.
 pub(super) fn admit_landing(
     candidate: &Candidate,
     draft: &Draft<'_>,
@@ -39,12 +43,21 @@ pub(super) fn admit_landing(
         return Ok(());
     }
     let snapshot = world.snapshot;
-    let approved = world.approved.of(&snapshot.pod(candidate.pod).uid);
-    let (Some(approved), Some(node)) = (approved, landing.on) else {
+    let own = snapshot.pod(candidate.pod);
+    let (Some(_), Some(node)) = (world.approved.of(&own.uid), landing.on) else {
         return Ok(());
     };
+    let is_alike = |one: &&ProposedMove| {
+        one.uid == own.uid
+            || snapshot
+                .find_pod(&one.namespace, &one.pod)
+                .map(|id| snapshot.pod(id))
+                .filter(|pod| pod.uid == one.uid && pod.node == own.node)
+                .is_some_and(|pod| pod.workload.is_some() && pod.workload == own.workload)
+    };
     let name = &snapshot.node(node).name;
-    if approved.possible_nodes.contains(name) {
+    let mut alike = world.approved.moves().filter(is_alike);
+    if alike.any(|one| one.possible_nodes.contains(name)) {
         Ok(())
     } else {
         Err(Refusal::LandsElsewhere(name.clone()))

@@ -239,9 +239,7 @@ impl History {
             series.samples.prune(start);
         }
         for series in self.nodes.values_mut() {
-            while series.remainders.len() > 1 && series.remainders[0].sample.at < start {
-                series.remainders.pop_front();
-            }
+            series.prune(start, self.rules.min_samples);
         }
     }
 

@@ -69,24 +69,37 @@ impl History {
 
     /// Returns the usage of a node that belongs to no pod, smoothed over the clean samples.
     ///
-    /// If a whole window has too few clean samples, as on a node where pods come and go all the
-    /// time, it returns the smallest sample, because each of the mixed samples is too large.
+    /// Of a node that never had enough of them, because pods come and go all the time, it returns
+    /// the smallest sample of a whole window, because each of the mixed samples is too large.
     fn smooth_node(&self, series: &NodeSeries, now: Timestamp) -> Result<NodeTotals, Unmeasured> {
-        let all = || series.remainders.iter();
         let newest = series.remainders.back().map(|r| r.sample.at);
         self.fresh(newest, series.flaw.as_ref(), now)?;
         let smooth = |samples: &mut dyn Iterator<Item = Sample>| self.smooth(samples, now);
-        match self.enough(series.clean().count()) {
+        let recent = self.recent(series, now);
+        match self.enough(series.clean().count().min(recent.clone().count())) {
             Ok(()) => {
                 let rest = smooth(&mut series.clean().map(Remainder::rest));
                 Ok(NodeTotals::new(series.clean(), rest, smooth))
             }
-            Err(_) if self.steady || self.is_covered(all().next(), now) => {
-                let rest = smallest(all().map(Remainder::rest));
-                Ok(NodeTotals::new(all(), rest, smooth))
+            Err(_) if self.steady || self.is_covered(recent.clone().next(), now) => {
+                let rest = smallest(recent.clone().map(Remainder::rest));
+                Ok(NodeTotals::new(recent, rest, smooth))
             }
             Err(few) => Err(few),
         }
+    }
+
+    /// Returns the remainders of the window, and the newest one of all.
+    fn recent<'s>(
+        &self,
+        series: &'s NodeSeries,
+        now: Timestamp,
+    ) -> impl Iterator<Item = &'s Remainder> + Clone + use<'s> {
+        let start = now.checked_sub(self.rules.window).unwrap_or(Timestamp::MIN);
+        let newest = series.remainders.len().saturating_sub(1);
+        let all = series.remainders.iter().enumerate();
+        all.filter(move |(i, r)| r.sample.at >= start || *i == newest)
+            .map(|(_, r)| r)
     }
 
     /// Returns true if the samples cover the whole window, given the oldest one.

@@ -102,6 +102,23 @@ impl NodeSeries {
         }
     }
 
+    /// Drops the samples from before a time, but not the newest one, nor the newest `enough` clean
+    /// ones: while pods leave at every sample, what a node uses beside its pods is known from before
+    /// and changes slowly.
+    pub(super) fn prune(&mut self, start: Timestamp, enough: u32) {
+        let is_old = |r: &Remainder| r.sample.at < start;
+        if !self.remainders.front().is_some_and(is_old) {
+            return;
+        }
+        let newest = self.remainders.back().map(|r| r.sample.at);
+        let mut clean = self.clean().count();
+        self.remainders.retain(|r| {
+            let is_needed = r.clean && clean <= enough as usize;
+            clean -= usize::from(r.clean);
+            !is_old(r) || is_needed || Some(r.sample.at) == newest
+        });
+    }
+
     /// Returns the remainders that include no pod usage.
     pub(super) fn clean(&self) -> impl Iterator<Item = &Remainder> + Clone {
         self.remainders.iter().filter(|r| r.clean)
