@@ -20,7 +20,7 @@ use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Forecast};
 use crate::model::snapshot::{NodeId, PodId};
-use crate::values::ResourceId;
+use crate::values::{Ratio, ResourceId};
 
 use super::LowNodeUtilizationRun;
 use super::excess::whole;
@@ -77,21 +77,42 @@ impl LowNodeUtilizationRun<'_> {
     }
 
     /// The single move of a pod that saves an eviction most probably.
-    fn best_single(&self, draft: &Draft<'_>) -> Option<Uncertain> {
+    ///
+    /// The probabilities are those of the last forecasts of the pods. Each move changes them a
+    /// little, so new forecasts begin with the most probable one, until none of the others was more
+    /// probable than the best of these.
+    fn best_single(&mut self, draft: &Draft<'_>) -> Option<Uncertain> {
         let pods = self.hot.values().flat_map(|hot| hot.pods.iter());
-        let known =
+        let uncertain =
             pods.filter(|(pod, _)| self.search.is_uncertain(*pod) && !self.asked.contains(pod));
-        let moves = known.filter_map(|(pod, _)| {
-            let first = self.candidate_of(draft, *pod)?;
-            gate::admit_before_landing(&first, draft).ok()?;
-            let prospect = gate::prospect(&first, draft).ok()?;
-            Some(Uncertain {
-                worth: prospect.success.get(),
-                first,
-                follower: None,
-            })
-        });
-        moves.fold(None, |best, one| better(best, Some(one)))
+        let mut before: Vec<(Ratio, PodId)> = uncertain
+            .filter_map(|(pod, _)| Some((draft.success_of(self.position, *pod)?, *pod)))
+            .collect();
+        before.sort_by(|(a, _), (b, _)| b.order(*a));
+        let mut best: Option<Uncertain> = None;
+        for (success, pod) in before {
+            let is_enough = best
+                .as_ref()
+                .is_some_and(|best| best.worth >= success.get());
+            if is_enough || self.sequence_work >= self.search.left_for_uncertain() {
+                break;
+            }
+            best = better(best, self.single(draft, pod));
+            self.sequence_work += work(draft);
+        }
+        best
+    }
+
+    /// The move of a pod of a hot node, if the gates admit it.
+    fn single(&self, draft: &Draft<'_>, pod: PodId) -> Option<Uncertain> {
+        let first = self.candidate_of(draft, pod)?;
+        gate::admit_before_landing(&first, draft).ok()?;
+        let prospect = gate::prospect(&first, draft).ok()?;
+        Some(Uncertain {
+            worth: prospect.success.get(),
+            first,
+            follower: None,
+        })
     }
 
     /// The cluster after the moves of this cycle and those that they make possible.

@@ -103,8 +103,8 @@ impl NodeSeries {
     }
 
     /// Drops the samples from before a time, but not the newest one, nor the newest `enough` clean
-    /// ones: while pods leave at every sample, what a node uses beside its pods is known from before
-    /// and changes slowly.
+    /// ones: while pods leave at every sample, what a node uses beside its pods is known from
+    /// before, and changes slowly.
     pub(super) fn prune(&mut self, start: Timestamp, enough: u32) {
         let is_old = |r: &Remainder| r.sample.at < start;
         if !self.remainders.front().is_some_and(is_old) {
