@@ -160,6 +160,21 @@ pub fn evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), R
     (checks(draft).replicas)(&candidate, draft)
 }
 
+/// Returns true if [`evictable`] admits a pod. The checks that moves do not change are asked once in
+/// a cycle.
+pub fn is_evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> bool {
+    let (candidate, checks) = (Candidate::counted(pod, strategy), checks(draft));
+    let is_permitted = draft.permitted(strategy, pod, || {
+        (checks.evictable)(&candidate, draft).is_ok()
+            && replacement::admit_before_moves(&candidate, draft).is_ok()
+    });
+    let answer = is_permitted
+        && replacement::admit_after_moves(&candidate, draft).is_ok()
+        && (checks.replicas)(&candidate, draft).is_ok();
+    debug_assert_eq!(answer, evictable(pod, strategy, draft).is_ok());
+    answer
+}
+
 /// Returns the objects that are not known, with the number of pods that stay because of them.
 pub fn unknown_kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
     (checks(draft).unknown_kinds)(draft)

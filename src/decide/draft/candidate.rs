@@ -43,7 +43,7 @@ impl Candidate {
 /// The nodes that may take a replacement, and how full it may make them.
 #[derive(Clone, Debug)]
 pub struct DestinationLimits {
-    /// The nodes.
+    /// The nodes, sorted: every forecast asks for many of them.
     pub nodes: Rc<[NodeId]>,
     /// The targets of each node, after the move.
     pub targets: Rc<[(ResourceId, Ratio)]>,

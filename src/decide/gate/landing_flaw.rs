@@ -184,7 +184,7 @@ fn check_limits(
         largest = if ratio > largest { ratio } else { largest };
     }
     // This check is the last one: a caller that ignores this flaw must not miss another.
-    if destinations.nodes.contains(&node) {
+    if destinations.nodes.binary_search(&node).is_ok() {
         Ok(largest)
     } else {
         let why = no_gain(candidate, projection, node, destinations);

@@ -33,6 +33,8 @@ pub struct ReplacementRule {
     /// Whether the annotation `descheduler.alpha.kubernetes.io/evict` of a pod overrides it. Then
     /// the owner of the pod has said that the eviction may end its work.
     overridable: bool,
+    /// Whether the answer depends on the moves of the draft.
+    counts_moves: bool,
     ask: fn(&Candidate, &Draft<'_>) -> Result<(), Refusal>,
 }
 
@@ -42,66 +44,77 @@ pub const RULES: [ReplacementRule; 11] = [
         name: "controller",
         question: "a controller creates a replacement",
         overridable: true,
+        counts_moves: false,
         ask: controller::admit,
     },
     ReplacementRule {
         name: "completion",
         question: "its work does not end, or belongs to a Job",
         overridable: true,
+        counts_moves: false,
         ask: completion::admit,
     },
     ReplacementRule {
         name: "job",
         question: "its Job survives the eviction",
         overridable: true,
+        counts_moves: true,
         ask: job::admit,
     },
     ReplacementRule {
         name: "order",
         question: "its StatefulSet can create a pod now",
         overridable: false,
+        counts_moves: false,
         ask: ordered::admit,
     },
     ReplacementRule {
         name: "priority-class",
         question: "the API server accepts its PriorityClass",
         overridable: false,
+        counts_moves: false,
         ask: priority_class::admit,
     },
     ReplacementRule {
         name: "template",
         question: "the scheduler chooses its node",
         overridable: false,
+        counts_moves: false,
         ask: template::admit,
     },
     ReplacementRule {
         name: "known",
         question: "everything that its place depends on is known",
         overridable: false,
+        counts_moves: false,
         ask: unknown::admit,
     },
     ReplacementRule {
         name: "claims",
         question: "its claims and their volumes can be used",
         overridable: false,
+        counts_moves: false,
         ask: claims::admit,
     },
     ReplacementRule {
         name: "new-volumes",
         question: "its new volumes are provisioned where it lands",
         overridable: true,
+        counts_moves: false,
         ask: new_volumes::admit,
     },
     ReplacementRule {
         name: "local-volumes",
         question: "none of its volumes is a directory of its node",
         overridable: true,
+        counts_moves: false,
         ask: local_volumes::admit,
     },
     ReplacementRule {
         name: "shared-volumes",
         question: "no other pod holds its volumes on its node",
         overridable: false,
+        counts_moves: false,
         ask: shared_volumes::admit,
     },
 ];
@@ -125,4 +138,16 @@ impl ReplacementRule {
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     RULES.iter().try_for_each(|rule| rule.ask(candidate, draft))
+}
+
+/// Asks the rules whose answers are the same after any moves.
+pub(super) fn admit_before_moves(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let mut rules = RULES.iter().filter(|rule| !rule.counts_moves);
+    rules.try_for_each(|rule| rule.ask(candidate, draft))
+}
+
+/// Asks the rules whose answers moves may change.
+pub(super) fn admit_after_moves(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let mut rules = RULES.iter().filter(|rule| rule.counts_moves);
+    rules.try_for_each(|rule| rule.ask(candidate, draft))
 }

@@ -11,6 +11,8 @@ use super::{Projection, World};
 pub(super) struct Tables {
     uncounted: OnceCell<Vec<Vec<PodId>>>,
     ledger_size: OnceCell<LedgerSize>,
+    /// For each strategy and pod.
+    permitted: OnceCell<Vec<Vec<OnceCell<bool>>>>,
 }
 
 impl Projection<'_> {
@@ -19,6 +21,15 @@ impl Projection<'_> {
     pub fn uncounted(&self, node: NodeId) -> &[PodId] {
         let by_node = self.tables.uncounted.get_or_init(|| uncounted(self.world));
         &by_node[node.0]
+    }
+
+    /// Returns whether a strategy may evict a pod, as far as that does not depend on moves.
+    pub fn permitted(&self, strategy: usize, pod: PodId, ask: impl FnOnce() -> bool) -> bool {
+        let all = self.tables.permitted.get_or_init(|| {
+            let unknown = vec![OnceCell::new(); self.world.snapshot.pods.len()];
+            vec![unknown; self.world.policy.strategies.len()]
+        });
+        *all[strategy][pod.0].get_or_init(ask)
     }
 
     /// Returns the size of the ledger before the moves.

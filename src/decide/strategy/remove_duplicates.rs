@@ -234,7 +234,7 @@ fn duplicates(
     let rank = |p: &PodId| {
         // Pods that may not go come first, so that they are among those that stay. That includes
         // moved pods that have not landed here yet.
-        let may_go = !draft.moves(*p) && gate::evictable(*p, position, draft).is_ok();
+        let may_go = !draft.moves(*p) && gate::is_evictable(*p, position, draft);
         (
             may_go,
             Reverse(eviction_order(draft.world.snapshot.pod(*p))),

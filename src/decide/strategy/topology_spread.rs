@@ -156,8 +156,10 @@ impl<'w> TopologySpreadRun<'w> {
     /// Limits a replacement to the nodes of these domains.
     fn within(&self, domains: &[usize], spread: &Spread) -> DestinationLimits {
         let nodes = domains.iter().flat_map(|d| self.domains[*d].nodes.iter());
+        let mut nodes: Vec<NodeId> = nodes.copied().collect();
+        nodes.sort_unstable();
         let others = NoGain::Spread(spread.topology_key.clone());
-        only_on(nodes.copied().collect(), others)
+        only_on(nodes.into(), others)
     }
 
     /// Updates the counts after the gates' answer about the last candidate.
@@ -244,7 +246,7 @@ fn sort_for_eviction(
         // why they stay. Pods that ask for certain nodes have fewer destinations, so they go after
         // the others.
         (
-            gate::evictable(*p, position, draft).is_ok(),
+            gate::is_evictable(*p, position, draft),
             !prefers_nodes(pod),
             Reverse(eviction_order(pod)),
             *p,

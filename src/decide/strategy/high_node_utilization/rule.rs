@@ -135,12 +135,14 @@ impl<'w> EmptyingRule<'w> {
         reason: &Reason,
         destinations: &[NodeId],
     ) -> Candidate {
+        let mut nodes = destinations.to_vec();
+        nodes.sort_unstable();
         Candidate {
             pod,
             strategy: self.position,
             reason: reason.clone(),
             destinations: Some(DestinationLimits {
-                nodes: destinations.into(),
+                nodes: nodes.into(),
                 targets: Rc::clone(&self.targets),
                 basis: self.basis(),
                 usage_targets: Rc::clone(&self.room.ceilings),

@@ -105,7 +105,7 @@ impl LowNodeUtilizationRun<'_> {
         draft: &Draft<'_>,
         pods: impl Iterator<Item = PodId>,
     ) -> Vec<PodId> {
-        pods.filter(|p| gate::evictable(*p, self.position, draft).is_ok())
+        pods.filter(|p| gate::is_evictable(*p, self.position, draft))
             .collect()
     }
 

@@ -194,7 +194,8 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         let pool = self.run.pool(self.draft.world.snapshot.pod(pod).node?)?;
         let basis = self.run.rule.basis;
         let possible_nodes = forecast.possible_nodes.iter();
-        let nodes: Rc<[NodeId]> = possible_nodes.map(|possible| possible.node).collect();
+        let mut nodes: Vec<NodeId> = possible_nodes.map(|possible| possible.node).collect();
+        nodes.sort_unstable();
         let targets = pool.in_force.targets.iter().map(|(resource, target)| {
             let more = self.draft.weight(pod, *resource, basis).unwrap_or_default();
             let with_pod = |n: &NodeId| now.ratio_with(*n, *resource, basis, more);
@@ -204,7 +205,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         });
         Some(DestinationLimits {
             targets: targets.collect(),
-            nodes,
+            nodes: nodes.into(),
             basis,
             usage_targets: Rc::default(),
             others: NoGain::NotOpening,
