@@ -160,8 +160,8 @@ pub fn evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), R
     (checks(draft).replicas)(&candidate, draft)
 }
 
-/// Returns true if [`evictable`] admits a pod. The checks that moves do not change are asked once in
-/// a cycle.
+/// Returns true if [`evictable`] admits a pod. The checks that moves do not change are asked once
+/// in a cycle.
 pub fn is_evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> bool {
     let (candidate, checks) = (Candidate::counted(pod, strategy), checks(draft));
     let is_permitted = draft.permitted(strategy, pod, || {

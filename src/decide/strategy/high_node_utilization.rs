@@ -19,7 +19,6 @@ use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::policy::{HighNodeUtilization, Rule};
 use crate::values::{Ratio, ResourceId};
 
-use super::per_pod::ClosedNodes;
 use super::{ResourceLevel, SelectPods, StrategyRun};
 
 use nodes::EmptyingNodes;
@@ -44,7 +43,6 @@ pub(super) struct HighNodeUtilizationRun<'w> {
     /// Nodes that are not emptied because pods of other nodes go there.
     filled: BTreeSet<NodeId>,
     queue: VecDeque<Candidate>,
-    closed: ClosedNodes,
 }
 
 impl<'w> HighNodeUtilizationRun<'w> {
@@ -77,7 +75,6 @@ impl<'w> HighNodeUtilizationRun<'w> {
             idle,
             filled: nodes.filled,
             queue,
-            closed: ClosedNodes::default(),
         }
     }
 
@@ -104,8 +101,7 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         loop {
             let candidate = self.queue.pop_front()?;
-            let (strategy, pod) = (candidate.strategy, candidate.pod);
-            if self.closed.admits(draft, strategy, pod) {
+            if !draft.is_on_closed_node(candidate.strategy, candidate.pod) {
                 return Some(candidate);
             }
         }

@@ -19,7 +19,6 @@ use crate::values::selector::Selector;
 
 use super::importance::importance;
 use super::listing::{in_scope, ready_nodes};
-use super::per_pod::ClosedNodes;
 use super::preferred_anti_affinity::PreferredAntiAffinityRun;
 use super::{SelectPods, StrategyRun};
 
@@ -89,7 +88,6 @@ struct RequiredAntiAffinityRun<'w> {
     /// For each term of such a pod, the position of the pods that it avoids in `groups`.
     group_of_terms: BTreeMap<PodId, Vec<usize>>,
     groups: Vec<Vec<PodId>>,
-    closed: ClosedNodes,
 }
 
 /// The groups of avoided pods found so far. Replicas have equal terms, which mean equal groups in
@@ -132,7 +130,6 @@ impl<'w> RequiredAntiAffinityRun<'w> {
             waiting: selected.into(),
             group_of_terms,
             groups: groups.groups,
-            closed: ClosedNodes::default(),
         }
     }
 
@@ -180,7 +177,7 @@ impl SelectPods for RequiredAntiAffinityRun<'_> {
             let Ok(reason) = self.judge(draft, pod) else {
                 continue;
             };
-            if self.closed.admits(draft, self.position, pod) {
+            if !draft.is_on_closed_node(self.position, pod) {
                 return Some(Candidate {
                     pod,
                     strategy: self.position,

@@ -52,8 +52,6 @@ pub(super) struct LowNodeUtilizationRun<'w> {
     pool_of: BTreeMap<NodeId, usize>,
     /// Pods that were candidates.
     asked: BTreeSet<PodId>,
-    /// The last candidate. The excess of its node may have changed since.
-    last: Option<PodId>,
     /// The hot nodes that still need relief.
     hot: BTreeMap<NodeId, HotNode>,
     search: SearchState,
@@ -96,7 +94,6 @@ impl<'w> LowNodeUtilizationRun<'w> {
             classes,
             pools,
             asked: BTreeSet::new(),
-            last: None,
             hot: BTreeMap::new(),
             search: SearchState::default(),
             followers: BTreeSet::new(),
@@ -136,7 +133,6 @@ impl<'w> LowNodeUtilizationRun<'w> {
 
 impl SelectPods for LowNodeUtilizationRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        self.refresh(draft);
         let mut next = None;
         if !self.ended && !self.search.waits_for_landings() {
             next = self.next_certain(draft);
@@ -145,8 +141,11 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
         }
         let next = next.or_else(|| self.next_refused(draft))?;
         self.asked.insert(next.pod);
-        self.last = Some(next.pod);
         Some(next)
+    }
+
+    fn answered(&mut self, draft: &Draft<'_>, candidate: &Candidate, refusal: Option<&Refusal>) {
+        self.take_answer(draft, candidate.pod, refusal);
     }
 
     fn refused(&mut self, draft: &Draft<'_>) -> Vec<(Candidate, Refusal)> {

@@ -1,10 +1,10 @@
 //! Strategies that judge every pod by itself: the state of other pods does not matter.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
-use crate::model::plan::{NotSelected, Reach, Reason};
+use crate::model::plan::{NotSelected, Reason};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::Scope;
 
@@ -63,7 +63,6 @@ pub(super) struct PerPodRun<J> {
     position: usize,
     rule: J,
     waiting: VecDeque<(PodId, Selected)>,
-    closed: ClosedNodes,
 }
 
 impl<J: JudgePod> PerPodRun<J> {
@@ -77,7 +76,6 @@ impl<J: JudgePod> PerPodRun<J> {
             position,
             rule,
             waiting: selected.into(),
-            closed: ClosedNodes::default(),
         }
     }
 }
@@ -92,7 +90,7 @@ impl<J: JudgePod> SelectPods for PerPodRun<J> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         loop {
             let (pod, selected) = self.waiting.pop_front()?;
-            if self.closed.admits(draft, self.position, pod) {
+            if !draft.is_on_closed_node(self.position, pod) {
                 return Some(Candidate {
                     pod,
                     strategy: self.position,
@@ -108,29 +106,5 @@ impl<J: JudgePod> SelectPods for PerPodRun<J> {
             Ok(_) => run.late(pod),
             Err(why) => why,
         }
-    }
-}
-
-/// Nodes on which a gate refuses every further pod, for example because of a limit per node.
-#[derive(Debug, Default)]
-pub(super) struct ClosedNodes {
-    nodes: BTreeSet<NodeId>,
-    last: Option<PodId>,
-}
-
-impl ClosedNodes {
-    /// Whether to ask the gates about a pod, after their answer about the previous one.
-    pub(super) fn admits(&mut self, draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
-        let snapshot = draft.world.snapshot;
-        if let Some(last) = self.last.take() {
-            let refusal = draft.refusal(position, last);
-            if refusal.is_some_and(|why| why.reach() == Reach::Node) {
-                self.nodes.extend(snapshot.pod(last).node);
-            }
-        }
-        let node = snapshot.pod(pod).node;
-        let admitted = node.is_none_or(|node| !self.nodes.contains(&node));
-        self.last = admitted.then_some(pod);
-        admitted
     }
 }

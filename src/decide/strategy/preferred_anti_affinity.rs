@@ -14,7 +14,6 @@ use crate::policy::Scope;
 
 use super::importance::importance;
 use super::listing::{in_scope, only_on, pods, ready_nodes};
-use super::per_pod::ClosedNodes;
 use super::{SelectPods, StrategyRun};
 
 /// One cycle of the strategy.
@@ -25,7 +24,6 @@ pub(super) struct PreferredAntiAffinityRun<'w> {
     nodes: Vec<NodeId>,
     /// Pods with preferred anti-affinity that are not asked for yet.
     waiting: VecDeque<PodId>,
-    closed: ClosedNodes,
 }
 
 impl<'w> PreferredAntiAffinityRun<'w> {
@@ -39,7 +37,6 @@ impl<'w> PreferredAntiAffinityRun<'w> {
             scope,
             nodes: ready_nodes(draft),
             waiting: waiting.into(),
-            closed: ClosedNodes::default(),
         }
     }
 
@@ -77,7 +74,7 @@ impl SelectPods for PreferredAntiAffinityRun<'_> {
             let Ok(candidate) = self.judge(draft, pod) else {
                 continue;
             };
-            if self.closed.admits(draft, self.position, pod) {
+            if !draft.is_on_closed_node(self.position, pod) {
                 return Some(candidate);
             }
         }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
-use crate::model::plan::{NoGain, NotSelected, Reach};
+use crate::model::plan::{NoGain, NotSelected, Refusal};
 use crate::model::snapshot::facts::{Owner, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::RemoveDuplicates;
@@ -164,28 +164,12 @@ impl<'w> RemoveDuplicatesRun<'w> {
         }
         (self.details.counts)(draft, self.position, pod)
     }
-
-    /// Updates the counts after the gates' answer about the last candidate.
-    fn take_answer(&mut self, draft: &Draft<'_>, last: &Duplicate<'w>) {
-        if draft.moves(last.pod) {
-            if let Some(group) = self.groups.get_mut(&last.group) {
-                group.moved(last.node, draft.landing(last.pod));
-            }
-        } else if draft
-            .refusal(self.position, last.pod)
-            .is_some_and(|why| why.reach() != Reach::Pod)
-        {
-            self.queue.retain(|other| other.node != last.node);
-        }
-    }
 }
 
 impl SelectPods for RemoveDuplicatesRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        if let Some(last) = self.last.take() {
-            self.take_answer(draft, &last);
-        }
-        let duplicate = self.queue.pop_front()?;
+        let mut queue = std::iter::from_fn(|| self.queue.pop_front());
+        let duplicate = queue.find(|one| !draft.is_on_closed_node(self.position, one.pod))?;
         let group = self.groups.get(&duplicate.group)?;
         let candidate = Candidate {
             pod: duplicate.pod,
@@ -196,6 +180,15 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
         };
         self.last = Some(duplicate);
         Some(candidate)
+    }
+
+    fn answered(&mut self, draft: &Draft<'_>, one: &Candidate, refusal: Option<&Refusal>) {
+        if let Some(last) = self.last.take()
+            && let Some(group) = self.groups.get_mut(&last.group)
+            && refusal.is_none()
+        {
+            group.moved(last.node, draft.landing(one.pod));
+        }
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {

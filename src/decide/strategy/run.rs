@@ -35,11 +35,14 @@ pub fn run<'w>(
     while let Some(candidate) = strategy.next(draft) {
         on_candidate(&candidate, draft);
         match gate::admit(&candidate, draft) {
-            Ok(landing) => draft.accept(candidate, landing),
+            Ok(landing) => {
+                draft.accept(candidate.clone(), landing);
+                strategy.answered(draft, &candidate, None);
+            }
             Err(refusal) => {
-                let ends = refusal.reach() == Reach::Cycle;
-                draft.refuse(&candidate, refusal);
-                if ends {
+                draft.refuse(&candidate, refusal.clone());
+                strategy.answered(draft, &candidate, Some(&refusal));
+                if refusal.reach() == Reach::Cycle {
                     return FinishedRun(strategy);
                 }
             }

@@ -8,11 +8,10 @@
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::gate;
-use crate::model::plan::{NoGain, NotSelected, Reach, Refusal};
+use crate::model::plan::{NoGain, NotSelected, Refusal};
 use crate::model::snapshot::facts::Spread;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::TopologySpread;
@@ -38,17 +37,14 @@ pub(super) struct TopologySpreadRun<'w> {
     current: usize,
     /// The domains of that constraint; empty until it is begun.
     domains: Vec<Domain>,
-    /// Nodes on which a gate refuses every further pod.
-    closed: BTreeSet<NodeId>,
     last: Option<Leaving>,
     /// For each constraint, its domains when the strategy began. Only explanations ask for them.
     initial: OnceCell<Vec<Vec<Domain>>>,
 }
 
-/// The last candidate, and the positions of the domains that it would leave and go to.
-#[derive(Debug)]
+/// The positions of the domains that the last candidate would leave and go to.
+#[derive(Clone, Copy, Debug)]
 struct Leaving {
-    pod: PodId,
     from: usize,
     to: usize,
 }
@@ -64,7 +60,6 @@ impl<'w> TopologySpreadRun<'w> {
             constraints,
             current: 0,
             domains: Vec::new(),
-            closed: BTreeSet::new(),
             last: None,
             initial: OnceCell::new(),
         }
@@ -122,7 +117,7 @@ impl<'w> TopologySpreadRun<'w> {
         let last_open = self.domains[from]
             .pods
             .iter()
-            .rposition(|p| !draft.moves(*p) && !self.is_closed(draft, *p))?;
+            .rposition(|p| !draft.moves(*p) && !draft.is_on_closed_node(self.position, *p))?;
         Some(self.domains[from].pods.remove(last_open))
     }
 
@@ -149,7 +144,7 @@ impl<'w> TopologySpreadRun<'w> {
             // No domain can take it. The gate refuses this candidate and says why.
             candidate.destinations = Some(self.within(destinations, spread));
         }
-        self.last = Some(Leaving { pod, from, to });
+        self.last = Some(Leaving { from, to });
         candidate
     }
 
@@ -161,33 +156,21 @@ impl<'w> TopologySpreadRun<'w> {
         let others = NoGain::Spread(spread.topology_key.clone());
         only_on(nodes.into(), others)
     }
-
-    /// Updates the counts after the gates' answer about the last candidate.
-    fn take_answer(&mut self, draft: &Draft<'_>, last: &Leaving) {
-        let refusal = draft.refusal(self.position, last.pod);
-        // A pod that only has to wait counts as gone, so that no other pod goes instead of it.
-        let leaves = draft.moves(last.pod) || refusal.is_some_and(Refusal::is_temporary);
-        if leaves {
-            self.domains[last.from].size -= 1;
-            self.domains[last.to].size += 1;
-        }
-        if refusal.is_some_and(|why| why.reach() != Reach::Pod) {
-            self.closed.extend(draft.world.snapshot.pod(last.pod).node);
-        }
-    }
-
-    fn is_closed(&self, draft: &Draft<'_>, pod: PodId) -> bool {
-        let node = draft.world.snapshot.pod(pod).node;
-        node.is_some_and(|n| self.closed.contains(&n))
-    }
 }
 
 impl SelectPods for TopologySpreadRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        if let Some(last) = self.last.take() {
-            self.take_answer(draft, &last);
-        }
         self.next_balanced(draft)
+    }
+
+    /// A pod that only has to wait counts as gone, so that no other pod goes instead of it.
+    fn answered(&mut self, _: &Draft<'_>, _: &Candidate, refusal: Option<&Refusal>) {
+        if let Some(Leaving { from, to }) = self.last
+            && refusal.is_none_or(Refusal::is_temporary)
+        {
+            self.domains[from].size -= 1;
+            self.domains[to].size += 1;
+        }
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {

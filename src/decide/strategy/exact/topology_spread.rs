@@ -15,7 +15,7 @@ use crate::decide::strategy::topology_spread::constraint::{Constraint, collect, 
 use crate::decide::strategy::topology_spread::domain::{Domain, domains, skewed};
 use crate::decide::strategy::topology_spread::judge_by;
 use crate::decide::strategy::{SelectPods, StrategyRun};
-use crate::model::plan::{NotSelected, Reach, Reason};
+use crate::model::plan::{NotSelected, Reason};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::TopologySpread;
 
@@ -30,7 +30,6 @@ pub(super) struct ExactTopologySpreadRun<'w> {
     constraints: Vec<Constraint>,
     chosen: BTreeSet<PodId>,
     waiting: VecDeque<(PodId, Reason)>,
-    last: Option<PodId>,
     /// For each constraint, its domains when the strategy began. Only explanations ask for them.
     initial: OnceCell<Vec<Vec<Domain>>>,
 }
@@ -48,7 +47,6 @@ impl<'w> ExactTopologySpreadRun<'w> {
             constraints,
             chosen: waiting.iter().map(|(pod, _)| *pod).collect(),
             waiting,
-            last: None,
             initial: OnceCell::new(),
         }
     }
@@ -69,16 +67,9 @@ impl<'w> ExactTopologySpreadRun<'w> {
 
 impl SelectPods for ExactTopologySpreadRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        let refusal = self
-            .last
-            .and_then(|last| draft.refusal(self.position, last));
-        if refusal.is_some_and(|why| why.reach() != Reach::Pod) {
-            let node = |pod| draft.world.snapshot.pod(pod).node;
-            let closed = self.last.and_then(node);
-            self.waiting.retain(|(pod, _)| node(*pod) != closed);
-        }
-        let (pod, reason) = self.waiting.pop_front()?;
-        self.last = Some(pod);
+        let mut waiting = std::iter::from_fn(|| self.waiting.pop_front());
+        let (pod, reason) =
+            waiting.find(|(pod, _)| !draft.is_on_closed_node(self.position, *pod))?;
         Some(Candidate {
             pod,
             strategy: self.position,

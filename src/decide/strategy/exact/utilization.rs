@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::strategy::listing::not_moved;
 use crate::decide::strategy::{ResourceLevel, SelectPods, StrategyRun};
-use crate::model::plan::{Class, Idle, NotSelected, Reach, Reason};
+use crate::model::plan::{Class, Idle, NotSelected, Reason, Refusal};
 use crate::model::snapshot::facts::Role;
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{Basis, Thresholds};
@@ -32,7 +32,6 @@ pub(super) struct ExactUtilizationRun<'w> {
     /// Only pods that request one of these resources are moved; `None` if all are.
     requested: Option<&'w Thresholds>,
     pools: VecDeque<SourcePool>,
-    last: Option<PodId>,
     /// The class of each node.
     classes: BTreeMap<NodeId, Class>,
     /// Why nothing is done with these nodes.
@@ -93,20 +92,20 @@ impl SelectPods for ExactUtilizationRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         loop {
             let pool = self.pools.front_mut()?;
-            if let Some(pod) = self.last.take() {
-                pool.take_answer(draft, self.position, pod);
-            }
             let Some(source) = pool.sources.front_mut() else {
                 self.pools.pop_front();
                 continue;
             };
+            if draft.is_closed(self.position, source.node) {
+                pool.sources.pop_front();
+                continue;
+            }
             let goes_on = pool.to_the_last || source.is_above_target();
             let has_free = pool.free.values().all(|left| *left > 0);
             if goes_on
                 && has_free
                 && let Some(pod) = source.pods.pop_front()
             {
-                self.last = Some(pod);
                 return Some(Candidate {
                     pod,
                     strategy: self.position,
@@ -118,6 +117,14 @@ impl SelectPods for ExactUtilizationRun<'_> {
                 self.relieved.insert(source.node);
             }
             pool.sources.pop_front();
+        }
+    }
+
+    fn answered(&mut self, draft: &Draft<'_>, candidate: &Candidate, refusal: Option<&Refusal>) {
+        if let Some(pool) = self.pools.front_mut()
+            && refusal.is_none()
+        {
+            pool.gives(draft, candidate.pod);
         }
     }
 
@@ -147,25 +154,18 @@ impl SelectPods for ExactUtilizationRun<'_> {
 }
 
 impl SourcePool {
-    /// Updates the source and the room after the gates' answer about the last candidate.
-    fn take_answer(&mut self, draft: &Draft<'_>, position: usize, pod: PodId) {
+    /// Counts a pod that leaves the first source.
+    fn gives(&mut self, draft: &Draft<'_>, pod: PodId) {
         let Some(source) = self.sources.front_mut() else {
             return;
         };
-        if draft.moves(pod) {
-            for (resource, used) in &mut source.usage {
-                let weight = weight(draft, self.basis, pod, *resource).unwrap_or_default();
-                let weight = i128::from(weight.get());
-                *used -= weight;
-                self.free
-                    .entry(*resource)
-                    .and_modify(|left| *left -= weight);
-            }
-        } else if draft
-            .refusal(position, pod)
-            .is_some_and(|why| why.reach() != Reach::Pod)
-        {
-            self.sources.pop_front();
+        for (resource, used) in &mut source.usage {
+            let weight = weight(draft, self.basis, pod, *resource).unwrap_or_default();
+            let weight = i128::from(weight.get());
+            *used -= weight;
+            self.free
+                .entry(*resource)
+                .and_modify(|left| *left -= weight);
         }
     }
 }

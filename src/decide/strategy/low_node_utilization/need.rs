@@ -2,7 +2,7 @@
 
 use crate::decide::draft::Draft;
 use crate::decide::gate;
-use crate::model::plan::{Class, NotSelected, Reach, Refusal};
+use crate::model::plan::{Class, NotSelected, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::Amount;
 
@@ -114,26 +114,14 @@ impl LowNodeUtilizationRun<'_> {
         staying(draft, node).filter(|p| !self.asked.contains(p))
     }
 
-    /// Whether a gate has refused everything on this node.
-    pub(super) fn is_closed(&self, draft: &Draft<'_>, node: NodeId) -> bool {
-        self.refusals(draft, node)
-            .any(|(_, why)| why.reach() != Reach::Pod)
-    }
-
     /// The pods of a node that only have to wait for the next cycle.
     fn waiting(&self, draft: &Draft<'_>, node: NodeId) -> Vec<PodId> {
-        let refusals = self.refusals(draft, node);
-        let waiting = refusals.filter(|(_, why)| leaves_soon(draft, why));
-        waiting.map(|(pod, _)| pod).collect()
-    }
-
-    fn refusals<'d>(
-        &self,
-        draft: &'d Draft<'_>,
-        node: NodeId,
-    ) -> impl Iterator<Item = (PodId, &'d Refusal)> {
         let asked = draft.pods_on(node).filter(|p| self.asked.contains(p));
-        asked.filter_map(|p| Some((p, draft.refusal(self.position, p)?)))
+        let waits = |pod: &PodId| {
+            let refusal = draft.refusal(self.position, *pod);
+            refusal.is_some_and(|why| leaves_soon(draft, why))
+        };
+        asked.filter(waits).collect()
     }
 }
 

@@ -113,34 +113,27 @@ impl LowNodeUtilizationRun<'_> {
         self.begin_round(draft);
     }
 
-    /// Finds the need of the node whose excess the last candidate has changed.
-    pub(super) fn refresh(&mut self, draft: &Draft<'_>) {
-        let Some(last) = self.last.take() else {
-            return;
-        };
-        if let Some(success) = draft.success_of(self.position, last)
-            && draft.moves(last)
+    /// Finds the need of a candidate's node again if the answer has changed it.
+    pub(super) fn take_answer(&mut self, draft: &Draft<'_>, pod: PodId, refusal: Option<&Refusal>) {
+        if let Some(success) = draft.success_of(self.position, pod)
+            && refusal.is_none()
         {
             self.search.useless += 1.0 - success.get();
         }
-        if let Some(node) = draft.world.snapshot.pod(last).node
-            && self.has_changed(draft, last)
+        let has_changed =
+            refusal.is_none_or(|why| why.reach() != Reach::Pod || leaves_soon(draft, why));
+        if let Some(node) = draft.world.snapshot.pod(pod).node
+            && has_changed
         {
             self.renew(draft, node);
         }
-    }
-
-    /// Whether the decision about a candidate has changed what its node needs.
-    fn has_changed(&self, draft: &Draft<'_>, pod: PodId) -> bool {
-        let refusal = draft.refusal(self.position, pod);
-        refusal.is_none_or(|why| why.reach() != Reach::Pod || leaves_soon(draft, why))
     }
 
     /// Computes the excess and the need of a node again.
     fn renew(&mut self, draft: &Draft<'_>, node: NodeId) {
         self.hot.remove(&node);
         if let Ok(excess) = self.excess(draft, node)
-            && !self.is_closed(draft, node)
+            && !draft.is_closed(self.position, node)
         {
             let mut hot = self.hot_node(draft, node, excess);
             hot.pods = self.in_order(draft, &hot);

@@ -217,7 +217,7 @@ impl SequenceSearch<'_, '_, '_> {
     /// The hot node if it needs relief now and also after the moves of this cycle.
     fn unrelieved(&self, node: NodeId) -> Option<HotNode> {
         self.run.excess(self.draft, node).ok()?;
-        if self.run.is_closed(self.draft, node) {
+        if self.draft.is_closed(self.run.position, node) {
             return None;
         }
         let hot = self.run.need_of(self.later, node)?;

@@ -66,7 +66,6 @@ impl<'w> ExactUtilizationRun<'w> {
             position,
             requested,
             pools: VecDeque::new(),
-            last: None,
             classes: BTreeMap::new(),
             idle: BTreeMap::new(),
             levels: BTreeMap::new(),
