@@ -29,10 +29,6 @@ pub struct Draft<'w> {
     without_undecided: Option<Projection<'w>>,
     accepted: Vec<Rc<(Candidate, Landing)>>,
     kept: BTreeMap<(usize, PodId), Refusal>,
-    /// The nodes that a refusal has closed for a strategy.
-    closed: BTreeSet<(usize, NodeId)>,
-    /// Whether a refusal holds for every pod that a controller replaces.
-    is_full: bool,
     verdicts: Vec<Verdict>,
     notes: Vec<Note>,
     /// The last forecast for each candidate, with the number of moves before it.
@@ -58,8 +54,6 @@ impl<'w> Draft<'w> {
             without_undecided: None,
             accepted,
             kept: BTreeMap::new(),
-            closed: BTreeSet::new(),
-            is_full: false,
             verdicts: Vec::new(),
             notes: Vec::new(),
             remembered: RefCell::default(),
@@ -178,28 +172,28 @@ impl<'w> Draft<'w> {
 
     /// Records the refusal of a candidate.
     pub fn refuse(&mut self, candidate: &Candidate, why: Refusal) {
-        match why.reach() {
-            Reach::Node => {
-                let node = self.world.snapshot.pod(candidate.pod).node;
-                self.closed
-                    .extend(node.map(|node| (candidate.strategy, node)));
-            }
-            Reach::Replaced => self.is_full = true,
-            Reach::Pod | Reach::Cycle => {}
-        }
         self.kept.insert((candidate.strategy, candidate.pod), why);
     }
 
     /// Returns true if the gates would refuse every further running pod of a node for a strategy.
     pub fn is_closed(&self, strategy: usize, node: NodeId) -> bool {
-        self.is_full || self.closed.contains(&(strategy, node))
+        let mut refusals = self.refusals_on(strategy, node);
+        refusals.any(|why| why.reach() != Reach::Pod)
     }
 
     /// Returns true if the gates would refuse a pod for a strategy, whether or not it runs, because
     /// its node is closed.
     pub fn is_on_closed_node(&self, strategy: usize, pod: PodId) -> bool {
-        let node = self.world.snapshot.pod(pod).node;
-        node.is_some_and(|node| self.closed.contains(&(strategy, node)))
+        let closes = |node| {
+            let mut refusals = self.refusals_on(strategy, node);
+            refusals.any(|why| why.reach() == Reach::Node)
+        };
+        self.world.snapshot.pod(pod).node.is_some_and(closes)
+    }
+
+    fn refusals_on(&self, strategy: usize, node: NodeId) -> impl Iterator<Item = &Refusal> {
+        let pods = self.world.snapshot.node(node).pods.iter();
+        pods.filter_map(move |pod| self.refusal(strategy, *pod))
     }
 
     /// Records the verdict of a strategy on a node.

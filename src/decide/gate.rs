@@ -166,10 +166,10 @@ pub fn is_evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> bool {
     let (candidate, checks) = (Candidate::counted(pod, strategy), checks(draft));
     let is_permitted = draft.permitted(strategy, pod, || {
         (checks.evictable)(&candidate, draft).is_ok()
-            && replacement::admit_before_moves(&candidate, draft).is_ok()
+            && replacement::admit_part(&candidate, draft, false).is_ok()
     });
     let answer = is_permitted
-        && replacement::admit_after_moves(&candidate, draft).is_ok()
+        && replacement::admit_part(&candidate, draft, true).is_ok()
         && (checks.replicas)(&candidate, draft).is_ok();
     debug_assert_eq!(answer, evictable(pod, strategy, draft).is_ok());
     answer

@@ -44,10 +44,9 @@ pub trait SelectPods: Debug {
     /// most once.
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate>;
 
-    /// Takes the answer of the gates about the last candidate: its refusal, or `None` if the draft
-    /// has accepted it.
-    fn answered(&mut self, _draft: &Draft<'_>, _candidate: &Candidate, _refusal: Option<&Refusal>) {
-    }
+    /// Takes the answer of the gates about the last candidate: the refusal of its pod, or `None` if
+    /// the draft has accepted it.
+    fn answered(&mut self, _draft: &Draft<'_>, _pod: PodId, _refusal: Option<&Refusal>) {}
 
     /// The pods that a forecast of the strategy itself refused and that did not become candidates,
     /// because asking the gates as well would take too long. Call it when `next` returns `None`.

@@ -127,6 +127,23 @@ fn a_full_ledger_refuses_evictions_and_fits_a_config_map() {
     assert_snapshot!(text(&plan), @"keep web-1 on n1: the ledger is full at 880 kB");
 }
 
+#[test]
+fn a_full_ledger_is_the_reason_for_each_hot_node_also_after_another_strategy() {
+    let cluster = Cluster::parse(
+        "node n1\n web*4 cpu=500m uses=2\nnode n2\n api*4 cpu=500m uses=2\nnode n3\nnode n4
+         old*2 cpu=100m age=1000h",
+    );
+    let old = "strategies: [{podLifeTime: {maxPodLifeTimeSeconds: 3000000}}, ";
+    let both = EVEN.replace("strategies: [", old);
+    let (engine, snapshot) = cluster.seen(parse(&both), full_ledger());
+    assert_snapshot!(text(&engine.decide(&snapshot, noon())), @"
+    keep old-1 on n4: the ledger is full at 880 kB
+    keep old-2 on n4: the ledger is full at 880 kB
+    keep api-1 on n2: the ledger is full at 880 kB
+    keep web-1 on n1: the ledger is full at 880 kB
+    ");
+}
+
 /// Nothing replaces a finished pod, so that nothing of it has to rest.
 #[test]
 fn a_full_ledger_does_not_hold_up_finished_pods() {

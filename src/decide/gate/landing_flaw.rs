@@ -184,6 +184,7 @@ fn check_limits(
         largest = if ratio > largest { ratio } else { largest };
     }
     // This check is the last one: a caller that ignores this flaw must not miss another.
+    debug_assert!(destinations.nodes.is_sorted());
     if destinations.nodes.binary_search(&node).is_ok() {
         Ok(largest)
     } else {

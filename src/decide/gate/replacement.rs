@@ -140,14 +140,12 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     RULES.iter().try_for_each(|rule| rule.ask(candidate, draft))
 }
 
-/// Asks the rules whose answers are the same after any moves.
-pub(super) fn admit_before_moves(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
-    let mut rules = RULES.iter().filter(|rule| !rule.counts_moves);
-    rules.try_for_each(|rule| rule.ask(candidate, draft))
-}
-
-/// Asks the rules whose answers moves may change.
-pub(super) fn admit_after_moves(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
-    let mut rules = RULES.iter().filter(|rule| rule.counts_moves);
+/// Asks the rules whose answers moves may change, or the other ones.
+pub(super) fn admit_part(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    counts_moves: bool,
+) -> Result<(), Refusal> {
+    let mut rules = RULES.iter().filter(|r| r.counts_moves == counts_moves);
     rules.try_for_each(|rule| rule.ask(candidate, draft))
 }

@@ -144,8 +144,8 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
         Some(next)
     }
 
-    fn answered(&mut self, draft: &Draft<'_>, candidate: &Candidate, refusal: Option<&Refusal>) {
-        self.take_answer(draft, candidate.pod, refusal);
+    fn answered(&mut self, draft: &Draft<'_>, pod: PodId, refusal: Option<&Refusal>) {
+        self.take_answer(draft, pod, refusal);
     }
 
     fn refused(&mut self, draft: &Draft<'_>) -> Vec<(Candidate, Refusal)> {

@@ -169,7 +169,7 @@ impl<'w> RemoveDuplicatesRun<'w> {
 impl SelectPods for RemoveDuplicatesRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         let mut queue = std::iter::from_fn(|| self.queue.pop_front());
-        let duplicate = queue.find(|one| !draft.is_on_closed_node(self.position, one.pod))?;
+        let duplicate = queue.find(|one| !draft.is_closed(self.position, one.node))?;
         let group = self.groups.get(&duplicate.group)?;
         let candidate = Candidate {
             pod: duplicate.pod,
@@ -182,12 +182,12 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
         Some(candidate)
     }
 
-    fn answered(&mut self, draft: &Draft<'_>, one: &Candidate, refusal: Option<&Refusal>) {
+    fn answered(&mut self, draft: &Draft<'_>, pod: PodId, refusal: Option<&Refusal>) {
         if let Some(last) = self.last.take()
             && let Some(group) = self.groups.get_mut(&last.group)
             && refusal.is_none()
         {
-            group.moved(last.node, draft.landing(one.pod));
+            group.moved(last.node, draft.landing(pod));
         }
     }
 

@@ -34,18 +34,15 @@ pub fn run<'w>(
     let mut strategy = start(draft, position);
     while let Some(candidate) = strategy.next(draft) {
         on_candidate(&candidate, draft);
+        let pod = candidate.pod;
         match gate::admit(&candidate, draft) {
-            Ok(landing) => {
-                draft.accept(candidate.clone(), landing);
-                strategy.answered(draft, &candidate, None);
-            }
-            Err(refusal) => {
-                draft.refuse(&candidate, refusal.clone());
-                strategy.answered(draft, &candidate, Some(&refusal));
-                if refusal.reach() == Reach::Cycle {
-                    return FinishedRun(strategy);
-                }
-            }
+            Ok(landing) => draft.accept(candidate, landing),
+            Err(refusal) => draft.refuse(&candidate, refusal),
+        }
+        let refusal = draft.refusal(position, pod);
+        strategy.answered(draft, pod, refusal);
+        if refusal.is_some_and(|why| why.reach() == Reach::Cycle) {
+            return FinishedRun(strategy);
         }
     }
     for (candidate, refusal) in strategy.refused(draft) {

@@ -117,8 +117,13 @@ impl<'w> TopologySpreadRun<'w> {
         let last_open = self.domains[from]
             .pods
             .iter()
-            .rposition(|p| !draft.moves(*p) && !draft.is_on_closed_node(self.position, *p))?;
+            .rposition(|p| !draft.moves(*p) && !self.is_closed(draft, *p))?;
         Some(self.domains[from].pods.remove(last_open))
+    }
+
+    fn is_closed(&self, draft: &Draft<'_>, pod: PodId) -> bool {
+        let node = draft.world.snapshot.pod(pod).node;
+        node.is_some_and(|node| draft.is_closed(self.position, node))
     }
 
     /// The pod as a candidate for the emptiest domain that can take it.
@@ -164,7 +169,7 @@ impl SelectPods for TopologySpreadRun<'_> {
     }
 
     /// A pod that only has to wait counts as gone, so that no other pod goes instead of it.
-    fn answered(&mut self, _: &Draft<'_>, _: &Candidate, refusal: Option<&Refusal>) {
+    fn answered(&mut self, _: &Draft<'_>, _: PodId, refusal: Option<&Refusal>) {
         if let Some(Leaving { from, to }) = self.last
             && refusal.is_none_or(Refusal::is_temporary)
         {

@@ -67,9 +67,12 @@ impl<'w> ExactTopologySpreadRun<'w> {
 
 impl SelectPods for ExactTopologySpreadRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+        let is_closed = |pod: PodId| {
+            let node = draft.world.snapshot.pod(pod).node;
+            node.is_some_and(|node| draft.is_closed(self.position, node))
+        };
         let mut waiting = std::iter::from_fn(|| self.waiting.pop_front());
-        let (pod, reason) =
-            waiting.find(|(pod, _)| !draft.is_on_closed_node(self.position, *pod))?;
+        let (pod, reason) = waiting.find(|(pod, _)| !is_closed(*pod))?;
         Some(Candidate {
             pod,
             strategy: self.position,

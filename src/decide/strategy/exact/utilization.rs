@@ -120,11 +120,11 @@ impl SelectPods for ExactUtilizationRun<'_> {
         }
     }
 
-    fn answered(&mut self, draft: &Draft<'_>, candidate: &Candidate, refusal: Option<&Refusal>) {
+    fn answered(&mut self, draft: &Draft<'_>, pod: PodId, refusal: Option<&Refusal>) {
         if let Some(pool) = self.pools.front_mut()
             && refusal.is_none()
         {
-            pool.gives(draft, candidate.pod);
+            pool.gives(draft, pod);
         }
     }
 
