@@ -21,6 +21,9 @@ use super::{Forecast, Scored, scores};
 /// The probability that the replaced pod still terminates when the scheduler places its
 /// replacement. A controller creates the replacement at once, and a container takes a moment to
 /// end. Only a fast one may have ended before.
+///
+/// Of 104 recorded replacements whose place tells, 74 were placed before the end of the pod
+/// (`tests/data/placements`), although pods end there at once.
 const DURING: f64 = 0.75;
 
 /// Combines the forecasts for the two cases that the replaced pod still terminates, and that it has
