@@ -23,7 +23,7 @@ pub(super) struct Filters<'q, 'w> {
     attached: AttachedVolumes<'w>,
     volumes: volumes::VolumeAccess<'w>,
     spread: SpreadLimits,
-    neighbours: pod_affinity::AffinityDomains,
+    neighbours: pod_affinity::AffinityDomains<'w>,
 }
 
 impl<'q, 'w> Filters<'q, 'w> {

@@ -55,13 +55,16 @@ impl DomainCounts {
     }
 }
 
+/// Counts of several terms, by topology key.
+type CountsByKey<'w> = Vec<(&'w str, DomainCounts)>;
+
 /// The domains of the pods that matter to the filters.
 #[derive(Default)]
-pub(super) struct AffinityDomains {
-    /// Pods that the pod avoids.
-    anti_affinity: Vec<DomainCounts>,
-    /// Pods that avoid the pod.
-    anti_affinity_of_others: Vec<DomainCounts>,
+pub(super) struct AffinityDomains<'w> {
+    /// Pods that the pod avoids, by topology key.
+    anti_affinity: CountsByKey<'w>,
+    /// Pods that avoid the pod, by topology key.
+    anti_affinity_of_others: CountsByKey<'w>,
     /// Pods that the pod must run near, one table per term.
     affinity: Vec<DomainCounts>,
     /// Whether no such pod exists and the pod matches its own terms: the first pod of a group that
@@ -69,8 +72,8 @@ pub(super) struct AffinityDomains {
     first: bool,
 }
 
-impl AffinityDomains {
-    pub(super) fn new(question: &Question<'_, '_>) -> Self {
+impl<'w> AffinityDomains<'w> {
+    pub(super) fn new(question: &Question<'_, 'w>) -> Self {
         if !question.runs(FilterPlugin::InterPodAffinity) {
             return AffinityDomains::default();
         }
@@ -81,13 +84,16 @@ impl AffinityDomains {
                 .iter()
                 .filter(move |t| index.term(**t).kind == kind)
         };
-        let anti_affinity = own(TermKind::RequiredAntiAffinity)
-            .map(|t| counts(question, *t, &index.matched_pods(*t)));
-        let others = index.terms_matching(question.id);
-        let others = others
-            .iter()
-            .filter(|t| index.term(**t).kind == TermKind::RequiredAntiAffinity);
-        let anti_affinity_of_others = others.map(|t| counts(question, *t, &index.term(*t).pods));
+        let (mut anti_affinity, mut anti_affinity_of_others) = (Vec::new(), Vec::new());
+        for t in own(TermKind::RequiredAntiAffinity) {
+            count(question, &mut anti_affinity, *t, &index.matched_pods(*t), 1);
+        }
+        for t in index.terms_matching(question.id).iter() {
+            let term = index.term(*t);
+            if term.kind == TermKind::RequiredAntiAffinity {
+                count(question, &mut anti_affinity_of_others, *t, &term.pods, 1);
+            }
+        }
         let own_affinity: Vec<usize> = own(TermKind::RequiredAffinity).copied().collect();
         let near = matched_by_all(question, &own_affinity);
         let affinity: Vec<DomainCounts> = own_affinity
@@ -95,12 +101,8 @@ impl AffinityDomains {
             .map(|t| counts(question, *t, &near))
             .collect();
         AffinityDomains {
-            anti_affinity: anti_affinity
-                .filter(|t| t.sums.iter().any(|n| *n > 0))
-                .collect(),
-            anti_affinity_of_others: anti_affinity_of_others
-                .filter(|t| t.sums.iter().any(|n| *n > 0))
-                .collect(),
+            anti_affinity,
+            anti_affinity_of_others,
             first: affinity.iter().all(|t| t.sums.iter().all(|n| *n == 0))
                 && matches_itself(question, &own_affinity),
             affinity,
@@ -113,10 +115,11 @@ impl AffinityDomains {
         if !(self.affinity.iter().all(found) || self.first && labelled()) {
             return Err(Misfit::PodAffinity);
         }
-        if self.anti_affinity.iter().any(found) {
+        if self.anti_affinity.iter().any(|(_, counts)| found(counts)) {
             return Err(Misfit::PodAntiAffinity);
         }
-        if self.anti_affinity_of_others.iter().any(found) {
+        let mut of_others = self.anti_affinity_of_others.iter();
+        if of_others.any(|(_, counts)| found(counts)) {
             Err(Misfit::AntiAffinityOfOthers)
         } else {
             Ok(())
@@ -187,13 +190,13 @@ fn scaled(sum: i64, least: i64, most: i64) -> i64 {
 }
 
 /// Collects the preferences by topology key.
-fn preferences<'w>(question: &Question<'_, 'w>) -> Vec<(&'w str, DomainCounts)> {
+fn preferences<'w>(question: &Question<'_, 'w>) -> CountsByKey<'w> {
     let index = question.index();
     let rules = question.profile.pod_affinity;
     let mut all = Vec::new();
     for term in index.terms_of(question.id) {
         if let TermKind::Preferred(weight) = index.term(*term).kind {
-            prefer(
+            count(
                 question,
                 &mut all,
                 *term,
@@ -212,7 +215,7 @@ fn preferences<'w>(question: &Question<'_, 'w>) -> Vec<(&'w str, DomainCounts)> 
             TermKind::Preferred(weight) => weight,
         };
         if weight != 0 {
-            prefer(question, &mut all, *term, &index.term(*term).pods, weight);
+            count(question, &mut all, *term, &index.term(*term).pods, weight);
         }
     }
     all
@@ -230,7 +233,7 @@ pub(super) fn violated_preferences(question: &Question<'_, '_>, nodes: &[NodeId]
         if let TermKind::Preferred(weight @ ..0) = index.term(term).kind {
             let staying = pods.iter().filter(|p| !snapshot.pod(**p).terminating);
             let staying: Vec<PodId> = staying.copied().collect();
-            prefer(question, &mut all, term, &staying, -weight);
+            count(question, &mut all, term, &staying, -weight);
         }
     };
     for term in index.terms_of(question.id) {
@@ -243,9 +246,10 @@ pub(super) fn violated_preferences(question: &Question<'_, '_>, nodes: &[NodeId]
     nodes.iter().map(sum).collect()
 }
 
-fn prefer<'w>(
+/// Adds the weight for each of these pods of a term, in the domain where it is.
+fn count<'w>(
     question: &Question<'_, 'w>,
-    all: &mut Vec<(&'w str, DomainCounts)>,
+    all: &mut CountsByKey<'w>,
     term: usize,
     pods: &[PodId],
     weight: i64,

@@ -1,6 +1,6 @@
 //! The input of a forecast: a pod to place, and whether the pod that it replaces still runs.
 
-use crate::decide::placement::index::Index;
+use crate::decide::placement::index::{Index, TermKind};
 use crate::decide::placement::{Placement, Starts};
 use crate::model::snapshot::facts::NonZeroRequests;
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
@@ -181,19 +181,27 @@ impl<'q, 'w> Question<'q, 'w> {
 
     /// Returns the nodes that pods leave, sorted: the replaced pod and those that moved before. On
     /// the other nodes it makes no difference for this pod whether they still terminate. `None` if
-    /// it may, because the pod has affinity or volumes.
+    /// it may, because the pod has volumes, or affinity that reaches beyond a node.
     pub(super) fn leaving(&self) -> Option<Vec<NodeId>> {
         let volumes = &self.pod.volumes;
         let has_volumes = !volumes.claims.is_empty() || !volumes.ephemeral.is_empty();
-        let index = self.index();
-        let has_terms = !index.terms_of(self.id).is_empty();
-        if has_volumes || has_terms || !index.terms_matching(self.id).is_empty() {
+        let matching = self.index().terms_matching(self.id);
+        let mut terms = self.index().terms_of(self.id).iter().chain(&*matching);
+        if has_volumes || terms.any(|term| self.reaches_beyond_a_node(*term)) {
             return None;
         }
         let mut nodes: Vec<NodeId> = self.placement.left().chain(self.home).collect();
         nodes.sort_unstable();
         nodes.dedup();
         Some(nodes)
+    }
+
+    /// Whether a pod of this affinity term may matter on other nodes than its own. The score of a
+    /// preference depends on all nodes.
+    fn reaches_beyond_a_node(&self, term: usize) -> bool {
+        let term = self.index().term(term);
+        let topology = || self.index().topology(&term.term.topology_key);
+        term.kind != TermKind::RequiredAntiAffinity || !topology().is_of_single_nodes()
     }
 
     fn is_removed(&self, other: PodId) -> bool {

@@ -1,6 +1,6 @@
 //! Terms and groups of pods by label, so that a term is compared only with pods that have a label
 //! which it asks for. In large clusters each workload has terms of its own, and nearly all of them
-//! ask for one value of one label.
+//! ask for a few values of one label.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ type Positions<'w> = BTreeMap<(&'w str, &'w str), Vec<usize>>;
 #[derive(Debug, Default)]
 pub(super) struct TermsByLabel<'w> {
     asked: Positions<'w>,
-    /// Terms that ask for no certain value of a label.
+    /// Terms that ask for no certain values of a label.
     others: Vec<usize>,
 }
 
@@ -24,7 +24,12 @@ impl<'w> TermsByLabel<'w> {
         let mut by_label = TermsByLabel::default();
         for (position, term) in terms.iter().enumerate() {
             match term.term.pods.as_ref().and_then(asked_label) {
-                Some(label) => by_label.asked.entry(label).or_default().push(position),
+                Some((key, values)) => {
+                    for value in values {
+                        let terms = by_label.asked.entry((key, value)).or_default();
+                        terms.push(position);
+                    }
+                }
                 None => by_label.others.push(position),
             }
         }
@@ -37,9 +42,7 @@ impl<'w> TermsByLabel<'w> {
             let label = (key.as_str(), value.as_str());
             self.asked.get(&label)
         });
-        let mut terms: Vec<usize> = asked.flatten().chain(&self.others).copied().collect();
-        terms.sort_unstable();
-        terms
+        in_order(asked.flatten().chain(&self.others))
     }
 }
 
@@ -60,22 +63,29 @@ impl<'w> GroupsByLabel<'w> {
     }
 
     /// Returns the groups that a selector may match, in order; `None` if it may match any.
-    pub(super) fn may_match<'g>(&'g self, selector: &'g Selector) -> Option<&'g [usize]> {
-        let label = asked_label(selector)?;
-        Some(self.0.get(&label).map_or(&[], Vec::as_slice))
+    pub(super) fn may_match(&self, selector: &Selector) -> Option<Vec<usize>> {
+        let (key, values) = asked_label(selector)?;
+        let asked = values.iter();
+        let asked = asked.filter_map(|value| self.0.get(&(key, value.as_str())));
+        Some(in_order(asked.flatten()))
     }
 }
 
-/// Returns a label that every pod has which a selector matches.
-fn asked_label(selector: &Selector) -> Option<(&str, &str)> {
+/// Returns each position once, in order.
+fn in_order<'p>(positions: impl Iterator<Item = &'p usize>) -> Vec<usize> {
+    let mut positions: Vec<usize> = positions.copied().collect();
+    positions.sort_unstable();
+    positions.dedup();
+    positions
+}
+
+/// Returns a label that every pod has which a selector matches, with the values that it may have.
+fn asked_label(selector: &Selector) -> Option<(&str, &[String])> {
     selector
         .requirements()
         .iter()
         .find_map(|requirement| match &requirement.test {
-            Test::In(values) => match &values[..] {
-                [only] => Some((requirement.key.as_str(), only.as_str())),
-                _ => None,
-            },
+            Test::In(values) => Some((requirement.key.as_str(), values.as_slice())),
             Test::NotIn(_) | Test::Exists | Test::Absent | Test::Above(_) | Test::Below(_) => None,
         })
 }

@@ -10,6 +10,8 @@ pub struct Topology {
     place: Vec<Option<usize>>,
     /// The number of domains.
     pub count: usize,
+    /// The number of nodes with the label.
+    labelled: usize,
 }
 
 impl Topology {
@@ -20,10 +22,17 @@ impl Topology {
             let next = values.len();
             value.map(|value| *values.entry(value).or_insert(next))
         });
+        let place: Vec<Option<usize>> = place.collect();
         Topology {
-            place: place.collect(),
+            labelled: place.iter().flatten().count(),
             count: values.len(),
+            place,
         }
+    }
+
+    /// Returns true if no domain has more than one node.
+    pub fn is_of_single_nodes(&self) -> bool {
+        self.labelled == self.count
     }
 
     /// Returns the domain of a node; `None` if it lacks the label.
