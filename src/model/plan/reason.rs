@@ -58,8 +58,8 @@ impl Expected {
 pub enum Reason {
     /// The node of the pod is above its target.
     #[error(
-        "node {} {resource} {ratio}{} is above its target of {target}",
-        weighed(*.basis),
+        "node {}: {resource} {ratio}{} is above its target of {target}",
+        basis.weighed(),
         foreseen(.expected.as_ref(), *.ratio, *.target)
     )]
     HotNode {
@@ -85,9 +85,9 @@ pub enum Reason {
     },
     /// The node of the pod is below every threshold and is emptied.
     #[error(
-        "node {} {resource} {ratio} and every other resource are at or below their thresholds \
+        "node {}: {resource} {ratio} and every other resource are at or below their thresholds \
          ({threshold}), so the node is emptied",
-        weighed(*.basis)
+        basis.weighed()
     )]
     UnderusedNode {
         /// The resource that is closest to its threshold.
@@ -245,14 +245,6 @@ fn foreseen(expected: Option<&Expected>, ratio: Ratio, target: Ratio) -> String 
         let course = present.course(ratio, target);
         format!(", expected in the next {ahead} (now {now}{course}),")
     })
-}
-
-/// Returns the word before a node's ratio in a reason.
-const fn weighed(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Requests => "requests:",
-        Basis::Actual => "usage:",
-    }
 }
 
 fn all_findings(findings: &[Finding]) -> String {

@@ -12,7 +12,6 @@ use crate::values::Ratio;
 use crate::values::text::count;
 
 use super::duration_text::short;
-use super::refusal_text::weighed;
 
 /// The class in which one strategy puts one node.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,7 +187,7 @@ pub enum Idle {
     /// No node can be emptied, or only later.
     #[error(
         "no node can be emptied now; nodes in use: {in_use}, and {needed} would do by {resource} {}",
-        weighed(*.basis)
+        basis.weighed()
     )]
     NothingToEmpty {
         /// Nodes with pods that do not go with their node.
