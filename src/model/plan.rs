@@ -45,7 +45,6 @@ pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, Targe
 pub use broken_preference::BrokenPreference;
 pub use budget_cause::BudgetCause;
 pub use claim_flaw::ClaimFlaw;
-pub use duration_text::{short, whole};
 pub use finding::Finding;
 pub use kept::Kept;
 pub use misfit::{Misfit, MisfitCounts};

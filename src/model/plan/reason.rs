@@ -7,8 +7,8 @@ use crate::model::ledger::Aim;
 use crate::model::snapshot::facts::{Effect, Taint};
 use crate::policy::Basis;
 use crate::values::Ratio;
+use crate::values::text::duration;
 
-use super::duration_text::short;
 use super::finding::Finding;
 
 /// The present behind an expected ratio.
@@ -232,7 +232,7 @@ impl Reason {
 fn minutes_text(minutes: f64) -> String {
     let whole = minutes.round();
     if whole > 0.0 {
-        short(SignedDuration::from_secs_f64(whole * 60.0))
+        duration(SignedDuration::from_secs_f64(whole * 60.0))
     } else {
         "0m".to_owned()
     }
@@ -241,7 +241,7 @@ fn minutes_text(minutes: f64) -> String {
 /// Returns the words after a node's ratio in a reason.
 fn foreseen(expected: Option<&Expected>, ratio: Ratio, target: Ratio) -> String {
     expected.map_or(String::new(), |present| {
-        let (ahead, now) = (short(present.ahead), present.now);
+        let (ahead, now) = (duration(present.ahead), present.now);
         let course = present.course(ratio, target);
         format!(", expected in the next {ahead} (now {now}{course}),")
     })

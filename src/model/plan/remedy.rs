@@ -3,12 +3,12 @@
 use jiff::SignedDuration;
 
 use crate::model::usage::{SampleFlaw, Unmeasured};
+use crate::values::text::duration;
 
-use super::duration_text::short;
 use super::{Class, Idle};
 
 pub(super) fn wait(left: SignedDuration, otherwise: &str) -> String {
-    format!("wait {}, or {otherwise}", short(left))
+    format!("wait {}, or {otherwise}", duration(left))
 }
 
 /// Returns the change that would make the usage known.
@@ -58,10 +58,10 @@ impl Class {
                 since,
                 sustained_for,
                 ..
-            } => {
-                let left = short(at_least_a_second(*sustained_for, *since));
-                format!("wait {left}, or lower `sustainedFor`")
-            }
+            } => wait(
+                at_least_a_second(*sustained_for, *since),
+                "lower `sustainedFor`",
+            ),
             Class::ColdCordoned | Class::InUseCordoned => "uncordon the node".to_owned(),
             Class::ColdClosed(_) | Class::InUseClosed(_) => {
                 "remove what causes the condition of the node".to_owned()

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::duration_text::short;
+use crate::values::text::duration;
 
 /// Why a controller creates no replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum JobFailureCause {
     #[error("a rule of its podFailurePolicy fails it")]
     FailurePolicy,
     /// The work of the pod, begun again, would not end before the deadline.
-    #[error("its deadline is in {}, and the pod has worked for {}", short(*.left), short(*.done))]
+    #[error("its deadline is in {}, and the pod has worked for {}", duration(*.left), duration(*.done))]
     Deadline {
         /// The time until the deadline.
         left: SignedDuration,

@@ -10,8 +10,7 @@ use crate::model::usage::Unmeasured;
 use crate::policy::Basis;
 use crate::values::Ratio;
 use crate::values::text::count;
-
-use super::duration_text::short;
+use crate::values::text::duration;
 
 /// The class in which one strategy puts one node.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,8 +43,8 @@ pub enum Class {
     #[error(
         "warming: {resource} {ratio} has been above the target {target} for {}, and the node \
          counts as hot after {}",
-        short(*.since),
-        short(*.sustained_for)
+        duration(*.since),
+        duration(*.sustained_for)
     )]
     Warming {
         /// The resource that exceeds its target most.

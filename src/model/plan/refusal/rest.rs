@@ -4,11 +4,11 @@ use std::error::Error;
 use std::fmt;
 
 use crate::model::ledger::{Rest, RestCause};
-use crate::model::plan::short;
+use crate::values::text::duration;
 
 impl fmt::Display for Rest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let left = short(self.left);
+        let left = duration(self.left);
         let sentence = match self.cause {
             RestCause::Replacement => {
                 format!("it replaced an evicted pod recently and rests for another {left}")
@@ -43,7 +43,7 @@ impl Rest {
             RestCause::Rejected(_) => ("rejected-eviction", REJECTED),
             RestCause::NoRight => ("no-right", NO_RIGHT),
         };
-        (code, format!("wait {}{otherwise}", short(self.left)))
+        (code, format!("wait {}{otherwise}", duration(self.left)))
     }
 }
 

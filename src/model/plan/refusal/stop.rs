@@ -4,10 +4,10 @@ use jiff::SignedDuration;
 
 use crate::model::guard::GuardStop;
 use crate::model::plan::remedy::unmeasured;
-use crate::model::plan::short;
 use crate::model::snapshot::pause::Pause;
 use crate::model::usage::Unmeasured;
 use crate::values::NodeMinutes;
+use crate::values::text::duration;
 
 use super::Reach;
 
@@ -37,7 +37,7 @@ pub enum Stop {
     #[error(
         "its move could save {node} {above} above the target in the next hour, and its replacement \
          takes about {} to be Ready",
-        short(*.start)
+        duration(*.start)
     )]
     NotWorthIt {
         /// The node of the pod.

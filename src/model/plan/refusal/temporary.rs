@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use crate::model::plan::remedy::{at_least_a_second, wait};
-use crate::model::plan::short;
+use crate::values::text::duration;
 
 use super::Reach;
 use super::protected::DO_NOT_DISRUPT;
@@ -18,10 +18,10 @@ pub enum Temporary {
     #[error("its eviction is under way")]
     UnderWay,
     /// The annotation `karpenter.sh/do-not-disrupt` protects the pod for this long.
-    #[error("its annotation karpenter.sh/do-not-disrupt protects it for another {}", short(*.0))]
+    #[error("its annotation karpenter.sh/do-not-disrupt protects it for another {}", duration(*.0))]
     DoNotDisrupt(SignedDuration),
     /// The pod is younger than the minimum age of the policy.
-    #[error("it is {} old, and the minimum age is {}", short(*.age), short(*.least))]
+    #[error("it is {} old, and the minimum age is {}", duration(*.age), duration(*.least))]
     Young {
         /// The age of the pod.
         age: SignedDuration,
@@ -29,7 +29,7 @@ pub enum Temporary {
         least: SignedDuration,
     },
     /// The policy forbids evictions now, for this long.
-    #[error("the windows of the policy forbid evictions for another {}", short(*.0))]
+    #[error("the windows of the policy forbid evictions for another {}", duration(*.0))]
     OutsideWindow(SignedDuration),
     /// A person has to approve its eviction first.
     #[error("a person has to approve its eviction")]
@@ -62,7 +62,7 @@ pub enum Temporary {
     #[error(
         "the first eviction of its workload is a trial; the next waits until the replacement has \
          been Ready for {}",
-        short(*.0)
+        duration(*.0)
     )]
     Trial(SignedDuration),
 }
