@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::decide::draft::Draft;
 use crate::decide::gate;
 use crate::decide::projection::World;
-use crate::model::plan::{Halt, Refusal};
+use crate::model::plan::{Halt, Protected, Refusal, Replacement};
 use crate::model::snapshot::facts::{NodeClosure, PodPhase};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::SchedulerProfile;
@@ -241,7 +241,7 @@ fn schedulers(world: World<'_>) -> Diagnosis {
 
 fn single_replicas(draft: &Draft<'_>) -> Diagnosis {
     let snapshot = draft.world.snapshot;
-    let refused = refusals(draft).filter(|(_, why)| matches!(why, Refusal::TooFewReplicas { .. }));
+    let refused = refusals(draft).filter(|(_, why)| why.too_few_replicas().is_some());
     let workloads: BTreeSet<WorkloadId> = refused
         .filter_map(|(pod, _)| snapshot.pod(pod).workload)
         .collect();
@@ -298,21 +298,24 @@ fn refusals<'d>(draft: &'d Draft<'_>) -> impl Iterator<Item = (PodId, Refusal)> 
 fn lasts(why: &Refusal) -> bool {
     matches!(
         why,
-        Refusal::Bare
-            | Refusal::UnknownOwner(_)
-            | Refusal::RunsToCompletion(_)
-            | Refusal::NamesNode { .. }
-            | Refusal::MissingPriorityClass(_)
-            | Refusal::LocalStorage
-            | Refusal::PersistentVolume(_)
-            | Refusal::ResourceClaims
-            | Refusal::NoBudget
-            | Refusal::PreferNoEviction
-            | Refusal::NotSafeToEvict
-            | Refusal::DoNotDisrupt(None)
-            | Refusal::Gang(_)
-            | Refusal::NewVolume(_)
-            | Refusal::UnknownPriorityClass(_)
+        Refusal::Protected(
+            Protected::PersistentVolume(_)
+                | Protected::ResourceClaims
+                | Protected::NoBudget
+                | Protected::PreferNoEviction
+                | Protected::NotSafeToEvict
+                | Protected::DoNotDisrupt
+                | Protected::Gang(_)
+                | Protected::UnknownPriorityClass(_)
+        ) | Refusal::Replacement(
+            Replacement::Bare
+                | Replacement::UnknownOwner(_)
+                | Replacement::RunsToCompletion(_)
+                | Replacement::NamesNode { .. }
+                | Replacement::MissingPriorityClass(_)
+                | Replacement::LocalStorage
+                | Replacement::NewVolume(_)
+        )
     )
 }
 

@@ -6,7 +6,7 @@
 use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::decide::placement::Landing;
 use crate::decide::scheduler::Forecast;
-use crate::model::plan::{PlacementCause, Refusal, UnknownKind};
+use crate::model::plan::{BadLanding, Disruption, PlacementCause, Refusal, UnknownKind};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Ratio, ResourceId};
 
@@ -117,7 +117,7 @@ struct Checks {
 type Check = fn(&Candidate, &Draft<'_>) -> Result<(), Refusal>;
 
 /// A node that can take a replacement: how full it would be, or why the move would gain nothing.
-type JudgedLanding = (NodeId, Result<Ratio, Refusal>);
+type JudgedLanding = (NodeId, Result<Ratio, BadLanding>);
 
 static NATIVE: Checks = Checks {
     evictable: evictable::admit,
@@ -181,7 +181,7 @@ pub fn unknown_kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
 }
 
 /// Asks [`Gate::Disruption`] about a pod.
-pub fn disruption(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub fn disruption(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), Disruption> {
     disruption::admit(&Candidate::counted(pod, strategy), draft)
 }
 
@@ -243,7 +243,7 @@ pub fn landings(
     candidate: &Candidate,
     draft: &Draft<'_>,
     forecast: &Forecast,
-) -> Vec<(NodeId, Result<Ratio, Refusal>)> {
+) -> Vec<(NodeId, Result<Ratio, BadLanding>)> {
     (checks(draft).landings)(candidate, draft, forecast)
 }
 

@@ -102,34 +102,35 @@ const fn is_zero(count: &u32) -> bool {
 /// them. More of them mean that the probabilities are wrong.
 const MOST_UNLUCKY: u32 = 3;
 
+/// The rest of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// The reason.
+    pub cause: RestCause,
+    /// The remaining time.
+    pub left: SignedDuration,
+}
+
 /// The reason why a pod rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
-    /// The pod replaced an evicted pod; holds the remaining time.
-    Replacement(SignedDuration),
-    /// The last moves of its workload did not help.
-    Ineffective {
-        /// The number of consecutive moves.
-        times: u32,
-        /// The remaining time.
-        left: SignedDuration,
-    },
-    /// Its workload got worse by the last move.
-    GotWorse {
-        /// How.
-        decline: Decline,
-        /// The remaining time.
-        left: SignedDuration,
-    },
-    /// The API server rejected the last evictions of the pod.
-    Rejected {
-        /// The number of evictions in a row.
-        times: u32,
-        /// The remaining time.
-        left: SignedDuration,
-    },
-    /// The right to evict pods of its namespace is missing; holds the time until the next attempt.
-    NoRight(SignedDuration),
+pub enum RestCause {
+    /// The pod replaced an evicted pod.
+    Replacement,
+    /// This many consecutive moves of its workload did not help.
+    Ineffective(u32),
+    /// Its workload got worse by the last move, in this way.
+    GotWorse(Decline),
+    /// The API server rejected this many evictions of the pod in a row.
+    Rejected(u32),
+    /// The right to evict pods of its namespace is missing, until the next attempt.
+    NoRight,
+}
+
+impl RestCause {
+    fn until(self, until: Timestamp, now: Timestamp) -> Rest {
+        let left = until.duration_since(now);
+        Rest { cause: self, left }
+    }
 }
 
 impl Ledger {
@@ -251,11 +252,9 @@ impl Ledger {
         }
         // The rest of the whole workload goes first, because it is at least as long.
         if let Some(streak) = self.streaks.get(&key).filter(|s| s.until > now) {
-            let (times, left) = (streak.moves, streak.until.duration_since(now));
-            return Some(match streak.decline {
-                Some(decline) => Rest::GotWorse { decline, left },
-                None => Rest::Ineffective { times, left },
-            });
+            let useless = RestCause::Ineffective(streak.moves);
+            let cause = streak.decline.map_or(useless, RestCause::GotWorse);
+            return Some(cause.until(streak.until, now));
         }
         // From the later of both times: a replacement may be created long after the eviction.
         let until = |e: &Entry| e.at.max(pod.created).saturating_add(cooldown.rest).ok();
@@ -266,7 +265,7 @@ impl Ledger {
         let short = self.rests.is_replacement(&key, pod.created);
         let short = short.then(|| pod.created.saturating_add(cooldown.rest).ok());
         let until = replaces.filter_map(until).chain(short.flatten()).max()?;
-        (until > now).then(|| Rest::Replacement(until.duration_since(now)))
+        (until > now).then(|| RestCause::Replacement.until(until, now))
     }
 
     fn remember(

@@ -30,9 +30,6 @@ mod placement_cause;
 mod reason;
 mod replacement_cause;
 mod refusal;
-mod refusal_code;
-mod refusal_scope;
-mod refusal_text;
 mod remedy;
 mod replica_trial;
 mod setbacks;
@@ -48,7 +45,6 @@ pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, Targe
 pub use broken_preference::BrokenPreference;
 pub use budget_cause::BudgetCause;
 pub use claim_flaw::ClaimFlaw;
-pub use duration_text::{short, whole};
 pub use finding::Finding;
 pub use kept::Kept;
 pub use misfit::{Misfit, MisfitCounts};
@@ -58,9 +54,9 @@ pub use outcome::{Outcome, Untried};
 pub use placement_cause::PlacementCause;
 pub use pod_verdict::{NotSelected, PodVerdict};
 pub use reason::{Expected, Reason};
-pub use refusal::Refusal;
-pub use refusal_scope::Reach;
-pub use refusal_text::horizon;
+pub use refusal::{
+    BadLanding, Disruption, Protected, Reach, Refusal, Replacement, Stop, Temporary, horizon,
+};
 pub use replacement_cause::{JobFailureCause, NoReplacementCause};
 pub use replica_trial::ReplicaTrial;
 pub use rightsizing::{Direction, Rightsizing, Suggestion};
@@ -205,9 +201,7 @@ impl Plan {
     /// Returns true if most candidates on nodes that stay hot have too few replicas.
     pub fn keeps_most_for_replicas(&self) -> bool {
         let kept = self.kept_on_hot_nodes();
-        let few = kept
-            .iter()
-            .filter(|kept| matches!(kept.refusal, Refusal::TooFewReplicas { .. }));
+        let few = kept.iter().filter_map(|k| k.refusal.too_few_replicas());
         few.count() * 2 > kept.len()
     }
 }
@@ -287,6 +281,13 @@ impl Basis {
         match self {
             Basis::Requests => "requests",
             Basis::Actual => "actual",
+        }
+    }
+
+    const fn weighed(self) -> &'static str {
+        match self {
+            Basis::Requests => "requests",
+            Basis::Actual => "usage",
         }
     }
 }

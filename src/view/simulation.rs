@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::model::plan::{Balance, short};
+use crate::model::plan::Balance;
 use crate::model::relief::ReliefTotal;
 use crate::simulate::trace::{Eviction, TimeAbove, Trace};
 use crate::values::Ratio;
-use crate::values::text::count;
+use crate::values::text::{count, duration};
 use crate::view::screen::{Ink, Screen};
 use crate::view::table::Table;
 
@@ -34,7 +34,7 @@ impl fmt::Display for SimulationText<'_> {
         let Some(first) = self.traces.first() else {
             return Ok(());
         };
-        let time = short(first.end.duration_since(first.start));
+        let time = duration(first.end.duration_since(first.start));
         writeln!(
             f,
             "simulated: {time}, from {:.0} to {:.0}",
@@ -96,7 +96,7 @@ impl SimulationText<'_> {
             .iter()
             .map(|event| {
                 vec![
-                    short(event.at.duration_since(trace.start)),
+                    duration(event.at.duration_since(trace.start)),
                     event.what.clone(),
                 ]
             })
@@ -238,7 +238,7 @@ fn eviction_row(trace: &Trace, eviction: &Eviction) -> Vec<String> {
         None => "",
     };
     vec![
-        short(eviction.at.duration_since(trace.start)),
+        duration(eviction.at.duration_since(trace.start)),
         format!("{}/{}", eviction.namespace, eviction.pod),
         format!("{} → {to}", eviction.from),
         helped.to_owned(),
@@ -267,7 +267,7 @@ fn time_to_balance(trace: &Trace) -> String {
             "unknown".to_owned()
         }
         Some(time) if time.is_zero() => "always balanced".to_owned(),
-        Some(time) => short(time),
+        Some(time) => duration(time),
     }
 }
 
@@ -311,7 +311,7 @@ fn sentence(trace: &Trace) -> String {
             format!("; the usage of {} is unknown", count(unknown, "node"))
         }
         Some(time) if time.is_zero() => "; no node was ever hot".to_owned(),
-        Some(time) => format!("; no node was hot after {}", short(time)),
+        Some(time) => format!("; no node was hot after {}", duration(time)),
     };
     format!("{evictions}{helped}{balance}")
 }

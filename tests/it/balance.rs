@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use evenkeel::model::plan::{Kept, Plan, Refusal};
+use evenkeel::model::plan::{Kept, Plan, Refusal, Stop};
 use evenkeel::policy::{
     Basis, FitStrategy, HighNodeUtilization, LowNodeUtilization, Names, Policy, Pool,
     RemoveDuplicates, Rule, Scope, ScorePlugin, Thresholds, TopologySpread,
@@ -671,7 +671,7 @@ proptest! {
             };
             let stayed = |pod: &str| {
                 let with_other = |k: &Kept| {
-                    let Refusal::NotAlone(other) = &k.refusal else {
+                    let Refusal::Stop(Stop::NotAlone(other)) = &k.refusal else {
                         return false;
                     };
                     k.pod == pod && landed_badly(other)

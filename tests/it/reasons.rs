@@ -6,11 +6,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use evenkeel::model::guard::{GuardCause, GuardStop, GuardTarget};
-use evenkeel::model::ledger::{Decline, Ending};
+use evenkeel::model::ledger::{Decline, Ending, Rest, RestCause};
 use evenkeel::model::plan::{
-    BrokenPreference, BudgetCause, ClaimFlaw, Class, Halt, Idle, JobFailureCause, Misfit, NoGain,
-    NoReplacementCause, NotSelected, OtherSystem, Outcome, PlacementCause, Refusal, SteerOutcome,
-    SteerReason, UnknownObjects, Untried,
+    BadLanding, BrokenPreference, BudgetCause, ClaimFlaw, Class, Disruption, Halt, Idle,
+    JobFailureCause, Misfit, NoGain, NoReplacementCause, NotSelected, OtherSystem, Outcome,
+    PlacementCause, Protected, Refusal, Replacement, SteerOutcome, SteerReason, Stop, Temporary,
+    UnknownObjects, Untried,
 };
 use evenkeel::model::snapshot::facts::NodeClosure;
 use evenkeel::model::snapshot::lacking::Lack;
@@ -56,148 +57,145 @@ fn web() -> GuardTarget {
 #[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 pub(crate) fn refusals() -> Vec<Refusal> {
     let minutes = SignedDuration::from_mins;
-    let of_n5 = |basis| Refusal::WouldBeHot {
-        node: "n5".to_owned(),
-        resource: "cpu".to_owned(),
-        ratio: Ratio::percent(78.0).unwrap(),
-        target: Ratio::percent(70.0).unwrap(),
-        basis,
-        within_a_day: false,
+    let rest = |cause, left| {
+        Refusal::Rest(Rest {
+            cause,
+            left: minutes(left),
+        })
     };
     let cause = PlacementCause::Score(ScorePlugin::NodeAffinity);
     vec![
-        Refusal::Mirror,
-        Refusal::Static,
-        Refusal::Terminating,
-        Refusal::DaemonSet,
-        Refusal::SystemCritical,
-        Refusal::Priority {
+        Protected::Mirror.into(),
+        Protected::Static.into(),
+        Temporary::Terminating.into(),
+        Protected::DaemonSet.into(),
+        Protected::SystemCritical.into(),
+        Refusal::Protected(Protected::Priority {
             priority: 1000,
             threshold: 500,
-        },
-        Refusal::UnknownPriorityClass("batch".to_owned()),
-        Refusal::Bare,
-        Refusal::UnknownOwner("Job calc".to_owned()),
-        Refusal::NoReplacement {
+        }),
+        Protected::UnknownPriorityClass("batch".to_owned()).into(),
+        Replacement::Bare.into(),
+        Replacement::UnknownOwner("Job calc".to_owned()).into(),
+        Refusal::Replacement(Replacement::NoReplacement {
             owner: "ReplicaSet web".to_owned(),
             cause: NoReplacementCause::Deleting,
-        },
-        Refusal::RunsToCompletion("Workflow build".to_owned()),
-        Refusal::JobWouldFail {
+        }),
+        Replacement::RunsToCompletion("Workflow build".to_owned()).into(),
+        Refusal::Replacement(Replacement::JobWouldFail {
             job: "Job calc".to_owned(),
             cause: JobFailureCause::BackoffLimit {
                 failed: 6,
                 limit: 6,
             },
-        },
-        Refusal::NamesNode {
+        }),
+        Refusal::Replacement(Replacement::NamesNode {
             owner: "ReplicaSet web".to_owned(),
             node: "n1".to_owned(),
-        },
-        Refusal::WaitsInOrder("db-0".to_owned()),
-        Refusal::MissingPriorityClass("high".to_owned()),
-        Refusal::UnknownPriority("high".to_owned()),
-        Refusal::LocalStorage,
-        Refusal::PersistentVolume("data-0".to_owned()),
-        Refusal::ResourceClaims,
-        Refusal::NoBudget,
-        Refusal::PreferNoEviction,
-        Refusal::EvictFalse,
-        Refusal::NewVolume("web-1-cache".to_owned()),
-        Refusal::Claim {
+        }),
+        Replacement::WaitsInOrder("db-0".to_owned()).into(),
+        Replacement::MissingPriorityClass("high".to_owned()).into(),
+        Protected::UnknownPriority("high".to_owned()).into(),
+        Replacement::LocalStorage.into(),
+        Protected::PersistentVolume("data-0".to_owned()).into(),
+        Protected::ResourceClaims.into(),
+        Protected::NoBudget.into(),
+        Protected::PreferNoEviction.into(),
+        Protected::EvictFalse.into(),
+        Replacement::NewVolume("web-1-cache".to_owned()).into(),
+        Refusal::Replacement(Replacement::Claim {
             claim: "data-0".to_owned(),
             flaw: ClaimFlaw::Deleting,
-        },
-        Refusal::SharedVolume {
+        }),
+        Refusal::Replacement(Replacement::SharedVolume {
             claim: "data-0".to_owned(),
             pod: "web-2".to_owned(),
-        },
-        Refusal::Unknown(UnknownObjects::all(ObjectKind::Volume, Lack::Forbidden)),
-        Refusal::Gang("PodGroup train".to_owned()),
-        Refusal::DoNotDisrupt(None),
-        Refusal::NotSafeToEvict,
-        Refusal::Namespace("kube-system".to_owned()),
-        Refusal::PodSelector,
-        Refusal::Young {
+        }),
+        Replacement::Unknown(UnknownObjects::all(ObjectKind::Volume, Lack::Forbidden)).into(),
+        Protected::Gang("PodGroup train".to_owned()).into(),
+        Protected::DoNotDisrupt.into(),
+        Protected::NotSafeToEvict.into(),
+        Protected::Namespace("kube-system".to_owned()).into(),
+        Protected::PodSelector.into(),
+        Refusal::Temporary(Temporary::Young {
             age: minutes(1),
             least: minutes(5),
-        },
-        Refusal::TooFewReplicas { have: 1, least: 2 },
-        Refusal::LastReady {
+        }),
+        Refusal::Disruption(Disruption::TooFewReplicas { have: 1, least: 2 }),
+        Refusal::Disruption(Disruption::LastReady {
             left: 0,
             least: 1,
             planned: 0,
-        },
-        Refusal::Unmeasured(Unmeasured::Missing),
-        Refusal::Unreadable("Pod shop/odd cannot be read: spec".to_owned()),
-        Refusal::OutsideWindow(minutes(90)),
-        Refusal::NeedsApproval,
-        Refusal::NotApproved,
-        Refusal::LandsElsewhere("n5".to_owned()),
-        Refusal::CycleLimit(20),
-        Refusal::NodeLimit(5),
-        Refusal::NamespaceLimit(10),
-        Refusal::RateLimit(30),
-        Refusal::WorkloadLimit { away: 2, most: 2 },
-        Refusal::Budget {
+        }),
+        Stop::Unmeasured(Unmeasured::Missing).into(),
+        Stop::Unreadable("Pod shop/odd cannot be read: spec".to_owned()).into(),
+        Temporary::OutsideWindow(minutes(90)).into(),
+        Temporary::NeedsApproval.into(),
+        Stop::NotApproved.into(),
+        BadLanding::LandsElsewhere("n5".to_owned()).into(),
+        Temporary::CycleLimit(20).into(),
+        Temporary::NodeLimit(5).into(),
+        Temporary::NamespaceLimit(10).into(),
+        Temporary::RateLimit(30).into(),
+        Refusal::Temporary(Temporary::WorkloadLimit { away: 2, most: 2 }),
+        Refusal::Disruption(Disruption::Budget {
             name: "web".to_owned(),
             cause: BudgetCause::Forbids("maxUnavailable: 0".to_owned()),
-        },
-        Refusal::SeveralBudgets(vec!["a".to_owned(), "b".to_owned()]),
-        Refusal::StaleBudget("web".to_owned()),
-        Refusal::UnderWay,
-        Refusal::Paused(pause(PauseScope::Namespace)),
-        Refusal::Guarded(Box::new(stop(web()))),
-        Refusal::Resting(minutes(8)),
-        Refusal::Ineffective {
-            times: 2,
-            left: minutes(18),
-        },
-        Refusal::Trial(minutes(2)),
-        Refusal::NotWorthIt {
+        }),
+        Disruption::SeveralBudgets(vec!["a".to_owned(), "b".to_owned()]).into(),
+        Disruption::StaleBudget("web".to_owned()).into(),
+        Temporary::UnderWay.into(),
+        Stop::Paused(pause(PauseScope::Namespace)).into(),
+        Stop::Guarded(Box::new(stop(web()))).into(),
+        rest(RestCause::Replacement, 8),
+        rest(RestCause::Ineffective(2), 18),
+        Temporary::Trial(minutes(2)).into(),
+        Refusal::Stop(Stop::NotWorthIt {
             node: "n1".to_owned(),
             above: NodeMinutes::new(3.0).unwrap(),
             start: minutes(20),
-        },
-        Refusal::GotWorse {
-            decline: Decline::Readiness,
-            left: minutes(9),
-        },
-        Refusal::Rejected {
-            times: 2,
-            left: minutes(18),
-        },
-        Refusal::WorkloadRejected,
-        Refusal::NoRight(minutes(9)),
-        Refusal::LedgerFull(880),
-        Refusal::NoRoom([Misfit::Taint, Misfit::Volume].into_iter().collect()),
-        Refusal::WouldPreempt {
+        }),
+        rest(RestCause::GotWorse(Decline::Readiness), 9),
+        rest(RestCause::Rejected(2), 18),
+        Stop::WorkloadRejected.into(),
+        rest(RestCause::NoRight, 9),
+        Stop::LedgerFull(880).into(),
+        Replacement::NoRoom([Misfit::Taint, Misfit::Volume].into_iter().collect()).into(),
+        Refusal::Replacement(Replacement::WouldPreempt {
             node: "n2".to_owned(),
             pod: "web-1".to_owned(),
-        },
-        Refusal::WouldReturn {
+        }),
+        Refusal::Landing(BadLanding::WouldReturn {
             node: "n1".to_owned(),
             chance: Ratio::ONE,
             cause,
-        },
-        of_n5(Basis::Actual),
-        Refusal::WouldBeUnknown("n5".to_owned()),
-        Refusal::WouldNotHelp {
+        }),
+        Refusal::Landing(BadLanding::WouldBeHot {
+            node: "n5".to_owned(),
+            resource: "cpu".to_owned(),
+            ratio: Ratio::percent(78.0).unwrap(),
+            target: Ratio::percent(70.0).unwrap(),
+            basis: Basis::Actual,
+            within_a_day: false,
+        }),
+        BadLanding::WouldBeUnknown("n5".to_owned()).into(),
+        Refusal::Landing(BadLanding::WouldNotHelp {
             node: "n5".to_owned(),
             why: NoGain::NoPool,
-        },
-        Refusal::WouldTrade("n5".to_owned(), BrokenPreference::Spread("zone".to_owned())),
-        Refusal::WouldBeClosed("n5".to_owned(), NodeClosure::Deleting),
-        Refusal::WouldBeRefused(
+        }),
+        BadLanding::WouldTrade("n5".to_owned(), BrokenPreference::Spread("zone".to_owned())).into(),
+        BadLanding::WouldBeClosed("n5".to_owned(), NodeClosure::Deleting).into(),
+        BadLanding::WouldBeRefused(
             "n5".to_owned(),
             OtherSystem {
                 needs: "linux".to_owned(),
                 runs: Some("windows".to_owned()),
             },
-        ),
-        Refusal::WouldBeExcluded("n5".to_owned()),
-        Refusal::Unremovable("pod web-1 has the annotation safe-to-evict: false".to_owned()),
-        Refusal::NotAlone("web-1".to_owned()),
+        )
+        .into(),
+        BadLanding::WouldBeExcluded("n5".to_owned()).into(),
+        Stop::Unremovable("pod web-1 has the annotation safe-to-evict: false".to_owned()).into(),
+        Stop::NotAlone("web-1".to_owned()).into(),
     ]
 }
 
@@ -208,64 +206,45 @@ pub(crate) fn refusals() -> Vec<Refusal> {
 )]
 fn is_listed(refusal: &Refusal) {
     match refusal {
-        Refusal::Mirror
-        | Refusal::Static
-        | Refusal::Terminating
-        | Refusal::DaemonSet
-        | Refusal::SystemCritical => {}
-        Refusal::Priority { .. }
-        | Refusal::UnknownPriorityClass(_)
-        | Refusal::Bare
-        | Refusal::LocalStorage => {}
-        Refusal::UnknownOwner(_)
-        | Refusal::NoReplacement { .. }
-        | Refusal::RunsToCompletion(_)
-        | Refusal::JobWouldFail { .. } => {}
-        Refusal::NamesNode { .. }
-        | Refusal::WaitsInOrder(_)
-        | Refusal::MissingPriorityClass(_)
-        | Refusal::UnknownPriority(_) => {}
-        Refusal::PersistentVolume(_)
-        | Refusal::ResourceClaims
-        | Refusal::NoBudget
-        | Refusal::PreferNoEviction
-        | Refusal::EvictFalse => {}
-        Refusal::Claim { .. } | Refusal::SharedVolume { .. } | Refusal::Unknown(_) => {}
-        Refusal::NewVolume(_)
-        | Refusal::Gang(_)
-        | Refusal::DoNotDisrupt(_)
-        | Refusal::NotSafeToEvict => {}
-        Refusal::Namespace(_)
-        | Refusal::PodSelector
-        | Refusal::Young { .. }
-        | Refusal::TooFewReplicas { .. } => {}
-        Refusal::LastReady { .. }
-        | Refusal::Unmeasured(_)
-        | Refusal::Unreadable(_)
-        | Refusal::CycleLimit(_) => {}
-        Refusal::NeedsApproval | Refusal::NotApproved | Refusal::LandsElsewhere(_) => {}
-        Refusal::NodeLimit(_)
-        | Refusal::NamespaceLimit(_)
-        | Refusal::RateLimit(_)
-        | Refusal::OutsideWindow(_)
-        | Refusal::WorkloadLimit { .. } => {}
-        Refusal::Budget { .. }
-        | Refusal::SeveralBudgets(_)
-        | Refusal::StaleBudget(_)
-        | Refusal::UnderWay
-        | Refusal::Paused(_)
-        | Refusal::Guarded(_)
-        | Refusal::Resting(_) => {}
-        Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
-        Refusal::WouldNotHelp { .. } | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
-        Refusal::Rejected { .. } | Refusal::WorkloadRejected | Refusal::NoRight(_) => {}
-        Refusal::Trial(_) | Refusal::GotWorse { .. } | Refusal::NotWorthIt { .. } => {}
-        Refusal::WouldTrade(..) | Refusal::WouldBeClosed(..) | Refusal::WouldBeRefused(..) => {}
-        Refusal::Ineffective { .. }
-        | Refusal::LedgerFull(_)
-        | Refusal::NoRoom(_)
-        | Refusal::WouldPreempt { .. }
-        | Refusal::NotAlone(_) => {}
+        Refusal::Protected(Protected::Mirror | Protected::Static | Protected::DaemonSet) => {}
+        Refusal::Protected(Protected::SystemCritical | Protected::Priority { .. }) => {}
+        Refusal::Protected(Protected::UnknownPriorityClass(_) | Protected::UnknownPriority(_)) => {}
+        Refusal::Protected(Protected::PersistentVolume(_) | Protected::ResourceClaims) => {}
+        Refusal::Protected(Protected::NoBudget | Protected::EvictFalse) => {}
+        Refusal::Protected(Protected::PreferNoEviction | Protected::Gang(_)) => {}
+        Refusal::Protected(Protected::DoNotDisrupt | Protected::NotSafeToEvict) => {}
+        Refusal::Protected(Protected::Namespace(_) | Protected::PodSelector) => {}
+        Refusal::Replacement(Replacement::Bare | Replacement::UnknownOwner(_)) => {}
+        Refusal::Replacement(Replacement::NoReplacement { .. }) => {}
+        Refusal::Replacement(Replacement::RunsToCompletion(_)) => {}
+        Refusal::Replacement(Replacement::JobWouldFail { .. } | Replacement::NamesNode { .. }) => {}
+        Refusal::Replacement(Replacement::WaitsInOrder(_)) => {}
+        Refusal::Replacement(Replacement::MissingPriorityClass(_) | Replacement::LocalStorage) => {}
+        Refusal::Replacement(Replacement::NewVolume(_) | Replacement::Claim { .. }) => {}
+        Refusal::Replacement(Replacement::SharedVolume { .. } | Replacement::Unknown(_)) => {}
+        Refusal::Replacement(Replacement::NoRoom(_) | Replacement::WouldPreempt { .. }) => {}
+        Refusal::Disruption(Disruption::TooFewReplicas { .. } | Disruption::LastReady { .. }) => {}
+        Refusal::Disruption(Disruption::Budget { .. } | Disruption::SeveralBudgets(_)) => {}
+        Refusal::Disruption(Disruption::StaleBudget(_)) => {}
+        Refusal::Stop(Stop::Unreadable(_) | Stop::Unmeasured(_) | Stop::Paused(_)) => {}
+        Refusal::Stop(Stop::Guarded(_) | Stop::WorkloadRejected | Stop::LedgerFull(_)) => {}
+        Refusal::Stop(Stop::NotWorthIt { .. } | Stop::NotApproved | Stop::Unremovable(_)) => {}
+        Refusal::Stop(Stop::NotAlone(_)) => {}
+        Refusal::Temporary(Temporary::Terminating | Temporary::UnderWay) => {}
+        Refusal::Temporary(Temporary::DoNotDisrupt(_) | Temporary::Young { .. }) => {}
+        Refusal::Temporary(Temporary::OutsideWindow(_) | Temporary::NeedsApproval) => {}
+        Refusal::Temporary(Temporary::CycleLimit(_) | Temporary::NodeLimit(_)) => {}
+        Refusal::Temporary(Temporary::NamespaceLimit(_) | Temporary::RateLimit(_)) => {}
+        Refusal::Temporary(Temporary::WorkloadLimit { .. } | Temporary::Trial(_)) => {}
+        Refusal::Landing(BadLanding::WouldReturn { .. } | BadLanding::WouldBeHot { .. }) => {}
+        Refusal::Landing(BadLanding::WouldBeUnknown(_) | BadLanding::WouldNotHelp { .. }) => {}
+        Refusal::Landing(BadLanding::WouldTrade(..) | BadLanding::WouldBeClosed(..)) => {}
+        Refusal::Landing(BadLanding::WouldBeRefused(..) | BadLanding::WouldBeExcluded(_)) => {}
+        Refusal::Landing(BadLanding::LandsElsewhere(_)) => {}
+        Refusal::Rest(rest) => match rest.cause {
+            RestCause::Replacement | RestCause::Ineffective(_) | RestCause::GotWorse(_) => {}
+            RestCause::Rejected(_) | RestCause::NoRight => {}
+        },
     }
 }
 
@@ -372,7 +351,10 @@ fn is_listed_idle(idle: &Idle) {
 /// Returns one reason of each kind for not selecting a pod.
 #[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn not_selected() -> Vec<NotSelected> {
-    let (hours, late) = (SignedDuration::from_hours, Box::new(Refusal::NodeLimit(5)));
+    let (hours, late) = (
+        SignedDuration::from_hours,
+        Box::new(Refusal::Temporary(Temporary::NodeLimit(5))),
+    );
     vec![
         NotSelected::Halted(Halt::FewNodes(1)),
         NotSelected::MovedBefore("RemoveDuplicates"),
@@ -385,7 +367,7 @@ fn not_selected() -> Vec<NotSelected> {
         NotSelected::Node(Class::Even),
         NotSelected::Idle(Idle::NothingCold(2)),
         NotSelected::Late(late),
-        NotSelected::MayNotGo(Box::new(Refusal::Bare)),
+        NotSelected::MayNotGo(Box::new(Refusal::Replacement(Replacement::Bare))),
         NotSelected::Enough {
             going: 2,
             waiting: 1,
@@ -700,12 +682,12 @@ fn states() -> Vec<Headline> {
         Headline::Uneven {
             hot: 1,
             kept: 7,
-            why: Refusal::NoBudget.to_string(),
+            why: Refusal::Protected(Protected::NoBudget).to_string(),
         },
         Headline::Unpacked {
             underused: 2,
             kept: 1,
-            why: Refusal::Bare.to_string(),
+            why: Refusal::Replacement(Replacement::Bare).to_string(),
         },
         Headline::Packed(5),
         Headline::Warming(1),

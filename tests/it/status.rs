@@ -8,7 +8,7 @@ use evenkeel::cli::status_text;
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{
-    Class, Idle, NodePicture, Note, Outcome, Plan, Reason, Refusal, SteerReason, SteeringTrial,
+    Class, Idle, NodePicture, Note, Outcome, Plan, Protected, Reason, SteerReason, SteeringTrial,
     Verdict,
 };
 use evenkeel::model::snapshot::Snapshot;
@@ -673,7 +673,7 @@ fn no_name_and_no_message_becomes_markup() {
     }
     for kept in &mut plan.kept {
         (kept.namespace, kept.pod, kept.node) = (EVIL.to_owned(), EVIL.to_owned(), EVIL.to_owned());
-        kept.refusal = Refusal::Gang(EVIL.to_owned());
+        kept.refusal = Protected::Gang(EVIL.to_owned()).into();
     }
     for verdict in &mut plan.nodes {
         verdict.class = Class::Unreadable(EVIL.to_owned());

@@ -4,8 +4,8 @@
 use std::process::Command;
 
 use evenkeel::decide::explain::Subject;
-use evenkeel::model::ledger::Ledger;
-use evenkeel::model::plan::Refusal;
+use evenkeel::model::ledger::{Ledger, Rest, RestCause};
+use evenkeel::model::plan::{Protected, Refusal, Temporary};
 use evenkeel::view::explain::explanation_text;
 use jiff::SignedDuration;
 
@@ -150,15 +150,16 @@ fn a_pinned_volume_asks_for_no_room() {
 #[test]
 fn a_reason_that_ends_at_a_known_time_says_when() {
     let left = SignedDuration::from_mins(5);
+    let cause = RestCause::Replacement;
     for refusal in [
-        Refusal::OutsideWindow(left),
-        Refusal::DoNotDisrupt(Some(left)),
-        Refusal::Resting(left),
+        Refusal::Temporary(Temporary::OutsideWindow(left)),
+        Refusal::Temporary(Temporary::DoNotDisrupt(left)),
+        Refusal::Rest(Rest { cause, left }),
     ] {
         assert_eq!(refusal.wait(), Some(left), "{refusal}");
     }
-    assert_eq!(Refusal::DoNotDisrupt(None).wait(), None);
-    assert!(Refusal::DoNotDisrupt(Some(left)).is_temporary());
+    assert_eq!(Refusal::Protected(Protected::DoNotDisrupt).wait(), None);
+    assert!(Refusal::Temporary(Temporary::DoNotDisrupt(left)).is_temporary());
 }
 
 /// Runs the program on a file of objects and a policy.

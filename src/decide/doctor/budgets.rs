@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::Draft;
 use crate::decide::gate;
-use crate::model::plan::Refusal;
+use crate::model::plan::Disruption;
 use crate::model::snapshot::PodId;
 use crate::values::text::{agree, count};
 
@@ -13,7 +13,7 @@ use super::{Diagnosis, listed, runs};
 /// Budgets that let none of their running pods go, by the answer of the gate about each pod.
 pub(super) fn budgets(draft: &Draft<'_>) -> Vec<Diagnosis> {
     let snapshot = draft.world.snapshot;
-    let mut blocking: BTreeMap<String, (Refusal, BTreeSet<String>)> = BTreeMap::new();
+    let mut blocking: BTreeMap<String, (Disruption, BTreeSet<String>)> = BTreeMap::new();
     for budget in &snapshot.budgets {
         let pods = || budget.pods.iter().filter(|id| runs(snapshot.pod(**id)));
         let Some(first) = pods().next() else { continue };
@@ -38,36 +38,36 @@ pub(super) fn budgets(draft: &Draft<'_>) -> Vec<Diagnosis> {
 }
 
 /// The line for budgets that forbid every eviction for the same reason.
-fn blocking_budgets(kind: &str, why: &Refusal, names: &[String]) -> Diagnosis {
+fn blocking_budgets(kind: &str, why: &Disruption, names: &[String]) -> Diagnosis {
     let number = count(names.len(), "PodDisruptionBudget");
     let forbid = agree(names.len(), "forbids", "forbid");
     let which = match (why, names) {
-        (Refusal::SeveralBudgets(_), _) => "",
+        (Disruption::SeveralBudgets(_), _) => "",
         (_, [_]) => "which ",
         _ => "each of which ",
     };
     let names_of_all = listed(names);
     let message = format!("{number} {forbid} every eviction: {names_of_all}, {which}{kind}");
     let remedy = match (why, names) {
-        (Refusal::Budget { cause, .. }, [_, _, ..]) => cause.remedy("these budgets"),
-        _ => why.remedy(),
+        (Disruption::Budget { cause, .. }, [_, _, ..]) => cause.remedy("these budgets"),
+        _ => why.code_and_remedy().1,
     };
     let remedy = format!("{remedy}; node drains wait for the same pods");
     Diagnosis::warning("budgets", message, remedy)
 }
 
 /// Whether a refusal of the gate for budgets lasts until somebody changes something.
-fn blocks(why: &Refusal) -> bool {
-    let lasts = matches!(why, Refusal::Budget { cause, .. } if cause.lasts());
-    lasts || matches!(why, Refusal::SeveralBudgets(_))
+fn blocks(why: &Disruption) -> bool {
+    let lasts = matches!(why, Disruption::Budget { cause, .. } if cause.lasts());
+    lasts || matches!(why, Disruption::SeveralBudgets(_))
 }
 
 /// The reason in a few words, equal for budgets with the same remedy.
-fn why_forbidden(why: &Refusal) -> String {
-    if let Refusal::SeveralBudgets(names) = why {
+fn why_forbidden(why: &Disruption) -> String {
+    if let Disruption::SeveralBudgets(names) = why {
         return format!("because several cover the same pods ({})", names.join(", "));
     }
-    if let Refusal::Budget { cause, .. } = why {
+    if let Disruption::Budget { cause, .. } = why {
         return cause.to_string();
     }
     why.to_string()

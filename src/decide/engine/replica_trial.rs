@@ -4,7 +4,7 @@
 //! the trial decides once more, with the number of replicas that they have as the minimum.
 
 use crate::decide::projection::World;
-use crate::model::plan::{Plan, Refusal, ReplicaTrial};
+use crate::model::plan::{Plan, ReplicaTrial};
 use crate::policy::Policy;
 
 use super::Engine;
@@ -24,7 +24,8 @@ impl Engine {
             return None;
         }
         let kept = plan.kept_on_hot_nodes();
-        let replicas: Vec<u32> = kept.iter().filter_map(|k| replicas(&k.refusal)).collect();
+        let few = kept.iter().filter_map(|k| k.refusal.too_few_replicas());
+        let replicas: Vec<u32> = few.collect();
         let min_replicas = replicas.iter().copied().min()?;
         let policy = trial_policy(&self.policy, min_replicas);
         let draft = after_cycles(World {
@@ -49,18 +50,6 @@ impl Engine {
             relieved_in_trial: relieved(&hot, &after),
         };
         (trial.relieved_in_trial > trial.relieved).then_some(trial)
-    }
-}
-
-/// The replicas of a workload that has too few.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "every other refusal has another cause"
-)]
-const fn replicas(refusal: &Refusal) -> Option<u32> {
-    match refusal {
-        Refusal::TooFewReplicas { have, .. } => Some(*have),
-        _ => None,
     }
 }
 

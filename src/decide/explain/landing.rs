@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Scored};
-use crate::model::plan::{Refusal, horizon};
+use crate::model::plan::{BadLanding, horizon};
 use crate::model::snapshot::NodeId;
 use crate::policy::ScorePlugin;
 use crate::values::Ratio;
@@ -41,7 +41,7 @@ pub struct FittingNode {
     pub parts: BTreeMap<&'static str, i64>,
     /// The node's largest ratio afterwards, or why the move gains nothing. `None` in the exact
     /// mode, which does not check.
-    pub gain: Option<Result<Ratio, Refusal>>,
+    pub gain: Option<Result<Ratio, BadLanding>>,
 }
 
 /// Nodes with the same reason why they cannot take the replacement.
@@ -56,14 +56,10 @@ pub struct Misfits {
 impl FittingNode {
     /// Why a landing on this node gains nothing; `None` if it gains something, or in the exact
     /// mode.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "no other refusal is about a landing"
-    )]
     pub fn flaw(&self) -> Option<String> {
         Some(match self.gain.as_ref()?.as_ref().err()? {
-            Refusal::WouldReturn { .. } => "its own node: nothing is gained".to_owned(),
-            Refusal::WouldBeHot {
+            BadLanding::WouldReturn { .. } => "its own node: nothing is gained".to_owned(),
+            BadLanding::WouldBeHot {
                 resource,
                 ratio,
                 target,
@@ -77,13 +73,13 @@ impl FittingNode {
                     horizon(*within_a_day)
                 )
             }
-            Refusal::WouldBeUnknown(_) => "its usage is unknown".to_owned(),
-            Refusal::WouldNotHelp { why, .. } => format!("nothing is gained: the node {why}"),
-            Refusal::WouldTrade(_, preference) => format!("it would break {preference}"),
-            Refusal::WouldBeClosed(_, closure) => format!("it is {closure}"),
-            Refusal::WouldBeRefused(_, other) => format!("its kubelet would refuse it: {other}"),
-            Refusal::WouldBeExcluded(_) => "the policy excludes it as destination".to_owned(),
-            other => other.to_string(),
+            BadLanding::WouldBeUnknown(_) => "its usage is unknown".to_owned(),
+            BadLanding::WouldNotHelp { why, .. } => format!("nothing is gained: the node {why}"),
+            BadLanding::WouldTrade(_, preference) => format!("it would break {preference}"),
+            BadLanding::WouldBeClosed(_, closure) => format!("it is {closure}"),
+            BadLanding::WouldBeRefused(_, other) => format!("its kubelet would refuse it: {other}"),
+            BadLanding::WouldBeExcluded(_) => "the policy excludes it as destination".to_owned(),
+            flaw @ BadLanding::LandsElsewhere(_) => flaw.to_string(),
         })
     }
 }
@@ -103,7 +99,7 @@ impl Serialize for FittingNode {
             "ratio_after",
             &self.gain.as_ref().and_then(|gain| gain.as_ref().ok()),
         )?;
-        out.serialize_field("code", &flaw.map(Refusal::code))?;
+        out.serialize_field("code", &flaw.map(|flaw| flaw.code_and_remedy().0))?;
         out.serialize_field("message", &self.flaw())?;
         out.end()
     }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::model::plan::Refusal;
+use crate::model::plan::Stop;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::{Measure, PodUsage, Sample};
 use crate::values::{Amount, PerResource, ResourceId};
@@ -84,7 +84,7 @@ pub(super) fn of_pod(case: &Context<'_>, pod: PodId) -> LoadSummary {
     let unknown = world
         .usage
         .unmeasured_pod(pod)
-        .map(|why| CodedMessage::refusal(&Refusal::Unmeasured(why)));
+        .map(|why| CodedMessage::refusal(&Stop::Unmeasured(why).into()));
     LoadSummary {
         smoothed: world.usage.pod(pod).map(CpuAndMemory::from),
         estimated: matches!(world.usage.pods.get(pod.0), Some(PodUsage::Estimated(_))),

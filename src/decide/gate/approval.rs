@@ -7,7 +7,7 @@
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::placement::Landing;
 use crate::model::approval::ProposedMove;
-use crate::model::plan::Refusal;
+use crate::model::plan::{BadLanding, Refusal, Stop, Temporary};
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
@@ -19,13 +19,13 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         let pod = world.snapshot.pod(candidate.pod);
         return match approved.of(&pod.uid) {
             Some(_) => Ok(()),
-            None => Err(Refusal::NotApproved),
+            None => Err(Stop::NotApproved.into()),
         };
     }
     if draft.count(|_, _| true) < rule.automatic {
         Ok(())
     } else {
-        Err(Refusal::NeedsApproval)
+        Err(Temporary::NeedsApproval.into())
     }
 }
 
@@ -60,6 +60,6 @@ pub(super) fn admit_landing(
     if alike.any(|one| one.possible_nodes.contains(name)) {
         Ok(())
     } else {
-        Err(Refusal::LandsElsewhere(name.clone()))
+        Err(BadLanding::LandsElsewhere(name.clone()).into())
     }
 }

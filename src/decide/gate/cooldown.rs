@@ -4,14 +4,14 @@
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::ledger::{FULL_BYTES, key_of};
-use crate::model::plan::Refusal;
+use crate::model::plan::{Refusal, Stop, Temporary};
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
     let pod = world.snapshot.pod(candidate.pod);
     let cooldown = &world.policy.cooldown;
     if world.ledger.is_under_way(&pod.uid, cooldown, world.now) {
-        return Err(Refusal::UnderWay);
+        return Err(Temporary::UnderWay.into());
     }
     rests(candidate, draft)?;
     on_trial(candidate, draft)?;
@@ -29,7 +29,7 @@ pub(super) fn recordable(draft: &Draft<'_>, never_rests: bool) -> Result<(), Ref
         draft.ledger_size().is_full(planned)
     };
     if full {
-        Err(Refusal::LedgerFull(FULL_BYTES / 1000))
+        Err(Stop::LedgerFull(FULL_BYTES / 1000).into())
     } else {
         Ok(())
     }
@@ -45,7 +45,7 @@ fn rests(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let workload = key_of(snapshot, snapshot.pod(candidate.pod));
     let is_tried = || draft.count(|_, pod| key_of(snapshot, pod) == workload) > 0;
     if ledger.is_suspect(&workload) && is_tried() {
-        return Err(Refusal::WorkloadRejected);
+        return Err(Stop::WorkloadRejected.into());
     }
     Ok(())
 }
@@ -63,7 +63,7 @@ fn on_trial(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let waits =
         pod.workload.is_some() && (world.ledger.has_unsettled_eviction(&workload) || is_tried());
     if waits && !world.ledger.is_proven(&workload) {
-        Err(Refusal::Trial(ramp.watch))
+        Err(Temporary::Trial(ramp.watch).into())
     } else {
         Ok(())
     }

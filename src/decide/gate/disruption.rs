@@ -4,11 +4,11 @@
 //! The rules are those of kube-apiserver's eviction handler.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::{BudgetCause, Refusal};
+use crate::model::plan::{BudgetCause, Disruption};
 use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::{Budget, BudgetId, Pod};
 
-pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Disruption> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
     if is_free(pod) {
@@ -17,7 +17,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     match pod.budgets.as_slice() {
         [] => Ok(()),
         [one] => covered(pod, *one, draft),
-        several => Err(Refusal::SeveralBudgets(
+        several => Err(Disruption::SeveralBudgets(
             several
                 .iter()
                 .map(|b| snapshot.budgets[b.0].name.clone())
@@ -26,13 +26,13 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     }
 }
 
-fn covered(pod: &Pod, id: BudgetId, draft: &Draft<'_>) -> Result<(), Refusal> {
+fn covered(pod: &Pod, id: BudgetId, draft: &Draft<'_>) -> Result<(), Disruption> {
     let budget = &draft.world.snapshot.budgets[id.0];
     if !pod.ready && free_to_leave(budget) {
         return Ok(());
     }
     if budget.stale {
-        return Err(Refusal::StaleBudget(budget.name.clone()));
+        return Err(Disruption::StaleBudget(budget.name.clone()));
     }
     let costs = |moved: &Pod| {
         moved.budgets.contains(&id) && !is_free(moved) && (moved.ready || !free_to_leave(budget))
@@ -41,7 +41,7 @@ fn covered(pod: &Pod, id: BudgetId, draft: &Draft<'_>) -> Result<(), Refusal> {
     if planned < budget.allowed {
         return Ok(());
     }
-    Err(Refusal::Budget {
+    Err(Disruption::Budget {
         name: budget.name.clone(),
         cause: cause(budget, planned),
     })

@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::ledger::key_of;
-use crate::model::plan::{Refusal, UnknownObjects};
+use crate::model::plan::{Protected, Refusal, Replacement, Stop, Temporary, UnknownObjects};
 use crate::model::snapshot::facts::{DoNotDisrupt, PodPhase};
 use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Pod, Snapshot};
@@ -44,26 +44,26 @@ pub(super) fn permitted(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), 
     known(candidate, draft)?;
     by_nature(pod)?;
     if let Some(pause) = snapshot.pauses.of(&pod.namespace, draft.world.now) {
-        return Err(Refusal::Paused(pause.clone()));
+        return Err(Stop::Paused(pause.clone()).into());
     }
     let guards = draft.world.guards;
     if let Some(stop) = guards.stop_of(|| key_of(snapshot, pod), draft.world.now) {
-        return Err(Refusal::Guarded(Box::new(stop)));
+        return Err(Stop::Guarded(Box::new(stop)).into());
     }
     let strategy = draft.world.strategy(candidate.strategy);
     in_namespace(pod, candidate.rules(draft.world), snapshot)?;
     match strategy.rule.evictable_namespaces() {
         Some(names) if !names.admit(&pod.namespace) => {
-            Err(Refusal::Namespace(pod.namespace.clone()))
+            Err(Protected::Namespace(pod.namespace.clone()).into())
         }
         Some(_) | None => Ok(()),
     }
 }
 
 /// Whether the pod's annotation asks for its eviction, or a refusal if it forbids that.
-pub(super) fn asks_for_eviction(pod: &Pod) -> Result<bool, Refusal> {
+pub(super) fn asks_for_eviction(pod: &Pod) -> Result<bool, Protected> {
     match pod.annotations.evict.as_deref() {
-        Some("false") => Err(Refusal::EvictFalse),
+        Some("false") => Err(Protected::EvictFalse),
         Some(_) => Ok(true),
         None => Ok(false),
     }
@@ -71,14 +71,14 @@ pub(super) fn asks_for_eviction(pod: &Pod) -> Result<bool, Refusal> {
 
 /// Refuses a pod whose usage is needed but unknown, or whose node has an object that could not be
 /// read.
-fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Stop> {
     let world = draft.world;
     let pod = world.snapshot.pod(candidate.pod);
     if let Some(unreadable) = pod
         .node
         .and_then(|n| world.snapshot.node(n).unreadable.as_ref())
     {
-        return Err(Refusal::Unreadable(unreadable.clone()));
+        return Err(Stop::Unreadable(unreadable.clone()));
     }
     match world.usage.unmeasured_pod(candidate.pod) {
         Some(why)
@@ -87,7 +87,7 @@ fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
                 .as_ref()
                 .is_some_and(|r| r.basis == Basis::Actual) =>
         {
-            Err(Refusal::Unmeasured(why))
+            Err(Stop::Unmeasured(why))
         }
         Some(_) | None => Ok(()),
     }
@@ -96,22 +96,22 @@ fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
 /// Refuses the pods that no policy may evict.
 fn by_nature(pod: &Pod) -> Result<(), Refusal> {
     if pod.terminating {
-        return Err(Refusal::Terminating);
+        return Err(Temporary::Terminating.into());
     }
     if pod.annotations.eviction_in_progress {
-        return Err(Refusal::UnderWay);
+        return Err(Temporary::UnderWay.into());
     }
     if pod.annotations.mirror {
-        return Err(Refusal::Mirror);
+        return Err(Protected::Mirror.into());
     }
     if pod.annotations.static_pod {
-        Err(Refusal::Static)
+        Err(Protected::Static.into())
     } else {
         Ok(())
     }
 }
 
-fn in_namespace(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(), Refusal> {
+fn in_namespace(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(), Protected> {
     let labels = snapshot.namespaces.get(&pod.namespace);
     // A namespace with unknown labels matches no selector.
     let selected = rules
@@ -119,24 +119,24 @@ fn in_namespace(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(),
         .as_ref()
         .is_none_or(|s| labels.is_some_and(|l| s.matches(l)));
     if !selected || !rules.namespaces.admit(&pod.namespace) {
-        return Err(Refusal::Namespace(pod.namespace.clone()));
+        return Err(Protected::Namespace(pod.namespace.clone()));
     }
     Ok(())
 }
 
-pub(super) fn selected(pod: &Pod, rules: &Evictable) -> Result<(), Refusal> {
+pub(super) fn selected(pod: &Pod, rules: &Evictable) -> Result<(), Protected> {
     match &rules.pod_selector {
-        Some(selector) if !selector.matches(&pod.labels) => Err(Refusal::PodSelector),
+        Some(selector) if !selector.matches(&pod.labels) => Err(Protected::PodSelector),
         Some(_) | None => Ok(()),
     }
 }
 
 /// Refuses a pod that is not `replaced`.
-pub(super) fn bare(pod: &Pod, rules: &Protections, replaced: bool) -> Result<(), Refusal> {
+pub(super) fn bare(pod: &Pod, rules: &Protections, replaced: bool) -> Result<(), Replacement> {
     if replaced || pod.phase == PodPhase::Failed && !rules.failed_bare {
         Ok(())
     } else {
-        Err(Refusal::Bare)
+        Err(Replacement::Bare)
     }
 }
 
@@ -146,26 +146,26 @@ pub(super) fn protected(
     snapshot: &Snapshot,
 ) -> Result<(), Refusal> {
     if rules.prefer_no_eviction && pod.annotations.prefer_no_eviction {
-        return Err(Refusal::PreferNoEviction);
+        return Err(Protected::PreferNoEviction.into());
     }
     if rules.daemon_sets && pod.owners.iter().any(|o| o.kind == "DaemonSet") {
-        return Err(Refusal::DaemonSet);
+        return Err(Protected::DaemonSet.into());
     }
     if rules.local_storage && pod.volumes.local {
-        return Err(Refusal::LocalStorage);
+        return Err(Replacement::LocalStorage.into());
     }
     if rules.resource_claims && pod.resource_claims {
-        return Err(Refusal::ResourceClaims);
+        return Err(Protected::ResourceClaims.into());
     }
     if rules.without_budget && pod.budgets.is_empty() {
-        return Err(Refusal::NoBudget);
+        return Err(Protected::NoBudget.into());
     }
     match rules
         .persistent_volumes
         .as_ref()
         .and_then(|classes| protecting_claim(pod, classes, snapshot))
     {
-        Some(claim) => Err(Refusal::PersistentVolume(claim)),
+        Some(claim) => Err(Protected::PersistentVolume(claim).into()),
         None => Ok(()),
     }
 }
@@ -179,11 +179,11 @@ fn marked(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refus
         do_not_disrupt(pod, draft)?;
     }
     if rules.safe_to_evict && pod.annotations.safe_to_evict == Some(false) {
-        return Err(Refusal::NotSafeToEvict);
+        return Err(Protected::NotSafeToEvict.into());
     }
     match draft.world.snapshot.shared_gang(pod) {
         // No API evicts a whole group, so a pod may go only as the last of its group.
-        Some(gang) if rules.gangs => Err(Refusal::Gang(gang.to_string())),
+        Some(gang) if rules.gangs => Err(Protected::Gang(gang.to_string()).into()),
         Some(_) | None => Ok(()),
     }
 }
@@ -191,12 +191,12 @@ fn marked(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refus
 fn do_not_disrupt(pod: &Pod, draft: &Draft<'_>) -> Result<(), Refusal> {
     match pod.annotations.do_not_disrupt {
         None => Ok(()),
-        Some(DoNotDisrupt::Always) => Err(Refusal::DoNotDisrupt(None)),
+        Some(DoNotDisrupt::Always) => Err(Protected::DoNotDisrupt.into()),
         Some(DoNotDisrupt::AfterStart(time)) => {
             let start = pod.started.unwrap_or(draft.world.now);
             let left = time.saturating_sub(draft.world.now.duration_since(start));
             if left.is_positive() {
-                Err(Refusal::DoNotDisrupt(Some(left)))
+                Err(Temporary::DoNotDisrupt(left).into())
             } else {
                 Ok(())
             }
@@ -230,12 +230,12 @@ pub(super) fn priority<'s>(
     if !critical && rules.priority_below == PriorityThreshold::Value(SYSTEM_CRITICAL) {
         return Ok(());
     }
-    let unknown = |class: &str| Refusal::UnknownPriority(class.to_owned());
+    let unknown = |class: &str| Protected::UnknownPriority(class.to_owned());
     let Some(priority) = of_pod().map_err(unknown)? else {
         return Ok(());
     };
     if critical && priority >= SYSTEM_CRITICAL {
-        return Err(Refusal::SystemCritical);
+        return Err(Protected::SystemCritical.into());
     }
     let threshold = match &rules.priority_below {
         PriorityThreshold::Value(SYSTEM_CRITICAL) => return Ok(()),
@@ -245,10 +245,11 @@ pub(super) fn priority<'s>(
     if priority < threshold {
         Ok(())
     } else {
-        Err(Refusal::Priority {
+        Err(Protected::Priority {
             priority,
             threshold,
-        })
+        }
+        .into())
     }
 }
 
@@ -256,15 +257,15 @@ fn value_of_class(name: &String, snapshot: &Snapshot) -> Result<i32, Refusal> {
     let kind = ObjectKind::Class;
     match (snapshot.classes.get(name), snapshot.lacking.get(&kind)) {
         (Some(value), _) => Ok(*value),
-        (None, Some(lack)) => Err(Refusal::Unknown(UnknownObjects::all(kind, *lack))),
-        (None, None) => Err(Refusal::UnknownPriorityClass(name.clone())),
+        (None, Some(lack)) => Err(Replacement::Unknown(UnknownObjects::all(kind, *lack)).into()),
+        (None, None) => Err(Protected::UnknownPriorityClass(name.clone()).into()),
     }
 }
 
 pub(super) fn old_enough(age: SignedDuration, rules: &Evictable) -> Result<(), Refusal> {
     let least = rules.min_pod_age;
     if age < least {
-        Err(Refusal::Young { age, least })
+        Err(Temporary::Young { age, least }.into())
     } else {
         Ok(())
     }

@@ -68,7 +68,7 @@ fn replicas(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     } else {
         snapshot.replicas(workload)
     };
-    enough(have, candidate.rules(draft.world).min_replicas)
+    Ok(enough(have, candidate.rules(draft.world).min_replicas)?)
 }
 
 /// Whether descheduler no longer sees a pod: a finished pod is gone as soon as it is evicted.

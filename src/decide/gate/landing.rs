@@ -13,7 +13,7 @@ use crate::decide::draft::{Candidate, DestinationLimits, Draft, Prospect};
 use crate::decide::placement::Landing;
 use crate::decide::projection::Projection;
 use crate::decide::scheduler::{self, Forecast, PossibleNode};
-use crate::model::plan::Refusal;
+use crate::model::plan::{BadLanding, Refusal, Replacement};
 use crate::model::snapshot::NodeId;
 use crate::policy::LowNodeUtilization;
 use crate::values::{Ratio, ResourceId};
@@ -79,7 +79,7 @@ pub(super) fn find_by(
         outcome.costliest.map(|(_, why)| why)
     };
     match refusal {
-        Some(why) => Err(why),
+        Some(why) => Err(why.into()),
         None => Ok(Prospect {
             landing: outcome
                 .landing
@@ -167,11 +167,11 @@ struct LandingOutcome {
     /// The expected loss of benefit.
     loss: f64,
     /// The reason for a possible landing that must never happen.
-    never: Option<Refusal>,
+    never: Option<BadLanding>,
     /// The reason for the likeliest bad landing, with its probability.
-    likeliest: Option<(f64, Refusal)>,
+    likeliest: Option<(f64, BadLanding)>,
     /// The reason for the bad landing with the highest expected loss, with that loss.
-    costliest: Option<(f64, Refusal)>,
+    costliest: Option<(f64, BadLanding)>,
 }
 
 impl LandingOutcome {
@@ -202,7 +202,7 @@ impl LandingOutcome {
         let loss = chance * case.relief.lost(candidate, projection, &flaw);
         self.bad += chance;
         self.loss += loss;
-        let exceeds = |most: &Option<(f64, Refusal)>, by: f64| {
+        let exceeds = |most: &Option<(f64, BadLanding)>, by: f64| {
             most.as_ref().is_none_or(|(most, _)| by > *most)
         };
         let never = flaw.is_never_accepted() && self.never.is_none();
@@ -252,7 +252,7 @@ fn require_other_node(
     }
     let others = forecast.misfits.iter().filter(|(n, _)| Some(*n) != home);
     let misfits = others.map(|(_, why)| why.clone());
-    Err(Refusal::NoRoom(misfits.collect()))
+    Err(Replacement::NoRoom(misfits.collect()).into())
 }
 
 /// Refuses a move whose replacement fits only if the scheduler removes other pods for it. Without
@@ -265,10 +265,11 @@ fn forbid_preemption(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Ref
     }
     match scheduler::preempted(draft, candidate.pod) {
         None => Ok(()),
-        Some((node, pod)) => Err(Refusal::WouldPreempt {
+        Some((node, pod)) => Err(Replacement::WouldPreempt {
             node: snapshot.node(node).name.clone(),
             pod: snapshot.pod(pod).name.clone(),
-        }),
+        }
+        .into()),
     }
 }
 
@@ -277,7 +278,7 @@ pub(super) fn each(
     candidate: &Candidate,
     draft: &Draft<'_>,
     forecast: &Forecast,
-) -> Vec<(NodeId, Result<Ratio, Refusal>)> {
+) -> Vec<(NodeId, Result<Ratio, BadLanding>)> {
     let chance = |node: NodeId| {
         forecast
             .possible_nodes

@@ -4,7 +4,7 @@
 use crate::decide::draft::{Candidate, DestinationLimits};
 use crate::decide::projection::Projection;
 use crate::decide::scheduler::{self, Forecast};
-use crate::model::plan::{BrokenPreference, NoGain, OtherSystem, PlacementCause, Refusal};
+use crate::model::plan::{BadLanding, BrokenPreference, NoGain, OtherSystem, PlacementCause};
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Unmeasured;
@@ -83,16 +83,16 @@ impl LandingFlaw {
         projection: &Projection<'_>,
         chance: Ratio,
         forecast: &Forecast,
-    ) -> Refusal {
+    ) -> BadLanding {
         let snapshot = projection.world.snapshot;
         let name = |node: NodeId| snapshot.node(node).name.clone();
         match self {
-            LandingFlaw::OwnNode(home) => Refusal::WouldReturn {
+            LandingFlaw::OwnNode(home) => BadLanding::WouldReturn {
                 node: name(home),
                 chance,
                 cause: placement_cause(candidate, projection, home, forecast),
             },
-            LandingFlaw::Hot(hot) => Refusal::WouldBeHot {
+            LandingFlaw::Hot(hot) => BadLanding::WouldBeHot {
                 node: name(hot.node),
                 resource: snapshot.resources.name(hot.resource).to_owned(),
                 ratio: hot.ratio,
@@ -100,15 +100,15 @@ impl LandingFlaw {
                 basis: hot.basis,
                 within_a_day: hot.within_a_day,
             },
-            LandingFlaw::UnknownUsage(node) => Refusal::WouldBeUnknown(name(node)),
-            LandingFlaw::NotADestination(node, why) => Refusal::WouldNotHelp {
+            LandingFlaw::UnknownUsage(node) => BadLanding::WouldBeUnknown(name(node)),
+            LandingFlaw::NotADestination(node, why) => BadLanding::WouldNotHelp {
                 node: name(node),
                 why,
             },
-            LandingFlaw::Closed(node, closure) => Refusal::WouldBeClosed(name(node), closure),
-            LandingFlaw::Refused(node, other) => Refusal::WouldBeRefused(name(node), other),
-            LandingFlaw::Trade(node, preference) => Refusal::WouldTrade(name(node), preference),
-            LandingFlaw::ExcludedByPolicy(node) => Refusal::WouldBeExcluded(name(node)),
+            LandingFlaw::Closed(node, closure) => BadLanding::WouldBeClosed(name(node), closure),
+            LandingFlaw::Refused(node, other) => BadLanding::WouldBeRefused(name(node), other),
+            LandingFlaw::Trade(node, preference) => BadLanding::WouldTrade(name(node), preference),
+            LandingFlaw::ExcludedByPolicy(node) => BadLanding::WouldBeExcluded(name(node)),
         }
     }
 }

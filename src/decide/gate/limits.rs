@@ -3,11 +3,11 @@
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::ledger::{Entry, key_of};
-use crate::model::plan::Refusal;
+use crate::model::plan::Temporary;
 use crate::model::snapshot::{Pod, Snapshot};
 use crate::policy::Share;
 
-pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Temporary> {
     let (world, limits) = (draft.world, &draft.world.policy.limits);
     let pod = world.snapshot.pod(candidate.pod);
     // Evictions that another component still has to make count as if they were of this cycle.
@@ -16,39 +16,39 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         u32::try_from(deferrals).unwrap_or(u32::MAX)
     };
     if let Some(left) = world.policy.windows.closed_for(world.now) {
-        return Err(Refusal::OutsideWindow(left));
+        return Err(Temporary::OutsideWindow(left));
     }
     let planned = draft.count(|_, _| true);
     let of_cycle = planned + deferred(&|_| true);
     let of_pods =
         |share: Share| share.of(u32::try_from(world.snapshot.pods.len()).unwrap_or(u32::MAX));
     if let Some(most) = limits.per_cycle.map(of_pods).filter(|m| of_cycle >= *m) {
-        return Err(Refusal::CycleLimit(most));
+        return Err(Temporary::CycleLimit(most));
     }
     let of_minute = planned + world.ledger.in_last_minute(world.now);
     if let Some(most) = limits.per_minute.map(of_pods).filter(|m| of_minute >= *m) {
-        return Err(Refusal::RateLimit(most));
+        return Err(Temporary::RateLimit(most));
     }
     let node = pod.node.map(|node| world.snapshot.node(node).name.as_str());
     let from_node =
         draft.count(|_, p| p.node == pod.node) + deferred(&|e| Some(e.node.as_str()) == node);
     if let Some(most) = limits.per_node.filter(|most| from_node >= *most) {
-        return Err(Refusal::NodeLimit(most));
+        return Err(Temporary::NodeLimit(most));
     }
     let by_strategy = draft.count(|c, p| p.node == pod.node && c.strategy == candidate.strategy);
     let rule = &draft.world.strategy(candidate.strategy).rule;
     if let Some(most) = rule.per_node().filter(|most| by_strategy >= *most) {
-        return Err(Refusal::NodeLimit(most));
+        return Err(Temporary::NodeLimit(most));
     }
     let in_namespace = draft.count(|_, p| p.namespace == pod.namespace)
         + deferred(&|e| e.workload.namespace == pod.namespace);
     if let Some(most) = limits.per_namespace.filter(|most| in_namespace >= *most) {
-        return Err(Refusal::NamespaceLimit(most));
+        return Err(Temporary::NamespaceLimit(most));
     }
     workload(candidate, draft)
 }
 
-fn workload(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+fn workload(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Temporary> {
     let world = draft.world;
     let pod = world.snapshot.pod(candidate.pod);
     let Some((share, workload)) = world.policy.limits.per_workload.zip(pod.workload) else {
@@ -70,7 +70,7 @@ fn workload(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     if away < most {
         Ok(())
     } else {
-        Err(Refusal::WorkloadLimit { away, most })
+        Err(Temporary::WorkloadLimit { away, most })
     }
 }
 

@@ -5,7 +5,7 @@
 //! stays if a fact that a rule needs is unknown.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::Refusal;
+use crate::model::plan::{Refusal, Replacement};
 
 use super::checks;
 
@@ -35,7 +35,7 @@ pub struct ReplacementRule {
     overridable: bool,
     /// Whether the answer depends on the moves of the draft.
     counts_moves: bool,
-    ask: fn(&Candidate, &Draft<'_>) -> Result<(), Refusal>,
+    ask: fn(&Candidate, &Draft<'_>) -> Result<(), Replacement>,
 }
 
 /// All rules, in the order in which they decide.
@@ -132,7 +132,7 @@ impl ReplacementRule {
         if pod.finished() || overridden {
             return Ok(());
         }
-        (self.ask)(candidate, draft)
+        Ok((self.ask)(candidate, draft)?)
     }
 }
 

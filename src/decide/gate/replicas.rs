@@ -4,7 +4,7 @@
 //! exact mode: replicas are counted over the top controller, and only those that stay.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::Refusal;
+use crate::model::plan::{Disruption, Refusal};
 use crate::model::snapshot::{Pod, PodId, WorkloadId};
 use crate::policy::Evictable;
 
@@ -16,7 +16,8 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         Some(workload) if !pod.finished() => {
             let least = least_replicas(pod, candidate.rules(draft.world), draft);
             enough(snapshot.replicas(workload), least)?;
-            ready_replicas(candidate.pod, workload, least.saturating_sub(1), draft)
+            let others = least.saturating_sub(1);
+            Ok(ready_replicas(candidate.pod, workload, others, draft)?)
         }
         Some(_) | None => Ok(()),
     }
@@ -29,9 +30,9 @@ pub(super) fn asked_workload(pod: &Pod) -> Option<WorkloadId> {
 }
 
 /// Refuses a pod of a workload that has too few replicas.
-pub(super) const fn enough(have: u32, least: u32) -> Result<(), Refusal> {
+pub(super) const fn enough(have: u32, least: u32) -> Result<(), Disruption> {
     if have < least {
-        Err(Refusal::TooFewReplicas { have, least })
+        Err(Disruption::TooFewReplicas { have, least })
     } else {
         Ok(())
     }
@@ -60,7 +61,7 @@ fn ready_replicas(
     workload: WorkloadId,
     least: u32,
     draft: &Draft<'_>,
-) -> Result<(), Refusal> {
+) -> Result<(), Disruption> {
     let snapshot = draft.world.snapshot;
     // The workload loses nothing with a pod that does not serve.
     if least == 0 || !snapshot.pod(pod).serves() {
@@ -84,7 +85,7 @@ fn ready_replicas(
     if left.saturating_add(planned) < least {
         planned = 0;
     }
-    Err(Refusal::LastReady {
+    Err(Disruption::LastReady {
         left,
         least,
         planned,

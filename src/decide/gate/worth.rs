@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::ledger::key_of;
-use crate::model::plan::Refusal;
+use crate::model::plan::{Refusal, Stop};
 use crate::values::NodeMinutes;
 
 /// A faster start always pays, because a node that is above its target for less than a minute is
@@ -23,11 +23,12 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         return Ok(());
     };
     match draft.time_above(candidate) {
-        Some(above) if above < NodeMinutes::of(start) => Err(Refusal::NotWorthIt {
+        Some(above) if above < NodeMinutes::of(start) => Err(Stop::NotWorthIt {
             node: snapshot.node(node).name.clone(),
             above,
             start,
-        }),
+        }
+        .into()),
         _ => Ok(()),
     }
 }

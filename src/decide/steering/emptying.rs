@@ -14,7 +14,7 @@ use crate::decide::gate;
 use crate::decide::scheduler;
 use crate::decide::strategy::high_node_utilization::room::Room;
 use crate::decide::strategy::high_node_utilization::{goes_with_its_node, is_empty, unremovable};
-use crate::model::plan::{Class, Refusal, SteerReason, SteerValue, Verdict};
+use crate::model::plan::{Class, Disruption, Refusal, SteerReason, SteerValue, Verdict};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, HighNodeUtilization};
 use crate::values::{Ratio, ResourceId};
@@ -202,7 +202,9 @@ fn empty<'w>(
 const fn awaits_replacements(why: &Refusal) -> bool {
     matches!(
         why,
-        Refusal::LastReady { .. } | Refusal::Budget { .. } | Refusal::StaleBudget(_)
+        Refusal::Disruption(
+            Disruption::LastReady { .. } | Disruption::Budget { .. } | Disruption::StaleBudget(_)
+        )
     )
 }
 
@@ -211,7 +213,7 @@ const fn awaits_replacements(why: &Refusal) -> bool {
 fn may_go(ahead: &Draft<'_>, position: usize, pod: PodId, has_taint: bool) -> bool {
     let answers = [
         gate::evictable(pod, position, ahead),
-        gate::disruption(pod, position, ahead),
+        gate::disruption(pod, position, ahead).map_err(Refusal::from),
     ];
     answers
         .into_iter()

@@ -15,7 +15,7 @@ use crate::policy::Cooldown;
 
 use super::capacity::key_bytes;
 use super::merge::newest;
-use super::{Ledger, Rest, rest_after};
+use super::{Ledger, Rest, RestCause, rest_after};
 
 /// The most pods that are remembered. At the usual length of names they take an eighth of a ledger.
 const MOST_REJECTIONS: usize = 400;
@@ -197,13 +197,11 @@ impl Ledger {
         let of_namespace = self.rejections.of_namespace(&workload.namespace);
         let denied = of_namespace.filter(|r| r.fault == Fault::NoRight && r.until > now);
         if let Some(until) = denied.map(|r| r.until).max() {
-            return Some(Rest::NoRight(until.duration_since(now)));
+            return Some(RestCause::NoRight.until(until, now));
         }
         let own = self.rejections.0.get(&(workload.clone(), uid.to_owned()));
-        own.filter(|r| r.until > now).map(|r| Rest::Rejected {
-            times: r.times,
-            left: r.until.duration_since(now),
-        })
+        own.filter(|r| r.until > now)
+            .map(|r| RestCause::Rejected(r.times).until(r.until, now))
     }
 
     /// Returns true if the eviction of a pod of this workload was rejected, and none of its pods

@@ -35,7 +35,7 @@ pub enum PodVerdict {
 
 impl PodVerdict {
     /// Returns the stable code: `moved`, or the code of the reason for staying.
-    pub const fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             PodVerdict::Moved { .. } => "moved",
             PodVerdict::Kept(refusal) => refusal.code(),

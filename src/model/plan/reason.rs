@@ -7,8 +7,8 @@ use crate::model::ledger::Aim;
 use crate::model::snapshot::facts::{Effect, Taint};
 use crate::policy::Basis;
 use crate::values::Ratio;
+use crate::values::text::duration;
 
-use super::duration_text::short;
 use super::finding::Finding;
 
 /// The present behind an expected ratio.
@@ -58,8 +58,8 @@ impl Expected {
 pub enum Reason {
     /// The node of the pod is above its target.
     #[error(
-        "node {} {resource} {ratio}{} is above its target of {target}",
-        weighed(*.basis),
+        "node {}: {resource} {ratio}{} is above its target of {target}",
+        basis.weighed(),
         foreseen(.expected.as_ref(), *.ratio, *.target)
     )]
     HotNode {
@@ -85,9 +85,9 @@ pub enum Reason {
     },
     /// The node of the pod is below every threshold and is emptied.
     #[error(
-        "node {} {resource} {ratio} and every other resource are at or below their thresholds \
+        "node {}: {resource} {ratio} and every other resource are at or below their thresholds \
          ({threshold}), so the node is emptied",
-        weighed(*.basis)
+        basis.weighed()
     )]
     UnderusedNode {
         /// The resource that is closest to its threshold.
@@ -232,7 +232,7 @@ impl Reason {
 fn minutes_text(minutes: f64) -> String {
     let whole = minutes.round();
     if whole > 0.0 {
-        short(SignedDuration::from_secs_f64(whole * 60.0))
+        duration(SignedDuration::from_secs_f64(whole * 60.0))
     } else {
         "0m".to_owned()
     }
@@ -241,18 +241,10 @@ fn minutes_text(minutes: f64) -> String {
 /// Returns the words after a node's ratio in a reason.
 fn foreseen(expected: Option<&Expected>, ratio: Ratio, target: Ratio) -> String {
     expected.map_or(String::new(), |present| {
-        let (ahead, now) = (short(present.ahead), present.now);
+        let (ahead, now) = (duration(present.ahead), present.now);
         let course = present.course(ratio, target);
         format!(", expected in the next {ahead} (now {now}{course}),")
     })
-}
-
-/// Returns the word before a node's ratio in a reason.
-const fn weighed(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Requests => "requests:",
-        Basis::Actual => "usage:",
-    }
 }
 
 fn all_findings(findings: &[Finding]) -> String {

@@ -1,8 +1,8 @@
-//! Why an eviction would cost a pod without a replacement, and the remedies.
+//! Why an eviction would cost a pod without a replacement.
 
 use jiff::SignedDuration;
 
-use super::duration_text::short;
+use crate::values::text::duration;
 
 /// Why a controller creates no replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum JobFailureCause {
     #[error("a rule of its podFailurePolicy fails it")]
     FailurePolicy,
     /// The work of the pod, begun again, would not end before the deadline.
-    #[error("its deadline is in {}, and the pod has worked for {}", short(*.left), short(*.done))]
+    #[error("its deadline is in {}, and the pod has worked for {}", duration(*.left), duration(*.done))]
     Deadline {
         /// The time until the deadline.
         left: SignedDuration,
@@ -60,31 +60,4 @@ fn times(failed: Option<u32>) -> String {
         || "an unknown number of times".to_owned(),
         |n| format!("{n} times"),
     )
-}
-
-pub(super) const READY_REPLICAS: &str =
-    "wait until other replicas are Ready, or lower `evictable.minReplicas`";
-pub(super) const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evictions are Ready, \
-                                  or lower `evictable.minReplicas`";
-pub(super) const UNKNOWN_OWNER: &str = "correct the owner reference of the pod, \
-    or the object if it cannot be read; a file must contain it";
-pub(super) const RUNS_TO_COMPLETION: &str = "wait until it has ended; \
-    set `evictable.allow: [runsToCompletion]` only where the work can begin again";
-pub(super) const JOB_WOULD_FAIL: &str = "wait until it has ended, \
-    or give the Job a `podFailurePolicy` that ignores the condition DisruptionTarget";
-pub(super) const NEW_VOLUME: &str = "give the claim a storage class with `volumeBindingMode: \
-                          WaitForFirstConsumer`, or set `evictable.allow: [newVolumes]`";
-pub(super) const RESOURCE_CLAIMS: &str = "set `evictable.allow: [resourceClaims]`; \
-                               the forecast does not know which nodes have a device for it";
-
-pub(super) fn missing_class(name: &str) -> String {
-    format!("create PriorityClass {name}, or change the template")
-}
-
-pub(super) fn record_class(name: &str) -> String {
-    format!("record PriorityClass {name} in the file")
-}
-
-pub(super) fn make_ready(pod: &str) -> String {
-    format!("make {pod} Ready, or give the StatefulSet `podManagementPolicy: Parallel`")
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::model::ledger::RestCause;
 use crate::model::snapshot::facts::OwnerKey;
 
 use super::{Move, Outcome, Plan, Refusal, Untried};
@@ -87,7 +88,7 @@ impl Plan {
         let missing = outcomes.iter().find(|outcome| outcome.lacks_right());
         let resting = || {
             let mut kept = self.kept.iter().filter(|_| self.moves.is_empty());
-            kept.find(|kept| matches!(kept.refusal, Refusal::NoRight(_)))
+            kept.find(|k| matches!(&k.refusal, Refusal::Rest(r) if r.cause == RestCause::NoRight))
         };
         let missing = missing.map(Outcome::to_string);
         missing.or_else(|| resting().map(|kept| kept.refusal.to_string()))

@@ -10,9 +10,7 @@ use crate::model::usage::Unmeasured;
 use crate::policy::Basis;
 use crate::values::Ratio;
 use crate::values::text::count;
-
-use super::duration_text::short;
-use super::refusal_text::weighed;
+use crate::values::text::duration;
 
 /// The class in which one strategy puts one node.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,8 +43,8 @@ pub enum Class {
     #[error(
         "warming: {resource} {ratio} has been above the target {target} for {}, and the node \
          counts as hot after {}",
-        short(*.since),
-        short(*.sustained_for)
+        duration(*.since),
+        duration(*.sustained_for)
     )]
     Warming {
         /// The resource that exceeds its target most.
@@ -188,7 +186,7 @@ pub enum Idle {
     /// No node can be emptied, or only later.
     #[error(
         "no node can be emptied now; nodes in use: {in_use}, and {needed} would do by {resource} {}",
-        weighed(*.basis)
+        basis.weighed()
     )]
     NothingToEmpty {
         /// Nodes with pods that do not go with their node.

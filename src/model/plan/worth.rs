@@ -5,9 +5,8 @@ use std::fmt;
 use jiff::SignedDuration;
 use serde::{Serialize, Serializer};
 
+use crate::values::text::duration;
 use crate::values::{NodeMinutes, Ratio};
-
-use super::duration_text::short;
 
 /// From here on, a probability is shown as 100 %, which needs no word.
 const CERTAIN: f64 = 0.995;
@@ -33,7 +32,7 @@ impl fmt::Display for MoveWorth {
             write!(f, "; helps with a probability of {success}")?;
         }
         match self.ready_after {
-            Some(start) => write!(f, "; replacement Ready after about {}", short(start)),
+            Some(start) => write!(f, "; replacement Ready after about {}", duration(start)),
             None => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::model::plan::{Balance, Class, Note, Refusal, Verdict};
+use crate::model::plan::{Balance, Class, Note, Temporary, Verdict};
 use crate::policy::LowNodeUtilization;
 use crate::values::Ratio;
 use crate::values::text::{agree, are, count, list};
@@ -96,7 +96,7 @@ impl PlanText<'_> {
         let mut counts: BTreeMap<(bool, &str), usize> = BTreeMap::new();
         let kept = self.plan.kept.iter();
         let relieving = kept.filter(|kept| {
-            let is_proposed = kept.refusal == Refusal::NeedsApproval;
+            let is_proposed = kept.refusal == Temporary::NeedsApproval.into();
             kept.strategy == LowNodeUtilization::NAME && !is_proposed
         });
         for kept in relieving.filter(|kept| nodes.contains(&kept.node.as_str())) {

@@ -6,8 +6,8 @@ use super::*;
 use crate::model::guard::{GuardCause, GuardStop, GuardTarget};
 use crate::model::ledger::Aim;
 use crate::model::plan::{
-    Balance, BalanceReport, BudgetCause, Class, Halt, Idle, Kept, Move, MoveWorth, NodePicture,
-    Note, Reason, Refusal, Verdict,
+    Balance, BalanceReport, BudgetCause, Class, Disruption, Halt, Idle, Kept, Move, MoveWorth,
+    NodePicture, Note, Reason, Refusal, Replacement, Verdict,
 };
 use crate::model::plan::{Direction, Rightsizing, Suggestion};
 use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
@@ -163,20 +163,20 @@ fn busy() -> Plan {
     Plan {
         moves: vec![a_move()],
         kept: vec![
-            kept("web-1", Refusal::LocalStorage),
+            kept("web-1", Replacement::LocalStorage.into()),
             kept(
                 "db-0",
-                Refusal::Budget {
+                Refusal::Disruption(Disruption::Budget {
                     name: "db".to_owned(),
                     cause: BudgetCause::Unhealthy,
-                },
+                }),
             ),
             kept(
                 "db-1",
-                Refusal::Budget {
+                Refusal::Disruption(Disruption::Budget {
                     name: "db".to_owned(),
                     cause: BudgetCause::Unhealthy,
-                },
+                }),
             ),
         ],
         nodes: vec![

@@ -3,7 +3,7 @@
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::placement::Landing;
 use crate::decide::scheduler;
-use crate::model::plan::{Misfit, Refusal};
+use crate::model::plan::{Misfit, Refusal, Replacement};
 use crate::model::snapshot::NodeId;
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
@@ -50,7 +50,7 @@ fn best(
         }
     }
     best.map(|(_, node)| node)
-        .ok_or_else(|| Refusal::NoRoom(misfits.into_iter().collect()))
+        .ok_or_else(|| Replacement::NoRoom(misfits.into_iter().collect()).into())
 }
 
 /// The largest ratio of a node with the replacement, or why the node cannot take it.

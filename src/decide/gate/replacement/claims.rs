@@ -9,18 +9,18 @@
 //! for generic ephemeral volumes, which are not asked about here.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::{ClaimFlaw, Refusal};
+use crate::model::plan::{ClaimFlaw, Replacement};
 use crate::model::snapshot::facts::{Claim, ClaimState, VolumeState};
 use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Pod, Snapshot};
 
-pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
     for name in &pod.volumes.claims {
         if let Some(flaw) = flaw(snapshot, pod, name) {
             let claim = name.clone();
-            return Err(Refusal::Claim { claim, flaw });
+            return Err(Replacement::Claim { claim, flaw });
         }
     }
     Ok(())

@@ -7,7 +7,7 @@
 //! of `batch/v1` has documented rules, which [`super::job`] follows.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::Refusal;
+use crate::model::plan::Replacement;
 use crate::model::snapshot::facts::Owner;
 
 use super::controller::named;
@@ -15,7 +15,7 @@ use super::controller::named;
 /// The endings of kinds whose pods run to completion regardless of their restart policy.
 const ENDINGS: [&str; 4] = ["Job", "Run", "Workflow", "SparkApplication"];
 
-pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let pod = draft.world.snapshot.pod(candidate.pod);
     let Some(controller) = pod.controller() else {
         return Ok(());
@@ -24,7 +24,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         return Ok(());
     }
     if pod.runs_once || runs_to_completion(controller) {
-        Err(Refusal::RunsToCompletion(named(controller)))
+        Err(Replacement::RunsToCompletion(named(controller)))
     } else {
         Ok(())
     }

@@ -10,7 +10,7 @@
 //! in kubernetes/pkg/controller/job).
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::{NoReplacementCause, Refusal};
+use crate::model::plan::{NoReplacementCause, Replacement};
 use crate::model::snapshot::facts::{Owner, OwnerFacts};
 use crate::model::snapshot::{Pod, PodId, Snapshot};
 
@@ -22,11 +22,11 @@ const WATCHED: [(&str, &str); 4] = [
     ("batch", "Job"),
 ];
 
-pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
     let Some(controller) = pod.controller() else {
-        return Err(Refusal::Bare);
+        return Err(Replacement::Bare);
     };
     if !is_watched(controller) {
         return Ok(());
@@ -35,7 +35,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         Some(facts) => replaces(candidate, draft, controller, facts),
         // A file may lack the whole kind. Of a Job, too much depends on its fields.
         None if controller.kind == "Job" || snapshot.knows_owners(&controller.kind) => {
-            Err(Refusal::UnknownOwner(named(controller)))
+            Err(Replacement::UnknownOwner(named(controller)))
         }
         None => Ok(()),
     }
@@ -52,8 +52,8 @@ fn replaces(
     draft: &Draft<'_>,
     controller: &Owner,
     facts: &OwnerFacts,
-) -> Result<(), Refusal> {
-    let refusal = |cause| Refusal::NoReplacement {
+) -> Result<(), Replacement> {
+    let refusal = |cause| Replacement::NoReplacement {
         owner: named(controller),
         cause,
     };

@@ -11,13 +11,13 @@
 use jiff::SignedDuration;
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::{JobFailureCause, Refusal};
+use crate::model::plan::{JobFailureCause, Replacement};
 use crate::model::snapshot::Pod;
 use crate::model::snapshot::facts::{JobFacts, PodPhase, WhenEvicted};
 
 use super::controller::{named, siblings};
 
-pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
     let controller = pod.controller().filter(|owner| owner.is("batch", "Job"));
@@ -26,11 +26,11 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     };
     let facts = snapshot.controller_facts(&pod.namespace, controller);
     let Some(job) = facts.and_then(|facts| facts.job.as_deref()) else {
-        return Err(Refusal::UnknownOwner(named(controller)));
+        return Err(Replacement::UnknownOwner(named(controller)));
     };
     match failure(pod, job, draft) {
         None => Ok(()),
-        Some(cause) => Err(Refusal::JobWouldFail {
+        Some(cause) => Err(Replacement::JobWouldFail {
             job: named(controller),
             cause,
         }),

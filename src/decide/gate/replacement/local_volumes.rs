@@ -6,11 +6,11 @@
 //! out. The same path on another node has other data, or none.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::Refusal;
+use crate::model::plan::Replacement;
 use crate::model::snapshot::Node;
 use crate::model::snapshot::facts::Volume;
 
-pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
     let protected = &candidate.rules(draft.world).protected;
@@ -24,7 +24,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     });
     let mut on_node = volumes.filter(|volume| volume.on_node);
     if protected.local_storage && on_node.any(elsewhere) {
-        return Err(Refusal::LocalStorage);
+        return Err(Replacement::LocalStorage);
     }
     Ok(())
 }

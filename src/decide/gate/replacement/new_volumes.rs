@@ -5,14 +5,16 @@
 //! <https://kubernetes.io/docs/concepts/storage/storage-classes/#volume-binding-mode>.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::Refusal;
+use crate::model::plan::Replacement;
 
-pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let protected = &candidate.rules(draft.world).protected;
     let snapshot = draft.world.snapshot;
     let new = snapshot.new_volumes(snapshot.pod(candidate.pod));
     match new.iter().find(|volume| !volume.follows()) {
-        Some(volume) if protected.new_volumes => Err(Refusal::NewVolume(volume.claim.to_owned())),
+        Some(volume) if protected.new_volumes => {
+            Err(Replacement::NewVolume(volume.claim.to_owned()))
+        }
         Some(_) | None => Ok(()),
     }
 }

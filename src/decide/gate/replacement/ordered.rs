@@ -5,13 +5,13 @@
 //! kubernetes/pkg/controller/statefulset/stateful_set_control.go).
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::Refusal;
+use crate::model::plan::Replacement;
 use crate::model::snapshot::facts::OwnerFacts;
 use crate::model::snapshot::{Pod, Snapshot};
 
 use super::controller::siblings;
 
-pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
     let controller = pod
@@ -23,7 +23,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     let facts = snapshot.controller_facts(&pod.namespace, controller);
     match waits_for(pod, &controller.name, facts, snapshot) {
         None => Ok(()),
-        Some(lower) => Err(Refusal::WaitsInOrder(lower)),
+        Some(lower) => Err(Replacement::WaitsInOrder(lower)),
     }
 }
 

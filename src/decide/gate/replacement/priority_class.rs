@@ -4,13 +4,13 @@
 //! (kubernetes/plugin/pkg/admission/priority). Pods that exist keep their priority.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::Refusal;
+use crate::model::plan::Replacement;
 
-pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     match &snapshot.pod(candidate.pod).priority_class {
         Some(class) if !snapshot.may_have_class(class) => {
-            Err(Refusal::MissingPriorityClass(class.clone()))
+            Err(Replacement::MissingPriorityClass(class.clone()))
         }
         Some(_) | None => Ok(()),
     }

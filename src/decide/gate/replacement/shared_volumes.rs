@@ -7,9 +7,9 @@
 //! pod.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::Refusal;
+use crate::model::plan::Replacement;
 
-pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
     let one_node = |name: &&String| snapshot.claim(pod, name).is_some_and(|c| c.one_node);
@@ -23,7 +23,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         if let Some(other) = others.first()
             && others.iter().all(|other| other.node == pod.node)
         {
-            return Err(Refusal::SharedVolume {
+            return Err(Replacement::SharedVolume {
                 claim: claim.clone(),
                 pod: other.name.clone(),
             });

@@ -4,11 +4,11 @@
 //! (`assignedPod` in kubernetes/pkg/scheduler/eventhandlers.go), so it comes back to the same node.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::Refusal;
+use crate::model::plan::Replacement;
 
 use super::controller::named;
 
-pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
     let Some(owner) = pod.controller() else {
@@ -17,7 +17,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     let facts = snapshot.controller_facts(&pod.namespace, owner);
     match facts.and_then(|facts| facts.node.as_deref()) {
         None => Ok(()),
-        Some(node) => Err(Refusal::NamesNode {
+        Some(node) => Err(Replacement::NamesNode {
             owner: named(owner),
             node: node.to_owned(),
         }),

@@ -11,17 +11,17 @@
 use std::collections::BTreeMap;
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::{Refusal, UnknownKind, UnknownObjects};
+use crate::model::plan::{Replacement, UnknownKind, UnknownObjects};
 use crate::model::snapshot::lacking::Lack;
 use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Pod, PodId, Snapshot};
 
-pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     match unknown(candidate.pod, draft)
         .into_iter()
         .find(|objects| keeps(objects.kind, objects.lack))
     {
-        Some(objects) => Err(Refusal::Unknown(objects)),
+        Some(objects) => Err(Replacement::Unknown(objects)),
         None => Ok(()),
     }
 }

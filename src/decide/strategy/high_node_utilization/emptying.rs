@@ -7,7 +7,7 @@ use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::placement::Landing;
 use crate::decide::strategy::importance::eviction_order;
-use crate::model::plan::{NotSelected, Reason, Refusal};
+use crate::model::plan::{NotSelected, Reason, Refusal, Stop};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, Ratio, ResourceId};
 
@@ -87,7 +87,7 @@ impl EmptyingRule<'_> {
         // Large pods first, because small ones fit into the remaining gaps.
         pods.sort_by_cached_key(|p| (Reverse(self.size(ahead, source, *p)), *p));
         if let Some(why) = unremovable(ahead, source) {
-            let why = Refusal::Unremovable(why);
+            let why = Refusal::from(Stop::Unremovable(why));
             return Err(pods.iter().map(|p| (candidate(*p), why.clone())).collect());
         }
         let refused = |pod: PodId, why: Refusal| {
@@ -165,7 +165,7 @@ impl EmptyingRule<'_> {
 
 /// Refuses every pod, because the named one stays and the node would not become empty.
 fn not_alone(name: &str, pods: &[PodId], candidate: impl Fn(PodId) -> Candidate) -> Refusals {
-    let why = Refusal::NotAlone(name.to_owned());
+    let why = Refusal::from(Stop::NotAlone(name.to_owned()));
     pods.iter().map(|p| (candidate(*p), why.clone())).collect()
 }
 

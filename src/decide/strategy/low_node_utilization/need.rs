@@ -2,7 +2,7 @@
 
 use crate::decide::draft::Draft;
 use crate::decide::gate;
-use crate::model::plan::{Class, NotSelected, Refusal};
+use crate::model::plan::{Class, NotSelected, Refusal, Temporary};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::Amount;
 
@@ -137,7 +137,7 @@ pub(super) fn staying(draft: &Draft<'_>, node: NodeId) -> impl Iterator<Item = P
 pub(super) fn leaves_soon(draft: &Draft<'_>, why: &Refusal) -> bool {
     match why.wait() {
         // Every pod waits for the window, so none may move instead of it.
-        Some(_) if matches!(why, Refusal::OutsideWindow(_)) => true,
+        Some(_) if matches!(why, Refusal::Temporary(Temporary::OutsideWindow(_))) => true,
         Some(wait) => wait <= draft.world.policy.interval,
         None => why.is_temporary(),
     }

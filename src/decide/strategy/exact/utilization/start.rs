@@ -8,7 +8,7 @@ use crate::decide::gate;
 use crate::decide::scheduler;
 use crate::decide::strategy::importance::eviction_order;
 use crate::decide::strategy::low_node_utilization::unfit;
-use crate::model::plan::{Class, Idle, Misfit, Note, Reason, Refusal, Verdict};
+use crate::model::plan::{Class, Idle, Misfit, Note, Reason, Refusal, Replacement, Stop, Verdict};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Thresholds};
@@ -281,13 +281,13 @@ fn refusal(
         return None;
     }
     if basis == Basis::Actual && weight(draft, basis, pod, ResourceId::CPU).is_none() {
-        return Some(Refusal::Unmeasured(Unmeasured::Missing));
+        return Some(Stop::Unmeasured(Unmeasured::Missing).into());
     }
     let pod = snapshot.pod(pod);
     let mut nodes = takers.iter().map(|to| snapshot.node(to.node));
     let admitted = nodes.any(|node| scheduler::tolerates_all(pod, node));
     let tainted = takers.iter().map(|_| Misfit::Taint);
-    (!admitted).then(|| Refusal::NoRoom(tainted.collect()))
+    (!admitted).then(|| Replacement::NoRoom(tainted.collect()).into())
 }
 
 impl PercentThresholds {

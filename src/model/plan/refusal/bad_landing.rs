@@ -1,0 +1,226 @@
+//! Nodes where the replacement must not land.
+
+use crate::model::plan::{BrokenPreference, NoGain, OtherSystem, PlacementCause};
+use crate::model::snapshot::facts::NodeClosure;
+use crate::policy::{Basis, ScorePlugin};
+use crate::values::Ratio;
+
+/// The reason why the replacement must not land on a node on which it could.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadLanding {
+    /// The scheduler would or could put the replacement back on the same node.
+    #[error(
+        "its replacement {} return to {node}: {cause}",
+        if *.chance < Ratio::ONE { "could" } else { "would" }
+    )]
+    WouldReturn {
+        /// The node.
+        node: String,
+        /// The probability.
+        chance: Ratio,
+        /// The reason why the scheduler prefers the node.
+        cause: PlacementCause,
+    },
+    /// The scheduler could put the replacement on a node that would then exceed its target.
+    #[error(
+        "its replacement could land on {node}, where {resource} {} would reach {ratio}{}, above \
+         the target of {target}",
+        basis.weighed(),
+        horizon(*.within_a_day)
+    )]
+    WouldBeHot {
+        /// The node.
+        node: String,
+        /// The resource that would exceed its target.
+        resource: String,
+        /// The ratio that the resource would reach.
+        ratio: Ratio,
+        /// The target.
+        target: Ratio,
+        /// Whether usage or requests would exceed the target.
+        basis: Basis,
+        /// Whether the node would exceed its target in an hour of the next day, and not at once.
+        within_a_day: bool,
+    },
+    /// The scheduler could put the replacement on a node with unknown usage.
+    #[error("its replacement could land on {0}, whose usage is unknown")]
+    WouldBeUnknown(String),
+    /// The scheduler could put the replacement on a node where the move improves nothing.
+    #[error(
+        "its replacement could land on {node}, where the move would improve nothing: {node} {why}"
+    )]
+    WouldNotHelp {
+        /// The node.
+        node: String,
+        /// Why the move improves nothing there.
+        why: NoGain,
+    },
+    /// The scheduler could put the replacement on a node where another preference of the pod would
+    /// be violated more than now.
+    #[error(
+        "its replacement could land on {0}, where the move would break another preference: {1}"
+    )]
+    WouldTrade(String, BrokenPreference),
+    /// The scheduler could put the replacement on a node that takes no new pods.
+    #[error("its replacement could land on {0}, which is {1}")]
+    WouldBeClosed(String, NodeClosure),
+    /// The scheduler, which does not compare operating systems, could put the replacement on a node
+    /// whose kubelet would refuse it.
+    #[error("its replacement could land on {0}, whose kubelet would refuse it: {1}")]
+    WouldBeRefused(String, OtherSystem),
+    /// The scheduler could put the replacement on a node that the policy excludes as a destination.
+    #[error("its replacement could land on {0}, which the policy excludes as a destination")]
+    WouldBeExcluded(String),
+    /// Its eviction is approved, but with other nodes for its replacement.
+    #[error("its replacement would land on {0}, which is none of the nodes that were approved")]
+    LandsElsewhere(String),
+}
+
+impl BadLanding {
+    /// Returns the stable code, and the change that would let the pod move.
+    pub fn code_and_remedy(&self) -> (&'static str, String) {
+        match self {
+            BadLanding::WouldReturn { node, cause, .. } => ("would-return", keep_away(node, cause)),
+            BadLanding::WouldBeHot { node, basis, .. } => {
+                ("would-land-hot", lower_load(node, *basis))
+            }
+            BadLanding::WouldBeUnknown(node) => (
+                "would-land-unknown",
+                format!(
+                    "make the usage source report {node} (see `usage` in the policy), or \
+                     remove what attracts the pod to it"
+                ),
+            ),
+            BadLanding::WouldNotHelp { node, why } => ("would-not-help", elsewhere(node, why)),
+            BadLanding::WouldTrade(_, preference) => (
+                "would-trade",
+                format!(
+                    "make room on a node that suits both preferences, or change one: the \
+                     other is {preference}"
+                ),
+            ),
+            BadLanding::WouldBeClosed(node, _) => (
+                "would-land-closed",
+                format!("wait until {node} takes pods or is gone, or cordon it"),
+            ),
+            BadLanding::WouldBeRefused(_, other) => (
+                "would-be-refused",
+                format!(
+                    "give it the node selector kubernetes.io/os: {}, which the scheduler honours",
+                    other.needs
+                ),
+            ),
+            BadLanding::LandsElsewhere(_) => {
+                ("lands-elsewhere", "approve the next proposal".into())
+            }
+            BadLanding::WouldBeExcluded(node) => (
+                "would-land-excluded",
+                format!(
+                    "change `evictable.destinations`, or remove what attracts the pod to {node}"
+                ),
+            ),
+        }
+    }
+
+    pub(super) const fn can_be_steered(&self) -> bool {
+        match self {
+            BadLanding::WouldReturn { .. }
+            | BadLanding::WouldBeHot { .. }
+            | BadLanding::WouldNotHelp { .. } => true,
+            BadLanding::WouldBeUnknown(_)
+            | BadLanding::WouldTrade(..)
+            | BadLanding::WouldBeClosed(..)
+            | BadLanding::WouldBeRefused(..)
+            | BadLanding::WouldBeExcluded(_)
+            | BadLanding::LandsElsewhere(_) => false,
+        }
+    }
+}
+
+const CLOSER_REQUESTS: &str = "set requests closer to usage, so that the scheduler sees the load";
+
+fn lower_load(node: &str, basis: Basis) -> String {
+    let first = match basis {
+        Basis::Actual => CLOSER_REQUESTS.to_owned(),
+        Basis::Requests => format!("remove what attracts the pod to {node}"),
+    };
+    format!("{first}; or add capacity; or raise `forecast.tolerance`")
+}
+
+fn elsewhere(node: &str, why: &NoGain) -> String {
+    let otherwise = match why {
+        NoGain::NoPool | NoGain::OtherPool(_) => "change the `nodeSelector` of the pools",
+        NoGain::NotSelected => "widen the `nodeSelector` of the policy",
+        NoGain::NotReady => "wait until it is Ready",
+        NoGain::Unreadable => "correct the object that cannot be read",
+        NoGain::Hot
+        | NoGain::Lacks
+        | NoGain::NotOpening
+        | NoGain::Leaving
+        | NoGain::NodeAffinity
+        | NoGain::AntiAffinity
+        | NoGain::FullShare
+        | NoGain::Spread(_) => "raise `forecast.tolerance`",
+    };
+    format!(
+        "remove what attracts the pod to {node} instead of a node where it would help, or \
+         {otherwise}"
+    )
+}
+
+/// Returns the change that would keep a replacement from returning to its node.
+fn keep_away(node: &str, cause: &PlacementCause) -> String {
+    let first = match cause {
+        PlacementCause::Unscored => {
+            return format!(
+                "pass its scheduler's profile by `--scheduler-config`, or let a filter exclude \
+                 {node}"
+            );
+        }
+        PlacementCause::OnlyNode => {
+            return "provide another node that can run it (`explain` lists what keeps it away)"
+                .to_owned();
+        }
+        PlacementCause::Tie | PlacementCause::Ended => CLOSER_REQUESTS.to_owned(),
+        PlacementCause::Sampled => "let the scheduler score more nodes \
+                                    (`percentageOfNodesToScore`)"
+            .to_owned(),
+        PlacementCause::Score(plugin) => weaken(*plugin, node),
+        PlacementCause::DefaultSpread => "give it its own topology spread constraints, or change \
+                                          the defaults of the scheduler"
+            .to_owned(),
+        PlacementCause::AddedAffinity => {
+            "change `addedAffinity` in the configuration of the scheduler".to_owned()
+        }
+        PlacementCause::OtherPods => {
+            format!("change the affinity of other pods so that it does not favour {node}")
+        }
+    };
+    format!("{first}; or use `steering`, so that the scheduler avoids hot nodes")
+}
+
+fn weaken(plugin: ScorePlugin, node: &str) -> String {
+    match plugin {
+        ScorePlugin::NodeResourcesFit | ScorePlugin::NodeResourcesBalancedAllocation => {
+            CLOSER_REQUESTS.to_owned()
+        }
+        ScorePlugin::ImageLocality => "pull its images on the other nodes".to_owned(),
+        ScorePlugin::TaintToleration => {
+            "remove the PreferNoSchedule taints of the free nodes, or add a toleration".to_owned()
+        }
+        ScorePlugin::NodeAffinity => prefer_less("node affinity", node),
+        ScorePlugin::InterPodAffinity => prefer_less("pod affinity or anti-affinity", node),
+        ScorePlugin::PodTopologySpread => {
+            format!("change the soft topology spread constraint so that it does not favour {node}")
+        }
+    }
+}
+
+fn prefer_less(affinity: &str, node: &str) -> String {
+    format!("change the preferred {affinity} so that it does not favour {node}")
+}
+
+/// Returns the words after a ratio that say when it is expected; none for a ratio at once.
+pub const fn horizon(within_a_day: bool) -> &'static str {
+    if within_a_day { " within a day" } else { "" }
+}

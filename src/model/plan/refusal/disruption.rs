@@ -1,0 +1,87 @@
+//! Workloads and budgets that cannot spare the pod.
+
+use crate::model::plan::BudgetCause;
+
+/// The reason why the workload or a PodDisruptionBudget cannot spare the pod.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Disruption {
+    /// The pod's workload has fewer replicas than the policy requires.
+    #[error("its workload has {have} of the {least} replicas that the policy requires")]
+    TooFewReplicas {
+        /// Replicas that the workload has.
+        have: u32,
+        /// Replicas that the policy requires.
+        least: u32,
+    },
+    /// Too few replicas of the workload would stay Ready.
+    #[error("{left} other replicas would be Ready, and at least {least} must be")]
+    LastReady {
+        /// Ready replicas that would be left.
+        left: u32,
+        /// Ready replicas that the policy requires.
+        least: u32,
+        /// Evictions of other replicas in this plan; with zero, too few were Ready to begin with.
+        planned: u32,
+    },
+    /// The pod's PodDisruptionBudget allows no further disruption.
+    #[error("PodDisruptionBudget {name} {cause}")]
+    Budget {
+        /// The name of the budget.
+        name: String,
+        /// Why it allows none.
+        cause: BudgetCause,
+    },
+    /// Several PodDisruptionBudgets cover the pod, so the API server would reject its eviction.
+    #[error(
+        "several PodDisruptionBudgets cover it ({}), so the API server would reject its eviction",
+        .0.join(", ")
+    )]
+    SeveralBudgets(Vec<String>),
+    /// The disruption controller has not processed the latest change of the PodDisruptionBudget.
+    #[error("PodDisruptionBudget {0} has changed, and its status is not up to date yet")]
+    StaleBudget(String),
+}
+
+impl Disruption {
+    /// Returns the stable code, and the change that would let the pod move.
+    pub fn code_and_remedy(&self) -> (&'static str, String) {
+        match self {
+            Disruption::TooFewReplicas { have, .. } => (
+                "too-few-replicas",
+                format!(
+                    "add replicas; or set `evictable.minReplicas: {have}`, or give the pod the \
+                     annotation evenkeel.io/evict-single-replica: \"true\""
+                ),
+            ),
+            Disruption::LastReady { planned: 0, .. } => {
+                ("last-ready-replica", READY_REPLICAS.into())
+            }
+            Disruption::LastReady { .. } => ("last-ready-replica", READY_REPLACEMENTS.into()),
+            Disruption::Budget { name, cause } => {
+                let budget = format!("PodDisruptionBudget {name}");
+                ("disruption-budget", cause.remedy(&budget))
+            }
+            Disruption::SeveralBudgets(_) => ("several-budgets", ONE_BUDGET.into()),
+            Disruption::StaleBudget(_) => {
+                ("stale-budget", "wait for the disruption controller".into())
+            }
+        }
+    }
+
+    /// Returns true if evictions of this plan are the cause.
+    pub(super) const fn is_temporary(&self) -> bool {
+        match self {
+            Disruption::LastReady { planned, .. } => *planned > 0,
+            Disruption::Budget { cause, .. } => matches!(cause, BudgetCause::Planned(_)),
+            Disruption::TooFewReplicas { .. }
+            | Disruption::SeveralBudgets(_)
+            | Disruption::StaleBudget(_) => false,
+        }
+    }
+}
+
+const ONE_BUDGET: &str = "let only one PodDisruptionBudget select the pod";
+const READY_REPLICAS: &str =
+    "wait until other replicas are Ready, or lower `evictable.minReplicas`";
+const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evictions are Ready, \
+                                  or lower `evictable.minReplicas`";

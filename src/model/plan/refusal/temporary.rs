@@ -1,0 +1,129 @@
+//! Limits of the moment, which do not hold for long.
+
+use jiff::SignedDuration;
+
+use crate::model::plan::remedy::{at_least_a_second, wait};
+use crate::values::text::duration;
+
+use super::Reach;
+use super::protected::DO_NOT_DISRUPT;
+
+/// A limit of the moment. The pod can probably move in a later cycle.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Temporary {
+    /// The pod is being deleted.
+    #[error("it is already terminating")]
+    Terminating,
+    /// Its eviction has been requested already.
+    #[error("its eviction is under way")]
+    UnderWay,
+    /// The annotation `karpenter.sh/do-not-disrupt` protects the pod for this long.
+    #[error("its annotation karpenter.sh/do-not-disrupt protects it for another {}", duration(*.0))]
+    DoNotDisrupt(SignedDuration),
+    /// The pod is younger than the minimum age of the policy.
+    #[error("it is {} old, and the minimum age is {}", duration(*.age), duration(*.least))]
+    Young {
+        /// The age of the pod.
+        age: SignedDuration,
+        /// The minimum age.
+        least: SignedDuration,
+    },
+    /// The policy forbids evictions now, for this long.
+    #[error("the windows of the policy forbid evictions for another {}", duration(*.0))]
+    OutsideWindow(SignedDuration),
+    /// A person has to approve its eviction first.
+    #[error("a person has to approve its eviction")]
+    NeedsApproval,
+    /// The limit of evictions per cycle is reached.
+    #[error("the limit of {0} evictions per cycle is reached")]
+    CycleLimit(u32),
+    /// The limit of evictions per node is reached.
+    #[error("the limit of {0} evictions per node is reached")]
+    NodeLimit(u32),
+    /// The limit of evictions per namespace is reached.
+    #[error("the limit of {0} evictions per namespace is reached")]
+    NamespaceLimit(u32),
+    /// The limit of evictions per minute is reached.
+    #[error("the limit of {0} evictions per minute is reached")]
+    RateLimit(u32),
+    /// As many pods of the workload are away as the policy allows.
+    #[error(
+        "{away} {} not Ready or being replaced in its workload, and the limit is {most}",
+        if *.away == 1 { "pod is" } else { "pods are" }
+    )]
+    WorkloadLimit {
+        /// Pods that are missing, not Ready or being replaced.
+        away: u32,
+        /// The limit.
+        most: u32,
+    },
+    /// The first eviction of the pod's workload is a trial, whose replacement has to be Ready for
+    /// this long.
+    #[error(
+        "the first eviction of its workload is a trial; the next waits until the replacement has \
+         been Ready for {}",
+        duration(*.0)
+    )]
+    Trial(SignedDuration),
+}
+
+impl Temporary {
+    pub(super) fn code_and_remedy(&self) -> (&'static str, String) {
+        match self {
+            Temporary::Terminating => ("terminating", "nothing: it is leaving".into()),
+            Temporary::UnderWay => ("under-way", UNDER_WAY.into()),
+            Temporary::DoNotDisrupt(left) => ("do-not-disrupt", wait(*left, DO_NOT_DISRUPT)),
+            Temporary::Young { age, least } => {
+                let left = at_least_a_second(*least, *age);
+                ("too-young", wait(left, "lower `evictable.minPodAge`"))
+            }
+            Temporary::OutsideWindow(left) => ("outside-window", wait(*left, "change `windows`")),
+            Temporary::NeedsApproval => ("needs-approval", APPROVE.into()),
+            Temporary::CycleLimit(most) => ("cycle-limit", next_cycle("`limits.perCycle`", *most)),
+            Temporary::NodeLimit(most) => ("node-limit", next_cycle(NODE_LIMITS, *most)),
+            Temporary::NamespaceLimit(most) => (
+                "namespace-limit",
+                next_cycle("`limits.perNamespace`", *most),
+            ),
+            Temporary::RateLimit(most) => (
+                "rate-limit",
+                format!("wait a minute, or set `limits.perMinute` above {most}"),
+            ),
+            Temporary::WorkloadLimit { most, .. } => (
+                "workload-limit",
+                format!(
+                    "wait until the other pods are Ready, or set `limits.perWorkload` above {most}"
+                ),
+            ),
+            Temporary::Trial(_) => ("trial", TRIAL.into()),
+        }
+    }
+
+    /// The scope, and the time after which the limit no longer holds, if that is known.
+    pub(super) fn reach_and_wait(&self) -> (Reach, Option<SignedDuration>) {
+        match self {
+            Temporary::Young { age, least } => (Reach::Pod, Some(*least - *age)),
+            // A trial lasts at least this long.
+            Temporary::DoNotDisrupt(left)
+            | Temporary::OutsideWindow(left)
+            | Temporary::Trial(left) => (Reach::Pod, Some(*left)),
+            Temporary::NeedsApproval | Temporary::CycleLimit(_) | Temporary::RateLimit(_) => {
+                (Reach::Cycle, None)
+            }
+            Temporary::NodeLimit(_) => (Reach::Node, None),
+            Temporary::Terminating
+            | Temporary::UnderWay
+            | Temporary::NamespaceLimit(_)
+            | Temporary::WorkloadLimit { .. } => (Reach::Pod, None),
+        }
+    }
+}
+
+const UNDER_WAY: &str = "wait for the component that evicts it, such as KubeVirt";
+const APPROVE: &str = "approve it (`evenkeel approve`), or raise `approval.automatic`";
+const TRIAL: &str = "wait for the result of the trial, or change `ramp`";
+const NODE_LIMITS: &str = "`limits.perNode` (or the strategy's `evictionLimits`)";
+
+fn next_cycle(field: &str, most: u32) -> String {
+    format!("wait for the next cycle, or set {field} above {most}")
+}
