@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::decide::strategy::low_node_utilization::absent;
+use crate::decide::targets::absent;
 use crate::model::guard::{GuardCause, GuardReading, GuardStates, GuardStop};
 use crate::model::ledger::GuardSignal;
 use crate::model::plan::{Class, Halt};

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::decide::draft::{DestinationLimits, Draft};
+use crate::decide::targets::{absent, unfit};
 use crate::model::plan::{Class, NoGain, NotSelected};
 use crate::model::snapshot::facts::{Container, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId, WorkloadId};
 use crate::policy::{Basis, Scope};
-
-use super::low_node_utilization::{absent, unfit};
 
 /// The Ready nodes that the policy selects, cordoned ones included.
 pub(super) fn ready_nodes(draft: &Draft<'_>) -> Vec<NodeId> {
@@ -27,14 +26,6 @@ fn ready_node(draft: &Draft<'_>, node: NodeId) -> Result<(), Class> {
     } else {
         Ok(())
     }
-}
-
-/// The nodes that a strategy may weigh by requests: selected, Ready, and fully understood.
-pub(super) fn fit_nodes(draft: &Draft<'_>) -> Vec<NodeId> {
-    let nodes = draft.world.snapshot.node_ids();
-    nodes
-        .filter(|n| unfit(draft, Basis::Requests, *n).is_none())
-        .collect()
 }
 
 /// The fit node on which a pod stays, or why the pod does not count.

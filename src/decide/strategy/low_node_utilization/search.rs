@@ -15,11 +15,11 @@ use std::collections::{BTreeSet, VecDeque};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::strategy::importance::Importance;
+use crate::decide::targets::whole;
 use crate::model::plan::{Reach, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
 
 use super::LowNodeUtilizationRun;
-use super::excess::whole;
 use super::hot_node::HotNode;
 use super::need::leaves_soon;
 use super::relief::PodRelief;

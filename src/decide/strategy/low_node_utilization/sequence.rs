@@ -19,11 +19,11 @@ use std::collections::BTreeSet;
 use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Forecast};
+use crate::decide::targets::whole;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Ratio, ResourceId};
 
 use super::LowNodeUtilizationRun;
-use super::excess::whole;
 use super::hot_node::HotNode;
 use super::need::staying;
 use super::search::work;
