@@ -193,11 +193,8 @@ fn tainted(snapshot: &Snapshot) -> BTreeMap<NodeId, Option<SteerValue>> {
 /// The number of nodes that the policy selects.
 fn selected(world: World<'_>) -> u32 {
     let nodes = world.snapshot.nodes.iter();
-    let selected = match &world.policy.node_selector {
-        None => nodes.count(),
-        Some(selector) => nodes.filter(|node| selector.matches(&node.labels)).count(),
-    };
-    u32::try_from(selected).unwrap_or(u32::MAX)
+    let selected = nodes.filter(|node| world.policy.selects(&node.labels));
+    u32::try_from(selected.count()).unwrap_or(u32::MAX)
 }
 
 /// The nodes that should have the taint: hot nodes first, then full nodes, then nodes to be

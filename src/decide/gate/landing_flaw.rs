@@ -195,13 +195,12 @@ fn no_gain(
 ) -> NoGain {
     let world = projection.world;
     let facts = world.snapshot.node(node);
-    let selector = world.policy.node_selector.as_ref();
     // These two strategies take a node as it is, even if an object on it cannot be read.
     let trusts = matches!(
         destinations.others,
         NoGain::NodeAffinity | NoGain::AntiAffinity
     );
-    if selector.is_some_and(|s| !s.matches(&facts.labels)) {
+    if !world.policy.selects(&facts.labels) {
         return NoGain::NotSelected;
     }
     if !facts.ready {

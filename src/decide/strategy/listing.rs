@@ -17,11 +17,10 @@ pub(super) fn ready_nodes(draft: &Draft<'_>) -> Vec<NodeId> {
 }
 
 fn ready_node(draft: &Draft<'_>, node: NodeId) -> Result<(), Class> {
-    let facts = draft.world.snapshot.node(node);
-    let selector = draft.world.policy.node_selector.as_ref();
-    if let Some(class) = absent(draft.world.policy, facts) {
+    let (policy, facts) = (draft.world.policy, draft.world.snapshot.node(node));
+    if let Some(class) = absent(policy, facts) {
         Err(class)
-    } else if selector.is_some_and(|s| !s.matches(&facts.labels)) {
+    } else if !policy.selects(&facts.labels) {
         Err(Class::NotSelected)
     } else {
         Ok(())

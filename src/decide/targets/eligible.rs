@@ -19,8 +19,7 @@ pub fn fit(projection: &Projection<'_>, basis: Basis) -> Vec<NodeId> {
 pub fn unfit(projection: &Projection<'_>, basis: Basis, node: NodeId) -> Option<Class> {
     let world = projection.world;
     let facts = world.snapshot.node(node);
-    let selector = world.policy.node_selector.as_ref();
-    if selector.is_some_and(|s| !s.matches(&facts.labels)) {
+    if !world.policy.selects(&facts.labels) {
         return Some(Class::NotSelected);
     }
     if let Some(class) = absent(world.policy, facts) {
