@@ -120,6 +120,7 @@ impl<'w> LowNodeUtilizationRun<'w> {
             strategy: self.position,
             reason,
             destinations: pool.map(BalancedPool::destinations),
+            saves: None,
         }
     }
 }

@@ -173,6 +173,7 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
         let duplicate = queue.find(|one| !draft.is_closed(self.position, one.node))?;
         let group = self.groups.get(&duplicate.group)?;
         let candidate = Candidate {
+            saves: None,
             pod: duplicate.pod,
             strategy: self.position,
             reason: group.reason(duplicate.node),

@@ -137,6 +137,7 @@ impl<'w> TopologySpreadRun<'w> {
         destinations: &[usize],
     ) -> Candidate {
         let candidate = |to: &usize| Candidate {
+            saves: None,
             pod,
             strategy: self.position,
             reason: skewed(spread, &self.domains[from], &self.domains[*to]),

@@ -75,6 +75,7 @@ impl SelectPods for ExactTopologySpreadRun<'_> {
         let mut waiting = std::iter::from_fn(|| self.waiting.pop_front());
         let (pod, reason) = waiting.find(|(pod, _)| !is_closed(*pod))?;
         Some(Candidate {
+            saves: None,
             pod,
             strategy: self.position,
             reason,

@@ -138,6 +138,7 @@ impl<'w> EmptyingRule<'w> {
         let mut nodes = destinations.to_vec();
         nodes.sort_unstable();
         Candidate {
+            saves: None,
             pod,
             strategy: self.position,
             reason: reason.clone(),
