@@ -16,6 +16,7 @@
 pub mod placement;
 pub mod scheduler;
 pub mod projection;
+pub mod targets;
 pub mod draft;
 pub mod gate;
 pub mod strategy;

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use serde::Serialize;
 
 use crate::values::Ratio;
-use crate::values::selector::Selector;
+use crate::values::selector::{Labels, Selector};
 
 mod approval;
 mod arguments;
@@ -186,6 +186,12 @@ strategies:
             }
         }
         self
+    }
+
+    /// Whether the policy selects nodes with these labels.
+    pub fn selects(&self, labels: &Labels) -> bool {
+        let selector = self.node_selector.as_ref();
+        selector.is_none_or(|selector| selector.matches(labels))
     }
 
     /// Whether strategies take every Ready node as it is. To descheduler, a node without a Ready

@@ -225,6 +225,7 @@ pub(crate) mod tests {
                 expected: None,
             },
             relief: None,
+            saves: None,
             worth: None,
         }
     }

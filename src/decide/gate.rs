@@ -6,6 +6,7 @@
 use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::decide::placement::Landing;
 use crate::decide::scheduler::Forecast;
+use crate::decide::targets::usage_targets;
 use crate::model::plan::{BadLanding, Disruption, PlacementCause, Refusal, UnknownKind};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Ratio, ResourceId};
@@ -231,7 +232,7 @@ pub fn stays_cool(
         let found = landing_flaw::stays_cool(&pod, draft, node, limits, draft.uncounted(node));
         !matches!(found, Err(LandingFlaw::Hot(_)))
     };
-    is_below(ceilings) && is_below(&landing_flaw::targets(draft, node))
+    is_below(ceilings) && is_below(&usage_targets(draft, node))
 }
 
 /// For each node that can take the replacement: how full it would be, or why the move would gain

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::Draft;
 use crate::decide::projection::World;
-use crate::decide::strategy::low_node_utilization::{self, AboveTarget};
+use crate::decide::targets::{self, AboveTarget, part_above};
 use crate::model::plan::{
     Class, Halt, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Verdict,
 };
@@ -193,11 +193,8 @@ fn tainted(snapshot: &Snapshot) -> BTreeMap<NodeId, Option<SteerValue>> {
 /// The number of nodes that the policy selects.
 fn selected(world: World<'_>) -> u32 {
     let nodes = world.snapshot.nodes.iter();
-    let selected = match &world.policy.node_selector {
-        None => nodes.count(),
-        Some(selector) => nodes.filter(|node| selector.matches(&node.labels)).count(),
-    };
-    u32::try_from(selected).unwrap_or(u32::MAX)
+    let selected = nodes.filter(|node| world.policy.selects(&node.labels));
+    u32::try_from(selected.count()).unwrap_or(u32::MAX)
 }
 
 /// The nodes that should have the taint: hot nodes first, then full nodes, then nodes to be
@@ -252,9 +249,9 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
         .iter()
         .any(|v| matches!(v.class, Class::Hot { .. }))
     {
-        reasons = warm(now, &has_taint);
+        reasons = above(now, WARM, |node| !has_taint(node), warm);
     }
-    reasons.extend(cooling(now, &has_taint));
+    reasons.extend(above(now, COOL, &has_taint, cooling));
     for verdict in verdicts {
         if let Class::Hot {
             resource,
@@ -269,7 +266,7 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
                 ratio: *ratio,
                 target: *target,
             };
-            reasons.insert(node, (why, ratio.minus(*target)));
+            reasons.insert(node, (why, part_above(*ratio, *target)));
         }
     }
     for node in snapshot.node_ids().filter(|node| has_taint(*node)) {
@@ -292,44 +289,38 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
     wishes.collect()
 }
 
-/// The nodes that are too warm for replacements. The ratio decides which come first.
-fn warm(
-    now: &Draft<'_>,
-    has_taint: impl Fn(NodeId) -> bool,
-) -> BTreeMap<NodeId, (SteerReason, Ratio)> {
-    let new = above(now, WARM).filter(|(node, _)| !has_taint(*node));
-    let wished = new.map(|(node, warm)| {
-        let why = SteerReason::Warm {
-            resource: now.world.snapshot.resources.name(warm.resource).to_owned(),
-            ratio: warm.ratio,
-            limit: warm.target,
-        };
-        (node, (why, warm.ratio))
-    });
-    wished.collect()
+/// The node is too warm for replacements.
+const fn warm(resource: String, warm: AboveTarget) -> SteerReason {
+    SteerReason::Warm {
+        resource,
+        ratio: warm.ratio,
+        limit: warm.target,
+    }
 }
 
-/// The nodes with the taint that have not cooled.
-fn cooling(
-    now: &Draft<'_>,
-    has_taint: impl Fn(NodeId) -> bool,
-) -> BTreeMap<NodeId, (SteerReason, Ratio)> {
-    let tainted = above(now, COOL).filter(|(node, _)| has_taint(*node));
-    let cooling = tainted.map(|(node, warm)| {
-        let why = SteerReason::Cooling {
-            resource: now.world.snapshot.resources.name(warm.resource).to_owned(),
-            ratio: warm.ratio,
-            cool: warm.target,
-        };
-        (node, (why, warm.ratio))
-    });
-    cooling.collect()
+/// The node has the taint and has not cooled.
+const fn cooling(resource: String, warm: AboveTarget) -> SteerReason {
+    SteerReason::Cooling {
+        resource,
+        ratio: warm.ratio,
+        cool: warm.target,
+    }
 }
 
-/// The nodes above this share of a target.
-fn above(now: &Draft<'_>, share: f64) -> impl Iterator<Item = (NodeId, AboveTarget)> {
+/// The nodes above this share of a target that count, each with the reason for its taint. The ratio
+/// decides which come first.
+fn above(
+    now: &Draft<'_>,
+    share: f64,
+    counts: impl Fn(NodeId) -> bool,
+    why: fn(String, AboveTarget) -> SteerReason,
+) -> BTreeMap<NodeId, (SteerReason, Ratio)> {
     let rules = now.world.policy.low_node_utilization();
-    rules.flat_map(move |rule| low_node_utilization::above_share(now, rule, share))
+    let above = rules.flat_map(|rule| targets::above_share(now, rule, share));
+    let above = above.filter(|(node, _)| counts(*node));
+    above
+        .map(|(node, warm)| (node, (why(warm.name(now), warm), warm.ratio)))
+        .collect()
 }
 
 /// The verdict because of which a node is not touched; `None` if there is none.

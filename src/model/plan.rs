@@ -65,7 +65,7 @@ pub use steering::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, 
 pub use steering_trial::SteeringTrial;
 pub use unknown::{UnknownKind, UnknownObjects};
 pub use verdict::{Class, Halt, Idle, Note, Verdict};
-pub use worth::MoveWorth;
+pub use worth::{MoveWorth, SavedEvictions, achieved};
 
 /// A finished plan. The same world gives the same plan, byte for byte.
 #[derive(Clone, Debug, Serialize)]
@@ -240,6 +240,9 @@ pub struct Move {
     /// purpose.
     #[serde(skip)]
     pub relief: Option<NodeRelief>,
+    /// The evictions that its hot node needs less; `None` unless LowNodeUtilization moves the pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saves: Option<SavedEvictions>,
     /// The worth of the move; `None` unless LowNodeUtilization moves the pod because of usage
     /// whose course is known.
     #[serde(skip_serializing_if = "Option::is_none")]

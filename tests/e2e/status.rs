@@ -112,6 +112,7 @@ fn hostile(at: Timestamp) -> Board {
                 topology_key: evil(i),
             },
             relief: None,
+            saves: None,
             worth: None,
         };
         MoveStatus::new(&planned, Some(&Outcome::Failed(evil(i))), 5)

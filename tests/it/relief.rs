@@ -166,6 +166,7 @@ impl Search {
                 others: NoGain::Hot,
             };
             let candidate = Candidate {
+                saves: None,
                 pod,
                 strategy: 0,
                 reason: Reason::Counted,

@@ -475,7 +475,7 @@ fn the_keys_of_status_json_are_stable() {
     );
     assert_eq!(keys(&plan["classes"][0]), "class nodes");
     let of_a_move = "aim may_land may_land_more message namespace node outcome owner pod profile \
-        reason strategy to uid workload worth";
+        reason saves strategy to uid workload worth";
     assert_eq!(keys(&plan["moves"]["items"][0]), of_a_move);
     assert_eq!(keys(&plan["kept"][0]), "code message pods");
     assert_eq!(

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::decide::placement::Landing;
 use crate::decide::projection::World;
-use crate::model::plan::{NoGain, Reason};
+use crate::model::plan::{NoGain, Reason, SavedEvictions};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, Evictable};
 use crate::values::{Ratio, ResourceId};
@@ -21,6 +21,8 @@ pub struct Candidate {
     /// Limits that the replacement's node must keep for the move to help; `None` if any node is
     /// fine.
     pub destinations: Option<DestinationLimits>,
+    /// The evictions that its hot node needs less, if the strategy counts them.
+    pub saves: Option<SavedEvictions>,
 }
 
 impl Candidate {
@@ -31,6 +33,7 @@ impl Candidate {
             strategy,
             reason: Reason::Counted,
             destinations: None,
+            saves: None,
         }
     }
 

@@ -51,6 +51,7 @@ impl Draft<'_> {
             aim: candidate.reason.aim(pod.finished()),
             reason: candidate.reason.clone(),
             relief: self.relief(candidate),
+            saves: candidate.saves,
             worth: self.worth(candidate),
         }
     }

@@ -2,15 +2,16 @@
 //! even they are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use statrs::statistics::Statistics;
 
 use crate::decide::draft::Draft;
-use crate::decide::strategy::low_node_utilization;
+use crate::decide::targets::{self, PoolInForce, ResourceRatios};
 use crate::model::plan::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
 use crate::model::snapshot::NodeId;
 use crate::model::usage::Unmeasured;
-use crate::policy::{Basis, HighNodeUtilization, Rule, Thresholds};
+use crate::policy::{Basis, HighNodeUtilization, Rule};
 use crate::values::{Ratio, ResourceId};
 
 /// The name of the pool if no strategy balances nodes.
@@ -21,13 +22,9 @@ const DEFAULT: &str = "default";
 
 /// Nodes with the same thresholds and targets.
 struct WeighedPool {
-    name: String,
-    basis: Basis,
-    nodes: Vec<NodeId>,
+    in_force: PoolInForce,
     /// Whether requests of terminating pods count, as for kube-scheduler.
     with_ending: bool,
-    thresholds: Vec<(ResourceId, Ratio)>,
-    targets: Vec<(ResourceId, Ratio)>,
 }
 
 /// The load that ratios count.
@@ -47,7 +44,7 @@ impl CountedLoad {
 
     fn ratio(self, draft: &Draft<'_>, node: NodeId, resource: ResourceId) -> Option<Ratio> {
         if self.with_ending {
-            low_node_utilization::room_ratio(draft, node, resource, self.basis)
+            draft.room_ratio(node, resource, self.basis)
         } else {
             draft.ratio(node, resource, self.basis)
         }
@@ -81,8 +78,8 @@ pub(super) fn balance_report(draft: &Draft<'_>) -> BalanceReport {
 /// The first pool of each node on a basis.
 fn first_pools(pools: &[WeighedPool], basis: Basis) -> BTreeMap<NodeId, &WeighedPool> {
     let mut first = BTreeMap::new();
-    for pool in pools.iter().filter(|pool| pool.basis == basis) {
-        for node in &pool.nodes {
+    for pool in pools.iter().filter(|pool| pool.in_force.basis == basis) {
+        for node in &pool.in_force.nodes {
             first.entry(*node).or_insert(pool);
         }
     }
@@ -106,7 +103,7 @@ fn node_picture(
             .iter()
             .map(|r| (name(draft, *r), latest(draft, node, *r)))
             .collect(),
-        pool: pool.map(|pool| pool.name.clone()),
+        pool: pool.map(|pool| pool.in_force.pool.clone()),
         band: pool.map(|pool| pool.band(draft)).unwrap_or_default(),
     }
 }
@@ -155,16 +152,11 @@ fn weighed_pools(draft: &Draft<'_>) -> Vec<WeighedPool> {
     let policy = draft.world.policy;
     let mut pools: Vec<WeighedPool> = Vec::new();
     for rule in policy.low_node_utilization() {
-        for in_force in low_node_utilization::in_force(draft, rule) {
-            pools.push(WeighedPool {
-                name: in_force.pool,
-                basis: rule.basis,
-                with_ending: true,
-                nodes: in_force.nodes,
-                thresholds: in_force.thresholds.to_vec(),
-                targets: in_force.targets.to_vec(),
-            });
-        }
+        let in_force = targets::in_force(draft, rule).into_iter();
+        pools.extend(in_force.map(|in_force| WeighedPool {
+            in_force,
+            with_ending: true,
+        }));
     }
     for strategy in &policy.strategies {
         if let Rule::HighNodeUtilization(rule) = &strategy.rule {
@@ -176,51 +168,52 @@ fn weighed_pools(draft: &Draft<'_>) -> Vec<WeighedPool> {
         pools.extend(bases.map(|basis| WeighedPool::of_all(draft, ALL, basis)));
     }
     let mut seen = BTreeSet::new();
-    pools.retain(|pool| seen.insert((pool.name.clone(), pool.basis.label())));
+    pools.retain(|WeighedPool { in_force, .. }| {
+        seen.insert((in_force.pool.clone(), in_force.basis.label()))
+    });
     pools
 }
 
 /// The pools of HighNodeUtilization: its thresholds weigh its own basis, its ceilings always weigh
 /// usage.
 fn emptying_pools(draft: &Draft<'_>, rule: &HighNodeUtilization) -> Vec<WeighedPool> {
-    let targets = known(draft, &rule.ceilings);
-    let mut own = WeighedPool {
-        thresholds: known(draft, &rule.thresholds),
-        ..WeighedPool::of_all(draft, DEFAULT, rule.basis)
-    };
-    let judged = |node: &NodeId| low_node_utilization::judged(draft, *node, &rule.thresholds);
-    own.nodes.retain(judged);
-    match rule.basis {
-        Basis::Actual => vec![WeighedPool { targets, ..own }],
-        Basis::Requests if targets.is_empty() => vec![own],
-        Basis::Requests => {
-            let usage = WeighedPool::of_all(draft, DEFAULT, Basis::Actual);
-            vec![own, WeighedPool { targets, ..usage }]
-        }
+    let resources = &draft.world.snapshot.resources;
+    let targets: ResourceRatios = resources.known(&rule.ceilings).collect();
+    let mut own = WeighedPool::of_all(draft, DEFAULT, rule.basis);
+    own.in_force.thresholds = resources.known(&rule.thresholds).collect();
+    let judged = |node: &NodeId| targets::judged(draft, *node, &rule.thresholds);
+    own.in_force.nodes.retain(judged);
+    if rule.basis == Basis::Actual {
+        own.in_force.targets = targets;
+        return vec![own];
     }
-}
-
-/// The thresholds of resources that the cluster has.
-fn known(draft: &Draft<'_>, thresholds: &Thresholds) -> Vec<(ResourceId, Ratio)> {
-    draft.world.snapshot.resources.known(thresholds).collect()
+    let mut pools = vec![own];
+    if !targets.is_empty() {
+        let mut usage = WeighedPool::of_all(draft, DEFAULT, Basis::Actual);
+        usage.in_force.targets = targets;
+        pools.push(usage);
+    }
+    pools
 }
 
 impl WeighedPool {
     /// All nodes that can be weighed, without thresholds.
     fn of_all(draft: &Draft<'_>, name: &str, basis: Basis) -> Self {
         WeighedPool {
-            name: name.to_owned(),
-            basis,
+            in_force: PoolInForce {
+                pool: name.to_owned(),
+                basis,
+                nodes: targets::fit(draft, basis),
+                thresholds: Rc::default(),
+                targets: Rc::default(),
+            },
             with_ending: false,
-            nodes: low_node_utilization::fit(draft, basis),
-            thresholds: Vec::new(),
-            targets: Vec::new(),
         }
     }
 
     const fn load(&self) -> CountedLoad {
         CountedLoad {
-            basis: self.basis,
+            basis: self.in_force.basis,
             with_ending: self.with_ending,
         }
     }
@@ -228,10 +221,10 @@ impl WeighedPool {
     /// The threshold and target of each resource.
     fn band(&self, draft: &Draft<'_>) -> BTreeMap<String, TargetBand> {
         let mut band: BTreeMap<String, TargetBand> = BTreeMap::new();
-        for (resource, threshold) in &self.thresholds {
+        for (resource, threshold) in self.in_force.thresholds.iter() {
             band.entry(name(draft, *resource)).or_default().threshold = Some(*threshold);
         }
-        for (resource, target) in &self.targets {
+        for (resource, target) in self.in_force.targets.iter() {
             band.entry(name(draft, *resource)).or_default().target = Some(*target);
         }
         band
@@ -239,48 +232,37 @@ impl WeighedPool {
 
     fn report(&self, draft: &Draft<'_>, resources: &BTreeSet<ResourceId>) -> PoolPicture {
         let outside = self.outside(draft);
-        let outside_share = outside.and_then(|count| share(count, self.nodes.len()));
+        let nodes = &self.in_force.nodes;
+        let outside_share = outside.and_then(|count| share(count, nodes.len()));
         PoolPicture {
-            name: self.name.clone(),
-            basis: self.basis,
-            balance: balances(draft, &self.nodes, self.load(), resources, outside_share),
+            name: self.in_force.pool.clone(),
+            basis: self.in_force.basis,
+            balance: balances(draft, nodes, self.load(), resources, outside_share),
             outside_band: outside,
             band: self.band(draft),
-            nodes: self.nodes.len(),
+            nodes: nodes.len(),
         }
     }
 
     /// The number of nodes above a target, or at or below every threshold; `None` if there are
     /// neither.
     fn outside(&self, draft: &Draft<'_>) -> Option<usize> {
-        if self.thresholds.is_empty() && self.targets.is_empty() {
+        let (pool, load) = (&self.in_force, self.load());
+        if pool.thresholds.is_empty() && pool.targets.is_empty() {
             return None;
         }
-        let outside = self
-            .nodes
-            .iter()
-            .filter(|n| self.is_above(draft, **n) || self.is_below(draft, **n));
+        let outside = pool.nodes.iter().filter(|n| {
+            let below = || draft.is_within(**n, &pool.thresholds, |r| load.ratio(draft, **n, r));
+            pool.furthest_above(draft, **n).is_some() || below()
+        });
         Some(outside.count())
-    }
-
-    fn is_above(&self, draft: &Draft<'_>, node: NodeId) -> bool {
-        self.targets.iter().any(|(r, target)| {
-            let ratio = draft.ratio(node, *r, self.basis);
-            ratio.is_some_and(|ratio| ratio > *target)
-        })
-    }
-
-    fn is_below(&self, draft: &Draft<'_>, node: NodeId) -> bool {
-        let load = self.load();
-        draft.is_within(node, &self.thresholds, |r| load.ratio(draft, node, r))
     }
 }
 
 /// Cpu, memory, and every resource with a threshold or a target.
 fn resources(pools: &[WeighedPool]) -> BTreeSet<ResourceId> {
-    let limits = pools
-        .iter()
-        .flat_map(|pool| pool.thresholds.iter().chain(&pool.targets));
+    let pools = pools.iter().map(|pool| &pool.in_force);
+    let limits = pools.flat_map(|pool| pool.thresholds.iter().chain(pool.targets.iter()));
     let named = limits.map(|(resource, _)| *resource);
     named.chain([ResourceId::CPU, ResourceId::MEMORY]).collect()
 }
@@ -290,7 +272,7 @@ fn first_outside(draft: &Draft<'_>, pools: &[WeighedPool]) -> Option<Ratio> {
     let rule = draft.world.policy.low_node_utilization().next()?;
     let own = || pools.iter().take(rule.pools.len());
     let outside = own().filter_map(|pool| pool.outside(draft)).sum();
-    share(outside, own().map(|pool| pool.nodes.len()).sum())
+    share(outside, own().map(|pool| pool.in_force.nodes.len()).sum())
 }
 
 fn share(part: usize, whole: usize) -> Option<Ratio> {

@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::decide::strategy::low_node_utilization::absent;
+use crate::decide::targets::absent;
 use crate::model::guard::{GuardCause, GuardReading, GuardStates, GuardStop};
 use crate::model::ledger::GuardSignal;
 use crate::model::plan::{Class, Halt};
@@ -68,10 +68,8 @@ fn paused(snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
 
 /// With fewer than two nodes there is nowhere to move a pod.
 fn few_nodes(policy: &Policy, snapshot: &Snapshot) -> Option<Halt> {
-    let selector = policy.node_selector.as_ref();
     let nodes = snapshot.nodes.iter().filter(|n| is_up(policy, n));
-    let selected = nodes.filter(|n| selector.is_none_or(|s| s.matches(&n.labels)));
-    let ready = selected.count();
+    let ready = nodes.filter(|n| policy.selects(&n.labels)).count();
     (ready < 2).then_some(Halt::FewNodes(ready))
 }
 

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::decide::draft::Draft;
 use crate::decide::projection::HotSince;
-use crate::decide::strategy::low_node_utilization;
+use crate::decide::targets::above_share;
 use crate::model::snapshot::NodeId;
 use crate::policy::{LowNodeUtilization, Strategy};
 
@@ -53,8 +53,8 @@ impl Engine {
             let mut hot = Vec::new();
             for (position, strategy) in self.policy.strategies.iter().enumerate() {
                 if let Some(rule) = LowNodeUtilization::of(&strategy.rule) {
-                    let nodes = low_node_utilization::above_target(&draft, rule);
-                    hot.extend(nodes.into_iter().map(|node| (position, node)));
+                    let above = above_share(&draft, rule, 1.0).into_keys();
+                    hot.extend(above.map(|node| (position, node)));
                 }
             }
             hot

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::decide::draft::Draft;
 use crate::decide::steering;
-use crate::decide::strategy::{ResourceLevel, low_node_utilization};
+use crate::decide::strategy::ResourceLevel;
+use crate::decide::targets::AboveTarget;
 use crate::model::plan::{Class, Steer};
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{BudgetId, NodeId, PodId, WorkloadId};
@@ -239,13 +240,11 @@ fn view(decided: &AllVerdicts<'_>, verdict: &NodeVerdict, node: NodeId) -> Optio
 /// A node's ratio in one resource, before and after the moves of this cycle.
 fn standing(draft: &Draft<'_>, node: NodeId, level: &ResourceLevel) -> ResourceStatus {
     let whole = draft.world.snapshot.node(node).allocatable[level.resource];
-    let above = match (level.ratio, level.target) {
-        (Some(ratio), Some(high)) if ratio > high => Some(ratio.minus(high)),
-        _ => None,
-    };
+    let above = level.ratio.zip(level.target);
+    let above = above.and_then(|(ratio, target)| AboveTarget::new(level.resource, ratio, target));
     // Only strategies with targets weigh terminating pods (`room_ratio`).
     let after = match level.target {
-        Some(_) => low_node_utilization::room_ratio(draft, node, level.resource, level.basis),
+        Some(_) => draft.room_ratio(node, level.resource, level.basis),
         None => draft.ratio(node, level.resource, level.basis),
     };
     ResourceStatus {
@@ -254,6 +253,6 @@ fn standing(draft: &Draft<'_>, node: NodeId, level: &ResourceLevel) -> ResourceS
         after,
         threshold: level.threshold,
         target: level.target,
-        over: above.map(|above| whole.times(above)),
+        over: above.map(|above| whole.times(above.distance())),
     }
 }

@@ -10,25 +10,27 @@
 
 use crate::decide::draft::Candidate;
 use crate::decide::projection::Projection;
+use crate::decide::targets::{AboveTarget, part_above};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::ExpectedDay;
-use crate::values::Ratio;
+use crate::values::{Ratio, ResourceId};
 
 /// The most that a landing may add above the target, as a share of the relief of the pod's own node
 /// there. Both are sums over the hours. It was chosen on two weeks of office hours and nightly
 /// batch (`tests/it/learning.rs`).
 const MOST_ADDED: f64 = 0.5;
 
-/// The ratio of the fullest hour after the move, if the move adds too much above the target. These
-/// pods wait for a place on the node or still use it. Hours about which nothing is known do not
-/// count.
+/// The fullest hour after the move, if the move adds too much above the target. These pods wait for
+/// a place on the node or still use it. Hours about which nothing is known do not count, and
+/// without learned usage nothing is known.
 pub(super) fn too_hot(
     candidate: &Candidate,
     projection: &Projection<'_>,
     node: NodeId,
     waiting: &[PodId],
     target: Ratio,
-) -> Option<Ratio> {
+) -> Option<AboveTarget> {
+    projection.world.usage.outlook()?;
     let own = projection.world.snapshot.pod(candidate.pod).node?;
     let and_this: Vec<PodId> = waiting.iter().copied().chain([candidate.pod]).collect();
     let after = projection.day_ahead(node, &and_this, &[]);
@@ -42,11 +44,12 @@ pub(super) fn too_hot(
     if added <= MOST_ADDED * removed {
         return None;
     }
-    after.into_iter().flatten().max_by(|a, b| a.order(*b))
+    let fullest = after.into_iter().flatten().max_by(|a, b| a.order(*b))?;
+    AboveTarget::new(ResourceId::CPU, fullest, target)
 }
 
 /// The sum of the usage above the target over the hours.
 fn above(day: &ExpectedDay<Option<Ratio>>, target: Ratio) -> f64 {
     let hours = day.iter().flatten();
-    hours.map(|ratio| ratio.minus(target).get()).sum()
+    hours.map(|ratio| part_above(*ratio, target).get()).sum()
 }

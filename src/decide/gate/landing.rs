@@ -13,6 +13,7 @@ use crate::decide::draft::{Candidate, DestinationLimits, Draft, Prospect};
 use crate::decide::placement::Landing;
 use crate::decide::projection::Projection;
 use crate::decide::scheduler::{self, Forecast, PossibleNode};
+use crate::decide::targets::{load_above, part_above};
 use crate::model::plan::{BadLanding, Refusal, Replacement};
 use crate::model::snapshot::NodeId;
 use crate::policy::LowNodeUtilization;
@@ -101,10 +102,11 @@ impl Relief {
             return Relief(0.0);
         };
         let of_resource = |&(resource, target): &(ResourceId, Ratio)| {
-            let load = draft.load(home, resource, destinations.basis)?;
-            let whole = draft.world.snapshot.node(home).allocatable[resource];
+            let above = load_above(draft, home, destinations.basis, resource, target)?;
             let weight = draft.weight(candidate.pod, resource, destinations.basis)?;
-            weight.min(load.minus(whole.times(target))).share_of(whole)
+            weight
+                .min(above)
+                .share_of(draft.world.snapshot.node(home).allocatable[resource])
         };
         Relief(
             destinations
@@ -140,7 +142,7 @@ fn added_excess(
     let added = |&(resource, target): &(ResourceId, Ratio)| {
         let after = ratio_after(candidate, projection, node, resource, destinations.basis)?;
         let before = projection.ratio(node, resource, destinations.basis)?;
-        Some(after.minus(target).get() - before.minus(target).get())
+        Some(part_above(after, target).get() - part_above(before, target).get())
     };
     destinations.targets.iter().filter_map(added).sum()
 }

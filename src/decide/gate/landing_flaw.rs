@@ -4,6 +4,7 @@
 use crate::decide::draft::{Candidate, DestinationLimits};
 use crate::decide::projection::Projection;
 use crate::decide::scheduler::{self, Forecast};
+use crate::decide::targets::{AboveTarget, usage_targets};
 use crate::model::plan::{BadLanding, BrokenPreference, NoGain, OtherSystem, PlacementCause};
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::{NodeId, PodId};
@@ -36,34 +37,29 @@ pub(super) enum LandingFlaw {
 /// A node that would be above a target after the move.
 pub(super) struct HotLanding {
     pub(super) node: NodeId,
-    resource: ResourceId,
-    ratio: Ratio,
-    target: Ratio,
+    above: AboveTarget,
     basis: Basis,
     /// Whether the ratio is expected in an hour of the next day.
     within_a_day: bool,
 }
 
 impl HotLanding {
-    /// Refuses a ratio above the target.
-    fn check(
+    /// Refuses a node that would be above a target.
+    const fn check(
         node: NodeId,
-        resource: ResourceId,
-        target: Ratio,
-        ratio: Ratio,
+        above: Option<AboveTarget>,
         basis: Basis,
+        within_a_day: bool,
     ) -> Result<(), LandingFlaw> {
-        if ratio <= target {
-            return Ok(());
+        match above {
+            None => Ok(()),
+            Some(above) => Err(LandingFlaw::Hot(HotLanding {
+                node,
+                above,
+                basis,
+                within_a_day,
+            })),
         }
-        Err(LandingFlaw::Hot(HotLanding {
-            node,
-            resource,
-            ratio,
-            target,
-            basis,
-            within_a_day: false,
-        }))
     }
 }
 
@@ -94,9 +90,9 @@ impl LandingFlaw {
             },
             LandingFlaw::Hot(hot) => BadLanding::WouldBeHot {
                 node: name(hot.node),
-                resource: snapshot.resources.name(hot.resource).to_owned(),
-                ratio: hot.ratio,
-                target: hot.target,
+                resource: hot.above.name(projection),
+                ratio: hot.above.ratio,
+                target: hot.above.target,
                 basis: hot.basis,
                 within_a_day: hot.within_a_day,
             },
@@ -135,13 +131,8 @@ pub(super) fn check(
     }
     if candidate.reason.is_a_preference() {
         let uncounted = projection.uncounted(node);
-        stays_cool(
-            candidate,
-            projection,
-            node,
-            &targets(projection, node),
-            uncounted,
-        )?;
+        let targets = usage_targets(projection, node);
+        stays_cool(candidate, projection, node, &targets, uncounted)?;
     }
     let requested = requested_after(candidate, projection, node);
     match &candidate.destinations {
@@ -180,7 +171,8 @@ fn check_limits(
     for &(resource, target) in projection.judged_by(node, &destinations.targets) {
         let ratio = ratio_after(candidate, projection, node, resource, destinations.basis)
             .ok_or(LandingFlaw::UnknownUsage(node))?;
-        HotLanding::check(node, resource, target, ratio, destinations.basis)?;
+        let above = AboveTarget::new(resource, ratio, target);
+        HotLanding::check(node, above, destinations.basis, false)?;
         largest = if ratio > largest { ratio } else { largest };
     }
     // This check is the last one: a caller that ignores this flaw must not miss another.
@@ -203,13 +195,12 @@ fn no_gain(
 ) -> NoGain {
     let world = projection.world;
     let facts = world.snapshot.node(node);
-    let selector = world.policy.node_selector.as_ref();
     // These two strategies take a node as it is, even if an object on it cannot be read.
     let trusts = matches!(
         destinations.others,
         NoGain::NodeAffinity | NoGain::AntiAffinity
     );
-    if selector.is_some_and(|s| !s.matches(&facts.labels)) {
+    if !world.policy.selects(&facts.labels) {
         return NoGain::NotSelected;
     }
     if !facts.ready {
@@ -244,7 +235,7 @@ fn other_pool(candidate: &Candidate, projection: &Projection<'_>, node: NodeId) 
 }
 
 /// Requires that the node with these pods beside its load stays at or below these usage targets. A
-/// hot node would soon lose the pod again.
+/// hot node would soon lose the pod again. The same holds for the hours of the next day.
 ///
 /// A node of unknown usage is accepted, unless its usage is about to become known: after a start,
 /// evenkeel waits for the first samples.
@@ -264,47 +255,14 @@ pub(super) fn stays_cool(
             }
             continue;
         };
-        HotLanding::check(node, resource, target, ratio, Basis::Actual)?;
+        let above = AboveTarget::new(resource, ratio, target);
+        HotLanding::check(node, above, Basis::Actual, false)?;
         if resource == ResourceId::CPU {
-            stays_cool_for_a_day(candidate, projection, node, target, coming)?;
+            let above = day_ahead::too_hot(candidate, projection, node, coming, target);
+            HotLanding::check(node, above, Basis::Actual, true)?;
         }
     }
     Ok(())
-}
-
-/// Requires that the move adds little above the target in the next day. Without learned usage,
-/// nothing is required.
-fn stays_cool_for_a_day(
-    candidate: &Candidate,
-    projection: &Projection<'_>,
-    node: NodeId,
-    target: Ratio,
-    coming: &[PodId],
-) -> Result<(), LandingFlaw> {
-    if projection.world.usage.outlook().is_none() {
-        return Ok(());
-    }
-    match day_ahead::too_hot(candidate, projection, node, coming, target) {
-        None => Ok(()),
-        Some(ratio) => Err(LandingFlaw::Hot(HotLanding {
-            node,
-            resource: ResourceId::CPU,
-            ratio,
-            target,
-            basis: Basis::Actual,
-            within_a_day: true,
-        })),
-    }
-}
-
-/// The usage targets of the policy for a node. Deviation thresholds are omitted.
-pub(super) fn targets(projection: &Projection<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
-    let snapshot = projection.world.snapshot;
-    let rules = projection.world.policy.low_node_utilization();
-    let mut by_usage = rules.filter(|r| r.basis == Basis::Actual && !r.deviation);
-    let pool = by_usage.find_map(|r| r.pool_of(&snapshot.node(node).labels));
-    let targets = pool.map_or(&[][..], |pool| &pool.targets);
-    snapshot.resources.known(targets).collect()
 }
 
 /// The ratio of a node after the move; `None` if its usage is unknown.

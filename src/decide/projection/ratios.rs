@@ -47,12 +47,21 @@ impl<'w> Projection<'w> {
 
     /// Returns the share of allocatable that kube-scheduler counts as requested: terminating pods
     /// still hold their part. `None` if the node does not have the resource.
-    pub fn taken(&self, node: NodeId, resource: ResourceId) -> Option<Ratio> {
+    fn taken(&self, node: NodeId, resource: ResourceId) -> Option<Ratio> {
         let taken = self.reserved(node)[resource];
         if taken == Amount::ZERO {
             return (!self.lacks(node, resource)).then_some(Ratio::ZERO);
         }
         taken.share_of(self.world.snapshot.node(node).allocatable[resource])
+    }
+
+    /// Returns the ratio that decides whether a node has room. By requests, terminating pods count
+    /// until they have ended, as for kube-scheduler.
+    pub fn room_ratio(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
+        match basis {
+            Basis::Requests => self.taken(node, resource),
+            Basis::Actual => self.ratio(node, resource, basis),
+        }
     }
 
     /// Returns true if a node has none of a resource, and no pod requests it there. Such a node is

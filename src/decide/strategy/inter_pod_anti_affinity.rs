@@ -179,6 +179,7 @@ impl SelectPods for RequiredAntiAffinityRun<'_> {
             };
             if !draft.is_on_closed_node(self.position, pod) {
                 return Some(Candidate {
+                    saves: None,
                     pod,
                     strategy: self.position,
                     reason,

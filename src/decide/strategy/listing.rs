@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::decide::draft::{DestinationLimits, Draft};
+use crate::decide::targets::{absent, unfit};
 use crate::model::plan::{Class, NoGain, NotSelected};
 use crate::model::snapshot::facts::{Container, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId, WorkloadId};
 use crate::policy::{Basis, Scope};
-
-use super::low_node_utilization::{absent, unfit};
 
 /// The Ready nodes that the policy selects, cordoned ones included.
 pub(super) fn ready_nodes(draft: &Draft<'_>) -> Vec<NodeId> {
@@ -18,23 +17,14 @@ pub(super) fn ready_nodes(draft: &Draft<'_>) -> Vec<NodeId> {
 }
 
 fn ready_node(draft: &Draft<'_>, node: NodeId) -> Result<(), Class> {
-    let facts = draft.world.snapshot.node(node);
-    let selector = draft.world.policy.node_selector.as_ref();
-    if let Some(class) = absent(draft.world.policy, facts) {
+    let (policy, facts) = (draft.world.policy, draft.world.snapshot.node(node));
+    if let Some(class) = absent(policy, facts) {
         Err(class)
-    } else if selector.is_some_and(|s| !s.matches(&facts.labels)) {
+    } else if !policy.selects(&facts.labels) {
         Err(Class::NotSelected)
     } else {
         Ok(())
     }
-}
-
-/// The nodes that a strategy may weigh by requests: selected, Ready, and fully understood.
-pub(super) fn fit_nodes(draft: &Draft<'_>) -> Vec<NodeId> {
-    let nodes = draft.world.snapshot.node_ids();
-    nodes
-        .filter(|n| unfit(draft, Basis::Requests, *n).is_none())
-        .collect()
 }
 
 /// The fit node on which a pod stays, or why the pod does not count.

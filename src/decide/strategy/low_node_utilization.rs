@@ -2,9 +2,9 @@
 //!
 //! Its objective is one number: the evictions that are made plus those that are still needed. The
 //! need of a hot node is the fewest of its movable pods that must leave to bring it below its
-//! targets (`excess`). Moves that lower it almost certainly come first (`search`). Then come
-//! few others in each cycle: single pods and sequences, by the evictions that they probably save
-//! for each one that they make (`sequence`).
+//! targets (`targets/excess`). Moves that lower it almost certainly come first (`search`). Then
+//! come few others in each cycle: single pods and sequences, by the evictions that they probably
+//! save for each one that they make (`sequence`).
 //!
 //! A pod that only has to wait for the next cycle counts as gone, so that no worse pod is moved
 //! instead. Nothing is begun on a node whose movable pods together can remove less than a quarter
@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
+use crate::decide::targets::{classify, in_force};
 use crate::model::plan::{Class, NotSelected, Note, Reason, Refusal, Verdict};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::LowNodeUtilization;
@@ -21,24 +22,16 @@ use crate::policy::LowNodeUtilization;
 use super::{ResourceLevel, SelectPods, StrategyRun};
 
 use hot_node::HotNode;
-use nodes::classify;
 use pool::BalancedPool;
 use search::SearchState;
 
-mod eligible;
-mod excess;
 mod hot_node;
 mod need;
-mod nodes;
 mod opening;
 mod pool;
 mod relief;
 mod search;
 mod sequence;
-
-pub use eligible::{absent, fit, unfit};
-pub use nodes::{AboveTarget, above_share, above_target, room_ratio};
-pub use pool::{in_force, judged};
 
 /// One cycle of the strategy.
 #[derive(Debug)]
@@ -126,7 +119,8 @@ impl<'w> LowNodeUtilizationRun<'w> {
             pod,
             strategy: self.position,
             reason,
-            destinations: pool.map(|pool| pool.destinations(self.rule.basis)),
+            destinations: pool.map(BalancedPool::destinations),
+            saves: None,
         }
     }
 }
@@ -199,7 +193,7 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
             .map(|((resource, threshold), (_, target))| ResourceLevel {
                 resource: *resource,
                 basis,
-                ratio: room_ratio(run.before, node, *resource, basis),
+                ratio: run.before.room_ratio(node, *resource, basis),
                 threshold: Some(*threshold),
                 target: Some(*target),
             })

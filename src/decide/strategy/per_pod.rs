@@ -92,6 +92,7 @@ impl<J: JudgePod> SelectPods for PerPodRun<J> {
             let (pod, selected) = self.waiting.pop_front()?;
             if !draft.is_on_closed_node(self.position, pod) {
                 return Some(Candidate {
+                    saves: None,
                     pod,
                     strategy: self.position,
                     reason: selected.reason,

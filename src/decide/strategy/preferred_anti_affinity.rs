@@ -53,6 +53,7 @@ impl<'w> PreferredAntiAffinityRun<'w> {
         let better = weights.iter().filter(|(_, other)| *other < weight);
         let best = better.clone().map(|(_, other)| *other).min();
         Ok(Candidate {
+            saves: None,
             pod,
             strategy: self.position,
             reason: Reason::NearAvoided {

@@ -12,13 +12,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
+use crate::decide::targets::fit;
 use crate::model::plan::{NoGain, NotSelected, Refusal};
 use crate::model::snapshot::facts::{Owner, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId};
-use crate::policy::RemoveDuplicates;
+use crate::policy::{Basis, RemoveDuplicates};
 
 use super::importance::eviction_order;
-use super::listing::{fit_nodes, only_on, stays_on};
+use super::listing::{only_on, stays_on};
 use super::{SelectPods, StrategyRun};
 
 use group::ReplicaGroup;
@@ -81,7 +82,7 @@ impl<'w> RemoveDuplicatesRun<'w> {
         rule: &'w RemoveDuplicates,
         details: &'static DuplicateRules,
     ) -> Self {
-        let nodes = fit_nodes(draft);
+        let nodes = fit(draft, Basis::Requests);
         let mut run = RemoveDuplicatesRun {
             position,
             rule,
@@ -172,6 +173,7 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
         let duplicate = queue.find(|one| !draft.is_closed(self.position, one.node))?;
         let group = self.groups.get(&duplicate.group)?;
         let candidate = Candidate {
+            saves: None,
             pod: duplicate.pod,
             strategy: self.position,
             reason: group.reason(duplicate.node),

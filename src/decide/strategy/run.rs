@@ -87,6 +87,7 @@ impl StrategyRun<'_, '_> {
             reason: candidate.reason.clone(),
             to: landing.on.map(|node| snapshot.node(node).name.clone()),
             aim: candidate.reason.aim(snapshot.pod(pod).finished()),
+            saves: candidate.saves,
             worth: after.worth(candidate),
         })
     }

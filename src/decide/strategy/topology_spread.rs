@@ -11,13 +11,14 @@ use std::cmp::Reverse;
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::gate;
+use crate::decide::targets::fit;
 use crate::model::plan::{NoGain, NotSelected, Refusal};
 use crate::model::snapshot::facts::Spread;
 use crate::model::snapshot::{NodeId, PodId};
-use crate::policy::TopologySpread;
+use crate::policy::{Basis, TopologySpread};
 
 use super::importance::eviction_order;
-use super::listing::{fit_nodes, only_on, stays_on};
+use super::listing::{only_on, stays_on};
 use super::{SelectPods, StrategyRun};
 
 use constraint::{Constraint, counts, prefers_nodes};
@@ -51,7 +52,7 @@ struct Leaving {
 
 impl<'w> TopologySpreadRun<'w> {
     pub(super) fn start(draft: &Draft<'_>, position: usize, rule: &'w TopologySpread) -> Self {
-        let nodes = fit_nodes(draft);
+        let nodes = fit(draft, Basis::Requests);
         let constraints = constraint::collect(draft, rule, &nodes, |p| counts(draft, rule, p));
         TopologySpreadRun {
             position,
@@ -136,6 +137,7 @@ impl<'w> TopologySpreadRun<'w> {
         destinations: &[usize],
     ) -> Candidate {
         let candidate = |to: &usize| Candidate {
+            saves: None,
             pod,
             strategy: self.position,
             reason: skewed(spread, &self.domains[from], &self.domains[*to]),

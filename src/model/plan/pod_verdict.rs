@@ -1,7 +1,5 @@
 //! A strategy's decision about one pod: it moves, it stays, or it was not selected, and why.
 
-use std::fmt;
-
 use jiff::SignedDuration;
 
 use crate::model::ledger::Aim;
@@ -10,8 +8,8 @@ use crate::values::Ratio;
 use crate::values::text::count;
 
 use super::duration_text::whole;
-use super::pod_verdict_text::{moved, node, node_remedy, others, worth};
-use super::{Class, Halt, Idle, MoveWorth, Reason, Refusal};
+use super::pod_verdict_text::{node, node_remedy, others};
+use super::{Class, Halt, Idle, MoveWorth, Reason, Refusal, SavedEvictions};
 
 /// A strategy's decision about one pod.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +22,8 @@ pub enum PodVerdict {
         to: Option<String>,
         /// The purpose of the eviction.
         aim: Aim,
+        /// The evictions that the node needs less, as in [`Move`](super::Move).
+        saves: Option<SavedEvictions>,
         /// The worth of the move, as in [`Move`](super::Move).
         worth: Option<MoveWorth>,
     },
@@ -49,21 +49,6 @@ impl PodVerdict {
             PodVerdict::Moved { .. } => None,
             PodVerdict::Kept(refusal) => Some(refusal.remedy()),
             PodVerdict::NotSelected(why) => Some(why.remedy()),
-        }
-    }
-}
-
-impl fmt::Display for PodVerdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PodVerdict::Moved {
-                reason, to, aim, ..
-            } => {
-                let moved = moved(*aim, to.as_deref());
-                write!(f, "{moved}: {reason}{}", worth(self))
-            }
-            PodVerdict::Kept(refusal) => refusal.fmt(f),
-            PodVerdict::NotSelected(why) => why.fmt(f),
         }
     }
 }

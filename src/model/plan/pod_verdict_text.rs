@@ -1,8 +1,10 @@
 //! Parts of the sentences about a pod.
 
+use std::fmt;
+
 use crate::model::ledger::Aim;
 
-use super::{Class, PodVerdict};
+use super::{Class, PodVerdict, achieved};
 
 /// The pods that go instead of it.
 pub(super) fn others(going: usize, waiting: usize) -> String {
@@ -38,20 +40,27 @@ pub(super) fn node(class: &Class) -> String {
     }
 }
 
-/// The worth of a move, after its reason; empty if it has none.
-pub(super) fn worth(verdict: &PodVerdict) -> String {
-    match verdict {
-        PodVerdict::Moved {
-            worth: Some(worth), ..
-        } => format!("; {worth}"),
-        PodVerdict::Moved { .. } | PodVerdict::Kept(_) | PodVerdict::NotSelected(_) => {
-            String::new()
+impl fmt::Display for PodVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PodVerdict::Moved {
+                reason,
+                to,
+                aim,
+                saves,
+                worth,
+            } => {
+                let moved = moved(*aim, to.as_deref());
+                write!(f, "{moved}: {reason}{}", achieved(*saves, *worth))
+            }
+            PodVerdict::Kept(refusal) => refusal.fmt(f),
+            PodVerdict::NotSelected(why) => why.fmt(f),
         }
     }
 }
 
 /// The move of a pod: what happens to it, and where its replacement is expected.
-pub(super) fn moved(aim: Aim, to: Option<&str>) -> String {
+fn moved(aim: Aim, to: Option<&str>) -> String {
     let (verb, preposition) = match aim {
         Aim::Move | Aim::Opening => ("moves", "to"),
         Aim::Renew => ("is renewed", "on"),

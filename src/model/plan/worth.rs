@@ -38,6 +38,50 @@ impl fmt::Display for MoveWorth {
     }
 }
 
+/// The evictions that a hot node needs less after a move, or after a sequence that begins with it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SavedEvictions {
+    /// The number of moves of the sequence; one if the move is alone.
+    pub moves: usize,
+    /// The evictions that are needed less; zero if pods of another node leave first.
+    pub saved: usize,
+    /// The evictions that the node needs before the move.
+    pub needed: usize,
+    /// The probability that all these moves land where they help.
+    pub success: Ratio,
+}
+
+impl fmt::Display for SavedEvictions {
+    /// Writes, for example, "removes 1 of 2 needed evictions with a probability of 97%".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = match self.needed {
+            1 => "the one needed eviction".to_owned(),
+            needed => format!("{} of {needed} needed evictions", self.saved),
+        };
+        match (self.moves, self.saved) {
+            (0 | 1, _) => write!(f, "removes {of}")?,
+            (moves, 0) => write!(f, "first of {moves} moves")?,
+            (moves, _) => write!(f, "first of {moves} moves that remove {of}")?,
+        }
+        if self.success.get() < CERTAIN {
+            write!(f, " with a probability of {}", self.success)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the words after the reason of a move: the evictions that it saves, and its worth.
+pub fn achieved(saves: Option<SavedEvictions>, worth: Option<MoveWorth>) -> String {
+    let worth = worth.map(|worth| MoveWorth {
+        // The saved evictions have the same probability.
+        success: worth.success.filter(|_| saves.is_none()),
+        ..worth
+    });
+    let saves = saves.map(|saves| format!("; {saves}"));
+    let worth = worth.map(|worth| format!("; {worth}"));
+    saves.unwrap_or_default() + &worth.unwrap_or_default()
+}
+
 impl Serialize for MoveWorth {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;

@@ -7,7 +7,7 @@ use crate::model::guard::{GuardCause, GuardStop, GuardTarget};
 use crate::model::ledger::Aim;
 use crate::model::plan::{
     Balance, BalanceReport, BudgetCause, Class, Disruption, Halt, Idle, Kept, Move, MoveWorth,
-    NodePicture, Note, Reason, Refusal, Replacement, Verdict,
+    NodePicture, Note, Reason, Refusal, Replacement, SavedEvictions, Verdict,
 };
 use crate::model::plan::{Direction, Rightsizing, Suggestion};
 use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
@@ -114,6 +114,7 @@ fn a_move() -> Move {
             expected: None,
         },
         relief: None,
+        saves: None,
         worth: None,
     }
 }
@@ -290,6 +291,39 @@ fn a_move_says_what_it_is_worth_and_what_it_costs() {
         "relief_minutes": 34.2, "ready_after_seconds": 20, "success": 0.97,
     });
     assert_eq!(json["worth"], worth);
+}
+
+#[test]
+fn a_move_says_how_many_of_the_needed_evictions_it_removes() {
+    let mut plan = busy();
+    plan.moves[0].worth = Some(MoveWorth {
+        relief: NodeMinutes::new(34.2).unwrap(),
+        ready_after: None,
+        success: Some(ratio(97.0)),
+    });
+    let mut says = |moves, saved, success: f64| {
+        plan.moves[0].saves = Some(SavedEvictions {
+            moves,
+            saved,
+            needed: 2,
+            success: ratio(success),
+        });
+        let text = text(&plan, 160, false);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let line = words.join(" ");
+        let (_, after) = line.split_once("above 60%; ").unwrap();
+        after.split_once("; expected relief").unwrap().0.to_owned()
+    };
+    assert_eq!(
+        says(1, 1, 97.0),
+        "removes 1 of 2 needed evictions with a probability of 97%"
+    );
+    assert_eq!(says(1, 1, 100.0), "removes 1 of 2 needed evictions");
+    assert_eq!(
+        says(3, 1, 62.0),
+        "first of 3 moves that remove 1 of 2 needed evictions with a probability of 62%"
+    );
+    assert_eq!(says(2, 0, 100.0), "first of 2 moves");
 }
 
 #[test]

@@ -10,14 +10,15 @@ use std::collections::{BTreeSet, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::scheduler;
-use crate::decide::strategy::listing::{fit_nodes, stays_on};
+use crate::decide::strategy::listing::stays_on;
 use crate::decide::strategy::topology_spread::constraint::{Constraint, collect, prefers_nodes};
 use crate::decide::strategy::topology_spread::domain::{Domain, domains, skewed};
 use crate::decide::strategy::topology_spread::judge_by;
 use crate::decide::strategy::{SelectPods, StrategyRun};
+use crate::decide::targets::fit;
 use crate::model::plan::{NotSelected, Reason};
 use crate::model::snapshot::{NodeId, PodId};
-use crate::policy::TopologySpread;
+use crate::policy::{Basis, TopologySpread};
 
 use super::may_go;
 
@@ -36,7 +37,7 @@ pub(super) struct ExactTopologySpreadRun<'w> {
 
 impl<'w> ExactTopologySpreadRun<'w> {
     pub(super) fn start(draft: &Draft<'_>, position: usize, rule: &'w TopologySpread) -> Self {
-        let nodes = fit_nodes(draft);
+        let nodes = fit(draft, Basis::Requests);
         let counts = |pod| counts(draft, position, rule, pod);
         let constraints = collect(draft, rule, &nodes, counts);
         let waiting = choose(draft, rule, &constraints, &nodes);
@@ -74,6 +75,7 @@ impl SelectPods for ExactTopologySpreadRun<'_> {
         let mut waiting = std::iter::from_fn(|| self.waiting.pop_front());
         let (pod, reason) = waiting.find(|(pod, _)| !is_closed(*pod))?;
         Some(Candidate {
+            saves: None,
             pod,
             strategy: self.position,
             reason,

@@ -107,6 +107,7 @@ impl SelectPods for ExactUtilizationRun<'_> {
                 && let Some(pod) = source.pods.pop_front()
             {
                 return Some(Candidate {
+                    saves: None,
                     pod,
                     strategy: self.position,
                     reason: source.reason.clone(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::Draft;
-use crate::decide::strategy::low_node_utilization::unfit;
+use crate::decide::targets::unfit;
 use crate::model::plan::{Class, Idle, SteerValue, Verdict};
 use crate::model::snapshot::NodeId;
 use crate::policy::{Basis, HighNodeUtilization};

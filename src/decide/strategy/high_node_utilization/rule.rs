@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::gate;
 use crate::decide::strategy::listing::not_moved;
-use crate::decide::strategy::low_node_utilization::judged;
+use crate::decide::targets::judged;
 use crate::model::plan::{NoGain, NotSelected, Reason};
 use crate::model::snapshot::facts::Role;
 use crate::model::snapshot::{NodeId, Pod, PodId};
@@ -138,6 +138,7 @@ impl<'w> EmptyingRule<'w> {
         let mut nodes = destinations.to_vec();
         nodes.sort_unstable();
         Candidate {
+            saves: None,
             pod,
             strategy: self.position,
             reason: reason.clone(),

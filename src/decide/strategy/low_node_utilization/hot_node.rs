@@ -1,12 +1,12 @@
 //! The decision about the pods of one hot node: which of them relieve it, and how much.
 
 use crate::decide::draft::Draft;
-use crate::model::plan::{NotSelected, Reason};
+use crate::decide::targets::{LoadBasis, ResourceExcess};
+use crate::model::plan::{NotSelected, Reason, SavedEvictions};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio};
 
-use super::excess::{LoadBasis, ResourceExcess};
 use super::relief::PodRelief;
 
 /// The smallest share of an excess that the movable pods of a node must be able to remove together.
@@ -83,7 +83,7 @@ impl HotNode {
         NotSelected::unless_gone(draft.world.snapshot.pod(pod))?;
         let relief = PodRelief::of(draft, self.basis, pod, self.node, &self.excess);
         if relief.is_none() {
-            let names = self.excess.iter().map(|excess| excess.name(draft));
+            let names = self.excess.iter().map(|excess| excess.above.name(draft));
             return Err(NotSelected::RelievesNothing(names.collect()));
         }
         Ok(relief)
@@ -96,6 +96,22 @@ impl HotNode {
             return 0;
         }
         self.excess.iter().map(|one| one.need).max().unwrap_or(0)
+    }
+
+    /// The evictions that the node needs less after the move of one of its pods alone, which
+    /// succeeds with this probability.
+    pub(super) fn saved_by(&self, draft: &Draft<'_>, pod: PodId, success: Ratio) -> SavedEvictions {
+        let after = self.excess.iter().map(|one| {
+            let weight = draft.weight(pod, one.above.resource, self.basis);
+            one.need - usize::from(weight.is_some_and(|weight| weight >= one.step))
+        });
+        let needed = self.need();
+        SavedEvictions {
+            moves: 1,
+            saved: needed.saturating_sub(after.max().unwrap_or_default()),
+            needed,
+            success,
+        }
     }
 
     /// The need as it is shown: `None` if nothing is begun on the node, or all its pods together
@@ -127,7 +143,7 @@ impl HotNode {
     pub(super) fn reason(&self, draft: &Draft<'_>) -> Option<Reason> {
         let worst = self.excess.first()?;
         Some(Reason::HotNode {
-            resource: worst.name(draft),
+            resource: worst.above.name(draft),
             ratio: worst.above.ratio,
             target: worst.above.target,
             basis: self.basis,
@@ -148,7 +164,7 @@ fn within_variation(
     let basis = LoadBasis::of(draft, node);
     let within = loads.all(|(load, variation)| load.is_within(*variation, basis));
     within.then(|| NotSelected::WithinVariation {
-        resource: worst.name(draft),
+        resource: worst.above.name(draft),
         above: worst.above.distance(),
         variation: *variation,
     })
@@ -168,7 +184,7 @@ fn out_of_reach(
     let reliefs = movable.iter().map(|p| worst.relief(draft, basis, *p));
     let relief: Amount = reliefs.collect::<Option<Vec<_>>>()?.into_iter().sum();
     (relief < worst.amount.times(WORTHWHILE)).then(|| NotSelected::OutOfReach {
-        resource: worst.name(draft),
+        resource: worst.above.name(draft),
         relief: relief.share_of(worst.amount).unwrap_or_default(),
         least: WORTHWHILE,
     })

@@ -2,14 +2,12 @@
 
 use crate::decide::draft::Draft;
 use crate::decide::gate;
+use crate::decide::targets::ResourceExcess;
 use crate::model::plan::{Class, NotSelected, Refusal, Temporary};
 use crate::model::snapshot::{NodeId, PodId};
-use crate::values::Amount;
 
 use super::LowNodeUtilizationRun;
-use super::excess::ResourceExcess;
 use super::hot_node::HotNode;
-use super::pool::BalancedPool;
 use super::relief::PodRelief;
 
 impl LowNodeUtilizationRun<'_> {
@@ -39,7 +37,7 @@ impl LowNodeUtilizationRun<'_> {
             return Err(NotSelected::Idle(idle.clone()));
         }
         let waiting = self.waiting(draft, node);
-        let excess = self.above_targets(draft, node, pool, &waiting);
+        let excess = pool.in_force.excess(draft, node, &waiting);
         if excess.is_empty() {
             let pods = draft.world.snapshot.node(node).pods.iter();
             let going = pods.filter(|p| draft.moves(**p)).count();
@@ -49,38 +47,14 @@ impl LowNodeUtilizationRun<'_> {
         Ok(excess)
     }
 
-    /// The resources in which a node exceeds its targets without these pods, the worst first.
-    fn above_targets(
-        &self,
-        draft: &Draft<'_>,
-        node: NodeId,
-        pool: &BalancedPool,
-        without: &[PodId],
-    ) -> Vec<ResourceExcess> {
-        let targets = pool.in_force.targets.iter();
-        let mut excess: Vec<ResourceExcess> = targets
-            .filter_map(|(resource, target)| {
-                let weights = without.iter();
-                let gone: Amount = weights
-                    .filter_map(|p| draft.weight(*p, *resource, self.rule.basis))
-                    .sum();
-                ResourceExcess::new(draft, self.rule.basis, node, *resource, *target, gone)
-            })
-            .collect();
-        excess.sort_by(|a, b| {
-            let (distance_a, distance_b) = (a.above.distance(), b.above.distance());
-            let worst_first = distance_b.order(distance_a);
-            worst_first.then(a.above.resource.cmp(&b.above.resource))
-        });
-        excess
-    }
-
     /// Any node of the pools with its excess in a draft, whether or not it was hot when the cycle
     /// began; `None` if it is below its targets. Pods that were asked for count as movable, because
     /// later they may land better.
     pub(super) fn need_of(&self, draft: &Draft<'_>, node: NodeId) -> Option<HotNode> {
         let pool = self.pool(node)?;
-        let excess = self.above_targets(draft, node, pool, &self.waiting(draft, node));
+        let excess = pool
+            .in_force
+            .excess(draft, node, &self.waiting(draft, node));
         if excess.is_empty() {
             return None;
         }

@@ -84,9 +84,13 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             }
             if let Some(lands) = self.prospect(moves.later(self), follower) {
                 moves.add(self, follower.clone(), lands);
+                let saves = moves.saving(0, 0);
                 return Some(Uncertain {
                     worth: self.with_more(&mut moves, others)?,
-                    first: moves.first?,
+                    first: Candidate {
+                        saves,
+                        ..moves.first?
+                    },
                     follower: Some(follower.pod),
                 });
             }
@@ -154,6 +158,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
                     pod: snapshot.pod(follower.pod).name.clone(),
                 },
                 destinations: None,
+                saves: None,
             };
             gate::admit_before_landing(&opener, self.draft).ok()?;
             let forecast = self.forecast(now, pod);

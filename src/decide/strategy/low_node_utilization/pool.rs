@@ -1,31 +1,13 @@
-//! Pools of nodes, with the thresholds and targets in force.
+//! A pool of nodes while the strategy runs: its hot nodes, its destinations, and why it is idle.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::decide::draft::{DestinationLimits, Draft};
+use crate::decide::draft::DestinationLimits;
+use crate::decide::targets::PoolInForce;
 use crate::model::plan::{Class, Idle, NoGain};
 use crate::model::snapshot::NodeId;
-use crate::policy::{Basis, LowNodeUtilization, Pool, Thresholds};
-use crate::values::{Ratio, ResourceId};
-
-use super::eligible::fit;
-
-/// A limit for each resource.
-pub(super) type ResourceRatios = Rc<[(ResourceId, Ratio)]>;
-
-/// The nodes of one pool, with the thresholds and targets in force.
-#[derive(Debug)]
-pub struct PoolInForce {
-    /// The name of the pool.
-    pub pool: String,
-    /// Its nodes, except those that can be neither source nor destination.
-    pub nodes: Vec<NodeId>,
-    /// The thresholds. Deviation thresholds are relative to the mean of the nodes.
-    pub thresholds: ResourceRatios,
-    /// The targets.
-    pub targets: ResourceRatios,
-}
+use crate::policy::LowNodeUtilization;
 
 /// A pool while the strategy runs.
 #[derive(Debug)]
@@ -36,70 +18,6 @@ pub(super) struct BalancedPool {
     pub(super) idle: Option<Idle>,
     /// Every node that is not hot. The scheduler chooses among them, and may not choose a cold one.
     destinations: Rc<[NodeId]>,
-}
-
-/// The pools of a rule, with the thresholds and targets in force. A node belongs to the first pool
-/// that selects it.
-pub fn in_force(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<PoolInForce> {
-    let mut pools: Vec<(&Pool, Vec<NodeId>)> = rule.pools.iter().map(|p| (p, Vec::new())).collect();
-    for node in fit(draft, rule.basis) {
-        let selecting = rule.pool_of(&draft.world.snapshot.node(node).labels);
-        let found = pools.iter_mut().find(|(pool, _)| Some(*pool) == selecting);
-        if let Some((pool, nodes)) = found
-            && judged(draft, node, &pool.targets)
-        {
-            nodes.push(node);
-        }
-    }
-    let pools = pools.into_iter();
-    pools
-        .map(|(pool, nodes)| PoolInForce {
-            pool: pool.name.clone(),
-            thresholds: limits(draft, rule, &nodes, &pool.thresholds, Ratio::minus),
-            targets: limits(draft, rule, &nodes, &pool.targets, Ratio::plus),
-            nodes,
-        })
-        .collect()
-}
-
-/// Whether a node has any of the resources that a strategy weighs, or need not have one.
-pub fn judged(draft: &Draft<'_>, node: NodeId, weighed: &Thresholds) -> bool {
-    let resources = &draft.world.snapshot.resources;
-    let mut known = resources.known(weighed);
-    draft.world.policy.takes_any_node() || known.any(|(resource, _)| !draft.lacks(node, resource))
-}
-
-/// The thresholds of resources that the cluster has. Deviation thresholds become shares of
-/// allocatable: `from_mean` applies the deviation to the mean.
-fn limits(
-    draft: &Draft<'_>,
-    rule: &LowNodeUtilization,
-    nodes: &[NodeId],
-    thresholds: &Thresholds,
-    from_mean: fn(Ratio, Ratio) -> Ratio,
-) -> ResourceRatios {
-    let resources = &draft.world.snapshot.resources;
-    resources
-        .known(thresholds)
-        .map(|(resource, ratio)| {
-            if rule.deviation {
-                let mean = mean(draft, rule.basis, nodes, resource);
-                (resource, from_mean(mean, ratio).at_most(Ratio::ONE))
-            } else {
-                (resource, ratio)
-            }
-        })
-        .collect()
-}
-
-fn mean(draft: &Draft<'_>, basis: Basis, nodes: &[NodeId], resource: ResourceId) -> Ratio {
-    let known: Vec<f64> = nodes
-        .iter()
-        .filter_map(|n| draft.ratio(*n, resource, basis))
-        .map(Ratio::get)
-        .collect();
-    let count = u32::try_from(known.len().max(1)).unwrap_or(u32::MAX);
-    Ratio::new(known.iter().sum::<f64>() / f64::from(count)).unwrap_or_default()
 }
 
 impl BalancedPool {
@@ -121,11 +39,11 @@ impl BalancedPool {
     }
 
     /// The destinations for pods of the hot nodes.
-    pub(super) fn destinations(&self, basis: Basis) -> DestinationLimits {
+    pub(super) fn destinations(&self) -> DestinationLimits {
         DestinationLimits {
             nodes: Rc::clone(&self.destinations),
             targets: Rc::clone(&self.in_force.targets),
-            basis,
+            basis: self.in_force.basis,
             usage_targets: Rc::default(),
             others: NoGain::Hot,
         }

@@ -4,11 +4,10 @@ use std::cmp::Reverse;
 
 use crate::decide::draft::Draft;
 use crate::decide::strategy::importance::Importance;
+use crate::decide::targets::{NEVER_LOST, ResourceExcess};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
-
-use super::excess::{NEVER_LOST, ResourceExcess};
 
 /// The smallest usage that is worth an eviction, as a share of the node, unless it suffices: where
 /// all movable pods are too light together, each of them is needed. With none, random clusters of

@@ -15,11 +15,12 @@ use std::collections::{BTreeSet, VecDeque};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::strategy::importance::Importance;
+use crate::decide::targets::whole;
 use crate::model::plan::{Reach, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
+use crate::values::Ratio;
 
 use super::LowNodeUtilizationRun;
-use super::excess::whole;
 use super::hot_node::HotNode;
 use super::need::leaves_soon;
 use super::relief::PodRelief;
@@ -198,13 +199,29 @@ impl LowNodeUtilizationRun<'_> {
             self.search.count(draft);
             match gate::prospect(&candidate, draft) {
                 Ok(prospect) if prospect.success.get() >= CERTAIN => {
-                    return Some(candidate);
+                    return Some(self.alone(draft, candidate, prospect.success));
                 }
                 Ok(_) => self.search.uncertain.insert(pod),
                 Err(_) => self.search.refused.insert(pod),
             };
         }
         None
+    }
+
+    /// A candidate with the evictions that its move alone saves with this probability.
+    pub(super) fn alone(
+        &self,
+        draft: &Draft<'_>,
+        candidate: Candidate,
+        success: Ratio,
+    ) -> Candidate {
+        let node = draft.world.snapshot.pod(candidate.pod).node;
+        let hot = node.and_then(|node| self.hot.get(&node));
+        let saves = hot.map(|hot| hot.saved_by(draft, candidate.pod, success));
+        Candidate {
+            saves: saves.filter(|saves| saves.saved > 0),
+            ..candidate
+        }
     }
 
     /// The pods of a hot node that are worth asking for, in order. A heavy pod that may not be

@@ -19,11 +19,12 @@ use std::collections::BTreeSet;
 use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Forecast};
+use crate::decide::targets::whole;
+use crate::model::plan::SavedEvictions;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Ratio, ResourceId};
 
 use super::LowNodeUtilizationRun;
-use super::excess::whole;
 use super::hot_node::HotNode;
 use super::need::staying;
 use super::search::work;
@@ -112,7 +113,7 @@ impl LowNodeUtilizationRun<'_> {
         let prospect = gate::prospect(&first, draft).ok()?;
         Some(Uncertain {
             worth: prospect.success.get(),
-            first,
+            first: self.alone(draft, first, prospect.success),
             follower: None,
         })
     }
@@ -250,7 +251,10 @@ impl SequenceSearch<'_, '_, '_> {
             if saved > 0 {
                 return Some(Uncertain {
                     worth: moves.success * ratio_of(saved, moves.made),
-                    first: moves.first?,
+                    first: Candidate {
+                        saves: moves.saving(saved, hot.need()),
+                        ..moves.first?
+                    },
                     follower: None,
                 });
             }
@@ -360,6 +364,17 @@ impl<'d> Moves<'d> {
         self.first.get_or_insert_with(|| candidate.clone());
         let after = self.later(search).later_after(candidate, prospect.landing);
         self.after = Some(after);
+    }
+
+    /// The number of these moves and their probability, with the evictions that they save of those
+    /// that a node needs.
+    pub(super) fn saving(&self, saved: usize, needed: usize) -> Option<SavedEvictions> {
+        Some(SavedEvictions {
+            moves: self.made,
+            saved,
+            needed,
+            success: Ratio::new(self.success)?,
+        })
     }
 
     /// The evictions that they probably save for each one that they make; `None` if they save

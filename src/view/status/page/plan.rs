@@ -97,7 +97,11 @@ fn move_row(status: &MoveStatus) -> Markup {
                     " " span.soft { "and " (thousands(status.may_land_more)) " more" }
                 }
             }
-            td { (planned.reason) small { (planned.strategy) } }
+            td {
+                (planned.reason)
+                @if let Some(saves) = planned.saves { "; " (saves) }
+                small { (planned.strategy) }
+            }
             td { (outcome(status)) }
         }
     }

@@ -7,7 +7,7 @@ use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::scheduler;
 use crate::decide::strategy::importance::eviction_order;
-use crate::decide::strategy::low_node_utilization::unfit;
+use crate::decide::targets::unfit;
 use crate::model::plan::{Class, Idle, Misfit, Note, Reason, Refusal, Replacement, Stop, Verdict};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Unmeasured;

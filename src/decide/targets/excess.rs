@@ -1,13 +1,13 @@
 //! The load of a hot node above its targets.
 
-use crate::decide::draft::Draft;
+use crate::decide::projection::Projection;
 use crate::model::plan::Expected;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Measure;
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
 
-use super::nodes::AboveTarget;
+use super::above::{AboveTarget, load_above};
 
 /// An excess counts from this part of the standard deviation of the load. It was chosen on recorded
 /// usage (`tests/traces.sh`, five seeds at 50 nodes): with 0.35, a fifth fewer pods move and nodes
@@ -23,11 +23,11 @@ const SIGNIFICANT_IF_EXPECTED: f64 = 0.1;
 const ERRORS: f64 = 0.5;
 /// A larger share of a node is never lost in the variation of its load, be it an excess or the
 /// usage of a pod.
-pub(super) const NEVER_LOST: f64 = 0.05;
+pub const NEVER_LOST: f64 = 0.05;
 
 /// The kind of load that is compared with a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LoadBasis {
+pub enum LoadBasis {
     /// The average of the last samples.
     Present,
     /// The usage of an hour that was learned.
@@ -37,8 +37,9 @@ pub(super) enum LoadBasis {
 }
 
 impl LoadBasis {
-    pub(super) fn of(draft: &Draft<'_>, node: NodeId) -> Self {
-        let usage = draft.world.usage;
+    /// Returns what the load of a node is based on.
+    pub fn of(projection: &Projection<'_>, node: NodeId) -> Self {
+        let usage = projection.world.usage;
         match (usage.outlook(), usage.error(node)) {
             (Some(_), _) => LoadBasis::Learned,
             (None, Some(_)) => LoadBasis::Trend,
@@ -49,10 +50,15 @@ impl LoadBasis {
 
 /// The load that leaves beyond the excess, so that the node stays below its target although the
 /// trend may err.
-fn room_for_errors(draft: &Draft<'_>, basis: Basis, node: NodeId, resource: ResourceId) -> Amount {
-    match LoadBasis::of(draft, node) {
+fn room_for_errors(
+    projection: &Projection<'_>,
+    basis: Basis,
+    node: NodeId,
+    resource: ResourceId,
+) -> Amount {
+    match LoadBasis::of(projection, node) {
         LoadBasis::Trend => {
-            let error = draft.deviation(node, resource, basis).as_f64();
+            let error = projection.deviation(node, resource, basis).as_f64();
             Amount::from_f64(ERRORS * error)
         }
         LoadBasis::Present | LoadBasis::Learned => Amount::ZERO,
@@ -61,40 +67,42 @@ fn room_for_errors(draft: &Draft<'_>, basis: Basis, node: NodeId, resource: Reso
 
 /// The load of a node above its target in one resource.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ResourceExcess {
-    pub(super) above: AboveTarget,
-    pub(super) amount: Amount,
+pub struct ResourceExcess {
+    /// The resource, its ratio and its target.
+    pub above: AboveTarget,
+    /// The load that must leave.
+    pub amount: Amount,
     /// The least load that takes the node one pod closer to its target (see
     /// [`ResourceExcess::with_need`]).
-    pub(super) step: Amount,
+    pub step: Amount,
     /// The fewest pods that must leave; one more than there are if all of them are too light.
-    pub(super) need: usize,
+    pub need: usize,
     /// The need in parts of pods: of the last one, only the part that is needed counts.
-    pub(super) parts: f64,
+    pub parts: f64,
 }
 
 impl ResourceExcess {
     /// The excess after this amount of load is gone; `None` if the node is not above the target.
-    pub(super) fn new(
-        draft: &Draft<'_>,
+    pub fn new(
+        projection: &Projection<'_>,
         basis: Basis,
         node: NodeId,
         resource: ResourceId,
         target: Ratio,
         gone: Amount,
     ) -> Option<Self> {
-        let whole = draft.world.snapshot.node(node).allocatable[resource];
-        let load = draft.load(node, resource, basis)?.minus(gone);
-        let above_target = load.minus(whole.times(target));
-        let ratio = draft.ratio(node, resource, basis)?;
-        let above = AboveTarget {
-            resource,
-            ratio,
-            target,
-        };
-        let amount = above_target.plus(room_for_errors(draft, basis, node, resource));
-        (above_target > Amount::ZERO).then_some(ResourceExcess {
-            above,
+        let above_target = load_above(projection, node, basis, resource, target)?.minus(gone);
+        let ratio = projection.ratio(node, resource, basis)?;
+        if above_target == Amount::ZERO {
+            return None;
+        }
+        let amount = above_target.plus(room_for_errors(projection, basis, node, resource));
+        Some(ResourceExcess {
+            above: AboveTarget {
+                resource,
+                ratio,
+                target,
+            },
             amount,
             step: amount,
             need: 1,
@@ -107,76 +115,65 @@ impl ResourceExcess {
     /// The fewest pods that remove the excess are the heaviest ones. A pod can take the place of
     /// one of them if its load is at least the rest that the others leave. With an excess of 5 and
     /// pods of 4, 3 and 1, two must leave, and the step is 1: each of the three saves an eviction.
-    pub(super) fn with_need(self, mut loads: Vec<Amount>) -> Self {
+    #[must_use]
+    pub fn with_need(mut self, mut loads: Vec<Amount>) -> Self {
         loads.sort_unstable_by(|a, b| b.cmp(a));
-        let mut step = self.amount;
-        let mut need = 1;
         for load in loads.into_iter().filter(|load| *load > Amount::ZERO) {
-            if load >= step {
-                let part = step.share_of(load).map_or(1.0, Ratio::get);
-                let parts = whole(need) - 1.0 + part;
-                return ResourceExcess {
-                    step,
-                    need,
-                    parts,
-                    ..self
-                };
+            if load >= self.step {
+                let part = self.step.share_of(load).map_or(1.0, Ratio::get);
+                self.parts = whole(self.need) - 1.0 + part;
+                return self;
             }
-            step = step.minus(load);
-            need += 1;
+            self.step = self.step.minus(load);
+            self.need += 1;
         }
         // All pods together are too light, so each of them is needed.
-        let step = Amount::ZERO;
-        let parts = whole(need);
-        ResourceExcess {
-            step,
-            need,
-            parts,
-            ..self
-        }
+        self.step = Amount::ZERO;
+        self.parts = whole(self.need);
+        self
     }
 
     /// The part of the excess that leaves with the pod; `None` if its usage is unknown.
-    pub(super) fn relief(&self, draft: &Draft<'_>, basis: Basis, pod: PodId) -> Option<Amount> {
-        let weight = draft.weight(pod, self.above.resource, basis)?;
+    pub fn relief(&self, projection: &Projection<'_>, basis: Basis, pod: PodId) -> Option<Amount> {
+        let weight = projection.weight(pod, self.above.resource, basis)?;
         Some(weight.min(self.amount))
     }
 
     /// The present ratio after the moves so far, if the decision is based on expected usage.
-    pub(super) fn expected(
+    pub fn expected(
         &self,
-        draft: &Draft<'_>,
+        projection: &Projection<'_>,
         basis: Basis,
         node: NodeId,
     ) -> Option<Expected> {
-        let usage = draft.world.usage;
+        let usage = projection.world.usage;
         let (used, ahead) = usage.at_present(node)?;
-        let load_basis = LoadBasis::of(draft, node);
+        let load_basis = LoadBasis::of(projection, node);
         let part: fn(Measure) -> Amount = match (basis, self.above.resource, load_basis) {
             (Basis::Actual, ResourceId::CPU, LoadBasis::Trend | LoadBasis::Learned) => |m| m.cpu,
             (Basis::Actual, ResourceId::MEMORY, LoadBasis::Trend) => |m| m.memory,
             _ => return None,
         };
-        let facts = draft.world.snapshot.node(node);
-        let gone = facts.pods.iter().filter(|pod| draft.moves(**pod));
+        let facts = projection.world.snapshot.node(node);
+        let gone = facts.pods.iter().filter(|pod| projection.moves(**pod));
         let gone = gone.filter_map(|pod| usage.pod_at_present(*pod)).map(part);
         let whole = facts.allocatable[self.above.resource];
         let now = part(used).minus(gone.sum()).share_of(whole)?;
         let by_trend = load_basis == LoadBasis::Trend;
-        let error = by_trend.then(|| self.variation(draft, basis, node));
+        let error = by_trend.then(|| self.variation(projection, basis, node));
         Some(Expected { now, ahead, error })
     }
 
     /// The standard deviation of the node's load, as a share of the node.
-    pub(super) fn variation(&self, draft: &Draft<'_>, basis: Basis, node: NodeId) -> Ratio {
-        let whole = draft.world.snapshot.node(node).allocatable[self.above.resource];
-        let deviation = draft.deviation(node, self.above.resource, basis);
+    pub fn variation(&self, projection: &Projection<'_>, basis: Basis, node: NodeId) -> Ratio {
+        let whole = projection.world.snapshot.node(node).allocatable[self.above.resource];
+        let deviation = projection.deviation(node, self.above.resource, basis);
         deviation.share_of(whole).unwrap_or_default()
     }
 
     /// Whether the excess is a small part of this variation, so that it may be gone in a few
     /// minutes.
-    pub(super) fn is_within(&self, variation: Ratio, basis: LoadBasis) -> bool {
+    pub fn is_within(&self, variation: Ratio, basis: LoadBasis) -> bool {
         let significant = match basis {
             LoadBasis::Present => SIGNIFICANT,
             LoadBasis::Learned => SIGNIFICANT_IF_EXPECTED,
@@ -185,15 +182,11 @@ impl ResourceExcess {
         let least = variation.get() * significant;
         self.above.distance().get() < least.min(NEVER_LOST)
     }
-
-    pub(super) fn name(&self, draft: &Draft<'_>) -> String {
-        let resources = &draft.world.snapshot.resources;
-        resources.name(self.above.resource).to_owned()
-    }
 }
 
+/// Converts a number of pods.
 #[expect(clippy::cast_precision_loss, reason = "nodes have few pods")]
-pub(super) const fn whole(pods: usize) -> f64 {
+pub const fn whole(pods: usize) -> f64 {
     pods as f64
 }
 

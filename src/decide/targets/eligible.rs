@@ -1,26 +1,25 @@
 //! Nodes that can be source or destination.
 
-use crate::decide::draft::Draft;
+use crate::decide::projection::Projection;
 use crate::model::plan::Class;
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::{Node, NodeId};
-use crate::policy::{Basis, Policy};
+use crate::policy::{Basis, Policy, Thresholds};
 use crate::values::{Amount, ResourceId};
 
 /// The nodes that can be source or destination.
-pub fn fit(draft: &Draft<'_>, basis: Basis) -> Vec<NodeId> {
-    let nodes = draft.world.snapshot.node_ids();
+pub fn fit(projection: &Projection<'_>, basis: Basis) -> Vec<NodeId> {
+    let nodes = projection.world.snapshot.node_ids();
     nodes
-        .filter(|n| unfit(draft, basis, *n).is_none())
+        .filter(|n| unfit(projection, basis, *n).is_none())
         .collect()
 }
 
 /// Why a node can be neither source nor destination; `None` if it can be one of them.
-pub fn unfit(draft: &Draft<'_>, basis: Basis, node: NodeId) -> Option<Class> {
-    let world = draft.world;
+pub fn unfit(projection: &Projection<'_>, basis: Basis, node: NodeId) -> Option<Class> {
+    let world = projection.world;
     let facts = world.snapshot.node(node);
-    let selector = world.policy.node_selector.as_ref();
-    if selector.is_some_and(|s| !s.matches(&facts.labels)) {
+    if !world.policy.selects(&facts.labels) {
         return Some(Class::NotSelected);
     }
     if let Some(class) = absent(world.policy, facts) {
@@ -53,6 +52,13 @@ pub fn absent(policy: &Policy, node: &Node) -> Option<Class> {
     } else {
         None
     }
+}
+
+/// Whether a node has any of the resources that a strategy weighs, or need not have one.
+pub fn judged(projection: &Projection<'_>, node: NodeId, weighed: &Thresholds) -> bool {
+    let world = projection.world;
+    let mut known = world.snapshot.resources.known(weighed);
+    world.policy.takes_any_node() || known.any(|(resource, _)| !projection.lacks(node, resource))
 }
 
 /// Cpu or memory, if a node reports no allocatable amount of it. Every node has both, so this one's

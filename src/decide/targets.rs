@@ -1,0 +1,14 @@
+//! Thresholds and targets: the nodes that they judge, the pools in force, and the load above a
+//! target.
+
+mod above;
+mod eligible;
+mod excess;
+mod nodes;
+mod pool;
+
+pub use above::{AboveTarget, furthest_above, load_above, part_above};
+pub use eligible::{absent, fit, judged, unfit};
+pub use excess::{LoadBasis, NEVER_LOST, ResourceExcess, whole};
+pub use nodes::{above_share, classify};
+pub use pool::{PoolInForce, ResourceRatios, in_force, usage_targets};
