@@ -10,6 +10,8 @@ use crate::values::{NodeMinutes, Ratio};
 
 /// From here on, a probability is shown as 100 %, which needs no word.
 const CERTAIN: f64 = 0.995;
+/// Less relief, in node-minutes, is shown as none.
+const SHOWN: f64 = 0.05;
 
 /// The expected worth and cost of a move away from a node that is above a target of usage.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,19 +25,6 @@ pub struct MoveWorth {
     /// The probability that the replacement lands where the move helps; `None` if it was not
     /// computed.
     pub success: Option<Ratio>,
-}
-
-impl fmt::Display for MoveWorth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected relief {} in the next hour", self.relief)?;
-        if let Some(success) = self.success.filter(|success| success.get() < CERTAIN) {
-            write!(f, "; helps with a probability of {success}")?;
-        }
-        match self.ready_after {
-            Some(start) => write!(f, "; replacement Ready after about {}", duration(start)),
-            None => Ok(()),
-        }
-    }
 }
 
 /// The evictions that a hot node needs less after a move, or after a sequence that begins with it.
@@ -71,15 +60,26 @@ impl fmt::Display for SavedEvictions {
 }
 
 /// Returns the words after the reason of a move: the evictions that it saves, and its worth.
+///
+/// Relief that comes only with the other needed evictions is not mentioned.
 pub fn achieved(saves: Option<SavedEvictions>, worth: Option<MoveWorth>) -> String {
-    let worth = worth.map(|worth| MoveWorth {
+    // The empty one stands for the reason before the first semicolon.
+    let mut parts = vec![String::new()];
+    parts.extend(saves.map(|saves| saves.to_string()));
+    if let Some(worth) = worth {
+        if saves.is_none() || worth.relief.get() >= SHOWN {
+            let relief = worth.relief;
+            parts.push(format!("expected relief {relief} in the next hour"));
+        }
         // The saved evictions have the same probability.
-        success: worth.success.filter(|_| saves.is_none()),
-        ..worth
-    });
-    let saves = saves.map(|saves| format!("; {saves}"));
-    let worth = worth.map(|worth| format!("; {worth}"));
-    saves.unwrap_or_default() + &worth.unwrap_or_default()
+        let success = worth.success.filter(|_| saves.is_none());
+        if let Some(success) = success.filter(|success| success.get() < CERTAIN) {
+            parts.push(format!("helps with a probability of {success}"));
+        }
+        let ready_after = worth.ready_after.map(duration);
+        parts.extend(ready_after.map(|t| format!("replacement Ready after about {t}")));
+    }
+    parts.join("; ")
 }
 
 impl Serialize for MoveWorth {
