@@ -1,6 +1,5 @@
 //! One cycle: settle, decide, save the ledger, act, save the ledger.
 
-use jiff::SignedDuration;
 use tracing::{Instrument, error, info, warn};
 
 use crate::cluster::clock::LocalTime;
@@ -10,12 +9,14 @@ use crate::decide::engine::observed::Observed;
 use crate::model::plan::{Outcome, Plan, Steer, SteerAction};
 use crate::model::snapshot::Snapshot;
 use crate::telemetry::metrics::{LineResult, Phase};
-use crate::view::status::facts::{LedgerStatus, PlanStatus};
 
 use super::stop::finish;
-use super::{Daemon, DaemonError, report, spans};
+use super::{Daemon, DaemonError, spans};
 
 mod act;
+mod publish;
+
+use publish::CycleEnd;
 
 /// One cycle, which makes and executes at most one plan.
 pub(super) struct Cycle<'d> {
@@ -46,7 +47,7 @@ impl<'d> Cycle<'d> {
 
     async fn run_as_leader(mut self) -> Result<Option<String>, DaemonError> {
         if let Some(reason) = self.blind().await {
-            self.skip(&reason);
+            self.publish(&CycleEnd::Skipped(&reason));
             return Ok(None);
         }
         match self
@@ -74,29 +75,36 @@ impl<'d> Cycle<'d> {
         self.daemon.withhold_taints(&mut plan);
         self.try_steering(&observed, &mut plan);
         self.try_replicas(&observed, &mut plan);
-        self.daemon.metrics.plan(&plan, self.engine.policy());
-        self.daemon.log_state.log_nodes(&plan);
-        self.daemon.log_state.log_unknown(&plan);
-        Self::log_unmade(&plan);
-        let outcomes = if self.dry() {
-            Daemon::log_dry_run(&plan.steering);
-            Vec::new()
-        } else {
-            // New taints must exist before replacements are scheduled. A move may rely on an old
-            // taint, so it goes afterwards.
-            self.steer(&plan, |action| matches!(action, SteerAction::Add(_)))
-                .await;
-            let outcomes = self.execute(&snapshot, &plan).await;
-            self.steer(&plan, |action| action == SteerAction::Remove)
-                .await;
-            outcomes?
-        };
-        if let Some(stored) = stored {
+        let made = self.make(&snapshot, &plan).await;
+        if let (Some(stored), true) = (stored, made.is_ok()) {
             self.propose(stored, &plan).await;
         }
-        self.report(&snapshot, &plan, &outcomes);
+        self.publish(&CycleEnd::Decided {
+            snapshot: &snapshot,
+            plan: &plan,
+            made: made.as_deref(),
+        });
         self.daemon.exchange_facts(self.engine);
-        Ok(plan.denied(&outcomes))
+        Ok(plan.denied(&made?))
+    }
+
+    /// Changes taints and evicts pods; neither in a dry run.
+    async fn make(
+        &mut self,
+        snapshot: &Snapshot,
+        plan: &Plan,
+    ) -> Result<Vec<Outcome>, DaemonError> {
+        if self.dry() {
+            return Ok(Vec::new());
+        }
+        // New taints must exist before replacements are scheduled. A move may rely on an old
+        // taint, so it goes afterwards.
+        self.steer(plan, |action| matches!(action, SteerAction::Add(_)))
+            .await;
+        let outcomes = self.execute(snapshot, plan).await;
+        self.steer(plan, |action| action == SteerAction::Remove)
+            .await;
+        outcomes
     }
 
     /// Returns the reason why this cycle cannot decide; `None` if cluster, clock and ledger are
@@ -116,17 +124,6 @@ impl<'d> Cycle<'d> {
         }
         let checked = self.check_ledger().await;
         checked.err().map(|error| error.to_string())
-    }
-
-    /// Records that this cycle decides nothing.
-    fn skip(&self, reason: &str) {
-        self.daemon.health.waiting(reason);
-        self.daemon.metrics.cycle("waiting", self.took());
-        spans::cycle_failed("waiting", reason);
-        self.daemon
-            .board
-            .none(self.started.wall(), "waiting", reason);
-        warn!(outcome = "waiting", "cycle: skipped, {reason}");
     }
 
     /// Reads the ledger again if it is not certain which one is stored. It must be understood
@@ -256,10 +253,8 @@ impl<'d> Cycle<'d> {
             return Ok(Vec::new());
         }
         if let Err(error) = self.save().await {
-            spans::cycle_failed("failed", &error.to_string());
             // Without a saved intention there is no eviction, so the entries are withdrawn.
             self.engine.reload(settled);
-            self.daemon.metrics.cycle("failed", self.took());
             return Err(DaemonError::LedgerNotSaved(error.to_string()));
         }
         let outcomes = self
@@ -310,37 +305,6 @@ impl<'d> Cycle<'d> {
         let saved = saved.instrument(spans::save()).await;
         self.daemon.metrics.phase(Phase::Save, start.elapsed());
         saved
-    }
-
-    fn report(&mut self, snapshot: &Snapshot, plan: &Plan, outcomes: &[Outcome]) {
-        let took = self.took();
-        let outcome = report::cycle(plan, outcomes, self.dry(), took);
-        self.daemon.approvals.made += outcomes.iter().filter(|o| o.is_made()).count();
-        self.daemon.metrics.ledger(
-            self.engine.ledger(),
-            &self.engine.policy().cooldown,
-            self.started.wall(),
-        );
-        self.daemon.metrics.hindsight(self.engine.hindsight());
-        self.daemon.metrics.retain_nodes(snapshot);
-        self.daemon.metrics.cycle(outcome, took);
-        spans::cycle_finished(outcome, plan, outcomes);
-        self.daemon.board.plan(|| {
-            let status = PlanStatus::of(plan, outcomes, self.dry(), took)
-                .with_steering_denied(self.daemon.steered.denied())
-                .with_proposal(self.daemon.approvals.waiting.as_ref());
-            let past = status.past(outcome, report::summary(plan, status.evicted));
-            let rest = self.engine.policy().cooldown.rest;
-            (
-                status,
-                past,
-                LedgerStatus::of(self.engine.ledger(), snapshot, rest, self.started.wall()),
-            )
-        });
-    }
-
-    fn took(&self) -> SignedDuration {
-        self.started.elapsed()
     }
 
     pub(super) fn dry(&self) -> bool {
