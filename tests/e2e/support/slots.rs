@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// Tests mostly wait, so each core carries several control planes.
-const PER_CORE: usize = 3;
+/// Tests mostly wait, so each core carries several control planes. With three of them, two cores
+/// are idle for half of the time.
+const PER_CORE: usize = 6;
 /// More would take too much memory: a control plane needs up to 1 GB.
-const AT_MOST: usize = 8;
+const AT_MOST: usize = 12;
 /// Overrides the number of control planes.
 const VARIABLE: &str = "EVENKEEL_CONTROL_PLANES";
 /// No slot is given before every test thread had time to queue, so that the longest tests really
