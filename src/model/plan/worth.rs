@@ -32,30 +32,43 @@ pub struct MoveWorth {
 pub struct SavedEvictions {
     /// The number of moves of the sequence; one if the move is alone.
     pub moves: usize,
-    /// The evictions that are needed less; zero if pods of another node leave first.
-    pub saved: usize,
-    /// The evictions that the node needs before the move.
-    pub needed: usize,
+    /// How the need of the node falls; `None` if pods of another node leave first.
+    #[serde(flatten)]
+    pub need: Option<FallingNeed>,
     /// The probability that all these moves land where they help.
     pub success: Ratio,
+}
+
+/// How the need of a hot node falls.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FallingNeed {
+    /// The evictions that are needed less.
+    pub saved: usize,
+    /// The evictions that the node needs before.
+    pub needed: usize,
 }
 
 impl fmt::Display for SavedEvictions {
     /// Writes, for example, "removes 1 of 2 needed evictions with a probability of 97%".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = match self.needed {
-            1 => "the one needed eviction".to_owned(),
-            needed => format!("{} of {needed} needed evictions", self.saved),
-        };
-        match (self.moves, self.saved) {
-            (0 | 1, _) => write!(f, "removes {of}")?,
-            (moves, 0) => write!(f, "first of {moves} moves")?,
-            (moves, _) => write!(f, "first of {moves} moves that remove {of}")?,
+        match (self.moves, self.need) {
+            (0 | 1, Some(need)) => write!(f, "removes {need}")?,
+            (moves, Some(need)) => write!(f, "first of {moves} moves that remove {need}")?,
+            (moves, None) => write!(f, "first of {moves} moves")?,
         }
         if self.success.get() < CERTAIN {
             write!(f, " with a probability of {}", self.success)?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for FallingNeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.needed {
+            1 => f.write_str("the one needed eviction"),
+            needed => write!(f, "{} of {needed} needed evictions", self.saved),
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use super::*;
 use crate::model::guard::{GuardCause, GuardStop, GuardTarget};
 use crate::model::ledger::Aim;
 use crate::model::plan::{
-    Balance, BalanceReport, BudgetCause, Class, Disruption, Halt, Idle, Kept, Move, MoveWorth,
-    NodePicture, Note, Reason, Refusal, Replacement, SavedEvictions, Verdict,
+    Balance, BalanceReport, BudgetCause, Class, Disruption, FallingNeed, Halt, Idle, Kept, Move,
+    MoveWorth, NodePicture, Note, Reason, Refusal, Replacement, SavedEvictions, Verdict,
 };
 use crate::model::plan::{Direction, Rightsizing, Suggestion};
 use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
@@ -301,11 +301,10 @@ fn a_move_says_how_many_of_the_needed_evictions_it_removes() {
         ready_after: None,
         success: Some(ratio(97.0)),
     });
-    let mut says = |moves, saved, success: f64| {
+    let mut says = |moves, saved: Option<usize>, success: f64| {
         plan.moves[0].saves = Some(SavedEvictions {
             moves,
-            saved,
-            needed: 2,
+            need: saved.map(|saved| FallingNeed { saved, needed: 2 }),
             success: ratio(success),
         });
         let text = text(&plan, 160, false);
@@ -315,15 +314,15 @@ fn a_move_says_how_many_of_the_needed_evictions_it_removes() {
         after.split_once("; expected relief").unwrap().0.to_owned()
     };
     assert_eq!(
-        says(1, 1, 97.0),
+        says(1, Some(1), 97.0),
         "removes 1 of 2 needed evictions with a probability of 97%"
     );
-    assert_eq!(says(1, 1, 100.0), "removes 1 of 2 needed evictions");
+    assert_eq!(says(1, Some(1), 100.0), "removes 1 of 2 needed evictions");
     assert_eq!(
-        says(3, 1, 62.0),
+        says(3, Some(1), 62.0),
         "first of 3 moves that remove 1 of 2 needed evictions with a probability of 62%"
     );
-    assert_eq!(says(2, 0, 100.0), "first of 2 moves");
+    assert_eq!(says(2, None, 100.0), "first of 2 moves");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::decide::draft::Draft;
 use crate::decide::targets::{LoadBasis, ResourceExcess};
-use crate::model::plan::{NotSelected, Reason, SavedEvictions};
+use crate::model::plan::{FallingNeed, NotSelected, Reason, SavedEvictions};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio};
@@ -99,19 +99,25 @@ impl HotNode {
     }
 
     /// The evictions that the node needs less after the move of one of its pods alone, which
-    /// succeeds with this probability.
-    pub(super) fn saved_by(&self, draft: &Draft<'_>, pod: PodId, success: Ratio) -> SavedEvictions {
+    /// succeeds with this probability; `None` if it needs as many.
+    pub(super) fn saved_by(
+        &self,
+        draft: &Draft<'_>,
+        pod: PodId,
+        success: Ratio,
+    ) -> Option<SavedEvictions> {
         let after = self.excess.iter().map(|one| {
             let weight = draft.weight(pod, one.above.resource, self.basis);
             one.need - usize::from(weight.is_some_and(|weight| weight >= one.step))
         });
         let needed = self.need();
-        SavedEvictions {
+        let saved = needed.saturating_sub(after.max().unwrap_or_default());
+        let need = (saved > 0).then_some(FallingNeed { saved, needed })?;
+        Some(SavedEvictions {
             moves: 1,
-            saved: needed.saturating_sub(after.max().unwrap_or_default()),
-            needed,
+            need: Some(need),
             success,
-        }
+        })
     }
 
     /// The need as it is shown: `None` if nothing is begun on the node, or all its pods together

@@ -84,7 +84,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             }
             if let Some(lands) = self.prospect(moves.later(self), follower) {
                 moves.add(self, follower.clone(), lands);
-                let saves = moves.saving(0, 0);
+                let saves = moves.saving(None);
                 return Some(Uncertain {
                     worth: self.with_more(&mut moves, others)?,
                     first: Candidate {

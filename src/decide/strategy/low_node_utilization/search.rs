@@ -217,11 +217,8 @@ impl LowNodeUtilizationRun<'_> {
     ) -> Candidate {
         let node = draft.world.snapshot.pod(candidate.pod).node;
         let hot = node.and_then(|node| self.hot.get(&node));
-        let saves = hot.map(|hot| hot.saved_by(draft, candidate.pod, success));
-        Candidate {
-            saves: saves.filter(|saves| saves.saved > 0),
-            ..candidate
-        }
+        let saves = hot.and_then(|hot| hot.saved_by(draft, candidate.pod, success));
+        Candidate { saves, ..candidate }
     }
 
     /// The pods of a hot node that are worth asking for, in order. A heavy pod that may not be

@@ -20,7 +20,7 @@ use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Forecast};
 use crate::decide::targets::whole;
-use crate::model::plan::SavedEvictions;
+use crate::model::plan::{FallingNeed, SavedEvictions};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Ratio, ResourceId};
 
@@ -249,10 +249,12 @@ impl SequenceSearch<'_, '_, '_> {
                 .need()
                 .saturating_sub(self.need(moves.later(self), hot.node));
             if saved > 0 {
+                let needed = hot.need();
+                let falling = Some(FallingNeed { saved, needed });
                 return Some(Uncertain {
                     worth: moves.success * ratio_of(saved, moves.made),
                     first: Candidate {
-                        saves: moves.saving(saved, hot.need()),
+                        saves: moves.saving(falling),
                         ..moves.first?
                     },
                     follower: None,
@@ -366,13 +368,11 @@ impl<'d> Moves<'d> {
         self.after = Some(after);
     }
 
-    /// The number of these moves and their probability, with the evictions that they save of those
-    /// that a node needs.
-    pub(super) fn saving(&self, saved: usize, needed: usize) -> Option<SavedEvictions> {
+    /// The number of these moves and their probability, with the need that falls by them.
+    pub(super) fn saving(&self, need: Option<FallingNeed>) -> Option<SavedEvictions> {
         Some(SavedEvictions {
             moves: self.made,
-            saved,
-            needed,
+            need,
             success: Ratio::new(self.success)?,
         })
     }
