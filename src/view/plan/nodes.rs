@@ -1,5 +1,6 @@
 //! The nodes: their usage before and after the plan, as bars.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -209,6 +210,10 @@ impl PlanText<'_> {
         if !self.plan.moves.is_empty() {
             self.screen.hint(f, "█ stays   ░ leaves   ▒ arrives")?;
         }
+        if self.plan.nodes.iter().any(|v| needed(&v.class).is_some()) {
+            let legend = "needs: evictions until the node is below its targets";
+            self.screen.hint(f, legend)?;
+        }
         if self.bounds().is_some() && self.shown_basis() == self.plan.before.basis {
             let legend = "┊ threshold: cold if below all   │ target: hot if above any";
             self.screen.hint(f, legend)?;
@@ -242,8 +247,24 @@ impl PlanText<'_> {
     }
 }
 
-/// The class in a word or two; the section "Left alone" has the sentences.
-const fn label(class: Option<&Class>) -> &'static str {
+/// The class in a word or two, of a hot node with the evictions that it needs; the section "Left
+/// alone" has the sentences.
+fn label(class: Option<&Class>) -> Cow<'static, str> {
+    match class.and_then(needed) {
+        Some(evictions) => format!("hot, needs {evictions}").into(),
+        None => word(class).into(),
+    }
+}
+
+const fn needed(class: &Class) -> Option<usize> {
+    if let Class::Hot { needed, .. } = class {
+        *needed
+    } else {
+        None
+    }
+}
+
+const fn word(class: Option<&Class>) -> &'static str {
     match class {
         Some(Class::Hot { .. }) => "hot",
         Some(Class::Warming { .. }) => "warming",

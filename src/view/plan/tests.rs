@@ -62,7 +62,7 @@ fn hot(percent: f64) -> Class {
         resource: "cpu".to_owned(),
         ratio: ratio(percent),
         target: ratio(60.0),
-        needed: None,
+        needed: Some(1),
     }
 }
 
@@ -240,12 +240,13 @@ fn a_plan_with_moves() {
     plan for cluster.yaml: 4 nodes
 
     Nodes  by actual usage, before → after, fullest first
-              cpu  ┊ 30%  │ 60%                           memory  ┊ 40%  │ 70%
-    n1  hot   █████████┊███████░│░░░░░░       83% →  58%  ████████████┊█       │          45%
-    n4  ?     █████████┊█████   │             50%         ████████████┊██      │          50%
-    n2  cold  ██▒▒▒▒▒▒▒┊        │            5.5% →  30%  ██████      ┊        │          20%
-    n3  ?              ┊        │               ?                     ┊        │            ?
+                      cpu  ┊ 30%  │ 60%                         memory  ┊ 40%  │ 70%
+    n1  hot, needs 1  ████████┊███████░│░░░░░       83% →  58%  ███████████┊█       │         45%
+    n4  ?             ████████┊█████   │            50%         ███████████┊██      │         50%
+    n2  cold          ██▒▒▒▒▒▒┊        │           5.5% →  30%  ██████     ┊        │         20%
+    n3  ?                     ┊        │              ?                    ┊        │           ?
     █ stays   ░ leaves   ▒ arrives
+    needs: evictions until the node is below its targets
     ┊ threshold: cold if below all   │ target: hot if above any
 
     Left alone  nodes that neither lose nor receive pods
@@ -331,12 +332,13 @@ fn a_narrow_terminal_keeps_the_figures() {
     plan for cluster.yaml: 4 nodes
 
     Nodes  by actual usage, before → after, fullest first
-              cpu  ┊ 30%  │ 60%         memory  ┊ 40%  │ 70%
-    n1  hot   ████┊██│░░    83% →  58%  █████┊  │     45%
-    n4  ?     ████┊█ │      50%         █████┊  │     50%
-    n2  cold  █▒▒▒┊  │     5.5% →  30%  ██   ┊  │     20%
-    n3  ?         ┊  │        ?              ┊  │       ?
+                      cpu  ┊ 30%  │ 60%     memory  ┊ 40%  │ 70%
+    n1  hot, needs 1  ██┊██│░   83% →  58%  ███┊  │   45%
+    n4  ?             ██┊█ │    50%         ███┊  │   50%
+    n2  cold          ▒▒┊  │   5.5% →  30%  ██ ┊  │   20%
+    n3  ?               ┊  │      ?            ┊  │     ?
     █ stays   ░ leaves   ▒ arrives
+    needs: evictions until the node is below its targets
     ┊ threshold: cold if below all   │ target: hot if above any
 
     Left alone  nodes that neither lose nor receive pods
