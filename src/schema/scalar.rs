@@ -39,17 +39,21 @@ impl Spot<'_, '_> {
 
     /// A finite number.
     pub(crate) fn number(self) -> Option<QueryValue> {
-        self.scalar("a number", |node| {
-            let number = match node.value {
-                Value::Int(_) | Value::Float(_) => node.plain.as_deref(),
-                Value::Null | Value::Bool(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
-                    None
-                }
-            };
-            let number: f64 = number.and_then(|n| n.parse().ok()).ok_or(Code::WrongType)?;
-            QueryValue::new(number)
-                .filter(|_| number.is_finite())
-                .ok_or(Code::OutOfRange)
+        self.scalar("a number", number)
+    }
+
+    /// A finite number, or the word `none`, which is `Some(None)`.
+    #[expect(
+        clippy::option_option,
+        reason = "`none` is a value, unlike an invalid field"
+    )]
+    pub(crate) fn number_or_none(self) -> Option<Option<QueryValue>> {
+        self.scalar("a number, or none", |node| {
+            if is_none(node) {
+                Ok(None)
+            } else {
+                number(node).map(Some)
+            }
         })
     }
 
@@ -288,6 +292,17 @@ pub(crate) fn text(node: &YamlNode) -> Result<&str, Code> {
 
 fn is_none(node: &YamlNode) -> bool {
     text(node) == Ok("none")
+}
+
+fn number(node: &YamlNode) -> Result<QueryValue, Code> {
+    let number = match node.value {
+        Value::Int(_) | Value::Float(_) => node.plain.as_deref(),
+        Value::Null | Value::Bool(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => None,
+    };
+    let number: f64 = number.and_then(|n| n.parse().ok()).ok_or(Code::WrongType)?;
+    QueryValue::new(number)
+        .filter(|_| number.is_finite())
+        .ok_or(Code::OutOfRange)
 }
 
 fn whole(node: &YamlNode, least: u32) -> Result<u32, Code> {

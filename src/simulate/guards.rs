@@ -19,13 +19,19 @@ impl Scenario {
     }
 }
 
+/// The cause of a guard that the scenario leaves without an answer.
+const NO_ANSWER: &str = "the scenario has no answer";
+
 impl GuardCourse {
-    fn at(&self, elapsed: SignedDuration) -> Option<GuardSeries> {
-        let exists = self.from <= elapsed && self.until.is_none_or(|until| elapsed < until);
-        exists.then(|| GuardSeries {
+    fn exists_at(&self, elapsed: SignedDuration) -> bool {
+        self.from <= elapsed && self.until.is_none_or(|until| elapsed < until)
+    }
+
+    fn series(&self) -> GuardSeries {
+        GuardSeries {
             labels: self.labels.clone(),
-            value: Some(self.value),
-        })
+            value: self.value,
+        }
     }
 }
 
@@ -44,19 +50,23 @@ pub(super) fn ask(
     now: Timestamp,
 ) -> Vec<GuardReading> {
     let ask = |guard: &str| {
+        let own = scenario.guard_courses.iter();
+        let own = own.filter(|c| c.guard == guard && c.exists_at(elapsed));
+        if own.clone().any(|course| course.value.is_none()) {
+            return Err(NO_ANSWER.to_owned());
+        }
         let given = scenario.given.iter();
         let recorded = given.filter_map(|given| recorded::answer(&given.guards, guard, now));
-        let own = scenario.guard_courses.iter().filter(|c| c.guard == guard);
-        let series = own.filter_map(|course| course.at(elapsed));
+        let series = own.map(GuardCourse::series);
         let series = series.chain(recorded.flat_map(|answer| answer.series));
         let series = series.collect();
-        vec![GuardAnswer { at: now, series }]
+        Ok(vec![GuardAnswer { at: now, series }])
     };
     let guards = policy.guards.iter();
     guards
         .map(|guard| GuardReading {
             guard: guard.name.clone(),
-            answers: Ok(ask(&guard.name)),
+            answers: ask(&guard.name),
         })
         .collect()
 }

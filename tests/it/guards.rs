@@ -409,11 +409,34 @@ fn a_simulated_workload_stays_while_its_errors_are_high_and_the_others_go() {
 }
 
 #[test]
+fn while_a_simulated_prometheus_is_down_a_guard_does_what_its_missing_says() {
+    let series = SCENARIO.find("guards:").unwrap()..SCENARIO.find("policy:").unwrap();
+    let mut text = SCENARIO.to_owned();
+    text.replace_range(
+        series,
+        "guards:\n\
+         - {guard: g, value: none, until: 30m}\n\
+         - {guard: g, labels: {namespace: default, deployment: web}, value: 0.01, from: 30m}\n",
+    );
+    let first = |text: &str| {
+        let scenario = Scenario::parse("s.yaml", text).unwrap_or_else(|e| panic!("{e}"));
+        let Some(PolicySource::Inline(policy)) = scenario.policy.clone() else {
+            panic!("{text}")
+        };
+        let minutes = minutes_of_evictions(&scenario, *policy);
+        minutes.values().map(|(first, _)| *first).min()
+    };
+    assert!(first(&text).is_some_and(|minute| minute >= 30));
+    let allows = text.replace("scope: workload", "scope: workload, missing: allow");
+    assert!(first(&allows).is_some_and(|minute| minute < 10));
+}
+
+#[test]
 fn a_series_of_a_scenario_is_checked() {
     let broken = SCENARIO.replace("value: 0.3, until: 30m", "from: 30m, until: 30m");
     let error = Scenario::parse("s.yaml", &broken).unwrap_err().to_string();
     for part in [
-        "guards[1].value: missing, expected the value of the series",
+        "guards[1].value: missing, expected the value of the series, or none for no answer",
         "guards[1].until: must be later than from",
     ] {
         assert!(error.contains(part), "{error}");

@@ -9,15 +9,16 @@ use crate::values::selector::Labels;
 
 use super::fields::labels;
 
-/// A series of a guard with one value. Times count from the start.
+/// A series of a guard with one value, or a time in which its query has no answer. Times count from
+/// the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuardCourse {
     /// The name of the guard in the policy.
     pub guard: String,
     /// The labels that name its target.
     pub labels: Labels,
-    /// The value.
-    pub value: QueryValue,
+    /// The value; `None` if the query of the guard has no answer, as when Prometheus is down.
+    pub value: Option<QueryValue>,
     /// The time from which the series exists.
     pub from: SignedDuration,
     /// The time at which it ends; `None` if it does not.
@@ -33,7 +34,8 @@ fn course(f: &mut Fields<'_, '_>) -> Option<GuardCourse> {
     let guard = f
         .required("guard", "the name of a guard of the policy")
         .name();
-    let value = f.required("value", "the value of the series").number();
+    let value = f.required("value", "the value of the series, or none for no answer");
+    let value = value.number_or_none();
     let from = f.field("from").duration(SignedDuration::ZERO);
     let from = from.unwrap_or_default();
     let until = f.field("until").duration(SignedDuration::ZERO);
