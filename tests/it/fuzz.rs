@@ -1,11 +1,14 @@
-//! Bad input is refused, and never panics: policies of every format, ledgers and objects of the API
-//! with bytes changed, moved, doubled and cut. `PROPTEST_CASES=100000 cargo test --test it fuzz`
+//! Bad input is refused, and never panics: policies of every format, ledgers, records, proposals and
+//! objects of the API with bytes changed, moved, doubled and cut. `PROPTEST_CASES=100000 cargo test --test it fuzz`
 //! goes on for longer.
 
+use evenkeel::model::approval::{Proposal, ProposedMove};
 use evenkeel::model::ledger::Ledger;
+use evenkeel::model::record::{self, RecordLine};
 use evenkeel::model::snapshot::import;
 use evenkeel::model::snapshot::objects::ObjectKind;
 use evenkeel::policy::Policy;
+use jiff::SignedDuration;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -136,6 +139,30 @@ const BUDGET: &str = r#"{"metadata":{"namespace":"shop","name":"web","generation
     "values":["web"]}]}},"status":{"disruptionsAllowed":1,"observedGeneration":2,
     "currentHealthy":3,"desiredHealthy":2}}"#;
 
+const RECORD: &str = r#"{"specversion":"1.0","id":"u-1","source":"prod","type":"TYPE",
+    "time":"2026-11-21T12:00:00Z","subject":"shop/web-1","datacontenttype":"application/json",
+    "data":{"namespace":"shop","pod":"web-1","uid":"u-1","node":"n1","decided":"2026-11-21T12:00:00Z",
+    "workload":"shop/Deployment/web","strategy":"LowNodeUtilization",
+    "reason":"cpu 83% is above 60%","outcome":"evicted"}}"#;
+
+/// A line of the record with details that are checked.
+fn record() -> String {
+    RECORD.replace("TYPE", record::EVICTION)
+}
+
+fn proposal() -> Proposal {
+    let moves = ["web-1", "web-2"].map(|pod| ProposedMove {
+        namespace: "shop".to_owned(),
+        pod: pod.to_owned(),
+        uid: format!("u-{pod}"),
+        node: "n1".to_owned(),
+        possible_nodes: vec!["n2".to_owned(), "n3".to_owned()],
+        strategy: "LowNodeUtilization".to_owned(),
+        why: String::new(),
+    });
+    Proposal::new("2026-11-21T12:00:00Z".parse().unwrap(), moves.to_vec())
+}
+
 type Change = (u8, Index, Index, u8);
 
 fn changes() -> impl Strategy<Value = Vec<Change>> {
@@ -161,6 +188,29 @@ proptest! {
     }
 
     #[test]
+    fn a_line_of_the_record_that_was_tampered_with_is_read_or_refused(changes in changes()) {
+        if let Ok(line) = RecordLine::parse(&tampered(&record(), changes)) {
+            prop_assert!(!line.sentence().is_empty());
+            prop_assert_eq!(RecordLine::parse(&line.json()).unwrap(), line);
+        }
+    }
+
+    /// Only the reason, which is for people, and the order of fields may differ.
+    #[test]
+    fn a_proposal_that_was_tampered_with_is_refused_or_has_the_same_moves(changes in changes()) {
+        let original = proposal();
+        let text = tampered(&original.text(), changes);
+        let Ok(mut read) = serde_json::from_str::<Proposal>(&text) else {
+            return Ok(());
+        };
+        let (hour, now) = (SignedDuration::from_hours(1), original.at);
+        if read.id == original.id && read.check(hour, now).is_ok() {
+            read.moves.iter_mut().for_each(|one| one.why.clear());
+            prop_assert_eq!(read, original);
+        }
+    }
+
+    #[test]
     fn an_object_that_was_tampered_with_is_read_or_skipped(
         which in 0..3_usize,
         changes in changes(),
@@ -180,6 +230,8 @@ proptest! {
 #[test]
 fn what_is_tampered_with_is_sound_before() {
     Ledger::parse(LEDGER).unwrap_or_else(|error| panic!("{error}"));
+    let line = RecordLine::parse(&record()).unwrap_or_else(|error| panic!("{error}"));
+    assert!(line.details().unwrap().is_some());
     for (kind, text) in [
         (ObjectKind::Pod, POD),
         (ObjectKind::Node, NODE),
