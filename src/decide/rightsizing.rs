@@ -92,16 +92,22 @@ fn of_workload(
     whole: &[Amount; 2],
 ) -> Option<Rightsizing> {
     let group = WorkloadPods::new(world, samples, workload)?;
-    let spans = || group.known.iter().filter_map(|pod| pod.samples.span());
-    let oldest = spans().map(|(oldest, _)| oldest).min()?;
-    let newest = spans().map(|(_, newest)| newest).max()?;
+    if group.known.iter().all(|pod| pod.samples.is_empty()) {
+        return None;
+    }
     let mut resources = BTreeMap::new();
     for (rule, whole) in RESOURCES.iter().zip(whole) {
         if let Some(suggestion) = group.suggest(*rule, &world.policy.rightsizing, *whole) {
             resources.insert(rule.name, suggestion);
         }
     }
-    (!resources.is_empty()).then(|| Rightsizing {
+    if resources.is_empty() {
+        return None;
+    }
+    let spans = || group.known.iter().filter_map(|pod| pod.samples.span());
+    let oldest = spans().map(|(oldest, _)| oldest).min()?;
+    let newest = spans().map(|(_, newest)| newest).max()?;
+    Some(Rightsizing {
         workload: workload.key.clone(),
         pods: group.pods,
         measured: u32::try_from(group.known.len()).unwrap_or(u32::MAX),
