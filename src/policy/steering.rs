@@ -41,7 +41,7 @@ pub(super) fn steering() -> Section<Steering> {
     Section::new(Steering {
         hot: false,
         emptying: false,
-        max_nodes: Ratio::percent(60.0).map(Share::Portion),
+        max_nodes: Ratio::percent(80.0).map(Share::Portion),
     })
     .field(
         "taintHot",
@@ -103,7 +103,7 @@ mod tests {
     fn steering_is_off_by_default() {
         let default = parse("{}").unwrap().steering;
         assert!(!default.is_on() && default == Policy::default_native().steering);
-        assert_eq!(default.max_nodes.map(|share| share.of(10)), Some(6));
+        assert_eq!(default.max_nodes.map(|share| share.of(10)), Some(8));
     }
 
     #[test]

@@ -19,7 +19,7 @@ const USED: f64 = 0.49;
 const RECORDED: [(&str, u32, f64); 3] = [
     ("interval: 1m", 10, 74.5),
     ("interval: 5m", 8, 146.25),
-    ("interval: 1m, steering: {taintHot: true}", 14, 136.0),
+    ("interval: 1m, steering: {taintHot: true}", 14, 155.25),
 ];
 
 #[test]

@@ -159,3 +159,16 @@ fn a_saw_tooth_around_a_mean_below_the_target_moves_nothing_once_it_was_seen() {
     assert_eq!(later.count(), 0);
     assert!(trace.evictions.len() <= 1);
 }
+
+#[test]
+fn a_node_whose_usage_varies_gives_no_more_pods_because_its_trend_may_err() {
+    // Light pods vary by a third within ten minutes, and heavy ones rise.
+    let varying = [
+        "{leak: {base: 40m, perHour: 70m}}",
+        "{wave: {mean: 80m, swing: 25m, period: 10m, peak: 5m}}",
+        "200Mi",
+    ];
+    let (evictions, minutes) = play(&cluster(varying, ""), "1m");
+    assert!(evictions <= 3, "{evictions}");
+    assert!(minutes <= 55, "{minutes}");
+}

@@ -52,7 +52,7 @@ impl HotNode {
         let larger = |a, b: &Ratio| if *b > a { *b } else { a };
         HotNode {
             variation: match LoadBasis::of(draft, node) {
-                // The room that must be left for errors says already what a pod must weigh.
+                // The error of a trend is that of a minute, and many pods use less than it.
                 LoadBasis::Trend => Ratio::ZERO,
                 LoadBasis::Present | LoadBasis::Learned => {
                     variations.iter().fold(Ratio::ZERO, larger)
