@@ -65,7 +65,7 @@ pub use steering::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, 
 pub use steering_trial::SteeringTrial;
 pub use unknown::{UnknownKind, UnknownObjects};
 pub use verdict::{Class, Halt, Idle, Note, Verdict};
-pub use worth::{FallingNeed, MoveWorth, SavedEvictions, achieved};
+pub use worth::{FallingNeed, MoveWorth, SavedEvictions, expected_effect};
 
 /// A finished plan. The same world gives the same plan, byte for byte.
 #[derive(Clone, Debug, Serialize)]

@@ -26,14 +26,28 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Creates a candidate that is not moved. It only asks the gates for their answer.
-    pub const fn counted(pod: PodId, strategy: usize) -> Self {
+    /// Creates a candidate that may land on any node.
+    pub const fn new(pod: PodId, strategy: usize, reason: Reason) -> Self {
         Candidate {
             pod,
             strategy,
-            reason: Reason::Counted,
+            reason,
             destinations: None,
             saves: None,
+        }
+    }
+
+    /// Creates a candidate that is not moved. It only asks the gates for their answer.
+    pub const fn counted(pod: PodId, strategy: usize) -> Self {
+        Candidate::new(pod, strategy, Reason::Counted)
+    }
+
+    /// Sets the limits for the node of the replacement.
+    #[must_use]
+    pub fn within(self, destinations: impl Into<Option<DestinationLimits>>) -> Self {
+        Candidate {
+            destinations: destinations.into(),
+            ..self
         }
     }
 

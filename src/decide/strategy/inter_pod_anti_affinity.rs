@@ -178,13 +178,7 @@ impl SelectPods for RequiredAntiAffinityRun<'_> {
                 continue;
             };
             if !draft.is_on_closed_node(self.position, pod) {
-                return Some(Candidate {
-                    saves: None,
-                    pod,
-                    strategy: self.position,
-                    reason,
-                    destinations: None,
-                });
+                return Some(Candidate::new(pod, self.position, reason));
             }
         }
     }

@@ -115,13 +115,7 @@ impl<'w> LowNodeUtilizationRun<'w> {
     fn candidate_because(&self, draft: &Draft<'_>, pod: PodId, reason: Reason) -> Candidate {
         let node = draft.world.snapshot.pod(pod).node;
         let pool = node.and_then(|node| self.pool(node));
-        Candidate {
-            pod,
-            strategy: self.position,
-            reason,
-            destinations: pool.map(BalancedPool::destinations),
-            saves: None,
-        }
+        Candidate::new(pod, self.position, reason).within(pool.map(BalancedPool::destinations))
     }
 }
 

@@ -91,13 +91,8 @@ impl<J: JudgePod> SelectPods for PerPodRun<J> {
         loop {
             let (pod, selected) = self.waiting.pop_front()?;
             if !draft.is_on_closed_node(self.position, pod) {
-                return Some(Candidate {
-                    saves: None,
-                    pod,
-                    strategy: self.position,
-                    reason: selected.reason,
-                    destinations: selected.destinations,
-                });
+                let candidate = Candidate::new(pod, self.position, selected.reason);
+                return Some(candidate.within(selected.destinations));
             }
         }
     }

@@ -52,19 +52,11 @@ impl<'w> PreferredAntiAffinityRun<'w> {
         }
         let better = weights.iter().filter(|(_, other)| *other < weight);
         let best = better.clone().map(|(_, other)| *other).min();
-        Ok(Candidate {
-            saves: None,
-            pod,
-            strategy: self.position,
-            reason: Reason::NearAvoided {
-                weight,
-                best: best.ok_or(NotSelected::NoBetterNode)?,
-            },
-            destinations: Some(only_on(
-                better.map(|(node, _)| *node).collect(),
-                NoGain::AntiAffinity,
-            )),
-        })
+        let best = best.ok_or(NotSelected::NoBetterNode)?;
+        let nodes = better.map(|(node, _)| *node).collect();
+        let reason = Reason::NearAvoided { weight, best };
+        let candidate = Candidate::new(pod, self.position, reason);
+        Ok(candidate.within(only_on(nodes, NoGain::AntiAffinity)))
     }
 }
 

@@ -172,14 +172,10 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
         let mut queue = std::iter::from_fn(|| self.queue.pop_front());
         let duplicate = queue.find(|one| !draft.is_closed(self.position, one.node))?;
         let group = self.groups.get(&duplicate.group)?;
-        let candidate = Candidate {
-            saves: None,
-            pod: duplicate.pod,
-            strategy: self.position,
-            reason: group.reason(duplicate.node),
-            destinations: (!self.details.anywhere)
-                .then(|| only_on(group.below_share(), NoGain::FullShare)),
-        };
+        let reason = group.reason(duplicate.node);
+        let destinations =
+            (!self.details.anywhere).then(|| only_on(group.below_share(), NoGain::FullShare));
+        let candidate = Candidate::new(duplicate.pod, self.position, reason).within(destinations);
         self.last = Some(duplicate);
         Some(candidate)
     }

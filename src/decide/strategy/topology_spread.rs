@@ -136,12 +136,10 @@ impl<'w> TopologySpreadRun<'w> {
         from: usize,
         destinations: &[usize],
     ) -> Candidate {
-        let candidate = |to: &usize| Candidate {
-            saves: None,
-            pod,
-            strategy: self.position,
-            reason: skewed(spread, &self.domains[from], &self.domains[*to]),
-            destinations: Some(self.within(&[*to], spread)),
+        let candidate = |to: &usize| {
+            let reason = skewed(spread, &self.domains[from], &self.domains[*to]);
+            let destinations = self.within(&[*to], spread);
+            Candidate::new(pod, self.position, reason).within(destinations)
         };
         let lands = |to: &&usize| gate::landing(&candidate(to), draft).is_ok();
         let landing = destinations.iter().find(lands);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::model::ledger::Aim;
 
-use super::{Class, PodVerdict, achieved};
+use super::{Class, PodVerdict, expected_effect};
 
 /// The pods that go instead of it.
 pub(super) fn others(going: usize, waiting: usize) -> String {
@@ -51,7 +51,7 @@ impl fmt::Display for PodVerdict {
                 worth,
             } => {
                 let moved = moved(*aim, to.as_deref());
-                write!(f, "{moved}: {reason}{}", achieved(*saves, *worth))
+                write!(f, "{moved}: {reason}{}", expected_effect(*saves, *worth))
             }
             PodVerdict::Kept(refusal) => refusal.fmt(f),
             PodVerdict::NotSelected(why) => why.fmt(f),

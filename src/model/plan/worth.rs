@@ -75,7 +75,7 @@ impl fmt::Display for FallingNeed {
 /// Returns the words after the reason of a move: the evictions that it saves, and its worth.
 ///
 /// Relief that comes only with the other needed evictions is not mentioned.
-pub fn achieved(saves: Option<SavedEvictions>, worth: Option<MoveWorth>) -> String {
+pub fn expected_effect(saves: Option<SavedEvictions>, worth: Option<MoveWorth>) -> String {
     // The empty one stands for the reason before the first semicolon.
     let mut parts = vec![String::new()];
     parts.extend(saves.map(|saves| saves.to_string()));

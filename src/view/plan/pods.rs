@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::model::ledger::Aim;
-use crate::model::plan::{Kept, Move, Reason, achieved};
+use crate::model::plan::{Kept, Move, Reason, expected_effect};
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::objects::ObjectKind;
 use crate::view::screen::{Ink, padded, shown};
@@ -49,7 +49,8 @@ impl PlanText<'_> {
             .map(|(i, planned)| move_row(i, planned));
         let heads = padded(&Table::new(rows).lines());
         for (head, planned) in heads.iter().zip(moves) {
-            let reason = short_reason(&planned.reason) + &achieved(planned.saves, planned.worth);
+            let reason =
+                short_reason(&planned.reason) + &expected_effect(planned.saves, planned.worth);
             self.screen
                 .beside_or_below(f, head, &reason, Some(Ink::Dim))?;
         }

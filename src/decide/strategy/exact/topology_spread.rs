@@ -74,13 +74,7 @@ impl SelectPods for ExactTopologySpreadRun<'_> {
         };
         let mut waiting = std::iter::from_fn(|| self.waiting.pop_front());
         let (pod, reason) = waiting.find(|(pod, _)| !is_closed(*pod))?;
-        Some(Candidate {
-            saves: None,
-            pod,
-            strategy: self.position,
-            reason,
-            destinations: None,
-        })
+        Some(Candidate::new(pod, self.position, reason))
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {

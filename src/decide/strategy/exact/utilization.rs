@@ -106,13 +106,7 @@ impl SelectPods for ExactUtilizationRun<'_> {
                 && has_free
                 && let Some(pod) = source.pods.pop_front()
             {
-                return Some(Candidate {
-                    saves: None,
-                    pod,
-                    strategy: self.position,
-                    reason: source.reason.clone(),
-                    destinations: None,
-                });
+                return Some(Candidate::new(pod, self.position, source.reason.clone()));
             }
             if !goes_on {
                 self.relieved.insert(source.node);

@@ -137,18 +137,12 @@ impl<'w> EmptyingRule<'w> {
     ) -> Candidate {
         let mut nodes = destinations.to_vec();
         nodes.sort_unstable();
-        Candidate {
-            saves: None,
-            pod,
-            strategy: self.position,
-            reason: reason.clone(),
-            destinations: Some(DestinationLimits {
-                nodes: nodes.into(),
-                targets: Rc::clone(&self.targets),
-                basis: self.basis(),
-                usage_targets: Rc::clone(&self.room.ceilings),
-                others: NoGain::Leaving,
-            }),
-        }
+        Candidate::new(pod, self.position, reason.clone()).within(DestinationLimits {
+            nodes: nodes.into(),
+            targets: Rc::clone(&self.targets),
+            basis: self.basis(),
+            usage_targets: Rc::clone(&self.room.ceilings),
+            others: NoGain::Leaving,
+        })
     }
 }

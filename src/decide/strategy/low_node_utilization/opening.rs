@@ -150,16 +150,11 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             if self.is_spent() {
                 return None;
             }
-            let mut opener = Candidate {
-                pod,
-                strategy: self.run.position,
-                reason: Reason::Opening {
-                    node: snapshot.node(hot).name.clone(),
-                    pod: snapshot.pod(follower.pod).name.clone(),
-                },
-                destinations: None,
-                saves: None,
+            let reason = Reason::Opening {
+                node: snapshot.node(hot).name.clone(),
+                pod: snapshot.pod(follower.pod).name.clone(),
             };
+            let mut opener = Candidate::new(pod, self.run.position, reason);
             gate::admit_before_landing(&opener, self.draft).ok()?;
             let forecast = self.forecast(now, pod);
             opener.destinations = Some(self.destinations(pod, now, &forecast)?);
