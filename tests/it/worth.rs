@@ -6,7 +6,7 @@ use evenkeel::decide::engine::Engine;
 use evenkeel::decide::projection::World;
 use evenkeel::decide::strategy;
 use evenkeel::model::ledger::{Ledger, StartTimes};
-use evenkeel::model::plan::{MoveWorth, Outcome, Plan, Refusal, achieved};
+use evenkeel::model::plan::{MoveWorth, Outcome, Plan, Refusal, expected_effect};
 use evenkeel::model::record::{RELIEF, RecordLine};
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::PodFacts;
@@ -224,7 +224,7 @@ fn a_start_is_learned_from_the_replacement_and_said_with_the_next_move() {
     );
     watched.pass(6, |_| 2000.0);
     let worth = watched.worths()[0];
-    let said = achieved(None, Some(worth));
+    let said = expected_effect(None, Some(worth));
     assert!(
         said.ends_with("; replacement Ready after about 10s"),
         "{said}"
@@ -368,7 +368,7 @@ fn a_move_says_with_which_probability_it_helps() {
     let said = plan
         .moves
         .iter()
-        .map(|m| format!("{}{}", m.pod, achieved(m.saves, m.worth)));
+        .map(|m| format!("{}{}", m.pod, expected_effect(m.saves, m.worth)));
     assert_snapshot!(said.collect::<Vec<_>>().join("\n"), @"
     app0-2; removes 1 of 2 needed evictions
     app3-1; removes the one needed eviction with a probability of 50%; expected relief 60 node-minutes in the next hour
