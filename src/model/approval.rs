@@ -16,6 +16,8 @@ pub const APPROVED: &str = "evenkeel.io/approved";
 pub const APPROVED_BY: &str = "evenkeel.io/approved-by";
 /// The most bytes of a stored proposal. A ConfigMap holds 1 MiB.
 const MOST_BYTES: usize = 900_000;
+/// The most by which the clocks of two machines may differ.
+const TOLERATED: SignedDuration = SignedDuration::from_mins(1);
 /// The bytes of the digest in an id: enough to tell proposals apart, few enough to type.
 const ID_BYTES: usize = 6;
 
@@ -63,6 +65,12 @@ pub enum ProposalFlaw {
         /// The id of the moves in the file.
         expected: String,
     },
+    /// It was made later than now.
+    #[error("it is from {ahead:#} in the future, so one of the clocks is wrong")]
+    Future {
+        /// The time until then.
+        ahead: SignedDuration,
+    },
     /// It is too old.
     #[error("it is {age:#} old, and proposals expire after {expires:#}")]
     Expired {
@@ -100,15 +108,18 @@ impl Proposal {
     /// Returns the reason why the proposal is not valid now.
     ///
     /// # Errors
-    /// If it was altered, or has expired.
+    /// If it was altered, is from the future, or has expired.
     pub fn check(&self, expires: SignedDuration, now: Timestamp) -> Result<(), ProposalFlaw> {
         let (found, expected) = (self.id.clone(), id_of(self.at, &self.moves));
         if found != expected {
             return Err(ProposalFlaw::Altered { found, expected });
         }
         let age = now.duration_since(self.at);
+        let age = SignedDuration::from_secs(age.as_secs());
+        if -age > TOLERATED {
+            return Err(ProposalFlaw::Future { ahead: -age });
+        }
         if age >= expires {
-            let age = SignedDuration::from_secs(age.as_secs());
             return Err(ProposalFlaw::Expired { age, expires });
         }
         Ok(())
@@ -222,6 +233,18 @@ mod tests {
         assert_eq!(check("2026-11-27T03:59:59Z"), Ok(()));
         let late = check("2026-11-27T04:00:00Z").unwrap_err().to_string();
         assert_eq!(late, "it is 1h old, and proposals expire after 1h");
+    }
+
+    #[test]
+    fn a_proposal_from_the_future_is_refused_instead_of_living_longer() {
+        let proposal = Proposal::new(time("2026-11-27T03:00:00Z"), vec![proposed("web-1")]);
+        let check = |now| proposal.check(SignedDuration::from_hours(1), time(now));
+        assert_eq!(check("2026-11-27T02:59:00Z"), Ok(()));
+        let early = check("2026-11-27T01:00:00Z").unwrap_err().to_string();
+        assert_eq!(
+            early,
+            "it is from 2h in the future, so one of the clocks is wrong"
+        );
     }
 
     #[test]
