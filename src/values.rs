@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize, Serializer};
 use smallvec::SmallVec;
 
@@ -14,6 +15,9 @@ pub mod shared;
 pub mod text;
 
 pub use node_minutes::NodeMinutes;
+
+/// A smaller difference of two clocks is harmless: no rest and no age that matters is that short.
+pub const HARMLESS_DIFFERENCE: SignedDuration = SignedDuration::from_mins(1);
 
 /// An amount of one resource in its base unit: nanocores of cpu, bytes of memory, a count of any
 /// other resource.

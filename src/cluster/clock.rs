@@ -14,8 +14,8 @@ use jiff::fmt::rfc2822::DateTimeParser;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-/// A smaller difference is harmless: no rest and no age that matters is that short.
-const HARMLESS: SignedDuration = SignedDuration::from_mins(1);
+use crate::values::HARMLESS_DIFFERENCE;
+
 /// A `Date` header has whole seconds.
 const RESOLUTION: SignedDuration = SignedDuration::from_secs(1);
 
@@ -154,9 +154,9 @@ impl ClockReading {
     fn difference(self, now: LocalTime) -> Option<ClockDifference> {
         let step = now.step_since(self.at);
         let (least, most) = (self.least + step, self.most + step);
-        if least > HARMLESS {
+        if least > HARMLESS_DIFFERENCE {
             Some(ClockDifference(least))
-        } else if most < -HARMLESS {
+        } else if most < -HARMLESS_DIFFERENCE {
             Some(ClockDifference(most))
         } else {
             None

@@ -92,9 +92,6 @@ fn of_workload(
     whole: &[Amount; 2],
 ) -> Option<Rightsizing> {
     let group = WorkloadPods::new(world, samples, workload)?;
-    if group.known.iter().all(|pod| pod.samples.is_empty()) {
-        return None;
-    }
     let mut resources = BTreeMap::new();
     for (rule, whole) in RESOURCES.iter().zip(whole) {
         if let Some(suggestion) = group.suggest(*rule, &world.policy.rightsizing, *whole) {

@@ -10,14 +10,14 @@ use jiff::{SignedDuration, Timestamp};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
+use crate::values::HARMLESS_DIFFERENCE;
+
 /// The annotation whose value is the id of the approved proposal.
 pub const APPROVED: &str = "evenkeel.io/approved";
 /// The annotation with the name of the person who approved it.
 pub const APPROVED_BY: &str = "evenkeel.io/approved-by";
 /// The most bytes of a stored proposal. A ConfigMap holds 1 MiB.
 const MOST_BYTES: usize = 900_000;
-/// The most by which the clocks of two machines may differ.
-const TOLERATED: SignedDuration = SignedDuration::from_mins(1);
 /// The bytes of the digest in an id: enough to tell proposals apart, few enough to type.
 const ID_BYTES: usize = 6;
 
@@ -116,7 +116,7 @@ impl Proposal {
         }
         let age = now.duration_since(self.at);
         let age = SignedDuration::from_secs(age.as_secs());
-        if -age > TOLERATED {
+        if -age > HARMLESS_DIFFERENCE {
             return Err(ProposalFlaw::Future { ahead: -age });
         }
         if age >= expires {
@@ -226,10 +226,14 @@ mod tests {
         }
     }
 
+    /// Checks a proposal of 03:00 at this time.
+    fn check(now: &str) -> Result<(), ProposalFlaw> {
+        let proposal = Proposal::new(time("2026-11-27T03:00:00Z"), vec![proposed("web-1")]);
+        proposal.check(SignedDuration::from_hours(1), time(now))
+    }
+
     #[test]
     fn a_proposal_is_valid_until_it_expires() {
-        let proposal = Proposal::new(time("2026-11-27T03:00:00Z"), vec![proposed("web-1")]);
-        let check = |now| proposal.check(SignedDuration::from_hours(1), time(now));
         assert_eq!(check("2026-11-27T03:59:59Z"), Ok(()));
         let late = check("2026-11-27T04:00:00Z").unwrap_err().to_string();
         assert_eq!(late, "it is 1h old, and proposals expire after 1h");
@@ -237,8 +241,6 @@ mod tests {
 
     #[test]
     fn a_proposal_from_the_future_is_refused_instead_of_living_longer() {
-        let proposal = Proposal::new(time("2026-11-27T03:00:00Z"), vec![proposed("web-1")]);
-        let check = |now| proposal.check(SignedDuration::from_hours(1), time(now));
         assert_eq!(check("2026-11-27T02:59:00Z"), Ok(()));
         let early = check("2026-11-27T01:00:00Z").unwrap_err().to_string();
         assert_eq!(

@@ -48,13 +48,7 @@ impl Spot<'_, '_> {
         reason = "`none` is a value, unlike an invalid field"
     )]
     pub(crate) fn number_or_none(self) -> Option<Option<QueryValue>> {
-        self.scalar("a number, or none", |node| {
-            if is_none(node) {
-                Ok(None)
-            } else {
-                number(node).map(Some)
-            }
-        })
+        self.scalar("a number, or none", or_none(number))
     }
 
     /// A whole number, or the word `none`, which is `Some(None)`.
@@ -63,13 +57,8 @@ impl Spot<'_, '_> {
         reason = "`none` is a value, unlike an invalid field"
     )]
     pub(crate) fn limit(self) -> Option<Option<u32>> {
-        self.scalar("a whole number from 0 on, or none for no limit", |node| {
-            if is_none(node) {
-                Ok(None)
-            } else {
-                whole(node, 0).map(Some)
-            }
-        })
+        let expected = "a whole number from 0 on, or none for no limit";
+        self.scalar(expected, or_none(|node| whole(node, 0)))
     }
 
     /// A whole number or a percentage, or the word `none`, which is `Some(None)`.
@@ -80,7 +69,7 @@ impl Spot<'_, '_> {
     pub(crate) fn share(self) -> Option<Option<Share>> {
         self.scalar(
             "a whole number, a percentage from 0% to 100%, or none for no limit",
-            share,
+            or_none(share),
         )
     }
 
@@ -93,7 +82,7 @@ impl Spot<'_, '_> {
         self.scalar(
             "a whole number, a percentage from 0% to 100%, the larger of both such as 20 or 1%, or \
              none for no limit",
-            |node| larger(node).map_or_else(|| share(node), |larger| Ok(Some(larger))),
+            or_none(|node| larger(node).map_or_else(|| share(node), Ok)),
         )
     }
 
@@ -294,6 +283,19 @@ fn is_none(node: &YamlNode) -> bool {
     text(node) == Ok("none")
 }
 
+/// Also accepts the word `none`, which is `None`.
+fn or_none<T>(
+    read: impl Fn(&YamlNode) -> Result<T, Code>,
+) -> impl Fn(&YamlNode) -> Result<Option<T>, Code> {
+    move |node| {
+        if is_none(node) {
+            Ok(None)
+        } else {
+            read(node).map(Some)
+        }
+    }
+}
+
 fn number(node: &YamlNode) -> Result<QueryValue, Code> {
     let number = match node.value {
         Value::Int(_) | Value::Float(_) => node.plain.as_deref(),
@@ -315,17 +317,18 @@ fn whole(node: &YamlNode, least: u32) -> Result<u32, Code> {
         .ok_or(Code::OutOfRange)
 }
 
-/// A whole number, a percentage, or `none`.
-fn share(node: &YamlNode) -> Result<Option<Share>, Code> {
-    match (&node.value, is_none(node)) {
-        (_, true) => Ok(None),
-        (Value::Int(_), _) => whole(node, 0).map(|n| Some(Share::Count(n))),
-        (Value::Float(_), _) => Err(Code::WrongType),
+/// A whole number or a percentage.
+fn share(node: &YamlNode) -> Result<Share, Code> {
+    match &node.value {
+        Value::Int(_) => whole(node, 0).map(Share::Count),
+        Value::Float(_) => Err(Code::WrongType),
         // A portion is at least one pod, so 0% must become the number 0.
-        _ => percent(node).map(|p| match p {
-            Ratio::ZERO => Some(Share::Count(0)),
-            portion => Some(Share::Portion(portion)),
-        }),
+        Value::Null | Value::Bool(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
+            percent(node).map(|p| match p {
+                Ratio::ZERO => Share::Count(0),
+                portion => Share::Portion(portion),
+            })
+        }
     }
 }
 

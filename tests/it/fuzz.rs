@@ -1,10 +1,10 @@
 //! Bad input is refused, and never panics: policies of every format, ledgers, records, proposals and
-//! objects of the API with bytes changed, moved, doubled and cut. `PROPTEST_CASES=100000 cargo test --test it fuzz`
-//! goes on for longer.
+//! objects of the API with bytes changed, moved, doubled and cut.
+//! `PROPTEST_CASES=100000 cargo test --test it fuzz` goes on for longer.
 
 use evenkeel::model::approval::{Proposal, ProposedMove};
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::record::{self, RecordLine};
+use evenkeel::model::record::{EVICTION, RecordLine};
 use evenkeel::model::snapshot::import;
 use evenkeel::model::snapshot::objects::ObjectKind;
 use evenkeel::policy::Policy;
@@ -147,7 +147,7 @@ const RECORD: &str = r#"{"specversion":"1.0","id":"u-1","source":"prod","type":"
 
 /// A line of the record with details that are checked.
 fn record() -> String {
-    RECORD.replace("TYPE", record::EVICTION)
+    RECORD.replace("TYPE", EVICTION)
 }
 
 fn proposal() -> Proposal {
