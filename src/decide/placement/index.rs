@@ -254,12 +254,10 @@ impl<'w> Index<'w> {
     /// Returns a namespace whose unknown labels decide whether a term of this pod matches other
     /// pods, or a term of other pods this one.
     pub fn unknown_namespace(&self, pod: PodId) -> Option<&'w str> {
-        let undecided = self
-            .undecided_terms
-            .get_or_init(|| self.find_undecided_terms());
-        if undecided.is_empty() {
+        if self.decides_all_namespaces() {
             return None;
         }
+        let undecided = self.undecided_terms();
         let own = self.label_group_of(pod);
         let mut all = undecided.iter().map(|term| &self.all_terms().0[*term]);
         if all.any(|term| !term.pods.is_empty() && self.may_match(term, own)) {
@@ -322,6 +320,16 @@ impl<'w> Index<'w> {
     }
 
     /// Returns the terms that select namespaces by labels, if any namespace is unknown.
+    /// Returns true if no pod has an [`unknown_namespace`](Self::unknown_namespace).
+    pub fn decides_all_namespaces(&self) -> bool {
+        self.undecided_terms().is_empty()
+    }
+
+    fn undecided_terms(&self) -> &[usize] {
+        self.undecided_terms
+            .get_or_init(|| self.find_undecided_terms())
+    }
+
     fn find_undecided_terms(&self) -> Vec<usize> {
         let namespaces = &self.snapshot.namespaces;
         let terms = self.all_terms().0.iter().enumerate();

@@ -32,14 +32,10 @@ impl Compact {
 
     #[inline]
     pub(in crate::model::usage) fn get(self) -> f64 {
-        let (exponent, mantissa) = (
-            u64::from(self.0) >> DIGITS,
-            u64::from(self.0) & LARGEST_MANTISSA,
-        );
-        if exponent == 0 {
+        if self == Self::ZERO {
             return 0.0;
         }
-        f64::from_bits(((exponent + ONE - 1) << DOUBLE_DIGITS) | (mantissa << DROPPED))
+        f64::from_bits((u64::from(self.0) << DROPPED) + ((ONE - 1) << DOUBLE_DIGITS))
     }
 }
 

@@ -30,6 +30,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
 /// them.
 pub(in crate::decide::gate) fn kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
     let snapshot = draft.world.snapshot;
+    if snapshot.lacking.is_empty() && draft.index().decides_all_namespaces() {
+        return Vec::new();
+    }
     let mut depend: BTreeMap<UnknownObjects, usize> = BTreeMap::new();
     // A right that is missing is worth a word before a pod depends on it.
     for (kind, lack) in snapshot
@@ -40,11 +43,12 @@ pub(in crate::decide::gate) fn kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
         depend.insert(UnknownObjects::all(*kind, *lack), 0);
     }
     for (first, run) in snapshot.pod_runs() {
-        let replaced = run.iter().filter(|pod| is_replaced(pod)).count();
-        if replaced == 0 {
+        let unknown = unknown(first, draft);
+        if unknown.is_empty() {
             continue;
         }
-        for objects in unknown(first, draft) {
+        let replaced = run.iter().filter(|pod| is_replaced(pod)).count();
+        for objects in unknown.into_iter().filter(|_| replaced > 0) {
             *depend.entry(objects).or_default() += replaced;
         }
     }

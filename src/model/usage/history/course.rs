@@ -87,31 +87,24 @@ impl Course {
         (self.samples > 0).then(|| self.sums.map(|sum| sum / samples))
     }
 
-    /// Whether a whole period is known, so that there is something to compare the present with.
-    pub(super) const fn has_past(&self) -> bool {
-        self.has_past
-    }
-
-    /// Returns the usage of each resource in the periods before now. `None` without samples.
+    /// Returns the usage of each resource in the periods before now; `None` if no whole period is
+    /// known, so that there is nothing to compare the present with.
     ///
     /// The current period has lasted for a part of its length. Each value mixes two periods by that
     /// part, so that all values are of whole periods that end now.
     pub(super) fn periods(&self, now: Timestamp) -> Option<MeasuredPeriods> {
-        let means = self.means()?;
+        let means = self.means().filter(|_| self.has_past)?;
         let begun = now.as_millisecond() - self.current * PERIOD;
         let share = (Amount::new(begun.try_into().unwrap_or_default()).as_f64()
             / Amount::new(PERIOD.unsigned_abs()).as_f64())
         .min(1.0);
-        let mut periods = [[0.0; Self::PERIODS]; Self::MEASURED.len()];
-        for (resource, periods) in periods.iter_mut().enumerate() {
-            let mut newer = means[resource];
-            for (value, ended) in periods.iter_mut().zip(&self.ended[resource]) {
-                let older = if self.has_past { ended.get() } else { newer };
-                *value = newer * share + older * (1.0 - share);
-                newer = older;
-            }
-        }
-        Some(periods)
+        Some(std::array::from_fn(|resource| {
+            let older = self.ended[resource].map(Compact::get);
+            let mut newer = older;
+            newer.rotate_right(1);
+            newer[0] = means[resource];
+            std::array::from_fn(|back| newer[back] * share + older[back] * (1.0 - share))
+        }))
     }
 }
 

@@ -116,9 +116,11 @@ struct Courses {
 
 #[derive(Clone)]
 struct NodeCourse {
-    /// The sums over the pods.
+    /// The sums over the pods that have a past.
     sums: MeasuredPeriods,
-    /// Whether there is something to compare the present with. With one reading there is not.
+    /// The usage of the other pods, as if they had always used what they use now.
+    constant: Measure,
+    /// Whether a pod has a past.
     has_past: bool,
 }
 
@@ -126,13 +128,14 @@ impl Courses {
     fn new(snapshot: &Snapshot, now: Timestamp) -> Self {
         let none = NodeCourse {
             sums: [[0.0; Course::PERIODS]; Course::MEASURED.len()],
+            constant: Measure::default(),
             has_past: false,
         };
         let nodes = vec![none; snapshot.nodes.len()];
         Courses { now, nodes }
     }
 
-    /// Adds a pod. Returns its state; `None` if its usage is not known.
+    /// Adds a pod. Returns its state; `None` if its usage or its past is not known.
     fn add(
         &mut self,
         pod: &Pod,
@@ -145,13 +148,12 @@ impl Courses {
         let node = &mut self.nodes[pod.node?.0];
         let known = matches!(present, PodUsage::Known(_));
         let course = series.filter(|_| known).and_then(|s| s.samples.course());
-        node.has_past |= course.is_some_and(Course::has_past);
         let periods = course.and_then(|course| course.periods(self.now));
-        if pod.stays() {
-            match &periods {
-                Some(periods) => add(&mut node.sums, periods),
-                None => add(&mut node.sums, &constant(present.on_node())),
-            }
+        node.has_past |= periods.is_some();
+        match &periods {
+            _ if !pod.stays() => {}
+            Some(periods) => add(&mut node.sums, periods),
+            None => node.constant = node.constant.plus(present.on_node()),
         }
         periods.map(|periods| periods.each_ref().map(SeriesState::of))
     }
@@ -159,7 +161,7 @@ impl Courses {
     /// Returns the trend of each node; `None` for a node whose pods have no past.
     fn trends(&self, snapshot: &Snapshot) -> impl Iterator<Item = Option<NodeTrend>> {
         let nodes = self.nodes.iter().zip(&snapshot.nodes);
-        nodes.map(|(course, node)| course.has_past.then(|| NodeTrend::of(node, &course.sums)))
+        nodes.map(|(course, node)| course.has_past.then(|| NodeTrend::of(node, course)))
     }
 }
 
@@ -171,20 +173,17 @@ fn add(sums: &mut MeasuredPeriods, periods: &MeasuredPeriods) {
     values.for_each(|(sum, value)| *sum += value);
 }
 
-/// The periods of a pod as if it had always used what it uses now.
-fn constant(used: Measure) -> MeasuredPeriods {
-    [used.cpu, used.memory].map(|used| [used.as_f64(); Course::PERIODS])
-}
-
 /// The trend of a node by resource; `None` for a resource that it does not have.
 struct NodeTrend([Option<(Trend, Amount)>; Course::MEASURED.len()]);
 
 impl NodeTrend {
-    fn of(node: &Node, sums: &MeasuredPeriods) -> Self {
+    fn of(node: &Node, course: &NodeCourse) -> Self {
+        let constant = [course.constant.cpu, course.constant.memory].map(Amount::as_f64);
         NodeTrend(std::array::from_fn(|position| {
             let whole = node.allocatable[Course::MEASURED[position]].as_f64();
             (whole > 0.0).then(|| {
-                let trend = Trend::of(&sums[position].map(|used| used / whole));
+                let used = course.sums[position].map(|used| used + constant[position]);
+                let trend = Trend::of(&used.map(|used| used / whole));
                 (trend, Amount::from_f64(trend.error * whole))
             })
         }))

@@ -201,10 +201,14 @@ fn slope(series: &[f64]) -> f64 {
     weighted(series, &*SLOPE_WEIGHTS)
 }
 
-/// The sum of the first values by their weights.
+/// The sum of the first values by their weights, of which there is an even number.
 fn weighted(series: &[f64], weights: &[f64]) -> f64 {
-    let products = series.iter().zip(weights);
-    products.map(|(value, weight)| value * weight).sum()
+    // Two sums at once, because each addition waits for the one before it.
+    let pairs = series.chunks_exact(2).zip(weights.chunks_exact(2));
+    let sums = pairs.fold([0.0, 0.0], |[a, b], (values, weights)| {
+        [a + values[0] * weights[0], b + values[1] * weights[1]]
+    });
+    sums[0] + sums[1]
 }
 
 /// The weight of each value in the mean.
