@@ -235,7 +235,11 @@ impl Shape {
         let mut objects = Objects::default();
         let sets = (0..=self.nodes / SPREAD)
             .flat_map(|group| (0..self.pods_per_node).map(move |index| replica_set(group, index)));
-        for value in (0..self.nodes).map(node).chain(sets).chain(self.pods()) {
+        let namespace = json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"},
+        });
+        let nodes = (0..self.nodes).map(node);
+        for value in nodes.chain(sets).chain(self.pods()).chain([namespace]) {
             let object = import::object(&value).unwrap();
             objects.apply(object.unwrap());
         }

@@ -331,15 +331,13 @@ impl<'w> Index<'w> {
     }
 
     fn find_undecided_terms(&self) -> Vec<usize> {
-        let namespaces = &self.snapshot.namespaces;
-        let terms = self.all_terms().0.iter().enumerate();
-        let by_labels = terms.filter(|(_, term)| term.term.namespace_selector.is_some());
-        let by_labels: Vec<usize> = by_labels.map(|(position, _)| position).collect();
-        let is_known = |group: &LabelGroup<'_>| namespaces.contains_key(group.namespace);
-        if by_labels.is_empty() || self.label_groups().iter().all(is_known) {
+        let is_known = |name| self.snapshot.namespaces.contains_key(name);
+        if self.snapshot.pod_namespaces().all(is_known) {
             return Vec::new();
         }
-        by_labels
+        let terms = self.all_terms().0.iter().enumerate();
+        let by_labels = terms.filter(|(_, term)| term.term.namespace_selector.is_some());
+        by_labels.map(|(position, _)| position).collect()
     }
 
     fn label_groups(&self) -> &[LabelGroup<'w>] {

@@ -87,6 +87,17 @@ impl<'o> PodGroups<'o> {
 }
 
 impl Snapshot {
+    /// Returns the namespaces that have pods.
+    pub fn pod_namespaces(&self) -> impl Iterator<Item = &str> {
+        let mut rest = self.pods.as_slice();
+        std::iter::from_fn(move || {
+            let namespace = rest.first()?.namespace.as_str();
+            // Pods are sorted by namespace, so that few of them are read.
+            rest = &rest[rest.partition_point(|pod| pod.namespace == namespace)..];
+            Some(namespace)
+        })
+    }
+
     /// Returns neighbouring pods that share namespace, spec, labels and volumes in memory, as those
     /// of one controller do, with the position of the first.
     pub fn pod_runs(&self) -> impl Iterator<Item = (PodId, &[Pod])> {
@@ -201,5 +212,6 @@ mod tests {
             workloads,
             expected.map(|(key, pods)| (key.to_owned(), pods))
         );
+        assert!(snapshot.pod_namespaces().eq(["shop", "test"]));
     }
 }
