@@ -81,23 +81,14 @@
 //! # Modules
 //!
 //! The modules are listed in dependency order: a module uses only modules above it, and
-//! `tests/architecture.rs` checks that. Everything above `cluster` is the core: it has no client,
-//! file, environment, clock or randomness, and takes the time as an argument.
+//! `tests/architecture.rs` checks that. Everything above `cluster` has no client, file,
+//! environment, clock or randomness, and takes the time as an argument.
 
 // ── core ───────────────────────────────────────────────────────────────────────────────────────
-// Amounts, ratios, quantities and selectors: the values that Kubernetes objects are written in.
-pub mod values;
-// Documents in YAML: fields that are declared once, read, written and documented.
-pub mod schema;
-// The policy: its fields and defaults, the file formats it is read from, the format it is written
-// in.
-pub mod policy;
-// Snapshot, usage, ledger and plan: the data that decisions are made from, and their result.
-pub mod model;
-// Strategies propose moves, gates admit or refuse them, the scheduler forecasts where they land.
-pub mod decide;
-// A cluster in memory, driven by the same engine and scheduler.
-pub mod simulate;
+// A crate of its own, so that the compiler keeps it apart; `core/src/lib.rs` says what each has.
+pub use evenkeel_core::{decide, model, policy, schema, simulate, values};
+
+// ── screens and files ──────────────────────────────────────────────────────────────────────────
 // Files of a cluster: read, stripped and scrambled.
 pub mod files;
 // Pages, charts and tables, for the browser and the terminal.

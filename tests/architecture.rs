@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
-use self::source::{File, files_of, root, source_files};
+use self::source::{CRATES, File, files_of, root, source_files};
 use self::uses::{NamedPath, named_paths};
 
 mod prose;
@@ -11,15 +12,15 @@ mod source;
 mod uses;
 mod vocabulary;
 
-/// The heading in `src/lib.rs` that ends the core.
-const CORE_ENDS_AT: &str = "── edges";
+/// The heading in `src/lib.rs` above the modules that may reach outside the process.
+const EDGES_BEGIN_AT: &str = "── edges";
 const MOST_MODULES: usize = 12;
 const MOST_LINES: usize = 400;
 const MOST_COLUMNS: usize = 100;
 /// Type names that may occur more than once, each with the reason.
 const REPEATED_TYPES: [(&str, &str); 1] = [("Args", "each command has its own arguments")];
 /// Code that reads or changes anything outside the process, or that depends on chance.
-const NOT_IN_CORE: [&str; 20] = [
+const ONLY_AT_THE_EDGES: [&str; 20] = [
     "async ",
     ".await",
     "kube::",
@@ -51,20 +52,27 @@ fn declared(text: &str) -> Vec<String> {
 }
 
 fn declared_in(file: &str) -> Vec<String> {
-    declared(&fs::read_to_string(root().join("src").join(file)).unwrap())
+    declared(&fs::read_to_string(root().join(file)).unwrap())
 }
 
-/// The modules of the core.
-fn core() -> Vec<String> {
+/// The modules of both crates, in order.
+fn modules() -> Vec<String> {
+    let of_crate = |folder| declared_in(&format!("{folder}/lib.rs"));
+    CRATES.into_iter().flat_map(of_crate).collect()
+}
+
+/// The modules above the edges: those of the core, and what only reads and draws plain data.
+fn above_the_edges() -> Vec<String> {
     let lib = fs::read_to_string(root().join("src/lib.rs")).unwrap();
-    let (above, below) = lib.split_once(CORE_ENDS_AT).unwrap();
-    let core = declared(above);
-    assert!(core.len() > 3 && !declared(below).is_empty());
-    core
+    let (above, below) = lib.split_once(EDGES_BEGIN_AT).unwrap();
+    let mut modules = declared_in("core/src/lib.rs");
+    modules.extend(declared(above));
+    assert!(modules.len() > 6 && !declared(below).is_empty());
+    modules
 }
 
 /// Uses of modules that are declared below the file's own module. `parent` is empty for the modules
-/// of the crate.
+/// of the crates.
 fn upward_uses(files: &[File], parent: &str, order: &[String]) -> Vec<String> {
     let depth = usize::from(!parent.is_empty());
     let mut wrong = Vec::new();
@@ -86,11 +94,11 @@ fn upward_uses(files: &[File], parent: &str, order: &[String]) -> Vec<String> {
     wrong
 }
 
-/// Upward uses among the modules of the crate, and among those of each layered module.
+/// Upward uses among the modules of both crates, and among those of each layered module.
 fn all_upward_uses(files: &[File]) -> Vec<String> {
-    let mut wrong = upward_uses(files, "", &declared_in("lib.rs"));
+    let mut wrong = upward_uses(files, "", &modules());
     for layered in ["model", "decide"] {
-        let order = declared_in(&format!("{layered}.rs"));
+        let order = declared_in(&format!("core/src/{layered}.rs"));
         wrong.extend(upward_uses(files, layered, &order));
     }
     wrong
@@ -103,8 +111,8 @@ fn a_module_uses_only_modules_above_it() {
 }
 
 #[test]
-fn the_crate_has_few_modules() {
-    let modules = declared_in("lib.rs");
+fn there_are_few_modules() {
+    let modules = modules();
     assert!(modules.len() <= MOST_MODULES, "{modules:?}");
 }
 
@@ -206,36 +214,38 @@ fn a_planted_circle_is_found() {
 fn a_planted_upward_use_is_found() {
     let files = planted(&[
         (
-            "src/model/plan.rs",
+            "core/src/model/plan.rs",
             "use crate::{values::Ratio, decide::{gate}};",
         ),
         (
-            "src/decide/gate.rs",
+            "core/src/decide/gate.rs",
             "use super::{scheduler, strategy::{Strategy}};",
         ),
         (
-            "src/decide/draft.rs",
+            "core/src/decide/draft.rs",
             "#[cfg(test)]\nmod tests { use crate::decide::gate; }",
         ),
     ]);
     let found = [
-        "src/model/plan.rs uses decide::gate",
-        "src/decide/gate.rs uses decide::strategy::Strategy",
-        "src/decide/draft.rs uses decide::gate",
+        "core/src/model/plan.rs uses decide::gate",
+        "core/src/decide/gate.rs uses decide::strategy::Strategy",
+        "core/src/decide/draft.rs uses decide::gate",
     ];
     assert_eq!(all_upward_uses(&files), found);
 }
 
 #[test]
-fn the_core_does_no_io() {
-    let core = core();
+fn nothing_above_the_edges_does_io() {
+    let above = above_the_edges();
     let mut wrong = Vec::new();
     for file in source_files() {
-        if !core.iter().any(|module| module == file.module(1)[0]) {
+        if !above.iter().any(|module| module == file.module(1)[0]) {
             continue;
         }
         for line in file.product().lines() {
-            let banned = NOT_IN_CORE.iter().find(|banned| line.contains(*banned));
+            let banned = ONLY_AT_THE_EDGES
+                .iter()
+                .find(|banned| line.contains(*banned));
             wrong.extend(banned.map(|banned| format!("{}: {banned}: {line}", file.path)));
         }
     }
@@ -243,20 +253,21 @@ fn the_core_does_no_io() {
 }
 
 /// Everything else that differs in the exact mode is in a folder of its own, or a value of the
-/// policy. `view` only shows the mode.
+/// policy.
 #[test]
 fn the_core_asks_for_the_exact_mode_in_two_places() {
-    let core = core();
     let mut places = Vec::new();
     for file in source_files() {
-        let module = file.module(1)[0];
-        if !["policy", "view"].contains(&module) && core.iter().any(|name| name == module) {
+        if file.path.starts_with(CRATES[0]) && file.module(1)[0] != "policy" {
             let asks = |line: &&str| line.contains(".exact") && words(line).any(|w| w == "exact");
             places.extend(file.product().lines().filter(asks).map(|_| &file.path));
         }
     }
     places.sort();
-    assert_eq!(places, ["src/decide/gate.rs", "src/decide/strategy.rs"]);
+    assert_eq!(
+        places,
+        ["core/src/decide/gate.rs", "core/src/decide/strategy.rs"]
+    );
 }
 
 #[test]
@@ -423,6 +434,44 @@ fn the_justfile_has_the_steps_of_ci() {
         .flatten()
         .collect();
     assert_eq!(recipes, steps);
+}
+
+/// The files outside the folder of their source file that the product includes, from the root.
+fn included_from_elsewhere(file: &File) -> impl Iterator<Item = String> {
+    let product = &file.text[..file.product().len()];
+    let paths = product.split("include_str!(\"").skip(1);
+    paths
+        .filter_map(|rest| rest.split_once('"'))
+        .map(|(path, _)| path)
+        .filter(|path| path.starts_with("../"))
+        .map(|path| {
+            let mut folder = Path::new(&file.path).parent().unwrap();
+            let mut below = path;
+            while let Some(rest) = below.strip_prefix("../") {
+                (folder, below) = (folder.parent().unwrap(), rest);
+            }
+            folder.join(below).to_str().unwrap().to_owned()
+        })
+}
+
+#[test]
+fn the_image_is_built_with_every_included_file() {
+    let ignored = fs::read_to_string(root().join(".dockerignore")).unwrap();
+    let copied: Vec<&str> = ignored
+        .lines()
+        .filter_map(|l| l.strip_prefix('!'))
+        .collect();
+    let included: Vec<String> = source_files()
+        .iter()
+        .flat_map(included_from_elsewhere)
+        .collect();
+    assert!(!included.is_empty());
+    for path in included.iter().map(String::as_str).chain(CRATES) {
+        let is_copied = copied
+            .iter()
+            .any(|folder| Path::new(path).starts_with(folder));
+        assert!(is_copied, ".dockerignore leaves out {path}");
+    }
 }
 
 /// A file that no module names is not compiled, so its tests would never run.

@@ -18,6 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+CRATES = ["core/src", "src"]
 SMALL = 60
 FUNCTION = re.compile(r"^(\s*)(?:pub(?:\([^)]*\))? )?(?:const )?(?:async )?(?:unsafe )?fn \w+")
 TESTS = re.compile(r"^#\[cfg\(test\)\]$", re.MULTILINE)
@@ -25,7 +26,7 @@ EXACT = re.compile(r"^\s*(?:\} else )?if\b[^{\n]*\bexact\b", re.MULTILINE)
 TUPLE_PARAMETER = re.compile(r"^\s*(?:pub.*)?fn [^{;]*[(,]\s*\([\w\s,&]+\): ", re.MULTILINE)
 CHANGED = {
     "a page": "src/view/status/page.rs",
-    "a strategy": "src/decide/strategy/pod_life_time.rs",
+    "a strategy": "core/src/decide/strategy/pod_life_time.rs",
     "the watch": "src/cluster/watch.rs",
 }
 
@@ -33,9 +34,9 @@ CHANGED = {
 def sources(revision: str | None) -> dict[str, str]:
     """The text of each source file by its path."""
     if revision is None:
-        paths = sorted((ROOT / "src").rglob("*.rs"))
+        paths = sorted(path for crate in CRATES for path in (ROOT / crate).rglob("*.rs"))
         return {str(path.relative_to(ROOT)): path.read_text() for path in paths}
-    names = _git("ls-tree", "-r", "--name-only", revision, "src").split()
+    names = _git("ls-tree", "-r", "--name-only", revision, *CRATES).split()
     return {name: _git("show", f"{revision}:{name}") for name in names if name.endswith(".rs")}
 
 
@@ -45,8 +46,8 @@ def _git(*arguments: str) -> str:
 
 
 def folder(path: str) -> str:
-    """The folder of `src` to which a file belongs; `decide.rs` belongs to `decide`."""
-    return path.split("/")[1].removesuffix(".rs")
+    """The folder of a crate to which a file belongs; `decide.rs` belongs to `decide`."""
+    return path.removeprefix("core/").split("/")[1].removesuffix(".rs")
 
 
 def functions(text: str) -> list[int]:

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::policy::{Policy, Rule};
 use crate::values::text::{count, duration};
+use crate::view::words;
 
 use super::{Misuse, complain, file};
 
@@ -130,8 +131,12 @@ pub(super) fn sentence(policy: &Policy) -> String {
 )]
 pub(super) fn strategy(rule: &Rule) -> String {
     match rule {
-        Rule::LowNodeUtilization(args) => format!("{} on {}", rule.name(), args.basis.words()),
-        Rule::HighNodeUtilization(args) => format!("{} on {}", rule.name(), args.basis.words()),
+        Rule::LowNodeUtilization(args) => {
+            format!("{} on {}", rule.name(), words::basis(args.basis))
+        }
+        Rule::HighNodeUtilization(args) => {
+            format!("{} on {}", rule.name(), words::basis(args.basis))
+        }
         _ => rule.name().to_owned(),
     }
 }

@@ -3,7 +3,6 @@
 use maud::{Markup, html};
 
 use crate::model::plan::TargetBand;
-use crate::simulate::trace;
 use crate::values::Ratio;
 
 use super::scale::{Scale, number};
@@ -59,15 +58,6 @@ impl Zone {
             Zone::Idle => "idle",
             Zone::Even => "even",
             Zone::Hot => "hot",
-        }
-    }
-}
-
-impl From<trace::TraceBand> for TargetBand {
-    fn from(band: trace::TraceBand) -> Self {
-        TargetBand {
-            threshold: Some(band.threshold),
-            target: Some(band.target),
         }
     }
 }

@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::model::plan::{Plan, Steer, SteerValue};
 use crate::policy::{LowNodeUtilization, Policy, Pool};
-use crate::values::Ratio;
 use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::Table;
 
@@ -120,22 +119,6 @@ fn taint_row(steer: &Steer) -> Vec<String> {
         .flatten()
         .collect();
     vec![steer.node.clone(), action.join(" "), steer.why.to_string()]
-}
-
-impl Pool {
-    fn threshold(&self, resource: &str) -> Option<Ratio> {
-        self.thresholds
-            .iter()
-            .find(|(name, _)| name == resource)
-            .map(|(_, ratio)| *ratio)
-    }
-
-    fn target(&self, resource: &str) -> Option<Ratio> {
-        self.targets
-            .iter()
-            .find(|(name, _)| name == resource)
-            .map(|(_, ratio)| *ratio)
-    }
 }
 
 #[cfg(test)]

@@ -66,13 +66,11 @@ fn domain(name: &str) -> Option<&str> {
     name.split_once('.').map(|(_, domain)| domain)
 }
 
-impl Basis {
-    /// The basis as a sentence names it.
-    pub(crate) const fn words(self) -> &'static str {
-        match self {
-            Self::Requests => "requests",
-            Self::Actual => "actual usage",
-        }
+/// The basis as a sentence names it.
+pub(crate) const fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Requests => "requests",
+        Basis::Actual => "actual usage",
     }
 }
 

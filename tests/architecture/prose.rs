@@ -166,7 +166,7 @@ fn documentation(text: &str, is_markdown: bool) -> Vec<Fragment> {
 #[test]
 fn comments_are_plain_english() {
     let mut found = Vec::new();
-    for folder in ["src", "tests", "benches", "fuzz"] {
+    for folder in ["core", "src", "tests", "benches", "fuzz"] {
         for file in files_of(folder) {
             if file.name != "tests/architecture/prose" {
                 found.extend(complaints(&file.path, &file.comments));

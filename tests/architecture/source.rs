@@ -1,4 +1,4 @@
-//! The Rust files of the crate, each split into code, comments and string literals.
+//! The Rust files of both crates, each split into code, comments and string literals.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 pub(super) struct File {
     /// The path below the root of the repository.
     pub(super) path: String,
-    /// The module path below `src`: `decide/gate/limits`.
+    /// The module path below `src` or `core/src`: `decide/gate/limits`.
     pub(super) name: String,
     pub(super) text: String,
     /// The text with comments and string literals replaced by blanks, so that lines and columns
@@ -35,7 +35,8 @@ impl File {
 
     /// A file with this path below the root and this text, which need not exist.
     pub(super) fn of(path: &Path, text: String) -> Self {
-        let name = path.strip_prefix("src").unwrap_or(path).with_extension("");
+        let below = path.strip_prefix("core").unwrap_or(path);
+        let name = below.strip_prefix("src").unwrap_or(path).with_extension("");
         let mut scanner = Scanner::default();
         scanner.scan(&text);
         File {
@@ -83,13 +84,17 @@ pub(super) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The Rust files of `src`, read once because most tests need all of them.
-static SOURCE_FILES: LazyLock<Vec<File>> = LazyLock::new(|| files_of("src"));
+/// The Rust files of both crates, read once because most tests need all of them.
+static SOURCE_FILES: LazyLock<Vec<File>> =
+    LazyLock::new(|| CRATES.into_iter().flat_map(files_of).collect());
 
-/// The Rust files of `src`.
+/// The source folders of the crates, the core first.
+pub(super) const CRATES: [&str; 2] = ["core/src", "src"];
+
+/// The Rust files of both crates.
 pub(super) fn source_files() -> &'static [File] {
     let files = SOURCE_FILES.as_slice();
-    assert!(files.len() > 20, "src has only {} files", files.len());
+    assert!(files.len() > 20, "there are only {} files", files.len());
     files
 }
 

@@ -16,7 +16,7 @@ fn refused_words() -> Vec<RefusedWord> {
     let lines = WORD_LIST.lines().filter(|line| !line.starts_with('#'));
     let words = lines.map(|line| {
         let (left, advice) = line.split_once(" = ").unwrap();
-        let (word, folder) = left.split_once(" in ").unwrap_or((left, "src"));
+        let (word, folder) = left.split_once(" in ").unwrap_or((left, ""));
         RefusedWord {
             word,
             folder,
@@ -79,9 +79,9 @@ fn a_planted_synonym_is_found() {
         "ceiling: targets; `ceilings` is the field of a policy",
     ];
     let everywhere = "Winners: possible_nodes";
-    let gate = |text: &str| format!("src/decide/gate/planted.rs:2: {text}");
+    let gate = |text: &str| format!("core/src/decide/gate/planted.rs:2: {text}");
     let expected = [gate(names[0]), gate(names[1]), gate(everywhere)];
-    assert_eq!(planted("src/decide/gate/planted.rs"), expected);
+    assert_eq!(planted("core/src/decide/gate/planted.rs"), expected);
     let expected = [format!("src/cli/planted.rs:2: {everywhere}")];
     assert_eq!(planted("src/cli/planted.rs"), expected);
 }

@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-const NATIVE: &str = Policy::EXAMPLE;
+const NATIVE: &str = include_str!("../../policy.example.yaml");
 
 const V1ALPHA2: &str = r#"
 apiVersion: "descheduler/v1alpha2"

@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::model::plan::{Class, NodePicture, TargetBand};
-use crate::policy::Basis;
+use crate::policy::{Basis, Thresholds};
+use crate::values::Ratio;
 use crate::values::text::list;
 use crate::view::bar::{Bar, FIGURES_WIDTH};
 use crate::view::screen::{Ink, shown};
 use crate::view::table::display_width;
+use crate::view::words;
 
 use super::PlanText;
 
@@ -56,7 +58,7 @@ impl PlanText<'_> {
         let resources: BTreeSet<&str> = names.map(String::as_str).collect();
         let resources: Vec<&str> = resources.into_iter().collect();
         let widths = self.node_widths(&rows, resources.len());
-        let note = format!("by {}, before → after, fullest first", basis.words());
+        let note = format!("by {}, before → after, fullest first", words::basis(basis));
         self.screen.title(f, "Nodes", &note)?;
         self.node_head(f, &resources, widths)?;
         let (_, left_out) = shown(self.all, rows.len(), 2 * END);
@@ -183,8 +185,8 @@ impl PlanText<'_> {
         let weighs = self.shown_basis() == self.plan.before.basis;
         let bounds = self.bounds().filter(|_| weighs);
         TargetBand {
-            threshold: bounds.and_then(|pool| pool.threshold(resource)),
-            target: bounds.and_then(|pool| pool.target(resource)),
+            threshold: bounds.and_then(|pool| share_of(&pool.thresholds, resource)),
+            target: bounds.and_then(|pool| share_of(&pool.targets, resource)),
         }
     }
 
@@ -301,4 +303,11 @@ const fn is_excluded(class: &Class) -> bool {
         | Class::Lacks(_)
         | Class::NotSelected => true,
     }
+}
+
+fn share_of(thresholds: &Thresholds, resource: &str) -> Option<Ratio> {
+    let mut shares = thresholds.iter();
+    shares
+        .find(|(name, _)| name == resource)
+        .map(|(_, ratio)| *ratio)
 }

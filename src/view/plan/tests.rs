@@ -14,7 +14,7 @@ use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use crate::model::usage::Unmeasured;
 use crate::policy::Basis;
-use crate::values::{Amount, NodeMinutes};
+use crate::values::{Amount, NodeMinutes, Ratio};
 
 const STRATEGY: &str = "LowNodeUtilization";
 

@@ -9,6 +9,7 @@ use crate::simulate::trace::{NodeTrace, Trace};
 use crate::values::Ratio;
 use crate::view::bar::{Bar, FIGURES_WIDTH, Zone};
 use crate::view::screen::Ink;
+use crate::view::words;
 
 use super::{SimulationText, columns};
 
@@ -34,7 +35,7 @@ impl SimulationText<'_> {
             let cpu = |node| ends(basis, node, "cpu").0.unwrap_or_default();
             cpu(b).order(cpu(a))
         });
-        let note = format!("by {}, start → end, fullest first", basis.words());
+        let note = format!("by {}, start → end, fullest first", words::basis(basis));
         self.title(f, "Nodes", &note)?;
         let lines = if self.traces.len() > 1 {
             self.compared(&rows)

@@ -11,12 +11,12 @@
 //! # Examples
 //!
 //! ```
-//! use evenkeel::decide::placement::Placement;
-//! use evenkeel::decide::scheduler::forecast;
-//! use evenkeel::model::search_start::SearchStart;
-//! use evenkeel::model::snapshot::objects::Objects;
-//! use evenkeel::model::snapshot::{Snapshot, import};
-//! use evenkeel::policy::Policy;
+//! use evenkeel_core::decide::placement::Placement;
+//! use evenkeel_core::decide::scheduler::forecast;
+//! use evenkeel_core::model::search_start::SearchStart;
+//! use evenkeel_core::model::snapshot::objects::Objects;
+//! use evenkeel_core::model::snapshot::{Snapshot, import};
+//! use evenkeel_core::policy::Policy;
 //! use serde_json::json;
 //!
 //! let mut objects = Objects::default();

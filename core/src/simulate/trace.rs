@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::model::plan::Balance;
+use crate::model::plan::{Balance, TargetBand};
 use crate::model::relief::CycleRelief;
 use crate::policy::Basis;
 use crate::values::Ratio;
@@ -59,6 +59,15 @@ pub struct TraceBand {
     /// Hot above this ratio.
     #[serde(rename = "high")]
     pub target: Ratio,
+}
+
+impl From<TraceBand> for TargetBand {
+    fn from(band: TraceBand) -> Self {
+        TargetBand {
+            threshold: Some(band.threshold),
+            target: Some(band.target),
+        }
+    }
 }
 
 /// A node over time.

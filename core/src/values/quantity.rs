@@ -18,13 +18,13 @@ const MOST: i128 = i64::MAX as i128 * WHOLE;
 /// # Examples
 ///
 /// ```
-/// use evenkeel::values::Amount;
-/// use evenkeel::values::quantity::Quantity;
+/// use evenkeel_core::values::Amount;
+/// use evenkeel_core::values::quantity::Quantity;
 ///
 /// let request = Quantity::parse("1.5Gi")?;
 /// assert_eq!(request.to_amount("memory"), Some(Amount::new(1_610_612_736)));
 /// assert_eq!(Quantity::parse("250m")?.to_amount("cpu"), Some(Amount::millicores(250)));
-/// # Ok::<(), evenkeel::values::quantity::QuantityError>(())
+/// # Ok::<(), evenkeel_core::values::quantity::QuantityError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantity(i128);
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     /// Kubernetes's own result for each text.
-    const RECORDED: &str = include_str!("../../tests/data/quantities.txt");
+    const RECORDED: &str = include_str!("../../../tests/data/quantities.txt");
 
     /// Kubernetes reads these texts as zero, but only on its parser's fast path: it rejects them
     /// with `e-10`. The grammar requires a digit, and a user who writes `Ki` has forgotten one.

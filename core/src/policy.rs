@@ -113,7 +113,7 @@ pub struct Policy {
 impl Policy {
     /// The policy of commands without `--policy`. It balances by actual usage, and the gap between
     /// threshold and target keeps pods from moving back and forth.
-    pub(crate) const BUILT_IN: &str = "\
+    pub const BUILT_IN: &str = "\
 apiVersion: evenkeel/v1alpha1
 kind: Policy
 strategies:
@@ -123,10 +123,7 @@ strategies:
     targetThresholds: {cpu: 60%, memory: 70%}
 ";
 
-    /// A policy that shows and explains every field; [`Policy::example`] writes it.
-    pub const EXAMPLE: &str = include_str!("../policy.example.yaml");
-
-    /// Writes the example from the declared fields.
+    /// Writes a policy that shows and explains every field, from the declared fields.
     pub fn example() -> String {
         document::example::example(&native::outline())
     }
@@ -357,7 +354,7 @@ mod tests {
             Some(text) if is_setting(text) => line.replacen('#', "", 1),
             _ => line.to_owned(),
         };
-        Policy::EXAMPLE
+        Policy::example()
             .lines()
             .map(on)
             .collect::<Vec<_>>()
@@ -367,7 +364,7 @@ mod tests {
     #[test]
     fn the_example_shows_the_defaults() {
         let example =
-            Policy::parse("policy.example.yaml", Policy::EXAMPLE).unwrap_or_else(|e| panic!("{e}"));
+            Policy::parse("example", &Policy::example()).unwrap_or_else(|e| panic!("{e}"));
         let short =
             "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{lowNodeUtilization: {
             thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 60%, memory: 70%}}}]}";
@@ -401,7 +398,7 @@ mod tests {
 
     #[test]
     fn resources_are_those_with_thresholds() {
-        let policy = Policy::parse("policy.example.yaml", Policy::EXAMPLE).unwrap();
+        let policy = Policy::parse("example", &Policy::example()).unwrap();
         assert!(policy.resources().into_iter().eq(["cpu", "memory"]));
     }
 

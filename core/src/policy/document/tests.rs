@@ -8,7 +8,7 @@ use crate::policy::Policy;
 /// Compares a generated file with the one in the repository; with `UPDATE_GENERATED=1`, writes it
 /// instead.
 fn check(path: &str, text: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path);
     if std::env::var_os("UPDATE_GENERATED").is_some() {
         std::fs::write(&file, text).unwrap();
     }
