@@ -12,7 +12,7 @@ use statrs::statistics::{Data, OrderStatistics};
 use crate::decide::projection::World;
 use crate::model::plan::{Direction, Rightsizing, Suggestion};
 use crate::model::snapshot::facts::Role;
-use crate::model::snapshot::{Pod, PodId, Workload};
+use crate::model::snapshot::{Pod, PodId, Workload, WorkloadId};
 use crate::model::usage::history::PodSamples;
 use crate::model::usage::{Measure, PodUsage};
 use crate::policy::RightsizingPolicy;
@@ -71,9 +71,9 @@ const RESOURCES: [ResourceRule; 2] = [
 pub fn suggest(world: World<'_>, samples: &Samples<'_>) -> Vec<Rightsizing> {
     let nodes = &world.snapshot.nodes;
     let whole = RESOURCES.map(|rule| nodes.iter().map(|n| n.allocatable[rule.id]).sum());
-    let workloads = world.snapshot.workloads.iter();
-    let mut all: Vec<(Ratio, Rightsizing)> = workloads
-        .filter_map(|workload| of_workload(world, samples, workload, &whole))
+    let groups = world.snapshot.workloads.iter().zip(grouped(world, samples));
+    let mut all: Vec<(Ratio, Rightsizing)> = groups
+        .filter_map(|(workload, group)| of_workload(world, workload, &group?, &whole))
         .map(|found| (found.wrong_by(), found))
         .collect();
     all.sort_by(|(wrong_a, a), (wrong_b, b)| {
@@ -83,15 +83,32 @@ pub fn suggest(world: World<'_>, samples: &Samples<'_>) -> Vec<Rightsizing> {
     all.into_iter().map(|(_, found)| found).collect()
 }
 
+/// The pods that stay, by workload; `None` for a workload without such pods.
+fn grouped<'w, 's>(world: World<'w>, samples: &Samples<'s>) -> Vec<Option<WorkloadPods<'w, 's>>> {
+    let snapshot = world.snapshot;
+    let mut groups: Vec<_> = snapshot.workloads.iter().map(|_| None).collect();
+    // In the order of the pods, because those of a workload may be far from each other in memory.
+    for (position, pod) in snapshot.pods.iter().enumerate() {
+        let Some(WorkloadId(workload)) = pod.workload else {
+            continue;
+        };
+        if pod.stays() && !pod.annotations.mirror && !pod.annotations.static_pod {
+            groups[workload]
+                .get_or_insert_with(|| WorkloadPods::new(pod))
+                .add(pod, measured(world, samples, PodId(position)));
+        }
+    }
+    groups
+}
+
 /// The recommendation for one workload; `None` if its requests are near enough, or nothing is
 /// known.
 fn of_workload(
     world: World<'_>,
-    samples: &Samples<'_>,
     workload: &Workload,
+    group: &WorkloadPods<'_, '_>,
     whole: &[Amount; 2],
 ) -> Option<Rightsizing> {
-    let group = WorkloadPods::new(world, samples, workload)?;
     let mut resources = BTreeMap::new();
     for (rule, whole) in RESOURCES.iter().zip(whole) {
         if let Some(suggestion) = group.suggest(*rule, &world.policy.rightsizing, *whole) {
@@ -144,29 +161,23 @@ struct WorkloadPods<'w, 's> {
 }
 
 impl<'w, 's> WorkloadPods<'w, 's> {
-    /// The pods that stay; `None` if there are none.
-    fn new(world: World<'w>, samples: &Samples<'s>, workload: &Workload) -> Option<Self> {
-        let mut group: Option<Self> = None;
-        for id in &workload.pods {
-            let pod = world.snapshot.pod(*id);
-            if !pod.stays() || pod.annotations.mirror || pod.annotations.static_pod {
-                continue;
-            }
-            let group = group.get_or_insert_with(|| WorkloadPods {
-                newest: pod,
-                known: Vec::with_capacity(workload.pods.len()),
-                pods: 0,
-                killed_at: Amount::ZERO,
-            });
-            // In a rollout, the requests of the newest pods are the ones that stay.
-            if (pod.created, &pod.name) >= (group.newest.created, &group.newest.name) {
-                group.newest = pod;
-            }
-            group.known.extend(measured(world, samples, *id));
-            group.pods += 1;
-            group.killed_at = group.killed_at.max(pod.sizes.killed_at.unwrap_or_default());
+    const fn new(newest: &'w Pod) -> Self {
+        WorkloadPods {
+            newest,
+            known: Vec::new(),
+            pods: 0,
+            killed_at: Amount::ZERO,
         }
-        group
+    }
+
+    fn add(&mut self, pod: &'w Pod, measured: Option<MeasuredPod<'s>>) {
+        // In a rollout, the requests of the newest pods are the ones that stay.
+        if (pod.created, &pod.name) >= (self.newest.created, &self.newest.name) {
+            self.newest = pod;
+        }
+        self.known.extend(measured);
+        self.pods += 1;
+        self.killed_at = self.killed_at.max(pod.sizes.killed_at.unwrap_or_default());
     }
 }
 
