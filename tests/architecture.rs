@@ -472,6 +472,12 @@ fn the_image_is_built_with_every_included_file() {
             .any(|folder| Path::new(path).starts_with(folder));
         assert!(is_copied, ".dockerignore leaves out {path}");
     }
+    // Cargo looks for the file of a target without a path before it builds another one.
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let targets = manifest.split("[[").skip(1);
+    for target in targets.map(|rest| rest.split("\n\n").next().unwrap()) {
+        assert!(target.contains("\npath = "), "no path: [[{target}");
+    }
 }
 
 /// A file that no module names is not compiled, so its tests would never run.
