@@ -319,7 +319,6 @@ impl<'w> Index<'w> {
         )
     }
 
-    /// Returns the terms that select namespaces by labels, if any namespace is unknown.
     /// Returns true if no pod has an [`unknown_namespace`](Self::unknown_namespace).
     pub fn decides_all_namespaces(&self) -> bool {
         self.undecided_terms().is_empty()
@@ -330,6 +329,7 @@ impl<'w> Index<'w> {
             .get_or_init(|| self.find_undecided_terms())
     }
 
+    /// Returns the terms that select namespaces by labels, if any namespace is unknown.
     fn find_undecided_terms(&self) -> Vec<usize> {
         let is_known = |name| self.snapshot.namespaces.contains_key(name);
         if self.snapshot.pod_namespaces().all(is_known) {

@@ -43,12 +43,11 @@ pub(in crate::decide::gate) fn kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
         depend.insert(UnknownObjects::all(*kind, *lack), 0);
     }
     for (first, run) in snapshot.pod_runs() {
-        let unknown = unknown(first, draft);
-        if unknown.is_empty() {
+        let replaced = run.iter().filter(|pod| is_replaced(pod)).count();
+        if replaced == 0 {
             continue;
         }
-        let replaced = run.iter().filter(|pod| is_replaced(pod)).count();
-        for objects in unknown.into_iter().filter(|_| replaced > 0) {
+        for objects in unknown(first, draft) {
             *depend.entry(objects).or_default() += replaced;
         }
     }
