@@ -7,7 +7,7 @@
 //! with the third argument `mixed`, it follows daily curves for a day, in three zones, and part of
 //! the workloads have topology spread, anti-affinity or a PodDisruptionBudget; with `moving`, each
 //! pod rises, falls, follows the day, jumps or is noisy for a day. The fourth argument
-//! selects ways: `stock`, `steering`, `descheduler`, or several of them, separated by commas.
+//! selects ways: `stock`, `ramp`, `steering`, `descheduler`, or several of them, separated by commas.
 
 #![expect(clippy::print_stdout, reason = "the table is the output")]
 #![expect(clippy::expect_used, reason = "a mistake ends the run, as in a test")]
@@ -72,12 +72,17 @@ fn main() {
 }
 
 /// The ways with their short names, by which the fourth argument selects some of them.
-fn ways() -> [(&'static str, &'static str, Policy); 3] {
+fn ways() -> [(&'static str, &'static str, Policy); 4] {
     let read = |text: &str| Policy::parse("policy.yaml", text).expect("a valid policy");
-    let steered = OURS.replacen("interval", "steering: {taintHot: true}, interval", 1);
+    let with = |setting: &str| read(&OURS.replacen("interval", &format!("{setting}, interval"), 1));
     [
         ("stock", "evenkeel", read(OURS)),
-        ("steering", "evenkeel, steering", read(&steered)),
+        ("ramp", "evenkeel, ramp", with("ramp: {watch: 2m}")),
+        (
+            "steering",
+            "evenkeel, steering",
+            with("steering: {taintHot: true}"),
+        ),
         (
             "descheduler",
             "descheduler's choice",

@@ -34,8 +34,8 @@ fn kept(plan: &Plan) -> usize {
 }
 
 #[test]
-fn pods_that_cannot_be_asked_about_again_keep_their_first_answer() {
-    let hot_nodes = 27;
+fn every_pod_that_was_reached_has_an_answer() {
+    let hot_nodes = 21;
     let plan = plan(hot_nodes);
     assert_eq!(
         (plan.moves.len(), kept(&plan)),
@@ -45,7 +45,7 @@ fn pods_that_cannot_be_asked_about_again_keep_their_first_answer() {
 
 #[test]
 fn pods_that_were_not_reached_have_no_answer() {
-    let hot_nodes = 50;
+    let hot_nodes = 30;
     let kept = kept(&plan(hot_nodes));
     let all = hot_nodes * PODS_OF_A_NODE;
     assert!((all / 2..all).contains(&kept), "{kept} of {all}");

@@ -52,8 +52,6 @@ pub(super) struct LowNodeUtilizationRun<'w> {
     followers: BTreeSet<PodId>,
     /// The work of the search for sequences in this cycle.
     sequence_work: usize,
-    /// Whether no more moves are proposed in this cycle.
-    ended: bool,
 }
 
 impl<'w> LowNodeUtilizationRun<'w> {
@@ -91,7 +89,6 @@ impl<'w> LowNodeUtilizationRun<'w> {
             search: SearchState::default(),
             followers: BTreeSet::new(),
             sequence_work: 0,
-            ended: false,
         };
         run.begin(draft);
         for (node, class) in &mut run.classes {
@@ -121,13 +118,11 @@ impl<'w> LowNodeUtilizationRun<'w> {
 
 impl SelectPods for LowNodeUtilizationRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        let mut next = None;
-        if !self.ended && !self.search.waits_for_landings() {
-            next = self.next_certain(draft);
-            next = next.or_else(|| self.next_uncertain(draft));
-            self.ended = next.is_none();
+        if self.search.waits_for_landings() {
+            return None;
         }
-        let next = next.or_else(|| self.next_refused(draft))?;
+        let certain = self.next_certain(draft);
+        let next = certain.or_else(|| self.next_uncertain(draft))?;
         self.asked.insert(next.pod);
         Some(next)
     }

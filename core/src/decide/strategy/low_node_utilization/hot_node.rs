@@ -39,7 +39,7 @@ impl HotNode {
     ) -> Self {
         let variations = excess.iter().map(|e| e.variation(draft, basis, node));
         let variations: Vec<Ratio> = variations.collect();
-        let why_not = within_variation(draft, node, &excess, &variations)
+        let why_not = within_variation(draft, &excess, &variations)
             .or_else(|| out_of_reach(draft, basis, &excess, movable));
         let with_need = |one: ResourceExcess| {
             let loads = movable.iter();
@@ -161,14 +161,12 @@ impl HotNode {
 /// Says that the node is hardly above its targets, compared with how much its load varies.
 fn within_variation(
     draft: &Draft<'_>,
-    node: NodeId,
     excess: &[ResourceExcess],
     variations: &[Ratio],
 ) -> Option<NotSelected> {
     let (worst, variation) = (excess.first()?, variations.first()?);
     let mut loads = excess.iter().zip(variations);
-    let basis = LoadBasis::of(draft, node);
-    let within = loads.all(|(load, variation)| load.is_within(*variation, basis));
+    let within = loads.all(|(load, variation)| load.is_within(*variation));
     within.then(|| NotSelected::WithinVariation {
         resource: worst.above.name(draft),
         above: worst.above.distance(),

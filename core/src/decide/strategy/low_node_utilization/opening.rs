@@ -11,26 +11,29 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Ratio, ResourceId};
 
 use super::hot_node::HotNode;
+use super::need::staying;
 use super::relief::requests;
-use super::sequence::{LONGEST, Moves, SequenceSearch, Uncertain};
+use super::sequence::{MOST_PODS, Moves, SequenceSearch, Uncertain};
 
 /// The score that a node gains by default for requests of its whole cpu, or memory, that leave:
 /// `LeastAllocated` is the mean of both free shares, in percent.
 const SCORE_OF_REQUESTS: f64 = 50.0;
-/// The number of pods that are tried: of a hot node those for which others may move first, and of
-/// another node those that move first. With one pod of a hot node, a random cluster of 50 nodes
-/// (`tests/arena.sh 50 30 constant stock`) keeps a hot node.
-const WIDTH: usize = 2;
 
 impl<'d> SequenceSearch<'_, '_, 'd> {
     /// The heaviest pods of a hot node that would relieve it, if none of them lands well.
     pub(super) fn followers(&self, hot: &HotNode) -> Vec<Candidate> {
-        let mut followers = self.by_usage(hot, self.later);
-        followers.retain(|c| {
-            let relief = hot.judge(self.later, c.pod);
-            relief.is_ok_and(|relief| relief.saves > 0)
+        let here = staying(self.draft, hot.node).filter(|pod| !self.later.moves(*pod));
+        let reliefs = here.filter_map(|pod| Some((hot.judge(self.later, pod).ok()?, pod)));
+        let useful = reliefs.filter(|(relief, _)| relief.saves > 0);
+        let may_go = useful.filter_map(|(relief, pod)| {
+            let candidate = self.run.candidate_of(self.draft, pod)?;
+            gate::admit_before_landing(&candidate, self.draft).ok()?;
+            Some((relief.usage, candidate))
         });
-        followers.truncate(WIDTH);
+        let mut heaviest: Vec<(f64, Candidate)> = may_go.collect();
+        heaviest.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        heaviest.truncate(MOST_PODS);
+        let mut followers: Vec<Candidate> = heaviest.into_iter().map(|(_, pod)| pod).collect();
         // Such a pod only has to wait until other pods have ended.
         let waits = |follower: &Candidate| self.prospect(self.later, follower).is_some();
         if followers.iter().any(waits) {
@@ -75,16 +78,16 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
     /// The pods that must leave a node one after the other until the follower lands well.
     fn opens(&self, follower: &Candidate, node: NodeId, others: &[Candidate]) -> Option<Uncertain> {
         let mut moves = Moves::none();
-        for _ in 1..=LONGEST {
+        for _ in 1..=MOST_PODS {
             let (opener, prospect) = self.opener(follower, node, moves.now(self))?;
             moves.add(self, opener, prospect);
-            let followers = 1 + LONGEST;
+            let followers = 1 + MOST_PODS;
             if self.is_worse(moves.success, followers, moves.made + followers) {
                 return None;
             }
             if let Some(lands) = self.prospect(moves.later(self), follower) {
                 moves.add(self, follower.clone(), lands);
-                let saves = moves.saving(None);
+                let saves = moves.saving();
                 return Some(Uncertain {
                     worth: self.with_more(&mut moves, others)?,
                     first: Candidate {
@@ -101,7 +104,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
     /// The worth of the moves if other pods follow, as long as each of them adds to it.
     fn with_more(&self, moves: &mut Moves<'d>, others: &[Candidate]) -> Option<f64> {
         let mut worth = moves.worth(self)?;
-        for _ in 1..=LONGEST {
+        for _ in 1..=MOST_PODS {
             let next = others.iter().find_map(|other| {
                 let prospect = self.follows(other, moves.later(self))?;
                 Some((other.clone(), prospect))
@@ -171,7 +174,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             .map(|pod| (self.lightness(node, pod), pod))
             .collect();
         pods.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        pods.truncate(WIDTH);
+        pods.truncate(MOST_PODS);
         pods.into_iter().map(|(_, pod)| pod).collect()
     }
 

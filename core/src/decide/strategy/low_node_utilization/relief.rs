@@ -4,18 +4,11 @@ use std::cmp::Reverse;
 
 use crate::decide::draft::Draft;
 use crate::decide::strategy::importance::Importance;
-use crate::decide::targets::{NEVER_LOST, ResourceExcess};
+use crate::decide::targets::{ResourceExcess, SIGNIFICANT};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
 
-/// The smallest usage that is worth an eviction, as a share of the node, unless it suffices: where
-/// all movable pods are too light together, each of them is needed. With none, random clusters of
-/// 50 nodes (`tests/arena.sh 50 30 constant stock`) need 2 % more evictions.
-const LEAST: f64 = 0.005;
-/// The smallest usage of a pod relative to the standard deviation of its node's load. Without it,
-/// three recorded days of 50 nodes with `smoothing: mean` need up to 18 % more evictions.
-const NOTICEABLE: f64 = 0.7;
 /// The room below the target that a move should leave, as a share of the node. kube-scheduler soon
 /// sends other pods to a node that has lost requests, and without room they would make it hot
 /// again. With none, 5 and 10 %, a day of 300 machines of the contest needs 704, 589 and 535
@@ -26,15 +19,11 @@ const MARGIN: f64 = 0.10;
 /// resources above their targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct PodRelief {
-    /// The part of the excess that leaves with the pod.
-    of_excess: f64,
     excess: f64,
     /// The usage of the pod.
-    usage: f64,
+    pub(super) usage: f64,
     /// The cpu and memory requests of the pod.
     requests: f64,
-    /// Whether this one move brings the node below its targets.
-    pub(super) suffices: bool,
     /// In how many resources the node needs one eviction less without this pod: as few as if its
     /// heaviest pod had left.
     pub(super) saves: u32,
@@ -54,7 +43,6 @@ impl PodRelief {
         let share =
             |amount: Amount, r: ResourceId| amount.share_of(whole[r]).map_or(0.0, Ratio::get);
         let mut of_pod = PodRelief {
-            suffices: true,
             requests: requests(draft, node, pod),
             ..PodRelief::default()
         };
@@ -64,10 +52,8 @@ impl PodRelief {
                 of_pod.unknown = true;
                 continue;
             };
-            of_pod.of_excess += share(weight.min(one.amount), resource);
             of_pod.excess += share(one.amount, resource);
             of_pod.usage += share(weight, resource);
-            of_pod.suffices &= weight >= one.amount;
             of_pod.saves += u32::from(weight >= one.step);
         }
         of_pod
@@ -75,27 +61,21 @@ impl PodRelief {
 
     /// Returns true if the pod relieves nothing.
     pub(super) fn is_none(&self) -> bool {
-        !self.unknown && self.of_excess <= 0.0
+        !self.unknown && self.usage <= 0.0
     }
 
     /// Returns the usage that leaves with the pod and the smallest that is worth an eviction, if
-    /// the pod is too light. On a node whose load varies, a pod that suffices must still be
-    /// noticed.
+    /// the pod is too light to be noticed in the variation of its node's load.
     pub(super) fn too_light(&self, variation: Ratio) -> Option<(Ratio, Ratio)> {
-        let noticeable = (variation.get() * NOTICEABLE).min(NEVER_LOST);
-        let (leaves, least) = if self.suffices {
-            (self.usage, noticeable)
-        } else {
-            (self.of_excess, noticeable.max(LEAST))
-        };
+        let least = variation.get() * SIGNIFICANT;
         let ratio = |share| Ratio::new(share).unwrap_or_default();
-        (!self.unknown && leaves < least).then(|| (ratio(leaves), ratio(least)))
+        (!self.unknown && self.usage < least).then(|| (ratio(self.usage), ratio(least)))
     }
 
     /// Returns true if the plan should say why the pod stays, although it may not be evicted at
     /// all.
     pub(super) fn is_worth_a_note(&self) -> bool {
-        self.unknown || self.suffices || self.of_excess >= self.excess * Ratio::QUARTER.get()
+        self.unknown || self.usage >= self.excess * Ratio::QUARTER.get()
     }
 
     /// Returns the order in which the pods of one node are asked for, the smallest first. Shares
@@ -147,11 +127,9 @@ mod tests {
 
     fn pod(usage: f64, requests: f64, saves: u32) -> PodRelief {
         PodRelief {
-            of_excess: usage.min(EXCESS),
             excess: EXCESS,
             usage,
             requests,
-            suffices: usage >= EXCESS,
             saves,
             unknown: false,
         }
@@ -187,9 +165,10 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_too_light_if_it_removes_less_than_half_a_percent() {
-        let least = |usage| pod(usage, 0.1, 1).too_light(Ratio::ZERO);
-        assert!(least(0.004).is_some());
-        assert!(least(0.006).is_none());
+    fn a_pod_is_too_light_if_it_removes_less_than_half_of_the_variation() {
+        let variation = Ratio::percent(4.0).unwrap();
+        let least = |usage| pod(usage, 0.1, 1).too_light(variation);
+        assert!(least(0.019).is_some());
+        assert!(least(0.021).is_none());
     }
 }

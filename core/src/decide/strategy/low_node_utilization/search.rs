@@ -7,7 +7,7 @@
 //! two cuts of 300 machines of the contest and random clusters by no more than chance. A node gives
 //! the first such pod in the order of [`PodRelief::order`], until it is relieved or has none. Every
 //! move changes where kube-scheduler places the next pod, so all nodes are asked again, in another
-//! round, until no node has a certain move or the rounds have taken a part of the work.
+//! round, until no node has a certain move or the work is used up.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
@@ -28,25 +28,18 @@ use super::relief::PodRelief;
 /// The probability from which a move is certain. With 0.8, random clusters of 50 nodes are above
 /// their targets for 16 % longer (`tests/arena.sh 50 30 constant stock`), with as many evictions.
 const CERTAIN: f64 = 0.95;
-/// The most moves of a cycle after which one is made that is not certain.
-const FEW: usize = 2;
-/// With many hot nodes, one such move for this many of them. Both were chosen on random clusters
-/// (`tests/arena.sh`): with more moves in a cycle, evictions grow by a third at 200 nodes.
-const NODES_FOR_EACH: usize = 30;
+/// A cycle makes one move that is not certain, and one more for each of so many hot nodes. With one
+/// alone, random clusters of 200 nodes (`tests/arena.sh 200 15 constant stock`) are above their
+/// targets for a third longer; with more moves than these, they need up to a third more evictions.
+const NODES_FOR_EACH: usize = 40;
 /// The expected number of useless moves for each of these few. Beyond it, later moves wait for the
 /// next cycle, which knows where the replacements have landed. Without this limit, two recorded
 /// days of 50 nodes need 17 and 41 % more evictions. If it did not grow with the number of hot
 /// nodes, a random cluster of 1,000 nodes would be above its targets for 9 % longer.
 const USELESS_FOR_EACH: f64 = 0.25;
-/// The most work of the search for certain moves in one cycle, in forecasts times nodes: about a
-/// second of one core in a cluster of any size. With half of it, a random cluster of 1,000 nodes
-/// (`tests/arena.sh 1000 1 constant stock`) is above its targets for 5 % longer, with as many
-/// evictions.
-const MOST_WORK: usize = 2_000_000;
-/// After this part of the work no other round begins. The search for other moves may use what the
-/// rounds leave, and this part more, so that it always has some. With rounds until the work is used
-/// up, a random cluster of 1,000 nodes is above its targets for a fifth longer.
-const PART_FOR_ROUNDS: usize = MOST_WORK / 4;
+/// The most work in one cycle of the search for certain moves, and of that for others, in forecasts
+/// times nodes: together about a second of one core in a cluster of any size.
+pub(super) const MOST_WORK: usize = 1_000_000;
 
 /// The state of the search.
 #[derive(Debug, Default)]
@@ -82,11 +75,6 @@ impl SearchState {
         moves < self.pace
     }
 
-    /// The most work of the search for moves that are not certain.
-    pub(super) const fn left_for_uncertain(&self) -> usize {
-        (MOST_WORK + PART_FOR_ROUNDS).saturating_sub(self.work)
-    }
-
     /// Whether the move of a pod is possible and not certain.
     pub(super) fn is_uncertain(&self, pod: PodId) -> bool {
         self.uncertain.contains(&pod)
@@ -109,7 +97,7 @@ impl LowNodeUtilizationRun<'_> {
     pub(super) fn begin(&mut self, draft: &Draft<'_>) {
         let pools = self.pools.iter();
         let hot: Vec<NodeId> = pools.flat_map(|pool| &pool.hot).copied().collect();
-        self.search.pace = FEW.max(hot.len().div_ceil(NODES_FOR_EACH));
+        self.search.pace = 1 + hot.len().div_ceil(NODES_FOR_EACH);
         for node in hot {
             self.renew(draft, node);
         }
@@ -158,7 +146,7 @@ impl LowNodeUtilizationRun<'_> {
         loop {
             let Some(node) = self.search.turns.front().copied() else {
                 let is_same = draft.accepted().count() == self.search.moves_before;
-                if is_same || self.search.work >= PART_FOR_ROUNDS {
+                if is_same || self.search.is_spent() {
                     return None;
                 }
                 self.search.refused.clear();
@@ -250,25 +238,7 @@ impl LowNodeUtilizationRun<'_> {
         pods
     }
 
-    /// The next pod that the forecast refuses, when no more moves are proposed: the plan then says
-    /// why it stays.
-    pub(super) fn next_refused(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        while !self.search.is_spent() {
-            let pod = self.search.refused.pop_first()?;
-            let Some(candidate) = self.candidate_of(draft, pod) else {
-                continue;
-            };
-            self.search.count(draft);
-            // A later move may have made a place for it. Then the next cycle considers it.
-            if gate::landing(&candidate, draft).is_err() {
-                return Some(candidate);
-            }
-        }
-        None
-    }
-
-    /// The other pods that the forecast refused, with the answer at that time. There are such pods
-    /// only if the search has used up its work.
+    /// The pods that the forecast refused in the last round, with the answer at that time.
     pub(super) fn refused_before(&mut self, draft: &Draft<'_>) -> Vec<(Candidate, Refusal)> {
         let mut refused = Vec::new();
         while let Some(pod) = self.search.refused.pop_first() {

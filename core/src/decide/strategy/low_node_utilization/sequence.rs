@@ -2,10 +2,9 @@
 //! fewer evictions.
 //!
 //! kube-scheduler prefers the nodes with the fewest requests. If such a node is warm or hot, each
-//! heavy pod of a hot node would land there or return. Then either several lighter pods leave the
-//! hot node, or pods with large requests and little usage leave another node first, so that the
-//! scheduler prefers that one for the heavy pod. Only the first move of a sequence is made: the
-//! next cycle knows its landing, and looks again.
+//! heavy pod of a hot node would land there or return. Then pods with large requests and little
+//! usage leave another node first, so that the scheduler prefers that one for the heavy pod. Only
+//! the first move of a sequence is made: the next cycle knows its landing, and looks again.
 //!
 //! All of them compare by the evictions that they probably save for each one that they make. For
 //! example, a node needs one eviction. Its heavy pod lands well with 60 %: worth 0.6. If one pod of
@@ -20,24 +19,22 @@ use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Forecast};
 use crate::decide::targets::whole;
-use crate::model::plan::{FallingNeed, SavedEvictions};
+use crate::model::plan::SavedEvictions;
 use crate::model::snapshot::{NodeId, PodId};
-use crate::values::{Ratio, ResourceId};
+use crate::values::Ratio;
 
 use super::LowNodeUtilizationRun;
 use super::hot_node::HotNode;
-use super::need::staying;
-use super::search::work;
+use super::search::{MOST_WORK, work};
 
 /// The least part of an eviction that an opening must save. With less, pods take turns on a node
-/// that stays hot. With 0.35, 0.5 and 0.65, five random clusters of 200 nodes
-/// (`tests/arena.sh 200 5 constant stock`) need 254, 247 and 254 evictions. With 0.1, two of them
-/// need 115 instead of 102, and with 1 half of their hot nodes stay hot.
+/// that stays hot: with 0, 0.5 and 0.65, random clusters of 200 nodes need 723 (15 of them), 247
+/// and 254 evictions.
 const LEAST_SAVED: f64 = 0.5;
-/// The most pods that leave before the pod of the hot node, and the most that follow after it. With
-/// none that follow, random clusters of 50 and 200 nodes (`tests/arena.sh`) need 3 and 2 % more
-/// evictions. With 4 or 5 that leave before it, the result is the same.
-pub(super) const LONGEST: usize = 5;
+/// The most pods that leave before the pod of the hot node, that follow it, and that are tried for
+/// each of these. With 3 and 5, random clusters of 50 nodes (`tests/arena.sh 50 30 constant
+/// stock`) need 300 and 302 evictions, and with two that are tried of five 304.
+pub(super) const MOST_PODS: usize = 3;
 /// The most forecasts of the search for one hot node. With 600, a random cluster of 1,000 nodes is
 /// above its targets for 4 % longer. With 100, five random clusters of 200 nodes need 250 instead
 /// of 244 evictions, in half of the time (`tests/arena.sh 200 5 constant stock`). With more hot
@@ -62,6 +59,10 @@ impl LowNodeUtilizationRun<'_> {
             return None;
         }
         let single = self.best_single(draft);
+        // With the taint on the hot nodes, their pods land elsewhere anyway.
+        if draft.world.policy.steering.hot {
+            return Some(single?.first);
+        }
         let later = self.after_sequences(draft);
         let search = SequenceSearch {
             run: self,
@@ -69,7 +70,6 @@ impl LowNodeUtilizationRun<'_> {
             later: &later,
             least: Cell::new(single.as_ref().map_or(0.0, |single| single.worth)),
             work: Cell::new(self.sequence_work),
-            most_work: self.search.left_for_uncertain(),
             until: Cell::new(0),
         };
         let sequence = search.find();
@@ -97,7 +97,7 @@ impl LowNodeUtilizationRun<'_> {
             let is_enough = best
                 .as_ref()
                 .is_some_and(|best| best.worth >= success.get());
-            if is_enough || self.sequence_work >= self.search.left_for_uncertain() {
+            if is_enough || self.sequence_work >= MOST_WORK {
                 break;
             }
             best = better(best, self.single(draft, pod));
@@ -151,8 +151,6 @@ pub(super) struct SequenceSearch<'s, 'w, 'd> {
     /// The worth of the best move so far. A sequence must be worth more.
     pub(super) least: Cell<f64>,
     work: Cell<usize>,
-    /// The most work of a cycle, in forecasts times nodes.
-    most_work: usize,
     /// The work after which the search for the present hot node ends.
     until: Cell<usize>,
 }
@@ -161,22 +159,12 @@ impl SequenceSearch<'_, '_, '_> {
     /// The sequence that is worth most. The hottest node comes first, as long as there are few.
     fn find(&self) -> Option<Uncertain> {
         let (hot, share) = self.hot_of_this_cycle();
-        self.until.set(self.most_work);
-        let steered = self.draft.world.policy.steering.hot;
-        let followers: Vec<Vec<Candidate>> = if steered {
-            Vec::new()
-        } else {
-            hot.iter().map(|hot| self.followers(hot)).collect()
-        };
+        self.until.set(MOST_WORK);
+        let followers: Vec<Vec<Candidate>> = hot.iter().map(|hot| self.followers(hot)).collect();
         let others: Vec<Candidate> = followers.iter().flatten().cloned().collect();
-        hot.iter().enumerate().fold(None, |best, (i, hot)| {
-            self.until.set(self.most_work.min(self.work.get() + share));
-            let best = self.better(best, self.own_pods(hot));
-            // With the taint on the hot nodes, their pods land elsewhere anyway.
-            if steered {
-                return best;
-            }
-            self.better(best, self.pods_of_others(&followers[i], &others))
+        followers.iter().fold(None, |best, followers| {
+            self.until.set(MOST_WORK.min(self.work.get() + share));
+            self.better(best, self.pods_of_others(followers, &others))
         })
     }
 
@@ -186,7 +174,7 @@ impl SequenceSearch<'_, '_, '_> {
         let mut hot: Vec<HotNode> = hot.filter_map(|node| self.unrelieved(node)).collect();
         hot.sort_by_key(|hot| Reverse(hot.worst_distance()));
         let share = FORECASTS_OF_A_NODE * self.draft.world.snapshot.nodes.len();
-        let left = self.most_work.saturating_sub(self.work.get());
+        let left = MOST_WORK.saturating_sub(self.work.get());
         let few = left.checked_div(share).unwrap_or_default().max(1);
         if hot.len() > few {
             let first = self.cycle() * few % hot.len();
@@ -207,7 +195,7 @@ impl SequenceSearch<'_, '_, '_> {
     /// Whether a sequence that saves so many evictions with this probability, and makes so many,
     /// would be worth less than another one.
     pub(super) fn is_worse(&self, success: f64, saved: usize, made: usize) -> bool {
-        success * ratio_of(saved, made) <= self.least.get()
+        success * whole(saved) / whole(made) <= self.least.get()
     }
 
     /// A number that grows by one from cycle to cycle.
@@ -225,73 +213,6 @@ impl SequenceSearch<'_, '_, '_> {
         }
         let hot = self.run.need_of(self.later, node)?;
         (hot.need() > 0).then_some(hot)
-    }
-
-    /// Pods of the hot node itself, the heaviest that land well, until it needs fewer evictions.
-    fn own_pods(&self, hot: &HotNode) -> Option<Uncertain> {
-        let mut moves = Moves::none();
-        while moves.made <= LONGEST {
-            let mut pods = self.by_usage(hot, moves.now(self));
-            if moves.made == 0 {
-                // A limit that has refused a pod refuses it for the rest of the cycle.
-                pods.retain(|candidate| !self.run.asked.contains(&candidate.pod));
-            }
-            let lands = pods.into_iter().find_map(|candidate| {
-                let prospect = self.prospect(moves.now(self), &candidate)?;
-                Some((candidate, prospect))
-            });
-            let (candidate, prospect) = lands?;
-            moves.add(self, candidate, prospect);
-            if self.is_worse(moves.success, 1, moves.made) {
-                return None;
-            }
-            let saved = hot
-                .need()
-                .saturating_sub(self.need(moves.later(self), hot.node));
-            if saved > 0 {
-                let needed = hot.need();
-                let falling = Some(FallingNeed { saved, needed });
-                return Some(Uncertain {
-                    worth: moves.success * ratio_of(saved, moves.made),
-                    first: Candidate {
-                        saves: moves.saving(falling),
-                        ..moves.first?
-                    },
-                    follower: None,
-                });
-            }
-        }
-        None
-    }
-
-    /// The pods of a hot node that may go, the heaviest first.
-    pub(super) fn by_usage(&self, hot: &HotNode, now: &Draft<'_>) -> Vec<Candidate> {
-        let mut pods = self.movable(hot, now);
-        pods.sort_by(|a, b| self.usage(b.pod).total_cmp(&self.usage(a.pod)));
-        pods
-    }
-
-    /// The pods of a hot node that stay only because of where they would land.
-    fn movable(&self, hot: &HotNode, now: &Draft<'_>) -> Vec<Candidate> {
-        let here = staying(self.draft, hot.node).filter(|pod| !now.moves(*pod));
-        let candidates = here.filter_map(|pod| {
-            hot.judge(self.later, pod).ok()?;
-            let candidate = self.run.candidate_of(self.draft, pod)?;
-            gate::admit_before_landing(&candidate, self.draft).ok()?;
-            Some(candidate)
-        });
-        candidates.collect()
-    }
-
-    fn usage(&self, pod: PodId) -> f64 {
-        let basis = self.run.rule.basis;
-        let usage = self.draft.weight(pod, ResourceId::CPU, basis);
-        usage.unwrap_or_default().as_f64()
-    }
-
-    fn need(&self, draft: &Draft<'_>, node: NodeId) -> usize {
-        let hot = self.run.need_of(draft, node);
-        hot.map_or(0, |hot| hot.need())
     }
 
     /// The forecast of a move that the landing gate admits; `None` if it refuses the move, or the
@@ -368,11 +289,11 @@ impl<'d> Moves<'d> {
         self.after = Some(after);
     }
 
-    /// The number of these moves and their probability, with the need that falls by them.
-    pub(super) fn saving(&self, need: Option<FallingNeed>) -> Option<SavedEvictions> {
+    /// The number of these moves and their probability.
+    pub(super) fn saving(&self) -> Option<SavedEvictions> {
         Some(SavedEvictions {
             moves: self.made,
-            need,
+            need: None,
             success: Ratio::new(self.success)?,
         })
     }
@@ -392,9 +313,4 @@ impl<'d> Moves<'d> {
         let saved = (before.0 - after.0).max(before.1 - after.1);
         (saved >= LEAST_SAVED).then(|| self.success * saved / whole(self.made))
     }
-}
-
-/// Evictions saved for each one made.
-fn ratio_of(saved: usize, made: usize) -> f64 {
-    whole(saved) / whole(made)
 }
