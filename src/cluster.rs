@@ -312,13 +312,16 @@ impl Cluster {
     }
 
     /// Records that the API server refuses to list a kind, and returns true if decisions can do
-    /// without it. The facts of the kind no longer hold and are removed.
+    /// without it. The facts of the kind no longer hold and are removed, except for pauses, which
+    /// hold until they are seen to end.
     fn lacks(&self, kind: ObjectKind, lack: Option<Lack>) -> bool {
         let Some(lack) = lack.filter(|_| kind.is_optional()) else {
             return false;
         };
         let mut objects = self.objects();
-        let known = objects.names(kind);
+        let mut known = objects.names(kind);
+        let pauses = objects.pauses().clone();
+        known.retain(|name| kind != ObjectKind::Namespace || !pauses.come_from(&name.1));
         objects.delete_all(kind, &known);
         objects.set_lacking(kind, Some(lack));
         drop(objects);
@@ -408,6 +411,29 @@ mod tests {
         );
         cluster.recovered(ObjectKind::CsiNode);
         assert!(cluster.failures().lasting().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_pause_holds_when_namespaces_can_no_longer_be_listed() {
+        let cluster = cluster();
+        cluster.apply(["shop", "kube-system", "web"].map(|name| {
+            let paused = match name {
+                "shop" => Some("evenkeel.io/pause"),
+                "kube-system" => Some("evenkeel.io/pause-all"),
+                _ => None,
+            };
+            let annotations = paused.map(|key| (key.to_owned(), "release".to_owned()));
+            let labels = crate::values::selector::Labels::default();
+            Object::Namespace(name.to_owned(), labels, annotations.into_iter().collect())
+        }));
+        assert!(cluster.lacks(ObjectKind::Namespace, Some(Lack::Forbidden)));
+        let objects = cluster.objects();
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        assert!(objects.pauses().of("shop", now).is_some());
+        assert!(objects.pauses().of_cluster(now).is_some());
+        let known = objects.names(ObjectKind::Namespace);
+        let names: BTreeSet<&str> = known.iter().map(|name| name.1.as_str()).collect();
+        assert_eq!(names, BTreeSet::from(["kube-system", "shop"]));
     }
 
     #[tokio::test]

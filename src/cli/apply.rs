@@ -52,7 +52,7 @@ impl ApplyArgs {
 }
 
 fn read(path: &Path) -> anyhow::Result<Proposal> {
-    let text = std::fs::read_to_string(path).with_context(|| file::label(path))?;
+    let text = file::text(path)?;
     parse(&text).map_err(|why| Misuse(format!("{}: {why}", file::label(path))).into())
 }
 

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use jiff::SignedDuration;
 
 use crate::policy::Policy;
@@ -114,6 +114,8 @@ impl clap::Args for IgnoredFlags {
     fn augment_args(command: Command) -> Command {
         command.args(IGNORED.map(|(flag, value, _)| {
             let argument = Arg::new(flag).long(flag).hide(true);
+            // Some of them may be repeated.
+            let argument = argument.action(ArgAction::Append);
             match value {
                 Required => argument,
                 OptionalBool => argument

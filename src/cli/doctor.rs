@@ -5,7 +5,7 @@ use std::io::Write;
 use kube::Client;
 
 use crate::cluster::Cluster;
-use crate::cluster::access::{self, OwnConfigMaps};
+use crate::cluster::access::{self, OwnObjects};
 use crate::cluster::clock::{ClockDifference, LocalTime};
 use crate::cluster::release;
 use crate::decide::doctor::{Diagnosis, Severity};
@@ -13,6 +13,7 @@ use crate::policy::{KubernetesRelease, Policy};
 use crate::values::text::count;
 use crate::view::diagnoses::DiagnosesText;
 
+use super::election::LEASE;
 use super::plan::{self, InputArgs, OutputFormat};
 use super::{Shared, examples, policy, runtime, screen, write_json};
 
@@ -33,6 +34,9 @@ pub(super) struct DoctorArgs {
     /// Check the rights of this ServiceAccount, as NAMESPACE/NAME [default: your own]
     #[arg(long, value_name = "ACCOUNT", conflicts_with = "from", value_parser = service_account)]
     service_account: Option<(String, String)>,
+    /// Name of the Lease of the instance whose rights are checked
+    #[arg(long, value_name = "NAME", default_value = LEASE, conflicts_with = "from")]
+    leader_elect_resource_name: String,
     #[command(flatten)]
     pub(super) shared: Shared,
 }
@@ -164,8 +168,9 @@ fn server_version(release: KubernetesRelease, steers: bool) -> Diagnosis {
 
 async fn rights(args: &DoctorArgs, client: &Client, policy: &Policy) -> Diagnosis {
     let (shared, approves) = (&args.shared, policy.approval.required);
-    let own = OwnConfigMaps {
+    let own = OwnObjects {
         namespace: &shared.namespace,
+        lease: &args.leader_elect_resource_name,
         ledger: &shared.ledger,
         proposal: approves.then_some(&shared.proposal),
     };

@@ -12,7 +12,7 @@ use crate::daemon::LeaderRole;
 use super::{Misuse, parse};
 
 /// The default name of the Lease.
-const LEASE: &str = "evenkeel";
+pub(super) const LEASE: &str = "evenkeel";
 /// The default name with `--policy-config-file`: the one that descheduler uses.
 const DESCHEDULER_LEASE: &str = "descheduler";
 

@@ -94,7 +94,8 @@ impl RecordHistory {
         let input: Box<dyn BufRead> = if path == Path::new("-") {
             Box::new(io::stdin().lock())
         } else {
-            let file = File::open(path).with_context(|| label.clone())?;
+            let file = File::open(path).context("cannot read the file");
+            let file = file.with_context(|| label.clone())?;
             Box::new(BufReader::new(file))
         };
         for (index, line) in input.split(b'\n').enumerate() {

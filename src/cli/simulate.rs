@@ -1,6 +1,7 @@
 //! `evenkeel simulate`: hours of a cluster in memory under a policy.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -110,14 +111,19 @@ pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> anyhow::Result<()
     }
     let mut loaded = load(args)?;
     let policies = policies(args, &mut loaded)?;
+    // A run may take hours, so the report must be possible before.
+    let create = |path: &PathBuf| {
+        let file = File::create(path);
+        file.with_context(|| format!("{}: cannot write the file", path.display()))
+    };
+    let html = args.html.as_ref().map(create).transpose()?;
     let traces: Vec<Trace> = policies
         .into_iter()
         .map(|policy| simulate(&loaded.scenario, policy))
         .collect();
     // The report is written first, because printing fails on a closed pipe, as with `| head`.
-    if let Some(path) = &args.html {
-        std::fs::write(path, report::html(&traces))
-            .with_context(|| format!("{}: cannot write the file", path.display()))?;
+    if let Some(mut file) = html {
+        file.write_all(report::html(&traces).as_bytes())?;
     }
     print(args, &loaded, &traces, out)
 }

@@ -17,6 +17,8 @@ use super::client::error_message;
 const ROLES: &str = include_str!("../../deploy/base/rbac.yaml");
 /// The role for steering.
 const STEERING_ROLES: &str = include_str!("../../deploy/base/steering.yaml");
+/// The Lease in those roles.
+const LEASE: &str = "evenkeel";
 /// The ledger in those roles.
 const LEDGER: &str = "evenkeel-ledger";
 /// The proposal in those roles.
@@ -63,19 +65,22 @@ struct RoleRule {
     resource_names: Vec<String>,
 }
 
-/// The ConfigMaps of an instance.
+/// The objects that an instance writes.
 #[derive(Clone, Copy, Debug)]
-pub struct OwnConfigMaps<'n> {
+pub struct OwnObjects<'n> {
     /// Their namespace.
     pub namespace: &'n str,
+    /// The name of the Lease.
+    pub lease: &'n str,
     /// The name of the ledger.
     pub ledger: &'n str,
     /// The name of the proposal; `None` if the policy requires no approval.
     pub proposal: Option<&'n str>,
 }
 
-/// The rights to these ConfigMaps that the roles of the manifests grant.
-pub fn needed(own: OwnConfigMaps<'_>, steers: bool) -> Vec<NeededRight> {
+/// The rights that an instance with these objects needs: those that the roles of the manifests
+/// grant.
+pub fn needed(own: OwnObjects<'_>, steers: bool) -> Vec<NeededRight> {
     let files = [Some(ROLES), steers.then_some(STEERING_ROLES)];
     let mut rights = Vec::new();
     for file in files.into_iter().flatten() {
@@ -92,11 +97,12 @@ pub fn needed(own: OwnConfigMaps<'_>, steers: bool) -> Vec<NeededRight> {
 }
 
 impl RoleRule {
-    fn rights(&self, namespace: Option<&str>, own: OwnConfigMaps<'_>) -> Vec<NeededRight> {
+    fn rights(&self, namespace: Option<&str>, own: OwnObjects<'_>) -> Vec<NeededRight> {
         let used = self
             .resource_names
             .iter()
             .filter_map(|name| match name.as_str() {
+                LEASE => Some(own.lease),
                 LEDGER => Some(own.ledger),
                 PROPOSAL => own.proposal,
                 other => Some(other),
@@ -223,8 +229,9 @@ mod tests {
     use super::super::client::tests::fake;
     use super::*;
 
-    const OWN: OwnConfigMaps<'_> = OwnConfigMaps {
+    const OWN: OwnObjects<'_> = OwnObjects {
         namespace: "balance",
+        lease: "own-lease",
         ledger: "own-ledger",
         proposal: None,
     };
@@ -232,7 +239,7 @@ mod tests {
     #[test]
     fn the_proposal_needs_rights_only_where_approvals_are_required() {
         let of_proposal = |proposal| {
-            let needed = needed(OwnConfigMaps { proposal, ..OWN }, false);
+            let needed = needed(OwnObjects { proposal, ..OWN }, false);
             let names = needed.iter().map(ToString::to_string);
             names.filter(|name| name.contains("proposal")).count()
         };
@@ -254,7 +261,7 @@ mod tests {
             "create pods/eviction",
             "list pods.metrics.k8s.io",
             "update configmaps own-ledger",
-            "update leases.coordination.k8s.io evenkeel",
+            "update leases.coordination.k8s.io own-lease",
         ] {
             assert!(rights.iter().any(|r| r == right), "{right}: {rights:#?}");
         }

@@ -161,7 +161,7 @@ const CONTAINER: Keep = Keep::Fields(&[
     ("ports", PORTS),
 ]);
 const STATE: Keep = Keep::Fields(&[
-    ("running", Presence),
+    ("running", Keep::Fields(&[("startedAt", Plain)])),
     ("waiting", Keep::Fields(&[("reason", Plain)])),
     (
         "terminated",
@@ -219,6 +219,7 @@ const NODE: KeptFields = &[
                 "images",
                 Keep::Fields(&[("names", Name(NameKind::Image)), ("sizeBytes", Plain)]),
             ),
+            ("nodeInfo", Keep::Fields(&[("operatingSystem", Plain)])),
         ]),
     ),
 ];
@@ -232,6 +233,7 @@ const POD_SPEC: Keep = Keep::Fields(&[
         "schedulingGates",
         Keep::Fields(&[("name", Name(NameKind::Part))]),
     ),
+    ("os", Keep::Fields(&[("name", Plain)])),
     ("nodeSelector", Labels),
     ("affinity", AFFINITY),
     ("topologySpreadConstraints", SPREAD),
@@ -250,6 +252,7 @@ const POD_SPEC: Keep = Keep::Fields(&[
         Keep::Fields(&[("podGroupName", Name(NameKind::Value))]),
     ),
     ("restartPolicy", Plain),
+    ("terminationGracePeriodSeconds", Plain),
     ("hostNetwork", Plain),
     ("volumes", VOLUME),
 ]);

@@ -269,6 +269,19 @@ fn no_setting_overrides_the_protection_of_mirror_static_and_terminating_pods() {
     // The annotation that forces an eviction does not affect mirror and static pods.
     refused("mirror evict=true", "", "mirror-pod");
     moved("emptydir evict=true", "");
+    // Only the policy may allow these.
+    refused("bare evict=true", "", "bare-pod");
+    for (pod, code, allow) in [
+        ("owner=DaemonSet evict=true", "daemon-set", "daemonSets"),
+        (
+            "priority=2000000000 evict=true",
+            "system-critical",
+            "systemCritical",
+        ),
+    ] {
+        refused(pod, "", code);
+        moved(pod, &format!("evictable: {{allow: [{allow}]}}"));
+    }
     refused("evict=false", "", "evict-false");
 }
 

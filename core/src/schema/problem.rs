@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::values::text::count;
+
 /// The most problems that are shown; a file with so many usually has one cause.
 const MOST_SHOWN: usize = 20;
 /// The longest excerpts of a source line and of a value, in characters.
@@ -149,7 +151,7 @@ impl fmt::Display for PolicyError {
         }
         match self.problems.len().saturating_sub(MOST_SHOWN) {
             0 => Ok(()),
-            more => write!(f, "\nand {more} more problems"),
+            more => write!(f, "\nand {}", count(more, "more problem")),
         }
     }
 }

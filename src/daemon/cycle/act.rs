@@ -99,8 +99,10 @@ impl Cycle<'_> {
     }
 
     async fn evict(&self, planned: &Move) -> Outcome {
-        // `None` leaves the grace period to the pod.
-        let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
+        // `None` leaves the grace period to the pod. Zero would kill it at once, so a part of a
+        // second counts as one.
+        let seconds = |grace: SignedDuration| grace.as_secs() + i64::from(grace.subsec_nanos() > 0);
+        let grace = self.engine.policy().grace_period.map(seconds);
         let request = evict::evict(self.daemon.cluster.client(), planned, grace);
         let outcome = finish(&self.daemon.stop, request)
             .await

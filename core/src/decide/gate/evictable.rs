@@ -3,10 +3,12 @@
 //! The checks are those of descheduler's DefaultEvictor plugin, with two defects corrected:
 //!
 //! - The evict annotation never overrides mirror, static and terminating pods, and the value
-//!   `false` protects a pod.
+//!   `false` protects a pod. Only a policy may allow pods of a DaemonSet, system-critical pods and
+//!   pods without a controller, because an annotation is not the operator's word.
 //! - The priority threshold applies whether or not system-critical pods are protected.
 //!
-//! The exact mode keeps these corrections, and shares the checks that do not differ.
+//! The exact mode keeps the corrections but the exception for these pods, and shares the checks
+//! that do not differ.
 
 use jiff::SignedDuration;
 
@@ -26,10 +28,12 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     let (pod, rules) = (snapshot.pod(candidate.pod), candidate.rules(draft.world));
     permitted(candidate, draft)?;
     selected(pod, rules)?;
-    if asks_for_eviction(pod)? {
-        return Ok(());
-    }
+    let asked = asks_for_eviction(pod)?;
     bare(pod, &rules.protected, pod.controller().is_some())?;
+    if asked {
+        daemon_set(pod, &rules.protected)?;
+        return Ok(critical(rules, snapshot, pod)?);
+    }
     protected(pod, &rules.protected, snapshot)?;
     marked(pod, &rules.protected, draft)?;
     priority(rules, snapshot, || snapshot.priority(pod))?;
@@ -148,9 +152,7 @@ pub(super) fn protected(
     if rules.prefer_no_eviction && pod.annotations.prefer_no_eviction {
         return Err(Protected::PreferNoEviction.into());
     }
-    if rules.daemon_sets && pod.owners.iter().any(|o| o.kind == "DaemonSet") {
-        return Err(Protected::DaemonSet.into());
-    }
+    daemon_set(pod, rules)?;
     if rules.local_storage && pod.volumes.local {
         return Err(Replacement::LocalStorage.into());
     }
@@ -168,6 +170,23 @@ pub(super) fn protected(
         Some(claim) => Err(Protected::PersistentVolume(claim).into()),
         None => Ok(()),
     }
+}
+
+fn daemon_set(pod: &Pod, rules: &Protections) -> Result<(), Protected> {
+    if rules.daemon_sets && pod.owners.iter().any(|o| o.kind == "DaemonSet") {
+        return Err(Protected::DaemonSet);
+    }
+    Ok(())
+}
+
+/// Refuses a system-critical pod, and one whose priority is unknown.
+fn critical(rules: &Evictable, snapshot: &Snapshot, pod: &Pod) -> Result<(), Protected> {
+    let unknown = |class: &str| Protected::UnknownPriority(class.to_owned());
+    let priority = snapshot.priority(pod).map_err(unknown)?;
+    if rules.protected.system_critical && priority.is_some_and(|value| value >= SYSTEM_CRITICAL) {
+        return Err(Protected::SystemCritical);
+    }
+    Ok(())
 }
 
 /// Refuses pods by marks that descheduler does not know. A finished pod loses nothing.

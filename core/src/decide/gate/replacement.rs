@@ -43,7 +43,7 @@ pub const RULES: [ReplacementRule; 11] = [
     ReplacementRule {
         name: "controller",
         question: "a controller creates a replacement",
-        overridable: true,
+        overridable: false,
         counts_moves: false,
         ask: controller::admit,
     },

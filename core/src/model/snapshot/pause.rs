@@ -191,6 +191,12 @@ impl Pauses {
         }
     }
 
+    /// Returns true if the annotations of this namespace hold a pause.
+    pub fn come_from(&self, namespace: &str) -> bool {
+        let of_cluster = namespace == PauseScope::CLUSTER_NAMESPACE && self.cluster.is_some();
+        of_cluster || self.namespaces.contains_key(namespace)
+    }
+
     /// Returns the pause of the cluster, if it holds.
     pub fn of_cluster(&self, now: Timestamp) -> Option<&Pause> {
         self.cluster.as_ref().filter(|pause| pause.holds(now))
