@@ -6,7 +6,7 @@ use crate::model::snapshot::facts::{Tolerates, Toleration};
 use crate::model::usage::Measure;
 use crate::schema::problem::Code;
 use crate::schema::read::{Fields, Spot};
-use crate::schema::scalar::percent;
+use crate::schema::scalar::{int32, percent};
 use crate::schema::tree::Value;
 use crate::values::Amount;
 use crate::values::selector::{NodeTerm, Selector};
@@ -184,15 +184,7 @@ fn spread(f: &mut Fields<'_, '_>) -> Option<Evenness> {
 }
 
 fn priority(spot: Spot<'_, '_>) -> Option<i32> {
-    spot.scalar("a whole number", |node| match node.value {
-        Value::Int(number) => i32::try_from(number).map_err(|_| Code::OutOfRange),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Float(_)
-        | Value::Text(_)
-        | Value::List(_)
-        | Value::Map(_) => Err(Code::WrongType),
-    })
+    spot.scalar("a whole number", int32)
 }
 
 fn budget(spot: Spot<'_, '_>) -> Option<BudgetRule> {
