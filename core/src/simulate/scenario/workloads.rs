@@ -8,8 +8,8 @@ use crate::schema::problem::Code;
 use crate::schema::read::{Fields, Spot};
 use crate::schema::scalar::{int32, percent};
 use crate::schema::tree::Value;
-use crate::values::Amount;
 use crate::values::selector::{NodeTerm, Selector};
+use crate::values::value_of;
 
 use super::fields::{Mentioned, amounts, first_nodes, labels, object_name};
 use super::nodes::effect;
@@ -47,12 +47,7 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> ScenarioWo
         );
     }
     let requests = amounts(f.field("requests"));
-    let requested = |name| {
-        requests
-            .iter()
-            .find(|(n, _)| n == name)
-            .map_or(Amount::ZERO, |(_, amount)| *amount)
-    };
+    let requested = |name| value_of(&requests, name).unwrap_or_default();
     let requested = Measure {
         cpu: requested("cpu"),
         memory: requested("memory"),
