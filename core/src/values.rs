@@ -257,6 +257,13 @@ impl Resources {
     }
 }
 
+/// Returns the value of a name in a list of pairs; `None` if the list does not have the name.
+pub fn value_of<T: Copy>(pairs: &[(impl AsRef<str>, T)], name: &str) -> Option<T> {
+    let mut pairs = pairs.iter();
+    let (_, value) = pairs.find(|(own, _)| own.as_ref() == name)?;
+    Some(*value)
+}
+
 /// One value for each resource of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerResource<T>(SmallVec<[T; 4]>);

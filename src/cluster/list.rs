@@ -4,7 +4,7 @@ use kube::Client;
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::stream::{Accepted, Pages};
+use super::stream::{Format, Pages};
 use super::watch::WATCHED_KINDS;
 
 /// How often a list starts again after its pages expire, and how often a page is asked for.
@@ -56,7 +56,7 @@ pub async fn pages(client: &Client, path: &str) -> Result<Vec<Value>, String> {
 
 /// Returns `None` if the API server no longer has the next page (410).
 async fn attempt(client: &Client, path: &str) -> Result<Option<Vec<Value>>, String> {
-    let mut pages = Pages::new(path, Accepted::JSON);
+    let mut pages = Pages::new(path, Format::Json);
     let mut all = Vec::new();
     let mut failures = 0;
     loop {

@@ -25,48 +25,35 @@ pub struct RequestLabels {
     code: &'static str,
 }
 
-/// Resources by API group and path. A subresource follows its resource.
-const RESOURCES: [(&str, &str, &str); 23] = [
-    ("version", "", "version"),
-    ("api/v1", "nodes", "nodes"),
-    ("api/v1", "pods", "pods"),
-    ("api/v1", "pods/eviction", "pods/eviction"),
-    ("api/v1", "namespaces", "namespaces"),
-    ("api/v1", "services", "services"),
-    ("api/v1", "configmaps", "configmaps"),
-    ("api/v1", "persistentvolumes", "persistentvolumes"),
-    ("api/v1", "persistentvolumeclaims", "persistentvolumeclaims"),
-    ("api/v1", "replicationcontrollers", "replicationcontrollers"),
-    ("apis/apps/v1", "replicasets", "replicasets"),
-    ("apis/apps/v1", "statefulsets", "statefulsets"),
-    ("apis/apps/v1", "deployments", "deployments"),
-    ("apis/batch/v1", "jobs", "jobs"),
-    (
-        "apis/policy/v1",
-        "poddisruptionbudgets",
-        "poddisruptionbudgets",
-    ),
-    (
-        "apis/scheduling.k8s.io/v1",
-        "priorityclasses",
-        "priorityclasses",
-    ),
-    ("apis/storage.k8s.io/v1", "storageclasses", "storageclasses"),
-    ("apis/storage.k8s.io/v1", "csinodes", "csinodes"),
-    (
-        "apis/storage.k8s.io/v1",
-        "volumeattachments",
-        "volumeattachments",
-    ),
-    ("apis/events.k8s.io/v1", "events", "events"),
-    ("apis/coordination.k8s.io/v1", "leases", "leases"),
-    (
-        "apis/metrics.k8s.io/v1beta1",
-        "nodes",
-        "nodes.metrics.k8s.io",
-    ),
-    ("apis/metrics.k8s.io/v1beta1", "pods", "pods.metrics.k8s.io"),
+/// Resources by API group. A subresource follows its resource.
+const RESOURCES: [(&str, &str); 23] = [
+    ("version", "version"),
+    ("api/v1", "nodes"),
+    ("api/v1", "pods"),
+    ("api/v1", "pods/eviction"),
+    ("api/v1", "namespaces"),
+    ("api/v1", "services"),
+    ("api/v1", "configmaps"),
+    ("api/v1", "persistentvolumes"),
+    ("api/v1", "persistentvolumeclaims"),
+    ("api/v1", "replicationcontrollers"),
+    ("apis/apps/v1", "replicasets"),
+    ("apis/apps/v1", "statefulsets"),
+    ("apis/apps/v1", "deployments"),
+    ("apis/batch/v1", "jobs"),
+    ("apis/policy/v1", "poddisruptionbudgets"),
+    ("apis/scheduling.k8s.io/v1", "priorityclasses"),
+    ("apis/storage.k8s.io/v1", "storageclasses"),
+    ("apis/storage.k8s.io/v1", "csinodes"),
+    ("apis/storage.k8s.io/v1", "volumeattachments"),
+    ("apis/events.k8s.io/v1", "events"),
+    ("apis/coordination.k8s.io/v1", "leases"),
+    ("apis/metrics.k8s.io/v1beta1", "nodes.metrics.k8s.io"),
+    ("apis/metrics.k8s.io/v1beta1", "pods.metrics.k8s.io"),
 ];
+
+/// The end of a label that is not a part of the path.
+const METRICS: &str = ".metrics.k8s.io";
 
 /// The label of any other resource.
 const OTHER: &str = "other";
@@ -183,18 +170,18 @@ fn resource(path: &str) -> (&'static str, bool) {
         ["namespaces", _, inside @ ..] if !inside.is_empty() => inside,
         all => all,
     };
+    let group = group.join("/");
+    // A path without a resource, such as `/version`, is one object.
+    let named = rest.len() != 1;
     let path = match rest {
         [resource, _, sub, ..] => format!("{resource}/{sub}"),
         [resource, ..] => (*resource).to_owned(),
-        [] => String::new(),
+        [] => group.clone(),
     };
-    let group = group.join("/");
-    let known = RESOURCES
-        .iter()
-        .find(|(in_group, in_path, _)| *in_group == group && *in_path == path);
-    // A path without a resource, such as `/version`, is one object.
-    let named = rest.len() != 1;
-    (known.map_or(OTHER, |(_, _, label)| label), named)
+    let known = RESOURCES.iter().find(|(in_group, label)| {
+        *in_group == group && label.strip_suffix(METRICS).unwrap_or(label) == path
+    });
+    (known.map_or(OTHER, |(_, label)| label), named)
 }
 
 fn verb(method: &Method, named: bool, watch: bool) -> &'static str {

@@ -60,23 +60,13 @@ pub(super) enum Format {
     Protobuf,
 }
 
-/// The formats to ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Accepted {
-    /// Whether protobuf is preferred. The server may still send JSON.
-    pub(super) protobuf: bool,
-}
-
-impl Accepted {
-    /// JSON.
-    pub(super) const JSON: Accepted = Accepted { protobuf: false };
-    /// Protobuf if possible.
-    pub(super) const PROTOBUF: Accepted = Accepted { protobuf: true };
-
-    /// The header.
-    fn header(self) -> String {
-        let formats = [self.protobuf.then_some(PROTOBUF), Some("application/json")];
-        formats.into_iter().flatten().collect::<Vec<_>>().join(",")
+impl Format {
+    /// The header that asks for it. Instead of protobuf, the server may still send JSON.
+    const fn header(self) -> &'static str {
+        match self {
+            Format::Json => "application/json",
+            Format::Protobuf => "application/vnd.kubernetes.protobuf,application/json",
+        }
     }
 }
 
@@ -173,7 +163,7 @@ impl<R: AsyncBufRead + Unpin> Reply<R> {
 pub(super) async fn get(
     client: &Client,
     uri: &str,
-    accepted: Accepted,
+    accepted: Format,
 ) -> Result<Reply<impl AsyncBufRead + Unpin + Send + use<>>, StreamError> {
     let request = Request::get(uri)
         .header(ACCEPT, accepted.header())

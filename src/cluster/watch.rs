@@ -18,7 +18,7 @@ use crate::model::snapshot::objects::{Name, Object, ObjectKind, Objects};
 
 use super::client::query_value;
 use super::stream::pause::jittered;
-use super::stream::{Accepted, Format, Pages, StreamError, WatchBody, get};
+use super::stream::{Format, Pages, StreamError, WatchBody, get};
 use super::{Cluster, Outage};
 
 /// Objects that are stored at once, because others wait for the lock meanwhile.
@@ -86,8 +86,8 @@ const fn watched(kind: ObjectKind, path: &'static str) -> WatchedKind {
 pub(super) struct Watcher {
     cluster: Cluster,
     watched: WatchedKind,
-    /// Whether to ask for protobuf. Some servers and proxies cannot send it.
-    protobuf: bool,
+    /// The format to ask for. Some servers and proxies cannot send protobuf.
+    accepted: Format,
     /// Whether to list page by page. A whole list takes a third of the time, but it cannot be
     /// resumed, so pages follow where it fails.
     by_page: bool,
@@ -113,7 +113,7 @@ impl Watcher {
         Watcher {
             cluster,
             watched,
-            protobuf: true,
+            accepted: Format::Protobuf,
             by_page: false,
             position: None,
             list_again: Instant::now(),
@@ -145,7 +145,7 @@ impl Watcher {
     /// again. Returns an error only if the list has to start again.
     async fn list(&mut self) -> Result<(), StreamError> {
         let mut gone: BTreeSet<Name> = self.cluster.objects().names(self.watched.kind);
-        let (path, accepted) = (self.watched.path, self.accepted());
+        let (path, accepted) = (self.watched.path, self.accepted);
         let mut pages = if self.by_page {
             Pages::new(path, accepted)
         } else {
@@ -165,7 +165,7 @@ impl Watcher {
                 Err(error) => {
                     attempts += 1;
                     self.note(&error);
-                    pages.accept(self.accepted());
+                    pages.accept(self.accepted);
                     sleep(error.pause(attempts)).await;
                     continue;
                 }
@@ -224,12 +224,11 @@ impl Watcher {
             time.as_secs(),
             query_value(position)
         );
-        let accepted = self.accepted();
         let mut watched = Watched {
             since: Instant::now(),
             news: false,
         };
-        let reply = get(&self.cluster.client, &uri, accepted).await?;
+        let reply = get(&self.cluster.client, &uri, self.accepted).await?;
         self.recover();
         let mut body = WatchBody::new(reply, time + GRACE);
         let result = loop {
@@ -282,12 +281,6 @@ impl Watcher {
         apply(&mut self.cluster.objects(), kind, event, decoded);
     }
 
-    const fn accepted(&self) -> Accepted {
-        Accepted {
-            protobuf: self.protobuf,
-        }
-    }
-
     fn move_to(&mut self, position: String) {
         self.position = Some(position);
         self.errors = 0;
@@ -314,8 +307,8 @@ impl Watcher {
         if lacks || error.is_expired() || error.invalid || self.errors >= MOST_ERRORS {
             self.position = None;
         }
-        if self.protobuf && error.may_be_about_protobuf() {
-            self.protobuf = false;
+        if self.accepted == Format::Protobuf && error.may_be_about_protobuf() {
+            self.accepted = Format::Json;
             let (kind, why) = (self.watched.kind.name(), &error.why);
             info!(kind, why, "protobuf refused, reading JSON");
         }

@@ -4,9 +4,10 @@
 //! gate is asked separately. The forecast, the usage window and the ledger are shown as they are.
 
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::decide::projection::World;
+use crate::model::object::object;
 use crate::model::plan::{Class, Halt, Idle, PodVerdict, Refusal};
 use crate::model::usage::Unmeasured;
 use crate::model::usage::history::History;
@@ -126,24 +127,18 @@ pub struct StrategyVerdict {
     pub verdict: PodVerdict,
 }
 
-impl Serialize for StrategyVerdict {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let answer = match self.verdict {
-            PodVerdict::Moved { .. } => "moved",
-            PodVerdict::Kept(_) => "kept",
-            PodVerdict::NotSelected(_) => "not_selected",
-        };
-        let mut out = serializer.serialize_struct("StrategyVerdict", 6)?;
-        out.serialize_field("strategy", self.strategy)?;
-        out.serialize_field("profile", &self.profile)?;
-        out.serialize_field("answer", answer)?;
-        out.serialize_field("code", self.verdict.code())?;
-        out.serialize_field("message", &self.verdict.to_string())?;
-        out.serialize_field("remedy", &self.verdict.remedy())?;
-        out.end()
-    }
-}
+object!(StrategyVerdict, |line| {
+    "strategy": line.strategy,
+    "profile": line.profile,
+    "answer": match line.verdict {
+        PodVerdict::Moved { .. } => "moved",
+        PodVerdict::Kept(_) => "kept",
+        PodVerdict::NotSelected(_) => "not_selected",
+    },
+    "code": line.verdict.code(),
+    "message": line.verdict.to_string(),
+    "remedy": line.verdict.remedy(),
+});
 
 /// The most important verdict about a pod: the one that moves it, otherwise one that keeps it,
 /// otherwise the first.

@@ -11,10 +11,10 @@
 mod affinity;
 mod container_state;
 mod controllers;
+mod messages;
 mod metadata;
 mod metrics;
 mod node;
-mod nullable;
 mod outline;
 mod pod;
 mod primitive;

@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
 
+use crate::model::object::object;
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::policy::{Guard, Policy};
@@ -272,17 +272,12 @@ impl fmt::Display for GuardTarget {
     }
 }
 
-impl Serialize for GuardStop {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("GuardStop", 4)?;
-        out.serialize_field("guard", &self.guard)?;
-        out.serialize_field("stops", &self.target.to_string())?;
-        out.serialize_field("code", self.cause.code())?;
-        out.serialize_field("message", &self.to_string())?;
-        out.end()
-    }
-}
+object!(GuardStop, |stop| {
+    "guard": stop.guard,
+    "stops": stop.target.to_string(),
+    "code": stop.cause.code(),
+    "message": stop.to_string(),
+});
 
 fn of_unknown(unknown: Option<&String>) -> String {
     let text = |name| format!(" of {name}, which does not exist,");

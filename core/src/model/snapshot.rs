@@ -10,7 +10,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::values::selector::Labels;
-use crate::values::{Amount, PerResource, Resources};
+use crate::values::{Amount, PerResource, Resources, value_of};
 
 use self::facts::{
     AttachLimits, Attachment, BudgetFacts, Claim, Gang, NodeFacts, NonZeroRequests, Owner,
@@ -356,12 +356,7 @@ impl Default for Resources {
 impl Node {
     fn new(facts: &Arc<NodeFacts>, limits: Option<&AttachLimits>, resources: &Resources) -> Self {
         let allocatable = PerResource::from_fn(resources.count(), |r| {
-            let name = resources.name(r);
-            facts
-                .allocatable
-                .iter()
-                .find(|(n, _)| n == name)
-                .map_or(Amount::ZERO, |(_, amount)| *amount)
+            value_of(&facts.allocatable, resources.name(r)).unwrap_or_default()
         });
         Node {
             facts: Arc::clone(facts),
@@ -376,10 +371,6 @@ impl Node {
 fn requests_of(sizes: &PodSizes, resources: &Resources) -> PerResource<Amount> {
     PerResource::from_fn(resources.count(), |r| match resources.name(r) {
         "pods" => Amount::ONE,
-        name => sizes
-            .requests
-            .iter()
-            .find(|(n, _)| n == name)
-            .map_or(Amount::ZERO, |(_, amount)| *amount),
+        name => value_of(&sizes.requests, name).unwrap_or_default(),
     })
 }

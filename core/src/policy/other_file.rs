@@ -2,6 +2,7 @@
 
 use super::descheduler;
 use crate::schema::problem::{Code, Position, Problem};
+use crate::schema::scalar::text;
 use crate::schema::tree::{MapEntry, Value, YamlNode};
 
 /// The kinds of policies and of configurations that contain one.
@@ -52,14 +53,8 @@ fn policy_key(root: &YamlNode) -> Option<&str> {
     let Value::Map(entries) = &root.get("data")?.value else {
         return None;
     };
-    let has_policy = |entry: &&MapEntry| match &entry.value.value {
-        Value::Text(text) => POLICY_KINDS.iter().any(|kind| text.contains(kind)),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::List(_)
-        | Value::Map(_) => false,
+    let has_policy = |entry: &&MapEntry| {
+        text(&entry.value).is_ok_and(|text| POLICY_KINDS.iter().any(|kind| text.contains(kind)))
     };
     Some(&entries.iter().find(has_policy)?.key)
 }
@@ -121,15 +116,7 @@ fn at(entries: &[MapEntry], name: &str) -> Option<Position> {
 }
 
 fn text_of<'t>(node: &'t YamlNode, name: &str) -> Option<&'t str> {
-    match &node.get(name)?.value {
-        Value::Text(text) => Some(text),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::List(_)
-        | Value::Map(_) => None,
-    }
+    text(node.get(name)?).ok()
 }
 
 #[cfg(test)]

@@ -49,6 +49,18 @@ impl StrategyDeclaration {
     }
 }
 
+/// A function that returns the arguments of a rule; `None` for the rule of another strategy.
+macro_rules! arguments {
+    ($rule:ident) => {
+        |rule| {
+            let Rule::$rule(arguments) = rule else {
+                return None;
+            };
+            Some(arguments.clone())
+        }
+    };
+}
+
 /// All strategies, in the order of [`Plugin::ALL`]. `basis` is what a strategy compares by default.
 fn declarations(basis: Basis) -> Vec<StrategyDeclaration> {
     let mut all = of_nodes(basis);
@@ -78,7 +90,6 @@ fn of_nodes(basis: Basis) -> Vec<StrategyDeclaration> {
 }
 
 /// The strategies that correct where a pod is placed.
-#[expect(clippy::too_many_lines, reason = "a list of declarations")]
 fn of_placement() -> Vec<StrategyDeclaration> {
     vec![
         StrategyDeclaration::new(
@@ -88,13 +99,7 @@ fn of_placement() -> Vec<StrategyDeclaration> {
                 removeDuplicates`.",
             namespaced(duplicates(), |r| &mut r.namespaces),
             Rule::RemoveDuplicates,
-            |rule| {
-                if let Rule::RemoveDuplicates(arguments) = rule {
-                    Some(arguments.clone())
-                } else {
-                    None
-                }
-            },
+            arguments!(RemoveDuplicates),
         ),
         StrategyDeclaration::new(
             Plugin::TopologySpread,
@@ -102,13 +107,7 @@ fn of_placement() -> Vec<StrategyDeclaration> {
                 again.",
             scoped(spread(), |r| &mut r.scope),
             Rule::RemovePodsViolatingTopologySpreadConstraint,
-            |rule| {
-                if let Rule::RemovePodsViolatingTopologySpreadConstraint(arguments) = rule {
-                    Some(arguments.clone())
-                } else {
-                    None
-                }
-            },
+            arguments!(RemovePodsViolatingTopologySpreadConstraint),
         ),
         StrategyDeclaration::new(
             Plugin::AntiAffinity,
@@ -116,39 +115,21 @@ fn of_placement() -> Vec<StrategyDeclaration> {
                 rule. On request, it also improves preferred anti-affinity.",
             scoped(anti_affinity(), |r| &mut r.scope),
             Rule::RemovePodsViolatingInterPodAntiAffinity,
-            |rule| {
-                if let Rule::RemovePodsViolatingInterPodAntiAffinity(arguments) = rule {
-                    Some(arguments.clone())
-                } else {
-                    None
-                }
-            },
+            arguments!(RemovePodsViolatingInterPodAntiAffinity),
         ),
         StrategyDeclaration::new(
             Plugin::NodeAffinity,
             "Moves pods whose node affinity no longer matches their node, or prefers another node.",
             scoped(affinity(), |r| &mut r.scope),
             Rule::RemovePodsViolatingNodeAffinity,
-            |rule| {
-                if let Rule::RemovePodsViolatingNodeAffinity(arguments) = rule {
-                    Some(arguments.clone())
-                } else {
-                    None
-                }
-            },
+            arguments!(RemovePodsViolatingNodeAffinity),
         ),
         StrategyDeclaration::new(
             Plugin::NodeTaints,
             "Moves pods away from nodes with a NoSchedule taint that they do not tolerate.",
             scoped(taints(), |r| &mut r.scope),
             Rule::RemovePodsViolatingNodeTaints,
-            |rule| {
-                if let Rule::RemovePodsViolatingNodeTaints(arguments) = rule {
-                    Some(arguments.clone())
-                } else {
-                    None
-                }
-            },
+            arguments!(RemovePodsViolatingNodeTaints),
         ),
     ]
 }
@@ -162,13 +143,7 @@ fn of_pod_states() -> Vec<StrategyDeclaration> {
             "Moves pods that keep restarting to another node.",
             scoped(restarts(), |r| &mut r.scope),
             Rule::RemovePodsHavingTooManyRestarts,
-            |rule| {
-                if let Rule::RemovePodsHavingTooManyRestarts(arguments) = rule {
-                    Some(arguments.clone())
-                } else {
-                    None
-                }
-            },
+            arguments!(RemovePodsHavingTooManyRestarts),
         ),
         StrategyDeclaration::new(
             Plugin::PodLifeTime,
@@ -176,26 +151,14 @@ fn of_pod_states() -> Vec<StrategyDeclaration> {
                 first four fields is needed, and all that are given must match.",
             scoped(life_time, |r: &mut PodLifeTime| &mut r.scope),
             Rule::PodLifeTime,
-            |rule| {
-                if let Rule::PodLifeTime(arguments) = rule {
-                    Some(arguments.clone())
-                } else {
-                    None
-                }
-            },
+            arguments!(PodLifeTime),
         ),
         StrategyDeclaration::new(
             Plugin::FailedPods,
             "Removes failed pods. All fields that are given must match.",
             scoped(failed(), |r| &mut r.scope),
             Rule::RemoveFailedPods,
-            |rule| {
-                if let Rule::RemoveFailedPods(arguments) = rule {
-                    Some(arguments.clone())
-                } else {
-                    None
-                }
-            },
+            arguments!(RemoveFailedPods),
         ),
     ]
 }

@@ -228,14 +228,10 @@ impl<'r, 't> Spot<'r, 't> {
         for name in &allowed {
             self.report.note(&self.path, name);
         }
-        let entries: &[MapEntry] = match &self.node?.value {
-            Value::Map(entries) => entries,
-            Value::Null
-            | Value::Bool(_)
-            | Value::Int(_)
-            | Value::Float(_)
-            | Value::Text(_)
-            | Value::List(_) => &[],
+        let entries: &[MapEntry] = if let Value::Map(entries) = &self.node?.value {
+            entries
+        } else {
+            &[]
         };
         match entries {
             [] => self.refuse(

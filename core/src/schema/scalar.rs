@@ -19,14 +19,11 @@ const LONGEST: SignedDuration = SignedDuration::from_hours(8760);
 impl Spot<'_, '_> {
     /// `true` or `false`.
     pub(crate) fn bool(self) -> Option<bool> {
-        self.scalar("true or false", |node| match node.value {
-            Value::Bool(value) => Ok(value),
-            Value::Null
-            | Value::Int(_)
-            | Value::Float(_)
-            | Value::Text(_)
-            | Value::List(_)
-            | Value::Map(_) => Err(Code::WrongType),
+        self.scalar("true or false", |node| {
+            let Value::Bool(value) = node.value else {
+                return Err(Code::WrongType);
+            };
+            Ok(value)
         })
     }
 
@@ -131,15 +128,7 @@ impl Spot<'_, '_> {
 
     /// The exit code of a container.
     pub(crate) fn exit_code(self) -> Option<i32> {
-        self.scalar("an exit code, a whole number", |node| match node.value {
-            Value::Int(number) => i32::try_from(number).map_err(|_| Code::OutOfRange),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Float(_)
-            | Value::Text(_)
-            | Value::List(_)
-            | Value::Map(_) => Err(Code::WrongType),
-        })
+        self.scalar("an exit code, a whole number", int32)
     }
 
     /// A duration such as `1h30m`, from `least` to a year.
@@ -184,18 +173,12 @@ impl Spot<'_, '_> {
         self,
         check: impl FnOnce(&str) -> Result<T, &'static str>,
     ) -> Option<T> {
-        match &self.node()?.value {
-            Value::Text(text) if !text.is_empty() => match check(text) {
+        match text(self.node()?) {
+            Ok(text) if !text.is_empty() => match check(text) {
                 Ok(value) => Some(value),
                 Err(sentence) => self.complain(Code::WrongType, sentence),
             },
-            Value::Null
-            | Value::Bool(_)
-            | Value::Int(_)
-            | Value::Float(_)
-            | Value::Text(_)
-            | Value::List(_)
-            | Value::Map(_) => self.name().and(None),
+            _ => self.name().and(None),
         }
     }
 
@@ -268,15 +251,18 @@ impl Spot<'_, '_> {
 
 /// The text of a node.
 pub(crate) fn text(node: &YamlNode) -> Result<&str, Code> {
-    match &node.value {
-        Value::Text(text) => Ok(text),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::List(_)
-        | Value::Map(_) => Err(Code::WrongType),
-    }
+    let Value::Text(text) = &node.value else {
+        return Err(Code::WrongType);
+    };
+    Ok(text)
+}
+
+/// A whole number of the size that Kubernetes uses.
+pub(crate) fn int32(node: &YamlNode) -> Result<i32, Code> {
+    let Value::Int(number) = node.value else {
+        return Err(Code::WrongType);
+    };
+    i32::try_from(number).map_err(|_| Code::OutOfRange)
 }
 
 fn is_none(node: &YamlNode) -> bool {

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::model::snapshot::Snapshot;
 use crate::model::usage::{ContainerSet, Measure, Readings, Sample};
-use crate::values::{Amount, Ratio};
+use crate::values::{Amount, Ratio, value_of};
 
 use super::cluster::running::RunningPod;
 use super::cluster::{Machine, SimulatedCluster};
@@ -84,12 +84,7 @@ fn base(machine: &Machine, cluster: &SimulatedCluster) -> Measure {
 
 /// Returns the share of the demand that a node can supply, at most one.
 fn share(machine: &Machine, asked: Amount) -> Option<Ratio> {
-    let has = machine
-        .facts
-        .allocatable
-        .iter()
-        .find(|(name, _)| name == "cpu")?
-        .1;
+    let has = value_of(&machine.facts.allocatable, "cpu")?;
     if asked > has {
         has.share_of(asked)
     } else {

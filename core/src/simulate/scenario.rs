@@ -14,7 +14,7 @@ use crate::schema::problem::PolicyError;
 use crate::schema::read::Report;
 use crate::schema::tree;
 use crate::values::selector::{Labels, NodeTerm, Selector};
-use crate::values::{Amount, Ratio};
+use crate::values::{Amount, Ratio, value_of};
 
 use super::load::Load;
 
@@ -367,9 +367,7 @@ impl ScenarioWorkload {
 
     /// Returns the request of one of its pods; `None` if it has none for this resource.
     pub fn requested(&self, resource: &str) -> Option<Amount> {
-        let mut requests = self.requests.iter();
-        let (_, amount) = requests.find(|(name, _)| name == resource)?;
-        Some(*amount)
+        value_of(&self.requests, resource)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::model::plan::{Balance, TargetBand};
 use crate::model::relief::CycleRelief;
@@ -27,7 +27,7 @@ pub struct Trace {
     /// The end of simulated time.
     pub end: Timestamp,
     /// The time between two points of a series.
-    #[serde(with = "seconds")]
+    #[serde(serialize_with = "seconds")]
     pub step: SignedDuration,
     /// The basis of the policy's balancing strategy: usage or requests.
     pub basis: Basis,
@@ -98,7 +98,7 @@ pub struct Eviction {
     /// The node of the evicted pod.
     pub from: String,
     /// The age of the pod.
-    #[serde(with = "seconds")]
+    #[serde(serialize_with = "seconds")]
     pub age: SignedDuration,
     /// The node where the replacement was expected. If several might win, the one that it would
     /// fill most.
@@ -146,7 +146,7 @@ pub struct Summary {
     pub pending: u32,
     /// The time from the first cycle with a hot node until no node was hot any more; `None` if a
     /// node still was.
-    #[serde(with = "maybe_seconds")]
+    #[serde(serialize_with = "maybe_seconds")]
     pub time_to_balance: Option<SignedDuration>,
     /// The balance when the first pod was evicted, or at the start without evictions, by resource.
     pub before: BTreeMap<String, Balance>,
@@ -157,7 +157,7 @@ pub struct Summary {
     pub above_target: BTreeMap<String, TimeAbove>,
     /// The time from the start until at most a tenth of the first excess above the targets was
     /// left, over all nodes and resources; `None` if more remained all the time.
-    #[serde(with = "maybe_seconds")]
+    #[serde(serialize_with = "maybe_seconds")]
     pub relieved_after: Option<SignedDuration>,
     /// Evictions of pods that were created during the run, mostly replacements of evicted ones.
     pub moved_again: u32,
@@ -172,10 +172,10 @@ pub struct Summary {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TimeAbove {
     /// In the whole run.
-    #[serde(with = "seconds")]
+    #[serde(serialize_with = "seconds")]
     pub total: SignedDuration,
     /// In each hour of the clock, from the one of the start.
-    #[serde(with = "each_in_seconds")]
+    #[serde(serialize_with = "each_in_seconds")]
     pub by_hour: Vec<SignedDuration>,
     /// The number of nodes above the target at the end.
     pub nodes_at_end: u32,
@@ -196,42 +196,18 @@ pub fn start_of_hour(start: Timestamp, position: usize) -> Timestamp {
     Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
 }
 
-mod seconds {
-    use jiff::SignedDuration;
-    use serde::Serializer;
-
-    pub(super) fn serialize<S: Serializer>(
-        duration: &SignedDuration,
-        s: S,
-    ) -> Result<S::Ok, S::Error> {
-        s.serialize_i64(duration.as_secs())
-    }
+fn seconds<S: Serializer>(duration: &SignedDuration, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_i64(duration.as_secs())
 }
 
-mod each_in_seconds {
-    use jiff::SignedDuration;
-    use serde::Serializer;
-
-    pub(super) fn serialize<S: Serializer>(
-        durations: &[SignedDuration],
-        s: S,
-    ) -> Result<S::Ok, S::Error> {
-        s.collect_seq(durations.iter().map(SignedDuration::as_secs))
-    }
+fn each_in_seconds<S: Serializer>(durations: &[SignedDuration], s: S) -> Result<S::Ok, S::Error> {
+    s.collect_seq(durations.iter().map(SignedDuration::as_secs))
 }
 
-mod maybe_seconds {
-    use jiff::SignedDuration;
-    use serde::Serializer;
-
-    #[expect(clippy::ref_option, reason = "serde asks by reference")]
-    pub(super) fn serialize<S: Serializer>(
-        duration: &Option<SignedDuration>,
-        s: S,
-    ) -> Result<S::Ok, S::Error> {
-        match duration {
-            Some(duration) => s.serialize_some(&duration.as_secs()),
-            None => s.serialize_none(),
-        }
-    }
+#[expect(clippy::ref_option, reason = "serde asks by reference")]
+fn maybe_seconds<S: Serializer>(
+    duration: &Option<SignedDuration>,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    duration.map(|duration| duration.as_secs()).serialize(s)
 }

@@ -5,7 +5,9 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// A value that equal owners share. A change through one owner copies it first.
-#[derive(Default)]
+///
+/// For values that are `Eq`, `Arc` compares the places in memory before the contents.
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SharedValue<T>(Arc<T>);
 
 impl<T> SharedValue<T> {
@@ -66,26 +68,6 @@ impl<'a, T> IntoIterator for &'a SharedValue<Vec<T>> {
     type IntoIter = std::slice::Iter<'a, T>;
     fn into_iter(self) -> Self::IntoIter {
         self.0.iter()
-    }
-}
-
-impl<T: PartialEq> PartialEq for SharedValue<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.is_same(other) || *self.0 == *other.0
-    }
-}
-
-impl<T: Eq> Eq for SharedValue<T> {}
-
-impl<T: PartialOrd> PartialOrd for SharedValue<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        self.0.partial_cmp(&other.0)
-    }
-}
-
-impl<T: Ord> Ord for SharedValue<T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.cmp(&other.0)
     }
 }
 

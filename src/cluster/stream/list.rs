@@ -11,7 +11,7 @@ use crate::model::api::ListMetadata;
 use super::json::JsonList;
 use super::limited::{Limited, fits};
 use super::protobuf::ProtobufList;
-use super::{Accepted, Format, Reply, StreamError, get};
+use super::{Format, Reply, StreamError, get};
 
 /// Objects in one page of a list.
 const PAGE_SIZE: u32 = 500;
@@ -27,7 +27,7 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 /// for again.
 pub(in crate::cluster) struct Pages {
     path: String,
-    accepted: Accepted,
+    accepted: Format,
     /// The most objects in one answer.
     limit: u32,
     /// The token of the next page; empty for the first.
@@ -51,7 +51,7 @@ enum List {
 
 impl Pages {
     /// A list that is read page by page.
-    pub(in crate::cluster) fn new(path: &str, accepted: Accepted) -> Self {
+    pub(in crate::cluster) fn new(path: &str, accepted: Format) -> Self {
         Pages {
             path: path.to_owned(),
             accepted,
@@ -61,15 +61,15 @@ impl Pages {
     }
 
     /// A list that comes as a whole, as one page.
-    pub(in crate::cluster) fn whole(path: &str, accepted: Accepted) -> Self {
+    pub(in crate::cluster) fn whole(path: &str, accepted: Format) -> Self {
         Pages {
             limit: NO_LIMIT,
             ..Pages::new(path, accepted)
         }
     }
 
-    /// Sets the formats to ask for from now on. Tokens hold for every format.
-    pub(in crate::cluster) const fn accept(&mut self, accepted: Accepted) {
+    /// Sets the format to ask for from now on. Tokens hold for every format.
+    pub(in crate::cluster) const fn accept(&mut self, accepted: Format) {
         self.accepted = accepted;
     }
 

@@ -42,7 +42,7 @@ async fn listed(
     piece: usize,
 ) -> Result<(Vec<Vec<u8>>, String), StreamError> {
     let client = sending(200, content, bytes.to_vec(), piece).await;
-    let reply = get(&client, "/list", Accepted::PROTOBUF).await?;
+    let reply = get(&client, "/list", Format::Protobuf).await?;
     let mut list = ListBody::new(reply, 1 << 20);
     let mut items = Vec::new();
     while let Some((_, item)) = list.next().await? {
@@ -57,7 +57,7 @@ async fn watched(
     piece: usize,
 ) -> Result<Vec<(String, Option<String>)>, StreamError> {
     let client = sending(200, content, bytes.to_vec(), piece).await;
-    let reply = get(&client, "/watch", Accepted::PROTOBUF).await?;
+    let reply = get(&client, "/watch", Format::Protobuf).await?;
     let mut body = WatchBody::new(reply, Duration::from_secs(9));
     let mut events = Vec::new();
     while let Some(event) = body.next().await? {
@@ -89,7 +89,7 @@ async fn recorded_events_have_kinds_and_versions_however_they_are_cut() {
 #[tokio::test]
 async fn a_refusal_in_protobuf_has_its_message_and_pause() {
     let client = sending(404, PROTOBUF, REFUSAL.to_vec(), 64).await;
-    let error = get(&client, "/", Accepted::PROTOBUF).await.err().unwrap();
+    let error = get(&client, "/", Format::Protobuf).await.err().unwrap();
     assert_eq!(
         (error.code, error.why.as_str()),
         (Some(404), "pods \"absent\" not found")

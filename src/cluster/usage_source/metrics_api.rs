@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::AsyncBufRead;
 use kube::Client;
 
-use crate::cluster::stream::{Accepted, Format, ListBody, Reply, StreamError, get};
+use crate::cluster::stream::{Format, ListBody, Reply, StreamError, get};
 use crate::model::usage::Readings;
 use crate::model::usage::import::{self, protobuf};
 
@@ -49,10 +49,10 @@ impl MetricsApi {
     ) -> Result<Readings, SourceError> {
         let uri = format!("/apis/{API}/{resource}");
         let read = async {
-            let reply = match get(&self.client, &uri, Accepted::PROTOBUF).await {
+            let reply = match get(&self.client, &uri, Format::Protobuf).await {
                 // A proxy may refuse the request because of one format.
                 Err(error) if error.may_be_about_protobuf() => {
-                    get(&self.client, &uri, Accepted::JSON).await?
+                    get(&self.client, &uri, Format::Json).await?
                 }
                 reply => reply?,
             };

@@ -205,8 +205,8 @@ async fn an_invalid_event_leads_to_a_list_in_json() {
     assert!(error.why.starts_with("invalid watch event: "), "{error:?}");
     watcher.fail(&error);
     assert_eq!(
-        (watcher.position.as_deref(), watcher.protobuf),
-        (None, false)
+        (watcher.position.as_deref(), watcher.accepted),
+        (None, Format::Json)
     );
 }
 

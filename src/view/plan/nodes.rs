@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::model::plan::{Class, NodePicture, TargetBand};
-use crate::policy::{Basis, Thresholds};
-use crate::values::Ratio;
+use crate::policy::Basis;
 use crate::values::text::list;
+use crate::values::value_of;
 use crate::view::bar::{Bar, FIGURES_WIDTH};
 use crate::view::screen::{Ink, shown};
 use crate::view::table::display_width;
@@ -185,8 +185,8 @@ impl PlanText<'_> {
         let weighs = self.shown_basis() == self.plan.before.basis;
         let bounds = self.bounds().filter(|_| weighs);
         TargetBand {
-            threshold: bounds.and_then(|pool| share_of(&pool.thresholds, resource)),
-            target: bounds.and_then(|pool| share_of(&pool.targets, resource)),
+            threshold: bounds.and_then(|pool| value_of(&pool.thresholds, resource)),
+            target: bounds.and_then(|pool| value_of(&pool.targets, resource)),
         }
     }
 
@@ -303,11 +303,4 @@ const fn is_excluded(class: &Class) -> bool {
         | Class::Lacks(_)
         | Class::NotSelected => true,
     }
-}
-
-fn share_of(thresholds: &Thresholds, resource: &str) -> Option<Ratio> {
-    let mut shares = thresholds.iter();
-    shares
-        .find(|(name, _)| name == resource)
-        .map(|(_, ratio)| *ratio)
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Scored};
+use crate::model::object::object;
 use crate::model::plan::{BadLanding, horizon};
 use crate::model::snapshot::NodeId;
 use crate::policy::ScorePlugin;
@@ -84,26 +85,17 @@ impl FittingNode {
     }
 }
 
-impl Serialize for FittingNode {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let flaw = self.gain.as_ref().and_then(|gain| gain.as_ref().err());
-        let mut out = serializer.serialize_struct("FittingNode", 9)?;
-        out.serialize_field("node", &self.node)?;
-        out.serialize_field("home", &self.home)?;
-        out.serialize_field("chance", &self.chance)?;
-        out.serialize_field("score", &self.score)?;
-        out.serialize_field("parts", &self.parts)?;
-        out.serialize_field("helps", &self.gain.as_ref().map(Result::is_ok))?;
-        out.serialize_field(
-            "ratio_after",
-            &self.gain.as_ref().and_then(|gain| gain.as_ref().ok()),
-        )?;
-        out.serialize_field("code", &flaw.map(|flaw| flaw.code_and_remedy().0))?;
-        out.serialize_field("message", &self.flaw())?;
-        out.end()
-    }
-}
+object!(FittingNode, |fit| {
+    "node": fit.node,
+    "home": fit.home,
+    "chance": fit.chance,
+    "score": fit.score,
+    "parts": fit.parts,
+    "helps": fit.gain.as_ref().map(Result::is_ok),
+    "ratio_after": fit.gain.as_ref().and_then(|gain| gain.as_ref().ok()),
+    "code": fit.gain.as_ref().and_then(|gain| Some(gain.as_ref().err()?.code_and_remedy().0)),
+    "message": fit.flaw(),
+});
 
 pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> ReplacementForecast {
     let snapshot = draft.world.snapshot;

@@ -1,11 +1,12 @@
 //! The explanation of a pod.
 
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate::{Gate, REPLACEMENT_RULES};
 use crate::model::ledger::key_of;
+use crate::model::object::object;
 use crate::model::plan::Refusal;
 use crate::model::snapshot::facts::{Owner, OwnerKey};
 use crate::model::snapshot::{BudgetId, PodId, Snapshot};
@@ -89,18 +90,13 @@ pub struct RuleVerdict {
     pub refusal: Option<CodedMessage>,
 }
 
-impl Serialize for GateVerdict {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("GateVerdict", 5)?;
-        out.serialize_field("gate", self.gate.code())?;
-        out.serialize_field("admits", &self.refusal.is_none())?;
-        out.serialize_field("code", &self.refusal.as_ref().map(Refusal::code))?;
-        out.serialize_field("message", &self.refusal.as_ref().map(Refusal::to_string))?;
-        out.serialize_field("remedy", &self.refusal.as_ref().map(Refusal::remedy))?;
-        out.end()
-    }
-}
+object!(GateVerdict, |verdict| {
+    "gate": verdict.gate.code(),
+    "admits": verdict.refusal.is_none(),
+    "code": verdict.refusal.as_ref().map(Refusal::code),
+    "message": verdict.refusal.as_ref().map(Refusal::to_string),
+    "remedy": verdict.refusal.as_ref().map(Refusal::remedy),
+});
 
 /// A PodDisruptionBudget.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

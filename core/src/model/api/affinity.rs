@@ -1,177 +1,74 @@
 //! Affinity and topology spread constraints of pods: k8s.io/api/core/v1.
 
-use serde::Deserialize;
-
+use super::messages::messages;
 use super::metadata::{ApiRequirement, ApiSelector};
-use super::nullable::nullable;
 
-/// `Affinity`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiAffinity {
-    /// `nodeAffinity`.
-    #[prost(message, required, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub node_affinity: ApiNodeAffinity,
-    /// `podAffinity`.
-    #[prost(message, required, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub pod_affinity: ApiPodAffinity,
-    /// `podAntiAffinity`.
-    #[prost(message, required, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub pod_anti_affinity: ApiPodAffinity,
-}
+messages! {
+    /// `Affinity`.
+    struct ApiAffinity {
+        node_affinity: ApiNodeAffinity = 1 (message, required),
+        pod_affinity: ApiPodAffinity = 2 (message, required),
+        pod_anti_affinity: ApiPodAffinity = 3 (message, required),
+    }
 
-/// `NodeAffinity`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiNodeAffinity {
-    /// `requiredDuringSchedulingIgnoredDuringExecution`.
-    #[prost(message, optional, tag = "1")]
-    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
-    pub required: Option<ApiNodeSelector>,
-    /// `preferredDuringSchedulingIgnoredDuringExecution`.
-    #[prost(message, repeated, tag = "2")]
-    #[serde(
-        rename = "preferredDuringSchedulingIgnoredDuringExecution",
-        deserialize_with = "nullable"
-    )]
-    pub preferred: Vec<ApiPreferredNode>,
-}
+    /// `NodeAffinity`.
+    struct ApiNodeAffinity {
+        #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+        required: Option<ApiNodeSelector> = 1 (message, optional),
+        #[serde(rename = "preferredDuringSchedulingIgnoredDuringExecution")]
+        preferred: Vec<ApiPreferredNode> = 2 (message, repeated),
+    }
 
-/// `NodeSelector`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiNodeSelector {
-    /// `nodeSelectorTerms`.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub node_selector_terms: Vec<ApiNodeSelectorTerm>,
-}
+    /// `NodeSelector`.
+    struct ApiNodeSelector {
+        node_selector_terms: Vec<ApiNodeSelectorTerm> = 1 (message, repeated),
+    }
 
-/// `NodeSelectorTerm`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiNodeSelectorTerm {
-    /// `matchExpressions`.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub match_expressions: Vec<ApiRequirement>,
-    /// `matchFields`.
-    #[prost(message, repeated, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub match_fields: Vec<ApiRequirement>,
-}
+    /// `NodeSelectorTerm`.
+    struct ApiNodeSelectorTerm {
+        match_expressions: Vec<ApiRequirement> = 1 (message, repeated),
+        match_fields: Vec<ApiRequirement> = 2 (message, repeated),
+    }
 
-/// `PreferredSchedulingTerm`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiPreferredNode {
-    /// `weight`.
-    #[prost(int32, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub weight: i32,
-    /// `preference`.
-    #[prost(message, required, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub preference: ApiNodeSelectorTerm,
-}
+    /// `PreferredSchedulingTerm`.
+    struct ApiPreferredNode {
+        weight: i32 = 1 (int32),
+        preference: ApiNodeSelectorTerm = 2 (message, required),
+    }
 
-/// `PodAffinity`, and with the same fields `PodAntiAffinity`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiPodAffinity {
-    /// `requiredDuringSchedulingIgnoredDuringExecution`.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(
-        rename = "requiredDuringSchedulingIgnoredDuringExecution",
-        deserialize_with = "nullable"
-    )]
-    pub required: Vec<ApiPodAffinityTerm>,
-    /// `preferredDuringSchedulingIgnoredDuringExecution`.
-    #[prost(message, repeated, tag = "2")]
-    #[serde(
-        rename = "preferredDuringSchedulingIgnoredDuringExecution",
-        deserialize_with = "nullable"
-    )]
-    pub preferred: Vec<ApiWeightedTerm>,
-}
+    /// `PodAffinity`, and with the same fields `PodAntiAffinity`.
+    struct ApiPodAffinity {
+        #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+        required: Vec<ApiPodAffinityTerm> = 1 (message, repeated),
+        #[serde(rename = "preferredDuringSchedulingIgnoredDuringExecution")]
+        preferred: Vec<ApiWeightedTerm> = 2 (message, repeated),
+    }
 
-/// `PodAffinityTerm`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiPodAffinityTerm {
-    /// `labelSelector`.
-    #[prost(message, optional, tag = "1")]
-    pub label_selector: Option<ApiSelector>,
-    /// `namespaces`.
-    #[prost(string, repeated, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub namespaces: Vec<String>,
-    /// `topologyKey`.
-    #[prost(string, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub topology_key: String,
-    /// `namespaceSelector`.
-    #[prost(message, optional, tag = "4")]
-    pub namespace_selector: Option<ApiSelector>,
-    /// `matchLabelKeys`.
-    #[prost(string, repeated, tag = "5")]
-    #[serde(deserialize_with = "nullable")]
-    pub match_label_keys: Vec<String>,
-    /// `mismatchLabelKeys`.
-    #[prost(string, repeated, tag = "6")]
-    #[serde(deserialize_with = "nullable")]
-    pub mismatch_label_keys: Vec<String>,
-}
+    /// `PodAffinityTerm`.
+    struct ApiPodAffinityTerm {
+        label_selector: Option<ApiSelector> = 1 (message, optional),
+        namespaces: Vec<String> = 2 (string, repeated),
+        topology_key: String = 3 (string),
+        namespace_selector: Option<ApiSelector> = 4 (message, optional),
+        match_label_keys: Vec<String> = 5 (string, repeated),
+        mismatch_label_keys: Vec<String> = 6 (string, repeated),
+    }
 
-/// `WeightedPodAffinityTerm`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiWeightedTerm {
-    /// `weight`.
-    #[prost(int32, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub weight: i32,
-    /// `podAffinityTerm`.
-    #[prost(message, required, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub pod_affinity_term: ApiPodAffinityTerm,
-}
+    /// `WeightedPodAffinityTerm`.
+    struct ApiWeightedTerm {
+        weight: i32 = 1 (int32),
+        pod_affinity_term: ApiPodAffinityTerm = 2 (message, required),
+    }
 
-/// `TopologySpreadConstraint`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiSpreadConstraint {
-    /// `maxSkew`.
-    #[prost(int32, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub max_skew: i32,
-    /// `topologyKey`.
-    #[prost(string, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub topology_key: String,
-    /// `whenUnsatisfiable`.
-    #[prost(string, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub when_unsatisfiable: String,
-    /// `labelSelector`.
-    #[prost(message, optional, tag = "4")]
-    pub label_selector: Option<ApiSelector>,
-    /// `minDomains`.
-    #[prost(int32, optional, tag = "5")]
-    pub min_domains: Option<i32>,
-    /// `nodeAffinityPolicy`.
-    #[prost(string, tag = "6")]
-    #[serde(deserialize_with = "nullable")]
-    pub node_affinity_policy: String,
-    /// `nodeTaintsPolicy`.
-    #[prost(string, tag = "7")]
-    #[serde(deserialize_with = "nullable")]
-    pub node_taints_policy: String,
-    /// `matchLabelKeys`.
-    #[prost(string, repeated, tag = "8")]
-    #[serde(deserialize_with = "nullable")]
-    pub match_label_keys: Vec<String>,
+    /// `TopologySpreadConstraint`.
+    struct ApiSpreadConstraint {
+        max_skew: i32 = 1 (int32),
+        topology_key: String = 2 (string),
+        when_unsatisfiable: String = 3 (string),
+        label_selector: Option<ApiSelector> = 4 (message, optional),
+        min_domains: Option<i32> = 5 (int32, optional),
+        node_affinity_policy: String = 6 (string),
+        node_taints_policy: String = 7 (string),
+        match_label_keys: Vec<String> = 8 (string, repeated),
+    }
 }

@@ -1,53 +1,29 @@
 //! States of containers: k8s.io/api/core/v1.
 
-use serde::Deserialize;
-
-use super::nullable::nullable;
+use super::messages::messages;
 use super::primitive::ApiTime;
 
-/// `ContainerState`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiContainerState {
-    /// `waiting`.
-    #[prost(message, optional, tag = "1")]
-    pub waiting: Option<ApiWaiting>,
-    /// `running`.
-    #[prost(message, optional, tag = "2")]
-    pub running: Option<ApiRunning>,
-    /// `terminated`.
-    #[prost(message, optional, tag = "3")]
-    pub terminated: Option<ApiTerminated>,
-}
+messages! {
+    /// `ContainerState`.
+    struct ApiContainerState {
+        waiting: Option<ApiWaiting> = 1 (message, optional),
+        running: Option<ApiRunning> = 2 (message, optional),
+        terminated: Option<ApiTerminated> = 3 (message, optional),
+    }
 
-/// `ContainerStateRunning`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiRunning {
-    /// `startedAt`.
-    #[prost(message, optional, tag = "1")]
-    pub started_at: Option<ApiTime>,
-}
+    /// `ContainerStateRunning`.
+    struct ApiRunning {
+        started_at: Option<ApiTime> = 1 (message, optional),
+    }
 
-/// `ContainerStateWaiting`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiWaiting {
-    /// `reason`.
-    #[prost(string, optional, tag = "1")]
-    pub reason: Option<String>,
-}
+    /// `ContainerStateWaiting`.
+    struct ApiWaiting {
+        reason: Option<String> = 1 (string, optional),
+    }
 
-/// `ContainerStateTerminated`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiTerminated {
-    /// `exitCode`.
-    #[prost(int32, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub exit_code: i32,
-    /// `reason`.
-    #[prost(string, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub reason: String,
+    /// `ContainerStateTerminated`.
+    struct ApiTerminated {
+        exit_code: i32 = 1 (int32),
+        reason: String = 3 (string),
+    }
 }

@@ -1,244 +1,109 @@
 //! Controllers that create pods: k8s.io/api/apps/v1, batch/v1 and core/v1.
 
-use serde::Deserialize;
-
+use super::messages::messages;
 use super::metadata::ApiMetadata;
-use super::nullable::nullable;
 use super::primitive::ApiTime;
 
-/// `ReplicaSet` and `ReplicationController`, which have these fields with the same numbers.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiReplicaSet {
-    /// `metadata`.
-    #[prost(message, required, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub metadata: ApiMetadata,
-    /// `spec`.
-    #[prost(message, required, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub spec: ApiReplicaSetSpec,
-}
+messages! {
+    /// `ReplicaSet` and `ReplicationController`, which have these fields with the same numbers.
+    struct ApiReplicaSet {
+        metadata: ApiMetadata = 1 (message, required),
+        spec: ApiReplicaSetSpec = 2 (message, required),
+    }
 
-/// `ReplicaSetSpec` and `ReplicationControllerSpec`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiReplicaSetSpec {
-    /// `replicas`.
-    #[prost(int32, optional, tag = "1")]
-    pub replicas: Option<i32>,
-    /// `template`.
-    #[prost(message, required, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub template: ApiPodTemplate,
-}
+    /// `ReplicaSetSpec` and `ReplicationControllerSpec`.
+    struct ApiReplicaSetSpec {
+        replicas: Option<i32> = 1 (int32, optional),
+        template: ApiPodTemplate = 3 (message, required),
+    }
 
-/// `PodTemplateSpec`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiPodTemplate {
-    /// `spec`.
-    #[prost(message, required, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub spec: ApiTemplateSpec,
-}
+    /// `PodTemplateSpec`.
+    struct ApiPodTemplate {
+        spec: ApiTemplateSpec = 2 (message, required),
+    }
 
-/// `PodSpec` of a template.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiTemplateSpec {
-    /// `nodeName`.
-    #[prost(string, tag = "10")]
-    #[serde(deserialize_with = "nullable")]
-    pub node_name: String,
-}
+    /// `PodSpec` of a template.
+    struct ApiTemplateSpec {
+        node_name: String = 10 (string),
+    }
 
-/// `StatefulSet`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiStatefulSet {
-    /// `metadata`.
-    #[prost(message, required, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub metadata: ApiMetadata,
-    /// `spec`.
-    #[prost(message, required, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub spec: ApiStatefulSetSpec,
-}
+    /// `StatefulSet`.
+    struct ApiStatefulSet {
+        metadata: ApiMetadata = 1 (message, required),
+        spec: ApiStatefulSetSpec = 2 (message, required),
+    }
 
-/// `StatefulSetSpec`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiStatefulSetSpec {
-    /// `replicas`.
-    #[prost(int32, optional, tag = "1")]
-    pub replicas: Option<i32>,
-    /// `template`.
-    #[prost(message, required, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub template: ApiPodTemplate,
-    /// `podManagementPolicy`.
-    #[prost(string, tag = "6")]
-    #[serde(deserialize_with = "nullable")]
-    pub pod_management_policy: String,
-    /// `ordinals`.
-    #[prost(message, required, tag = "11")]
-    #[serde(deserialize_with = "nullable")]
-    pub ordinals: ApiOrdinals,
-}
+    /// `StatefulSetSpec`.
+    struct ApiStatefulSetSpec {
+        replicas: Option<i32> = 1 (int32, optional),
+        template: ApiPodTemplate = 3 (message, required),
+        pod_management_policy: String = 6 (string),
+        ordinals: ApiOrdinals = 11 (message, required),
+    }
 
-/// `StatefulSetOrdinals`.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiOrdinals {
-    /// `start`.
-    #[prost(int32, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub start: i32,
-}
+    /// `StatefulSetOrdinals`.
+    #[derive(Copy)]
+    struct ApiOrdinals {
+        start: i32 = 1 (int32),
+    }
 
-/// `Job`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiJob {
-    /// `metadata`.
-    #[prost(message, required, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub metadata: ApiMetadata,
-    /// `spec`.
-    #[prost(message, required, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub spec: ApiJobSpec,
-    /// `status`.
-    #[prost(message, required, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub status: ApiJobStatus,
-}
+    /// `Job`.
+    struct ApiJob {
+        metadata: ApiMetadata = 1 (message, required),
+        spec: ApiJobSpec = 2 (message, required),
+        status: ApiJobStatus = 3 (message, required),
+    }
 
-/// `JobSpec`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiJobSpec {
-    /// `parallelism`.
-    #[prost(int32, optional, tag = "1")]
-    pub parallelism: Option<i32>,
-    /// `completions`.
-    #[prost(int32, optional, tag = "2")]
-    pub completions: Option<i32>,
-    /// `activeDeadlineSeconds`.
-    #[prost(int64, optional, tag = "3")]
-    pub active_deadline_seconds: Option<i64>,
-    /// `template`.
-    #[prost(message, required, tag = "6")]
-    #[serde(deserialize_with = "nullable")]
-    pub template: ApiPodTemplate,
-    /// `backoffLimit`.
-    #[prost(int32, optional, tag = "7")]
-    pub backoff_limit: Option<i32>,
-    /// `suspend`.
-    #[prost(bool, tag = "10")]
-    #[serde(deserialize_with = "nullable")]
-    pub suspend: bool,
-    /// `podFailurePolicy`.
-    #[prost(message, required, tag = "11")]
-    #[serde(deserialize_with = "nullable")]
-    pub pod_failure_policy: ApiPodFailurePolicy,
-    /// `backoffLimitPerIndex`.
-    #[prost(int32, optional, tag = "12")]
-    pub backoff_limit_per_index: Option<i32>,
-    /// `managedBy`.
-    #[prost(string, tag = "15")]
-    #[serde(deserialize_with = "nullable")]
-    pub managed_by: String,
-}
+    /// `JobSpec`.
+    struct ApiJobSpec {
+        parallelism: Option<i32> = 1 (int32, optional),
+        completions: Option<i32> = 2 (int32, optional),
+        active_deadline_seconds: Option<i64> = 3 (int64, optional),
+        template: ApiPodTemplate = 6 (message, required),
+        backoff_limit: Option<i32> = 7 (int32, optional),
+        suspend: bool = 10 (bool),
+        pod_failure_policy: ApiPodFailurePolicy = 11 (message, required),
+        backoff_limit_per_index: Option<i32> = 12 (int32, optional),
+        managed_by: String = 15 (string),
+    }
 
-/// `PodFailurePolicy`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiPodFailurePolicy {
-    /// `rules`.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub rules: Vec<ApiPodFailureRule>,
-}
+    /// `PodFailurePolicy`.
+    struct ApiPodFailurePolicy {
+        rules: Vec<ApiPodFailureRule> = 1 (message, repeated),
+    }
 
-/// `PodFailurePolicyRule`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiPodFailureRule {
-    /// `action`.
-    #[prost(string, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub action: String,
-    /// `onExitCodes`.
-    #[prost(message, optional, tag = "2")]
-    pub on_exit_codes: Option<ApiOnExitCodes>,
-    /// `onPodConditions`.
-    #[prost(message, repeated, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub on_pod_conditions: Vec<ApiOnPodCondition>,
-}
+    /// `PodFailurePolicyRule`.
+    struct ApiPodFailureRule {
+        action: String = 1 (string),
+        on_exit_codes: Option<ApiOnExitCodes> = 2 (message, optional),
+        on_pod_conditions: Vec<ApiOnPodCondition> = 3 (message, repeated),
+    }
 
-/// `PodFailurePolicyOnExitCodesRequirement`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiOnExitCodes {
-    /// `operator`.
-    #[prost(string, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub operator: String,
-    /// `values`.
-    #[prost(int32, repeated, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub values: Vec<i32>,
-}
+    /// `PodFailurePolicyOnExitCodesRequirement`.
+    struct ApiOnExitCodes {
+        operator: String = 2 (string),
+        values: Vec<i32> = 3 (int32, repeated),
+    }
 
-/// `PodFailurePolicyOnPodConditionsPattern`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiOnPodCondition {
-    /// `type`.
-    #[prost(string, tag = "1")]
-    #[serde(rename = "type", deserialize_with = "nullable")]
-    pub kind: String,
-    /// `status`.
-    #[prost(string, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub status: String,
-}
+    /// `PodFailurePolicyOnPodConditionsPattern`.
+    struct ApiOnPodCondition {
+        #[serde(rename = "type")]
+        kind: String = 1 (string),
+        status: String = 2 (string),
+    }
 
-/// `JobStatus`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiJobStatus {
-    /// `conditions`.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub conditions: Vec<ApiJobCondition>,
-    /// `startTime`.
-    #[prost(message, optional, tag = "2")]
-    pub start_time: Option<ApiTime>,
-    /// `succeeded`.
-    #[prost(int32, tag = "5")]
-    #[serde(deserialize_with = "nullable")]
-    pub succeeded: i32,
-    /// `failed`.
-    #[prost(int32, tag = "6")]
-    #[serde(deserialize_with = "nullable")]
-    pub failed: i32,
-}
+    /// `JobStatus`.
+    struct ApiJobStatus {
+        conditions: Vec<ApiJobCondition> = 1 (message, repeated),
+        start_time: Option<ApiTime> = 2 (message, optional),
+        succeeded: i32 = 5 (int32),
+        failed: i32 = 6 (int32),
+    }
 
-/// `JobCondition`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiJobCondition {
-    /// `type`.
-    #[prost(string, tag = "1")]
-    #[serde(rename = "type", deserialize_with = "nullable")]
-    pub kind: String,
-    /// `status`.
-    #[prost(string, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub status: String,
+    /// `JobCondition`.
+    struct ApiJobCondition {
+        #[serde(rename = "type")]
+        kind: String = 1 (string),
+        status: String = 2 (string),
+    }
 }

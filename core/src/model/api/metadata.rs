@@ -2,120 +2,49 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
-use super::nullable::nullable;
+use super::messages::messages;
 use super::primitive::ApiTime;
 
-/// `ObjectMeta`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiMetadata {
-    /// `name`.
-    #[prost(string, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub name: String,
-    /// `namespace`.
-    #[prost(string, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub namespace: String,
-    /// `uid`.
-    #[prost(string, tag = "5")]
-    #[serde(deserialize_with = "nullable")]
-    pub uid: String,
-    /// `resourceVersion`.
-    #[prost(string, tag = "6")]
-    #[serde(deserialize_with = "nullable")]
-    pub resource_version: String,
-    /// `generation`.
-    #[prost(int64, tag = "7")]
-    #[serde(deserialize_with = "nullable")]
-    pub generation: i64,
-    /// `creationTimestamp`.
-    #[prost(message, optional, tag = "8")]
-    pub creation_timestamp: Option<ApiTime>,
-    /// `deletionTimestamp`.
-    #[prost(message, optional, tag = "9")]
-    pub deletion_timestamp: Option<ApiTime>,
-    /// `labels`.
-    #[prost(btree_map = "string, string", tag = "11")]
-    #[serde(deserialize_with = "nullable")]
-    pub labels: BTreeMap<String, String>,
-    /// `annotations`.
-    #[prost(btree_map = "string, string", tag = "12")]
-    #[serde(deserialize_with = "nullable")]
-    pub annotations: BTreeMap<String, String>,
-    /// `ownerReferences`.
-    #[prost(message, repeated, tag = "13")]
-    #[serde(deserialize_with = "nullable")]
-    pub owner_references: Vec<ApiOwner>,
-}
+messages! {
+    /// `ObjectMeta`.
+    struct ApiMetadata {
+        name: String = 1 (string),
+        namespace: String = 3 (string),
+        uid: String = 5 (string),
+        resource_version: String = 6 (string),
+        generation: i64 = 7 (int64),
+        creation_timestamp: Option<ApiTime> = 8 (message, optional),
+        deletion_timestamp: Option<ApiTime> = 9 (message, optional),
+        labels: BTreeMap<String, String> = 11 (btree_map = "string, string"),
+        annotations: BTreeMap<String, String> = 12 (btree_map = "string, string"),
+        owner_references: Vec<ApiOwner> = 13 (message, repeated),
+    }
 
-/// `OwnerReference`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiOwner {
-    /// `kind`.
-    #[prost(string, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub kind: String,
-    /// `name`.
-    #[prost(string, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub name: String,
-    /// `uid`.
-    #[prost(string, tag = "4")]
-    #[serde(deserialize_with = "nullable")]
-    pub uid: String,
-    /// `apiVersion`.
-    #[prost(string, tag = "5")]
-    #[serde(deserialize_with = "nullable")]
-    pub api_version: String,
-    /// `controller`.
-    #[prost(bool, tag = "6")]
-    #[serde(deserialize_with = "nullable")]
-    pub controller: bool,
-}
+    /// `OwnerReference`.
+    struct ApiOwner {
+        kind: String = 1 (string),
+        name: String = 3 (string),
+        uid: String = 4 (string),
+        api_version: String = 5 (string),
+        controller: bool = 6 (bool),
+    }
 
-/// Any object of which only the metadata is read. Every kind has it in field 1.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct MetadataOnly {
-    /// `metadata`.
-    #[prost(message, required, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub metadata: ApiMetadata,
-}
+    /// Any object of which only the metadata is read. Every kind has it in field 1.
+    struct MetadataOnly {
+        metadata: ApiMetadata = 1 (message, required),
+    }
 
-/// `LabelSelector`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiSelector {
-    /// `matchLabels`.
-    #[prost(btree_map = "string, string", tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub match_labels: BTreeMap<String, String>,
-    /// `matchExpressions`.
-    #[prost(message, repeated, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub match_expressions: Vec<ApiRequirement>,
-}
+    /// `LabelSelector`.
+    struct ApiSelector {
+        match_labels: BTreeMap<String, String> = 1 (btree_map = "string, string"),
+        match_expressions: Vec<ApiRequirement> = 2 (message, repeated),
+    }
 
-/// `LabelSelectorRequirement`, and with the same fields `NodeSelectorRequirement` of
-/// k8s.io/api/core/v1.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiRequirement {
-    /// `key`.
-    #[prost(string, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub key: String,
-    /// `operator`.
-    #[prost(string, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub operator: String,
-    /// `values`.
-    #[prost(string, repeated, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub values: Vec<String>,
+    /// `LabelSelectorRequirement`, and with the same fields `NodeSelectorRequirement` of
+    /// k8s.io/api/core/v1.
+    struct ApiRequirement {
+        key: String = 1 (string),
+        operator: String = 2 (string),
+        values: Vec<String> = 3 (string, repeated),
+    }
 }

@@ -6,161 +6,136 @@ use serde::Deserialize;
 
 use super::affinity::{ApiAffinity, ApiSpreadConstraint};
 use super::container_state::ApiContainerState;
+use super::messages::{messages, nullable};
 use super::metadata::ApiMetadata;
 use super::node::ApiCondition;
-use super::nullable::nullable;
 use super::primitive::{ApiPresence, ApiTime, Quantities};
 use super::storage::ApiClaimSpec;
 
-/// `Pod`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiPod {
-    /// `metadata`.
-    #[prost(message, required, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub metadata: ApiMetadata,
-    /// `spec`.
-    #[prost(message, required, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub spec: ApiPodSpec,
-    /// `status`.
-    #[prost(message, required, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub status: ApiPodStatus,
-}
+messages! {
+    /// `Pod`.
+    struct ApiPod {
+        metadata: ApiMetadata = 1 (message, required),
+        spec: ApiPodSpec = 2 (message, required),
+        status: ApiPodStatus = 3 (message, required),
+    }
 
-/// `PodSpec`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiPodSpec {
-    /// `volumes`.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub volumes: Vec<ApiVolume>,
-    /// `containers`.
-    #[prost(message, repeated, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub containers: Vec<ApiContainer>,
-    /// `restartPolicy`.
-    #[prost(string, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub restart_policy: String,
-    /// `terminationGracePeriodSeconds`.
-    #[prost(int64, optional, tag = "4")]
-    pub termination_grace_period_seconds: Option<i64>,
-    /// `nodeSelector`.
-    #[prost(btree_map = "string, string", tag = "7")]
-    #[serde(deserialize_with = "nullable")]
-    pub node_selector: BTreeMap<String, String>,
-    /// `nodeName`.
-    #[prost(string, tag = "10")]
-    #[serde(deserialize_with = "nullable")]
-    pub node_name: String,
-    /// `affinity`.
-    #[prost(message, required, tag = "18")]
-    #[serde(deserialize_with = "nullable")]
-    pub affinity: ApiAffinity,
-    /// `schedulerName`.
-    #[prost(string, tag = "19")]
-    #[serde(deserialize_with = "nullable")]
-    pub scheduler_name: String,
-    /// `initContainers`.
-    #[prost(message, repeated, tag = "20")]
-    #[serde(deserialize_with = "nullable")]
-    pub init_containers: Vec<ApiContainer>,
-    /// `tolerations`.
-    #[prost(message, repeated, tag = "22")]
-    #[serde(deserialize_with = "nullable")]
-    pub tolerations: Vec<ApiToleration>,
-    /// `priorityClassName`.
-    #[prost(string, tag = "24")]
-    #[serde(deserialize_with = "nullable")]
-    pub priority_class_name: String,
-    /// `priority`.
-    #[prost(int32, optional, tag = "25")]
-    pub priority: Option<i32>,
-    /// `preemptionPolicy`.
-    #[prost(string, tag = "31")]
-    #[serde(deserialize_with = "nullable")]
-    pub preemption_policy: String,
-    /// `overhead`.
-    #[prost(btree_map = "string, message", tag = "32")]
-    #[serde(deserialize_with = "nullable")]
-    pub overhead: Quantities,
-    /// `topologySpreadConstraints`.
-    #[prost(message, repeated, tag = "33")]
-    #[serde(deserialize_with = "nullable")]
-    pub topology_spread_constraints: Vec<ApiSpreadConstraint>,
-    /// `ephemeralContainers`.
-    #[prost(message, repeated, tag = "34")]
-    #[serde(deserialize_with = "nullable")]
-    pub ephemeral_containers: Vec<ApiEphemeralContainer>,
-    /// `os`.
-    #[prost(message, required, tag = "36")]
-    #[serde(deserialize_with = "nullable")]
-    pub os: ApiPodOs,
-    /// `schedulingGates`.
-    #[prost(message, repeated, tag = "38")]
-    #[serde(deserialize_with = "nullable")]
-    pub scheduling_gates: Vec<ApiPresence>,
-    /// `resourceClaims`.
-    #[prost(message, repeated, tag = "39")]
-    #[serde(deserialize_with = "nullable")]
-    pub resource_claims: Vec<ApiPresence>,
-    /// `resources` of the whole pod.
-    #[prost(message, optional, tag = "40")]
-    pub resources: Option<ApiResources>,
-    /// `schedulingGroup`.
-    #[prost(message, required, tag = "43")]
-    #[serde(deserialize_with = "nullable")]
-    pub scheduling_group: ApiSchedulingGroup,
-}
+    /// `PodSpec`.
+    struct ApiPodSpec {
+        volumes: Vec<ApiVolume> = 1 (message, repeated),
+        containers: Vec<ApiContainer> = 2 (message, repeated),
+        restart_policy: String = 3 (string),
+        termination_grace_period_seconds: Option<i64> = 4 (int64, optional),
+        node_selector: BTreeMap<String, String> = 7 (btree_map = "string, string"),
+        node_name: String = 10 (string),
+        affinity: ApiAffinity = 18 (message, required),
+        scheduler_name: String = 19 (string),
+        init_containers: Vec<ApiContainer> = 20 (message, repeated),
+        tolerations: Vec<ApiToleration> = 22 (message, repeated),
+        priority_class_name: String = 24 (string),
+        priority: Option<i32> = 25 (int32, optional),
+        preemption_policy: String = 31 (string),
+        overhead: Quantities = 32 (btree_map = "string, message"),
+        topology_spread_constraints: Vec<ApiSpreadConstraint> = 33 (message, repeated),
+        ephemeral_containers: Vec<ApiEphemeralContainer> = 34 (message, repeated),
+        os: ApiPodOs = 36 (message, required),
+        scheduling_gates: Vec<ApiPresence> = 38 (message, repeated),
+        resource_claims: Vec<ApiPresence> = 39 (message, repeated),
+        /// Those of the whole pod.
+        resources: Option<ApiResources> = 40 (message, optional),
+        scheduling_group: ApiSchedulingGroup = 43 (message, required),
+    }
 
-/// `PodOS`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiPodOs {
-    /// `name`.
-    #[prost(string, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub name: String,
-}
+    /// `PodOS`.
+    struct ApiPodOs {
+        name: String = 1 (string),
+    }
 
-/// `PodSchedulingGroup`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiSchedulingGroup {
-    /// `podGroupName`.
-    #[prost(string, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub pod_group_name: String,
-}
+    /// `PodSchedulingGroup`.
+    struct ApiSchedulingGroup {
+        pod_group_name: String = 1 (string),
+    }
 
-/// `Container`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiContainer {
-    /// `name`.
-    #[prost(string, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub name: String,
-    /// `image`.
-    #[prost(string, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub image: String,
-    /// `ports`.
-    #[prost(message, repeated, tag = "6")]
-    #[serde(deserialize_with = "nullable")]
-    pub ports: Vec<ApiPort>,
-    /// `resources`.
-    #[prost(message, required, tag = "8")]
-    #[serde(deserialize_with = "nullable")]
-    pub resources: ApiResources,
-    /// `restartPolicy`.
-    #[prost(string, tag = "24")]
-    #[serde(deserialize_with = "nullable")]
-    pub restart_policy: String,
+    /// `Container`.
+    struct ApiContainer {
+        name: String = 1 (string),
+        image: String = 2 (string),
+        ports: Vec<ApiPort> = 6 (message, repeated),
+        resources: ApiResources = 8 (message, required),
+        restart_policy: String = 24 (string),
+    }
+
+    /// `ResourceRequirements`.
+    struct ApiResources {
+        limits: Quantities = 1 (btree_map = "string, message"),
+        requests: Quantities = 2 (btree_map = "string, message"),
+    }
+
+    /// `ContainerPort`.
+    struct ApiPort {
+        host_port: i32 = 2 (int32),
+        protocol: String = 4 (string),
+        #[serde(rename = "hostIP")]
+        host_ip: String = 5 (string),
+    }
+
+    /// `Toleration`.
+    struct ApiToleration {
+        key: String = 1 (string),
+        operator: String = 2 (string),
+        value: String = 3 (string),
+        effect: String = 4 (string),
+    }
+
+    /// `VolumeSource`.
+    struct ApiVolumeSource {
+        host_path: Option<ApiPresence> = 1 (message, optional),
+        empty_dir: Option<ApiPresence> = 2 (message, optional),
+        persistent_volume_claim: Option<ApiClaimSource> = 10 (message, optional),
+        ephemeral: Option<ApiEphemeralSource> = 29 (message, optional),
+    }
+
+    /// `PersistentVolumeClaimVolumeSource`.
+    struct ApiClaimSource {
+        claim_name: String = 1 (string),
+    }
+
+    /// `EphemeralVolumeSource`.
+    struct ApiEphemeralSource {
+        volume_claim_template: ApiClaimTemplate = 1 (message, required),
+    }
+
+    /// `PersistentVolumeClaimTemplate`.
+    struct ApiClaimTemplate {
+        spec: ApiClaimSpec = 2 (message, required),
+    }
+
+    /// `PodStatus`.
+    struct ApiPodStatus {
+        phase: String = 1 (string),
+        conditions: Vec<ApiCondition> = 2 (message, repeated),
+        reason: String = 4 (string),
+        start_time: Option<ApiTime> = 7 (message, optional),
+        container_statuses: Vec<ApiContainerStatus> = 8 (message, repeated),
+        qos_class: String = 9 (string),
+        init_container_statuses: Vec<ApiContainerStatus> = 10 (message, repeated),
+        nominated_node_name: String = 11 (string),
+        ephemeral_container_statuses: Vec<ApiContainerStatus> = 13 (message, repeated),
+        /// Those of the whole pod.
+        allocated_resources: Quantities = 19 (btree_map = "string, message"),
+        /// Those of the whole pod.
+        resources: Option<ApiResources> = 20 (message, optional),
+    }
+
+    /// `ContainerStatus`.
+    struct ApiContainerStatus {
+        name: String = 1 (string),
+        state: ApiContainerState = 2 (message, required),
+        last_state: ApiContainerState = 3 (message, required),
+        restart_count: i32 = 5 (int32),
+        allocated_resources: Quantities = 10 (btree_map = "string, message"),
+        resources: Option<ApiResources> = 11 (message, optional),
+    }
 }
 
 /// `EphemeralContainer`, whose fields are one message in protobuf and stand side by side in JSON.
@@ -171,60 +146,6 @@ pub struct ApiEphemeralContainer {
     #[prost(message, required, tag = "1")]
     #[serde(flatten)]
     pub container: ApiContainer,
-}
-
-/// `ResourceRequirements`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiResources {
-    /// `limits`.
-    #[prost(btree_map = "string, message", tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub limits: Quantities,
-    /// `requests`.
-    #[prost(btree_map = "string, message", tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub requests: Quantities,
-}
-
-/// `ContainerPort`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiPort {
-    /// `hostPort`.
-    #[prost(int32, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub host_port: i32,
-    /// `protocol`.
-    #[prost(string, tag = "4")]
-    #[serde(deserialize_with = "nullable")]
-    pub protocol: String,
-    /// `hostIP`.
-    #[prost(string, tag = "5")]
-    #[serde(rename = "hostIP", deserialize_with = "nullable")]
-    pub host_ip: String,
-}
-
-/// `Toleration`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiToleration {
-    /// `key`.
-    #[prost(string, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub key: String,
-    /// `operator`.
-    #[prost(string, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub operator: String,
-    /// `value`.
-    #[prost(string, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub value: String,
-    /// `effect`.
-    #[prost(string, tag = "4")]
-    #[serde(deserialize_with = "nullable")]
-    pub effect: String,
 }
 
 /// `Volume`.
@@ -239,129 +160,4 @@ pub struct ApiVolume {
     #[prost(message, required, tag = "2")]
     #[serde(flatten)]
     pub source: ApiVolumeSource,
-}
-
-/// `VolumeSource`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiVolumeSource {
-    /// `hostPath`.
-    #[prost(message, optional, tag = "1")]
-    pub host_path: Option<ApiPresence>,
-    /// `emptyDir`.
-    #[prost(message, optional, tag = "2")]
-    pub empty_dir: Option<ApiPresence>,
-    /// `persistentVolumeClaim`.
-    #[prost(message, optional, tag = "10")]
-    pub persistent_volume_claim: Option<ApiClaimSource>,
-    /// `ephemeral`.
-    #[prost(message, optional, tag = "29")]
-    pub ephemeral: Option<ApiEphemeralSource>,
-}
-
-/// `PersistentVolumeClaimVolumeSource`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiClaimSource {
-    /// `claimName`.
-    #[prost(string, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub claim_name: String,
-}
-
-/// `EphemeralVolumeSource`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiEphemeralSource {
-    /// `volumeClaimTemplate`.
-    #[prost(message, required, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub volume_claim_template: ApiClaimTemplate,
-}
-
-/// `PersistentVolumeClaimTemplate`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiClaimTemplate {
-    /// `spec`.
-    #[prost(message, required, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub spec: ApiClaimSpec,
-}
-
-/// `PodStatus`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiPodStatus {
-    /// `phase`.
-    #[prost(string, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub phase: String,
-    /// `conditions`.
-    #[prost(message, repeated, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub conditions: Vec<ApiCondition>,
-    /// `reason`.
-    #[prost(string, tag = "4")]
-    #[serde(deserialize_with = "nullable")]
-    pub reason: String,
-    /// `startTime`.
-    #[prost(message, optional, tag = "7")]
-    pub start_time: Option<ApiTime>,
-    /// `containerStatuses`.
-    #[prost(message, repeated, tag = "8")]
-    #[serde(deserialize_with = "nullable")]
-    pub container_statuses: Vec<ApiContainerStatus>,
-    /// `qosClass`.
-    #[prost(string, tag = "9")]
-    #[serde(deserialize_with = "nullable")]
-    pub qos_class: String,
-    /// `initContainerStatuses`.
-    #[prost(message, repeated, tag = "10")]
-    #[serde(deserialize_with = "nullable")]
-    pub init_container_statuses: Vec<ApiContainerStatus>,
-    /// `nominatedNodeName`.
-    #[prost(string, tag = "11")]
-    #[serde(deserialize_with = "nullable")]
-    pub nominated_node_name: String,
-    /// `ephemeralContainerStatuses`.
-    #[prost(message, repeated, tag = "13")]
-    #[serde(deserialize_with = "nullable")]
-    pub ephemeral_container_statuses: Vec<ApiContainerStatus>,
-    /// `allocatedResources` of the whole pod.
-    #[prost(btree_map = "string, message", tag = "19")]
-    #[serde(deserialize_with = "nullable")]
-    pub allocated_resources: Quantities,
-    /// `resources` of the whole pod.
-    #[prost(message, optional, tag = "20")]
-    pub resources: Option<ApiResources>,
-}
-
-/// `ContainerStatus`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiContainerStatus {
-    /// `name`.
-    #[prost(string, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub name: String,
-    /// `state`.
-    #[prost(message, required, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub state: ApiContainerState,
-    /// `lastState`.
-    #[prost(message, required, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub last_state: ApiContainerState,
-    /// `restartCount`.
-    #[prost(int32, tag = "5")]
-    #[serde(deserialize_with = "nullable")]
-    pub restart_count: i32,
-    /// `allocatedResources`.
-    #[prost(btree_map = "string, message", tag = "10")]
-    #[serde(deserialize_with = "nullable")]
-    pub allocated_resources: Quantities,
-    /// `resources`.
-    #[prost(message, optional, tag = "11")]
-    pub resources: Option<ApiResources>,
 }

@@ -4,96 +4,60 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::messages::messages;
 use super::metadata::{ApiMetadata, ApiSelector};
-use super::nullable::nullable;
 
-/// `PodDisruptionBudget`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiBudget {
-    /// `metadata`.
-    #[prost(message, required, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub metadata: ApiMetadata,
-    /// `spec`.
-    #[prost(message, required, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub spec: ApiBudgetSpec,
-    /// `status`.
-    #[prost(message, required, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub status: ApiBudgetStatus,
-}
+messages! {
+    /// `PodDisruptionBudget`.
+    struct ApiBudget {
+        metadata: ApiMetadata = 1 (message, required),
+        spec: ApiBudgetSpec = 2 (message, required),
+        status: ApiBudgetStatus = 3 (message, required),
+    }
 
-/// `PodDisruptionBudgetSpec`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiBudgetSpec {
-    /// `minAvailable`.
-    #[prost(message, optional, tag = "1")]
-    pub min_available: Option<ApiIntOrString>,
-    /// `selector`.
-    #[prost(message, optional, tag = "2")]
-    pub selector: Option<ApiSelector>,
-    /// `maxUnavailable`.
-    #[prost(message, optional, tag = "3")]
-    pub max_unavailable: Option<ApiIntOrString>,
-    /// `unhealthyPodEvictionPolicy`.
-    #[prost(string, tag = "4")]
-    #[serde(deserialize_with = "nullable")]
-    pub unhealthy_pod_eviction_policy: String,
-}
+    /// `PodDisruptionBudgetSpec`.
+    struct ApiBudgetSpec {
+        min_available: Option<ApiIntOrString> = 1 (message, optional),
+        selector: Option<ApiSelector> = 2 (message, optional),
+        max_unavailable: Option<ApiIntOrString> = 3 (message, optional),
+        unhealthy_pod_eviction_policy: String = 4 (string),
+    }
 
-/// `PodDisruptionBudgetStatus`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApiBudgetStatus {
-    /// `observedGeneration`.
-    #[prost(int64, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub observed_generation: i64,
-    /// `disruptionsAllowed`.
-    #[prost(int32, tag = "3")]
-    #[serde(deserialize_with = "nullable")]
-    pub disruptions_allowed: i32,
-    /// `currentHealthy`.
-    #[prost(int32, tag = "4")]
-    #[serde(deserialize_with = "nullable")]
-    pub current_healthy: i32,
-    /// `desiredHealthy`.
-    #[prost(int32, tag = "5")]
-    #[serde(deserialize_with = "nullable")]
-    pub desired_healthy: i32,
-    /// `expectedPods`.
-    #[prost(int32, tag = "6")]
-    #[serde(deserialize_with = "nullable")]
-    pub expected_pods: i32,
-    /// `conditions`.
-    #[prost(message, repeated, tag = "7")]
-    #[serde(deserialize_with = "nullable")]
-    pub conditions: Vec<ApiStatusCondition>,
-}
+    /// `PodDisruptionBudgetStatus`.
+    struct ApiBudgetStatus {
+        observed_generation: i64 = 1 (int64),
+        disruptions_allowed: i32 = 3 (int32),
+        current_healthy: i32 = 4 (int32),
+        desired_healthy: i32 = 5 (int32),
+        expected_pods: i32 = 6 (int32),
+        conditions: Vec<ApiStatusCondition> = 7 (message, repeated),
+    }
 
-/// `Condition` of k8s.io/apimachinery/pkg/apis/meta/v1.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiStatusCondition {
-    /// `type`.
-    #[prost(string, tag = "1")]
-    #[serde(rename = "type", deserialize_with = "nullable")]
-    pub kind: String,
-    /// `status`.
-    #[prost(string, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub status: String,
-    /// `reason`.
-    #[prost(string, tag = "5")]
-    #[serde(deserialize_with = "nullable")]
-    pub reason: String,
-    /// `message`.
-    #[prost(string, tag = "6")]
-    #[serde(deserialize_with = "nullable")]
-    pub message: String,
+    /// `Condition` of k8s.io/apimachinery/pkg/apis/meta/v1.
+    struct ApiStatusCondition {
+        #[serde(rename = "type")]
+        kind: String = 1 (string),
+        status: String = 2 (string),
+        reason: String = 5 (string),
+        message: String = 6 (string),
+    }
+
+    /// `PriorityClass`.
+    struct ApiPriorityClass {
+        metadata: ApiMetadata = 1 (message, required),
+        value: i32 = 2 (int32),
+    }
+
+    /// `Service`.
+    struct ApiService {
+        metadata: ApiMetadata = 1 (message, required),
+        spec: ApiServiceSpec = 2 (message, required),
+    }
+
+    /// `ServiceSpec`.
+    struct ApiServiceSpec {
+        selector: BTreeMap<String, String> = 2 (btree_map = "string, string"),
+    }
 }
 
 /// `IntOrString` of k8s.io/apimachinery/pkg/util/intstr: the text is used where `kind` is 1.
@@ -143,42 +107,4 @@ impl ApiIntOrString {
             _ => self.int.to_string(),
         }
     }
-}
-
-/// `PriorityClass`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiPriorityClass {
-    /// `metadata`.
-    #[prost(message, required, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub metadata: ApiMetadata,
-    /// `value`.
-    #[prost(int32, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub value: i32,
-}
-
-/// `Service`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiService {
-    /// `metadata`.
-    #[prost(message, required, tag = "1")]
-    #[serde(deserialize_with = "nullable")]
-    pub metadata: ApiMetadata,
-    /// `spec`.
-    #[prost(message, required, tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub spec: ApiServiceSpec,
-}
-
-/// `ServiceSpec`.
-#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
-#[serde(default)]
-pub struct ApiServiceSpec {
-    /// `selector`.
-    #[prost(btree_map = "string, string", tag = "2")]
-    #[serde(deserialize_with = "nullable")]
-    pub selector: BTreeMap<String, String>,
 }

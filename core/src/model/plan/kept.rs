@@ -1,6 +1,6 @@
 //! Pods that stay.
 
-use serde::{Serialize, Serializer};
+use crate::model::object::object;
 
 use super::Refusal;
 
@@ -19,16 +19,11 @@ pub struct Kept {
     pub refusal: Refusal,
 }
 
-impl Serialize for Kept {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("Kept", 6)?;
-        out.serialize_field("namespace", &self.namespace)?;
-        out.serialize_field("pod", &self.pod)?;
-        out.serialize_field("node", &self.node)?;
-        out.serialize_field("strategy", self.strategy)?;
-        out.serialize_field("code", self.refusal.code())?;
-        out.serialize_field("message", &self.refusal.to_string())?;
-        out.end()
-    }
-}
+object!(Kept, |kept| {
+    "namespace": kept.namespace,
+    "pod": kept.pod,
+    "node": kept.node,
+    "strategy": kept.strategy,
+    "code": kept.refusal.code(),
+    "message": kept.refusal.to_string(),
+});

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
-
+use crate::model::object::object;
 use crate::values::text::{agree, count};
 
 /// The result of a trial decision with a lower `evictable.minReplicas`.
@@ -60,20 +59,15 @@ impl fmt::Display for ReplicaTrial {
     }
 }
 
-impl Serialize for ReplicaTrial {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("ReplicaTrial", 10)?;
-        out.serialize_field("refused", &self.refused)?;
-        out.serialize_field("refused_for_replicas", &self.refused_for_replicas)?;
-        out.serialize_field("single", &self.single)?;
-        out.serialize_field("min_replicas", &self.min_replicas)?;
-        out.serialize_field("hot", &self.hot)?;
-        out.serialize_field("relieved", &self.relieved)?;
-        out.serialize_field("moves", &self.moves)?;
-        out.serialize_field("more", &self.more)?;
-        out.serialize_field("relieved_in_trial", &self.relieved_in_trial)?;
-        out.serialize_field("message", &self.to_string())?;
-        out.end()
-    }
-}
+object!(ReplicaTrial, |trial| {
+    "refused": trial.refused,
+    "refused_for_replicas": trial.refused_for_replicas,
+    "single": trial.single,
+    "min_replicas": trial.min_replicas,
+    "hot": trial.hot,
+    "relieved": trial.relieved,
+    "moves": trial.moves,
+    "more": trial.more,
+    "relieved_in_trial": trial.relieved_in_trial,
+    "message": trial.to_string(),
+});

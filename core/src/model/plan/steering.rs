@@ -1,7 +1,6 @@
 //! Changes of the soft taints that steer the scheduler, and the reasons for them.
 
-use serde::{Serialize, Serializer};
-
+use crate::model::object::object;
 use crate::model::snapshot::facts::{Effect, Taint};
 use crate::values::Ratio;
 
@@ -228,18 +227,13 @@ impl Steer {
     }
 }
 
-impl Serialize for Steer {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("Steer", 5)?;
-        out.serialize_field("node", &self.node)?;
-        out.serialize_field("action", self.action.code())?;
-        out.serialize_field("value", &self.action.value().map(SteerValue::text))?;
-        out.serialize_field("code", self.why.code())?;
-        out.serialize_field("message", &self.why.to_string())?;
-        out.end()
-    }
-}
+object!(Steer, |steer| {
+    "node": steer.node,
+    "action": steer.action.code(),
+    "value": steer.action.value().map(SteerValue::text),
+    "code": steer.why.code(),
+    "message": steer.why.to_string(),
+});
 
 /// The outcome of changing a taint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

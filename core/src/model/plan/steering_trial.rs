@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
-
+use crate::model::object::object;
 use crate::values::text::{agree, count};
 
 /// The result of a trial decision with the steering taint on the hot nodes.
@@ -58,23 +57,18 @@ impl fmt::Display for SteeringTrial {
     }
 }
 
-impl Serialize for SteeringTrial {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("SteeringTrial", 10)?;
-        out.serialize_field("asked", &self.asked)?;
-        out.serialize_field("refused", &self.refused)?;
-        out.serialize_field("refused_for_landing", &self.refused_for_landing)?;
-        out.serialize_field("hot", &self.hot)?;
-        out.serialize_field("relieved", &self.relieved)?;
-        out.serialize_field("tainted", &self.tainted)?;
-        out.serialize_field("moves", &self.moves)?;
-        out.serialize_field("more", &self.more)?;
-        out.serialize_field("relieved_with_taints", &self.relieved_with_taints)?;
-        out.serialize_field("message", &self.to_string())?;
-        out.end()
-    }
-}
+object!(SteeringTrial, |trial| {
+    "asked": trial.asked,
+    "refused": trial.refused,
+    "refused_for_landing": trial.refused_for_landing,
+    "hot": trial.hot,
+    "relieved": trial.relieved,
+    "tainted": trial.tainted,
+    "moves": trial.moves,
+    "more": trial.more,
+    "relieved_with_taints": trial.relieved_with_taints,
+    "message": trial.to_string(),
+});
 
 #[cfg(test)]
 mod tests {

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
-
+use crate::model::object::object;
 use crate::model::snapshot::lacking::Lack;
 use crate::model::snapshot::objects::ObjectKind;
 use crate::values::text::{agree, count};
@@ -101,16 +100,11 @@ impl fmt::Display for UnknownKind {
     }
 }
 
-impl Serialize for UnknownKind {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut object = serializer.serialize_struct("UnknownKind", 6)?;
-        object.serialize_field("kind", self.objects.kind.name())?;
-        object.serialize_field("name", &self.objects.name)?;
-        object.serialize_field("why", &self.objects.lack)?;
-        object.serialize_field("pods", &self.pods)?;
-        object.serialize_field("stay", &self.stay)?;
-        object.serialize_field("message", &self.to_string())?;
-        object.end()
-    }
-}
+object!(UnknownKind, |unknown| {
+    "kind": unknown.objects.kind.name(),
+    "name": unknown.objects.name,
+    "why": unknown.objects.lack,
+    "pods": unknown.pods,
+    "stay": unknown.stay,
+    "message": unknown.to_string(),
+});

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use serde::{Serialize, Serializer};
 
 use crate::model::guard::GuardStop;
+use crate::model::object::object;
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::pause::Pause;
 use crate::model::usage::Unmeasured;
@@ -134,17 +135,12 @@ impl Class {
     }
 }
 
-impl Serialize for Verdict {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("Verdict", 4)?;
-        out.serialize_field("node", &self.node)?;
-        out.serialize_field("strategy", self.strategy)?;
-        out.serialize_field("code", self.class.code())?;
-        out.serialize_field("message", &self.class.to_string())?;
-        out.end()
-    }
-}
+object!(Verdict, |verdict| {
+    "node": verdict.node,
+    "strategy": verdict.strategy,
+    "code": verdict.class.code(),
+    "message": verdict.class.to_string(),
+});
 
 /// A strategy's reason for doing nothing in one pool.
 #[derive(Clone, Debug, PartialEq)]
@@ -248,17 +244,12 @@ fn above(nodes: usize) -> String {
     }
 }
 
-impl Serialize for Note {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("Note", 4)?;
-        out.serialize_field("strategy", self.strategy)?;
-        out.serialize_field("pool", &self.pool)?;
-        out.serialize_field("code", self.why.code())?;
-        out.serialize_field("message", &self.why.to_string())?;
-        out.end()
-    }
-}
+object!(Note, |note| {
+    "strategy": note.strategy,
+    "pool": note.pool,
+    "code": note.why.code(),
+    "message": note.why.to_string(),
+});
 
 /// The reason why the cycle considers no pod. Serialises as its sentence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

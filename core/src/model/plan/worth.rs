@@ -3,8 +3,9 @@
 use std::fmt;
 
 use jiff::SignedDuration;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
+use crate::model::object::object;
 use crate::values::text::duration;
 use crate::values::{NodeMinutes, Ratio};
 
@@ -95,14 +96,8 @@ pub fn expected_effect(saves: Option<SavedEvictions>, worth: Option<MoveWorth>) 
     parts.join("; ")
 }
 
-impl Serialize for MoveWorth {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("MoveWorth", 3)?;
-        out.serialize_field("relief_minutes", &self.relief)?;
-        let start = self.ready_after.map(|start| start.as_secs());
-        out.serialize_field("ready_after_seconds", &start)?;
-        out.serialize_field("success", &self.success)?;
-        out.end()
-    }
-}
+object!(MoveWorth, |worth| {
+    "relief_minutes": worth.relief,
+    "ready_after_seconds": worth.ready_after.map(|start| start.as_secs()),
+    "success": worth.success,
+});

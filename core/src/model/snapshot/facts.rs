@@ -6,9 +6,9 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::values::Amount;
 use crate::values::selector::{Labels, Selector};
 use crate::values::shared::SharedValue;
+use crate::values::{Amount, value_of};
 
 mod annotations;
 mod closure;
@@ -67,10 +67,7 @@ pub struct NodeFacts {
 impl NodeFacts {
     /// Returns the amount of a resource that the machine has; `None` if it is not known.
     pub fn capacity_of(&self, resource: &str) -> Option<Amount> {
-        self.capacity
-            .iter()
-            .find(|(name, _)| name == resource)
-            .map(|(_, amount)| *amount)
+        value_of(&self.capacity, resource)
     }
 
     /// Returns why the node takes no new pods; `None` if it does. Of several reasons it is the one

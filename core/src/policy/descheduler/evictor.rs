@@ -6,7 +6,8 @@ use super::super::evictable::SYSTEM_CRITICAL;
 use super::super::{Evictable, Names, PriorityThreshold, Protections, StorageClasses};
 use super::text;
 use crate::schema::problem::Code;
-use crate::schema::read::{Fields, Spot};
+use crate::schema::read::Fields;
+use crate::schema::scalar::int32;
 
 /// The rules of a profile that does not configure it.
 pub(super) const fn defaults() -> Evictable {
@@ -67,7 +68,11 @@ pub(super) fn threshold(
     name: &'static str,
 ) -> PriorityThreshold {
     let expected = format!("a whole number up to {SYSTEM_CRITICAL}");
-    let number = f.field(value).priority(&expected);
+    let number = f.field(value).scalar(&expected, |node| {
+        let number = int32(node)?;
+        let allowed = number <= SYSTEM_CRITICAL;
+        allowed.then_some(number).ok_or(Code::OutOfRange)
+    });
     let class = text(f.field(name));
     if number.is_some() && class.is_some() {
         f.complain(
@@ -78,24 +83,6 @@ pub(super) fn threshold(
     }
     let otherwise = PriorityThreshold::Value(number.unwrap_or(SYSTEM_CRITICAL));
     class.map_or(otherwise, PriorityThreshold::Class)
-}
-
-impl Spot<'_, '_> {
-    fn priority(self, expected: &str) -> Option<i32> {
-        use crate::schema::tree::Value;
-        self.scalar(expected, |node| match node.value {
-            Value::Int(number) => i32::try_from(number)
-                .ok()
-                .filter(|n| *n <= SYSTEM_CRITICAL)
-                .ok_or(Code::OutOfRange),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Float(_)
-            | Value::Text(_)
-            | Value::List(_)
-            | Value::Map(_) => Err(Code::WrongType),
-        })
-    }
 }
 
 /// The deprecated booleans of descheduler.

@@ -2,6 +2,7 @@
 
 use crate::schema::problem::Code;
 use crate::schema::read::{Fields, Spot};
+use crate::schema::scalar::text;
 use crate::schema::tree::Value;
 use crate::values::selector::{Requirement, Selector, Test};
 
@@ -42,18 +43,13 @@ impl Spot<'_, '_> {
 
     /// The value of a label, which may be empty.
     fn label(self) -> Option<String> {
-        match &self.node()?.value {
-            Value::Text(text) if text.is_empty() || is_label_word(text) => Some(text.clone()),
-            Value::Text(_) => self.refuse(
+        match text(self.node()?) {
+            Ok(text) if text.is_empty() || is_label_word(text) => Some(text.to_owned()),
+            Ok(_) => self.refuse(
                 Code::BadSelector,
                 "the value of a label: at most 63 letters, digits, -, _ or .",
             ),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Int(_)
-            | Value::Float(_)
-            | Value::List(_)
-            | Value::Map(_) => self.name(),
+            Err(_) => self.name(),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::model::usage::Measure;
 use crate::policy::{Basis, LowNodeUtilization, Policy, Rule};
 use crate::simulate::metrics::Used;
 use crate::simulate::trace::TraceBand;
-use crate::values::{Amount, Ratio, ResourceId};
+use crate::values::{Amount, Ratio, ResourceId, value_of};
 
 /// A node at one time.
 pub(super) struct NodeState<'r> {
@@ -95,10 +95,9 @@ fn balancing_bands(rule: &LowNodeUtilization) -> BTreeMap<String, TraceBand> {
         return BTreeMap::new();
     }
     let bands = pool.thresholds.iter().filter_map(|(name, threshold)| {
-        let (_, target) = pool.targets.iter().find(|(n, _)| n == name)?;
         let band = TraceBand {
             threshold: *threshold,
-            target: *target,
+            target: value_of(&pool.targets, name)?,
         };
         Some((name.clone(), band))
     });

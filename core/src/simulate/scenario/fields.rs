@@ -2,6 +2,7 @@
 
 use crate::schema::problem::Code;
 use crate::schema::read::{Place, Spot};
+use crate::schema::scalar::text;
 use crate::schema::tree::Value;
 use crate::values::selector::Labels;
 use crate::values::{Amount, quantity};
@@ -87,16 +88,8 @@ pub(super) fn labels(spot: Spot<'_, '_>) -> Labels {
 /// Parses an object name, with the rules of Kubernetes.
 pub(super) fn object_name(spot: Spot<'_, '_>) -> Option<String> {
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
-    let sound = spot.node().is_none_or(|n| match &n.value {
-        Value::Text(text) => text.chars().all(is_name) && text.len() <= 200,
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::List(_)
-        | Value::Map(_) => true,
-    });
-    if sound {
+    let name = spot.node().and_then(|node| text(node).ok());
+    if name.is_none_or(|name| name.chars().all(is_name) && name.len() <= 200) {
         spot.name()
     } else {
         spot.refuse(

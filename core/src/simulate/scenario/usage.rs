@@ -27,14 +27,10 @@ pub(super) fn load(spot: Spot<'_, '_>, requested: Measure, files: &mut Files<'_>
 
 fn curve(spot: Spot<'_, '_>, resource: &str, files: &mut Files<'_>) -> Option<Curve> {
     let place = spot.place();
-    match &spot.node()?.value {
-        Value::Map(_) => spot.section(|f| shaped(f, resource, &place, files)),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Text(_)
-        | Value::List(_) => quantity(spot, resource).map(Curve::steady),
+    if matches!(spot.node()?.value, Value::Map(_)) {
+        spot.section(|f| shaped(f, resource, &place, files))
+    } else {
+        quantity(spot, resource).map(Curve::steady)
     }
 }
 

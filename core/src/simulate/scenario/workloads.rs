@@ -6,10 +6,10 @@ use crate::model::snapshot::facts::{Tolerates, Toleration};
 use crate::model::usage::Measure;
 use crate::schema::problem::Code;
 use crate::schema::read::{Fields, Spot};
-use crate::schema::scalar::percent;
+use crate::schema::scalar::{int32, percent};
 use crate::schema::tree::Value;
-use crate::values::Amount;
 use crate::values::selector::{NodeTerm, Selector};
+use crate::values::value_of;
 
 use super::fields::{Mentioned, amounts, first_nodes, labels, object_name};
 use super::nodes::effect;
@@ -47,12 +47,7 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> ScenarioWo
         );
     }
     let requests = amounts(f.field("requests"));
-    let requested = |name| {
-        requests
-            .iter()
-            .find(|(n, _)| n == name)
-            .map_or(Amount::ZERO, |(_, amount)| *amount)
-    };
+    let requested = |name| value_of(&requests, name).unwrap_or_default();
     let requested = Measure {
         cpu: requested("cpu"),
         memory: requested("memory"),
@@ -184,15 +179,7 @@ fn spread(f: &mut Fields<'_, '_>) -> Option<Evenness> {
 }
 
 fn priority(spot: Spot<'_, '_>) -> Option<i32> {
-    spot.scalar("a whole number", |node| match node.value {
-        Value::Int(number) => i32::try_from(number).map_err(|_| Code::OutOfRange),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Float(_)
-        | Value::Text(_)
-        | Value::List(_)
-        | Value::Map(_) => Err(Code::WrongType),
-    })
+    spot.scalar("a whole number", int32)
 }
 
 fn budget(spot: Spot<'_, '_>) -> Option<BudgetRule> {

@@ -1,7 +1,7 @@
 //! The memory at which containers of a pod were killed.
 
 use crate::model::api::{ApiContainer, ApiContainerStatus, ApiPodSpec, ApiPodStatus, Quantities};
-use crate::values::Amount;
+use crate::values::{Amount, value_of};
 
 use super::{Wrong, requests};
 
@@ -32,7 +32,7 @@ pub(super) fn memory(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<Option<
     }
     let Some(more) = more else { return Ok(None) };
     let requests = requests::of_pod(spec, status)?;
-    let request = find(&requests).unwrap_or_default();
+    let request = value_of(&requests, "memory").unwrap_or_default();
     Ok(Some(request.plus(more).max(of_whole_pod(spec)?)))
 }
 
@@ -64,14 +64,7 @@ fn of_whole_pod(spec: &ApiPodSpec) -> Result<Amount, Wrong> {
 
 fn memory_of(field: &str, amounts: &Quantities) -> Result<Option<Amount>, Wrong> {
     let amounts = requests::amounts(&format!("resources.{field}"), amounts)?;
-    Ok(find(&amounts))
-}
-
-fn find(amounts: &[(impl AsRef<str>, Amount)]) -> Option<Amount> {
-    amounts
-        .iter()
-        .find(|(name, _)| name.as_ref() == "memory")
-        .map(|(_, amount)| *amount)
+    Ok(value_of(&amounts, "memory"))
 }
 
 #[cfg(test)]

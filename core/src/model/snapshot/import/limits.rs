@@ -1,7 +1,7 @@
 //! Conversion of the limits of a pod.
 
 use crate::model::api::{ApiPodSpec, Quantities};
-use crate::values::Amount;
+use crate::values::{Amount, value_of};
 
 use super::Wrong;
 use super::requests::{AmountList, PodAmounts, amounts, is_sidecar, of_names};
@@ -32,28 +32,21 @@ pub(super) fn of_pod(spec: &ApiPodSpec) -> Result<PodAmounts, Wrong> {
     // enough.
     for (name, limit) in first
         .iter()
-        .filter(|(name, _)| find(&whole, name).is_none())
+        .filter(|(name, _)| value_of(&whole, name).is_none())
     {
-        let others: Option<Vec<_>> = others.iter().map(|limits| find(limits, name)).collect();
+        let others: Option<Vec<_>> = others.iter().map(|limits| value_of(limits, name)).collect();
         total.extend(
             others.map(|others| (name.clone(), others.into_iter().fold(*limit, Amount::plus))),
         );
     }
     for (name, limit) in &mut total {
-        *limit = limit.plus(find(&overhead, name).unwrap_or_default());
+        *limit = limit.plus(value_of(&overhead, name).unwrap_or_default());
     }
     Ok(of_names(total.into_iter()))
 }
 
 fn of(field: &str, limits: &Quantities) -> Result<AmountList, Wrong> {
     amounts(&format!("{field}.resources.limits"), limits)
-}
-
-fn find(limits: &[(String, Amount)], name: &str) -> Option<Amount> {
-    limits
-        .iter()
-        .find(|(n, _)| n == name)
-        .map(|(_, limit)| *limit)
 }
 
 #[cfg(test)]
