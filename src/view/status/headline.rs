@@ -5,8 +5,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
-use crate::values::text::count as counted;
-use crate::view::words::span;
+use crate::values::text::{self, age, count as counted};
 
 use super::facts::{ElectionRole, PlanStatus};
 use super::{BoardState, LoopHealth};
@@ -202,7 +201,7 @@ impl fmt::Display for Headline {
             Headline::Stuck(silent) => write!(
                 f,
                 "Stuck: the main loop has not responded for {}",
-                span(*silent)
+                age(*silent)
             ),
             Headline::Failed(why) => write!(f, "Failed: {why}; the next cycle tries again"),
             Headline::Halted(why) => write!(f, "Halted: {why}"),
@@ -269,7 +268,7 @@ impl Headline {
             format!("{evicted} of ")
         };
         let (hot, pods) = (were_hot(*hot), counted(*planned, "pod"));
-        write!(f, "Moving: {hot}{of}{pods} evicted {} ago", span(*ago))?;
+        write!(f, "Moving: {hot}{of}{pods} evicted {} ago", age(*ago))?;
         match awaited {
             0 => Ok(()),
             n => write!(f, "; waiting for {}", counted(*n, "replacement")),
@@ -304,15 +303,17 @@ fn rejected(kept: usize, why: &str) -> String {
 }
 
 fn are(nodes: usize) -> String {
-    let verb = if nodes == 1 { "is" } else { "are" };
-    format!("{} {verb}", counted(nodes, "node"))
+    format!("{} {}", counted(nodes, "node"), text::are(nodes))
 }
 
 fn were_hot(nodes: usize) -> String {
     match nodes {
         0 => String::new(),
-        1 => "1 node was hot, ".to_owned(),
-        n => format!("{n} nodes were hot, "),
+        n => format!(
+            "{} {} hot, ",
+            counted(n, "node"),
+            text::agree(n, "was", "were")
+        ),
     }
 }
 

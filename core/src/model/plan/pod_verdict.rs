@@ -5,9 +5,8 @@ use jiff::SignedDuration;
 use crate::model::ledger::Aim;
 use crate::model::snapshot::Pod;
 use crate::values::Ratio;
-use crate::values::text::count;
+use crate::values::text::{self, count};
 
-use super::duration_text::whole;
 use super::pod_verdict_text::{node, node_remedy, others};
 use super::{Class, Halt, Idle, MoveWorth, Reason, Refusal, SavedEvictions};
 
@@ -230,7 +229,7 @@ pub enum NotSelected {
         limit: u32,
     },
     /// The pod is too young.
-    #[error("it is {} old, younger than {}", whole(*.age), whole(*.least))]
+    #[error("it is {} old, younger than {}", text::age(*.age), text::age(*.least))]
     NotOld {
         /// The age of the pod.
         age: SignedDuration,
@@ -379,6 +378,6 @@ fn place_remedy(key: &str) -> String {
 }
 
 fn age_remedy(age: SignedDuration, least: SignedDuration) -> String {
-    let left = whole(least.saturating_sub(age));
+    let left = text::age(least.saturating_sub(age));
     format!("wait {left}, or lower the age in the strategy")
 }

@@ -9,8 +9,7 @@ use crate::model::snapshot::pause::Pause;
 use crate::model::usage::Unmeasured;
 use crate::policy::Basis;
 use crate::values::Ratio;
-use crate::values::text::count;
-use crate::values::text::duration;
+use crate::values::text::{agree, count, duration};
 
 /// The class in which one strategy puts one node.
 #[derive(Clone, Debug, PartialEq)]
@@ -241,11 +240,8 @@ fn needed_text(needed: Option<usize>) -> String {
 }
 
 fn above(nodes: usize) -> String {
-    if nodes == 1 {
-        "1 node is above its target".to_owned()
-    } else {
-        format!("{nodes} nodes are above their targets")
-    }
+    let verb = agree(nodes, "is above its target", "are above their targets");
+    format!("{} {verb}", count(nodes, "node"))
 }
 
 impl Serialize for Note {
