@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize, Serializer};
 use smallvec::SmallVec;
 
+mod codes;
 mod node_minutes;
 pub mod quantity;
 pub mod query_value;

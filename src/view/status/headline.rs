@@ -82,6 +82,26 @@ pub enum Headline {
     Idle,
 }
 
+evenkeel_core::codes! {
+    Headline::code {
+        Starting = "starting",
+        Waiting = "waiting",
+        Standby = "standby",
+        Stuck = "stuck",
+        Failed = "failed",
+        Halted = "halted",
+        Moving = "moving",
+        WouldMove = "would-move",
+        Uneven = "uneven",
+        Unpacked = "unpacked",
+        Packed = "packed",
+        Warming = "warming",
+        Blind = "blind",
+        Even = "even",
+        Idle = "idle",
+    }
+}
+
 impl Headline {
     /// Returns the headline for this moment.
     pub(super) fn of(status: &BoardState, health: &LoopHealth, now: Timestamp) -> Self {
@@ -151,27 +171,6 @@ impl Headline {
             _ if in_use > 0 => Headline::Packed(in_use),
             _ if unknown > 0 => Headline::Blind(unknown),
             _ => Headline::Idle,
-        }
-    }
-
-    /// The stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Headline::Starting => "starting",
-            Headline::Waiting(_) => "waiting",
-            Headline::Standby(_) => "standby",
-            Headline::Stuck(_) => "stuck",
-            Headline::Failed(_) => "failed",
-            Headline::Halted(_) => "halted",
-            Headline::Moving { .. } => "moving",
-            Headline::WouldMove { .. } => "would-move",
-            Headline::Uneven { .. } => "uneven",
-            Headline::Unpacked { .. } => "unpacked",
-            Headline::Packed(_) => "packed",
-            Headline::Warming(_) => "warming",
-            Headline::Blind(_) => "blind",
-            Headline::Even { .. } => "even",
-            Headline::Idle => "idle",
         }
     }
 }
