@@ -214,6 +214,17 @@ impl State {
     /// The sentence about a trial whose replacement is Ready.
     pub const WATCHED: &str = "a trial: the replacement is Ready and is watched";
 
+    /// Returns the stable code.
+    pub const fn code(self) -> &'static str {
+        match self {
+            State::Intended => "intended",
+            State::Deferred => "deferred",
+            State::Evicted => "evicted",
+            State::Watched => "watched",
+            State::Settled(ending) => ending.code(),
+        }
+    }
+
     /// Returns true if the pod is evicted and how that ended is not known.
     pub(super) const fn lacks_ending(self) -> bool {
         matches!(self, State::Evicted | State::Watched)
