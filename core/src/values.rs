@@ -152,6 +152,12 @@ impl Ratio {
         Ratio::new(percent / 100.0)
     }
 
+    /// Creates the ratio of a part to a whole; `None` for an empty whole.
+    pub fn of_counts(part: usize, whole: usize) -> Option<Self> {
+        let count = |number| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+        Ratio::new(count(part) / count(whole))
+    }
+
     /// Returns the share: 0.5 is half.
     pub const fn get(self) -> f64 {
         self.0
