@@ -27,8 +27,10 @@ use evenkeel::simulate::{at_start, run, run_and_record};
 use evenkeel::values::{Ratio, ResourceId};
 use jiff::SignedDuration;
 
-use random_usage::{Curves, SplitMix, number, whole};
+use dice::Dice;
+use random_usage::{Curves, number, whole};
 
+mod dice;
 mod random_usage;
 
 /// The cpu target of the policies.
@@ -309,13 +311,13 @@ const WORKLOADS_IN_A_FILE: usize = 1000;
 /// Workloads of 2 to 60 replicas, 30 pods for each node of 8 cores. Their usage is scaled to 49% of
 /// the cpu of the cluster.
 fn scenario(kind: Kind, nodes: usize, seed: u64) -> Scenario {
-    let mut random = SplitMix(seed * 7919 + nodes as u64);
+    let mut random = Dice(seed * 7919 + nodes as u64);
     let mut workloads: Vec<(usize, u64, u64, f64, u64)> = Vec::new();
     let mut pods = 0;
     while pods < nodes * 30 {
         let replicas = whole(random.log_normal(1.8, 1.0)).clamp(2, (nodes / 3).clamp(2, 60));
-        let cpu = [50, 100, 100, 200, 250, 500][random.below(6)];
-        let memory = [64, 128, 256, 512, 1024][random.below(5)];
+        let cpu = random.pick(&[50, 100, 100, 200, 250, 500]);
+        let memory = random.pick(&[64, 128, 256, 512, 1024]);
         let usage = random.log_normal(-0.3, 0.9).min(8.0);
         let share = random.log_normal(-0.3, 0.4).min(1.5);
         let used_memory = whole(number(usize::try_from(memory).unwrap_or_default()) * share);
@@ -364,15 +366,15 @@ fn scenario(kind: Kind, nodes: usize, seed: u64) -> Scenario {
 }
 
 /// A curve over a day that peaks at any hour, most often at 14:00.
-fn daily(mean: usize, random: &mut SplitMix) -> String {
-    let peak = [14, 14, 14, 14, random.below(24)][random.below(5)];
-    let swing = mean * random.below(7) / 10;
+fn daily(mean: usize, random: &mut Dice) -> String {
+    let peak = [14, 14, 14, 14, random.index(24)][random.index(5)];
+    let swing = mean * random.index(7) / 10;
     format!("{{wave: {{mean: {mean}m, swing: {swing}m, period: 24h, peak: {peak}h}}}}")
 }
 
 /// The rules of a workload: in one of two cases none.
-fn rules(replicas: usize, nodes: usize, random: &mut SplitMix) -> &'static str {
-    match random.below(8) {
+fn rules(replicas: usize, nodes: usize, random: &mut Dice) -> &'static str {
+    match random.index(8) {
         0 => {
             ", spread: [{topologyKey: topology.kubernetes.io/zone, maxSkew: 1, \
              whenUnsatisfiable: DoNotSchedule}]"

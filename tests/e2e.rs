@@ -7,6 +7,7 @@
     reason = "nothing here is used from outside, and a test fails by panicking"
 )]
 
+mod dice;
 #[expect(dead_code, reason = "the other test target uses the rest")]
 mod shared;
 

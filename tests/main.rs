@@ -6,6 +6,7 @@
 )]
 
 mod architecture;
+mod dice;
 mod random_usage;
 mod shared;
 

@@ -1,5 +1,7 @@
 //! Random clusters: numbers from a seed, and usage that moves for a day.
 
+use crate::dice::Dice;
+
 /// The usage of each pod in millicores every five minutes of a day, one line for each.
 #[derive(Default)]
 pub(crate) struct Curves {
@@ -12,8 +14,8 @@ impl Curves {
 
     /// Adds the pods of a workload, which move in one way, each with its own times. Returns the usage
     /// as a scenario names it.
-    pub(crate) fn add(&mut self, mean: usize, replicas: usize, random: &mut SplitMix) -> String {
-        let (first, way) = (self.count, random.below(5));
+    pub(crate) fn add(&mut self, mean: usize, replicas: usize, random: &mut Dice) -> String {
+        let (first, way) = (self.count, random.index(5));
         for _ in 0..replicas {
             let row = Curves::row(mean, way, random);
             self.rows.push_str(&row.join(","));
@@ -28,7 +30,7 @@ impl Curves {
         &self.rows
     }
 
-    fn row(mean: usize, way: usize, random: &mut SplitMix) -> Vec<String> {
+    fn row(mean: usize, way: usize, random: &mut Dice) -> Vec<String> {
         let begin = 24.0 * random.unit();
         let (length, steps) = (1.0 + 5.0 * random.unit(), 0..Curves::STEPS);
         let mut noise = 0.0;
@@ -67,22 +69,7 @@ pub(crate) const fn whole(value: f64) -> usize {
     value as usize
 }
 
-/// The generator SplitMix64: small, and the same on every machine.
-pub(crate) struct SplitMix(pub(crate) u64);
-
-impl SplitMix {
-    const fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, count: usize) -> usize {
-        usize::try_from(self.next() % count as u64).expect("below a small count")
-    }
-
+impl Dice {
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit a float")]
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64

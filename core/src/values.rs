@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize, Serializer};
 use smallvec::SmallVec;
 
+mod codes;
 mod node_minutes;
 pub mod quantity;
 pub mod query_value;
@@ -149,6 +150,12 @@ impl Ratio {
     /// Creates a ratio from a percentage; `None` as for [`Ratio::new`].
     pub fn percent(percent: f64) -> Option<Self> {
         Ratio::new(percent / 100.0)
+    }
+
+    /// Creates the ratio of a part to a whole; `None` for an empty whole.
+    pub fn of_counts(part: usize, whole: usize) -> Option<Self> {
+        let count = |number| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+        Ratio::new(count(part) / count(whole))
     }
 
     /// Returns the share: 0.5 is half.

@@ -5,8 +5,8 @@ use std::io::Write;
 use crate::decide::explain::Subject;
 use crate::view::explain::ExplanationText;
 
-use super::plan::{self, InputArgs, OutputFormat};
-use super::{Shared, complain, examples, screen, write_json};
+use super::plan::{self, InputArgs};
+use super::{Shared, examples, screen};
 
 /// Decides as plan does and prints every detail of one object. Evicts nothing.
 #[derive(Debug, clap::Args)]
@@ -47,23 +47,11 @@ pub(super) fn run(args: &ExplainArgs, out: &mut dyn Write) -> anyhow::Result<()>
     let explanation = prepared
         .engine
         .explain(&prepared.snapshot, &subject, prepared.now)?;
-    match args.input.output {
-        OutputFormat::Text => {
-            let text = ExplanationText {
-                explanation: &explanation,
-                head: &prepared.head,
-                all: args.all,
-                screen: screen(),
-            };
-            Ok(out.write_all(text.to_string().as_bytes())?)
-        }
-        OutputFormat::Json => {
-            // Standard output is JSON alone.
-            prepared
-                .warnings
-                .iter()
-                .for_each(|warning| complain(warning));
-            write_json(out, &explanation)
-        }
-    }
+    let text = ExplanationText {
+        explanation: &explanation,
+        head: &prepared.head,
+        all: args.all,
+        screen: screen(),
+    };
+    prepared.print(args.input.output, &text, &explanation, out)
 }

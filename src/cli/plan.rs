@@ -1,10 +1,12 @@
 //! `evenkeel plan`: the moves of one cycle, on a live cluster or on a file.
 
+use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
 use crate::cluster::clock;
 use crate::decide::engine::Engine;
@@ -88,7 +90,7 @@ pub(super) struct Prepared {
 }
 
 /// A plan as `evenkeel apply` takes it.
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct IdentifiedPlan<'p> {
     /// The digest of its evictions.
     id: &'p str,
@@ -105,26 +107,34 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     plan.steering_trial = prepared.engine.steering_trial(&observed, &plan);
     plan.replica_trial = prepared.engine.replica_trial(&observed, &plan);
     prepared.engine.predict_landings(&observed, &mut plan);
-    plan.skipped.extend(prepared.skipped);
-    match args.input.output {
-        OutputFormat::Text => {
-            let text = PlanText {
-                plan: &plan,
-                policy: prepared.engine.policy(),
-                head: &prepared.head,
-                all: args.all,
-                screen: screen(),
-            };
-            Ok(out.write_all(text.to_string().as_bytes())?)
-        }
-        OutputFormat::Json => {
-            // Standard output is JSON alone.
-            prepared
-                .warnings
-                .iter()
-                .for_each(|warning| complain(warning));
-            let id = &plan.as_proposal().id;
-            write_json(out, &IdentifiedPlan { id, plan: &plan })
+    plan.skipped.extend_from_slice(&prepared.skipped);
+    let text = PlanText {
+        plan: &plan,
+        policy: prepared.engine.policy(),
+        head: &prepared.head,
+        all: args.all,
+        screen: screen(),
+    };
+    let id = &plan.as_proposal().id;
+    let json = IdentifiedPlan { id, plan: &plan };
+    prepared.print(args.input.output, &text, &json, out)
+}
+
+impl Prepared {
+    /// Prints a result: as text, whose head has the warnings, or as JSON alone.
+    pub(super) fn print(
+        &self,
+        format: OutputFormat,
+        text: &impl Display,
+        json: &impl Serialize,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        match format {
+            OutputFormat::Text => Ok(out.write_all(text.to_string().as_bytes())?),
+            OutputFormat::Json => {
+                self.warnings.iter().for_each(|warning| complain(warning));
+                write_json(out, json)
+            }
         }
     }
 }

@@ -133,14 +133,7 @@ fn of_eviction(done: &Move) -> Event {
             "evicted from {} by evenkeel/{}: {}",
             done.node, done.strategy, done.reason
         )),
-        regarding: Some(ObjectReference {
-            api_version: Some("v1".to_owned()),
-            kind: Some("Pod".to_owned()),
-            namespace: Some(done.namespace.clone()),
-            name: Some(done.pod.clone()),
-            uid: Some(done.uid.clone()),
-            ..ObjectReference::default()
-        }),
+        regarding: Some(pod(&done.namespace, &done.pod, &done.uid)),
         ..Event::default()
     }
 }
@@ -159,14 +152,8 @@ fn of_taint(done: &Steer) -> Event {
         reason: Some("Steering".to_owned()),
         action: Some(action.to_owned()),
         note: Some(format!("{what}: {}", done.why)),
-        regarding: Some(ObjectReference {
-            api_version: Some("v1".to_owned()),
-            kind: Some("Node".to_owned()),
-            name: Some(done.node.clone()),
-            // The kubelet also uses the name as uid, and `kubectl describe node` searches by it.
-            uid: Some(done.node.clone()),
-            ..ObjectReference::default()
-        }),
+        // The kubelet also uses the name as uid, and `kubectl describe node` searches by it.
+        regarding: Some(reference("Node", None, &done.node, &done.node)),
         ..Event::default()
     }
 }
@@ -181,7 +168,11 @@ fn of_decline(settled: &Settled, replacement: &Pod) -> Event {
             "evenkeel evicted {} from {}, and {}; {} rests",
             settled.pod, settled.from, settled.ending, settled.workload
         )),
-        regarding: Some(reference(replacement)),
+        regarding: Some(pod(
+            &replacement.namespace,
+            &replacement.name,
+            &replacement.uid,
+        )),
         ..Event::default()
     }
 }
@@ -193,18 +184,22 @@ fn of_policy(own: &Pod, reason: &str, note: &str) -> Event {
         reason: Some(reason.to_owned()),
         action: Some("ReadPolicy".to_owned()),
         note: Some(note.to_owned()),
-        regarding: Some(reference(own)),
+        regarding: Some(pod(&own.namespace, &own.name, &own.uid)),
         ..Event::default()
     }
 }
 
-fn reference(pod: &Pod) -> ObjectReference {
+fn pod(namespace: &str, name: &str, uid: &str) -> ObjectReference {
+    reference("Pod", Some(namespace), name, uid)
+}
+
+fn reference(kind: &str, namespace: Option<&str>, name: &str, uid: &str) -> ObjectReference {
     ObjectReference {
         api_version: Some("v1".to_owned()),
-        kind: Some("Pod".to_owned()),
-        namespace: Some(pod.namespace.clone()),
-        name: Some(pod.name.clone()),
-        uid: Some(pod.uid.clone()),
+        kind: Some(kind.to_owned()),
+        namespace: namespace.map(str::to_owned),
+        name: Some(name.to_owned()),
+        uid: Some(uid.to_owned()),
         ..ObjectReference::default()
     }
 }

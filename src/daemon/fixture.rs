@@ -17,6 +17,7 @@ use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::proposal_store::ProposalStore;
 use crate::cluster::usage_source::guards::GuardSource;
 use crate::model::plan::Move;
+use crate::model::snapshot::facts::{Effect, Taint};
 use crate::model::snapshot::objects::{Object, ObjectKind};
 use crate::model::snapshot::{Snapshot, import};
 use crate::policy::Policy;
@@ -79,6 +80,19 @@ pub(super) fn node(name: &str, ready: bool) -> Object {
         "status": {"conditions": [{"type": "Ready", "status": status}],
             "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}});
     import::json(ObjectKind::Node, text.to_string().as_bytes()).unwrap()
+}
+
+/// A Ready node with a taint that its pods do not tolerate.
+pub(super) fn tainted(name: &str) -> Object {
+    let Object::Node(mut facts) = node(name, true) else {
+        panic!("a node");
+    };
+    facts.taints = vec![Taint {
+        key: "maintenance".to_owned(),
+        value: String::new(),
+        effect: Effect::NoSchedule,
+    }];
+    Object::Node(facts)
 }
 
 /// A running pod of the namespace `shop`.

@@ -13,6 +13,7 @@ use crate::model::plan::{Class, Kept, Move, Outcome, Plan, UnknownObjects, Verdi
 use crate::model::record::{EventDetails, Fact, GUARD};
 use crate::model::snapshot::{Pod, Snapshot};
 use crate::model::usage::Unmeasured;
+use crate::values::text;
 
 use super::Daemon;
 
@@ -182,23 +183,15 @@ fn exclusion(verdict: &Verdict) -> Option<&'static str> {
 }
 
 fn list(names: &[String]) -> String {
-    let noun = if names.len() == 1 { "node" } else { "nodes" };
-    format!("{noun} {}", first_names(names, ", "))
-}
-
-/// Joins the first names, and counts the rest.
-fn first_names(names: &[String], separator: &str) -> String {
-    let shown = names.len().min(MAX_NAMES);
-    let text = names[..shown].join(separator);
-    match names.len() - shown {
-        0 => text,
-        more => format!("{text} and {more} more"),
-    }
+    let noun = text::plural(names.len(), "node");
+    format!("{noun} {}", text::list(names, MAX_NAMES))
 }
 
 /// Nodes where the replacement may land, the most likely first; `None` without a forecast.
 pub(super) fn destinations(planned: &Move) -> Option<String> {
-    (!planned.possible_nodes.is_empty()).then(|| first_names(&planned.possible_nodes, " "))
+    let nodes = &planned.possible_nodes;
+    // No name of a node contains a comma.
+    (!nodes.is_empty()).then(|| text::list(nodes, MAX_NAMES).replace(", ", " "))
 }
 
 /// Logs the line of a cycle and returns the code of its outcome.
@@ -256,28 +249,20 @@ pub(super) fn summary(plan: &Plan, evicted: usize) -> String {
             let notes: Vec<String> = plan.notes.iter().map(|note| note.why.to_string()).collect();
             format!("nothing to do: {}{}", notes.join("; "), plan.aside())
         }
-        1 => format!("{evicted} of 1 pod evicted"),
-        planned => format!("{evicted} of {planned} pods evicted"),
+        planned => format!("{evicted} of {} evicted", text::count(planned, "pod")),
     }
 }
 
 /// Names the most frequent reason why candidates stay.
 fn rejections(kept: &[Kept]) -> String {
     let (number, reason) = most_frequent(kept.iter().map(|kept| kept.refusal.to_string()));
-    let candidates = if kept.len() == 1 {
-        "candidate"
-    } else {
-        "candidates"
-    };
+    let candidates = text::count(kept.len(), "candidate");
     let share = if number < kept.len() {
         format!("{number} of them: ")
     } else {
         String::new()
     };
-    format!(
-        "no evictions; {} {candidates} rejected: {share}{reason}",
-        kept.len()
-    )
+    format!("no evictions; {candidates} rejected: {share}{reason}")
 }
 
 /// Says why no strategy has a candidate, although none gives a reason.

@@ -176,7 +176,7 @@ pub(super) trait Renamer {
     fn value(&mut self, key: &str, real: &str) -> String;
 
     /// Takes note that the values of this label are compared as numbers.
-    fn compare_as_numbers(&mut self, key: &str);
+    fn compare_as_numbers(&mut self, _key: &str) {}
 }
 
 /// Keeps all names.
@@ -190,8 +190,6 @@ impl Renamer for RealNames {
     fn value(&mut self, _key: &str, real: &str) -> String {
         real.to_owned()
     }
-
-    fn compare_as_numbers(&mut self, _key: &str) {}
 }
 
 /// Collects all names and keeps them.
@@ -286,8 +284,6 @@ impl Renamer for ScrambledNames {
             .collect();
         replacements.join(ZONE_SEPARATOR)
     }
-
-    fn compare_as_numbers(&mut self, _key: &str) {}
 }
 
 /// Separates the zones in the label of a volume that is in several.

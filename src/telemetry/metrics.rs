@@ -70,28 +70,22 @@ pub enum LineResult {
     Dropped,
 }
 
-impl LineResult {
-    /// Returns the value of the label `result`.
-    pub const fn label(self) -> &'static str {
-        match self {
-            LineResult::Written => "written",
-            LineResult::Rejected => "rejected",
-            LineResult::Dropped => "dropped",
-        }
+evenkeel_core::codes! {
+    LineResult::label {
+        Written = "written",
+        Rejected = "rejected",
+        Dropped = "dropped",
     }
 }
 
-impl Phase {
-    /// Returns the value of the label `phase`.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Phase::Observe => "observe",
-            Phase::Settle => "settle",
-            Phase::Decide => "decide",
-            Phase::Save => "save",
-            Phase::Steer => "steer",
-            Phase::Act => "act",
-        }
+evenkeel_core::codes! {
+    Phase::label {
+        Observe = "observe",
+        Settle = "settle",
+        Decide = "decide",
+        Save = "save",
+        Steer = "steer",
+        Act = "act",
     }
 }
 

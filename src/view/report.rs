@@ -11,10 +11,9 @@ use maud::{Markup, html};
 
 use crate::policy::Basis;
 use crate::simulate::trace::Trace;
-use crate::values::text::count as counted;
+use crate::values::text::{age, count as counted};
 use crate::view::bar;
 use crate::view::html::{HtmlPage, PALETTE, content_security_policy};
-use crate::view::words::span;
 
 use self::axes::TimeAxis;
 use self::resource::ResourceSection;
@@ -147,8 +146,8 @@ impl<'t> SimulationReport<'t> {
                         b { (run.trace.policy) }
                     }
                     " · " (counted(first.nodes.len(), "node"))
-                    " · " (span(self.time.length)) " simulated"
-                    ", one sample every " (span(first.step))
+                    " · " (age(self.time.length)) " simulated"
+                    ", one sample every " (age(first.step))
                     " · " (basis)
                     " · from " (first.start.strftime("%Y-%m-%d %H:%M UTC"))
                 }

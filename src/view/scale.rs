@@ -161,7 +161,7 @@ mod tests {
             let ticks = time_ticks(SignedDuration::from_secs(seconds), 7);
             ticks
                 .iter()
-                .map(|t| crate::view::words::span(*t))
+                .map(|t| crate::values::text::age(*t))
                 .collect::<Vec<_>>()
                 .join(" ")
         };

@@ -1,6 +1,4 @@
-//! How numbers, durations and names read on a page.
-
-use jiff::SignedDuration;
+//! How numbers and names read on a page.
 
 use crate::policy::Basis;
 use crate::values::Ratio;
@@ -9,28 +7,6 @@ use crate::values::Ratio;
 pub fn percent(share: f64) -> String {
     let ratio = Ratio::new(share.max(0.0)).unwrap_or_default();
     ratio.to_string().replace('%', "\u{202f}%")
-}
-
-/// Formats a duration by its two largest units: `45s`, `20m`, `1h20m`, `2d4h`. A second unit of
-/// zero is left out.
-pub fn span(duration: SignedDuration) -> String {
-    let seconds = duration.as_secs().max(0);
-    let parts = [
-        (seconds / 86_400, "d"),
-        (seconds / 3_600 % 24, "h"),
-        (seconds / 60 % 60, "m"),
-        (seconds % 60, "s"),
-    ];
-    let first = parts.iter().position(|(n, _)| *n > 0).unwrap_or(3);
-    parts
-        .iter()
-        .skip(first)
-        .take(2)
-        .enumerate()
-        .filter(|(i, (n, _))| *i == 0 || *n > 0)
-        .map(|(_, (n, unit))| format!("{n}{unit}"))
-        .collect::<Vec<_>>()
-        .concat()
 }
 
 /// Shortens a name to `most` characters by cutting its middle, because both ends tell names apart.
@@ -77,19 +53,6 @@ pub(crate) const fn basis(basis: Basis) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_duration_has_at_most_two_units() {
-        let texts: Vec<_> = [0, 45, 60, 1200, 3600, 4800, 86_400, 187_200, 90_061]
-            .map(|s| span(SignedDuration::from_secs(s)))
-            .into();
-        assert_eq!(
-            texts,
-            [
-                "0s", "45s", "1m", "20m", "1h", "1h20m", "1d", "2d4h", "1d1h"
-            ]
-        );
-    }
 
     #[test]
     fn a_share_is_formatted_as_a_percentage() {

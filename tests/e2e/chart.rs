@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -51,20 +50,7 @@ fn the_chart_renders_what_kustomize_builds() {
 /// The base with the component for the Prometheus Operator.
 fn with_monitoring() -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chart-monitoring");
-    std::fs::create_dir_all(&folder).unwrap();
-    // kustomize accepts only relative paths.
-    let up = "../".repeat(folder.components().count() - 1);
-    let deploy = format!(
-        "{up}{}/deploy",
-        env!("CARGO_MANIFEST_DIR").trim_start_matches('/')
-    );
-    let text = format!(
-        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n\
-         namespace: kube-system\nresources: [{deploy}/base]\n\
-         components: [{deploy}/components/monitoring]\n"
-    );
-    std::fs::write(folder.join("kustomization.yaml"), text).unwrap();
-    run(Command::new("kubectl").arg("kustomize").arg(&folder))
+    scene::kustomized(&folder, "monitoring", "namespace: kube-system\n")
 }
 
 /// The objects by kind and name, without what only one of the two tools adds.

@@ -38,13 +38,7 @@ fn it_goes_on_after_the_api_server_was_restarted() {
 #[test]
 fn it_waits_while_there_are_no_metrics() {
     with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
-        let proxy = Proxy::start(control_plane).await;
-        let mut process = Launch::by(control_plane, &SLOWLY, &proxy.url())
-            .await
-            .run(&[]);
-        more_evictions(control_plane, &mut process, 1, 180).await;
+        let (proxy, mut process) = started(control_plane).await;
 
         let complaints = process.warnings();
         let outage = proxy.answer(
@@ -76,13 +70,7 @@ fn it_waits_while_there_are_no_metrics() {
 #[test]
 fn it_waits_while_its_watches_are_cut() {
     with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
-        let proxy = Proxy::start(control_plane).await;
-        let mut process = Launch::by(control_plane, &SLOWLY, &proxy.url())
-            .await
-            .run(&[]);
-        more_evictions(control_plane, &mut process, 1, 180).await;
+        let (proxy, mut process) = started(control_plane).await;
 
         let complaints = process.warnings();
         let (lists, gone) = ("/api/v1/pods", "watch=true");
@@ -115,6 +103,17 @@ fn it_waits_while_its_watches_are_cut() {
         process.cycles(3, 90).await;
         assert_eq!(process.count(WAITING), waits);
     });
+}
+
+/// A program behind a proxy that has made an eviction.
+async fn started(control_plane: &ControlPlane) -> (Proxy, Process) {
+    scene::rights(control_plane);
+    scene::lopsided_by(control_plane, 8).await;
+    let proxy = Proxy::start(control_plane).await;
+    let launch = Launch::by(control_plane, &SLOWLY, &proxy.url()).await;
+    let mut process = launch.run(&[]);
+    more_evictions(control_plane, &mut process, 1, 180).await;
+    (proxy, process)
 }
 
 /// Waits for more evictions. Returns how many seconds that took.

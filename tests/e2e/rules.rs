@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::e2e::support::control_plane::run;
+use crate::e2e::support::scene;
 use crate::shared::boards;
 
 #[test]
@@ -29,19 +30,7 @@ fn promtool_accepts_the_alerts_and_their_tests() {
 #[test]
 fn the_manifests_of_monitoring_use_the_namespace_of_the_base() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("monitoring");
-    std::fs::create_dir_all(&folder).unwrap();
-    // kustomize accepts only relative paths.
-    let up = "../".repeat(folder.components().count() - 1);
-    let deploy = format!(
-        "{up}{}/deploy",
-        env!("CARGO_MANIFEST_DIR").trim_start_matches('/')
-    );
-    let text = format!(
-        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: balance\n\
-         resources: [{deploy}/base]\ncomponents: [{deploy}/components/monitoring]\n"
-    );
-    std::fs::write(folder.join("kustomization.yaml"), text).unwrap();
-    let built = run(Command::new("kubectl").arg("kustomize").arg(&folder));
+    let built = scene::kustomized(&folder, "monitoring", "namespace: balance\n");
     for kind in ["Deployment", "Service", "ServiceMonitor", "PrometheusRule"] {
         let kind = format!("kind: {kind}\n");
         let one = built

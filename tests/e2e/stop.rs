@@ -3,9 +3,9 @@
 use http::Method;
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
 use crate::e2e::support::ledger;
-use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::proxy::{Proxy, Stage};
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{say, that};
@@ -14,19 +14,23 @@ use crate::e2e::support::wait::{say, that};
 const LONGEST: u64 = 25;
 const WRITES: &[Method] = &[Method::PUT, Method::PATCH, Method::POST];
 
+/// A program that leads, on a lopsided cluster behind a proxy.
+async fn started(control_plane: &ControlPlane) -> (Proxy, Process) {
+    scene::rights(control_plane);
+    scene::lopsided_by(control_plane, 8).await;
+    let proxy = Proxy::start(control_plane).await;
+    let policy = Policy {
+        steering: "{taintHot: true}",
+        ..Policy::USUAL
+    };
+    let launch = Launch::by(control_plane, &policy, &proxy.url()).await;
+    (proxy, launch.run(&["--leader-elect"]))
+}
+
 #[test]
 fn a_stop_while_everything_hangs_ends_the_program_and_its_plan() {
     with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
-        let proxy = Proxy::start(control_plane).await;
-        let policy = Policy {
-            steering: "{taintHot: true}",
-            ..Policy::USUAL
-        };
-        let mut process = Launch::by(control_plane, &policy, &proxy.url())
-            .await
-            .run(&["--leader-elect"]);
+        let (proxy, mut process) = started(control_plane).await;
         let eviction = proxy.hold(Stage::Unanswered, &[Method::POST], "/eviction");
         eviction.caught(120).await;
         let _writes = proxy.hold(Stage::Unsent, WRITES, "/");
@@ -46,16 +50,7 @@ fn a_stop_while_everything_hangs_ends_the_program_and_its_plan() {
 #[test]
 fn a_stop_during_a_plan_makes_no_further_eviction_and_releases_the_lease_first() {
     with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
-        let proxy = Proxy::start(control_plane).await;
-        let policy = Policy {
-            steering: "{taintHot: true}",
-            ..Policy::USUAL
-        };
-        let mut process = Launch::by(control_plane, &policy, &proxy.url())
-            .await
-            .run(&["--leader-elect"]);
+        let (proxy, mut process) = started(control_plane).await;
         let eviction = proxy.hold(Stage::Unanswered, &[Method::POST], "/eviction");
         eviction.caught(120).await;
         process.signal("TERM");

@@ -32,6 +32,11 @@ impl Watch {
         self.engine.policy().clone()
     }
 
+    fn intend(&mut self, plan: &Plan) {
+        let snapshot = self.cluster.snapshot(&self.policy());
+        self.engine.intend(&snapshot, &plan.moves, self.now);
+    }
+
     fn pass(&mut self, seconds: i64) {
         let end = self.now + jiff::SignedDuration::from_secs(seconds);
         while self.now < end {
@@ -51,8 +56,7 @@ impl Watch {
     /// Carries out the plan. Every replacement lands on this node a second later.
     fn act(&mut self, land_on: &str) -> usize {
         let plan = self.plan();
-        let snapshot = self.cluster.snapshot(&self.policy());
-        self.engine.intend(&snapshot, &plan.moves, self.now);
+        self.intend(&plan);
         for m in &plan.moves {
             let later = self.now + jiff::SignedDuration::from_secs(1);
             self.cluster.replace(&m.namespace, &m.pod, land_on, later);
@@ -237,8 +241,7 @@ fn the_workload_limit_bounds_the_pods_being_replaced() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     let plan = watch.plan();
     assert_eq!(plan.moves.len(), 1);
-    let snapshot = watch.cluster.snapshot(&watch.policy());
-    watch.engine.intend(&snapshot, &plan.moves, watch.now);
+    watch.intend(&plan);
     watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
     watch.cluster.objects.delete(
         evenkeel::model::snapshot::objects::ObjectKind::Pod,
@@ -261,8 +264,7 @@ fn the_workload_limit_bounds_the_pods_being_replaced() {
 fn a_recorded_eviction_counts_for_a_minute_after_a_crash() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     let plan = watch.plan();
-    let snapshot = watch.cluster.snapshot(&watch.policy());
-    watch.engine.intend(&snapshot, &plan.moves, watch.now);
+    watch.intend(&plan);
     // Only the stored ledger survives the crash.
     let written = watch.engine.ledger().write();
     watch.engine.reload(Ledger::parse(&written).unwrap());
@@ -283,8 +285,7 @@ fn a_recorded_eviction_counts_for_a_minute_after_a_crash() {
 fn a_crash_after_an_eviction_loses_nothing() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     let plan = watch.plan();
-    let snapshot = watch.cluster.snapshot(&watch.policy());
-    watch.engine.intend(&snapshot, &plan.moves, watch.now);
+    watch.intend(&plan);
     let written = watch.engine.ledger().write();
     let made = watch
         .cluster
@@ -314,8 +315,7 @@ fn a_crash_after_an_eviction_loses_nothing() {
 fn a_refused_eviction_leaves_no_entry() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     let plan = watch.plan();
-    let snapshot = watch.cluster.snapshot(&watch.policy());
-    watch.engine.intend(&snapshot, &plan.moves, watch.now);
+    watch.intend(&plan);
     watch
         .engine
         .resolve(&plan.moves[0], &Outcome::Refused("budget".to_owned()));
@@ -354,8 +354,7 @@ fn a_pod_evicted_for_its_age_may_return_to_its_node() {
 fn evicting_a_failed_pod_does_not_delay_its_workload() {
     let mut watch = Watch::new(OLD, &one_at_a_time_by("removeFailedPods: {}"));
     let plan = watch.plan();
-    let snapshot = watch.cluster.snapshot(&watch.policy());
-    watch.engine.intend(&snapshot, &plan.moves, watch.now);
+    watch.intend(&plan);
     watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
     let key = ("default".to_owned(), plan.moves[0].pod.clone());
     watch

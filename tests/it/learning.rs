@@ -15,6 +15,7 @@ use evenkeel::simulate::trace::{Eviction, Trace};
 use evenkeel::values::Amount;
 use insta::assert_snapshot;
 
+use crate::dice::Dice;
 use crate::it::support::{Cluster, after, text};
 
 const NODES: u64 = 20;
@@ -36,19 +37,6 @@ strategies:
 struct TwoWeeks {
     scenario: String,
     usage: String,
-}
-
-/// The generator SplitMix64.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, count: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % count
-    }
 }
 
 /// Returns the cpu of a pod at an hour in millicores. The first day is a Monday.

@@ -11,7 +11,7 @@ use evenkeel::cluster::failures::{Failures, Request};
 use evenkeel::cluster::request_metrics::RequestMetrics;
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::guard::GuardReport;
-use evenkeel::model::ledger::{Decline, Ending, Landed, Ledger, Settled};
+use evenkeel::model::ledger::{Ending, Landed, Ledger, Settled};
 use evenkeel::model::plan::{Outcome, Plan, SteerOutcome};
 use evenkeel::model::relief::CycleRelief;
 use evenkeel::model::snapshot::facts::OwnerKey;
@@ -25,7 +25,6 @@ use evenkeel::values::NodeMinutes;
 use evenkeel::values::query_value::QueryValue;
 use jiff::SignedDuration;
 
-use crate::it::reasons::outcomes;
 use crate::it::support::{Cluster, EVEN, noon, parse, text};
 
 const POLICY: &str = "
@@ -321,56 +320,6 @@ fn counters_exist_from_the_start() {
             "{series} is not in\n{text}"
         );
     }
-}
-
-#[test]
-fn label_values_are_the_codes_of_the_types() {
-    let fixed_values = |name: &str, label: &str| {
-        let info = ALL.iter().find(|a| a.full_name() == name).unwrap();
-        let values = info
-            .labels
-            .iter()
-            .find(|MetricLabel(l, _)| *l == label)
-            .map(|MetricLabel(_, values)| *values);
-        let Some(LabelValues::Fixed(words)) = values else {
-            panic!("{name} has no fixed values for {label}")
-        };
-        words.to_vec()
-    };
-    // A budget and a webhook share theirs.
-    let mut codes: Vec<_> = outcomes().iter().map(Outcome::code).collect();
-    codes.dedup();
-    assert_eq!(fixed_values("evenkeel_evictions_total", "outcome"), codes);
-    let endings = [
-        Ending::Helped,
-        Ending::Renewed,
-        Ending::SameNode,
-        Ending::HotNode,
-        Ending::NeverReady,
-        Ending::GotWorse(Decline::Restarts),
-        Ending::NotReplaced,
-    ];
-    assert_eq!(
-        fixed_values("evenkeel_settled_moves_total", "ending"),
-        endings.map(Ending::code)
-    );
-    let landed = [Landed::AsForeseen, Landed::Elsewhere, Landed::Unknown];
-    assert_eq!(
-        fixed_values("evenkeel_landings_total", "forecast"),
-        landed.map(Landed::code)
-    );
-    let phases = [
-        Phase::Observe,
-        Phase::Settle,
-        Phase::Decide,
-        Phase::Save,
-        Phase::Steer,
-        Phase::Act,
-    ];
-    assert_eq!(
-        fixed_values("evenkeel_phase_duration_seconds", "phase"),
-        phases.map(Phase::label)
-    );
 }
 
 /// The latest, the smoothed and the requested ratio of a node are three series. A gpu has no

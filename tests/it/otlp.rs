@@ -63,6 +63,15 @@ fn warnings(exit: &Exit) -> Vec<&str> {
         .collect()
 }
 
+fn assert_no_warning(exit: &Exit) {
+    assert_eq!(
+        (exit.code, warnings(exit).len()),
+        (Some(0), 0),
+        "{}",
+        exit.log
+    );
+}
+
 /// Asserts that the cycle did the same work as without a collector, and logged only this warning.
 fn assert_only_warning(server: &ApiServer, exit: &Exit, warning: &str) {
     assert_eq!(exit.code, Some(0), "{}", exit.log);
@@ -88,12 +97,7 @@ async fn a_cycle_is_a_trace_down_to_each_eviction_and_a_poll_is_another_trace() 
         .flag("--otlp-endpoint", &collector.url())
         .run()
         .await;
-    assert_eq!(
-        (exit.code, warnings(&exit).len()),
-        (Some(0), 0),
-        "{}",
-        exit.log
-    );
+    assert_no_warning(&exit);
     assert_eq!(collector.trees("cycle"), CYCLE);
     assert_eq!(collector.trees("observe"), POLL);
     assert_eq!(
@@ -120,12 +124,7 @@ async fn the_flags_of_descheduler_send_http_to_the_same_address() {
         .flag("--otel-sample-rate", "1.0")
         .run()
         .await;
-    assert_eq!(
-        (exit.code, warnings(&exit).len()),
-        (Some(0), 0),
-        "{}",
-        exit.log
-    );
+    assert_no_warning(&exit);
     assert_eq!(collector.trees(""), format!("{POLL}{CYCLE}"));
     let resource = collector.resource();
     assert_eq!(resource["service.name"], "descheduler");
@@ -379,12 +378,7 @@ async fn a_private_authority_is_trusted_by_its_ca_file() {
         .flag("--otlp-ca-file", file)
         .run()
         .await;
-    assert_eq!(
-        (exit.code, warnings(&exit).len()),
-        (Some(0), 0),
-        "{}",
-        exit.log
-    );
+    assert_no_warning(&exit);
     assert_eq!(collector.trees("cycle"), CYCLE);
 
     let descheduler = Program::once(&server).flag(
@@ -395,12 +389,7 @@ async fn a_private_authority_is_trusted_by_its_ca_file() {
         .flag("--otel-transport-ca-cert", file)
         .run()
         .await;
-    assert_eq!(
-        (exit.code, warnings(&exit).len()),
-        (Some(0), 0),
-        "{}",
-        exit.log
-    );
+    assert_no_warning(&exit);
     assert_eq!(collector.trees("cycle"), CYCLE.repeat(2));
 
     let server = ApiServer::start().await;

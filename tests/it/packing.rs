@@ -8,37 +8,32 @@ use evenkeel::simulate::scenario::{PolicySource, Scenario};
 use evenkeel::simulate::trace::Trace;
 use evenkeel::values::Ratio;
 
+use crate::dice::Dice;
+
 const NODES: u32 = 40;
 const PODS_PER_NODE: u32 = 6;
 const REPLICAS: u32 = 8;
 /// The cpu of a node, in millicores.
 const CPU: u32 = 8000;
 
-/// Numbers that look random, the same ones for the same seed (SplitMix64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self, bound: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        u32::try_from((z ^ (z >> 31)) % u64::from(bound)).unwrap()
+impl Dice {
+    fn small(&mut self, bound: u32) -> u32 {
+        u32::try_from(self.below(u64::from(bound))).unwrap()
     }
 }
 
 /// Draws the requests and the usage of a workload's pods, in millicores.
-type Draw = fn(&mut Numbers) -> [u32; 2];
+type Draw = fn(&mut Dice) -> [u32; 2];
 
 /// Pods request up to 5 % of a node and use more than that, so the ceiling by usage decides.
-fn usage_decides(numbers: &mut Numbers) -> [u32; 2] {
-    [100 + 50 * numbers.next(7), 200 + numbers.next(400)]
+fn usage_decides(dice: &mut Dice) -> [u32; 2] {
+    [100 + 50 * dice.small(7), 200 + dice.small(400)]
 }
 
 /// Pods use less than 80 % of their requests on average, so the room by requests decides.
-fn requests_decide(numbers: &mut Numbers) -> [u32; 2] {
-    let requested = 200 + 100 * numbers.next(7);
-    [requested, requested * (30 + numbers.next(65)) / 100]
+fn requests_decide(dice: &mut Dice) -> [u32; 2] {
+    let requested = 200 + 100 * dice.small(7);
+    [requested, requested * (30 + dice.small(65)) / 100]
 }
 
 /// A cluster, and how many of its nodes are enough for its cpu.
@@ -48,7 +43,7 @@ struct Packed {
 }
 
 fn cluster(seed: u64, draw: Draw, steering: &str) -> Packed {
-    let mut numbers = Numbers(seed);
+    let mut dice = Dice(seed);
     let mut order: Vec<u32> = (1..=NODES).collect();
     let mut text = format!(
         "name: packing\nabout: Workloads spread over all nodes\nduration: 30m\nseed: {seed}\n\
@@ -60,10 +55,10 @@ fn cluster(seed: u64, draw: Draw, steering: &str) -> Packed {
         let first = (workload * REPLICAS % NODES) as usize;
         if first == 0 {
             for i in (1..order.len()).rev() {
-                order.swap(i, numbers.next(u32::try_from(i).unwrap() + 1) as usize);
+                order.swap(i, dice.index(i + 1));
             }
         }
-        let [requested, used] = draw(&mut numbers);
+        let [requested, used] = draw(&mut dice);
         sums = [sums[0] + requested * REPLICAS, sums[1] + used * REPLICAS];
         let on = &order[first..first + REPLICAS as usize];
         let on: Vec<String> = on.iter().map(|node| format!("n{node}")).collect();

@@ -288,29 +288,6 @@ fn classes() -> Vec<Class> {
     ]
 }
 
-#[expect(
-    clippy::match_same_arms,
-    reason = "a list, in lines that a person can read"
-)]
-fn is_listed_class(class: &Class) {
-    match class {
-        Class::Hot { .. }
-        | Class::Warming { .. }
-        | Class::Cold
-        | Class::ColdCordoned
-        | Class::ColdClosed(_)
-        | Class::Even => {}
-        Class::Underused
-        | Class::InUse
-        | Class::InUseCordoned
-        | Class::InUseClosed(_)
-        | Class::Leaving
-        | Class::Unknown(_) => {}
-        Class::Unreadable(_) | Class::NotReady | Class::Deleting => {}
-        Class::NoAllocatable(_) | Class::Lacks(_) | Class::NotSelected => {}
-    }
-}
-
 fn idles() -> Vec<Idle> {
     vec![
         Idle::NothingHot,
@@ -331,21 +308,6 @@ fn idles() -> Vec<Idle> {
         Idle::NoDestination,
         Idle::Unmeasurable("nvidia.com/gpu".to_owned()),
     ]
-}
-
-#[expect(
-    clippy::match_same_arms,
-    reason = "a list, in lines that a person can read"
-)]
-fn is_listed_idle(idle: &Idle) {
-    match idle {
-        Idle::NothingHot | Idle::NotForLong(_) | Idle::NothingCold(_) | Idle::AllCold => {}
-        Idle::FewCold { .. }
-        | Idle::NothingUnderused
-        | Idle::NothingToEmpty { .. }
-        | Idle::NoDestination
-        | Idle::Unmeasurable(_) => {}
-    }
 }
 
 /// Returns one reason of each kind for not selecting a pod.
@@ -430,61 +392,6 @@ fn not_selected() -> Vec<NotSelected> {
     ]
 }
 
-#[expect(
-    clippy::match_same_arms,
-    reason = "a list, in lines that a person can read"
-)]
-fn is_listed_not_selected(why: &NotSelected) {
-    match why {
-        NotSelected::Halted(_)
-        | NotSelected::MovedBefore(_)
-        | NotSelected::Nowhere
-        | NotSelected::Terminating => {}
-        NotSelected::Finished
-        | NotSelected::Namespace
-        | NotSelected::Labels
-        | NotSelected::OwnerKind
-        | NotSelected::Node(_) => {}
-        NotSelected::Idle(_)
-        | NotSelected::Late(_)
-        | NotSelected::MayNotGo(_)
-        | NotSelected::Enough { .. } => {}
-        NotSelected::RelievesNothing(_)
-        | NotSelected::TooLight { .. }
-        | NotSelected::WithinVariation { .. }
-        | NotSelected::OutOfReach { .. }
-        | NotSelected::SavesNothing { .. }
-        | NotSelected::LeftForLater
-        | NotSelected::NotReached
-        | NotSelected::GoesWithNode => {}
-        NotSelected::RequestsNothing
-        | NotSelected::Filled
-        | NotSelected::RoomUsedUp
-        | NotSelected::OthersFirst => {}
-        NotSelected::NoOwner
-        | NotSelected::NoDuplicate
-        | NotSelected::OneNode
-        | NotSelected::WithinShare { .. } => {}
-        NotSelected::NoSpread
-        | NotSelected::NoPlace(_)
-        | NotSelected::WithinSkew { .. }
-        | NotSelected::NoAntiAffinity => {}
-        NotSelected::NoNeighbour
-        | NotSelected::NoBetterNode
-        | NotSelected::Parted
-        | NotSelected::NoNodeAffinity
-        | NotSelected::SuitableNode => {}
-        NotSelected::NoTaint
-        | NotSelected::Tolerated
-        | NotSelected::FewRestarts { .. }
-        | NotSelected::NotOld { .. } => {}
-        NotSelected::OtherState
-        | NotSelected::OtherCondition
-        | NotSelected::OtherExitCode
-        | NotSelected::NotFailed => {}
-    }
-}
-
 fn halts() -> Vec<Halt> {
     let most = Ratio::percent(40.0).unwrap();
     vec![
@@ -505,7 +412,7 @@ fn halts() -> Vec<Halt> {
 }
 
 /// Returns one outcome of each kind for an eviction.
-pub(crate) fn outcomes() -> Vec<Outcome> {
+fn outcomes() -> Vec<Outcome> {
     let why = || "its message".to_owned();
     vec![
         Outcome::Evicted,
@@ -598,28 +505,6 @@ fn steer_reasons() -> Vec<SteerReason> {
     ]
 }
 
-#[expect(
-    clippy::match_same_arms,
-    reason = "a list, in lines that a person can read"
-)]
-fn is_listed_steer_reason(why: &SteerReason) {
-    match why {
-        SteerReason::Hot { .. }
-        | SteerReason::Warm { .. }
-        | SteerReason::Cooling { .. }
-        | SteerReason::Emptying
-        | SteerReason::Empty
-        | SteerReason::Full => {}
-        SteerReason::Enough(_)
-        | SteerReason::Unlanded
-        | SteerReason::Cooled
-        | SteerReason::NotEmptied
-        | SteerReason::NotFull
-        | SteerReason::Unsure(_) => {}
-        SteerReason::NotPermitted | SteerReason::NotAsked | SteerReason::Ending => {}
-    }
-}
-
 fn steer_outcomes() -> Vec<SteerOutcome> {
     let why = || "its message".to_owned();
     vec![
@@ -701,30 +586,6 @@ fn states() -> Vec<Headline> {
     ]
 }
 
-#[expect(
-    clippy::match_same_arms,
-    reason = "a list, in lines that a person can read"
-)]
-fn is_listed_state(state: &Headline) {
-    match state {
-        Headline::Starting
-        | Headline::Waiting(_)
-        | Headline::Stuck(_)
-        | Headline::Failed(_)
-        | Headline::Halted(_) => {}
-        Headline::Moving { .. }
-        | Headline::WouldMove { .. }
-        | Headline::Uneven { .. }
-        | Headline::Warming(_) => {}
-        Headline::Unpacked { .. }
-        | Headline::Packed(_)
-        | Headline::Standby(_)
-        | Headline::Blind(_)
-        | Headline::Even { .. }
-        | Headline::Idle => {}
-    }
-}
-
 const fn endings() -> [Ending; 7] {
     [
         Ending::Helped,
@@ -735,19 +596,6 @@ const fn endings() -> [Ending; 7] {
         Ending::GotWorse(Decline::Restarts),
         Ending::NotReplaced,
     ]
-}
-
-/// Fails to compile for a new ending: add it to the list above too.
-const fn is_listed_ending(ending: Ending) {
-    match ending {
-        Ending::Helped
-        | Ending::Renewed
-        | Ending::SameNode
-        | Ending::HotNode
-        | Ending::NeverReady
-        | Ending::GotWorse(_)
-        | Ending::NotReplaced => {}
-    }
 }
 
 #[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
@@ -771,20 +619,17 @@ fn document() -> String {
     doc += "\n## Why a strategy does not select a pod\n\n`verdicts[].code` of `evenkeel explain pod \
         -o json`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for why in not_selected() {
-        is_listed_not_selected(&why);
         let _ = writeln!(doc, "| `{}` | {why} | {} |", why.code(), why.remedy());
     }
     doc += "\n## Classes of nodes\n\n`nodes[].code` of a plan, and the metric \
         `evenkeel_nodes`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for class in classes() {
-        is_listed_class(&class);
         let remedy = class.remedy().unwrap_or_default();
         let _ = writeln!(doc, "| `{}` | {class} | {remedy} |", class.code());
     }
     doc += "\n## Why a strategy does nothing\n\n`notes[].code` of a plan, and the metric \
         `evenkeel_idle_strategies`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for idle in idles() {
-        is_listed_idle(&idle);
         let _ = writeln!(doc, "| `{}` | {idle} | {} |", idle.code(), idle.remedy());
     }
     doc += "\n## Why no pod is considered\n\n`halted` of a plan.\n\n| example message | remedy \
@@ -812,7 +657,6 @@ fn document() -> String {
         `evenkeel_settled_moves_total`.\n\n| code | message | the workload rests \
         |\n|---|---|---|\n";
     for ending in endings() {
-        is_listed_ending(ending);
         let rests = if ending.is_ineffective() { "yes" } else { "no" };
         let _ = writeln!(doc, "| `{}` | {ending} | {rests} |", ending.code());
     }
@@ -820,7 +664,6 @@ fn document() -> String {
         the metric `evenkeel_steered_nodes`.\n\n| code | example message | remedy \
         |\n|---|---|---|\n";
     for why in steer_reasons() {
-        is_listed_steer_reason(&why);
         let _ = writeln!(
             doc,
             "| `{}` | {why} | {} |",
@@ -836,7 +679,6 @@ fn document() -> String {
     doc += "\n## States\n\nThe headline of the status page, and `state.code` of its \
         `/status.json`.\n\n| code | example message |\n|---|---|\n";
     for state in states() {
-        is_listed_state(&state);
         let _ = writeln!(doc, "| `{}` | {state} |", state.code());
     }
     doc += "\n## Policy errors\n\n`evenkeel policy check` names file, line, column and field, the \
@@ -865,16 +707,32 @@ fn the_page_of_reasons_is_up_to_date() {
     );
 }
 
-/// Metrics start a counter for each code.
+/// The codes of examples. Two outcomes share one.
+fn codes<T>(examples: &[T], code: fn(&T) -> &'static str) -> Vec<&'static str> {
+    let mut codes: Vec<_> = examples.iter().map(code).collect();
+    codes.dedup();
+    codes
+}
+
 #[test]
-fn every_outcome_of_a_taint_is_in_the_list_of_labels() {
+fn every_code_has_an_example() {
     assert_eq!(
-        steer_outcomes()
-            .iter()
-            .map(SteerOutcome::code)
-            .collect::<Vec<_>>(),
+        codes(&not_selected(), NotSelected::code),
+        NotSelected::CODES
+    );
+    assert_eq!(codes(&classes(), Class::code), Class::CODES);
+    assert_eq!(codes(&idles(), Idle::code), Idle::CODES);
+    assert_eq!(codes(&outcomes(), Outcome::code), Outcome::CODES);
+    assert_eq!(codes(&endings(), Ending::code), Ending::CODES);
+    assert_eq!(
+        codes(&steer_reasons(), SteerReason::code),
+        SteerReason::CODES
+    );
+    assert_eq!(
+        codes(&steer_outcomes(), SteerOutcome::code),
         SteerOutcome::CODES
     );
+    assert_eq!(codes(&states(), Headline::code), Headline::CODES);
 }
 
 #[test]

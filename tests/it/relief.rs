@@ -16,6 +16,7 @@ use evenkeel::simulate::{self, trace::Trace};
 use evenkeel::values::{Amount, Ratio, ResourceId};
 use jiff::SignedDuration;
 
+use crate::dice::Dice;
 use crate::it::support::{cases, parse};
 
 /// The number of clusters, unless `PROPTEST_CASES` is set.
@@ -32,31 +33,14 @@ limits: {perWorkload: 50%, perNode: none, perCycle: none}
 strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%},
   sustainedFor: 1m}}]";
 
-/// A small random generator, so that the clusters are the same on every machine.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % below
-    }
-
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[usize::try_from(self.next(all.len() as u64)).unwrap()]
-    }
-}
-
 /// Creates four to seven nodes, of which one or two are overloaded. Requests say little about
 /// usage. No node is so full that its pods get less than they demand, because the real demand would
 /// then be invisible.
 fn cluster(seed: u64) -> Scenario {
     let mut dice = Dice(seed);
-    let nodes = 4 + dice.next(4);
-    let crowded = 1 + dice.next(2);
-    let zones = if dice.next(2) == 0 {
+    let nodes = 4 + dice.below(4);
+    let crowded = 1 + dice.below(2);
+    let zones = if dice.below(2) == 0 {
         ""
     } else {
         ", zones: [a, b, c]"
@@ -70,15 +54,15 @@ fn cluster(seed: u64) -> Scenario {
         "nodes: [{{name: n, count: {nodes}, cpu: 8, memory: 32Gi{zones}}}]\nworkloads:"
     );
     let mut used = vec![0; usize::try_from(nodes).unwrap()];
-    for workload in 0..3 + dice.next(5) {
-        let takes = dice.one_of(&[100, 200, 300, 500, 700, 900, 1100, 1500]);
-        let asks = dice.one_of(&[50, 100, 100, 200, 250, 500]);
+    for workload in 0..3 + dice.below(5) {
+        let takes = dice.pick(&[100, 200, 300, 500, 700, 900, 1100, 1500]);
+        let asks = dice.pick(&[50, 100, 100, 200, 250, 500]);
         let mut on = Vec::new();
-        for _ in 0..2 + dice.next(5) {
-            let node = if dice.next(3) < 2 {
-                dice.next(crowded)
+        for _ in 0..2 + dice.below(5) {
+            let node = if dice.below(3) < 2 {
+                dice.below(crowded)
             } else {
-                dice.next(nodes)
+                dice.below(nodes)
             };
             let load = &mut used[usize::try_from(node).unwrap()];
             if *load + takes <= 7800 {

@@ -5,7 +5,8 @@ use evenkeel::policy::Policy;
 use evenkeel::simulate::run;
 use evenkeel::simulate::scenario::Scenario;
 
-use crate::random_usage::{Curves, SplitMix, number, whole};
+use crate::dice::Dice;
+use crate::random_usage::{Curves, number, whole};
 
 /// How much more than recorded is a failure.
 const TOLERANCE: f64 = 1.05;
@@ -63,7 +64,7 @@ fn play(settings: &str, seed: u64) -> (u32, f64) {
 
 /// Workloads of 2 to 8 replicas, 15 pods for each node, whose usage is unrelated to their requests.
 fn cluster(seed: u64) -> Scenario {
-    let mut random = SplitMix(seed);
+    let mut random = Dice(seed);
     let mut workloads: Vec<(usize, u32, f64)> = Vec::new();
     while workloads
         .iter()
@@ -71,9 +72,9 @@ fn cluster(seed: u64) -> Scenario {
         .sum::<usize>()
         < NODES * 15
     {
-        let request = [100, 200, 250, 500][random.below(4)];
+        let request = random.pick(&[100, 200, 250, 500]);
         workloads.push((
-            2 + random.below(7),
+            2 + random.index(7),
             request,
             random.log_normal(0.0, 0.7).min(6.0),
         ));

@@ -144,14 +144,20 @@ fn after_a_start_no_pod_moves_to_a_node_of_unknown_usage() {
     );
 }
 
-#[test]
-fn setting_the_clock_back_does_not_restart_the_hot_period() {
+/// An engine for which a node is hot after a minute, and a cluster with a node that becomes hot.
+fn hot_after_a_minute() -> (Engine, Cluster) {
     let policy = EVEN.replace(
         "thresholds: {cpu: 30%}",
         "sustainedFor: 1m, thresholds: {cpu: 30%}",
     );
-    let mut engine = Engine::new(parse(&policy), Ledger::default());
+    let engine = Engine::new(parse(&policy), Ledger::default());
     let cluster = Cluster::parse("node n1\n  web*6 cpu=100m uses=1\nnode n2");
+    (engine, cluster)
+}
+
+#[test]
+fn setting_the_clock_back_does_not_restart_the_hot_period() {
+    let (mut engine, cluster) = hot_after_a_minute();
     let snapshot = cluster.snapshot(engine.policy());
     // The third poll finds the node hot. Then the local clock goes back by a minute, and the clock
     // of the source does not.
@@ -166,12 +172,7 @@ fn setting_the_clock_back_does_not_restart_the_hot_period() {
 
 #[test]
 fn a_node_is_hot_only_after_the_sustained_period() {
-    let policy = EVEN.replace(
-        "thresholds: {cpu: 30%}",
-        "sustainedFor: 1m, thresholds: {cpu: 30%}",
-    );
-    let mut engine = Engine::new(parse(&policy), Ledger::default());
-    let cluster = Cluster::parse("node n1\n  web*6 cpu=100m uses=1\nnode n2");
+    let (mut engine, cluster) = hot_after_a_minute();
     let snapshot = cluster.snapshot(engine.policy());
     let (mut said, mut idle) = (Vec::new(), Vec::new());
     for at in (0..=120).step_by(30) {

@@ -11,7 +11,7 @@ use crate::model::plan::{Halt, Protected, Refusal, Replacement};
 use crate::model::snapshot::facts::{NodeClosure, PodPhase};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::SchedulerProfile;
-use crate::values::text::count;
+use crate::values::text::{count, list};
 
 mod budgets;
 mod guards;
@@ -131,7 +131,11 @@ fn nodes(snapshot: &Snapshot, halted: Option<&Halt>) -> Diagnosis {
     if names.is_empty() {
         return Diagnosis::ok("nodes", format!("{total}, all Ready"));
     }
-    let message = format!("{} of {total} not Ready: {}", names.len(), listed(&names));
+    let message = format!(
+        "{} of {total} not Ready: {}",
+        names.len(),
+        list(&names, NAMED)
+    );
     Diagnosis::warning("nodes", message, "repair or remove these nodes")
 }
 
@@ -221,7 +225,7 @@ fn schedulers(world: World<'_>) -> Diagnosis {
         let names: Vec<String> = others.into_iter().collect();
         let message = format!(
             "pods name a scheduler that is not known: {}",
-            listed(&names)
+            list(&names, NAMED)
         );
         let remedy = "give evenkeel its configuration by `--scheduler-config`";
         return Diagnosis::warning("scheduler", message, remedy);
@@ -258,7 +262,7 @@ fn single_replicas(draft: &Draft<'_>) -> Diagnosis {
     let number = count(names.len(), "workload");
     let message = format!(
         "{number} with fewer replicas than `minReplicas`: {}",
-        listed(&names)
+        list(&names, NAMED)
     );
     let remedy = "add replicas, or allow single pods by the annotation \
                   `evenkeel.io/evict-single-replica: \"true\"`";
@@ -324,7 +328,7 @@ fn other_deschedulers(snapshot: &Snapshot) -> Diagnosis {
     if found.is_empty() {
         return Diagnosis::ok("deschedulers", "no other descheduler runs");
     }
-    let message = format!("another program evicts pods: {}", listed(&found));
+    let message = format!("another program evicts pods: {}", list(&found, NAMED));
     let remedy = "remove it or evenkeel; both would plan for the same free capacity";
     Diagnosis::failure("deschedulers", message, remedy)
 }
@@ -334,7 +338,7 @@ fn autoscalers(snapshot: &Snapshot) -> Diagnosis {
     if found.is_empty() {
         return Diagnosis::ok("autoscalers", "no autoscaler of nodes runs in this cluster");
     }
-    let message = format!("an autoscaler of nodes runs: {}", listed(&found));
+    let message = format!("an autoscaler of nodes runs: {}", list(&found, NAMED));
     let remedy = "its consolidation and lowNodeUtilization work against each other: keep the \
                   thresholds of cold nodes below its utilization threshold";
     Diagnosis::warning("autoscalers", message, remedy)
@@ -359,18 +363,4 @@ fn programs(snapshot: &Snapshot, names: &[&str]) -> Vec<String> {
 
 fn runs(pod: &Pod) -> bool {
     pod.stays() && pod.node.is_some() && pod.phase == PodPhase::Running
-}
-
-/// The first names, and how many more there are.
-fn listed(names: &[String]) -> String {
-    let first = names
-        .iter()
-        .take(NAMED)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
-    match names.len().saturating_sub(NAMED) {
-        0 => first,
-        more => format!("{first} and {more} more"),
-    }
 }

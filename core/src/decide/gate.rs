@@ -52,35 +52,22 @@ pub enum Gate {
     Limits,
 }
 
-impl Gate {
-    /// All gates, in order.
-    pub const ALL: [Gate; 9] = [
-        Gate::Evictable,
-        Gate::Replacement,
-        Gate::Replicas,
-        Gate::Disruption,
-        Gate::Cooldown,
-        Gate::Worth,
-        Gate::Approval,
-        Gate::Landing,
-        Gate::Limits,
-    ];
-
+crate::names! {
     /// The stable code in JSON.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Gate::Evictable => "evictable",
-            Gate::Replacement => "replacement",
-            Gate::Replicas => "replicas",
-            Gate::Disruption => "disruption",
-            Gate::Cooldown => "cooldown",
-            Gate::Worth => "worth",
-            Gate::Approval => "approval",
-            Gate::Landing => "landing",
-            Gate::Limits => "limits",
-        }
+    pub Gate::code {
+        Evictable = "evictable",
+        Replacement = "replacement",
+        Replicas = "replicas",
+        Disruption = "disruption",
+        Cooldown = "cooldown",
+        Worth = "worth",
+        Approval = "approval",
+        Landing = "landing",
+        Limits = "limits",
     }
+}
 
+impl Gate {
     /// Asks this gate only. The landing is empty except for [`Gate::Landing`].
     pub fn ask(self, candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
         let checks = checks(draft);

@@ -251,14 +251,11 @@ impl GuardStop {
     }
 }
 
-impl GuardCause {
-    /// Returns the stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            GuardCause::Above { .. } => "above",
-            GuardCause::Recovering { .. } => "recovering",
-            GuardCause::Missing(_) => "missing",
-        }
+crate::codes! {
+    GuardCause::code {
+        Above = "above",
+        Recovering = "recovering",
+        Missing = "missing",
     }
 }
 

@@ -13,9 +13,9 @@ use crate::model::record::NodeRelief;
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use crate::model::snapshot::pause::Pause;
 use crate::policy::Basis;
+use crate::values::text::{are, count};
 
 mod claim_flaw;
-mod duration_text;
 mod rightsizing;
 mod finding;
 mod kept;
@@ -139,10 +139,10 @@ pub struct NoTrend {
 
 impl fmt::Display for NoTrend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (NoTrend { nodes, of }, s) = (self, if self.of == 1 { "" } else { "s" });
+        let (nodes, of) = (self.nodes, count(self.of, "node"));
         write!(
             f,
-            "no trend yet on {nodes} of {of} node{s}: the newest usage decides there"
+            "no trend yet on {nodes} of {of}: the newest usage decides there"
         )
     }
 }
@@ -162,8 +162,7 @@ impl Plan {
             .collect();
         match alone.len() {
             0 => String::new(),
-            1 => "; 1 node is left alone".to_owned(),
-            n => format!("; {n} nodes are left alone"),
+            n => format!("; {} {} left alone", count(n, "node"), are(n)),
         }
     }
 }

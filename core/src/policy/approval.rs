@@ -59,38 +59,19 @@ fn check(f: &mut Fields<'_, '_>, approval: ApprovalPolicy) {
 #[cfg(test)]
 mod tests {
     use crate::policy::Policy;
-
-    fn parse(approval: &str) -> Policy {
-        let text = format!(
-            "apiVersion: evenkeel/v1alpha1\nkind: Policy\napproval: {approval}\n\
-             strategies: [removeDuplicates]\n"
-        );
-        Policy::parse("policy.yaml", &text).unwrap()
-    }
+    use crate::policy::native::tests::parse;
 
     #[test]
     fn no_eviction_needs_an_approval_by_default() {
-        let default = parse("{}").approval;
+        let default = parse("").unwrap().approval;
         assert!(!default.required && default == Policy::default_native().approval);
     }
 
     #[test]
-    fn a_written_section_reads_back_the_same() {
-        for text in [
-            "{}",
-            "{required: true}",
-            "{required: true, automatic: 3, expires: 30m}",
-        ] {
-            let policy = parse(text);
-            let again = Policy::parse("native", &policy.to_native()).unwrap();
-            assert_eq!(again.approval, policy.approval, "{}", policy.to_native());
-        }
-    }
-
-    #[test]
     fn automatic_evictions_need_a_rule_that_they_are_exempt_from() {
-        let warnings = parse("{automatic: 3}").warnings;
+        let warnings = parse("approval: {automatic: 3}").unwrap().warnings;
         assert_eq!(warnings.len(), 1, "{warnings:?}");
-        assert!(parse("{required: true, automatic: 3}").warnings.is_empty());
+        let exempt = parse("approval: {required: true, automatic: 3}").unwrap();
+        assert!(exempt.warnings.is_empty());
     }
 }

@@ -209,18 +209,6 @@ mod tests {
     }
 
     #[test]
-    fn written_guards_read_back_the_same() {
-        let guards = "- {name: a, query: 'ALERTS{severity=\"critical\"}'}\n\
-                      - {name: b, query: b, above: 0.05, scope: workload, for: 1m, recover: 0s, \
-                         missing: allow}\n\
-                      - {name: c, query: c, above: -3, scope: namespace}";
-        let policy = parse(PROMETHEUS, guards).unwrap();
-        let again = Policy::parse("native", &policy.to_native()).unwrap();
-        assert_eq!(again.guards, policy.guards, "{}", policy.to_native());
-        assert_eq!(again.usage, policy.usage);
-    }
-
-    #[test]
     fn problems_name_their_fields() {
         let broken = "- {query: up}\n- {name: b, query: '', above: high, scope: pod, for: -1s}\n\
                       - {name: c, query: up, missing: ignore, limit: 3}";

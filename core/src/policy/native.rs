@@ -340,4 +340,4 @@ fn check_profiles(f: &mut Fields<'_, '_>, document: &Document) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::policy) mod tests;

@@ -15,37 +15,23 @@ pub(super) enum Plugin {
     FailedPods,
 }
 
-impl Plugin {
-    /// All strategies, in the order of the documentation.
-    pub(super) const ALL: [Plugin; 10] = [
-        Plugin::LowNodeUtilization,
-        Plugin::HighNodeUtilization,
-        Plugin::RemoveDuplicates,
-        Plugin::TopologySpread,
-        Plugin::AntiAffinity,
-        Plugin::NodeAffinity,
-        Plugin::NodeTaints,
-        Plugin::TooManyRestarts,
-        Plugin::PodLifeTime,
-        Plugin::FailedPods,
-    ];
-
+crate::names! {
     /// The name in native policies.
-    pub(super) const fn word(self) -> &'static str {
-        match self {
-            Plugin::LowNodeUtilization => "lowNodeUtilization",
-            Plugin::HighNodeUtilization => "highNodeUtilization",
-            Plugin::RemoveDuplicates => "removeDuplicates",
-            Plugin::TopologySpread => "removePodsViolatingTopologySpreadConstraint",
-            Plugin::AntiAffinity => "removePodsViolatingInterPodAntiAffinity",
-            Plugin::NodeAffinity => "removePodsViolatingNodeAffinity",
-            Plugin::NodeTaints => "removePodsViolatingNodeTaints",
-            Plugin::TooManyRestarts => "removePodsHavingTooManyRestarts",
-            Plugin::PodLifeTime => "podLifeTime",
-            Plugin::FailedPods => "removeFailedPods",
-        }
+    pub(super) Plugin::word {
+        LowNodeUtilization = "lowNodeUtilization",
+        HighNodeUtilization = "highNodeUtilization",
+        RemoveDuplicates = "removeDuplicates",
+        TopologySpread = "removePodsViolatingTopologySpreadConstraint",
+        AntiAffinity = "removePodsViolatingInterPodAntiAffinity",
+        NodeAffinity = "removePodsViolatingNodeAffinity",
+        NodeTaints = "removePodsViolatingNodeTaints",
+        TooManyRestarts = "removePodsHavingTooManyRestarts",
+        PodLifeTime = "podLifeTime",
+        FailedPods = "removeFailedPods",
     }
+}
 
+impl Plugin {
     /// The name in policies of descheduler, in plans, events and logs.
     pub(super) const fn name(self) -> &'static str {
         match self {

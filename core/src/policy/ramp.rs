@@ -32,13 +32,7 @@ mod tests {
     use insta::assert_snapshot;
 
     use crate::policy::Policy;
-
-    fn parse(ramp: &str) -> Result<Policy, String> {
-        let text = format!(
-            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies: [removeDuplicates]\n{ramp}"
-        );
-        Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
-    }
+    use crate::policy::native::tests::parse;
 
     fn watch(ramp: &str) -> Option<i64> {
         parse(ramp).unwrap().ramp.map(|ramp| ramp.watch.as_secs())
@@ -55,15 +49,6 @@ mod tests {
     }
 
     #[test]
-    fn a_written_ramp_reads_back_the_same() {
-        for ramp in ["ramp: none", "ramp: {}", "ramp: {watch: 30s}"] {
-            let policy = parse(ramp).unwrap();
-            let again = Policy::parse("native", &policy.to_native()).unwrap();
-            assert_eq!(again.ramp, policy.ramp, "{}", policy.to_native());
-        }
-    }
-
-    #[test]
     fn the_exact_mode_has_no_ramp() {
         assert_eq!(parse("ramp: {}").unwrap().exactly().ramp, None);
     }
@@ -71,16 +56,16 @@ mod tests {
     #[test]
     fn problems_name_their_fields() {
         assert_snapshot!(parse("ramp: 2m").unwrap_err(), @"
-        policy.yaml:4:7: ramp: found 2m, expected a map of fields, or none
+        policy.yaml:3:7: ramp: found 2m, expected a map of fields, or none
           | ramp: 2m
           |       ^
         ");
         assert_snapshot!(parse("ramp: {watch: 0s, wait: 1m}").unwrap_err(), @"
-        policy.yaml:4:15: ramp.watch: found 0s, expected a duration from 1s to 8760h, such as 90s, \
+        policy.yaml:3:15: ramp.watch: found 0s, expected a duration from 1s to 8760h, such as 90s, \
             5m or 1h30m
           | ramp: {watch: 0s, wait: 1m}
           |               ^
-        policy.yaml:4:19: ramp.wait: unknown field; allowed here: watch
+        policy.yaml:3:19: ramp.wait: unknown field; allowed here: watch
           | ramp: {watch: 0s, wait: 1m}
           |                   ^
         ");

@@ -73,39 +73,13 @@ mod tests {
     use insta::assert_snapshot;
 
     use crate::policy::Policy;
-
-    fn parse(rightsizing: &str) -> Result<Policy, String> {
-        let text = format!(
-            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nrightsizing: {rightsizing}\nstrategies: [{{lowNodeUtilization: {{thresholds: {{cpu: 1%}},
-                  targetThresholds: {{cpu: 2%}}}}}}]\n"
-        );
-        Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
-    }
+    use crate::policy::native::tests::parse;
 
     #[test]
     fn rightsizing_is_on_by_default() {
-        let default = parse("{}").unwrap().rightsizing;
+        let default = parse("").unwrap().rightsizing;
         assert!(default.is_on() && default == Policy::default_native().rightsizing);
-        assert!(!parse("{top: 0}").unwrap().rightsizing.is_on());
-    }
-
-    #[test]
-    fn a_written_section_reads_back_the_same() {
-        for text in [
-            "{}",
-            "{percentile: 50, headroom: 0%}",
-            "{tolerance: 12.5%, top: 3}",
-            "{percentile: 99.5%, top: 0}",
-        ] {
-            let policy = parse(text).unwrap();
-            let again = Policy::parse("native", &policy.to_native()).unwrap();
-            assert_eq!(
-                (again.rightsizing, again.warnings.len()),
-                (policy.rightsizing, 0),
-                "{}",
-                policy.to_native()
-            );
-        }
+        assert!(!parse("rightsizing: {top: 0}").unwrap().rightsizing.is_on());
     }
 
     #[test]
@@ -119,7 +93,7 @@ mod tests {
 
     #[test]
     fn problems_name_their_fields() {
-        assert_snapshot!(parse("{percentile: 0, headroom: 120%, tolerance: far, top: -1, most: \
+        assert_snapshot!(parse("rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: \
             3}").unwrap_err(), @"
         policy.yaml:3:27: rightsizing.percentile: found 0, expected a percentile from 1 to 100
           | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}

@@ -60,29 +60,16 @@ pub enum ScorePlugin {
     ImageLocality,
 }
 
-impl ScorePlugin {
-    /// All of them, in the order of the default profile.
-    pub const ALL: [ScorePlugin; 7] = [
-        ScorePlugin::TaintToleration,
-        ScorePlugin::NodeAffinity,
-        ScorePlugin::NodeResourcesFit,
-        ScorePlugin::PodTopologySpread,
-        ScorePlugin::InterPodAffinity,
-        ScorePlugin::NodeResourcesBalancedAllocation,
-        ScorePlugin::ImageLocality,
-    ];
-
+crate::names! {
     /// The name in a `KubeSchedulerConfiguration`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ScorePlugin::TaintToleration => "TaintToleration",
-            ScorePlugin::NodeAffinity => "NodeAffinity",
-            ScorePlugin::NodeResourcesFit => "NodeResourcesFit",
-            ScorePlugin::PodTopologySpread => "PodTopologySpread",
-            ScorePlugin::InterPodAffinity => "InterPodAffinity",
-            ScorePlugin::NodeResourcesBalancedAllocation => "NodeResourcesBalancedAllocation",
-            ScorePlugin::ImageLocality => "ImageLocality",
-        }
+    pub ScorePlugin::name {
+        TaintToleration = "TaintToleration",
+        NodeAffinity = "NodeAffinity",
+        NodeResourcesFit = "NodeResourcesFit",
+        PodTopologySpread = "PodTopologySpread",
+        InterPodAffinity = "InterPodAffinity",
+        NodeResourcesBalancedAllocation = "NodeResourcesBalancedAllocation",
+        ImageLocality = "ImageLocality",
     }
 }
 
@@ -115,39 +102,21 @@ pub enum FilterPlugin {
     InterPodAffinity,
 }
 
-impl FilterPlugin {
-    /// All of them, in the order of the default profile.
-    pub const ALL: [FilterPlugin; 12] = [
-        FilterPlugin::NodeUnschedulable,
-        FilterPlugin::NodeName,
-        FilterPlugin::TaintToleration,
-        FilterPlugin::NodeAffinity,
-        FilterPlugin::NodePorts,
-        FilterPlugin::NodeResourcesFit,
-        FilterPlugin::VolumeRestrictions,
-        FilterPlugin::NodeVolumeLimits,
-        FilterPlugin::VolumeBinding,
-        FilterPlugin::VolumeZone,
-        FilterPlugin::PodTopologySpread,
-        FilterPlugin::InterPodAffinity,
-    ];
-
+crate::names! {
     /// The name in a `KubeSchedulerConfiguration`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FilterPlugin::NodeUnschedulable => "NodeUnschedulable",
-            FilterPlugin::NodeName => "NodeName",
-            FilterPlugin::TaintToleration => "TaintToleration",
-            FilterPlugin::NodeAffinity => "NodeAffinity",
-            FilterPlugin::NodePorts => "NodePorts",
-            FilterPlugin::NodeResourcesFit => "NodeResourcesFit",
-            FilterPlugin::VolumeRestrictions => "VolumeRestrictions",
-            FilterPlugin::NodeVolumeLimits => "NodeVolumeLimits",
-            FilterPlugin::VolumeBinding => "VolumeBinding",
-            FilterPlugin::VolumeZone => "VolumeZone",
-            FilterPlugin::PodTopologySpread => "PodTopologySpread",
-            FilterPlugin::InterPodAffinity => "InterPodAffinity",
-        }
+    pub FilterPlugin::name {
+        NodeUnschedulable = "NodeUnschedulable",
+        NodeName = "NodeName",
+        TaintToleration = "TaintToleration",
+        NodeAffinity = "NodeAffinity",
+        NodePorts = "NodePorts",
+        NodeResourcesFit = "NodeResourcesFit",
+        VolumeRestrictions = "VolumeRestrictions",
+        NodeVolumeLimits = "NodeVolumeLimits",
+        VolumeBinding = "VolumeBinding",
+        VolumeZone = "VolumeZone",
+        PodTopologySpread = "PodTopologySpread",
+        InterPodAffinity = "InterPodAffinity",
     }
 }
 

@@ -88,46 +88,18 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
-
-    const LOW: &str = "lowNodeUtilization: {thresholds: {cpu: 1%}, targetThresholds: {cpu: 2%}}";
-    const HIGH: &str = "highNodeUtilization: {thresholds: {cpu: 1%}}";
-
-    fn parse(steering: &str) -> Result<Policy, String> {
-        let text = format!(
-            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nsteering: {steering}\nstrategies: [{{{LOW}}}, {{{HIGH}}}]\n"
-        );
-        Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
-    }
+    use crate::policy::native::tests::parse;
 
     #[test]
     fn steering_is_off_by_default() {
-        let default = parse("{}").unwrap().steering;
+        let default = parse("").unwrap().steering;
         assert!(!default.is_on() && default == Policy::default_native().steering);
         assert_eq!(default.max_nodes.map(|share| share.of(10)), Some(8));
     }
 
     #[test]
-    fn a_written_section_reads_back_the_same() {
-        for text in [
-            "{}",
-            "{taintHot: true, maxNodes: none}",
-            "{taintEmptying: true, maxNodes: 2}",
-            "{maxNodes: 12.5%}",
-        ] {
-            let policy = parse(text).unwrap();
-            let again = Policy::parse("native", &policy.to_native()).unwrap();
-            assert_eq!(
-                (&again.steering, again.warnings.len()),
-                (&policy.steering, 0),
-                "{}",
-                policy.to_native()
-            );
-        }
-    }
-
-    #[test]
     fn problems_name_their_fields() {
-        assert_snapshot!(parse("{taintHot: hot, maxNode: 1}").unwrap_err(), @"
+        assert_snapshot!(parse("steering: {taintHot: hot, maxNode: 1}").unwrap_err(), @"
         policy.yaml:3:22: steering.taintHot: found hot, expected true or false
           | steering: {taintHot: hot, maxNode: 1}
           |                      ^

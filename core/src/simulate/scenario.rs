@@ -176,16 +176,14 @@ pub enum WorkloadKind {
     Bare,
 }
 
-impl WorkloadKind {
+crate::names! {
     /// Returns the name in the API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            WorkloadKind::Deployment => "Deployment",
-            WorkloadKind::StatefulSet => "StatefulSet",
-            WorkloadKind::DaemonSet => "DaemonSet",
-            WorkloadKind::Job => "Job",
-            WorkloadKind::Bare => "Pod",
-        }
+    pub WorkloadKind::name {
+        Deployment = "Deployment",
+        StatefulSet = "StatefulSet",
+        DaemonSet = "DaemonSet",
+        Job = "Job",
+        Bare = "Pod",
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::Cycle;
 use crate::cluster::client::tests::{fake, status};
 use crate::cluster::clock;
-use crate::daemon::fixture::{node, objects, pod};
+use crate::daemon::fixture::{node, objects, pod, tainted};
 use crate::daemon::{Daemon, DaemonError};
 use crate::decide::engine::Engine;
 use crate::model::ledger::{Ledger, State};
@@ -136,18 +136,6 @@ pub(in crate::daemon) async fn violating_pods(client: &Client, policy: Policy) -
     daemon.cluster.apply(pods);
     let ledger = daemon.store.load().await.unwrap();
     (daemon, Engine::new(policy, ledger))
-}
-
-fn tainted(name: &str) -> Object {
-    let Object::Node(mut facts) = node(name, true) else {
-        panic!("a node");
-    };
-    facts.taints = vec![crate::model::snapshot::facts::Taint {
-        key: "maintenance".to_owned(),
-        value: String::new(),
-        effect: crate::model::snapshot::facts::Effect::NoSchedule,
-    }];
-    Object::Node(facts)
 }
 
 pub(in crate::daemon) fn owned(name: &str) -> Object {

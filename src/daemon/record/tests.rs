@@ -18,10 +18,10 @@ use super::http_sink::{BodyFormat, HttpSink};
 use super::*;
 use crate::cluster::client::tests::status;
 use crate::cluster::clock;
-use crate::daemon::fixture::node;
+use crate::daemon::fixture::{node, tainted};
 use crate::model::ledger::State;
 use crate::model::record::{EVICTION, EvictionDetails, OUTCOME};
-use crate::model::snapshot::facts::{Effect, OwnerKey, Taint};
+use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{Object, ObjectKind};
 use crate::telemetry::metrics::ExpositionFormat;
@@ -175,15 +175,7 @@ impl World {
     }
 
     fn objects(&self) -> Vec<Object> {
-        let Object::Node(mut tainted) = node(NODE, true) else {
-            panic!("a node");
-        };
-        tainted.taints = vec![Taint {
-            key: "maintenance".to_owned(),
-            value: String::new(),
-            effect: Effect::NoSchedule,
-        }];
-        let nodes = [Object::Node(tainted), node("n2", true), node("n3", true)];
+        let nodes = [tainted(NODE), node("n2", true), node("n3", true)];
         let pods = self.pods.values();
         let pods = pods.map(|pod| import::json(ObjectKind::Pod, pod.to_string().as_bytes()));
         nodes.into_iter().chain(pods.map(Result::unwrap)).collect()

@@ -18,6 +18,7 @@ impl Metrics {
             .plan_lock
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
+        self.clear_series();
         let all = &self.all;
         all.halted.set(i64::from(plan.halted.is_some()));
         all.proposed.set(count(plan.proposed.len()));
@@ -32,7 +33,6 @@ impl Metrics {
 
     fn moves(&self, plan: &Plan, policy: &Policy) {
         let all = &self.all;
-        all.planned.clear();
         for strategy in policy
             .strategies
             .iter()
@@ -47,7 +47,6 @@ impl Metrics {
                 .get_or_create(&StrategyLabels { strategy })
                 .set(count(moves));
         }
-        all.steered.clear();
         for steer in &plan.steering {
             let labels = SteerLabels {
                 action: steer.action.code(),
@@ -60,7 +59,6 @@ impl Metrics {
     /// Reasons why pods stay and why strategies are idle.
     fn reasons(&self, plan: &Plan) {
         let all = &self.all;
-        all.kept.clear();
         for kept in &plan.kept {
             let labels = RefusalLabels {
                 strategy: kept.strategy,
@@ -68,7 +66,6 @@ impl Metrics {
             };
             all.kept.get_or_create(&labels).inc();
         }
-        all.idle.clear();
         for note in &plan.notes {
             let (strategy, pool, code) = (note.strategy, note.pool.clone(), note.why.code());
             all.idle
@@ -83,8 +80,6 @@ impl Metrics {
 
     /// Two strategies of the same name may give a node the same class, which counts once.
     fn verdicts(&self, plan: &Plan) {
-        self.all.nodes.clear();
-        self.all.node_class.clear();
         for verdict in &plan.nodes {
             let (strategy, class) = (verdict.strategy, verdict.class.code());
             let labels = VerdictLabels {
@@ -103,16 +98,9 @@ impl Metrics {
     }
 
     fn report(&self, report: &BalanceReport, policy: &Policy) {
-        let all = &self.all;
-        all.node_ratio.clear();
         for node in &report.nodes {
             self.ratios(node, policy);
         }
-        for family in [&all.mean, &all.deviation, &all.above_mean] {
-            family.clear();
-        }
-        all.band.clear();
-        all.outside_band.clear();
         for pool in &report.pools {
             self.pool(pool);
         }
@@ -187,13 +175,8 @@ impl Metrics {
         }
     }
 
-    /// Removes the values of the last plan and the ledger on a standby. They would look current,
-    /// but only the leader updates them. Counters keep their values.
-    pub(super) fn clear_plan(&self) {
-        let _guard = self
-            .plan_lock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+    /// Removes the series of the last plan.
+    fn clear_series(&self) {
         let all = &self.all;
         all.node_ratio.clear();
         all.node_class.clear();
@@ -207,6 +190,17 @@ impl Metrics {
         all.kept.clear();
         all.idle.clear();
         all.steered.clear();
+    }
+
+    /// Removes the values of the last plan and the ledger on a standby. They would look current,
+    /// but only the leader updates them. Counters keep their values.
+    pub(super) fn clear_plan(&self) {
+        let _guard = self
+            .plan_lock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        self.clear_series();
+        let all = &self.all;
         all.entries.clear();
         for gauge in [
             &all.halted,

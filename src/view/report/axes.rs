@@ -8,9 +8,9 @@ use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
 
 use crate::simulate::trace::{Event, Trace, TraceBand};
-use crate::values::text::count as counted;
+use crate::values::text::{age, count as counted};
 use crate::view::scale::{Scale, count, number, time_ticks};
-use crate::view::words::{percent, short, span};
+use crate::view::words::{percent, short};
 
 /// The width of the inner picture, in its own units.
 pub(super) const WIDTH: f64 = 1000.0;
@@ -46,7 +46,7 @@ impl TimeAxis {
                 @let class = if i % 2 == 1 { "tick odd" } else { "tick" };
                 line.grid x1=(x) x2=(x) y1="0" y2=(number(height)) {}
                 text class=(class) x=(x) y=(number(height + 16.0)) text-anchor="middle" {
-                    @if at.is_zero() { "0" } @else { (span(at)) }
+                    @if at.is_zero() { "0" } @else { (age(at)) }
                 }
             }
         }
@@ -120,7 +120,7 @@ impl EventFlag<'_> {
             .events
             .iter()
             .map(|event| {
-                let at = span(event.at.duration_since(self.start));
+                let at = age(event.at.duration_since(self.start));
                 format!("{at}: {}", event.what)
             })
             .collect();

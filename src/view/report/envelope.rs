@@ -1,18 +1,14 @@
 //! Many nodes in one chart: the fullest node, the emptiest node and the quantiles between them.
 
-use std::collections::BTreeMap;
-
 use jiff::SignedDuration;
 use maud::{Markup, html};
 
-use crate::simulate::trace::NodeTrace;
 use crate::values::Ratio;
 use crate::view::scale::{count, number, path};
 
-use super::axes::{chart, inner};
+use super::axes::inner;
 use super::lines::LineChart;
-use super::marks::marks;
-use super::series::{RatioSeries, quantile, value_at};
+use super::series::{RatioSeries, quantile};
 
 /// The number of moments for which quantiles are computed.
 const MOMENTS: usize = 240;
@@ -36,11 +32,7 @@ impl LineChart<'_> {
         let moments = self.quantiles();
         let height = self.share.height;
         let fullest = self.curve(&moments, FULLEST);
-        let content = html! {
-            (self.share.band(self.band))
-            (self.share.axis())
-            (self.time.axis(height))
-            (self.share.edges(self.band))
+        let curves = html! {
             (inner(height, "spread", &html! {
                 path.outer d=(self.area(&moments, EMPTIEST, FULLEST)) {}
                 path.inner d=(self.area(&moments, 1, 3)) {}
@@ -52,17 +44,19 @@ impl LineChart<'_> {
                 path.line.median d=(self.curve(&moments, MEDIAN)) {}
                 path.line.fullest d=(fullest) {}
             }))
-            (self.share.edge_names(self.band, false))
-            (self.time.events(self.trace, height))
-            @if self.marked { (self.envelope_marks()) }
-            (self.curve_names(&moments))
         };
-        let label = format!(
-            "{} {} of all nodes over time, by quantiles",
-            self.resource,
-            self.kind.words()
-        );
-        chart(height, &label, &content)
+        let radius = if self.trace.evictions.len() > 60 {
+            2.2
+        } else {
+            3.2
+        };
+        let names = self.curve_names(&moments);
+        self.framed(
+            "of all nodes over time, by quantiles",
+            &curves,
+            radius,
+            &names,
+        )
     }
 
     fn quantiles(&self) -> Vec<Quantiles> {
@@ -110,26 +104,6 @@ impl LineChart<'_> {
         let there = moments.iter().map(|moment| self.point(moment, high));
         let back = moments.iter().rev().map(|moment| self.point(moment, low));
         path(there.chain(back)) + "Z"
-    }
-
-    fn envelope_marks(&self) -> Markup {
-        let nodes: BTreeMap<&str, &NodeTrace> = self
-            .trace
-            .nodes
-            .iter()
-            .map(|node| (node.name.as_str(), node))
-            .collect();
-        let radius = if self.trace.evictions.len() > 60 {
-            2.2
-        } else {
-            3.2
-        };
-        marks(self.trace, self.time, radius, |eviction| {
-            let node = nodes.get(eviction.from.as_str())?;
-            let series = self.kind.series(node, self.resource);
-            let ratio = value_at(self.trace, series, eviction.at)?;
-            Some(self.share.y(ratio.get()))
-        })
     }
 
     /// The names of the curves at their ends, or one name where three would overlap.

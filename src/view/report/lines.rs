@@ -90,33 +90,43 @@ struct NodeLine<'t> {
 impl LineChart<'_> {
     pub(super) fn draw(&self) -> Markup {
         let lines = self.lines();
-        let height = self.share.height;
         let class = if self.kind == ShareKind::Requests && self.band.is_none() {
             "lines faint"
         } else {
             "lines"
         };
-        let content = html! {
-            (self.share.band(self.band))
-            (self.share.axis())
-            (self.time.axis(height))
-            (self.share.edges(self.band))
+        let curves = html! {
             @if let Some(band) = self.band {
                 // A halo behind hot lines, cut off at the target: only the part above the target
                 // glows.
                 @let hot = paths("line", lines.iter().filter(|line| line.hot));
                 (inner(self.share.y(band.target.get()), "halo", &hot))
             }
-            (inner(height, class, &html! {
+            (inner(self.share.height, class, &html! {
                 (paths("line", lines.iter().filter(|line| !line.hot)))
                 (paths("line was-hot", lines.iter().filter(|line| line.hot)))
             }))
+        };
+        let label = "of each node over time, as a share of allocatable";
+        self.framed(label, &curves, 4.5, &self.names(&lines))
+    }
+
+    /// Curves with the band, the axes, the events, their names, and marks of this radius.
+    pub(super) fn framed(&self, of: &str, curves: &Markup, radius: f64, names: &Markup) -> Markup {
+        let height = self.share.height;
+        let content = html! {
+            (self.share.band(self.band))
+            (self.share.axis())
+            (self.time.axis(height))
+            (self.share.edges(self.band))
+            (curves)
             (self.share.edge_names(self.band, false))
             (self.time.events(self.trace, height))
-            @if self.marked { (self.marks()) }
-            (self.names(&lines))
+            @if self.marked { (self.marks(radius)) }
+            (names)
         };
-        chart(height, &self.label(), &content)
+        let label = format!("{} {} {of}", self.resource, self.kind.words());
+        chart(height, &label, &content)
     }
 
     /// Returns the lines, the fullest node first.
@@ -157,13 +167,11 @@ impl LineChart<'_> {
         }))
     }
 
-    fn marks(&self) -> Markup {
-        marks(self.trace, self.time, 4.5, |eviction| {
-            let node = self
-                .trace
-                .nodes
-                .iter()
-                .find(|node| node.name == eviction.from)?;
+    fn marks(&self, radius: f64) -> Markup {
+        let nodes = self.trace.nodes.iter();
+        let nodes: BTreeMap<&str, &NodeTrace> = nodes.map(|n| (n.name.as_str(), n)).collect();
+        marks(self.trace, self.time, radius, |eviction| {
+            let node = nodes.get(eviction.from.as_str())?;
             let series = self.kind.series(node, self.resource);
             let ratio = value_at(self.trace, series, eviction.at)?;
             Some(self.share.y(ratio.get()))
@@ -204,14 +212,6 @@ impl LineChart<'_> {
         let series = self.kind.series(node, self.resource);
         let ratio = series.iter().rev().flatten().next()?;
         Some(self.share.y(ratio.get()))
-    }
-
-    fn label(&self) -> String {
-        format!(
-            "{} {} of each node over time, as a share of allocatable",
-            self.resource,
-            self.kind.words()
-        )
     }
 }
 

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use crate::simulate::trace::{Eviction, Trace};
+use crate::values::text::age;
 use crate::view::scale::number;
-use crate::view::words::span;
 
 use super::axes::TimeAxis;
 
@@ -90,7 +90,7 @@ fn tooltip(trace: &Trace, eviction: &Eviction) -> String {
         reason,
         ..
     } = eviction;
-    let at = span(eviction.at.duration_since(trace.start));
+    let at = age(eviction.at.duration_since(trace.start));
     let to = eviction.to.as_deref().unwrap_or("pending");
     let forecast = match eviction.foreseen.as_deref() {
         Some(_) if landed_as_forecast(eviction) => ", as forecast".to_owned(),

@@ -9,8 +9,9 @@ use crate::model::plan::Balance;
 use crate::model::relief::ReliefTotal;
 use crate::simulate::trace::Trace;
 use crate::values::Ratio;
+use crate::values::text::age;
 use crate::view::scale::{count, path, share_ticks};
-use crate::view::words::{percent, span};
+use crate::view::words::percent;
 
 use super::LabelledRun;
 use super::axes::{ShareAxis, TimeAxis, chart, inner};
@@ -180,7 +181,7 @@ fn figures(trace: &Trace) -> Vec<RunFigure> {
         RunFigure::part("landed as forecast", landed, of),
         RunFigure::new(
             "time to balance",
-            time_to_balance.map_or("not reached".to_owned(), span),
+            time_to_balance.map_or("not reached".to_owned(), age),
         )
         .rank(rank)
         .bad_if(time_to_balance.is_none())
@@ -213,7 +214,7 @@ fn time_above_target(trace: &Trace) -> Option<RunFigure> {
         .keys()
         .filter_map(|resource| hot_time(trace, resource))
         .reduce(SignedDuration::saturating_add)?;
-    let figure = RunFigure::new("time above target, all nodes", span(total));
+    let figure = RunFigure::new("time above target, all nodes", age(total));
     Some(figure.rank(total.as_secs_f64()).by_band())
 }
 

@@ -5,8 +5,7 @@ use std::cmp::Reverse;
 use maud::{Markup, html};
 
 use crate::simulate::trace::{Event, Eviction, Trace};
-use crate::values::text::count as counted;
-use crate::view::words::span;
+use crate::values::text::{age, count as counted};
 
 use super::marks::{helped, landed_as_forecast};
 
@@ -59,7 +58,7 @@ fn eviction_row(trace: &Trace, eviction: &Eviction) -> Markup {
     };
     html! {
         tr {
-            td.when { (span(eviction.at.duration_since(trace.start))) }
+            td.when { (age(eviction.at.duration_since(trace.start))) }
             td {
                 (eviction.namespace) "/" (eviction.pod)
                 @if let Some(workload) = &eviction.workload { br; span.soft { (workload) } }
@@ -128,7 +127,7 @@ fn event_list(trace: &Trace, start: usize, events: &[Event]) -> Markup {
         ol.events start=(start) {
             @for event in events {
                 li {
-                    span.when { (span(event.at.duration_since(trace.start))) } " "
+                    span.when { (age(event.at.duration_since(trace.start))) } " "
                     (event.what)
                 }
             }

@@ -5,8 +5,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
-use crate::values::text::count as counted;
-use crate::view::words::span;
+use crate::values::text::{self, age, count as counted};
 
 use super::facts::{ElectionRole, PlanStatus};
 use super::{BoardState, LoopHealth};
@@ -83,6 +82,26 @@ pub enum Headline {
     Idle,
 }
 
+evenkeel_core::codes! {
+    Headline::code {
+        Starting = "starting",
+        Waiting = "waiting",
+        Standby = "standby",
+        Stuck = "stuck",
+        Failed = "failed",
+        Halted = "halted",
+        Moving = "moving",
+        WouldMove = "would-move",
+        Uneven = "uneven",
+        Unpacked = "unpacked",
+        Packed = "packed",
+        Warming = "warming",
+        Blind = "blind",
+        Even = "even",
+        Idle = "idle",
+    }
+}
+
 impl Headline {
     /// Returns the headline for this moment.
     pub(super) fn of(status: &BoardState, health: &LoopHealth, now: Timestamp) -> Self {
@@ -154,27 +173,6 @@ impl Headline {
             _ => Headline::Idle,
         }
     }
-
-    /// The stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Headline::Starting => "starting",
-            Headline::Waiting(_) => "waiting",
-            Headline::Standby(_) => "standby",
-            Headline::Stuck(_) => "stuck",
-            Headline::Failed(_) => "failed",
-            Headline::Halted(_) => "halted",
-            Headline::Moving { .. } => "moving",
-            Headline::WouldMove { .. } => "would-move",
-            Headline::Uneven { .. } => "uneven",
-            Headline::Unpacked { .. } => "unpacked",
-            Headline::Packed(_) => "packed",
-            Headline::Warming(_) => "warming",
-            Headline::Blind(_) => "blind",
-            Headline::Even { .. } => "even",
-            Headline::Idle => "idle",
-        }
-    }
 }
 
 /// Returns why no pod can be evicted: the most frequent refusal, or the note of a strategy.
@@ -202,7 +200,7 @@ impl fmt::Display for Headline {
             Headline::Stuck(silent) => write!(
                 f,
                 "Stuck: the main loop has not responded for {}",
-                span(*silent)
+                age(*silent)
             ),
             Headline::Failed(why) => write!(f, "Failed: {why}; the next cycle tries again"),
             Headline::Halted(why) => write!(f, "Halted: {why}"),
@@ -269,7 +267,7 @@ impl Headline {
             format!("{evicted} of ")
         };
         let (hot, pods) = (were_hot(*hot), counted(*planned, "pod"));
-        write!(f, "Moving: {hot}{of}{pods} evicted {} ago", span(*ago))?;
+        write!(f, "Moving: {hot}{of}{pods} evicted {} ago", age(*ago))?;
         match awaited {
             0 => Ok(()),
             n => write!(f, "; waiting for {}", counted(*n, "replacement")),
@@ -304,15 +302,17 @@ fn rejected(kept: usize, why: &str) -> String {
 }
 
 fn are(nodes: usize) -> String {
-    let verb = if nodes == 1 { "is" } else { "are" };
-    format!("{} {verb}", counted(nodes, "node"))
+    format!("{} {}", counted(nodes, "node"), text::are(nodes))
 }
 
 fn were_hot(nodes: usize) -> String {
     match nodes {
         0 => String::new(),
-        1 => "1 node was hot, ".to_owned(),
-        n => format!("{n} nodes were hot, "),
+        n => format!(
+            "{} {} hot, ",
+            counted(n, "node"),
+            text::agree(n, "was", "were")
+        ),
     }
 }
 

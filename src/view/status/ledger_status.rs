@@ -75,7 +75,7 @@ fn eviction(
         from: entry.node.clone(),
         to: replacement.and_then(|(node, _)| node.map(str::to_owned)),
         at: entry.at,
-        state: code(entry.state),
+        state: entry.state.code(),
         message: message(entry.state),
         rests_until,
     }
@@ -118,16 +118,6 @@ fn rejected(ledger: &Ledger, snapshot: &Snapshot, now: Timestamp) -> Vec<Rejecte
     let mut rejected: Vec<RejectedPod> = found.collect();
     rejected.sort_by(|a, b| b.until.cmp(&a.until).then_with(|| a.pod.cmp(&b.pod)));
     rejected
-}
-
-const fn code(state: State) -> &'static str {
-    match state {
-        State::Intended => "intended",
-        State::Deferred => "deferred",
-        State::Evicted => "evicted",
-        State::Watched => "watched",
-        State::Settled(ending) => ending.code(),
-    }
 }
 
 fn message(state: State) -> String {

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::policy::Basis;
+use crate::values::text::age;
 use crate::view::bar;
 use crate::view::html::{HtmlPage, PALETTE, content_security_policy};
-use crate::view::words::span;
 
 use super::StatusView;
 use super::facts::ElectionRole;
@@ -78,7 +78,7 @@ fn header(view: &StatusView<'_>) -> Markup {
         p.facts #facts { (facts(view)) }
         @for failure in view.failures {
             p.facts {
-                b.bad { (failure.request) " has failed for " (span(failure.lasts)) }
+                b.bad { (failure.request) " has failed for " (age(failure.lasts)) }
                 ": " (failure.why) "; " (failure.effect)
             }
         }
@@ -120,7 +120,7 @@ fn facts(view: &StatusView<'_>) -> Markup {
         }
         @if let Some(next) = view.next_cycle {
             @match next.duration_since(view.now) {
-                wait if wait.is_positive() => { " · next in " (span(wait)) }
+                wait if wait.is_positive() => { " · next in " (age(wait)) }
                 _ => " · next now",
             }
         }
@@ -169,7 +169,7 @@ fn footer(view: &StatusView<'_>) -> Markup {
         p { "Policy: " (about.policy) ", in force since " (moment(about.policy_since)) }
         p {
             "evenkeel " (about.version) ", instance " (about.instance)
-            ", running for " (span(view.since(about.started)))
+            ", running for " (age(view.since(about.started)))
             " since " (moment(about.started)) ". "
             "The same data as JSON: " a href="status.json" { "/status.json" } ". "
             "As of " (moment(view.now)) span.live #live {} "."

@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::values::Ratio;
-use crate::values::text::count;
+use crate::values::text::{age, count};
 use crate::view::bar::Bar;
 use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::{Table, display_width};
-use crate::view::words::span;
 
 use super::shown::{ShownLedger, ShownNode, ShownPlan, ShownStatus};
 
@@ -78,7 +77,7 @@ impl StatusText<'_> {
             );
             self.screen.line(f, &line, Some(Ink::Warning))?;
         }
-        let age = span(self.status.now.duration_since(about.policy_since));
+        let age = age(self.status.now.duration_since(about.policy_since));
         let policy = format!("{}; in force for {age}", about.policy);
         self.screen.beside(f, "policy: ", &policy, None)?;
         if let Some(refused) = &about.policy_refused {
@@ -109,7 +108,7 @@ impl StatusText<'_> {
         if let Some(next) = status.next_cycle {
             let wait = next.duration_since(status.now);
             times.push(if wait.is_positive() {
-                format!("next in {}", span(wait))
+                format!("next in {}", age(wait))
             } else {
                 "next now".to_owned()
             });
@@ -271,7 +270,7 @@ impl StatusText<'_> {
                 Some(why) => format!("it got worse by its last eviction: {why}"),
                 None => "its last moves did not help".to_owned(),
             };
-            let text = format!("{} stays for {}: {why}", resting.workload, span(left));
+            let text = format!("{} stays for {}: {why}", resting.workload, age(left));
             self.screen.line(f, &text, None)?;
         }
         Ok(())
@@ -295,7 +294,7 @@ impl StatusText<'_> {
 
     /// `12s ago`, by the clock of the instance.
     fn ago(&self, at: Timestamp) -> String {
-        let age = self.status.now.duration_since(at).max(SignedDuration::ZERO);
-        format!("{} ago", span(age))
+        let since = self.status.now.duration_since(at);
+        format!("{} ago", age(since))
     }
 }

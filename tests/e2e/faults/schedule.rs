@@ -5,6 +5,7 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 
 use super::LONGEST_PAUSE;
+use crate::dice::Dice;
 
 /// The faults of one seed.
 const LENGTH: usize = 12;
@@ -47,28 +48,13 @@ const LEASE: &str = "/leases/";
 const HOUR: i64 = 3600;
 const YEAR: i64 = 365 * 24 * HOUR;
 
-/// Numbers from a seed, by splitmix64.
-struct Dice(u64);
-
 impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-
     fn millis(&mut self, from: u64, to: u64) -> Duration {
         Duration::from_millis(from + self.below(to - from))
     }
 
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[usize::try_from(self.below(choices.len() as u64)).unwrap()]
-    }
-
     fn instance(&mut self) -> usize {
-        self.of(&[0, 1])
+        self.pick(&[0, 1])
     }
 }
 
@@ -93,12 +79,12 @@ fn fault(dice: &mut Dice) -> Fault {
     let time = dice.millis(500, 4000);
     match dice.below(16) {
         0 => Fault::Status(
-            dice.of(&[
+            dice.pick(&[
                 StatusCode::INTERNAL_SERVER_ERROR,
                 StatusCode::SERVICE_UNAVAILABLE,
             ]),
             WRITES,
-            dice.of(&[LEDGER, EVICTION, LEASE]),
+            dice.pick(&[LEDGER, EVICTION, LEASE]),
             time,
         ),
         // Watches end with 410 or 500, and the lists after them fail page by page.
@@ -108,24 +94,24 @@ fn fault(dice: &mut Dice) -> Fault {
         4 => Fault::Lost(EVICTION, time),
         5 => Fault::Lost(LEDGER, time),
         6 => Fault::Slow(
-            dice.of(&[LEDGER, EVICTION, LEASE]),
+            dice.pick(&[LEDGER, EVICTION, LEASE]),
             dice.millis(200, 3000),
             time,
         ),
         7 => Fault::Cut,
         8 => Fault::Writer,
         9 => Fault::Corrupt(
-            dice.of(&["scribbles", "", r#"{"version":9,"more":[]}"#]),
+            dice.pick(&["scribbles", "", r#"{"version":9,"more":[]}"#]),
             time,
         ),
         10 | 11 => Fault::Kill(dice.instance()),
         12 => Fault::Silence(dice.millis(500, 3000), time),
         13 | 14 => Fault::Clock(
             dice.instance(),
-            dice.of(&[-YEAR, -HOUR, -600, 600, HOUR, YEAR]),
+            dice.pick(&[-YEAR, -HOUR, -600, 600, HOUR, YEAR]),
             time,
         ),
-        _ => dice.of(&[
+        _ => dice.pick(&[
             Fault::Stop(0),
             Fault::Stop(1),
             Fault::Suspend(0, Duration::from_secs(8)),

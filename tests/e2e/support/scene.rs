@@ -1,7 +1,7 @@
 //! Clusters to balance. When a function returns, all pods are scheduled, Ready and measured.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -311,7 +311,13 @@ pub fn rights(control_plane: &ControlPlane) {
 /// Does the same without the right to steer, by a kustomization as users write it.
 pub fn rights_without_steering(control_plane: &ControlPlane) {
     let folder = control_plane.dir.join("kustomization");
-    std::fs::create_dir_all(&folder).unwrap();
+    apply_rights(control_plane, &kustomized(&folder, "without-steering", ""));
+}
+
+/// Builds a kustomization in this folder of the base, a component and more fields, as users write
+/// it.
+pub fn kustomized(folder: &Path, component: &str, more: &str) -> String {
+    std::fs::create_dir_all(folder).unwrap();
     // kustomize accepts only relative paths.
     let up = "../".repeat(folder.components().count() - 1);
     let deploy = format!(
@@ -319,12 +325,11 @@ pub fn rights_without_steering(control_plane: &ControlPlane) {
         env!("CARGO_MANIFEST_DIR").trim_start_matches('/')
     );
     let text = format!(
-        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n\
-         resources: [{deploy}/base]\ncomponents: [{deploy}/components/without-steering]\n"
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n{more}\
+         resources: [{deploy}/base]\ncomponents: [{deploy}/components/{component}]\n"
     );
     std::fs::write(folder.join("kustomization.yaml"), text).unwrap();
-    let all = control_plane::run(Command::new("kubectl").arg("kustomize").arg(&folder));
-    apply_rights(control_plane, &all);
+    control_plane::run(Command::new("kubectl").arg("kustomize").arg(folder))
 }
 
 /// Applies everything but the Deployment.

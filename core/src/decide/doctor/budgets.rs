@@ -6,9 +6,9 @@ use crate::decide::draft::Draft;
 use crate::decide::gate;
 use crate::model::plan::Disruption;
 use crate::model::snapshot::PodId;
-use crate::values::text::{agree, count};
+use crate::values::text::{agree, count, list};
 
-use super::{Diagnosis, listed, runs};
+use super::{Diagnosis, NAMED, runs};
 
 /// Budgets that let none of their running pods go, by the answer of the gate about each pod.
 pub(super) fn budgets(draft: &Draft<'_>) -> Vec<Diagnosis> {
@@ -46,7 +46,7 @@ fn blocking_budgets(kind: &str, why: &Disruption, names: &[String]) -> Diagnosis
         (_, [_]) => "which ",
         _ => "each of which ",
     };
-    let names_of_all = listed(names);
+    let names_of_all = list(names, NAMED);
     let message = format!("{number} {forbid} every eviction: {names_of_all}, {which}{kind}");
     let remedy = match (why, names) {
         (Disruption::Budget { cause, .. }, [_, _, ..]) => cause.remedy("these budgets"),

@@ -2,9 +2,9 @@
 
 use crate::decide::projection::World;
 use crate::model::guard::{GuardReport, GuardTarget};
-use crate::values::text::count;
+use crate::values::text::{count, list};
 
-use super::{Diagnosis, listed};
+use super::{Diagnosis, NAMED};
 
 const CHECK: &str = "guards";
 const ANSWER: &str = "run its query by hand against `usage.prometheus`";
@@ -41,7 +41,7 @@ fn diagnosis(report: &GuardReport) -> Diagnosis {
     if !report.unknown.is_empty() {
         let message = format!(
             "guard {name}: its series name objects that do not exist: {}",
-            listed(&report.unknown)
+            list(&report.unknown, NAMED)
         );
         return Diagnosis::warning(CHECK, message, LABELS);
     }

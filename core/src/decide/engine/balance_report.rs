@@ -233,7 +233,7 @@ impl WeighedPool {
     fn report(&self, draft: &Draft<'_>, resources: &BTreeSet<ResourceId>) -> PoolPicture {
         let outside = self.outside(draft);
         let nodes = &self.in_force.nodes;
-        let outside_share = outside.and_then(|count| share(count, nodes.len()));
+        let outside_share = outside.and_then(|count| Ratio::of_counts(count, nodes.len()));
         PoolPicture {
             name: self.in_force.pool.clone(),
             basis: self.in_force.basis,
@@ -272,15 +272,7 @@ fn first_outside(draft: &Draft<'_>, pools: &[WeighedPool]) -> Option<Ratio> {
     let rule = draft.world.policy.low_node_utilization().next()?;
     let own = || pools.iter().take(rule.pools.len());
     let outside = own().filter_map(|pool| pool.outside(draft)).sum();
-    share(outside, own().map(|pool| pool.in_force.nodes.len()).sum())
-}
-
-fn share(part: usize, whole: usize) -> Option<Ratio> {
-    Ratio::new(count(part) / count(whole))
-}
-
-fn count(number: usize) -> f64 {
-    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+    Ratio::of_counts(outside, own().map(|pool| pool.in_force.nodes.len()).sum())
 }
 
 /// How even the nodes are, by resource. Nodes with an unknown ratio do not count.

@@ -103,9 +103,5 @@ fn pending(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt>
 
 /// A part of a whole; zero of an empty whole.
 fn share(part: usize, whole: usize) -> Ratio {
-    Ratio::new(count(part) / count(whole.max(1))).unwrap_or_default()
-}
-
-fn count(number: usize) -> f64 {
-    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+    Ratio::of_counts(part, whole).unwrap_or_default()
 }

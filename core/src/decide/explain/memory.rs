@@ -95,21 +95,12 @@ fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
     let snapshot = case.world.snapshot;
     let uid = entry.replacement.as_ref();
     let replacement = uid.and_then(|uid| snapshot.pods.iter().find(|pod| pod.uid == *uid));
-    let (code, message) = match entry.state {
-        State::Intended => (
-            "intended",
-            "recorded before the eviction; the outcome is not known yet".to_owned(),
-        ),
-        State::Deferred => (
-            "deferred",
-            "another component evicts the pod later".to_owned(),
-        ),
-        State::Evicted => (
-            "evicted",
-            "evicted; waiting for a Ready replacement".to_owned(),
-        ),
-        State::Watched => ("watched", State::WATCHED.to_owned()),
-        State::Settled(ending) => (ending.code(), ending.to_string()),
+    let message = match entry.state {
+        State::Intended => "recorded before the eviction; the outcome is not known yet".to_owned(),
+        State::Deferred => "another component evicts the pod later".to_owned(),
+        State::Evicted => "evicted; waiting for a Ready replacement".to_owned(),
+        State::Watched => State::WATCHED.to_owned(),
+        State::Settled(ending) => ending.to_string(),
     };
     let since = replacement.map_or(entry.at, |pod| entry.at.max(pod.created));
     let rests = entry.aim != Aim::Clear;
@@ -133,7 +124,7 @@ fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
             Aim::Clear => "clear",
             Aim::Opening => "open",
         },
-        code,
+        code: entry.state.code(),
         message,
         rests_until: rests
             .then(|| since.saturating_add(case.world.policy.cooldown.rest).ok())

@@ -7,11 +7,11 @@ use jiff::Timestamp;
 
 use crate::decide::draft::Draft;
 use crate::model::plan::{Finding, NotSelected, Reason};
-use crate::model::snapshot::facts::{PodPhase, Role};
+use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{FailedPods, Scope};
 
-use super::listing::containers;
+use super::listing::{containers, listed_code};
 use super::per_pod::{JudgePod, Selected};
 
 impl JudgePod for FailedPods {
@@ -46,35 +46,20 @@ impl FailedPods {
             findings.push(Finding::State(state.clone()));
         }
         if !self.exit_codes.is_empty() {
-            let code = self.listed_code(pod).ok_or(NotSelected::OtherExitCode)?;
+            let code = listed_code(pod, self.including_init_containers, &self.exit_codes);
+            let code = code.ok_or(NotSelected::OtherExitCode)?;
             findings.push(Finding::ExitCode(code));
         }
         Ok(findings)
     }
 
-    fn added_roles(&self) -> &'static [Role] {
-        if self.including_init_containers {
-            &[Role::Init]
-        } else {
-            &[]
-        }
-    }
-
     /// The first reason of the pod or of its containers that the policy lists.
     fn listed_reason<'p>(&self, pod: &'p Pod) -> Option<&'p String> {
-        let of_containers = containers(pod, self.added_roles()).flat_map(|c| {
+        let of_containers = containers(pod, self.including_init_containers, false).flat_map(|c| {
             let ended = c.ended.as_ref().map(|(reason, _)| reason);
             c.waiting.iter().chain(ended)
         });
         let mut reasons = pod.reason.iter().chain(of_containers);
         reasons.find(|r| self.reasons.contains(r))
-    }
-
-    /// The first exit code of a container that the policy lists.
-    fn listed_code(&self, pod: &Pod) -> Option<i32> {
-        containers(pod, self.added_roles())
-            .filter_map(|c| c.ended.as_ref())
-            .map(|(_, code)| *code)
-            .find(|code| self.exit_codes.contains(code))
     }
 }

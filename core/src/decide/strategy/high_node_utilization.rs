@@ -108,10 +108,7 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
-        match self.judge(run.before, pod) {
-            Ok(()) => run.late(pod),
-            Err(why) => why,
-        }
+        run.or_late(pod, self.judge(run.before, pod))
     }
 
     /// The pod as a candidate if its node were emptied.

@@ -108,14 +108,25 @@ impl Scope {
     }
 }
 
-/// The main containers of a pod, and those with the roles that the policy adds.
-pub(super) fn containers<'p>(
-    pod: &'p Pod,
-    added: &'p [Role],
-) -> impl Iterator<Item = &'p Container> {
-    pod.containers
-        .iter()
-        .filter(|c| c.role == Role::Main || added.contains(&c.role))
+/// The main containers of a pod, and those of the other roles that the policy adds.
+pub(super) fn containers(
+    pod: &Pod,
+    init: bool,
+    ephemeral: bool,
+) -> impl Iterator<Item = &Container> {
+    pod.containers.iter().filter(move |c| match c.role {
+        Role::Main => true,
+        Role::Init => init,
+        Role::Ephemeral => ephemeral,
+    })
+}
+
+/// The first exit code of a container that the policy lists.
+pub(super) fn listed_code(pod: &Pod, init: bool, listed: &[i32]) -> Option<i32> {
+    containers(pod, init, false)
+        .filter_map(|c| c.ended.as_ref())
+        .map(|(_, code)| *code)
+        .find(|code| listed.contains(code))
 }
 
 /// Limits a replacement to these nodes, however full they become. A move to any other node gains

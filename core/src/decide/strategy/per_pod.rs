@@ -98,9 +98,6 @@ impl<J: JudgePod> SelectPods for PerPodRun<J> {
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
-        match judge(&self.rule, run.before, pod) {
-            Ok(_) => run.late(pod),
-            Err(why) => why,
-        }
+        run.or_late(pod, judge(&self.rule, run.before, pod))
     }
 }

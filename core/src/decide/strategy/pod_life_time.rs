@@ -8,11 +8,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::decide::draft::Draft;
 use crate::model::plan::{Finding, NotSelected, Reason};
-use crate::model::snapshot::facts::{Condition, Role};
+use crate::model::snapshot::facts::Condition;
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{ConditionTest, Names, PodLifeTime, Scope};
 
-use super::listing::containers;
+use super::listing::{containers, listed_code};
 use super::per_pod::{JudgePod, Selected};
 
 impl JudgePod for PodLifeTime {
@@ -46,7 +46,8 @@ impl PodLifeTime {
             findings.push(condition.ok_or(NotSelected::OtherCondition)?);
         }
         if !self.exit_codes.is_empty() {
-            findings.push(self.exit_code(pod).ok_or(NotSelected::OtherExitCode)?);
+            let code = listed_code(pod, self.including_init_containers, &self.exit_codes);
+            findings.push(Finding::ExitCode(code.ok_or(NotSelected::OtherExitCode)?));
         }
         findings.extend(self.owner(pod)?);
         Ok(findings)
@@ -54,16 +55,11 @@ impl PodLifeTime {
 
     /// The state of the pod, or of a container, that the policy lists.
     fn state(&self, pod: &Pod) -> Option<Finding> {
-        let roles: &[Role] = match (
+        let (init, ephemeral) = (
             self.including_init_containers,
             self.including_ephemeral_containers,
-        ) {
-            (true, true) => &[Role::Init, Role::Ephemeral],
-            (true, false) => &[Role::Init],
-            (false, true) => &[Role::Ephemeral],
-            (false, false) => &[],
-        };
-        let of_containers = containers(pod, roles).flat_map(|c| {
+        );
+        let of_containers = containers(pod, init, ephemeral).flat_map(|c| {
             let ended = c.ended.as_ref().map(|(reason, _)| reason);
             c.waiting.iter().chain(ended).map(String::as_str)
         });
@@ -82,20 +78,6 @@ impl PodLifeTime {
             status: condition.state.status.clone(),
             reason: condition.state.reason.clone(),
         })
-    }
-
-    /// The exit code of a container that the policy lists.
-    fn exit_code(&self, pod: &Pod) -> Option<Finding> {
-        let roles: &[Role] = if self.including_init_containers {
-            &[Role::Init]
-        } else {
-            &[]
-        };
-        containers(pod, roles)
-            .filter_map(|c| c.ended.as_ref())
-            .map(|(_, code)| *code)
-            .find(|code| self.exit_codes.contains(code))
-            .map(Finding::ExitCode)
     }
 
     /// The owner whose kind the policy asks for; `None` if the policy asks for no kind.

@@ -92,6 +92,11 @@ impl StrategyRun<'_, '_> {
         })
     }
 
+    /// Why a pod is no candidate: the verdict about it, or else why it came too late.
+    pub(super) fn or_late<T>(&self, pod: PodId, verdict: Result<T, NotSelected>) -> NotSelected {
+        verdict.err().unwrap_or_else(|| self.late(pod))
+    }
+
     /// Why a selected pod did not become a candidate: a refusal of another pod ended the strategy
     /// for the node or for the cycle, or other pods were chosen.
     pub(super) fn late(&self, pod: PodId) -> NotSelected {

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use crate::decide::draft::Draft;
 use crate::model::plan::{NotSelected, Reason};
-use crate::model::snapshot::facts::Role;
+use crate::model::snapshot::facts::Container;
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{Scope, TooManyRestarts};
 
@@ -41,23 +41,19 @@ impl JudgePod for TooManyRestarts {
 }
 
 impl TooManyRestarts {
-    fn added_roles(&self) -> &'static [Role] {
-        if self.including_init_containers {
-            &[Role::Init]
-        } else {
-            &[]
-        }
+    fn containers<'p>(&self, pod: &'p Pod) -> impl Iterator<Item = &'p Container> {
+        containers(pod, self.including_init_containers, false)
     }
 
     fn restarts(&self, pod: &Pod) -> u64 {
-        let counts = containers(pod, self.added_roles()).map(|c| u64::from(c.restarts));
+        let counts = self.containers(pod).map(|c| u64::from(c.restarts));
         counts.sum()
     }
 
     /// Whether the pod, or a container, is in a state that the policy lists. An empty list admits
     /// every state.
     fn in_state(&self, pod: &Pod) -> bool {
-        let waiting = containers(pod, self.added_roles()).filter_map(|c| c.waiting.as_deref());
+        let waiting = self.containers(pod).filter_map(|c| c.waiting.as_deref());
         let mut states = waiting.chain([pod.phase.name()]);
         self.states.is_empty() || states.any(|state| self.states.iter().any(|s| s == state))
     }

@@ -113,20 +113,19 @@ pub enum Ending {
     NotReplaced,
 }
 
-impl Ending {
-    /// Returns the stable code.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Ending::Helped => "helped",
-            Ending::Renewed => "renewed",
-            Ending::SameNode => "same-node",
-            Ending::HotNode => "hot-node",
-            Ending::NeverReady => "never-ready",
-            Ending::GotWorse(_) => "got-worse",
-            Ending::NotReplaced => "not-replaced",
-        }
+crate::codes! {
+    Ending::code {
+        Helped = "helped",
+        Renewed = "renewed",
+        SameNode = "same-node",
+        HotNode = "hot-node",
+        NeverReady = "never-ready",
+        GotWorse = "got-worse",
+        NotReplaced = "not-replaced",
     }
+}
 
+impl Ending {
     /// Returns true if the move did not help, so that the workload should rest.
     pub const fn is_ineffective(self) -> bool {
         matches!(
@@ -161,14 +160,11 @@ pub enum Landed {
     Unknown,
 }
 
-impl Landed {
-    /// Returns the stable code.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Landed::AsForeseen => "as_foreseen",
-            Landed::Elsewhere => "elsewhere",
-            Landed::Unknown => "unknown",
-        }
+crate::codes! {
+    Landed::code {
+        AsForeseen = "as_foreseen",
+        Elsewhere = "elsewhere",
+        Unknown = "unknown",
     }
 }
 
@@ -217,6 +213,17 @@ impl Entry {
 impl State {
     /// The sentence about a trial whose replacement is Ready.
     pub const WATCHED: &str = "a trial: the replacement is Ready and is watched";
+
+    /// Returns the stable code.
+    pub const fn code(self) -> &'static str {
+        match self {
+            State::Intended => "intended",
+            State::Deferred => "deferred",
+            State::Evicted => "evicted",
+            State::Watched => "watched",
+            State::Settled(ending) => ending.code(),
+        }
+    }
 
     /// Returns true if the pod is evicted and how that ended is not known.
     pub(super) const fn lacks_ending(self) -> bool {

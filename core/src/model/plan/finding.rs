@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::duration_text::whole;
+use crate::values::text;
 
 /// One property of a pod that the policy selects.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -11,7 +11,7 @@ pub enum Finding {
     #[error("has failed")]
     Failed,
     /// The pod is too old.
-    #[error("is {} old, older than {}", whole(*.age), whole(*.most))]
+    #[error("is {} old, older than {}", text::age(*.age), text::age(*.most))]
     Age {
         /// The age of the pod.
         age: SignedDuration,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::model::snapshot::facts::NodeClosure;
+use crate::values::text;
 
 /// The reason why a node cannot take a pod, after "is".
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
@@ -163,7 +164,7 @@ impl fmt::Display for MisfitCounts {
         }
         for (i, (why, count)) in self.by_frequency().into_iter().enumerate() {
             let comma = if i == 0 { "" } else { ", " };
-            let are = if count == 1 { "is" } else { "are" };
+            let are = text::are(count);
             write!(f, "{comma}{count} {are} {why}")?;
         }
         Ok(())

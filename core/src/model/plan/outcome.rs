@@ -128,6 +128,22 @@ impl Untried {
     }
 }
 
+crate::codes! {
+    Outcome::code {
+        Evicted = "evicted",
+        Deferred = "deferred",
+        OverBudget | Refused = "refused",
+        Forbidden = "forbidden",
+        Unauthorized = "unauthorized",
+        Throttled = "throttled",
+        Gone = "gone",
+        Changed = "changed",
+        Failed = "failed",
+        Unanswered = "unanswered",
+        Untried = "untried",
+    }
+}
+
 impl Outcome {
     /// Returns the reason why the rest of the plan must wait; `None` if it need not.
     ///
@@ -201,37 +217,5 @@ impl Outcome {
     /// Returns true if the account may not evict the pod.
     pub const fn lacks_right(&self) -> bool {
         matches!(self, Outcome::Forbidden(_) | Outcome::Unauthorized(_))
-    }
-
-    /// Every code.
-    pub const CODES: [&'static str; 11] = [
-        "evicted",
-        "deferred",
-        "refused",
-        "forbidden",
-        "unauthorized",
-        "throttled",
-        "gone",
-        "changed",
-        "failed",
-        "unanswered",
-        "untried",
-    ];
-
-    /// Returns the stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Outcome::Evicted => "evicted",
-            Outcome::Deferred(_) => "deferred",
-            Outcome::OverBudget(_) | Outcome::Refused(_) => "refused",
-            Outcome::Forbidden(_) => "forbidden",
-            Outcome::Unauthorized(_) => "unauthorized",
-            Outcome::Throttled(..) => "throttled",
-            Outcome::Gone => "gone",
-            Outcome::Changed => "changed",
-            Outcome::Failed(_) => "failed",
-            Outcome::Unanswered(_) => "unanswered",
-            Outcome::Untried(_) => "untried",
-        }
     }
 }

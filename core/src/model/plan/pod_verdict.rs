@@ -5,9 +5,8 @@ use jiff::SignedDuration;
 use crate::model::ledger::Aim;
 use crate::model::snapshot::Pod;
 use crate::values::Ratio;
-use crate::values::text::count;
+use crate::values::text::{self, count};
 
-use super::duration_text::whole;
 use super::pod_verdict_text::{node, node_remedy, others};
 use super::{Class, Halt, Idle, MoveWorth, Reason, Refusal, SavedEvictions};
 
@@ -230,7 +229,7 @@ pub enum NotSelected {
         limit: u32,
     },
     /// The pod is too young.
-    #[error("it is {} old, younger than {}", whole(*.age), whole(*.least))]
+    #[error("it is {} old, younger than {}", text::age(*.age), text::age(*.least))]
     NotOld {
         /// The age of the pod.
         age: SignedDuration,
@@ -251,6 +250,57 @@ pub enum NotSelected {
     NotFailed,
 }
 
+crate::codes! {
+    NotSelected::code {
+        Halted = "halted",
+        MovedBefore = "moved-before",
+        Nowhere = "on-no-node",
+        Terminating = "terminating",
+        Finished = "finished",
+        Namespace = "other-namespace",
+        Labels = "other-labels",
+        OwnerKind = "other-owner",
+        Node = "node",
+        Idle = "idle",
+        Late = "late",
+        MayNotGo = "may-not-go",
+        Enough = "others-are-enough",
+        RelievesNothing = "relieves-nothing",
+        TooLight = "too-light",
+        WithinVariation = "within-variation",
+        OutOfReach = "out-of-reach",
+        SavesNothing = "saves-nothing",
+        LeftForLater = "left-for-later",
+        NotReached = "not-reached",
+        GoesWithNode = "goes-with-node",
+        RequestsNothing = "requests-nothing",
+        Filled = "filled-node",
+        RoomUsedUp = "room-used-up",
+        OthersFirst = "others-first",
+        NoOwner = "no-owner",
+        NoDuplicate = "no-duplicate",
+        OneNode = "one-node",
+        WithinShare = "within-share",
+        NoSpread = "no-spread",
+        NoPlace = "no-place",
+        WithinSkew = "within-skew",
+        NoAntiAffinity = "no-anti-affinity",
+        NoNeighbour = "no-neighbour",
+        NoBetterNode = "no-better-node",
+        Parted = "parted",
+        NoNodeAffinity = "no-node-affinity",
+        SuitableNode = "suitable-node",
+        NoTaint = "no-taint",
+        Tolerated = "tolerated",
+        FewRestarts = "few-restarts",
+        NotOld = "not-old-enough",
+        OtherState = "other-state",
+        OtherCondition = "other-condition",
+        OtherExitCode = "other-exit-code",
+        NotFailed = "not-failed",
+    }
+}
+
 impl NotSelected {
     /// Returns an error if a pod leaves or has ended.
     pub fn unless_gone(pod: &Pod) -> Result<(), Self> {
@@ -258,58 +308,6 @@ impl NotSelected {
             (true, _) => Err(NotSelected::Terminating),
             (_, true) => Err(NotSelected::Finished),
             (false, false) => Ok(()),
-        }
-    }
-
-    /// Returns the stable code that JSON uses.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            NotSelected::Halted(_) => "halted",
-            NotSelected::MovedBefore(_) => "moved-before",
-            NotSelected::Nowhere => "on-no-node",
-            NotSelected::Terminating => "terminating",
-            NotSelected::Finished => "finished",
-            NotSelected::Namespace => "other-namespace",
-            NotSelected::Labels => "other-labels",
-            NotSelected::OwnerKind => "other-owner",
-            NotSelected::Node(_) => "node",
-            NotSelected::Idle(_) => "idle",
-            NotSelected::Late(_) => "late",
-            NotSelected::MayNotGo(_) => "may-not-go",
-            NotSelected::Enough { .. } => "others-are-enough",
-            NotSelected::RelievesNothing(_) => "relieves-nothing",
-            NotSelected::TooLight { .. } => "too-light",
-            NotSelected::WithinVariation { .. } => "within-variation",
-            NotSelected::OutOfReach { .. } => "out-of-reach",
-            NotSelected::SavesNothing { .. } => "saves-nothing",
-            NotSelected::LeftForLater => "left-for-later",
-            NotSelected::NotReached => "not-reached",
-            NotSelected::GoesWithNode => "goes-with-node",
-            NotSelected::RequestsNothing => "requests-nothing",
-            NotSelected::Filled => "filled-node",
-            NotSelected::RoomUsedUp => "room-used-up",
-            NotSelected::OthersFirst => "others-first",
-            NotSelected::NoOwner => "no-owner",
-            NotSelected::NoDuplicate => "no-duplicate",
-            NotSelected::OneNode => "one-node",
-            NotSelected::WithinShare { .. } => "within-share",
-            NotSelected::NoSpread => "no-spread",
-            NotSelected::NoPlace(_) => "no-place",
-            NotSelected::WithinSkew { .. } => "within-skew",
-            NotSelected::NoAntiAffinity => "no-anti-affinity",
-            NotSelected::NoNeighbour => "no-neighbour",
-            NotSelected::NoBetterNode => "no-better-node",
-            NotSelected::Parted => "parted",
-            NotSelected::NoNodeAffinity => "no-node-affinity",
-            NotSelected::SuitableNode => "suitable-node",
-            NotSelected::NoTaint => "no-taint",
-            NotSelected::Tolerated => "tolerated",
-            NotSelected::FewRestarts { .. } => "few-restarts",
-            NotSelected::NotOld { .. } => "not-old-enough",
-            NotSelected::OtherState => "other-state",
-            NotSelected::OtherCondition => "other-condition",
-            NotSelected::OtherExitCode => "other-exit-code",
-            NotSelected::NotFailed => "not-failed",
         }
     }
 
@@ -379,6 +377,6 @@ fn place_remedy(key: &str) -> String {
 }
 
 fn age_remedy(age: SignedDuration, least: SignedDuration) -> String {
-    let left = whole(least.saturating_sub(age));
+    let left = text::age(least.saturating_sub(age));
     format!("wait {left}, or lower the age in the strategy")
 }

@@ -3,13 +3,14 @@
 use std::fmt;
 
 use crate::model::ledger::Aim;
+use crate::values::text::agree;
 
 use super::{Class, PodVerdict, expected_effect};
 
 /// The pods that go instead of it.
 pub(super) fn others(going: usize, waiting: usize) -> String {
-    let moves = if going == 1 { "moves" } else { "move" };
-    let waits = if waiting == 1 { "waits" } else { "wait" };
+    let moves = agree(going, "moves", "move");
+    let waits = agree(waiting, "waits", "wait");
     match (going, waiting) {
         (_, 0) => format!("{going} {moves}"),
         (0, _) => format!("{waiting} {waits}"),

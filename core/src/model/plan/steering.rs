@@ -46,19 +46,16 @@ pub enum SteerValue {
     Full,
 }
 
-impl SteerValue {
-    /// Every value.
-    pub const ALL: [Self; 3] = [SteerValue::Hot, SteerValue::Emptying, SteerValue::Full];
-
+crate::names! {
     /// Returns the text of the taint value.
-    pub const fn text(self) -> &'static str {
-        match self {
-            SteerValue::Hot => "hot",
-            SteerValue::Emptying => "emptying",
-            SteerValue::Full => "full",
-        }
+    pub SteerValue::text {
+        Hot = "hot",
+        Emptying = "emptying",
+        Full = "full",
     }
+}
 
+impl SteerValue {
     /// Returns the value of a steering taint; `None` if the taint is not one that evenkeel sets.
     pub fn of(taint: &Taint) -> Option<Self> {
         let ours = taint.key == STEERING_KEY && taint.effect == Effect::PreferNoSchedule;
@@ -166,26 +163,23 @@ pub enum SteerReason {
     Ending,
 }
 
-impl SteerReason {
-    /// Returns the stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            SteerReason::Hot { .. } => "hot",
-            SteerReason::Warm { .. } => "warm",
-            SteerReason::Cooling { .. } => "cooling",
-            SteerReason::Unlanded => "unlanded",
-            SteerReason::Emptying => "emptying",
-            SteerReason::Empty => "empty",
-            SteerReason::Full => "full",
-            SteerReason::Enough(_) => "enough",
-            SteerReason::Cooled => "cooled",
-            SteerReason::NotEmptied => "not-emptied",
-            SteerReason::NotFull => "not-full",
-            SteerReason::Unsure(_) => "unsure",
-            SteerReason::NotPermitted => "not-permitted",
-            SteerReason::NotAsked => "not-asked",
-            SteerReason::Ending => "ending",
-        }
+crate::codes! {
+    SteerReason::code {
+        Hot = "hot",
+        Warm = "warm",
+        Cooling = "cooling",
+        Unlanded = "unlanded",
+        Emptying = "emptying",
+        Empty = "empty",
+        Full = "full",
+        Enough = "enough",
+        Cooled = "cooled",
+        NotEmptied = "not-emptied",
+        NotFull = "not-full",
+        Unsure = "unsure",
+        NotPermitted = "not-permitted",
+        NotAsked = "not-asked",
+        Ending = "ending",
     }
 }
 
@@ -255,18 +249,12 @@ pub enum SteerOutcome {
     Unanswered(String),
 }
 
-impl SteerOutcome {
-    /// Every code.
-    pub const CODES: [&'static str; 5] = ["done", "unneeded", "forbidden", "failed", "unanswered"];
-
-    /// Returns the stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            SteerOutcome::Done => "done",
-            SteerOutcome::Unneeded => "unneeded",
-            SteerOutcome::Forbidden(_) => "forbidden",
-            SteerOutcome::Failed(_) => "failed",
-            SteerOutcome::Unanswered(_) => "unanswered",
-        }
+crate::codes! {
+    SteerOutcome::code {
+        Done = "done",
+        Unneeded = "unneeded",
+        Forbidden = "forbidden",
+        Failed = "failed",
+        Unanswered = "unanswered",
     }
 }

@@ -10,8 +10,7 @@ use crate::model::snapshot::pause::Pause;
 use crate::model::usage::Unmeasured;
 use crate::policy::Basis;
 use crate::values::Ratio;
-use crate::values::text::count;
-use crate::values::text::duration;
+use crate::values::text::{agree, count, duration};
 
 /// The class in which one strategy puts one node.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,29 +108,26 @@ pub enum Class {
     NotSelected,
 }
 
-impl Class {
-    /// Returns the stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Class::Hot { .. } => "hot",
-            Class::Warming { .. } => "warming",
-            Class::Cold => "cold",
-            Class::ColdCordoned => "cold-cordoned",
-            Class::ColdClosed(_) => "cold-closed",
-            Class::Even => "even",
-            Class::Underused => "underused",
-            Class::InUse => "in-use",
-            Class::InUseCordoned => "in-use-cordoned",
-            Class::InUseClosed(_) => "in-use-closed",
-            Class::Leaving => "leaving",
-            Class::Unknown(_) => "unknown",
-            Class::Unreadable(_) => "doubtful",
-            Class::NotReady => "not-ready",
-            Class::Deleting => "deleting",
-            Class::NoAllocatable(_) => "no-allocatable",
-            Class::Lacks(_) => "lacks-resources",
-            Class::NotSelected => "not-selected",
-        }
+crate::codes! {
+    Class::code {
+        Hot = "hot",
+        Warming = "warming",
+        Cold = "cold",
+        ColdCordoned = "cold-cordoned",
+        ColdClosed = "cold-closed",
+        Even = "even",
+        Underused = "underused",
+        InUse = "in-use",
+        InUseCordoned = "in-use-cordoned",
+        InUseClosed = "in-use-closed",
+        Leaving = "leaving",
+        Unknown = "unknown",
+        Unreadable = "doubtful",
+        NotReady = "not-ready",
+        Deleting = "deleting",
+        NoAllocatable = "no-allocatable",
+        Lacks = "lacks-resources",
+        NotSelected = "not-selected",
     }
 }
 
@@ -202,6 +198,20 @@ pub enum Idle {
     Unmeasurable(String),
 }
 
+crate::codes! {
+    Idle::code {
+        NothingHot = "nothing-hot",
+        NotForLong = "not-for-long",
+        NothingCold = "nothing-cold",
+        AllCold = "all-cold",
+        FewCold = "few-cold",
+        NothingUnderused = "nothing-underused",
+        NothingToEmpty = "nothing-to-empty",
+        NoDestination = "no-destination",
+        Unmeasurable = "unmeasurable",
+    }
+}
+
 impl Idle {
     /// Returns true if the nodes are as the strategy wants them; false if something is missing.
     pub const fn is_goal(&self) -> bool {
@@ -214,21 +224,6 @@ impl Idle {
             | Idle::Unmeasurable(_) => false,
         }
     }
-
-    /// Returns the stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Idle::NothingHot => "nothing-hot",
-            Idle::NotForLong(_) => "not-for-long",
-            Idle::NothingCold(_) => "nothing-cold",
-            Idle::AllCold => "all-cold",
-            Idle::FewCold { .. } => "few-cold",
-            Idle::NothingUnderused => "nothing-underused",
-            Idle::NothingToEmpty { .. } => "nothing-to-empty",
-            Idle::NoDestination => "no-destination",
-            Idle::Unmeasurable(_) => "unmeasurable",
-        }
-    }
 }
 
 fn needed_text(needed: Option<usize>) -> String {
@@ -237,11 +232,8 @@ fn needed_text(needed: Option<usize>) -> String {
 }
 
 fn above(nodes: usize) -> String {
-    if nodes == 1 {
-        "1 node is above its target".to_owned()
-    } else {
-        format!("{nodes} nodes are above their targets")
-    }
+    let verb = agree(nodes, "is above its target", "are above their targets");
+    format!("{} {verb}", count(nodes, "node"))
 }
 
 object!(Note, |note| {

@@ -166,16 +166,14 @@ pub enum PodPhase {
     Unknown,
 }
 
-impl PodPhase {
+crate::names! {
     /// Returns the name in the API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PodPhase::Pending => "Pending",
-            PodPhase::Running => "Running",
-            PodPhase::Succeeded => "Succeeded",
-            PodPhase::Failed => "Failed",
-            PodPhase::Unknown => "Unknown",
-        }
+    pub PodPhase::name {
+        Pending = "Pending",
+        Running = "Running",
+        Succeeded = "Succeeded",
+        Failed = "Failed",
+        Unknown = "Unknown",
     }
 }
 

@@ -10,7 +10,7 @@ const STRATEGY: &str =
     "strategies: [{lowNodeUtilization: {thresholds: {cpu: 1%}, targetThresholds: {cpu: 2%}}}]\n";
 
 /// A whole file; the tested part begins in line 3.
-fn parse(part: &str) -> Result<Policy, String> {
+pub(in crate::policy) fn parse(part: &str) -> Result<Policy, String> {
     let text = format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\n{part}\n{STRATEGY}");
     Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
 }
@@ -338,14 +338,34 @@ fn storage_classes_need_their_protection() {
 }
 
 #[test]
-fn durations_of_several_units_read_back_the_same() {
-    for (text, seconds) in [("90s", 90), ("5m", 300), ("1h30m", 5400), ("1h1m1s", 3661)] {
-        let emitted = parse(&format!("interval: {text}")).unwrap().to_native();
-        let again = Policy::parse("native", &emitted).unwrap();
-        assert_eq!(
-            again.interval,
-            SignedDuration::from_secs(seconds),
-            "{emitted}"
-        );
+fn what_is_written_reads_back_the_same() {
+    for part in [
+        "interval: 90s",
+        "interval: 1h1m1s",
+        "approval: {required: true}",
+        "approval: {required: true, automatic: 3, expires: 30m}",
+        "ramp: none",
+        "ramp: {}",
+        "ramp: {watch: 30s}",
+        "rightsizing: {percentile: 50, headroom: 0%}",
+        "rightsizing: {tolerance: 12.5%, top: 3}",
+        "rightsizing: {percentile: 99.5%, top: 0}",
+        "steering: {taintHot: true, maxNodes: none}",
+        "steering: {taintEmptying: true, maxNodes: 2}",
+        "steering: {maxNodes: 12.5%}",
+        "windows: {timeZone: Asia/Tokyo, allow: ['Fri-Mon 22:00-06:00', Wed], \
+            forbid: ['12:00-24:00']}",
+        "usage: {prometheus: {url: 'http://p:9090'}}\nguards:\n\
+            - {name: a, query: 'ALERTS{severity=\"critical\"}'}\n\
+            - {name: b, query: b, above: 0.05, scope: workload, for: 1m, recover: 0s, \
+                missing: allow}\n\
+            - {name: c, query: c, above: -3, scope: namespace}",
+    ] {
+        let policy = parse(part).unwrap();
+        let written = policy.to_native();
+        let again = Policy::parse("native", &written).unwrap();
+        assert_eq!(again.warnings.len(), policy.warnings.len(), "{written}");
+        let warnings = policy.warnings.clone();
+        assert_eq!(Policy { warnings, ..again }, policy, "{written}");
     }
 }

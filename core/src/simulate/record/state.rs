@@ -111,7 +111,6 @@ impl TraceBand {
             .iter()
             .filter(|r| **r <= self.threshold || **r > self.target)
             .count();
-        let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
-        Ratio::new(count(outside) / count(ratios.len()))
+        Ratio::of_counts(outside, ratios.len())
     }
 }

@@ -1,6 +1,8 @@
 //! Metrics of the process: cycles, evictions, the ledger, usage sources and API requests.
 
+use crate::model::ledger::{Ending, Landed};
 use crate::model::plan::{Outcome, SteerOutcome};
+use crate::telemetry::metrics::{LineResult, Phase};
 
 use super::{LabelValues, MetricInfo, MetricLabel, STRATEGY, counter, gauge, histogram};
 
@@ -50,26 +52,12 @@ pub(in super::super) const EVICTIONS: MetricInfo = counter(
 pub(in super::super) const SETTLED: MetricInfo = counter(
     "settled_moves",
     "Evictions whose effect is known, by how they ended",
-    &[MetricLabel(
-        "ending",
-        LabelValues::Fixed(&[
-            "helped",
-            "renewed",
-            "same-node",
-            "hot-node",
-            "never-ready",
-            "got-worse",
-            "not-replaced",
-        ]),
-    )],
+    &[MetricLabel("ending", LabelValues::Fixed(&Ending::CODES))],
 );
 pub(in super::super) const LANDINGS: MetricInfo = counter(
     "landings",
     "Replacements by where they landed: on a node of the forecast, elsewhere, or unknown",
-    &[MetricLabel(
-        "forecast",
-        LabelValues::Fixed(&["as_foreseen", "elsewhere", "unknown"]),
-    )],
+    &[MetricLabel("forecast", LabelValues::Fixed(&Landed::CODES))],
 );
 pub(in super::super) const RELIEF: MetricInfo = histogram(
     "relief_ratio",
@@ -107,7 +95,7 @@ pub(in super::super) const RECORD_LINES: MetricInfo = counter(
         sink was down for too long",
     &[MetricLabel(
         "result",
-        LabelValues::Fixed(&["written", "rejected", "dropped"]),
+        LabelValues::Fixed(&LineResult::CODES),
     )],
 );
 pub(in super::super) const TAINTS: MetricInfo = counter(
@@ -131,10 +119,7 @@ pub(in super::super) const CYCLE: MetricInfo =
 pub(in super::super) const PHASE: MetricInfo = histogram(
     "phase_duration_seconds",
     "Duration of a phase of the loop",
-    &[MetricLabel(
-        "phase",
-        LabelValues::Fixed(&["observe", "settle", "decide", "save", "steer", "act"]),
-    )],
+    &[MetricLabel("phase", LabelValues::Fixed(&Phase::CODES))],
 );
 pub(in super::super) const EXPECTATION_ERROR: MetricInfo = gauge(
     "expectation_error_ratio",

@@ -2,8 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::values::text::count;
-use crate::view::words::span;
+use crate::values::text::{age, count};
 
 use super::super::StatusView;
 use super::super::facts::{LedgerEviction, LedgerStatus, RejectedPod, RestingWorkload, Truncated};
@@ -57,7 +56,7 @@ fn rows(view: &StatusView<'_>, entries: &[LedgerEviction]) -> Markup {
                 td { span class=(result_class(entry.state)) { (entry.message) } }
                 td {
                     @match entry.rests_until {
-                        Some(until) => { (span(until.duration_since(view.now))) " left" }
+                        Some(until) => { (age(until.duration_since(view.now))) " left" }
                         None => "–",
                     }
                 }
@@ -83,7 +82,7 @@ fn resting_table(view: &StatusView<'_>, resting: &Truncated<RestingWorkload>) ->
                     @if let Some(why) = &workload.got_worse { small { "got worse: " (why) } }
                 }
                 td { (workload.useless) }
-                td { (span(workload.until.duration_since(view.now))) " left" }
+                td { (age(workload.until.duration_since(view.now))) " left" }
             }
         }
     };
@@ -102,7 +101,7 @@ fn rejected_table(view: &StatusView<'_>, rejected: &Truncated<RejectedPod>) -> M
             tr {
                 th scope="row" { (pod.pod) small { (pod.workload) } }
                 td { (pod.times) }
-                td { (span(pod.until.duration_since(view.now))) " left" }
+                td { (age(pod.until.duration_since(view.now))) " left" }
             }
         }
     };

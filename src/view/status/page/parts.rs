@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use maud::{Markup, html};
 
-use crate::view::words::span;
+use crate::values::text::age;
 
 use super::super::StatusView;
 
@@ -12,7 +12,7 @@ pub(super) fn ago(view: &StatusView<'_>, at: Timestamp) -> Markup {
     let since = view.since(at);
     html! {
         time datetime=(at) title=(at.strftime("%Y-%m-%d %H:%M:%S UTC")) {
-            @if since.is_negative() { "in " (span(since.abs())) } @else { (span(since)) " ago" }
+            @if since.is_negative() { "in " (age(since.abs())) } @else { (age(since)) " ago" }
         }
     }
 }

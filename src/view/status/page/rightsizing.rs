@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use crate::model::plan::{Rightsizing, Suggestion};
 use crate::values::quantity;
-use crate::view::words::span;
+use crate::values::text::age;
 
 use super::super::facts::PlanStatus;
 use super::parts::{left_out, wide_table};
@@ -24,7 +24,7 @@ pub(super) fn section(plan: &PlanStatus) -> Markup {
             h2 #h-rightsizing { "Requests far from usage" }
             p.hint {
                 "Per pod, all containers together: current request → recommended request. "
-                "Measured over " (span(longest))
+                "Measured over " (age(longest))
                 @if longest < SignedDuration::from_hours(24) {
                     ". This may not include a peak: measure for a day before you lower a request."
                 } @else { "." }

@@ -78,10 +78,7 @@ impl SelectPods for ExactTopologySpreadRun<'_> {
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
-        match self.judge(run.before, pod) {
-            Ok(()) => run.late(pod),
-            Err(why) => why,
-        }
+        run.or_late(pod, self.judge(run.before, pod))
     }
 }
 

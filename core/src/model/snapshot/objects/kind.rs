@@ -35,47 +35,28 @@ pub enum ObjectKind {
     Job,
 }
 
-impl ObjectKind {
-    /// Every kind, in the order of declaration.
-    pub const ALL: [ObjectKind; 15] = [
-        ObjectKind::Node,
-        ObjectKind::Pod,
-        ObjectKind::Budget,
-        ObjectKind::Namespace,
-        ObjectKind::Class,
-        ObjectKind::Claim,
-        ObjectKind::Volume,
-        ObjectKind::StorageClass,
-        ObjectKind::CsiNode,
-        ObjectKind::Attachment,
-        ObjectKind::Service,
-        ObjectKind::ReplicaSet,
-        ObjectKind::ReplicationController,
-        ObjectKind::StatefulSet,
-        ObjectKind::Job,
-    ];
-
+crate::names! {
     /// Returns the name in the API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ObjectKind::Node => "Node",
-            ObjectKind::Pod => "Pod",
-            ObjectKind::Budget => "PodDisruptionBudget",
-            ObjectKind::Namespace => "Namespace",
-            ObjectKind::Class => "PriorityClass",
-            ObjectKind::Claim => "PersistentVolumeClaim",
-            ObjectKind::Volume => "PersistentVolume",
-            ObjectKind::StorageClass => "StorageClass",
-            ObjectKind::CsiNode => "CSINode",
-            ObjectKind::Attachment => "VolumeAttachment",
-            ObjectKind::Service => "Service",
-            ObjectKind::ReplicaSet => "ReplicaSet",
-            ObjectKind::ReplicationController => "ReplicationController",
-            ObjectKind::StatefulSet => "StatefulSet",
-            ObjectKind::Job => "Job",
-        }
+    pub ObjectKind::name {
+        Node = "Node",
+        Pod = "Pod",
+        Budget = "PodDisruptionBudget",
+        Namespace = "Namespace",
+        Class = "PriorityClass",
+        Claim = "PersistentVolumeClaim",
+        Volume = "PersistentVolume",
+        StorageClass = "StorageClass",
+        CsiNode = "CSINode",
+        Attachment = "VolumeAttachment",
+        Service = "Service",
+        ReplicaSet = "ReplicaSet",
+        ReplicationController = "ReplicationController",
+        StatefulSet = "StatefulSet",
+        Job = "Job",
     }
+}
 
+impl ObjectKind {
     /// Returns the plural of the name.
     pub fn plural(self) -> String {
         let name = self.name();
