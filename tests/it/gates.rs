@@ -282,7 +282,9 @@ fn no_setting_overrides_the_protection_of_mirror_static_and_terminating_pods() {
         refused(pod, "", code);
         moved(pod, &format!("evictable: {{allow: [{allow}]}}"));
     }
-    refused("evict=false", "", "evict-false");
+    for value in ["false", "False", "no", "0"] {
+        refused(&format!("evict={value}"), "", "evict-false");
+    }
 }
 
 #[test]

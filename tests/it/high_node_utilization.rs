@@ -54,6 +54,23 @@ fn a_pod_that_fits_by_usage_but_not_by_requests_stays() {
 }
 
 #[test]
+fn a_pod_that_stays_for_its_own_sake_keeps_the_whole_node() {
+    let answer = |pod: &str, least: &str| {
+        let policy = BY_USAGE.replace("Replicas: 1", &format!("Replicas: 1, minPodAge: {least}"));
+        let cluster = format!(
+            "node n1\n web cpu=1 uses=200m age=900h\n db cpu=1 uses=200m {pod}\nnode n2\n api*2 cpu=2 uses=2"
+        );
+        text(&Cluster::parse(&cluster).plan_by(packing(&policy)))
+    };
+    assert!(answer("", "1m").starts_with("move "));
+    for (pod, age) in [("do-not-disrupt=240h", "1m"), ("", "400h")] {
+        let plan = answer(pod, age);
+        assert!(!plan.contains("move "), "{pod} {age}: {plan}");
+        assert!(plan.contains("and db-1 has to stay"), "{pod} {age}: {plan}");
+    }
+}
+
+#[test]
 fn no_node_is_filled_above_the_ceiling_by_usage() {
     let plan = plan("node n1\n web cpu=100m uses=1500m\nnode n2\n api cpu=4 uses=5");
     assert_snapshot!(

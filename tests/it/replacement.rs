@@ -335,6 +335,43 @@ fn replicas_that_are_away_for_any_reason_count_against_the_limit_of_a_workload()
 }
 
 #[test]
+fn a_replica_on_a_node_that_does_not_answer_is_not_the_other_ready_one() {
+    let answer = |node: &str| {
+        let cluster = format!("node n1 {node}\n web cpu=300m\nnode n2\n web cpu=300m\nnode n3");
+        text(&Cluster::parse(&cluster).plan(&format!("limits: {{perWorkload: none}}\n{EVERY_POD}")))
+    };
+    assert!(answer("").starts_with("move web-1"));
+    let plan = answer("not-ready");
+    assert!(
+        plan.contains("keep web-2 on n2: 0 other replicas would be Ready"),
+        "{plan}"
+    );
+}
+
+#[test]
+fn no_replacement_is_sent_to_a_node_that_is_not_ready() {
+    // The taints of the node controller stand in the way only of pods that do not tolerate them.
+    let unreachable = "node.kubernetes.io/unreachable";
+    let answer = |taint: &str| {
+        life(&format!(
+            "
+            node n1
+              web*4 cpu=300m tolerates={unreachable}:NoSchedule
+            node n2 cpu=1
+            node n3 {taint}
+            "
+        ))
+    };
+    assert!(answer("").contains("move web-1"));
+    let plan = answer(&format!("not-ready taint={unreachable}:NoSchedule"));
+    assert!(!plan.contains("move "), "{plan}");
+    assert!(
+        plan.contains("could land on n3, which is not Ready"),
+        "{plan}"
+    );
+}
+
+#[test]
 fn a_pod_that_does_not_serve_may_still_leave() {
     let plan = life("node n1\n web*4 cpu=300m unready\nnode n2");
     assert!(plan.starts_with("move web-1"), "{plan}");

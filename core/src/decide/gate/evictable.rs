@@ -66,11 +66,10 @@ pub(super) fn permitted(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), 
 
 /// Whether the pod's annotation asks for its eviction, or a refusal if it forbids that.
 pub(super) fn asks_for_eviction(pod: &Pod) -> Result<bool, Protected> {
-    match pod.annotations.evict.as_deref() {
-        Some("false") => Err(Protected::EvictFalse),
-        Some(_) => Ok(true),
-        None => Ok(false),
+    if pod.annotations.forbids_eviction() {
+        return Err(Protected::EvictFalse);
     }
+    Ok(pod.annotations.asks_for_eviction())
 }
 
 /// Refuses a pod whose usage is needed but unknown, or whose node has an object that could not be

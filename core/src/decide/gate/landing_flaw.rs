@@ -146,7 +146,8 @@ fn check_closure(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Resul
     let snapshot = projection.world.snapshot;
     let (pod, there) = (snapshot.pod(pod), snapshot.node(node));
     kubelet::admits(pod, there).map_err(|other| LandingFlaw::Refused(node, other))?;
-    match there.closure() {
+    let absent = (!there.ready).then_some(NodeClosure::NotReady);
+    match there.closure().or(absent) {
         Some(closure) => Err(LandingFlaw::Closed(node, closure)),
         None => Ok(()),
     }

@@ -4,8 +4,9 @@
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::ledger::{Entry, key_of};
 use crate::model::plan::Temporary;
-use crate::model::snapshot::{Pod, Snapshot};
 use crate::policy::Share;
+
+use super::replicas::answers;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Temporary> {
     let (world, limits) = (draft.world, &draft.world.policy.limits);
@@ -90,9 +91,4 @@ fn lacking(candidate: &Candidate, draft: &Draft<'_>) -> u32 {
     let lost = draft.count(|_, p| p.workload == workload && p.stays() && !answers(p, snapshot));
     let wanted = workload.map_or(0, |workload| snapshot.wanted(workload));
     wanted.saturating_sub(serve).saturating_sub(lost)
-}
-
-/// Whether a pod serves on a node that answers. The pods of other nodes stay Ready for a while.
-fn answers(pod: &Pod, snapshot: &Snapshot) -> bool {
-    pod.serves() && pod.node.is_none_or(|node| snapshot.node(node).ready)
 }

@@ -5,7 +5,7 @@
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::{Disruption, Refusal};
-use crate::model::snapshot::{Pod, PodId, WorkloadId};
+use crate::model::snapshot::{Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::Evictable;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
@@ -69,7 +69,7 @@ fn ready_replicas(
     }
     let (mut planned, mut left) = (0_u32, 0_u32);
     for other in &snapshot.workload(workload).pods {
-        if *other == pod || !snapshot.pod(*other).serves() {
+        if *other == pod || !answers(snapshot.pod(*other), snapshot) {
             continue;
         }
         if draft.moves(*other) {
@@ -90,4 +90,9 @@ fn ready_replicas(
         least,
         planned,
     })
+}
+
+/// Whether a pod serves on a node that answers. The pods of other nodes stay Ready for a while.
+pub(super) fn answers(pod: &Pod, snapshot: &Snapshot) -> bool {
+    pod.serves() && pod.node.is_none_or(|node| snapshot.node(node).ready)
 }

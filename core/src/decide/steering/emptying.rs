@@ -215,8 +215,8 @@ fn may_go(ahead: &Draft<'_>, position: usize, pod: PodId, has_taint: bool) -> bo
         gate::evictable(pod, position, ahead),
         gate::disruption(pod, position, ahead).map_err(Refusal::from),
     ];
-    answers
-        .into_iter()
-        .filter_map(Result::err)
-        .all(|why| why.is_temporary() || (has_taint && awaits_replacements(&why)))
+    answers.into_iter().filter_map(Result::err).all(|why| {
+        why.waits_for_its_turn(ahead.world.policy.interval)
+            || (has_taint && awaits_replacements(&why))
+    })
 }

@@ -198,7 +198,9 @@ fn land_all<'d>(
 /// Where a candidate would land. A pod that only has to wait for a limit counts as moved.
 fn land(draft: &Draft<'_>, candidate: &Candidate) -> Result<Landing, Refusal> {
     match gate::admit(candidate, draft) {
-        Err(why) if why.is_temporary() => gate::landing(candidate, draft),
+        Err(why) if why.waits_for_its_turn(draft.world.policy.interval) => {
+            gate::landing(candidate, draft)
+        }
         verdict => verdict,
     }
 }

@@ -103,7 +103,9 @@ impl<'w> EmptyingRule<'w> {
         }
         not_moved(draft, pod)?;
         match gate::evictable(pod, self.position, draft) {
-            Err(why) if !why.is_temporary() => Err(NotSelected::MayNotGo(Box::new(why))),
+            Err(why) if !why.waits_for_its_turn(draft.world.policy.interval) => {
+                Err(NotSelected::MayNotGo(Box::new(why)))
+            }
             Ok(()) | Err(_) => Ok(()),
         }
     }

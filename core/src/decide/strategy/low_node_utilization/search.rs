@@ -238,14 +238,24 @@ impl LowNodeUtilizationRun<'_> {
         pods
     }
 
-    /// The pods that the forecast refused in the last round, with the answer at that time.
+    /// The pods that the forecast refuses, when no more moves are proposed. A later move may have
+    /// made a place for one of the last round, which the next cycle then considers. Once the work
+    /// is used up, the answer at that time counts.
     pub(super) fn refused_before(&mut self, draft: &Draft<'_>) -> Vec<(Candidate, Refusal)> {
         let mut refused = Vec::new();
         while let Some(pod) = self.search.refused.pop_first() {
-            let refusal = draft.remembered_refusal(self.position, pod);
-            if let Some(one) = self.candidate_of(draft, pod).zip(refusal) {
+            let Some(candidate) = self.candidate_of(draft, pod) else {
+                continue;
+            };
+            let refusal = if self.search.is_spent() {
+                draft.remembered_refusal(self.position, pod)
+            } else {
+                self.search.count(draft);
+                gate::landing(&candidate, draft).err()
+            };
+            if let Some(refusal) = refusal {
                 self.asked.insert(pod);
-                refused.push(one);
+                refused.push((candidate, refusal));
             }
         }
         refused

@@ -43,7 +43,13 @@ pub struct Annotations {
 impl Annotations {
     /// Returns true if the owner of the pod asks for its eviction, regardless of protections.
     pub fn asks_for_eviction(&self) -> bool {
-        self.evict.as_deref().is_some_and(|value| value != "false")
+        self.evict.is_some() && !self.forbids_eviction()
+    }
+
+    /// Returns true if the owner of the pod forbids its eviction.
+    pub fn forbids_eviction(&self) -> bool {
+        let forbids = |value: &String| ["false", "no", "0"].contains(&&*value.to_ascii_lowercase());
+        self.evict.as_ref().is_some_and(forbids)
     }
 }
 

@@ -13,6 +13,9 @@ pub enum NodeClosure {
     Deleting,
     /// It has no Ready condition, so its kubelet has never reported.
     NeverReady,
+    /// Its Ready condition is not true. The scheduler sees a taint, which a pod may tolerate; no
+    /// kubelet would start it.
+    NotReady,
     /// Its condition MemoryPressure is true.
     MemoryPressure,
     /// Its condition DiskPressure is true.
@@ -39,7 +42,8 @@ impl NodeClosure {
     /// sets none.
     pub const fn taint(self) -> Option<&'static str> {
         match self {
-            NodeClosure::Deleting => None,
+            // Its taint depends on why it is not Ready.
+            NodeClosure::Deleting | NodeClosure::NotReady => None,
             NodeClosure::NeverReady => Some("node.kubernetes.io/not-ready"),
             NodeClosure::MemoryPressure => Some("node.kubernetes.io/memory-pressure"),
             NodeClosure::DiskPressure => Some("node.kubernetes.io/disk-pressure"),
@@ -55,6 +59,7 @@ impl fmt::Display for NodeClosure {
         f.write_str(match self {
             NodeClosure::Deleting => "being deleted",
             NodeClosure::NeverReady => "without a Ready condition",
+            NodeClosure::NotReady => "not Ready",
             NodeClosure::MemoryPressure => "under memory pressure",
             NodeClosure::DiskPressure => "under disk pressure",
             NodeClosure::PidPressure => "under PID pressure",
