@@ -1,6 +1,6 @@
 //! Chances of a random cluster.
 
-pub use crate::dice::Dice;
+pub(super) use crate::dice::Dice;
 
 impl Dice {
     pub fn new(seed: u64) -> Self {

@@ -20,16 +20,12 @@ use serde::{Deserialize, Deserializer};
 ///
 /// In JSON, the name is in camel case, such as `ownerReferences`, unless `#[serde(rename)]` above
 /// the row says otherwise. A field that is missing or `null` has its default, in both encodings. An
-/// `optional` row is an `Option`, for a field whose absence has a meaning. A `required` message is
-/// not an `Option`, but `prost` accepts objects without it.
+/// `optional` row is an `Option`, because its absence has a meaning. A `required` message is not an
+/// `Option`, but `prost` accepts objects without it.
 macro_rules! messages {
-    ($(
-        $(#[$of_struct:meta])*
-        struct $name:ident {$(
-            $(#[$of_field:meta])*
-            $field:ident: $type:ty = $number:tt ($($wire:tt)*),
-        )*}
-    )*) => {$(
+    ($($(#[$of_struct:meta])* struct $name:ident {$(
+        $(#[$of_field:meta])* $field:ident: $type:ty = $number:tt ($($wire:tt)*),
+    )*})*) => {$(
         $(#[$of_struct])*
         #[derive(Clone, PartialEq, Eq, serde::Deserialize, prost::Message)]
         #[serde(rename_all = "camelCase", default)]
