@@ -11,7 +11,6 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Ratio, ResourceId};
 
 use super::hot_node::HotNode;
-use super::need::staying;
 use super::relief::requests;
 use super::sequence::{MOST_PODS, Moves, SequenceSearch, Uncertain};
 
@@ -22,18 +21,12 @@ const SCORE_OF_REQUESTS: f64 = 50.0;
 impl<'d> SequenceSearch<'_, '_, 'd> {
     /// The heaviest pods of a hot node that would relieve it, if none of them lands well.
     pub(super) fn followers(&self, hot: &HotNode) -> Vec<Candidate> {
-        let here = staying(self.draft, hot.node).filter(|pod| !self.later.moves(*pod));
-        let reliefs = here.filter_map(|pod| Some((hot.judge(self.later, pod).ok()?, pod)));
-        let useful = reliefs.filter(|(relief, _)| relief.saves > 0);
-        let may_go = useful.filter_map(|(relief, pod)| {
-            let candidate = self.run.candidate_of(self.draft, pod)?;
-            gate::admit_before_landing(&candidate, self.draft).ok()?;
-            Some((relief.usage, candidate))
+        let mut followers = self.by_usage(hot);
+        followers.retain(|follower| {
+            let relief = hot.judge(self.later, follower.pod);
+            relief.is_ok_and(|relief| relief.saves > 0)
         });
-        let mut heaviest: Vec<(f64, Candidate)> = may_go.collect();
-        heaviest.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        heaviest.truncate(MOST_PODS);
-        let mut followers: Vec<Candidate> = heaviest.into_iter().map(|(_, pod)| pod).collect();
+        followers.truncate(MOST_PODS);
         // Such a pod only has to wait until other pods have ended.
         let waits = |follower: &Candidate| self.prospect(self.later, follower).is_some();
         if followers.iter().any(waits) {
@@ -87,7 +80,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             }
             if let Some(lands) = self.prospect(moves.later(self), follower) {
                 moves.add(self, follower.clone(), lands);
-                let saves = moves.saving();
+                let saves = moves.saving(None);
                 return Some(Uncertain {
                     worth: self.with_more(&mut moves, others)?,
                     first: Candidate {

@@ -3,8 +3,9 @@
 //!
 //! kube-scheduler prefers the nodes with the fewest requests. If such a node is warm or hot, each
 //! heavy pod of a hot node would land there or return. Then pods with large requests and little
-//! usage leave another node first, so that the scheduler prefers that one for the heavy pod. Only
-//! the first move of a sequence is made: the next cycle knows its landing, and looks again.
+//! usage leave another node first, so that the scheduler prefers that one for the heavy pod. If
+//! nothing else is left, several lighter pods of the hot node go. Only the first move of a sequence
+//! is made: the next cycle knows its landing, and looks again.
 //!
 //! All of them compare by the evictions that they probably save for each one that they make. For
 //! example, a node needs one eviction. Its heavy pod lands well with 60 %: worth 0.6. If one pod of
@@ -19,12 +20,13 @@ use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Forecast};
 use crate::decide::targets::whole;
-use crate::model::plan::SavedEvictions;
+use crate::model::plan::{FallingNeed, SavedEvictions};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::Ratio;
 
 use super::LowNodeUtilizationRun;
 use super::hot_node::HotNode;
+use super::need::staying;
 use super::search::{MOST_WORK, work};
 
 /// The least part of an eviction that an opening must save. With less, pods take turns on a node
@@ -59,10 +61,6 @@ impl LowNodeUtilizationRun<'_> {
             return None;
         }
         let single = self.best_single(draft);
-        // With the taint on the hot nodes, their pods land elsewhere anyway.
-        if draft.world.policy.steering.hot {
-            return Some(single?.first);
-        }
         let later = self.after_sequences(draft);
         let search = SequenceSearch {
             run: self,
@@ -70,13 +68,14 @@ impl LowNodeUtilizationRun<'_> {
             later: &later,
             least: Cell::new(single.as_ref().map_or(0.0, |single| single.worth)),
             work: Cell::new(self.sequence_work),
-            until: Cell::new(0),
+            until: Cell::new(MOST_WORK),
         };
-        let sequence = search.find();
+        let best = better(single, search.opening());
+        let own = || search.own_pods();
+        let first = best.as_ref().map(|best| best.first.clone()).or_else(own);
         self.sequence_work = search.work.get();
-        let best = better(single, sequence)?;
-        self.followers.extend(best.follower);
-        Some(best.first)
+        self.followers.extend(best.and_then(|best| best.follower));
+        first
     }
 
     /// The single move of a pod that saves an eviction most probably.
@@ -156,16 +155,69 @@ pub(super) struct SequenceSearch<'s, 'w, 'd> {
 }
 
 impl SequenceSearch<'_, '_, '_> {
-    /// The sequence that is worth most. The hottest node comes first, as long as there are few.
-    fn find(&self) -> Option<Uncertain> {
+    /// The opening that is worth most. The hottest node comes first, as long as there are few. With
+    /// the taint on the hot nodes, their pods land elsewhere anyway.
+    fn opening(&self) -> Option<Uncertain> {
+        if self.draft.world.policy.steering.hot {
+            return None;
+        }
         let (hot, share) = self.hot_of_this_cycle();
-        self.until.set(MOST_WORK);
         let followers: Vec<Vec<Candidate>> = hot.iter().map(|hot| self.followers(hot)).collect();
         let others: Vec<Candidate> = followers.iter().flatten().cloned().collect();
         followers.iter().fold(None, |best, followers| {
             self.until.set(MOST_WORK.min(self.work.get() + share));
             self.better(best, self.pods_of_others(followers, &others))
         })
+    }
+
+    /// The first of several pods of one hot node after which it needs fewer evictions, if none of
+    /// them alone saves one. The heaviest that land well go.
+    ///
+    /// It is the last choice, and not compared with the others: where those exist, recorded days of
+    /// 50 nodes need 5 % fewer evictions without it. Where none exists, the node would stay hot.
+    fn own_pods(&self) -> Option<Candidate> {
+        self.until.set(MOST_WORK);
+        let (hot, _) = self.hot_of_this_cycle();
+        hot.iter().find_map(|hot| {
+            let mut moves = Moves::none();
+            while moves.made <= MOST_PODS {
+                let lands = self.by_usage(hot).into_iter().find_map(|candidate| {
+                    let gone = moves.now(self).moves(candidate.pod);
+                    // What has refused a pod refuses it for the rest of the cycle.
+                    let refused = moves.made == 0 && self.run.asked.contains(&candidate.pod);
+                    let may_go = !gone && !refused;
+                    let prospect = may_go.then(|| self.prospect(moves.now(self), &candidate))??;
+                    Some((candidate, prospect))
+                });
+                let (candidate, prospect) = lands?;
+                moves.add(self, candidate, prospect);
+                let after = self.run.need_of(moves.later(self), hot.node);
+                let needed = hot.need();
+                let saved = needed.saturating_sub(after.map_or(0, |hot| hot.need()));
+                if saved > 0 {
+                    let saves = moves.saving(Some(FallingNeed { saved, needed }));
+                    return Some(Candidate {
+                        saves,
+                        ..moves.first?
+                    });
+                }
+            }
+            None
+        })
+    }
+
+    /// The pods of a hot node that stay only because of where they would land, the heaviest first.
+    pub(super) fn by_usage(&self, hot: &HotNode) -> Vec<Candidate> {
+        let here = staying(self.draft, hot.node).filter(|pod| !self.later.moves(*pod));
+        let useful = here.filter_map(|pod| Some((hot.judge(self.later, pod).ok()?.usage, pod)));
+        let may_go = useful.filter_map(|(usage, pod)| {
+            let candidate = self.run.candidate_of(self.draft, pod)?;
+            gate::admit_before_landing(&candidate, self.draft).ok()?;
+            Some((usage, candidate))
+        });
+        let mut pods: Vec<(f64, Candidate)> = may_go.collect();
+        pods.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        pods.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
     /// The hot nodes that the rest of the work suffices for, and the work for each of them.
@@ -289,11 +341,11 @@ impl<'d> Moves<'d> {
         self.after = Some(after);
     }
 
-    /// The number of these moves and their probability.
-    pub(super) fn saving(&self) -> Option<SavedEvictions> {
+    /// The number of these moves and their probability, with the need that falls by them.
+    pub(super) fn saving(&self, need: Option<FallingNeed>) -> Option<SavedEvictions> {
         Some(SavedEvictions {
             moves: self.made,
-            need: None,
+            need,
             success: Ratio::new(self.success)?,
         })
     }
