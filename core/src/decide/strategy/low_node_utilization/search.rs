@@ -251,7 +251,7 @@ impl LowNodeUtilizationRun<'_> {
                 draft.remembered_refusal(self.position, pod)
             } else {
                 self.search.count(draft);
-                gate::landing(&candidate, draft).err()
+                gate::admit(&candidate, draft).err()
             };
             if let Some(refusal) = refusal {
                 self.asked.insert(pod);
