@@ -441,6 +441,11 @@ fn refusals_by_replacement() -> Vec<Case> {
             "node n1 system=2\n web*2 uses=3 owner-deleting\nnode n2",
             "",
         ),
+        Case::new(
+            "namespace-deleted",
+            "namespace default deleting\nnode n1 system=2\n web*2 uses=3\nnode n2",
+            "",
+        ),
         Case::of_pod("runs-to-completion", "owner=Workflow runs-once", ""),
         Case::of_pod("job-would-fail", "owner=Job runs-once backoff=0", ""),
         Case::new(
@@ -756,6 +761,7 @@ limits       admits
 
 Replacement  the conditions for a replacement that starts
 controller       a controller creates a replacement
+namespace        the API server accepts new pods in its namespace
 completion       its work does not end, or belongs to a Job
 job              its Job survives the eviction
 order            its StatefulSet can create a pod now

@@ -81,6 +81,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             owner: "ReplicaSet web".to_owned(),
             cause: NoReplacementCause::Deleting,
         }),
+        Replacement::NamespaceDeleted("shop".to_owned()).into(),
         Replacement::RunsToCompletion("Workflow build".to_owned()).into(),
         Refusal::Replacement(Replacement::JobWouldFail {
             job: "Job calc".to_owned(),
@@ -216,7 +217,9 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Protected(Protected::Namespace(_) | Protected::PodSelector) => {}
         Refusal::Replacement(Replacement::Bare | Replacement::UnknownOwner(_)) => {}
         Refusal::Replacement(Replacement::NoReplacement { .. }) => {}
-        Refusal::Replacement(Replacement::RunsToCompletion(_)) => {}
+        Refusal::Replacement(
+            Replacement::RunsToCompletion(_) | Replacement::NamespaceDeleted(_),
+        ) => {}
         Refusal::Replacement(Replacement::JobWouldFail { .. } | Replacement::NamesNode { .. }) => {}
         Refusal::Replacement(Replacement::WaitsInOrder(_)) => {}
         Refusal::Replacement(Replacement::MissingPriorityClass(_) | Replacement::LocalStorage) => {}

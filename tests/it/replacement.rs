@@ -63,6 +63,27 @@ fn a_controller_that_is_deleted_or_has_enough_pods_replaces_nothing() {
 }
 
 #[test]
+fn a_namespace_that_is_being_deleted_takes_no_new_pods() {
+    let plan = |namespace: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            namespace default {namespace}
+            node n1 system=1
+              web*4 cpu=300m memory=256Mi uses=1
+            node n2
+            node n3
+            "
+        ));
+        text(&cluster.plan(EVEN))
+    };
+    assert!(plan("").starts_with("move web-1"), "{}", plan(""));
+    let stays = plan("deleting");
+    let why = "keep web-1 on n1: its namespace default is being deleted, so the API server would \
+               refuse its replacement";
+    assert!(stays.starts_with(why), "{stays}");
+}
+
+#[test]
 fn a_controller_does_not_have_the_pods_that_end_or_have_ended() {
     for gone in ["terminating", "phase=Failed"] {
         let cluster = Cluster::parse(&format!(
@@ -389,6 +410,7 @@ fn explain_lists_every_rule_of_the_gate() {
     });
     assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
     controller: admits
+    namespace: admits
     completion: admits
     job: job-would-fail
     order: admits

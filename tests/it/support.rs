@@ -9,7 +9,8 @@
 //! budget hot allows=1
 //! ```
 //!
-//! A line `namespace other labels=team:a` gives a namespace its labels, and a line `lacking
+//! A line `namespace other labels=team:a` gives a namespace its labels (and `deleting` a
+//! deletionTimestamp), and a line `lacking
 //! Namespace` makes all objects of a kind unknown. A pod takes `age=`, `priority=`, `namespace=`,
 //! `labels=`, `gpu=` (a request of nvidia.com/gpu), `safe-to-evict=`, and the words `bare`,
 //! `daemon`, `unready`, `emptydir`, `claim`, `devices`, `mirror`, `static`, `stay` and
@@ -26,7 +27,7 @@ use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{
-    Annotations, BudgetFacts, NodeClosure, NodeFacts, NonZeroRequests, Owner, PodFacts, PodPhase,
+    Annotations, BudgetFacts, NamespaceFacts, NodeClosure, NodeFacts, NonZeroRequests, Owner, PodFacts, PodPhase,
     PodSizes, PodSpecFacts, Qos, Volumes,
 };
 use evenkeel::model::snapshot::lacking::Lack;
@@ -89,8 +90,11 @@ impl Cluster {
                 "storage-class" => cluster.objects.apply(storage::class(&words)),
                 "namespace" => cluster.objects.apply(Object::Namespace(
                     words.second.to_owned(),
-                    words.labels(),
-                    words.get("annotations").map(pairs).unwrap_or_default(),
+                    NamespaceFacts {
+                        labels: words.labels(),
+                        annotations: words.get("annotations").map(pairs).unwrap_or_default(),
+                        deleting: words.has("deleting"),
+                    },
                 )),
                 "lacking" => {
                     let mut kinds = ObjectKind::ALL.into_iter();

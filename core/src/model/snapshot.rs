@@ -79,6 +79,8 @@ pub struct Snapshot {
     pub pauses: Pauses,
     /// The labels of the namespaces.
     pub namespaces: BTreeMap<String, Labels>,
+    /// The namespaces that are being deleted, with their content.
+    pub deleted_namespaces: BTreeSet<String>,
     /// The values of the PriorityClasses.
     pub classes: BTreeMap<String, i32>,
     /// All PersistentVolumeClaims, by namespace and name.

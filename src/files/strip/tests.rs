@@ -119,7 +119,8 @@ fn others() -> Vec<Value> {
             observedGeneration: 2}}",
         "{apiVersion: v1, kind: Namespace, metadata: {name: d, labels: {team: a},
            annotations: {evenkeel.io/pause: '',
-             evenkeel.io/pause-until: '2026-11-21T14:00:00Z'}}}",
+             evenkeel.io/pause-until: '2026-11-21T14:00:00Z'},
+           deletionTimestamp: '2026-11-21T13:00:00Z'}}",
         "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 7}",
         "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: d,
            annotations: {volume.beta.kubernetes.io/storage-class: old}}, spec: {storageClassName: \

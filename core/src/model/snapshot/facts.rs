@@ -317,6 +317,17 @@ pub struct BudgetFacts {
     pub always_unhealthy: bool,
 }
 
+/// The facts of a Namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamespaceFacts {
+    /// Its labels.
+    pub labels: Labels,
+    /// Its annotations, of which only pauses are kept.
+    pub annotations: BTreeMap<String, String>,
+    /// Whether it is being deleted. The API server then refuses every new object in it.
+    pub deleting: bool,
+}
+
 /// An object that could not be read, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Skipped {

@@ -13,7 +13,7 @@ use crate::model::api::{
 };
 use crate::values::selector::Selector;
 
-use super::facts::{BudgetFacts, Effect, Owner, Skipped, UidHash};
+use super::facts::{BudgetFacts, Effect, NamespaceFacts, Owner, Skipped, UidHash};
 use super::objects::{Name, Object, ObjectKind};
 
 use self::encoding::{Encoding, Json, Protobuf, Tree};
@@ -107,7 +107,13 @@ fn convert(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Wrong> {
         ObjectKind::Budget => Object::Budget(budget(&from.decode()?)?),
         ObjectKind::Namespace => {
             let meta = from.decode::<MetadataOnly>()?.metadata;
-            Object::Namespace(name_of(&meta)?, meta.labels, meta.annotations)
+            let name = name_of(&meta)?;
+            let facts = NamespaceFacts {
+                deleting: meta.deletion_timestamp.is_some(),
+                labels: meta.labels,
+                annotations: meta.annotations,
+            };
+            Object::Namespace(name, facts)
         }
         ObjectKind::Class => {
             let class: ApiPriorityClass = from.decode()?;
@@ -520,9 +526,12 @@ mod tests {
     #[test]
     fn namespaces_priority_classes_services_and_owners_are_converted() {
         let shown = |text: &str| format!("{:?}", facts_of(text));
-        let namespace =
-            shown("{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: a}}}");
-        assert_eq!(namespace, r#"Namespace("shop", {"team": "a"}, {})"#);
+        let namespace = shown(
+            "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: a},
+                deletionTimestamp: '2026-11-21T07:30:00Z'}}",
+        );
+        let facts = r#"{ labels: {"team": "a"}, annotations: {}, deleting: true }"#;
+        assert_eq!(namespace, format!("Namespace(\"shop\", NamespaceFacts {facts})"));
         let class = shown(
             "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, \
                 value: 7}",

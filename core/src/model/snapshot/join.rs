@@ -157,6 +157,7 @@ impl Snapshot {
                 .collect(),
             budgets: budgets.collect(),
             namespaces: objects.namespaces.clone(),
+            deleted_namespaces: objects.deleted_namespaces.clone(),
             pauses: objects.pauses.clone(),
             classes: objects.classes.clone(),
             claims: Arc::clone(&objects.claims),

@@ -7,7 +7,7 @@ use crate::values::selector::Labels;
 
 use super::binding_log::BindingLog;
 use super::facts::{
-    AttachLimits, Attachment, BudgetFacts, Claim, NodeFacts, OwnerFacts, OwnerKey, PodFacts,
+    AttachLimits, Attachment, BudgetFacts, Claim, NamespaceFacts, NodeFacts, OwnerFacts, OwnerKey, PodFacts,
     Skipped, StorageClass, Volume,
 };
 use super::lacking::Lack;
@@ -37,6 +37,7 @@ pub struct Objects {
     pub(super) pods: Arc<BTreeMap<Name, Arc<PodFacts>>>,
     pub(super) budgets: BTreeMap<Name, Arc<BudgetFacts>>,
     pub(super) namespaces: BTreeMap<String, Labels>,
+    pub(super) deleted_namespaces: BTreeSet<String>,
     pub(super) pauses: Pauses,
     pub(super) classes: BTreeMap<String, i32>,
     pub(super) claims: Arc<BTreeMap<Name, Claim>>,
@@ -63,8 +64,8 @@ pub enum Object {
     Pod(Box<PodFacts>),
     /// A budget.
     Budget(BudgetFacts),
-    /// A namespace, its labels and its annotations.
-    Namespace(String, Labels, BTreeMap<String, String>),
+    /// A namespace.
+    Namespace(String, NamespaceFacts),
     /// A PriorityClass and its value.
     Class(String, i32),
     /// A claim.
@@ -93,7 +94,7 @@ impl Object {
                 ObjectKind::Budget,
                 (budget.namespace.clone(), budget.name.clone()),
             ),
-            Object::Namespace(name, _, _) => (ObjectKind::Namespace, plain(name)),
+            Object::Namespace(name, _) => (ObjectKind::Namespace, plain(name)),
             Object::Class(name, _) => (ObjectKind::Class, plain(name)),
             Object::Claim(name, _) => (ObjectKind::Claim, name.clone()),
             Object::Volume(name, _) => (ObjectKind::Volume, plain(name)),
@@ -120,10 +121,7 @@ impl Objects {
             Object::Node(node) => self.apply_node(name.1, node),
             Object::Pod(pod) => self.apply_pod(name, *pod),
             Object::Budget(budget) => self.apply_budget(name, budget),
-            Object::Namespace(_, labels, annotations) => {
-                self.pauses.set(&name.1, &annotations);
-                self.namespaces.insert(name.1, labels);
-            }
+            Object::Namespace(_, facts) => self.apply_namespace(name.1, facts),
             Object::Class(_, value) => drop(self.classes.insert(name.1, value)),
             Object::Claim(_, claim) => store(&mut self.claims, name, claim),
             Object::Volume(_, volume) => store(&mut self.volumes, name.1, volume),
@@ -144,6 +142,16 @@ impl Objects {
         if self.nodes.insert(name, Arc::new(node)).is_none() {
             self.relations.note();
         }
+    }
+
+    fn apply_namespace(&mut self, name: String, facts: NamespaceFacts) {
+        self.pauses.set(&name, &facts.annotations);
+        if facts.deleting {
+            self.deleted_namespaces.insert(name.clone());
+        } else {
+            self.deleted_namespaces.remove(&name);
+        }
+        self.namespaces.insert(name, facts.labels);
     }
 
     fn apply_budget(&mut self, name: Name, budget: BudgetFacts) {
@@ -189,6 +197,7 @@ impl Objects {
             ObjectKind::Namespace => {
                 self.pauses.remove(&name.1);
                 self.namespaces.remove(&name.1);
+                self.deleted_namespaces.remove(&name.1);
             }
             ObjectKind::Class => drop(self.classes.remove(&name.1)),
             ObjectKind::Claim => drop(remove(&mut self.claims, name)),
