@@ -49,10 +49,15 @@ fn an_owner_that_is_not_the_controller_replaces_nothing() {
 }
 
 #[test]
-fn a_controller_that_is_deleted_or_has_enough_pods_replaces_nothing() {
+fn a_controller_that_is_deleted_or_fails_or_has_enough_pods_replaces_nothing() {
     stays(
         "owner-deleting",
         "its ReplicaSet web creates no replacement: it is being deleted",
+    );
+    stays(
+        "owner-fails",
+        "its ReplicaSet web creates no replacement: its condition ReplicaFailure says that it \
+         cannot create pods",
     );
     stays(
         "wanted=3",

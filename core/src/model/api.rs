@@ -29,7 +29,7 @@ pub use affinity::{
 pub use container_state::{ApiContainerState, ApiTerminated};
 pub use controllers::{
     ApiJob, ApiJobSpec, ApiOnExitCodes, ApiPodFailureRule, ApiPodTemplate, ApiReplicaSet,
-    ApiStatefulSet,
+    ApiReplicaSetCondition, ApiStatefulSet,
 };
 pub use metadata::{ApiMetadata, ApiOwner, ApiRequirement, ApiSelector, MetadataOnly};
 pub use metrics::{ContainerMetrics, NodeMetrics, PodMetrics};

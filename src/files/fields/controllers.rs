@@ -18,6 +18,17 @@ pub(super) const REPLICA_SET: KeptFields = &[
             ("template", TEMPLATE),
         ]),
     ),
+    (
+        "status",
+        Keep::Fields(&[(
+            "conditions",
+            Keep::Fields(&[
+                ("type", Name(NameKind::Condition)),
+                ("status", Plain),
+                ("reason", Plain),
+            ]),
+        )]),
+    ),
 ];
 const FAILURE_RULE: Keep = Keep::Fields(&[
     ("action", Plain),

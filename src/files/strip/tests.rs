@@ -133,7 +133,9 @@ fn others() -> Vec<Value> {
         "{apiVersion: apps/v1, kind: ReplicaSet,
          metadata: {name: r, namespace: d, ownerReferences: [{kind: Deployment, name: w,
            controller: true}]},
-          spec: {template: {spec: {containers: [{env: [{value: x}]}]}}}}",
+          spec: {template: {spec: {containers: [{env: [{value: x}]}]}}},
+          status: {conditions: [{type: ReplicaFailure, status: 'True', reason: FailedCreate,
+            message: exceeded quota}]}}",
     ]
     .map(yaml)
     .into()

@@ -3,8 +3,9 @@
 //! - status: `not-started`, `grace=1h` (the grace period), `ends=1h` (terminating, until then),
 //!   `creating=20m` (pulls its images for so long), `started=1m`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
 //! - owner: `owner=Job`, `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
-//! - controller: `no-controller` (the owner is none), `owner-deleting`, `wanted=3` pods,
-//!   `template-node=n1`, `ordered` (with `owner=StatefulSet`: OrderedReady, from ordinal 1)
+//! - controller: `no-controller` (the owner is none), `owner-deleting`, `owner-fails` (it cannot
+//!   create pods), `wanted=3` pods, `template-node=n1`,
+//!   `ordered` (with `owner=StatefulSet`: OrderedReady, from ordinal 1)
 //! - job (with `owner=Job`): `no-object` (it does not exist), `backoff=0`, `failed=2`, `per-index=1` and `index-failures=0`,
 //!   `evicted=ignored` (or `fails-job`, `fails-index`), `deadline=20m` from noon, `foreign`
 //! - work: `runs-once` (restartPolicy Never), `class=high` (a PriorityClass)
@@ -60,6 +61,7 @@ pub(super) fn controller(pod: &PodFacts, words: &Words<'_>, app: &str) -> Object
         above: (kind == ObjectKind::ReplicaSet).then_some(deployment),
         uid: None,
         deleting: words.has("owner-deleting"),
+        fails: words.has("owner-fails"),
         wanted: words.get("wanted").map(|n| n.parse().unwrap()),
         node: words.get("template-node").map(Into::into),
         ordered_from: words.has("ordered").then_some(1),

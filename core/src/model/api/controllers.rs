@@ -9,6 +9,20 @@ messages! {
     struct ApiReplicaSet {
         metadata: ApiMetadata = 1 (message, required),
         spec: ApiReplicaSetSpec = 2 (message, required),
+        status: ApiReplicaSetStatus = 3 (message, required),
+    }
+
+    /// `ReplicaSetStatus` and `ReplicationControllerStatus`.
+    struct ApiReplicaSetStatus {
+        conditions: Vec<ApiReplicaSetCondition> = 6 (message, repeated),
+    }
+
+    /// `ReplicaSetCondition` and `ReplicationControllerCondition`.
+    struct ApiReplicaSetCondition {
+        #[serde(rename = "type")]
+        kind: String = 1 (string),
+        status: String = 2 (string),
+        reason: String = 4 (string),
     }
 
     /// `ReplicaSetSpec` and `ReplicationControllerSpec`.

@@ -565,6 +565,23 @@ mod tests {
     }
 
     #[test]
+    fn a_replica_set_fails_while_it_cannot_create_pods() {
+        let fails = |kind: &str, condition: &str| {
+            let set = format!(
+                "{{{kind}, metadata: {{name: s}}, status: {{conditions: [{{{condition}}}]}}}}"
+            );
+            owner_of(&set).fails
+        };
+        let set = "apiVersion: apps/v1, kind: ReplicaSet";
+        let failure = "type: ReplicaFailure, status: 'True'";
+        assert!(fails(set, &format!("{failure}, reason: FailedCreate")));
+        assert!(fails("apiVersion: v1, kind: ReplicationController", failure));
+        assert!(!fails(set, &format!("{failure}, reason: FailedDelete")));
+        assert!(!fails(set, "type: ReplicaFailure, status: 'False'"));
+        assert!(!fails(set, "type: Other, status: 'True'"));
+    }
+
+    #[test]
     fn a_job_without_fields_has_the_defaults_of_the_api_server() {
         let job = owner_of("{apiVersion: batch/v1, kind: Job, metadata: {name: j}}");
         assert_eq!((job.wanted, job.deleting, job.above), (None, false, None));

@@ -96,10 +96,7 @@ impl Replacement {
         match self {
             Replacement::Bare => ("bare-pod", BARE.into()),
             Replacement::UnknownOwner(_) => ("unknown-owner", UNKNOWN_OWNER.into()),
-            Replacement::NoReplacement { .. } => (
-                "no-replacement",
-                "nothing: it is not wanted any more".into(),
-            ),
+            Replacement::NoReplacement { cause, .. } => ("no-replacement", cause.remedy().into()),
             Replacement::NamespaceDeleted(_) => (
                 "namespace-deleted",
                 "nothing: it ends with its namespace".into(),

@@ -54,6 +54,9 @@ pub struct OwnerFacts {
     pub uid: Option<UidHash>,
     /// Whether it is being deleted, so that it creates no pod any more.
     pub deleting: bool,
+    /// Whether it says that it cannot create pods: the condition `ReplicaFailure` of a ReplicaSet
+    /// or ReplicationController.
+    pub fails: bool,
     /// The number of pods that it wants to run now; `None` in files that do not say it.
     pub wanted: Option<u32>,
     /// The node that its template names. The scheduler does not see such pods.

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::model::api::{
     ApiJob, ApiJobSpec, ApiMetadata, ApiOnExitCodes, ApiPodFailureRule, ApiPodTemplate,
-    ApiReplicaSet, ApiStatefulSet,
+    ApiReplicaSet, ApiReplicaSetCondition, ApiStatefulSet,
 };
 use crate::model::snapshot::facts::{JobFacts, OwnerFacts, UidHash, WhenEvicted};
 use crate::model::snapshot::objects::Name;
@@ -23,9 +23,20 @@ pub(super) fn replica_set(set: &ApiReplicaSet) -> Result<(Name, OwnerFacts), Wro
     let facts = OwnerFacts {
         above: controller(&set.metadata),
         wanted: wanted(set.spec.replicas)?,
+        fails: set.status.conditions.iter().any(fails_to_create),
         ..common(&set.metadata, &set.spec.template)
     };
     Ok((full_name(&set.metadata)?, facts))
+}
+
+/// Whether a condition says that the API server refuses the pods, because of a quota or an
+/// admission webhook (`calculateStatus` in kubernetes/pkg/controller/replicaset/
+/// replica_set_utils.go, also for ReplicationControllers). With the reason `FailedDelete` there are
+/// too many pods instead.
+fn fails_to_create(condition: &ApiReplicaSetCondition) -> bool {
+    condition.kind == "ReplicaFailure"
+        && condition.status == "True"
+        && condition.reason != "FailedDelete"
 }
 
 /// Converts a StatefulSet.
