@@ -238,6 +238,27 @@ fn the_moves_of_one_plan_count_against_the_limit_of_a_job() {
 }
 
 #[test]
+fn a_pod_of_a_job_that_is_being_deleted_counts_once_also_if_it_counts_late() {
+    let moves = |job: &str, last: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1
+              web*3 cpu=300m owner=Job runs-once {job}
+              web cpu=300m owner=Job runs-once {job} {last}
+            node n2
+            "
+        ));
+        !cluster.plan(EVERY_POD).moves.is_empty()
+    };
+    // The failed pod may be the one that is being deleted, or another that is gone.
+    assert!(moves("backoff=2 failed=1", "terminating"));
+    assert!(!moves("backoff=2 failed=1 counts-late", "terminating"));
+    assert!(moves("backoff=3 failed=1 counts-late", "terminating"));
+    assert!(moves("backoff=2 failed=1 counts-late", "phase=Failed"));
+    assert!(moves("backoff=2 failed=1 counts-late", "phase=Succeeded terminating"));
+}
+
+#[test]
 fn a_job_that_is_not_known_is_unknown() {
     let mut cluster = Cluster::parse(
         "

@@ -28,7 +28,7 @@ pub use affinity::{
 };
 pub use container_state::{ApiContainerState, ApiTerminated};
 pub use controllers::{
-    ApiJob, ApiJobSpec, ApiOnExitCodes, ApiPodFailureRule, ApiPodTemplate, ApiReplicaSet,
+    ApiJob, ApiJobSpec, ApiJobStatus, ApiOnExitCodes, ApiPodFailureRule, ApiPodTemplate, ApiReplicaSet,
     ApiReplicaSetCondition, ApiStatefulSet,
 };
 pub use metadata::{ApiMetadata, ApiOwner, ApiRequirement, ApiSelector, MetadataOnly};

@@ -54,6 +54,7 @@ pub(super) const JOB: KeptFields = &[
             ("backoffLimitPerIndex", Plain),
             ("suspend", Plain),
             ("podFailurePolicy", Keep::Fields(&[("rules", FAILURE_RULE)])),
+            ("podReplacementPolicy", Plain),
             ("managedBy", Name(NameKind::Part)),
         ]),
     ),
@@ -67,6 +68,10 @@ pub(super) const JOB: KeptFields = &[
             ("startTime", Plain),
             ("succeeded", Plain),
             ("failed", Plain),
+            (
+                "uncountedTerminatedPods",
+                Keep::Fields(&[("failed", Name(NameKind::Uid))]),
+            ),
         ]),
     ),
 ];

@@ -136,6 +136,9 @@ fn others() -> Vec<Value> {
           spec: {template: {spec: {containers: [{env: [{value: x}]}]}}},
           status: {conditions: [{type: ReplicaFailure, status: 'True', reason: FailedCreate,
             message: exceeded quota}]}}",
+        "{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: d},
+          spec: {podReplacementPolicy: Failed},
+          status: {failed: 1, uncountedTerminatedPods: {succeeded: [u0], failed: [u1, u2]}}}",
     ]
     .map(yaml)
     .into()

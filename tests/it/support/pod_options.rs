@@ -7,7 +7,8 @@
 //!   create pods), `wanted=3` pods, `template-node=n1`,
 //!   `ordered` (with `owner=StatefulSet`: OrderedReady, from ordinal 1)
 //! - job (with `owner=Job`): `no-object` (it does not exist), `backoff=0`, `failed=2`, `per-index=1` and `index-failures=0`,
-//!   `evicted=ignored` (or `fails-job`, `fails-index`), `deadline=20m` from noon, `foreign`
+//!   `counts-late` (a pod that is being deleted counts once it has ended), `evicted=ignored` (or
+//!   `fails-job`, `fails-index`), `deadline=20m` from noon, `foreign`
 //! - work: `runs-once` (restartPolicy Never), `class=high` (a PriorityClass)
 //! - priority: `never-preempts`, `nominated=n2` (pending, with room reserved on n2)
 //! - replicas: `evict-single` (the annotation that admits the eviction of a single replica)
@@ -83,6 +84,7 @@ fn job(words: &Words<'_>) -> JobFacts {
         backoff_limit: number("backoff").unwrap_or(6),
         backoff_limit_per_index: number("per-index"),
         failed: number("failed").unwrap_or_default(),
+        counts_late: words.has("counts-late"),
         when_evicted,
         deadline: words
             .get("deadline")

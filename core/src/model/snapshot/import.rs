@@ -613,6 +613,22 @@ mod tests {
     }
 
     #[test]
+    fn the_failures_of_a_job_are_counted_as_its_controller_does() {
+        let job = |spec: &str| {
+            let job = format!(
+                "{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: {{{spec}}},
+                  status: {{failed: 1, uncountedTerminatedPods: {{failed: [u1, u2]}}}}}}"
+            );
+            let facts = owner_of(&job).job.unwrap();
+            (facts.failed, facts.counts_late)
+        };
+        assert_eq!(job(""), (3, false));
+        assert_eq!(job("podReplacementPolicy: TerminatingOrFailed"), (3, false));
+        assert_eq!(job("podReplacementPolicy: Failed"), (3, true));
+        assert_eq!(job("podFailurePolicy: {rules: []}"), (3, true));
+    }
+
+    #[test]
     fn the_first_rule_that_matches_an_evicted_pod_decides() {
         let rules = |rules: &str| {
             let job = format!(

@@ -75,8 +75,11 @@ pub struct JobFacts {
     pub backoff_limit: u32,
     /// The same for each index: `backoffLimitPerIndex`.
     pub backoff_limit_per_index: Option<u32>,
-    /// The pods that have failed: `status.failed`.
+    /// The pods that have failed: `status.failed` and `status.uncountedTerminatedPods.failed`.
     pub failed: u32,
+    /// Whether a pod that is being deleted counts as failed only once it has ended
+    /// (`podReplacementPolicy: Failed`, which a `podFailurePolicy` implies).
+    pub counts_late: bool,
     /// The effect of an evicted pod by its `podFailurePolicy`.
     pub when_evicted: WhenEvicted,
     /// The time at which the Job fails: `activeDeadlineSeconds` after its start.
