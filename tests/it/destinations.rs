@@ -149,6 +149,21 @@ fn a_pod_that_names_no_system_or_that_of_every_node_may_go() {
 }
 
 #[test]
+fn no_pod_goes_where_a_taint_removes_it_after_a_while() {
+    let maintained = "taint=maintenance:NoExecute";
+    let plan = hot("tolerates=maintenance:NoExecute@60", maintained, "system=1").plan(EVEN);
+    assert_eq!(
+        why(&plan),
+        "its replacement could land on n2, which it would soon leave: its taint \
+            maintenance:NoExecute would remove it after 1m"
+    );
+    let for_ever = hot("tolerates=maintenance:NoExecute", maintained, "cordoned");
+    assert!(!landings(&for_ever).is_empty());
+    let soft = hot("tolerates=*:NoExecute@60", "taint=maintenance:NoSchedule", "cordoned");
+    assert!(!landings(&soft).is_empty());
+}
+
+#[test]
 fn a_node_without_a_resource_is_not_emptied_for_it() {
     let mut policy = parse(
         "evictable: {minReplicas: 1}

@@ -612,6 +612,11 @@ fn refusals_by_landing() -> Vec<Case> {
             "",
         ),
         Case::new(
+            "would-be-removed",
+            to("taint=a:NoExecute", "").replace("uses=3", "uses=3 tolerates=a:NoExecute@60"),
+            "",
+        ),
+        Case::new(
             "would-land-excluded",
             to("", ""),
             "evictable: {destinations: pool=a}",

@@ -10,10 +10,10 @@ use evenkeel::model::ledger::{Decline, Ending, Rest, RestCause};
 use evenkeel::model::plan::{
     BadLanding, BrokenPreference, BudgetCause, ClaimFlaw, Class, Disruption, Halt, Idle,
     JobFailureCause, Misfit, NoGain, NoReplacementCause, NotSelected, OtherSystem, Outcome,
-    PlacementCause, Protected, Refusal, Replacement, SteerOutcome, SteerReason, Stop, Temporary,
+    PlacementCause, Protected, Refusal, Removal, Replacement, SteerOutcome, SteerReason, Stop, Temporary,
     UnknownObjects, Untried,
 };
-use evenkeel::model::snapshot::facts::NodeClosure;
+use evenkeel::model::snapshot::facts::{Effect, NodeClosure, Taint};
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::ObjectKind;
 use evenkeel::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
@@ -186,6 +186,17 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         }),
         BadLanding::WouldTrade("n5".to_owned(), BrokenPreference::Spread("zone".to_owned())).into(),
         BadLanding::WouldBeClosed("n5".to_owned(), NodeClosure::Deleting).into(),
+        Refusal::Landing(BadLanding::WouldBeRemoved(
+            "n5".to_owned(),
+            Removal {
+                taint: Taint {
+                    key: "maintenance".to_owned(),
+                    value: String::new(),
+                    effect: Effect::NoExecute,
+                },
+                after: minutes(1),
+            },
+        )),
         BadLanding::WouldBeRefused(
             "n5".to_owned(),
             OtherSystem {
@@ -243,7 +254,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Landing(BadLanding::WouldBeUnknown(_) | BadLanding::WouldNotHelp { .. }) => {}
         Refusal::Landing(BadLanding::WouldTrade(..) | BadLanding::WouldBeClosed(..)) => {}
         Refusal::Landing(BadLanding::WouldBeRefused(..) | BadLanding::WouldBeExcluded(_)) => {}
-        Refusal::Landing(BadLanding::LandsElsewhere(_)) => {}
+        Refusal::Landing(BadLanding::LandsElsewhere(_) | BadLanding::WouldBeRemoved(..)) => {}
         Refusal::Rest(rest) => match rest.cause {
             RestCause::Replacement | RestCause::Ineffective(_) | RestCause::GotWorse(_) => {}
             RestCause::Rejected(_) | RestCause::NoRight => {}

@@ -180,6 +180,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             key: None,
             operator: Tolerates::Any,
             effect: None,
+            seconds: None,
         }]
     };
     let anti_affinity = |key: &String| PodAffinityTerm {

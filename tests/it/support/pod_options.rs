@@ -12,7 +12,8 @@
 //! - work: `runs-once` (restartPolicy Never), `class=high` (a PriorityClass)
 //! - priority: `never-preempts`, `nominated=n2` (pending, with room reserved on n2)
 //! - replicas: `evict-single` (the annotation that admits the eviction of a single replica)
-//! - nodes: `os=linux` (`spec.os.name`), `tolerates=key=value:NoSchedule`, `requires=disk:ssd`, `prefers=disk:ssd*60`
+//! - nodes: `os=linux` (`spec.os.name`), `tolerates=key=value:NoSchedule` (with `@60` for a minute,
+//!   and with the key `*` all taints), `requires=disk:ssd`, `prefers=disk:ssd*60`
 //! - other pods: `anti-affinity=web@zone` (app web in the same zone; without `@zone` on the same node),
 //!   `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other
 //!   pods of its app, maxSkew 1; with `soft` and `domains=3`), several separated by commas
@@ -288,12 +289,27 @@ pub(super) fn taint(text: &str) -> Taint {
     }
 }
 
+/// Parses a taint that is tolerated, with `@60` for so many seconds. The key `*` is every taint.
 fn toleration(text: &str) -> Toleration {
+    let (text, seconds) = match text.split_once('@') {
+        Some((text, seconds)) => (text, Some(seconds)),
+        None => (text, None),
+    };
     let Taint { key, value, effect } = taint(text);
+    let (effect, seconds) = (Some(effect), seconds.map(|text| text.parse().unwrap()));
+    if key == "*" {
+        return Toleration {
+            key: None,
+            operator: Tolerates::Any,
+            effect: None,
+            seconds,
+        };
+    }
     Toleration {
         key: Some(key),
         operator: Tolerates::Equal(value),
-        effect: Some(effect),
+        effect,
+        seconds,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::decide::draft::{Candidate, DestinationLimits};
 use crate::decide::projection::Projection;
 use crate::decide::scheduler::{self, Forecast};
 use crate::decide::targets::{AboveTarget, usage_targets};
-use crate::model::plan::{BadLanding, BrokenPreference, NoGain, OtherSystem, PlacementCause};
+use crate::model::plan::{BadLanding, BrokenPreference, NoGain, OtherSystem, PlacementCause, Removal};
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Unmeasured;
@@ -28,6 +28,8 @@ pub(super) enum LandingFlaw {
     Closed(NodeId, NodeClosure),
     /// The kubelet of the node refuses the pod, which the scheduler does not foresee.
     Refused(NodeId, OtherSystem),
+    /// A taint of the node, which the pod tolerates for a limited time, would remove it again.
+    Removed(NodeId, Removal),
     /// The move would mend one preference of the pod and break this one.
     Trade(NodeId, BrokenPreference),
     /// The policy's selector for destinations excludes the node.
@@ -65,11 +67,15 @@ impl HotLanding {
 
 impl LandingFlaw {
     /// Returns true if the landing must not happen, however unlikely it is. A pod that the kubelet
-    /// refuses fails, and another one takes its turn, without end.
+    /// refuses fails, and another one takes its turn, without end. A taint removes pods without
+    /// regard to budgets.
     pub(super) const fn is_never_accepted(&self) -> bool {
         matches!(
             self,
-            LandingFlaw::ExcludedByPolicy(_) | LandingFlaw::Refused(..) | LandingFlaw::Closed(..)
+            LandingFlaw::ExcludedByPolicy(_)
+                | LandingFlaw::Refused(..)
+                | LandingFlaw::Closed(..)
+                | LandingFlaw::Removed(..)
         )
     }
 
@@ -103,6 +109,7 @@ impl LandingFlaw {
             },
             LandingFlaw::Closed(node, closure) => BadLanding::WouldBeClosed(name(node), closure),
             LandingFlaw::Refused(node, other) => BadLanding::WouldBeRefused(name(node), other),
+            LandingFlaw::Removed(node, by) => BadLanding::WouldBeRemoved(name(node), by),
             LandingFlaw::Trade(node, preference) => BadLanding::WouldTrade(name(node), preference),
             LandingFlaw::ExcludedByPolicy(node) => BadLanding::WouldBeExcluded(name(node)),
         }
@@ -120,6 +127,7 @@ pub(super) fn check(
         return Err(LandingFlaw::OwnNode(node));
     }
     check_closure(projection, candidate.pod, node)?;
+    check_removal(projection, candidate.pod, node)?;
     let destinations = candidate.rules(projection.world).destinations.as_ref();
     if destinations.is_some_and(|s| !s.matches(&projection.world.snapshot.node(node).labels)) {
         return Err(LandingFlaw::ExcludedByPolicy(node));
@@ -148,6 +156,15 @@ fn check_closure(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Resul
     kubelet::admits(pod, there).map_err(|other| LandingFlaw::Refused(node, other))?;
     match there.closure() {
         Some(closure) => Err(LandingFlaw::Closed(node, closure)),
+        None => Ok(()),
+    }
+}
+
+/// Requires that no taint of the node removes the pod after a while.
+fn check_removal(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Result<(), LandingFlaw> {
+    let snapshot = projection.world.snapshot;
+    match scheduler::removal(snapshot.pod(pod), snapshot.node(node)) {
+        Some(by) => Err(LandingFlaw::Removed(node, by)),
         None => Ok(()),
     }
 }

@@ -197,6 +197,9 @@ pub struct Toleration {
     pub operator: Tolerates,
     /// The effect; `None` tolerates every effect.
     pub effect: Option<Effect>,
+    /// The time after which a NoExecute taint removes the pod all the same, in seconds; `None` if
+    /// it never does.
+    pub seconds: Option<i64>,
 }
 
 /// A condition of a toleration on the value of a taint.
