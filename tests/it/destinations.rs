@@ -108,6 +108,26 @@ fn a_toleration_makes_a_closed_node_no_better() {
 }
 
 #[test]
+fn no_pod_goes_to_a_node_that_an_autoscaler_is_removing() {
+    for taint in [
+        "ToBeDeletedByClusterAutoscaler=1764000000:NoSchedule",
+        "karpenter.sh/disrupted:NoSchedule",
+        "karpenter.sh/disruption=disrupting:NoSchedule",
+    ] {
+        let leaving = format!("taint={taint}");
+        let plan = hot("tolerates=*:NoSchedule", &leaving, "cordoned").plan(EVEN);
+        assert_eq!(
+            why(&plan),
+            "its replacement could land on n2, which is being removed by an autoscaler"
+        );
+    }
+    // cluster-autoscaler takes this taint back when pods arrive.
+    let candidate = "taint=DeletionCandidateOfClusterAutoscaler:PreferNoSchedule";
+    let tolerant = hot("tolerates=*:PreferNoSchedule", candidate, "cordoned");
+    assert!(!landings(&tolerant).is_empty());
+}
+
+#[test]
 fn a_node_under_pressure_may_lose_pods() {
     let cluster = Cluster::parse(
         "node n1 closed=MemoryPressure\n web*4 cpu=300m uses=1500m\nnode n2\nnode n3",

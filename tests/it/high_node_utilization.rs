@@ -341,7 +341,7 @@ mod cluster_autoscaler {
         );
         assert!(
             nodes(&plan).contains(
-                "n3: above a threshold, but cluster-autoscaler removes it: takes no pods"
+                "n3: above a threshold, but an autoscaler removes it: takes no pods"
             )
         );
     }

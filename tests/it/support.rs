@@ -144,7 +144,7 @@ impl Cluster {
             taints: taints.collect(),
             cordoned: words.has("cordoned"),
             ready: !words.has("not-ready"),
-            closures: words.get("closed").map(closures).unwrap_or_default(),
+            closures: closures(words),
             os: words.get("os").map(str::to_owned),
             allocatable,
             capacity: Vec::new(),
@@ -436,13 +436,19 @@ impl<'l> Words<'l> {
     }
 }
 
-fn closures(text: &str) -> Vec<NodeClosure> {
+/// Returns the closures of `closed=`, and of the keys of `taint=`.
+fn closures(words: &Words<'_>) -> Vec<NodeClosure> {
+    let of = |key| words.get(key).into_iter().flat_map(|text| text.split(','));
     let closure = |word: &str| match word {
         "Deleting" => NodeClosure::Deleting,
         "NeverReady" => NodeClosure::NeverReady,
         condition => NodeClosure::of_condition(condition).unwrap(),
     };
-    text.split(',').map(closure).collect()
+    let taints = of("taint").filter_map(|taint| {
+        let key = taint.split([':', '=']).next().unwrap();
+        NodeClosure::of_taint(key)
+    });
+    of("closed").map(closure).chain(taints).collect()
 }
 
 fn pairs(text: &str) -> Labels {

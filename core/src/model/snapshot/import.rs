@@ -441,15 +441,18 @@ mod tests {
     }
 
     #[test]
-    fn a_deletion_and_true_conditions_close_a_node() {
+    fn a_deletion_taints_of_autoscalers_and_true_conditions_close_a_node() {
         let node = node_of(
             "{apiVersion: v1, kind: Node, metadata: {name: n1,
-                deletionTimestamp: '2026-11-21T07:30:00Z'}, status: {conditions: [
+                deletionTimestamp: '2026-11-21T07:30:00Z'}, spec: {taints: [
+                {key: ToBeDeletedByClusterAutoscaler, effect: NoSchedule},
+                {key: karpenter.sh/disrupted, effect: NoSchedule}]}, status: {conditions: [
                 {type: PIDPressure, status: 'True'}, {type: DiskPressure, status: 'False'},
                 {type: Ready, status: 'True'}, {type: NetworkUnavailable, status: 'True'}]}}",
         );
         let closures = [
             NodeClosure::Deleting,
+            NodeClosure::Leaving,
             NodeClosure::PidPressure,
             NodeClosure::NetworkUnavailable,
         ];
