@@ -169,6 +169,20 @@ fn a_pod_that_names_no_system_or_that_of_every_node_may_go() {
 }
 
 #[test]
+fn no_pod_goes_where_the_driver_of_its_volume_does_not_run() {
+    let with = |n2: &str, n3: &str| hot("volume=ebs", n2, &format!("cordoned {n3}"));
+    let plan = with("drivers=nfs", "drivers=ebs").plan(EVEN);
+    assert_eq!(
+        why(&plan),
+        "its replacement could land on n2, which lacks the CSI driver ebs of its volume"
+    );
+    let lands = |n2: &str, n3: &str| !landings(&with(n2, n3)).is_empty();
+    assert!(lands("drivers=nfs,ebs", "drivers=ebs"));
+    assert!(lands("", "drivers=ebs"), "a node without a CSINode");
+    assert!(lands("drivers=nfs", ""), "a driver that is on no node");
+}
+
+#[test]
 fn no_pod_goes_where_a_taint_removes_it_after_a_while() {
     let maintained = "taint=maintenance:NoExecute";
     let plan = hot("tolerates=maintenance:NoExecute@60", maintained, "system=1").plan(EVEN);
@@ -179,7 +193,11 @@ fn no_pod_goes_where_a_taint_removes_it_after_a_while() {
     );
     let for_ever = hot("tolerates=maintenance:NoExecute", maintained, "cordoned");
     assert!(!landings(&for_ever).is_empty());
-    let soft = hot("tolerates=*:NoExecute@60", "taint=maintenance:NoSchedule", "cordoned");
+    let soft = hot(
+        "tolerates=*:NoExecute@60",
+        "taint=maintenance:NoSchedule",
+        "cordoned",
+    );
     assert!(!landings(&soft).is_empty());
 }
 

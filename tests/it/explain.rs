@@ -612,6 +612,11 @@ fn refusals_by_landing() -> Vec<Case> {
             "",
         ),
         Case::new(
+            "would-lack-driver",
+            to("drivers=nfs", "drivers=ebs").replace("uses=3", "uses=3 volume=ebs"),
+            "",
+        ),
+        Case::new(
             "would-be-removed",
             to("taint=a:NoExecute", "").replace("uses=3", "uses=3 tolerates=a:NoExecute@60"),
             "",

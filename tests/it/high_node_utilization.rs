@@ -340,9 +340,8 @@ mod cluster_autoscaler {
             text(&plan)
         );
         assert!(
-            nodes(&plan).contains(
-                "n3: above a threshold, but an autoscaler removes it: takes no pods"
-            )
+            nodes(&plan)
+                .contains("n3: above a threshold, but an autoscaler removes it: takes no pods")
         );
     }
 }

@@ -10,8 +10,8 @@ use evenkeel::model::ledger::{Decline, Ending, Rest, RestCause};
 use evenkeel::model::plan::{
     BadLanding, BrokenPreference, BudgetCause, ClaimFlaw, Class, Disruption, Halt, Idle,
     JobFailureCause, Misfit, NoGain, NoReplacementCause, NotSelected, OtherSystem, Outcome,
-    PlacementCause, Protected, Refusal, Removal, Replacement, SteerOutcome, SteerReason, Stop, Temporary,
-    UnknownObjects, Untried,
+    PlacementCause, Protected, Refusal, Removal, Replacement, SteerOutcome, SteerReason, Stop,
+    Temporary, UnknownObjects, Untried,
 };
 use evenkeel::model::snapshot::facts::{Effect, NodeClosure, Taint};
 use evenkeel::model::snapshot::lacking::Lack;
@@ -186,6 +186,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         }),
         BadLanding::WouldTrade("n5".to_owned(), BrokenPreference::Spread("zone".to_owned())).into(),
         BadLanding::WouldBeClosed("n5".to_owned(), NodeClosure::Deleting).into(),
+        BadLanding::WouldLackDriver("n5".to_owned(), "ebs.csi.aws.com".to_owned()).into(),
         Refusal::Landing(BadLanding::WouldBeRemoved(
             "n5".to_owned(),
             Removal {
@@ -255,6 +256,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Landing(BadLanding::WouldTrade(..) | BadLanding::WouldBeClosed(..)) => {}
         Refusal::Landing(BadLanding::WouldBeRefused(..) | BadLanding::WouldBeExcluded(_)) => {}
         Refusal::Landing(BadLanding::LandsElsewhere(_) | BadLanding::WouldBeRemoved(..)) => {}
+        Refusal::Landing(BadLanding::WouldLackDriver(..)) => {}
         Refusal::Rest(rest) => match rest.cause {
             RestCause::Replacement | RestCause::Ineffective(_) | RestCause::GotWorse(_) => {}
             RestCause::Rejected(_) | RestCause::NoRight => {}

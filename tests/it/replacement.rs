@@ -255,7 +255,10 @@ fn a_pod_of_a_job_that_is_being_deleted_counts_once_also_if_it_counts_late() {
     assert!(!moves("backoff=2 failed=1 counts-late", "terminating"));
     assert!(moves("backoff=3 failed=1 counts-late", "terminating"));
     assert!(moves("backoff=2 failed=1 counts-late", "phase=Failed"));
-    assert!(moves("backoff=2 failed=1 counts-late", "phase=Succeeded terminating"));
+    assert!(moves(
+        "backoff=2 failed=1 counts-late",
+        "phase=Succeeded terminating"
+    ));
 }
 
 #[test]

@@ -27,8 +27,8 @@ use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{
-    Annotations, BudgetFacts, NamespaceFacts, NodeClosure, NodeFacts, NonZeroRequests, Owner, PodFacts, PodPhase,
-    PodSizes, PodSpecFacts, Qos, Volumes,
+    Annotations, BudgetFacts, NamespaceFacts, NodeClosure, NodeFacts, NonZeroRequests, Owner,
+    PodFacts, PodPhase, PodSizes, PodSpecFacts, Qos, Volumes,
 };
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
@@ -153,7 +153,9 @@ impl Cluster {
                 .then_some("cluster-autoscaler.kubernetes.io/scale-down-disabled"),
             images: Vec::new(),
         }));
-        self.objects.apply(storage::csi_node(words));
+        if let Some(csi_node) = storage::csi_node(words) {
+            self.objects.apply(csi_node);
+        }
         if !words.has("no-metrics") {
             self.nodes
                 .insert(name.clone(), measure(words.get("system").unwrap_or("0")));

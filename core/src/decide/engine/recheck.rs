@@ -75,6 +75,7 @@ fn is_same_destination(name: &str, decided: &Snapshot, current: &Snapshot) -> bo
         && after.closures == before.closures
         && after.cordoned == before.cordoned
         && after.taints == before.taints
+        && after.csi_drivers == before.csi_drivers
         && after.labels == before.labels
         && after.unreadable.is_some() == before.unreadable.is_some()
         && (**after).allocatable == (**before).allocatable

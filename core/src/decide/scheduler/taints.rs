@@ -180,7 +180,10 @@ mod tests {
             found.map(|(taint, after)| (taint.key.as_str(), after.as_secs()))
         };
         assert_eq!(removed(&[by(None, None)]), None);
-        assert_eq!(removed(&[by(Some(ABSENT[1]), Some(300)), by(None, None)]), None);
+        assert_eq!(
+            removed(&[by(Some(ABSENT[1]), Some(300)), by(None, None)]),
+            None
+        );
         let both = [by(Some("a"), Some(60)), by(Some("b"), Some(-5))];
         assert_eq!(removed(&both), Some(("b", 0)));
         assert_eq!(removed(&both[..1]), Some(("a", 60)));

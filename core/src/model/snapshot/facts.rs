@@ -285,9 +285,9 @@ pub struct Volumes {
     pub ephemeral: Vec<EphemeralClaim>,
 }
 
-/// The facts of a CSINode: the number of volumes that each CSI driver can attach to the node. A
-/// driver without a limit is missing.
-pub type AttachLimits = BTreeMap<String, u32>;
+/// The facts of a CSINode: the CSI drivers of the node, with the number of volumes that each can
+/// attach; `None` for a driver without a limit.
+pub type CsiDrivers = BTreeMap<String, Option<u32>>;
 
 /// The facts of a PodDisruptionBudget.
 #[derive(Clone, Debug, PartialEq, Eq)]

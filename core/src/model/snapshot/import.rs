@@ -132,8 +132,8 @@ fn convert(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Wrong> {
             Object::StorageClass(name, class)
         }
         ObjectKind::CsiNode => {
-            let (name, limits) = storage::csi_node(&from.decode::<ApiCsiNode>()?)?;
-            Object::CsiNode(name, limits)
+            let (name, drivers) = storage::csi_node(&from.decode::<ApiCsiNode>()?)?;
+            Object::CsiNode(name, drivers)
         }
         ObjectKind::Attachment => {
             let (name, attachment) = storage::attachment(&from.decode::<ApiVolumeAttachment>()?)?;
@@ -534,7 +534,10 @@ mod tests {
                 deletionTimestamp: '2026-11-21T07:30:00Z'}}",
         );
         let facts = r#"{ labels: {"team": "a"}, annotations: {}, deleting: true }"#;
-        assert_eq!(namespace, format!("Namespace(\"shop\", NamespaceFacts {facts})"));
+        assert_eq!(
+            namespace,
+            format!("Namespace(\"shop\", NamespaceFacts {facts})")
+        );
         let class = shown(
             "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, \
                 value: 7}",
@@ -578,7 +581,10 @@ mod tests {
         let set = "apiVersion: apps/v1, kind: ReplicaSet";
         let failure = "type: ReplicaFailure, status: 'True'";
         assert!(fails(set, &format!("{failure}, reason: FailedCreate")));
-        assert!(fails("apiVersion: v1, kind: ReplicationController", failure));
+        assert!(fails(
+            "apiVersion: v1, kind: ReplicationController",
+            failure
+        ));
         assert!(!fails(set, &format!("{failure}, reason: FailedDelete")));
         assert!(!fails(set, "type: ReplicaFailure, status: 'False'"));
         assert!(!fails(set, "type: Other, status: 'True'"));

@@ -7,8 +7,8 @@ use crate::values::selector::Labels;
 
 use super::binding_log::BindingLog;
 use super::facts::{
-    AttachLimits, Attachment, BudgetFacts, Claim, NamespaceFacts, NodeFacts, OwnerFacts, OwnerKey, PodFacts,
-    Skipped, StorageClass, Volume,
+    Attachment, BudgetFacts, Claim, CsiDrivers, NamespaceFacts, NodeFacts, OwnerFacts, OwnerKey,
+    PodFacts, Skipped, StorageClass, Volume,
 };
 use super::lacking::Lack;
 use super::node_addresses::NodeAddresses;
@@ -43,7 +43,7 @@ pub struct Objects {
     pub(super) claims: Arc<BTreeMap<Name, Claim>>,
     pub(super) volumes: Arc<BTreeMap<String, Volume>>,
     pub(super) storage_classes: BTreeMap<String, StorageClass>,
-    pub(super) attach_limits: BTreeMap<String, AttachLimits>,
+    pub(super) csi_drivers: BTreeMap<String, CsiDrivers>,
     pub(super) attachments: Arc<BTreeMap<String, Attachment>>,
     pub(super) services: Arc<BTreeMap<Name, Labels>>,
     /// The kinds of which no object is known.
@@ -74,8 +74,8 @@ pub enum Object {
     Volume(String, Volume),
     /// A storage class.
     StorageClass(String, StorageClass),
-    /// A node and its attach limits.
-    CsiNode(String, AttachLimits),
+    /// A node and its CSI drivers.
+    CsiNode(String, CsiDrivers),
     /// A volume attachment.
     Attachment(String, Attachment),
     /// A service: its name and pod selector.
@@ -126,7 +126,7 @@ impl Objects {
             Object::Claim(_, claim) => store(&mut self.claims, name, claim),
             Object::Volume(_, volume) => store(&mut self.volumes, name.1, volume),
             Object::StorageClass(_, class) => drop(self.storage_classes.insert(name.1, class)),
-            Object::CsiNode(_, limits) => drop(self.attach_limits.insert(name.1, limits)),
+            Object::CsiNode(_, drivers) => drop(self.csi_drivers.insert(name.1, drivers)),
             Object::Attachment(_, facts) => store(&mut self.attachments, name.1, facts),
             Object::Service(_, selector) => store(&mut self.services, name, selector),
             Object::Owner(_, _, owner) => self.apply_owner(owner_key(kind, name), owner),
@@ -203,7 +203,7 @@ impl Objects {
             ObjectKind::Claim => drop(remove(&mut self.claims, name)),
             ObjectKind::Volume => drop(remove(&mut self.volumes, &name.1)),
             ObjectKind::StorageClass => drop(self.storage_classes.remove(&name.1)),
-            ObjectKind::CsiNode => drop(self.attach_limits.remove(&name.1)),
+            ObjectKind::CsiNode => drop(self.csi_drivers.remove(&name.1)),
             ObjectKind::Attachment => drop(remove(&mut self.attachments, &name.1)),
             ObjectKind::Service => drop(remove(&mut self.services, name)),
             ObjectKind::ReplicaSet
@@ -252,7 +252,7 @@ impl Objects {
             ObjectKind::Claim => self.claims.keys().cloned().collect(),
             ObjectKind::Volume => self.volumes.keys().map(plain).collect(),
             ObjectKind::StorageClass => self.storage_classes.keys().map(plain).collect(),
-            ObjectKind::CsiNode => self.attach_limits.keys().map(plain).collect(),
+            ObjectKind::CsiNode => self.csi_drivers.keys().map(plain).collect(),
             ObjectKind::Attachment => self.attachments.keys().map(plain).collect(),
             ObjectKind::Service => self.services.keys().cloned().collect(),
             ObjectKind::ReplicaSet

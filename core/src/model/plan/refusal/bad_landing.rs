@@ -68,6 +68,10 @@ pub enum BadLanding {
     /// whose kubelet would refuse it.
     #[error("its replacement could land on {0}, whose kubelet would refuse it: {1}")]
     WouldBeRefused(String, OtherSystem),
+    /// The scheduler, which does not look for the CSI drivers of volumes, could put the replacement
+    /// on a node without this one.
+    #[error("its replacement could land on {0}, which lacks the CSI driver {1} of its volume")]
+    WouldLackDriver(String, String),
     /// The scheduler could put the replacement on a node from which a taint would remove it again,
     /// without regard to budgets.
     #[error("its replacement could land on {0}, which it would soon leave: {1}")]
@@ -114,6 +118,10 @@ impl BadLanding {
                     other.needs
                 ),
             ),
+            BadLanding::WouldLackDriver(node, driver) => (
+                "would-lack-driver",
+                format!("run {driver} on {node}, or keep the pod away from it by a node selector"),
+            ),
             BadLanding::WouldBeRemoved(node, by) => (
                 "would-be-removed",
                 format!(
@@ -143,6 +151,7 @@ impl BadLanding {
             | BadLanding::WouldTrade(..)
             | BadLanding::WouldBeClosed(..)
             | BadLanding::WouldBeRefused(..)
+            | BadLanding::WouldLackDriver(..)
             | BadLanding::WouldBeRemoved(..)
             | BadLanding::WouldBeExcluded(_)
             | BadLanding::LandsElsewhere(_) => false,

@@ -3,8 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::model::api::{
-    ApiJob, ApiJobSpec, ApiJobStatus, ApiMetadata, ApiOnExitCodes, ApiPodFailureRule, ApiPodTemplate,
-    ApiReplicaSet, ApiReplicaSetCondition, ApiStatefulSet,
+    ApiJob, ApiJobSpec, ApiJobStatus, ApiMetadata, ApiOnExitCodes, ApiPodFailureRule,
+    ApiPodTemplate, ApiReplicaSet, ApiReplicaSetCondition, ApiStatefulSet,
 };
 use crate::model::snapshot::facts::{JobFacts, OwnerFacts, UidHash, WhenEvicted};
 use crate::model::snapshot::objects::Name;
