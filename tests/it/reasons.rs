@@ -465,6 +465,7 @@ fn untried() -> Vec<Untried> {
         Untried::Guarded(Box::new(stop(web()))),
         Untried::PodChanged,
         Untried::DestinationChanged("n2".to_owned()),
+        Untried::Refused(Replacement::UnknownOwner("ReplicaSet web".to_owned()).to_string()),
     ]
 }
 
@@ -484,7 +485,8 @@ fn is_listed_untried(why: &Untried) {
         | Untried::Paused(_)
         | Untried::Guarded(_)
         | Untried::PodChanged
-        | Untried::DestinationChanged(_) => {}
+        | Untried::DestinationChanged(_)
+        | Untried::Refused(_) => {}
     }
 }
 
