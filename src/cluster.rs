@@ -378,6 +378,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::model::snapshot::facts::NamespaceFacts;
 
     fn cluster() -> Cluster {
         Cluster::new(client::tests::client_of("http://127.0.0.1:1"))
@@ -423,8 +424,11 @@ mod tests {
                 _ => None,
             };
             let annotations = paused.map(|key| (key.to_owned(), "release".to_owned()));
-            let labels = crate::values::selector::Labels::default();
-            Object::Namespace(name.to_owned(), labels, annotations.into_iter().collect())
+            let facts = NamespaceFacts {
+                annotations: annotations.into_iter().collect(),
+                ..NamespaceFacts::default()
+            };
+            Object::Namespace(name.to_owned(), facts)
         }));
         assert!(cluster.lacks(ObjectKind::Namespace, Some(Lack::Forbidden)));
         let objects = cluster.objects();

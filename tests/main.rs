@@ -49,6 +49,7 @@ mod it {
     mod ramp;
     mod reasons;
     mod recorded_facts;
+    mod recheck;
     mod recording;
     mod rejections;
     mod release;

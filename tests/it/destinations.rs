@@ -108,6 +108,26 @@ fn a_toleration_makes_a_closed_node_no_better() {
 }
 
 #[test]
+fn no_pod_goes_to_a_node_that_an_autoscaler_is_removing() {
+    for taint in [
+        "ToBeDeletedByClusterAutoscaler=1764000000:NoSchedule",
+        "karpenter.sh/disrupted:NoSchedule",
+        "karpenter.sh/disruption=disrupting:NoSchedule",
+    ] {
+        let leaving = format!("taint={taint}");
+        let plan = hot("tolerates=*:NoSchedule", &leaving, "cordoned").plan(EVEN);
+        assert_eq!(
+            why(&plan),
+            "its replacement could land on n2, which is being removed by an autoscaler"
+        );
+    }
+    // cluster-autoscaler takes this taint back when pods arrive.
+    let candidate = "taint=DeletionCandidateOfClusterAutoscaler:PreferNoSchedule";
+    let tolerant = hot("tolerates=*:PreferNoSchedule", candidate, "cordoned");
+    assert!(!landings(&tolerant).is_empty());
+}
+
+#[test]
 fn a_node_under_pressure_may_lose_pods() {
     let cluster = Cluster::parse(
         "node n1 closed=MemoryPressure\n web*4 cpu=300m uses=1500m\nnode n2\nnode n3",
@@ -146,6 +166,39 @@ fn a_pod_that_names_no_system_or_that_of_every_node_may_go() {
             "{pods} {node}"
         );
     }
+}
+
+#[test]
+fn no_pod_goes_where_the_driver_of_its_volume_does_not_run() {
+    let with = |n2: &str, n3: &str| hot("volume=ebs", n2, &format!("cordoned {n3}"));
+    let plan = with("drivers=nfs", "drivers=ebs").plan(EVEN);
+    assert_eq!(
+        why(&plan),
+        "its replacement could land on n2, which lacks the CSI driver ebs of its volume"
+    );
+    let lands = |n2: &str, n3: &str| !landings(&with(n2, n3)).is_empty();
+    assert!(lands("drivers=nfs,ebs", "drivers=ebs"));
+    assert!(lands("", "drivers=ebs"), "a node without a CSINode");
+    assert!(lands("drivers=nfs", ""), "a driver that is on no node");
+}
+
+#[test]
+fn no_pod_goes_where_a_taint_removes_it_after_a_while() {
+    let maintained = "taint=maintenance:NoExecute";
+    let plan = hot("tolerates=maintenance:NoExecute@60", maintained, "system=1").plan(EVEN);
+    assert_eq!(
+        why(&plan),
+        "its replacement could land on n2, which it would soon leave: its taint \
+            maintenance:NoExecute would remove it after 1m"
+    );
+    let for_ever = hot("tolerates=maintenance:NoExecute", maintained, "cordoned");
+    assert!(!landings(&for_ever).is_empty());
+    let soft = hot(
+        "tolerates=*:NoExecute@60",
+        "taint=maintenance:NoSchedule",
+        "cordoned",
+    );
+    assert!(!landings(&soft).is_empty());
 }
 
 #[test]

@@ -441,6 +441,11 @@ fn refusals_by_replacement() -> Vec<Case> {
             "node n1 system=2\n web*2 uses=3 owner-deleting\nnode n2",
             "",
         ),
+        Case::new(
+            "namespace-deleted",
+            "namespace default deleting\nnode n1 system=2\n web*2 uses=3\nnode n2",
+            "",
+        ),
         Case::of_pod("runs-to-completion", "owner=Workflow runs-once", ""),
         Case::of_pod("job-would-fail", "owner=Job runs-once backoff=0", ""),
         Case::new(
@@ -607,6 +612,16 @@ fn refusals_by_landing() -> Vec<Case> {
             "",
         ),
         Case::new(
+            "would-lack-driver",
+            to("drivers=nfs", "drivers=ebs").replace("uses=3", "uses=3 volume=ebs"),
+            "",
+        ),
+        Case::new(
+            "would-be-removed",
+            to("taint=a:NoExecute", "").replace("uses=3", "uses=3 tolerates=a:NoExecute@60"),
+            "",
+        ),
+        Case::new(
             "would-land-excluded",
             to("", ""),
             "evictable: {destinations: pool=a}",
@@ -756,6 +771,7 @@ limits       admits
 
 Replacement  the conditions for a replacement that starts
 controller       a controller creates a replacement
+namespace        the API server accepts new pods in its namespace
 completion       its work does not end, or belongs to a Job
 job              its Job survives the eviction
 order            its StatefulSet can create a pod now

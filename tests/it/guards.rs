@@ -301,10 +301,9 @@ fn a_guard_stops_a_plan_that_is_being_carried_out() {
     let plan = asked.engine.decide(&asked.snapshot, after(0));
     let planned = &plan.moves[0];
     let untried = |asked: &Asked, second| {
-        let snapshot = &asked.snapshot;
-        asked
-            .engine
-            .recheck(planned, snapshot, snapshot, after(second))
+        let (engine, snapshot) = (&asked.engine, &asked.snapshot);
+        let current = engine.gates_again(&plan.moves, snapshot.clone(), after(second));
+        engine.recheck(planned, snapshot, &current, after(second))
     };
     assert_eq!(untried(&asked, 1), None);
     let workload = planned.workload.as_ref().unwrap();

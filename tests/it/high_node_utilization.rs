@@ -357,9 +357,8 @@ mod cluster_autoscaler {
             text(&plan)
         );
         assert!(
-            nodes(&plan).contains(
-                "n3: above a threshold, but cluster-autoscaler removes it: takes no pods"
-            )
+            nodes(&plan)
+                .contains("n3: above a threshold, but an autoscaler removes it: takes no pods")
         );
     }
 }

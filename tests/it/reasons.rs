@@ -10,10 +10,10 @@ use evenkeel::model::ledger::{Decline, Ending, Rest, RestCause};
 use evenkeel::model::plan::{
     BadLanding, BrokenPreference, BudgetCause, ClaimFlaw, Class, Disruption, Halt, Idle,
     JobFailureCause, Misfit, NoGain, NoReplacementCause, NotSelected, OtherSystem, Outcome,
-    PlacementCause, Protected, Refusal, Replacement, SteerOutcome, SteerReason, Stop, Temporary,
-    UnknownObjects, Untried,
+    PlacementCause, Protected, Refusal, Removal, Replacement, SteerOutcome, SteerReason, Stop,
+    Temporary, UnknownObjects, Untried,
 };
-use evenkeel::model::snapshot::facts::NodeClosure;
+use evenkeel::model::snapshot::facts::{Effect, NodeClosure, Taint};
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::ObjectKind;
 use evenkeel::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
@@ -81,6 +81,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             owner: "ReplicaSet web".to_owned(),
             cause: NoReplacementCause::Deleting,
         }),
+        Replacement::NamespaceDeleted("shop".to_owned()).into(),
         Replacement::RunsToCompletion("Workflow build".to_owned()).into(),
         Refusal::Replacement(Replacement::JobWouldFail {
             job: "Job calc".to_owned(),
@@ -185,6 +186,18 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         }),
         BadLanding::WouldTrade("n5".to_owned(), BrokenPreference::Spread("zone".to_owned())).into(),
         BadLanding::WouldBeClosed("n5".to_owned(), NodeClosure::Deleting).into(),
+        BadLanding::WouldLackDriver("n5".to_owned(), "ebs.csi.aws.com".to_owned()).into(),
+        Refusal::Landing(BadLanding::WouldBeRemoved(
+            "n5".to_owned(),
+            Removal {
+                taint: Taint {
+                    key: "maintenance".to_owned(),
+                    value: String::new(),
+                    effect: Effect::NoExecute,
+                },
+                after: minutes(1),
+            },
+        )),
         BadLanding::WouldBeRefused(
             "n5".to_owned(),
             OtherSystem {
@@ -216,7 +229,9 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Protected(Protected::Namespace(_) | Protected::PodSelector) => {}
         Refusal::Replacement(Replacement::Bare | Replacement::UnknownOwner(_)) => {}
         Refusal::Replacement(Replacement::NoReplacement { .. }) => {}
-        Refusal::Replacement(Replacement::RunsToCompletion(_)) => {}
+        Refusal::Replacement(
+            Replacement::RunsToCompletion(_) | Replacement::NamespaceDeleted(_),
+        ) => {}
         Refusal::Replacement(Replacement::JobWouldFail { .. } | Replacement::NamesNode { .. }) => {}
         Refusal::Replacement(Replacement::WaitsInOrder(_)) => {}
         Refusal::Replacement(Replacement::MissingPriorityClass(_) | Replacement::LocalStorage) => {}
@@ -240,7 +255,8 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Landing(BadLanding::WouldBeUnknown(_) | BadLanding::WouldNotHelp { .. }) => {}
         Refusal::Landing(BadLanding::WouldTrade(..) | BadLanding::WouldBeClosed(..)) => {}
         Refusal::Landing(BadLanding::WouldBeRefused(..) | BadLanding::WouldBeExcluded(_)) => {}
-        Refusal::Landing(BadLanding::LandsElsewhere(_)) => {}
+        Refusal::Landing(BadLanding::LandsElsewhere(_) | BadLanding::WouldBeRemoved(..)) => {}
+        Refusal::Landing(BadLanding::WouldLackDriver(..)) => {}
         Refusal::Rest(rest) => match rest.cause {
             RestCause::Replacement | RestCause::Ineffective(_) | RestCause::GotWorse(_) => {}
             RestCause::Rejected(_) | RestCause::NoRight => {}
@@ -449,6 +465,7 @@ fn untried() -> Vec<Untried> {
         Untried::Guarded(Box::new(stop(web()))),
         Untried::PodChanged,
         Untried::DestinationChanged("n2".to_owned()),
+        Untried::Refused(Replacement::UnknownOwner("ReplicaSet web".to_owned()).to_string()),
     ]
 }
 
@@ -468,7 +485,8 @@ fn is_listed_untried(why: &Untried) {
         | Untried::Paused(_)
         | Untried::Guarded(_)
         | Untried::PodChanged
-        | Untried::DestinationChanged(_) => {}
+        | Untried::DestinationChanged(_)
+        | Untried::Refused(_) => {}
     }
 }
 

@@ -49,10 +49,15 @@ fn an_owner_that_is_not_the_controller_replaces_nothing() {
 }
 
 #[test]
-fn a_controller_that_is_deleted_or_has_enough_pods_replaces_nothing() {
+fn a_controller_that_is_deleted_or_fails_or_has_enough_pods_replaces_nothing() {
     stays(
         "owner-deleting",
         "its ReplicaSet web creates no replacement: it is being deleted",
+    );
+    stays(
+        "owner-fails",
+        "its ReplicaSet web creates no replacement: its condition ReplicaFailure says that it \
+         cannot create pods",
     );
     stays(
         "wanted=3",
@@ -60,6 +65,27 @@ fn a_controller_that_is_deleted_or_has_enough_pods_replaces_nothing() {
     );
     stays("wanted=0", "it wants 0 and has 4");
     moves("wanted=4", "");
+}
+
+#[test]
+fn a_namespace_that_is_being_deleted_takes_no_new_pods() {
+    let plan = |namespace: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            namespace default {namespace}
+            node n1 system=1
+              web*4 cpu=300m memory=256Mi uses=1
+            node n2
+            node n3
+            "
+        ));
+        text(&cluster.plan(EVEN))
+    };
+    assert!(plan("").starts_with("move web-1"), "{}", plan(""));
+    let stays = plan("deleting");
+    let why = "keep web-1 on n1: its namespace default is being deleted, so the API server would \
+               refuse its replacement";
+    assert!(stays.starts_with(why), "{stays}");
 }
 
 #[test]
@@ -209,6 +235,30 @@ fn the_moves_of_one_plan_count_against_the_limit_of_a_job() {
     assert_eq!(moved("backoff=4 failed=2"), 2);
     assert!(moved("backoff=6") > 2);
     assert!(moved("backoff=0 evicted=ignored") > 2);
+}
+
+#[test]
+fn a_pod_of_a_job_that_is_being_deleted_counts_once_also_if_it_counts_late() {
+    let moves = |job: &str, last: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1
+              web*3 cpu=300m owner=Job runs-once {job}
+              web cpu=300m owner=Job runs-once {job} {last}
+            node n2
+            "
+        ));
+        !cluster.plan(EVERY_POD).moves.is_empty()
+    };
+    // The failed pod may be the one that is being deleted, or another that is gone.
+    assert!(moves("backoff=2 failed=1", "terminating"));
+    assert!(!moves("backoff=2 failed=1 counts-late", "terminating"));
+    assert!(moves("backoff=3 failed=1 counts-late", "terminating"));
+    assert!(moves("backoff=2 failed=1 counts-late", "phase=Failed"));
+    assert!(moves(
+        "backoff=2 failed=1 counts-late",
+        "phase=Succeeded terminating"
+    ));
 }
 
 #[test]
@@ -426,6 +476,7 @@ fn explain_lists_every_rule_of_the_gate() {
     });
     assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
     controller: admits
+    namespace: admits
     completion: admits
     job: job-would-fail
     order: admits

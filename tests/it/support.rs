@@ -9,7 +9,8 @@
 //! budget hot allows=1
 //! ```
 //!
-//! A line `namespace other labels=team:a` gives a namespace its labels, and a line `lacking
+//! A line `namespace other labels=team:a` gives a namespace its labels (and `deleting` a
+//! deletionTimestamp), and a line `lacking
 //! Namespace` makes all objects of a kind unknown. A pod takes `age=`, `priority=`, `namespace=`,
 //! `labels=`, `gpu=` (a request of nvidia.com/gpu), `safe-to-evict=`, and the words `bare`,
 //! `daemon`, `unready`, `emptydir`, `claim`, `devices`, `mirror`, `static`, `stay` and
@@ -26,8 +27,8 @@ use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{
-    Annotations, BudgetFacts, NodeClosure, NodeFacts, NonZeroRequests, Owner, PodFacts, PodPhase,
-    PodSizes, PodSpecFacts, Qos, Volumes,
+    Annotations, BudgetFacts, NamespaceFacts, NodeClosure, NodeFacts, NonZeroRequests, Owner,
+    PodFacts, PodPhase, PodSizes, PodSpecFacts, Qos, Volumes,
 };
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
@@ -89,8 +90,11 @@ impl Cluster {
                 "storage-class" => cluster.objects.apply(storage::class(&words)),
                 "namespace" => cluster.objects.apply(Object::Namespace(
                     words.second.to_owned(),
-                    words.labels(),
-                    words.get("annotations").map(pairs).unwrap_or_default(),
+                    NamespaceFacts {
+                        labels: words.labels(),
+                        annotations: words.get("annotations").map(pairs).unwrap_or_default(),
+                        deleting: words.has("deleting"),
+                    },
                 )),
                 "lacking" => {
                     let mut kinds = ObjectKind::ALL.into_iter();
@@ -140,7 +144,7 @@ impl Cluster {
             taints: taints.collect(),
             cordoned: words.has("cordoned"),
             ready: !words.has("not-ready"),
-            closures: words.get("closed").map(closures).unwrap_or_default(),
+            closures: closures(words),
             os: words.get("os").map(str::to_owned),
             allocatable,
             capacity: Vec::new(),
@@ -149,7 +153,9 @@ impl Cluster {
                 .then_some("cluster-autoscaler.kubernetes.io/scale-down-disabled"),
             images: Vec::new(),
         }));
-        self.objects.apply(storage::csi_node(words));
+        if let Some(csi_node) = storage::csi_node(words) {
+            self.objects.apply(csi_node);
+        }
         if !words.has("no-metrics") {
             self.nodes
                 .insert(name.clone(), measure(words.get("system").unwrap_or("0")));
@@ -432,13 +438,19 @@ impl<'l> Words<'l> {
     }
 }
 
-fn closures(text: &str) -> Vec<NodeClosure> {
+/// Returns the closures of `closed=`, and of the keys of `taint=`.
+fn closures(words: &Words<'_>) -> Vec<NodeClosure> {
+    let of = |key| words.get(key).into_iter().flat_map(|text| text.split(','));
     let closure = |word: &str| match word {
         "Deleting" => NodeClosure::Deleting,
         "NeverReady" => NodeClosure::NeverReady,
         condition => NodeClosure::of_condition(condition).unwrap(),
     };
-    text.split(',').map(closure).collect()
+    let taints = of("taint").filter_map(|taint| {
+        let key = taint.split([':', '=']).next().unwrap();
+        NodeClosure::of_taint(key)
+    });
+    of("closed").map(closure).chain(taints).collect()
 }
 
 fn pairs(text: &str) -> Labels {

@@ -36,7 +36,7 @@ mod halt;
 pub mod observed;
 mod outcomes;
 mod predict;
-mod recheck;
+pub mod recheck;
 mod relief;
 mod replica_trial;
 mod sustained;

@@ -95,6 +95,7 @@ struct Checks {
     evictable: Check,
     replacement: fn(&ReplacementRule, &Candidate, &Draft<'_>) -> Result<(), Refusal>,
     replicas: Check,
+    again: Check,
     cooldown: Check,
     worth: Check,
     landing: fn(&Candidate, &Draft<'_>) -> Result<Prospect, Refusal>,
@@ -111,6 +112,10 @@ static NATIVE: Checks = Checks {
     evictable: evictable::admit,
     replacement: ReplacementRule::check,
     replicas: replicas::admit,
+    again: |candidate, draft| {
+        replacement::admit(candidate, draft)?;
+        replicas::admit(candidate, draft)
+    },
     cooldown: cooldown::admit,
     worth: worth::admit,
     landing: |candidate, draft| draft.remembered(candidate, || landing::find(candidate, draft)),
@@ -146,6 +151,12 @@ pub fn evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), R
     (checks(draft).evictable)(&candidate, draft)?;
     replacement::admit(&candidate, draft)?;
     (checks(draft).replicas)(&candidate, draft)
+}
+
+/// Asks the gates again before a planned eviction: those whose answers depend on other objects than
+/// the pod, its claims, its budgets and its destinations.
+pub fn admit_again(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    (checks(draft).again)(candidate, draft)
 }
 
 /// Returns true if [`evictable`] admits a pod. The checks that moves do not change are asked once

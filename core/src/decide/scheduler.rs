@@ -49,7 +49,7 @@ use std::cmp::{Ordering, Reverse};
 use std::ops::Index;
 
 use crate::decide::placement::{Placement, Starts};
-use crate::model::plan::{Misfit, PlacementCause};
+use crate::model::plan::{Misfit, PlacementCause, Removal};
 use crate::model::snapshot::facts::{PodAffinityTerm, Spread, Taint};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 use crate::policy::ScorePlugin;
@@ -297,6 +297,16 @@ pub fn tolerates(pod: &Pod, taint: &Taint) -> bool {
 /// Returns true if a pod tolerates every taint of a node that keeps new pods away.
 pub fn tolerates_all(pod: &Pod, node: &Node) -> bool {
     taints::tolerated(&node.taints, &pod.tolerations)
+}
+
+/// Returns the taint that would remove a pod from a node after a while, although the pod tolerates
+/// it and may land there; `None` if none would.
+pub fn removal(pod: &Pod, node: &Node) -> Option<Removal> {
+    let (taint, after) = taints::removed_by(&node.taints, &pod.tolerations)?;
+    Some(Removal {
+        taint: taint.clone(),
+        after,
+    })
 }
 
 /// Returns true if a node matches the pod's node selector and required node affinity.

@@ -28,8 +28,8 @@ pub use affinity::{
 };
 pub use container_state::{ApiContainerState, ApiTerminated};
 pub use controllers::{
-    ApiJob, ApiJobSpec, ApiOnExitCodes, ApiPodFailureRule, ApiPodTemplate, ApiReplicaSet,
-    ApiStatefulSet,
+    ApiJob, ApiJobSpec, ApiJobStatus, ApiOnExitCodes, ApiPodFailureRule, ApiPodTemplate,
+    ApiReplicaSet, ApiReplicaSetCondition, ApiStatefulSet,
 };
 pub use metadata::{ApiMetadata, ApiOwner, ApiRequirement, ApiSelector, MetadataOnly};
 pub use metrics::{ContainerMetrics, NodeMetrics, PodMetrics};

@@ -26,6 +26,7 @@ mod budget_cause;
 mod misfit;
 mod no_gain;
 mod other_system;
+mod removal;
 mod placement_cause;
 mod reason;
 mod replacement_cause;
@@ -57,6 +58,7 @@ pub use reason::{Expected, Reason};
 pub use refusal::{
     BadLanding, Disruption, Protected, Reach, Refusal, Replacement, Stop, Temporary, horizon,
 };
+pub use removal::Removal;
 pub use replacement_cause::{JobFailureCause, NoReplacementCause};
 pub use replica_trial::ReplicaTrial;
 pub use rightsizing::{Direction, Rightsizing, Suggestion};

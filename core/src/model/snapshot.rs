@@ -13,7 +13,7 @@ use crate::values::selector::Labels;
 use crate::values::{Amount, PerResource, Resources, value_of};
 
 use self::facts::{
-    AttachLimits, Attachment, BudgetFacts, Claim, Gang, NodeFacts, NonZeroRequests, Owner,
+    Attachment, BudgetFacts, Claim, CsiDrivers, Gang, NodeFacts, NonZeroRequests, Owner,
     OwnerFacts, OwnerKey, PodFacts, PodSizes, Skipped, StorageClass, Taint, Volume,
 };
 use self::lacking::Lack;
@@ -79,6 +79,8 @@ pub struct Snapshot {
     pub pauses: Pauses,
     /// The labels of the namespaces.
     pub namespaces: BTreeMap<String, Labels>,
+    /// The namespaces that are being deleted, with their content.
+    pub deleted_namespaces: BTreeSet<String>,
     /// The values of the PriorityClasses.
     pub classes: BTreeMap<String, i32>,
     /// All PersistentVolumeClaims, by namespace and name.
@@ -115,8 +117,8 @@ pub struct Node {
     pub allocatable: PerResource<Amount>,
     /// Pods bound to it that have not finished, including terminating ones.
     pub pods: Vec<PodId>,
-    /// The number of volumes that each CSI driver can attach, if the driver has a limit.
-    pub attach_limits: AttachLimits,
+    /// The CSI drivers of its CSINode; `None` if it has none.
+    pub csi_drivers: Option<CsiDrivers>,
     /// An object on this node that could not be read, so data about the node may be wrong.
     pub unreadable: Option<String>,
 }
@@ -354,7 +356,19 @@ impl Default for Resources {
 }
 
 impl Node {
-    fn new(facts: &Arc<NodeFacts>, limits: Option<&AttachLimits>, resources: &Resources) -> Self {
+    /// Returns the number of volumes that a CSI driver can attach to the node; `None` if it has no
+    /// limit.
+    pub fn attach_limit(&self, driver: &str) -> Option<u32> {
+        self.csi_drivers.as_ref()?.get(driver).copied().flatten()
+    }
+
+    /// Returns true if the node has a CSINode and runs no such CSI driver.
+    pub fn lacks_driver(&self, driver: &str) -> bool {
+        let drivers = self.csi_drivers.as_ref();
+        drivers.is_some_and(|drivers| !drivers.contains_key(driver))
+    }
+
+    fn new(facts: &Arc<NodeFacts>, drivers: Option<&CsiDrivers>, resources: &Resources) -> Self {
         let allocatable = PerResource::from_fn(resources.count(), |r| {
             value_of(&facts.allocatable, resources.name(r)).unwrap_or_default()
         });
@@ -362,7 +376,7 @@ impl Node {
             facts: Arc::clone(facts),
             allocatable,
             pods: Vec::new(),
-            attach_limits: limits.cloned().unwrap_or_default(),
+            csi_drivers: drivers.cloned(),
             unreadable: None,
         }
     }

@@ -1,14 +1,14 @@
 //! The start of a simulation: nodes, workloads and budgets of the scenario, or a recorded cluster.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use jiff::Timestamp;
 
 use crate::model::snapshot::facts::{
-    Annotations, BudgetFacts, JobFacts, NodeFacts, NonZeroRequests, Owner, OwnerFacts, OwnerKey,
-    PodAffinityTerm, PodFacts, PodPhase, PodSizes, PodSpecFacts, Qos, Spread, Tolerates,
-    Toleration, Volumes,
+    Annotations, BudgetFacts, JobFacts, NamespaceFacts, NodeFacts, NonZeroRequests, Owner,
+    OwnerFacts, OwnerKey, PodAffinityTerm, PodFacts, PodPhase, PodSizes, PodSpecFacts, Qos, Spread,
+    Tolerates, Toleration, Volumes,
 };
 use crate::model::snapshot::objects::{Object, ObjectKind};
 use crate::policy::Policy;
@@ -37,11 +37,11 @@ pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> SimulatedCluster {
             "kubernetes.io/metadata.name".to_owned(),
             namespace.to_owned(),
         )]);
-        cluster.apply(Object::Namespace(
-            namespace.to_owned(),
+        let facts = NamespaceFacts {
             labels,
-            BTreeMap::new(),
-        ));
+            ..NamespaceFacts::default()
+        };
+        cluster.apply(Object::Namespace(namespace.to_owned(), facts));
     }
     for workload in &scenario.workloads {
         add(&mut cluster, workload, scenario.nodes.len());
@@ -180,6 +180,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             key: None,
             operator: Tolerates::Any,
             effect: None,
+            seconds: None,
         }]
     };
     let anti_affinity = |key: &String| PodAffinityTerm {

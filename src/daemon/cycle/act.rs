@@ -10,6 +10,7 @@ use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::evict;
 use crate::daemon::stop::finish;
 use crate::daemon::{report, spans};
+use crate::decide::engine::recheck::CurrentCluster;
 use crate::model::plan::{Move, Outcome, Setbacks, Untried};
 use crate::model::snapshot::Snapshot;
 use crate::telemetry::metrics::Phase;
@@ -23,9 +24,9 @@ pub(super) const LONGEST_PLAN: SignedDuration = SignedDuration::from_secs(30);
 /// joining all objects.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// The newest snapshot, and when it was made.
+/// The newest snapshot and what the gates say about it, and when it was made.
 #[derive(Default)]
-struct Current(Option<(Instant, Snapshot)>);
+struct Current(Option<(Instant, CurrentCluster)>);
 
 impl Cycle<'_> {
     /// Makes the evictions. `decided` is the snapshot of the plan.
@@ -46,7 +47,10 @@ impl Cycle<'_> {
                 .or_else(|| self.obstacle())
                 .or_else(|| setbacks.obstacle(planned))
                 .or_else(|| Untried::paused(planned, &self.daemon.cluster.pauses(), clock::now()))
-                .or_else(|| self.change(planned, decided, &mut current));
+                .or_else(|| {
+                    let current = current.refreshed(|| self.current(moves));
+                    self.engine.recheck(planned, decided, current, clock::now())
+                });
             let outcome = match obstacle {
                 Some(why) => {
                     ended = Some(why.clone()).filter(Untried::ends_the_plan);
@@ -92,10 +96,9 @@ impl Cycle<'_> {
         cut_off.map(|kind| Untried::Blind(kind.to_string()))
     }
 
-    /// Returns the reason why the cluster of now forbids a move that was planned before.
-    fn change(&self, planned: &Move, decided: &Snapshot, current: &mut Current) -> Option<Untried> {
-        let current = current.refreshed(|| self.snapshot());
-        self.engine.recheck(planned, decided, current, clock::now())
+    fn current(&self, moves: &[Move]) -> CurrentCluster {
+        self.engine
+            .gates_again(moves, self.snapshot(), clock::now())
     }
 
     async fn evict(&self, planned: &Move) -> Outcome {
@@ -130,7 +133,7 @@ impl Cycle<'_> {
 }
 
 impl Current {
-    fn refreshed(&mut self, make: impl FnOnce() -> Snapshot) -> &Snapshot {
+    fn refreshed(&mut self, make: impl FnOnce() -> CurrentCluster) -> &CurrentCluster {
         if self
             .0
             .as_ref()

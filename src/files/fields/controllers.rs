@@ -18,6 +18,17 @@ pub(super) const REPLICA_SET: KeptFields = &[
             ("template", TEMPLATE),
         ]),
     ),
+    (
+        "status",
+        Keep::Fields(&[(
+            "conditions",
+            Keep::Fields(&[
+                ("type", Name(NameKind::Condition)),
+                ("status", Plain),
+                ("reason", Plain),
+            ]),
+        )]),
+    ),
 ];
 const FAILURE_RULE: Keep = Keep::Fields(&[
     ("action", Plain),
@@ -43,6 +54,7 @@ pub(super) const JOB: KeptFields = &[
             ("backoffLimitPerIndex", Plain),
             ("suspend", Plain),
             ("podFailurePolicy", Keep::Fields(&[("rules", FAILURE_RULE)])),
+            ("podReplacementPolicy", Plain),
             ("managedBy", Name(NameKind::Part)),
         ]),
     ),
@@ -56,6 +68,10 @@ pub(super) const JOB: KeptFields = &[
             ("startTime", Plain),
             ("succeeded", Plain),
             ("failed", Plain),
+            (
+                "uncountedTerminatedPods",
+                Keep::Fields(&[("failed", Name(NameKind::Uid))]),
+            ),
         ]),
     ),
 ];

@@ -119,7 +119,8 @@ fn others() -> Vec<Value> {
             observedGeneration: 2}}",
         "{apiVersion: v1, kind: Namespace, metadata: {name: d, labels: {team: a},
            annotations: {evenkeel.io/pause: '',
-             evenkeel.io/pause-until: '2026-11-21T14:00:00Z'}}}",
+             evenkeel.io/pause-until: '2026-11-21T14:00:00Z'},
+           deletionTimestamp: '2026-11-21T13:00:00Z'}}",
         "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 7}",
         "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: d,
            annotations: {volume.beta.kubernetes.io/storage-class: old}}, spec: {storageClassName: \
@@ -132,7 +133,12 @@ fn others() -> Vec<Value> {
         "{apiVersion: apps/v1, kind: ReplicaSet,
          metadata: {name: r, namespace: d, ownerReferences: [{kind: Deployment, name: w,
            controller: true}]},
-          spec: {template: {spec: {containers: [{env: [{value: x}]}]}}}}",
+          spec: {template: {spec: {containers: [{env: [{value: x}]}]}}},
+          status: {conditions: [{type: ReplicaFailure, status: 'True', reason: FailedCreate,
+            message: exceeded quota}]}}",
+        "{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: d},
+          spec: {podReplacementPolicy: Failed},
+          status: {failed: 1, uncountedTerminatedPods: {succeeded: [u0], failed: [u1, u2]}}}",
     ]
     .map(yaml)
     .into()

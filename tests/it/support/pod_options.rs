@@ -3,14 +3,17 @@
 //! - status: `not-started`, `grace=1h` (the grace period), `ends=1h` (terminating, until then),
 //!   `creating=20m` (pulls its images for so long), `started=1m`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
 //! - owner: `owner=Job`, `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
-//! - controller: `no-controller` (the owner is none), `owner-deleting`, `wanted=3` pods,
-//!   `template-node=n1`, `ordered` (with `owner=StatefulSet`: OrderedReady, from ordinal 1)
+//! - controller: `no-controller` (the owner is none), `owner-deleting`, `owner-fails` (it cannot
+//!   create pods), `wanted=3` pods, `template-node=n1`,
+//!   `ordered` (with `owner=StatefulSet`: OrderedReady, from ordinal 1)
 //! - job (with `owner=Job`): `no-object` (it does not exist), `backoff=0`, `failed=2`, `per-index=1` and `index-failures=0`,
-//!   `evicted=ignored` (or `fails-job`, `fails-index`), `deadline=20m` from noon, `foreign`
+//!   `counts-late` (a pod that is being deleted counts once it has ended), `evicted=ignored` (or
+//!   `fails-job`, `fails-index`), `deadline=20m` from noon, `foreign`
 //! - work: `runs-once` (restartPolicy Never), `class=high` (a PriorityClass)
 //! - priority: `never-preempts`, `nominated=n2` (pending, with room reserved on n2)
 //! - replicas: `evict-single` (the annotation that admits the eviction of a single replica)
-//! - nodes: `os=linux` (`spec.os.name`), `tolerates=key=value:NoSchedule`, `requires=disk:ssd`, `prefers=disk:ssd*60`
+//! - nodes: `os=linux` (`spec.os.name`), `tolerates=key=value:NoSchedule` (with `@60` for a minute,
+//!   and with the key `*` all taints), `requires=disk:ssd`, `prefers=disk:ssd*60`
 //! - other pods: `anti-affinity=web@zone` (app web in the same zone; without `@zone` on the same node),
 //!   `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other
 //!   pods of its app, maxSkew 1; with `soft` and `domains=3`), several separated by commas
@@ -60,6 +63,7 @@ pub(super) fn controller(pod: &PodFacts, words: &Words<'_>, app: &str) -> Object
         above: (kind == ObjectKind::ReplicaSet).then_some(deployment),
         uid: None,
         deleting: words.has("owner-deleting"),
+        fails: words.has("owner-fails"),
         wanted: words.get("wanted").map(|n| n.parse().unwrap()),
         node: words.get("template-node").map(Into::into),
         ordered_from: words.has("ordered").then_some(1),
@@ -81,6 +85,7 @@ fn job(words: &Words<'_>) -> JobFacts {
         backoff_limit: number("backoff").unwrap_or(6),
         backoff_limit_per_index: number("per-index"),
         failed: number("failed").unwrap_or_default(),
+        counts_late: words.has("counts-late"),
         when_evicted,
         deadline: words
             .get("deadline")
@@ -284,12 +289,27 @@ pub(super) fn taint(text: &str) -> Taint {
     }
 }
 
+/// Parses a taint that is tolerated, with `@60` for so many seconds. The key `*` is every taint.
 fn toleration(text: &str) -> Toleration {
+    let (text, seconds) = match text.split_once('@') {
+        Some((text, seconds)) => (text, Some(seconds)),
+        None => (text, None),
+    };
     let Taint { key, value, effect } = taint(text);
+    let (effect, seconds) = (Some(effect), seconds.map(|text| text.parse().unwrap()));
+    if key == "*" {
+        return Toleration {
+            key: None,
+            operator: Tolerates::Any,
+            effect: None,
+            seconds,
+        };
+    }
     Toleration {
         key: Some(key),
         operator: Tolerates::Equal(value),
-        effect: Some(effect),
+        effect,
+        seconds,
     }
 }
 

@@ -2,12 +2,15 @@
 //!
 //! - `storage-class fast driver=ebs`: a class whose volumes wait for a pod, with `zones=a,b` only
 //!   in these zones, and with `immediate` for volumes that do not wait
-//! - node: `attach=ebs:2` (driver ebs attaches at most two volumes)
+//! - node: `attach=ebs:2` (driver ebs attaches at most two volumes), `drivers=ebs,nfs` (without a
+//!   limit; `drivers=` for a CSINode without drivers)
 //! - pod: `volume=ebs` (a claim of its own, bound to a volume of this driver), `ephemeral=fast` (a
 //!   generic ephemeral volume of this class), `claim` (a claim that does not exist), `shares=ebs`
 //!   (the claim `shared`, bound to a volume of this driver that one node can use at a time)
 
-use evenkeel::model::snapshot::facts::{Claim, EphemeralClaim, PodFacts, StorageClass, Volume};
+use evenkeel::model::snapshot::facts::{
+    Claim, CsiDrivers, EphemeralClaim, PodFacts, StorageClass, Volume,
+};
 use evenkeel::model::snapshot::objects::Object;
 use evenkeel::values::selector::Selector;
 
@@ -25,10 +28,19 @@ pub(super) fn class(words: &Words<'_>) -> Object {
     Object::StorageClass(words.second.to_owned(), class)
 }
 
-pub(super) fn csi_node(words: &Words<'_>) -> Object {
+/// Returns the CSINode of a node; `None` if the line says nothing about it.
+pub(super) fn csi_node(words: &Words<'_>) -> Option<Object> {
     let limit = words.get("attach").and_then(|text| text.split_once(':'));
-    let limit = limit.map(|(driver, count)| (driver.to_owned(), count.parse().unwrap()));
-    Object::CsiNode(words.second.to_owned(), limit.into_iter().collect())
+    let limit = limit.map(|(driver, count)| (driver.to_owned(), Some(count.parse().unwrap())));
+    let others = words.get("drivers");
+    let named = others.into_iter().flat_map(|text| text.split(','));
+    let named = named.filter(|driver| !driver.is_empty());
+    let drivers = limit
+        .into_iter()
+        .chain(named.map(|driver| (driver.to_owned(), None)));
+    let drivers: CsiDrivers = drivers.collect();
+    (others.is_some() || !drivers.is_empty())
+        .then(|| Object::CsiNode(words.second.to_owned(), drivers))
 }
 
 pub(super) fn claims(words: &Words<'_>, pod: &str) -> Vec<String> {

@@ -79,6 +79,8 @@ impl FittingNode {
             BadLanding::WouldTrade(_, preference) => format!("it would break {preference}"),
             BadLanding::WouldBeClosed(_, closure) => format!("it is {closure}"),
             BadLanding::WouldBeRefused(_, other) => format!("its kubelet would refuse it: {other}"),
+            BadLanding::WouldLackDriver(_, driver) => format!("it lacks the CSI driver {driver}"),
+            BadLanding::WouldBeRemoved(_, by) => format!("it would soon leave: {by}"),
             BadLanding::WouldBeExcluded(_) => "the policy excludes it as destination".to_owned(),
             flaw @ BadLanding::LandsElsewhere(_) => flaw.to_string(),
         })

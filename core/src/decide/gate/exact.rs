@@ -16,12 +16,13 @@ use super::{Checks, cooldown};
 
 mod landing;
 
-/// Descheduler asks for no replacement, makes no forecast, and has no memory between cycles. Its
-/// evictions are recorded nevertheless.
+/// Descheduler asks for no replacement, asks nothing again, makes no forecast, and has no memory
+/// between cycles. Its evictions are recorded nevertheless.
 pub(super) static CHECKS: Checks = Checks {
     evictable,
     replacement: |_, _, _| Ok(()),
     replicas,
+    again: |_, _| Ok(()),
     cooldown: |_, draft| cooldown::recordable(draft, true),
     worth: |_, _| Ok(()),
     landing: |candidate, draft| {

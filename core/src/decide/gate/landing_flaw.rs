@@ -5,7 +5,9 @@ use crate::decide::draft::{Candidate, DestinationLimits};
 use crate::decide::projection::Projection;
 use crate::decide::scheduler::{self, Forecast};
 use crate::decide::targets::{AboveTarget, usage_targets};
-use crate::model::plan::{BadLanding, BrokenPreference, NoGain, OtherSystem, PlacementCause};
+use crate::model::plan::{
+    BadLanding, BrokenPreference, NoGain, OtherSystem, PlacementCause, Removal,
+};
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Unmeasured;
@@ -28,6 +30,10 @@ pub(super) enum LandingFlaw {
     Closed(NodeId, NodeClosure),
     /// The kubelet of the node refuses the pod, which the scheduler does not foresee.
     Refused(NodeId, OtherSystem),
+    /// The node lacks this CSI driver, so its kubelet cannot mount a volume of the pod.
+    LacksDriver(NodeId, String),
+    /// A taint of the node, which the pod tolerates for a limited time, would remove it again.
+    Removed(NodeId, Removal),
     /// The move would mend one preference of the pod and break this one.
     Trade(NodeId, BrokenPreference),
     /// The policy's selector for destinations excludes the node.
@@ -65,11 +71,16 @@ impl HotLanding {
 
 impl LandingFlaw {
     /// Returns true if the landing must not happen, however unlikely it is. A pod that the kubelet
-    /// refuses fails, and another one takes its turn, without end.
+    /// refuses fails, and another one takes its turn, without end. A taint removes pods without
+    /// regard to budgets.
     pub(super) const fn is_never_accepted(&self) -> bool {
         matches!(
             self,
-            LandingFlaw::ExcludedByPolicy(_) | LandingFlaw::Refused(..) | LandingFlaw::Closed(..)
+            LandingFlaw::ExcludedByPolicy(_)
+                | LandingFlaw::Refused(..)
+                | LandingFlaw::Closed(..)
+                | LandingFlaw::LacksDriver(..)
+                | LandingFlaw::Removed(..)
         )
     }
 
@@ -103,6 +114,10 @@ impl LandingFlaw {
             },
             LandingFlaw::Closed(node, closure) => BadLanding::WouldBeClosed(name(node), closure),
             LandingFlaw::Refused(node, other) => BadLanding::WouldBeRefused(name(node), other),
+            LandingFlaw::LacksDriver(node, driver) => {
+                BadLanding::WouldLackDriver(name(node), driver)
+            }
+            LandingFlaw::Removed(node, by) => BadLanding::WouldBeRemoved(name(node), by),
             LandingFlaw::Trade(node, preference) => BadLanding::WouldTrade(name(node), preference),
             LandingFlaw::ExcludedByPolicy(node) => BadLanding::WouldBeExcluded(name(node)),
         }
@@ -120,6 +135,8 @@ pub(super) fn check(
         return Err(LandingFlaw::OwnNode(node));
     }
     check_closure(projection, candidate.pod, node)?;
+    check_driver(projection, candidate.pod, node)?;
+    check_removal(projection, candidate.pod, node)?;
     let destinations = candidate.rules(projection.world).destinations.as_ref();
     if destinations.is_some_and(|s| !s.matches(&projection.world.snapshot.node(node).labels)) {
         return Err(LandingFlaw::ExcludedByPolicy(node));
@@ -149,6 +166,26 @@ fn check_closure(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Resul
     let absent = (!there.ready).then_some(NodeClosure::NotReady);
     match there.closure().or(absent) {
         Some(closure) => Err(LandingFlaw::Closed(node, closure)),
+        None => Ok(()),
+    }
+}
+
+/// Requires that the node runs the CSI drivers of the pod's volumes. kube-scheduler does not: to
+/// it, a driver that the CSINode does not list has no limit. The kubelet cannot mount the volume
+/// (`newCsiDriverClient` in kubernetes/pkg/volume/csi/csi_client.go), so the pod does not start.
+fn check_driver(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Result<(), LandingFlaw> {
+    let snapshot = projection.world.snapshot;
+    match snapshot.missing_driver(snapshot.pod(pod), snapshot.node(node)) {
+        Some(driver) => Err(LandingFlaw::LacksDriver(node, driver.to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// Requires that no taint of the node removes the pod after a while.
+fn check_removal(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Result<(), LandingFlaw> {
+    let snapshot = projection.world.snapshot;
+    match scheduler::removal(snapshot.pod(pod), snapshot.node(node)) {
+        Some(by) => Err(LandingFlaw::Removed(node, by)),
         None => Ok(()),
     }
 }

@@ -14,6 +14,7 @@ mod completion;
 mod controller;
 mod job;
 mod local_volumes;
+mod namespace;
 mod new_volumes;
 mod ordered;
 mod priority_class;
@@ -39,13 +40,20 @@ pub struct ReplacementRule {
 }
 
 /// All rules, in the order in which they decide.
-pub const RULES: [ReplacementRule; 11] = [
+pub const RULES: [ReplacementRule; 12] = [
     ReplacementRule {
         name: "controller",
         question: "a controller creates a replacement",
         overridable: false,
         counts_moves: false,
         ask: controller::admit,
+    },
+    ReplacementRule {
+        name: "namespace",
+        question: "the API server accepts new pods in its namespace",
+        overridable: false,
+        counts_moves: false,
+        ask: namespace::admit,
     },
     ReplacementRule {
         name: "completion",

@@ -1,6 +1,8 @@
 //! TaintToleration: the pod must tolerate every NoSchedule and NoExecute taint. Each
 //! PreferNoSchedule taint that it does not tolerate lowers the score.
 
+use jiff::SignedDuration;
+
 use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::{Effect, NodeClosure, Taint, Tolerates, Toleration};
 
@@ -55,6 +57,27 @@ pub(super) fn absence_tolerated(taints: &[Taint], tolerations: &[Toleration]) ->
     not_ready.peek().is_some() && not_ready.all(|t| tolerations.iter().any(|by| covers(by, t)))
 }
 
+/// Returns the NoExecute taint that removes a pod first although the pod tolerates it, and the time
+/// until then; `None` if none does.
+///
+/// Of several tolerations of a taint the first one counts (`GetMatchingTolerations` in
+/// kubernetes/pkg/apis/core/v1/helper/helpers.go, `getMinTolerationTime` in
+/// pkg/controller/tainteviction/taint_eviction.go). The taints of a node that is not Ready are left
+/// out: by the defaults of admission, every pod tolerates them for five minutes.
+pub(super) fn removed_by<'t>(
+    taints: &'t [Taint],
+    tolerations: &[Toleration],
+) -> Option<(&'t Taint, SignedDuration)> {
+    let limited = taints
+        .iter()
+        .filter(|t| t.effect == Effect::NoExecute && !ABSENT.contains(&t.key.as_str()))
+        .filter_map(|t| {
+            let by = tolerations.iter().find(|by| covers(by, t))?;
+            Some((t, SignedDuration::from_secs(by.seconds?.max(0))))
+        });
+    limited.min_by_key(|(_, after)| *after)
+}
+
 /// Scores the nodes.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
     let tolerations = &question.pod.tolerations;
@@ -100,6 +123,7 @@ mod tests {
             key: key.map(str::to_owned),
             operator,
             effect,
+            seconds: None,
         }
     }
 
@@ -137,6 +161,33 @@ mod tests {
                 && !absence_tolerated(&taints, &[stays])
         );
         assert!(!absence_tolerated(&[], &[any]));
+    }
+
+    #[test]
+    fn the_first_toleration_of_a_taint_limits_the_time_on_a_node() {
+        let taints = [
+            taint("a", "", Effect::NoExecute),
+            taint("b", "", Effect::NoExecute),
+            taint("b", "", Effect::NoSchedule),
+            taint(ABSENT[1], "", Effect::NoExecute),
+        ];
+        let by = |key, seconds| Toleration {
+            seconds,
+            ..toleration(key, Tolerates::Any, None)
+        };
+        let removed = |tolerations: &[Toleration]| {
+            let found = removed_by(&taints, tolerations);
+            found.map(|(taint, after)| (taint.key.as_str(), after.as_secs()))
+        };
+        assert_eq!(removed(&[by(None, None)]), None);
+        assert_eq!(
+            removed(&[by(Some(ABSENT[1]), Some(300)), by(None, None)]),
+            None
+        );
+        let both = [by(Some("a"), Some(60)), by(Some("b"), Some(-5))];
+        assert_eq!(removed(&both), Some(("b", 0)));
+        assert_eq!(removed(&both[..1]), Some(("a", 60)));
+        assert_eq!(removed(&[by(None, None), by(Some("a"), Some(60))]), None);
     }
 
     #[test]

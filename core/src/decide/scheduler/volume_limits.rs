@@ -59,7 +59,7 @@ impl<'w> AttachedVolumes<'w> {
         let left = on(question.index().left_attached(), node);
         let left = left.iter().filter(|volume| !here.contains(volume));
         let here_or_left = || here.iter().chain(left.clone());
-        let limits = &question.node(node).attach_limits;
+        let there = question.node(node);
         let exceeds = |driver: &&str| {
             let of_driver = |v: &AttachedVolume<'_>| v.driver == *driver;
             let attached = here_or_left().filter(|(_, v)| of_driver(v)).count();
@@ -67,7 +67,7 @@ impl<'w> AttachedVolumes<'w> {
             let new = wanted
                 .filter(|v| !here.iter().any(|(_, h)| h == *v))
                 .count();
-            let limit = limits.get(*driver).map(|limit| *limit as usize);
+            let limit = there.attach_limit(driver).map(|limit| limit as usize);
             new > 0 && limit.is_some_and(|limit| attached + new > limit)
         };
         self.wanted.iter().map(|v| v.driver).find(exceeds)

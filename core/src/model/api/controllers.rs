@@ -9,6 +9,20 @@ messages! {
     struct ApiReplicaSet {
         metadata: ApiMetadata = 1 (message, required),
         spec: ApiReplicaSetSpec = 2 (message, required),
+        status: ApiReplicaSetStatus = 3 (message, required),
+    }
+
+    /// `ReplicaSetStatus` and `ReplicationControllerStatus`.
+    struct ApiReplicaSetStatus {
+        conditions: Vec<ApiReplicaSetCondition> = 6 (message, repeated),
+    }
+
+    /// `ReplicaSetCondition` and `ReplicationControllerCondition`.
+    struct ApiReplicaSetCondition {
+        #[serde(rename = "type")]
+        kind: String = 1 (string),
+        status: String = 2 (string),
+        reason: String = 4 (string),
     }
 
     /// `ReplicaSetSpec` and `ReplicationControllerSpec`.
@@ -62,8 +76,9 @@ messages! {
         template: ApiPodTemplate = 6 (message, required),
         backoff_limit: Option<i32> = 7 (int32, optional),
         suspend: bool = 10 (bool),
-        pod_failure_policy: ApiPodFailurePolicy = 11 (message, required),
+        pod_failure_policy: Option<ApiPodFailurePolicy> = 11 (message, optional),
         backoff_limit_per_index: Option<i32> = 12 (int32, optional),
+        pod_replacement_policy: String = 14 (string),
         managed_by: String = 15 (string),
     }
 
@@ -98,6 +113,13 @@ messages! {
         start_time: Option<ApiTime> = 2 (message, optional),
         succeeded: i32 = 5 (int32),
         failed: i32 = 6 (int32),
+        uncounted_terminated_pods: ApiUncountedPods = 8 (message, required),
+    }
+
+    /// `UncountedTerminatedPods`.
+    struct ApiUncountedPods {
+        /// The uids of pods that have failed and are not in the number of failed ones yet.
+        failed: Vec<String> = 2 (string, repeated),
     }
 
     /// `JobCondition`.

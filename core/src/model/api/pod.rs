@@ -85,6 +85,7 @@ messages! {
         operator: String = 2 (string),
         value: String = 3 (string),
         effect: String = 4 (string),
+        toleration_seconds: Option<i64> = 5 (int64, optional),
     }
 
     /// `VolumeSource`.

@@ -102,6 +102,9 @@ pub enum Untried {
     /// A node where the replacement may land is not as it was when the plan was made.
     #[error("node {0}, where the replacement may land, has changed since the plan was made")]
     DestinationChanged(String),
+    /// A gate that has admitted the eviction refuses it now.
+    #[error("the cluster has changed since the plan was made: {0}")]
+    Refused(String),
 }
 
 impl Untried {
@@ -122,6 +125,7 @@ impl Untried {
             Untried::PodChanged
                 | Untried::Guarded(_)
                 | Untried::DestinationChanged(_)
+                | Untried::Refused(_)
                 | Untried::WorkloadRejected(_)
                 | Untried::Forbidden(_)
         )

@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 
+use crate::model::snapshot::facts::NodeClosure;
 use crate::model::usage::{SampleFlaw, Unmeasured};
 use crate::values::text::duration;
 
@@ -63,13 +64,15 @@ impl Class {
                 "lower `sustainedFor`",
             ),
             Class::ColdCordoned | Class::InUseCordoned => "uncordon the node".to_owned(),
+            Class::Deleting
+            | Class::ColdClosed(NodeClosure::Leaving)
+            | Class::InUseClosed(NodeClosure::Leaving) => "nothing: it is leaving".to_owned(),
             Class::ColdClosed(_) | Class::InUseClosed(_) => {
                 "remove what causes the condition of the node".to_owned()
             }
-            Class::Deleting => "nothing: it is leaving".to_owned(),
             Class::NoAllocatable(_) => "wait until its kubelet reports allocatable".to_owned(),
             Class::Lacks(_) => "nothing: the strategy weighs nothing that the node has".to_owned(),
-            Class::Leaving => "nothing: cluster-autoscaler has marked it".to_owned(),
+            Class::Leaving => "nothing: an autoscaler has marked it".to_owned(),
             Class::Unknown(why) => unmeasured(why),
             Class::Unreadable(_) => "correct the object that cannot be read".to_owned(),
             Class::NotReady => "wait until its kubelet reports Ready".to_owned(),

@@ -10,6 +10,9 @@ pub enum NoReplacementCause {
     /// It is being deleted.
     #[error("it is being deleted")]
     Deleting,
+    /// It says that it cannot create pods.
+    #[error("its condition ReplicaFailure says that it cannot create pods")]
+    Failing,
     /// It has as many pods as it wants without this one.
     #[error("it wants {wanted} and has {have}")]
     Enough {
@@ -18,6 +21,20 @@ pub enum NoReplacementCause {
         /// The pods that it has.
         have: u32,
     },
+}
+
+impl NoReplacementCause {
+    /// Returns the change that would let the pod move.
+    pub const fn remedy(self) -> &'static str {
+        match self {
+            NoReplacementCause::Deleting | NoReplacementCause::Enough { .. } => {
+                "nothing: it is not wanted any more"
+            }
+            NoReplacementCause::Failing => {
+                "remove what refuses its pods, such as a quota or a webhook; the condition names it"
+            }
+        }
+    }
 }
 
 /// Why a Job would fail by an eviction.

@@ -82,8 +82,8 @@ pub enum Class {
     /// Above a threshold, but a condition keeps new pods away.
     #[error("above a threshold: stays, but {0}: takes no pods")]
     InUseClosed(NodeClosure),
-    /// Above a threshold, but cluster-autoscaler is about to remove it.
-    #[error("above a threshold, but cluster-autoscaler removes it: takes no pods")]
+    /// Above a threshold, but an autoscaler is about to remove it.
+    #[error("above a threshold, but an autoscaler removes it: takes no pods")]
     Leaving,
     /// Its usage is unknown: neither source nor destination.
     #[error("left alone: {0}")]

@@ -197,6 +197,9 @@ pub struct Toleration {
     pub operator: Tolerates,
     /// The effect; `None` tolerates every effect.
     pub effect: Option<Effect>,
+    /// The time after which a NoExecute taint removes the pod all the same, in seconds; `None` if
+    /// it never does.
+    pub seconds: Option<i64>,
 }
 
 /// A condition of a toleration on the value of a taint.
@@ -282,9 +285,9 @@ pub struct Volumes {
     pub ephemeral: Vec<EphemeralClaim>,
 }
 
-/// The facts of a CSINode: the number of volumes that each CSI driver can attach to the node. A
-/// driver without a limit is missing.
-pub type AttachLimits = BTreeMap<String, u32>;
+/// The facts of a CSINode: the CSI drivers of the node, with the number of volumes that each can
+/// attach; `None` for a driver without a limit.
+pub type CsiDrivers = BTreeMap<String, Option<u32>>;
 
 /// The facts of a PodDisruptionBudget.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -315,6 +318,17 @@ pub struct BudgetFacts {
     /// Whether pods that are not Ready may always be evicted (`unhealthyPodEvictionPolicy:
     /// AlwaysAllow`).
     pub always_unhealthy: bool,
+}
+
+/// The facts of a Namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamespaceFacts {
+    /// Its labels.
+    pub labels: Labels,
+    /// Its annotations, of which only pauses are kept.
+    pub annotations: BTreeMap<String, String>,
+    /// Whether it is being deleted. The API server then refuses every new object in it.
+    pub deleting: bool,
 }
 
 /// An object that could not be read, with the reason.

@@ -13,7 +13,7 @@ use crate::model::api::{
 };
 use crate::values::selector::Selector;
 
-use super::facts::{BudgetFacts, Effect, Owner, Skipped, UidHash};
+use super::facts::{BudgetFacts, Effect, NamespaceFacts, Owner, Skipped, UidHash};
 use super::objects::{Name, Object, ObjectKind};
 
 use self::encoding::{Encoding, Json, Protobuf, Tree};
@@ -107,7 +107,13 @@ fn convert(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Wrong> {
         ObjectKind::Budget => Object::Budget(budget(&from.decode()?)?),
         ObjectKind::Namespace => {
             let meta = from.decode::<MetadataOnly>()?.metadata;
-            Object::Namespace(name_of(&meta)?, meta.labels, meta.annotations)
+            let name = name_of(&meta)?;
+            let facts = NamespaceFacts {
+                deleting: meta.deletion_timestamp.is_some(),
+                labels: meta.labels,
+                annotations: meta.annotations,
+            };
+            Object::Namespace(name, facts)
         }
         ObjectKind::Class => {
             let class: ApiPriorityClass = from.decode()?;
@@ -126,8 +132,8 @@ fn convert(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Wrong> {
             Object::StorageClass(name, class)
         }
         ObjectKind::CsiNode => {
-            let (name, limits) = storage::csi_node(&from.decode::<ApiCsiNode>()?)?;
-            Object::CsiNode(name, limits)
+            let (name, drivers) = storage::csi_node(&from.decode::<ApiCsiNode>()?)?;
+            Object::CsiNode(name, drivers)
         }
         ObjectKind::Attachment => {
             let (name, attachment) = storage::attachment(&from.decode::<ApiVolumeAttachment>()?)?;
@@ -435,15 +441,18 @@ mod tests {
     }
 
     #[test]
-    fn a_deletion_and_true_conditions_close_a_node() {
+    fn a_deletion_taints_of_autoscalers_and_true_conditions_close_a_node() {
         let node = node_of(
             "{apiVersion: v1, kind: Node, metadata: {name: n1,
-                deletionTimestamp: '2026-11-21T07:30:00Z'}, status: {conditions: [
+                deletionTimestamp: '2026-11-21T07:30:00Z'}, spec: {taints: [
+                {key: ToBeDeletedByClusterAutoscaler, effect: NoSchedule},
+                {key: karpenter.sh/disrupted, effect: NoSchedule}]}, status: {conditions: [
                 {type: PIDPressure, status: 'True'}, {type: DiskPressure, status: 'False'},
                 {type: Ready, status: 'True'}, {type: NetworkUnavailable, status: 'True'}]}}",
         );
         let closures = [
             NodeClosure::Deleting,
+            NodeClosure::Leaving,
             NodeClosure::PidPressure,
             NodeClosure::NetworkUnavailable,
         ];
@@ -520,9 +529,15 @@ mod tests {
     #[test]
     fn namespaces_priority_classes_services_and_owners_are_converted() {
         let shown = |text: &str| format!("{:?}", facts_of(text));
-        let namespace =
-            shown("{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: a}}}");
-        assert_eq!(namespace, r#"Namespace("shop", {"team": "a"}, {})"#);
+        let namespace = shown(
+            "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: a},
+                deletionTimestamp: '2026-11-21T07:30:00Z'}}",
+        );
+        let facts = r#"{ labels: {"team": "a"}, annotations: {}, deleting: true }"#;
+        assert_eq!(
+            namespace,
+            format!("Namespace(\"shop\", NamespaceFacts {facts})")
+        );
         let class = shown(
             "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, \
                 value: 7}",
@@ -556,6 +571,26 @@ mod tests {
     }
 
     #[test]
+    fn a_replica_set_fails_while_it_cannot_create_pods() {
+        let fails = |kind: &str, condition: &str| {
+            let set = format!(
+                "{{{kind}, metadata: {{name: s}}, status: {{conditions: [{{{condition}}}]}}}}"
+            );
+            owner_of(&set).fails
+        };
+        let set = "apiVersion: apps/v1, kind: ReplicaSet";
+        let failure = "type: ReplicaFailure, status: 'True'";
+        assert!(fails(set, &format!("{failure}, reason: FailedCreate")));
+        assert!(fails(
+            "apiVersion: v1, kind: ReplicationController",
+            failure
+        ));
+        assert!(!fails(set, &format!("{failure}, reason: FailedDelete")));
+        assert!(!fails(set, "type: ReplicaFailure, status: 'False'"));
+        assert!(!fails(set, "type: Other, status: 'True'"));
+    }
+
+    #[test]
     fn a_job_without_fields_has_the_defaults_of_the_api_server() {
         let job = owner_of("{apiVersion: batch/v1, kind: Job, metadata: {name: j}}");
         assert_eq!((job.wanted, job.deleting, job.above), (None, false, None));
@@ -584,6 +619,22 @@ mod tests {
         let ended = "conditions: [{type: FailureTarget, status: 'True'}]";
         assert_eq!(wanted("parallelism: 3", ended), Some(0));
         assert_eq!(wanted("", ""), None);
+    }
+
+    #[test]
+    fn the_failures_of_a_job_are_counted_as_its_controller_does() {
+        let job = |spec: &str| {
+            let job = format!(
+                "{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: {{{spec}}},
+                  status: {{failed: 1, uncountedTerminatedPods: {{failed: [u1, u2]}}}}}}"
+            );
+            let facts = owner_of(&job).job.unwrap();
+            (facts.failed, facts.counts_late)
+        };
+        assert_eq!(job(""), (3, false));
+        assert_eq!(job("podReplacementPolicy: TerminatingOrFailed"), (3, false));
+        assert_eq!(job("podReplacementPolicy: Failed"), (3, true));
+        assert_eq!(job("podFailurePolicy: {rules: []}"), (3, true));
     }
 
     #[test]

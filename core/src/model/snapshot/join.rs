@@ -146,17 +146,18 @@ impl Snapshot {
 
     fn without_pods(objects: &Objects, resources: Resources) -> Self {
         let nodes = objects.nodes.values();
-        let limits = |name: &str| objects.attach_limits.get(name);
+        let drivers = |name: &str| objects.csi_drivers.get(name);
         let budgets = objects.budgets.values().map(|budget| Budget {
             facts: Arc::clone(budget),
             pods: Vec::new(),
         });
         Snapshot {
             nodes: nodes
-                .map(|n| Node::new(n, limits(&n.name), &resources))
+                .map(|n| Node::new(n, drivers(&n.name), &resources))
                 .collect(),
             budgets: budgets.collect(),
             namespaces: objects.namespaces.clone(),
+            deleted_namespaces: objects.deleted_namespaces.clone(),
             pauses: objects.pauses.clone(),
             classes: objects.classes.clone(),
             claims: Arc::clone(&objects.claims),

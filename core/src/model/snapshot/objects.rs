@@ -7,8 +7,8 @@ use crate::values::selector::Labels;
 
 use super::binding_log::BindingLog;
 use super::facts::{
-    AttachLimits, Attachment, BudgetFacts, Claim, NodeFacts, OwnerFacts, OwnerKey, PodFacts,
-    Skipped, StorageClass, Volume,
+    Attachment, BudgetFacts, Claim, CsiDrivers, NamespaceFacts, NodeFacts, OwnerFacts, OwnerKey,
+    PodFacts, Skipped, StorageClass, Volume,
 };
 use super::lacking::Lack;
 use super::node_addresses::NodeAddresses;
@@ -37,12 +37,13 @@ pub struct Objects {
     pub(super) pods: Arc<BTreeMap<Name, Arc<PodFacts>>>,
     pub(super) budgets: BTreeMap<Name, Arc<BudgetFacts>>,
     pub(super) namespaces: BTreeMap<String, Labels>,
+    pub(super) deleted_namespaces: BTreeSet<String>,
     pub(super) pauses: Pauses,
     pub(super) classes: BTreeMap<String, i32>,
     pub(super) claims: Arc<BTreeMap<Name, Claim>>,
     pub(super) volumes: Arc<BTreeMap<String, Volume>>,
     pub(super) storage_classes: BTreeMap<String, StorageClass>,
-    pub(super) attach_limits: BTreeMap<String, AttachLimits>,
+    pub(super) csi_drivers: BTreeMap<String, CsiDrivers>,
     pub(super) attachments: Arc<BTreeMap<String, Attachment>>,
     pub(super) services: Arc<BTreeMap<Name, Labels>>,
     /// The kinds of which no object is known.
@@ -63,8 +64,8 @@ pub enum Object {
     Pod(Box<PodFacts>),
     /// A budget.
     Budget(BudgetFacts),
-    /// A namespace, its labels and its annotations.
-    Namespace(String, Labels, BTreeMap<String, String>),
+    /// A namespace.
+    Namespace(String, NamespaceFacts),
     /// A PriorityClass and its value.
     Class(String, i32),
     /// A claim.
@@ -73,8 +74,8 @@ pub enum Object {
     Volume(String, Volume),
     /// A storage class.
     StorageClass(String, StorageClass),
-    /// A node and its attach limits.
-    CsiNode(String, AttachLimits),
+    /// A node and its CSI drivers.
+    CsiNode(String, CsiDrivers),
     /// A volume attachment.
     Attachment(String, Attachment),
     /// A service: its name and pod selector.
@@ -93,7 +94,7 @@ impl Object {
                 ObjectKind::Budget,
                 (budget.namespace.clone(), budget.name.clone()),
             ),
-            Object::Namespace(name, _, _) => (ObjectKind::Namespace, plain(name)),
+            Object::Namespace(name, _) => (ObjectKind::Namespace, plain(name)),
             Object::Class(name, _) => (ObjectKind::Class, plain(name)),
             Object::Claim(name, _) => (ObjectKind::Claim, name.clone()),
             Object::Volume(name, _) => (ObjectKind::Volume, plain(name)),
@@ -120,15 +121,12 @@ impl Objects {
             Object::Node(node) => self.apply_node(name.1, node),
             Object::Pod(pod) => self.apply_pod(name, *pod),
             Object::Budget(budget) => self.apply_budget(name, budget),
-            Object::Namespace(_, labels, annotations) => {
-                self.pauses.set(&name.1, &annotations);
-                self.namespaces.insert(name.1, labels);
-            }
+            Object::Namespace(_, facts) => self.apply_namespace(name.1, facts),
             Object::Class(_, value) => drop(self.classes.insert(name.1, value)),
             Object::Claim(_, claim) => store(&mut self.claims, name, claim),
             Object::Volume(_, volume) => store(&mut self.volumes, name.1, volume),
             Object::StorageClass(_, class) => drop(self.storage_classes.insert(name.1, class)),
-            Object::CsiNode(_, limits) => drop(self.attach_limits.insert(name.1, limits)),
+            Object::CsiNode(_, drivers) => drop(self.csi_drivers.insert(name.1, drivers)),
             Object::Attachment(_, facts) => store(&mut self.attachments, name.1, facts),
             Object::Service(_, selector) => store(&mut self.services, name, selector),
             Object::Owner(_, _, owner) => self.apply_owner(owner_key(kind, name), owner),
@@ -144,6 +142,16 @@ impl Objects {
         if self.nodes.insert(name, Arc::new(node)).is_none() {
             self.relations.note();
         }
+    }
+
+    fn apply_namespace(&mut self, name: String, facts: NamespaceFacts) {
+        self.pauses.set(&name, &facts.annotations);
+        if facts.deleting {
+            self.deleted_namespaces.insert(name.clone());
+        } else {
+            self.deleted_namespaces.remove(&name);
+        }
+        self.namespaces.insert(name, facts.labels);
     }
 
     fn apply_budget(&mut self, name: Name, budget: BudgetFacts) {
@@ -189,12 +197,13 @@ impl Objects {
             ObjectKind::Namespace => {
                 self.pauses.remove(&name.1);
                 self.namespaces.remove(&name.1);
+                self.deleted_namespaces.remove(&name.1);
             }
             ObjectKind::Class => drop(self.classes.remove(&name.1)),
             ObjectKind::Claim => drop(remove(&mut self.claims, name)),
             ObjectKind::Volume => drop(remove(&mut self.volumes, &name.1)),
             ObjectKind::StorageClass => drop(self.storage_classes.remove(&name.1)),
-            ObjectKind::CsiNode => drop(self.attach_limits.remove(&name.1)),
+            ObjectKind::CsiNode => drop(self.csi_drivers.remove(&name.1)),
             ObjectKind::Attachment => drop(remove(&mut self.attachments, &name.1)),
             ObjectKind::Service => drop(remove(&mut self.services, name)),
             ObjectKind::ReplicaSet
@@ -243,7 +252,7 @@ impl Objects {
             ObjectKind::Claim => self.claims.keys().cloned().collect(),
             ObjectKind::Volume => self.volumes.keys().map(plain).collect(),
             ObjectKind::StorageClass => self.storage_classes.keys().map(plain).collect(),
-            ObjectKind::CsiNode => self.attach_limits.keys().map(plain).collect(),
+            ObjectKind::CsiNode => self.csi_drivers.keys().map(plain).collect(),
             ObjectKind::Attachment => self.attachments.keys().map(plain).collect(),
             ObjectKind::Service => self.services.keys().cloned().collect(),
             ObjectKind::ReplicaSet

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::facts::{Attachment, Claim, EphemeralClaim, StorageClass, Volume};
-use super::{NodeId, Pod, Snapshot};
+use super::facts::{Attachment, Claim, CsiDrivers, EphemeralClaim, StorageClass, Volume};
+use super::{Node, NodeId, Pod, Snapshot};
 
 /// The provisioner of classes whose volumes an administrator creates. See
 /// <https://kubernetes.io/docs/concepts/storage/storage-classes/#local>.
@@ -110,9 +110,23 @@ impl Snapshot {
 
     /// Returns true if a node limits the number of volumes of this driver.
     pub fn limits_driver(&self, driver: &str) -> bool {
-        self.nodes
-            .iter()
-            .any(|n| n.attach_limits.contains_key(driver))
+        self.nodes.iter().any(|n| n.attach_limit(driver).is_some())
+    }
+
+    /// Returns a CSI driver of the pod's volumes that a node lacks, so that its kubelet could never
+    /// mount them; `None` if there is none. A driver of no node at all is unknown: it may need
+    /// nothing on the nodes.
+    pub fn missing_driver<'w>(&'w self, pod: &'w Pod, node: &Node) -> Option<&'w str> {
+        node.csi_drivers.as_ref()?;
+        let runs = |driver: &str| {
+            let lists = |drivers: &CsiDrivers| drivers.contains_key(driver);
+            self.nodes
+                .iter()
+                .any(|n| n.csi_drivers.as_ref().is_some_and(lists))
+        };
+        let volumes = self.attached_volumes(pod).into_iter();
+        let mut drivers = volumes.map(|volume| volume.driver);
+        drivers.find(|driver| node.lacks_driver(driver) && runs(driver))
     }
 
     fn attached<'w>(

@@ -157,6 +157,7 @@ fn toleration(f: &mut Fields<'_, '_>) -> Option<Toleration> {
         key,
         operator,
         effect: bound,
+        seconds: None,
     })
 }
 

@@ -7,7 +7,8 @@
 //! A controller that does not exist any more creates nothing: the garbage collector is about to
 //! delete its pods. One that is being deleted, or that has as many pods as it wants without this
 //! one, creates nothing either (`syncReplicaSet` in kubernetes/pkg/controller/replicaset, `syncJob`
-//! in kubernetes/pkg/controller/job).
+//! in kubernetes/pkg/controller/job). A ReplicaSet or ReplicationController whose pods the
+//! API server refuses does not either: its condition `ReplicaFailure` lasts until one is created.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::{NoReplacementCause, Replacement};
@@ -59,6 +60,9 @@ fn replaces(
     };
     if facts.deleting {
         return Err(refusal(NoReplacementCause::Deleting));
+    }
+    if facts.fails {
+        return Err(refusal(NoReplacementCause::Failing));
     }
     let Some(wanted) = facts.wanted else {
         return Ok(());

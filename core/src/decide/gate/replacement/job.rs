@@ -1,12 +1,13 @@
 //! A Job survives the eviction of its pod.
 //!
-//! The Job controller counts a pod that is being deleted as failed, and fails the Job when more
-//! pods have failed than `backoffLimit` allows, or the index when its own failures exceed
-//! `backoffLimitPerIndex` (`syncJob`, `getNewFinishedPods` and `isPodFailed` in
-//! kubernetes/pkg/controller/job/job_controller.go; indexed_job_utils.go). A rule of its
-//! `podFailurePolicy` may ignore the pod, because the API server marks it with the condition
-//! `DisruptionTarget`, or fail the Job at once (pod_failure_policy.go; the first rule that matches
-//! decides). At `activeDeadlineSeconds` the Job fails in any case.
+//! The Job controller counts a pod that is being deleted as failed, at once or when it has ended,
+//! and fails the Job when more pods have failed than `backoffLimit` allows, or the index when its
+//! own failures exceed `backoffLimitPerIndex` (`syncJob`, `getNewFinishedPods`, `isPodFailed` and
+//! `onlyReplaceFailedPods` in kubernetes/pkg/controller/job/job_controller.go;
+//! indexed_job_utils.go). A rule of its `podFailurePolicy` may ignore the pod, because the API
+//! server marks it with the condition `DisruptionTarget`, or fail the Job at once
+//! (pod_failure_policy.go; the first rule that matches decides). At `activeDeadlineSeconds` the Job
+//! fails in any case.
 
 use jiff::SignedDuration;
 
@@ -65,15 +66,16 @@ fn past_limit(pod: &Pod, job: &JobFacts, draft: &Draft<'_>) -> Option<JobFailure
             return Some(JobFailureCause::IndexLimit { failed, limit });
         }
     }
-    // The status of the Job follows its pods after a while.
-    let failing = |other: &Pod| other.terminating || other.phase == PodPhase::Failed;
     let pods = siblings(pod, draft.world.snapshot);
-    let (mut seen, mut planned) = (0, 0);
+    let (mut seen, mut later) = (0, 0);
     for (id, other) in pods {
-        seen += u32::from(failing(other));
-        planned += u32::from(draft.moves(id) && !failing(other));
+        let ends = other.terminating && other.phase != PodPhase::Succeeded;
+        let has_failed = other.phase == PodPhase::Failed || ends && !job.counts_late;
+        seen += u32::from(has_failed);
+        later += u32::from(!has_failed && (ends || draft.moves(id)));
     }
-    let failed = job.failed.max(seen).saturating_add(planned);
+    // The status of the Job follows its pods after a while.
+    let failed = job.failed.max(seen).saturating_add(later);
     let limit = job.backoff_limit;
     (failed >= limit).then_some(JobFailureCause::BackoffLimit { failed, limit })
 }

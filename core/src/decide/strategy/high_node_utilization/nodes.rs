@@ -6,16 +6,14 @@ use crate::decide::draft::Draft;
 use crate::decide::targets::unfit;
 use crate::model::plan::{Class, Idle, SteerValue, Verdict};
 use crate::model::snapshot::NodeId;
+use crate::model::snapshot::facts::NodeClosure;
 use crate::policy::{Basis, HighNodeUtilization};
 
 use super::is_empty;
 use super::rule::EmptyingRule;
 
-/// Taints by which cluster-autoscaler announces that it will remove a node.
-const AUTOSCALER_TAINTS: [&str; 2] = [
-    "ToBeDeletedByClusterAutoscaler",
-    "DeletionCandidateOfClusterAutoscaler",
-];
+/// The soft taint by which cluster-autoscaler announces that it may remove a node.
+const CANDIDATE: &str = "DeletionCandidateOfClusterAutoscaler";
 
 /// Sources and destinations, and the changes made while nodes are emptied.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +53,7 @@ fn class(draft: &Draft<'_>, rule: &EmptyingRule<'_>, node: NodeId) -> Class {
         (Some(class), _) => class,
         _ if !rule.judges(draft, node) => Class::Lacks(rule.weighs()),
         _ if rule.is_under(draft, node) => Class::Underused,
+        _ if facts.is_closed_by(NodeClosure::Leaving) => Class::Leaving,
         (None, Some(closure)) => Class::InUseClosed(closure),
         _ if facts.cordoned => Class::InUseCordoned,
         _ if is_leaving(draft, node) => Class::Leaving,
@@ -136,12 +135,10 @@ impl EmptyingNodes {
     }
 }
 
-/// Whether cluster-autoscaler is about to remove a node.
+/// Whether an autoscaler is about to remove a node.
 fn is_leaving(draft: &Draft<'_>, node: NodeId) -> bool {
-    let taints = &draft.world.snapshot.node(node).taints;
-    taints
-        .iter()
-        .any(|t| AUTOSCALER_TAINTS.contains(&t.key.as_str()))
+    let facts = draft.world.snapshot.node(node);
+    facts.is_closed_by(NodeClosure::Leaving) || facts.taints.iter().any(|t| t.key == CANDIDATE)
 }
 
 /// Whether a steering taint keeps pods away from a node so that it can be emptied.

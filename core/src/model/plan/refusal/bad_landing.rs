@@ -1,6 +1,6 @@
 //! Nodes where the replacement must not land.
 
-use crate::model::plan::{BrokenPreference, NoGain, OtherSystem, PlacementCause};
+use crate::model::plan::{BrokenPreference, NoGain, OtherSystem, PlacementCause, Removal};
 use crate::model::snapshot::facts::NodeClosure;
 use crate::policy::{Basis, ScorePlugin};
 use crate::values::Ratio;
@@ -68,6 +68,14 @@ pub enum BadLanding {
     /// whose kubelet would refuse it.
     #[error("its replacement could land on {0}, whose kubelet would refuse it: {1}")]
     WouldBeRefused(String, OtherSystem),
+    /// The scheduler, which does not look for the CSI drivers of volumes, could put the replacement
+    /// on a node without this one.
+    #[error("its replacement could land on {0}, which lacks the CSI driver {1} of its volume")]
+    WouldLackDriver(String, String),
+    /// The scheduler could put the replacement on a node from which a taint would remove it again,
+    /// without regard to budgets.
+    #[error("its replacement could land on {0}, which it would soon leave: {1}")]
+    WouldBeRemoved(String, Removal),
     /// The scheduler could put the replacement on a node that the policy excludes as a destination.
     #[error("its replacement could land on {0}, which the policy excludes as a destination")]
     WouldBeExcluded(String),
@@ -110,6 +118,18 @@ impl BadLanding {
                     other.needs
                 ),
             ),
+            BadLanding::WouldLackDriver(node, driver) => (
+                "would-lack-driver",
+                format!("run {driver} on {node}, or keep the pod away from it by a node selector"),
+            ),
+            BadLanding::WouldBeRemoved(node, by) => (
+                "would-be-removed",
+                format!(
+                    "remove `tolerationSeconds` from its toleration of {0}, or the toleration, or \
+                     wait until {node} has lost the taint",
+                    by.taint.key
+                ),
+            ),
             BadLanding::LandsElsewhere(_) => {
                 ("lands-elsewhere", "approve the next proposal".into())
             }
@@ -131,6 +151,8 @@ impl BadLanding {
             | BadLanding::WouldTrade(..)
             | BadLanding::WouldBeClosed(..)
             | BadLanding::WouldBeRefused(..)
+            | BadLanding::WouldLackDriver(..)
+            | BadLanding::WouldBeRemoved(..)
             | BadLanding::WouldBeExcluded(_)
             | BadLanding::LandsElsewhere(_) => false,
         }

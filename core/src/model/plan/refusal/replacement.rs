@@ -21,6 +21,9 @@ pub enum Replacement {
         /// The reason.
         cause: NoReplacementCause,
     },
+    /// The namespace of the pod is being deleted, and the API server refuses new pods in it.
+    #[error("its namespace {0} is being deleted, so the API server would refuse its replacement")]
+    NamespaceDeleted(String),
     /// The pod does work that ends, and its controller may not start it again.
     #[error("it runs to completion, and its {0} may lose its work or fail without it")]
     RunsToCompletion(String),
@@ -93,9 +96,10 @@ impl Replacement {
         match self {
             Replacement::Bare => ("bare-pod", BARE.into()),
             Replacement::UnknownOwner(_) => ("unknown-owner", UNKNOWN_OWNER.into()),
-            Replacement::NoReplacement { .. } => (
-                "no-replacement",
-                "nothing: it is not wanted any more".into(),
+            Replacement::NoReplacement { cause, .. } => ("no-replacement", cause.remedy().into()),
+            Replacement::NamespaceDeleted(_) => (
+                "namespace-deleted",
+                "nothing: it ends with its namespace".into(),
             ),
             Replacement::RunsToCompletion(_) => ("runs-to-completion", RUNS_TO_COMPLETION.into()),
             Replacement::JobWouldFail { .. } => ("job-would-fail", JOB_WOULD_FAIL.into()),

@@ -11,6 +11,8 @@ pub enum NodeClosure {
     /// It has a deletion timestamp. The owner of its finalizer, such as Karpenter, drains it and
     /// removes it.
     Deleting,
+    /// It has a taint by which an autoscaler says that it is removing the node.
+    Leaving,
     /// It has no Ready condition, so its kubelet has never reported.
     NeverReady,
     /// Its Ready condition is not true. The scheduler sees a taint, which a pod may tolerate; no
@@ -26,7 +28,24 @@ pub enum NodeClosure {
     NetworkUnavailable,
 }
 
+/// Taints of a node that an autoscaler is removing. A pod that tolerates them is deleted with the
+/// node: `ToBeDeletedTaint` in cluster-autoscaler/utils/taints/taints.go, and the taint of
+/// <https://karpenter.sh/docs/concepts/disruption/#termination-controller>, which was called
+/// `karpenter.sh/disruption` before v1. cluster-autoscaler takes back the soft taint
+/// `DeletionCandidateOfClusterAutoscaler` when pods arrive, so it closes no node.
+const LEAVING: [&str; 3] = [
+    "ToBeDeletedByClusterAutoscaler",
+    "karpenter.sh/disrupted",
+    "karpenter.sh/disruption",
+];
+
 impl NodeClosure {
+    /// Returns the closure that a taint with this key means, whether or not a pod tolerates it;
+    /// `None` if it means none.
+    pub fn of_taint(key: &str) -> Option<Self> {
+        LEAVING.contains(&key).then_some(NodeClosure::Leaving)
+    }
+
     /// Returns the closure that a true condition of this type means; `None` if it means none.
     pub fn of_condition(kind: &str) -> Option<Self> {
         match kind {
@@ -38,12 +57,12 @@ impl NodeClosure {
         }
     }
 
-    /// Returns the key of the NoSchedule taint that the control plane sets for it; `None` if it
-    /// sets none.
+    /// Returns the key of the NoSchedule taint that the control plane sets for it a moment later;
+    /// `None` if it sets none.
     pub const fn taint(self) -> Option<&'static str> {
         match self {
-            // Its taint depends on why it is not Ready.
-            NodeClosure::Deleting | NodeClosure::NotReady => None,
+            // The taint of a node that is not Ready depends on why it is not.
+            NodeClosure::Deleting | NodeClosure::Leaving | NodeClosure::NotReady => None,
             NodeClosure::NeverReady => Some("node.kubernetes.io/not-ready"),
             NodeClosure::MemoryPressure => Some("node.kubernetes.io/memory-pressure"),
             NodeClosure::DiskPressure => Some("node.kubernetes.io/disk-pressure"),
@@ -58,6 +77,7 @@ impl fmt::Display for NodeClosure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             NodeClosure::Deleting => "being deleted",
+            NodeClosure::Leaving => "being removed by an autoscaler",
             NodeClosure::NeverReady => "without a Ready condition",
             NodeClosure::NotReady => "not Ready",
             NodeClosure::MemoryPressure => "under memory pressure",

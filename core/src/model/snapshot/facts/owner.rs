@@ -54,6 +54,9 @@ pub struct OwnerFacts {
     pub uid: Option<UidHash>,
     /// Whether it is being deleted, so that it creates no pod any more.
     pub deleting: bool,
+    /// Whether it says that it cannot create pods: the condition `ReplicaFailure` of a ReplicaSet
+    /// or ReplicationController.
+    pub fails: bool,
     /// The number of pods that it wants to run now; `None` in files that do not say it.
     pub wanted: Option<u32>,
     /// The node that its template names. The scheduler does not see such pods.
@@ -72,8 +75,11 @@ pub struct JobFacts {
     pub backoff_limit: u32,
     /// The same for each index: `backoffLimitPerIndex`.
     pub backoff_limit_per_index: Option<u32>,
-    /// The pods that have failed: `status.failed`.
+    /// The pods that have failed: `status.failed` and `status.uncountedTerminatedPods.failed`.
     pub failed: u32,
+    /// Whether a pod that is being deleted counts as failed only once it has ended
+    /// (`podReplacementPolicy: Failed`, which a `podFailurePolicy` implies).
+    pub counts_late: bool,
     /// The effect of an evicted pod by its `podFailurePolicy`.
     pub when_evicted: WhenEvicted,
     /// The time at which the Job fails: `activeDeadlineSeconds` after its start.

@@ -3,8 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::model::api::{
-    ApiJob, ApiJobSpec, ApiMetadata, ApiOnExitCodes, ApiPodFailureRule, ApiPodTemplate,
-    ApiReplicaSet, ApiStatefulSet,
+    ApiJob, ApiJobSpec, ApiJobStatus, ApiMetadata, ApiOnExitCodes, ApiPodFailureRule,
+    ApiPodTemplate, ApiReplicaSet, ApiReplicaSetCondition, ApiStatefulSet,
 };
 use crate::model::snapshot::facts::{JobFacts, OwnerFacts, UidHash, WhenEvicted};
 use crate::model::snapshot::objects::Name;
@@ -23,9 +23,20 @@ pub(super) fn replica_set(set: &ApiReplicaSet) -> Result<(Name, OwnerFacts), Wro
     let facts = OwnerFacts {
         above: controller(&set.metadata),
         wanted: wanted(set.spec.replicas)?,
+        fails: set.status.conditions.iter().any(fails_to_create),
         ..common(&set.metadata, &set.spec.template)
     };
     Ok((full_name(&set.metadata)?, facts))
+}
+
+/// Whether a condition says that the API server refuses the pods, because of a quota or an
+/// admission webhook (`calculateStatus` in kubernetes/pkg/controller/replicaset/
+/// replica_set_utils.go, also for ReplicationControllers). With the reason `FailedDelete` there are
+/// too many pods instead.
+fn fails_to_create(condition: &ApiReplicaSetCondition) -> bool {
+    condition.kind == "ReplicaFailure"
+        && condition.status == "True"
+        && condition.reason != "FailedDelete"
 }
 
 /// Converts a StatefulSet.
@@ -111,11 +122,26 @@ fn job_facts(job: &ApiJob) -> Result<JobFacts, Wrong> {
     Ok(JobFacts {
         backoff_limit: limit.unwrap_or(usual),
         backoff_limit_per_index: per_index,
-        failed: count("status.failed", status.failed)?,
+        failed: failed(status)?,
+        counts_late: counts_late(spec),
         when_evicted: when_evicted(spec),
         deadline: deadline(job)?,
         foreign: !["", "kubernetes.io/job-controller"].contains(&spec.managed_by.as_str()),
     })
+}
+
+/// The pods that have failed, with those that the controller has noted and not added up yet
+/// (`syncJob` in kubernetes/pkg/controller/job/job_controller.go).
+fn failed(status: &ApiJobStatus) -> Result<u32, Wrong> {
+    let counted = count("status.failed", status.failed)?;
+    let uncounted = status.uncounted_terminated_pods.failed.len();
+    Ok(counted.saturating_add(u32::try_from(uncounted).unwrap_or(u32::MAX)))
+}
+
+/// Whether a pod that is being deleted counts only once it has ended (`onlyReplaceFailedPods` in
+/// kubernetes/pkg/controller/job/job_controller.go).
+fn counts_late(spec: &ApiJobSpec) -> bool {
+    spec.pod_replacement_policy == "Failed" || spec.pod_failure_policy.is_some()
 }
 
 fn deadline(job: &ApiJob) -> Result<Option<Timestamp>, Wrong> {
@@ -133,10 +159,9 @@ fn deadline(job: &ApiJob) -> Result<Option<Timestamp>, Wrong> {
 /// kubernetes/pkg/controller/job/pod_failure_policy.go). The API server marks such a pod with the
 /// condition `DisruptionTarget`.
 fn when_evicted(spec: &ApiJobSpec) -> WhenEvicted {
-    match spec
-        .pod_failure_policy
-        .rules
-        .iter()
+    let policy = spec.pod_failure_policy.iter();
+    match policy
+        .flat_map(|policy| &policy.rules)
         .find(|rule| matches_evicted(rule))
         .map(|rule| rule.action.as_str())
     {

@@ -58,8 +58,10 @@ fn closures(node: &ApiNode) -> Vec<NodeClosure> {
     let conditions = &node.status.conditions;
     let deleting = node.metadata.deletion_timestamp.is_some();
     let never_ready = !conditions.iter().any(|c| c.kind == "Ready");
+    let mut taints = node.spec.taints.iter();
     let own = [
         deleting.then_some(NodeClosure::Deleting),
+        taints.find_map(|t| NodeClosure::of_taint(&t.key)),
         never_ready.then_some(NodeClosure::NeverReady),
     ];
     let met = conditions.iter().filter(|c| c.status == "True");

@@ -191,6 +191,7 @@ fn toleration(i: usize, toleration: &ApiToleration) -> Result<Toleration, Wrong>
         key: filled(&toleration.key),
         operator,
         effect: bound,
+        seconds: toleration.toleration_seconds,
     })
 }
 

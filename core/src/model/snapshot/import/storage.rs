@@ -6,7 +6,7 @@ use crate::model::api::{
     ApiPersistentVolumeSource, ApiStorageClass, ApiTopologyTerm, ApiVolumeAttachment,
 };
 use crate::model::snapshot::facts::{
-    AttachLimits, Attachment, Claim, ClaimState, StorageClass, Volume, VolumeState,
+    Attachment, Claim, ClaimState, CsiDrivers, StorageClass, Volume, VolumeState,
 };
 use crate::model::snapshot::objects::Name;
 
@@ -161,16 +161,14 @@ fn topology(term: &ApiTopologyTerm) -> Selector {
     Selector::new(requirements.collect())
 }
 
-/// Returns the name of a node and its attach limits. Without a count, a driver has no limit.
-pub(super) fn csi_node(node: &ApiCsiNode) -> Result<(String, AttachLimits), Wrong> {
-    let limits = node.spec.drivers.iter().filter_map(|driver| {
-        let count = driver.allocatable.count?;
-        Some((
-            driver.name.clone(),
-            u32::try_from(count).unwrap_or_default(),
-        ))
+/// Returns the name of a node and its CSI drivers. Without a count, a driver has no limit.
+pub(super) fn csi_node(node: &ApiCsiNode) -> Result<(String, CsiDrivers), Wrong> {
+    let drivers = node.spec.drivers.iter().map(|driver| {
+        let limit = driver.allocatable.count;
+        let limit = limit.map(|count| u32::try_from(count).unwrap_or_default());
+        (driver.name.clone(), limit)
     });
-    Ok((name_of(&node.metadata)?, limits.collect()))
+    Ok((name_of(&node.metadata)?, drivers.collect()))
 }
 
 #[cfg(test)]
@@ -205,17 +203,20 @@ mod tests {
     }
 
     #[test]
-    fn the_attach_limits_of_a_csi_node_are_converted() {
+    fn the_drivers_of_a_csi_node_and_their_limits_are_converted() {
         let found = facts_of(
             "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: n1}, spec: {drivers: [
                 {name: ebs, nodeID: i-1, allocatable: {count: 25}}, {name: nfs, nodeID: i-1}]}}",
         );
-        let Object::CsiNode(name, limits) = found else {
+        let Object::CsiNode(name, drivers) = found else {
             panic!("{found:?}")
         };
         assert_eq!(
-            (name.as_str(), limits),
-            ("n1", [("ebs".to_owned(), 25)].into())
+            (name.as_str(), drivers),
+            (
+                "n1",
+                [("ebs".to_owned(), Some(25)), ("nfs".to_owned(), None)].into()
+            )
         );
     }
 

@@ -19,7 +19,7 @@ pub enum ObjectKind {
     Volume,
     /// StorageClass.
     StorageClass,
-    /// CSINode; only the attach limits are kept.
+    /// CSINode; only the drivers and their limits are kept.
     CsiNode,
     /// VolumeAttachment.
     Attachment,

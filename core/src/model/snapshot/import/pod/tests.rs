@@ -167,6 +167,7 @@ fn tolerations_with_every_operator_are_converted() {
         key: key.map(str::to_owned),
         operator,
         effect,
+        seconds: None,
     };
     let expected = [
         tolerates(None, Tolerates::Any, None),
