@@ -23,7 +23,9 @@ macro_rules! codes {
 /// order given here.
 #[macro_export]
 macro_rules! names {
-    ($(#[$doc:meta])* $vis:vis $type:ident::$name:ident { $($variant:ident = $text:literal,)+ }) => {
+    (
+        $(#[$doc:meta])* $vis:vis $type:ident::$name:ident { $($variant:ident = $text:literal,)+ }
+    ) => {
         impl $type {
             /// Every variant, in order.
             $vis const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];

@@ -183,7 +183,7 @@ impl SequenceSearch<'_, '_, '_> {
             while moves.made <= MOST_PODS {
                 let lands = self.by_usage(hot).into_iter().find_map(|candidate| {
                     let gone = moves.now(self).moves(candidate.pod);
-                    // What has refused a pod refuses it for the rest of the cycle.
+                    // A pod that was refused in this cycle stays refused.
                     let refused = moves.made == 0 && self.run.asked.contains(&candidate.pod);
                     let may_go = !gone && !refused;
                     let prospect = may_go.then(|| self.prospect(moves.now(self), &candidate))??;
