@@ -17,7 +17,7 @@ use evenkeel::model::snapshot::facts::{Effect, NodeClosure, Taint};
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::ObjectKind;
 use evenkeel::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
-use evenkeel::model::usage::Unmeasured;
+use evenkeel::model::usage::{SampleFlaw, Unmeasured};
 use evenkeel::policy::{Basis, ScorePlugin};
 use evenkeel::schema::problem::Code;
 use evenkeel::values::query_value::QueryValue;
@@ -565,6 +565,49 @@ const CODES: [(Code, &str); 12] = [
     (Code::Deprecated, "A warning: an old form that still works."),
 ];
 
+const CYCLES: [(&str, &str); 6] = [
+    (
+        "acted",
+        "Evictions were requested. `evicted` is the number that succeeded.",
+    ),
+    ("dry-run", "Pods would be evicted, but this is a dry run."),
+    ("idle", "No pod moves."),
+    ("halted", "No pod is considered."),
+    (
+        "waiting",
+        "A watch is cut off, the clocks differ, or the ledger is uncertain: nothing is decided.",
+    ),
+    (
+        "failed",
+        "An error ended the cycle, such as a ledger that cannot be saved.",
+    ),
+];
+
+/// Returns the causes that the log shows with a code.
+fn unmeasured() -> Vec<Unmeasured> {
+    let (minutes, flaw) = (SignedDuration::from_mins, Unmeasured::Flawed);
+    vec![
+        Unmeasured::Missing,
+        Unmeasured::Stale(minutes(3)),
+        Unmeasured::Future(minutes(10)),
+        flaw(SampleFlaw::Unreadable("cpu: -5".into())),
+        flaw(SampleFlaw::Partial("sidecar".into())),
+        flaw(SampleFlaw::TooLarge("cpu 40, and its node has 8".into())),
+        flaw(SampleFlaw::OtherNode("n3".into())),
+    ]
+}
+
+fn guard_causes() -> Vec<GuardCause> {
+    vec![
+        stop(web()).cause,
+        GuardCause::Recovering {
+            limit: QueryValue::new(0.05).unwrap(),
+            left: SignedDuration::from_mins(4),
+        },
+        GuardCause::Missing("its newest answer is 3m old".to_owned()),
+    ]
+}
+
 fn states() -> Vec<Headline> {
     let why = || "its message".to_owned();
     vec![
@@ -619,9 +662,10 @@ const fn endings() -> [Ending; 7] {
 #[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn document() -> String {
     let mut doc = String::from(
-        "# Reasons\n\nEvery code that a plan, a log line, a metric or a policy check may show. \
-            Codes are stable. Sentences are for people and\nmay change. A test keeps this page up \
-            to date.\n",
+        "# Reasons\n\nThe codes of plans, `explain`, the log, the record, the status page and policy \
+            checks. Codes are stable. Sentences are for people\nand may change. \
+            [Metrics](metrics.md#labels) lists the other values of labels, and \
+            [Using evenkeel](using.md#doctor)\nthe checks of `doctor`. A test keeps this page up to date.\n",
     );
     doc += "\n## Why a pod stays\n\n`kept[].code` of a plan, and the metric \
         `evenkeel_kept_pods`.\n\n| code | example message | remedy |\n|---|---|---|\n";
@@ -698,6 +742,22 @@ fn document() -> String {
         `/status.json`.\n\n| code | example message |\n|---|---|\n";
     for state in states() {
         let _ = writeln!(doc, "| `{}` | {state} |", state.code());
+    }
+    doc += "\n## Outcomes of cycles\n\n`outcome` in the log, and the metric \
+        `evenkeel_cycles_total`.\n\n| code | meaning |\n|---|---|\n";
+    for (code, meaning) in CYCLES {
+        let _ = writeln!(doc, "| `{code}` | {meaning} |");
+    }
+    doc += "\n## Why usage is unknown\n\n`code` in the log, for nodes that are left alone. A plan \
+        has the message, with the class `unknown` of a node\nor the reason `unmeasured` of a \
+        pod.\n\n| code | example message |\n|---|---|\n";
+    for why in unmeasured() {
+        let _ = writeln!(doc, "| `{}` | {why} |", why.kind());
+    }
+    doc += "\n## Why a guard stops evictions\n\n`code` in the log, and `guards[].code` of a \
+        plan.\n\n| code | example message |\n|---|---|\n";
+    for cause in guard_causes() {
+        let _ = writeln!(doc, "| `{}` | {cause} |", cause.code());
     }
     doc += "\n## Policy errors\n\n`evenkeel policy check` names file, line, column and field, the \
         value found and the values allowed.\n\n| code | meaning |\n|---|---|\n";

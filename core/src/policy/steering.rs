@@ -14,8 +14,7 @@ pub struct Steering {
     pub hot: bool,
     /// Nodes that are being emptied, and empty nodes that could be switched off.
     pub emptying: bool,
-    /// The most tainted nodes in total; `None` is no limit. If every node qualifies, no node is
-    /// tainted.
+    /// The most tainted nodes in total; `None` is no limit.
     pub max_nodes: Option<Share>,
 }
 
@@ -63,8 +62,7 @@ pub(super) fn steering() -> Section<Steering> {
     .field(
         "maxNodes",
         "The most nodes that are tainted: a number, or a percentage of the nodes, rounded down but \
-         at least one. `none` means no limit. If every node would be tainted, evenkeel taints no \
-         node.",
+         at least one. `none` means no limit.",
         share(),
         |s| &mut s.max_nodes,
     )

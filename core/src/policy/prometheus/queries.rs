@@ -125,23 +125,26 @@ fn of_pods(section: Section<Queries>) -> Section<Queries> {
             &mut q.pod_cpu
         })
         .off(
-            "'max by (cluster, node, instance, namespace, pod) \
-            (irate(pod_cpu_usage_seconds_total{$matchers}[$range]))'",
+            "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, \
+            exported_pod) (irate(pod_cpu_usage_seconds_total{$matchers}[$range]))'",
         )
         .field("podMemory", "Bytes of working set, by pod.", text(), |q| {
             &mut q.pod_memory
         })
         .off(
-            "'max by (cluster, node, instance, namespace, pod) \
-            (pod_memory_working_set_bytes{$matchers})'",
+            "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, \
+            exported_pod) (pod_memory_working_set_bytes{$matchers})'",
         )
         .field(
             "podTime",
-            "When the values of a pod were measured, or `none`.",
+            "When the values of a pod were measured. `none` has the same effect as for `nodeTime`.",
             query_or_none(),
             |q| &mut q.pod_time,
         )
-        .off("none")
+        .off(
+            "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, \
+            exported_pod) (timestamp(pod_cpu_usage_seconds_total{$matchers}))'",
+        )
 }
 
 fn query_or_none() -> Kind<Option<String>> {
