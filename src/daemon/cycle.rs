@@ -242,7 +242,12 @@ impl<'d> Cycle<'d> {
     ) -> Result<Vec<Outcome>, DaemonError> {
         // Nothing could be evicted, so nothing is intended.
         if let Some(obstacle) = self.obstacle() {
-            info!(planned = plan.moves.len(), "no evictions: {obstacle}");
+            let planned = plan.moves.len();
+            if let Some(late) = act::too_late(&obstacle, self.started.elapsed()) {
+                warn!(planned, "no evictions: {late}");
+            } else {
+                info!(planned, "no evictions: {obstacle}");
+            }
             return Ok(Vec::new());
         }
         let settled = self.engine.ledger().clone();

@@ -321,6 +321,10 @@ fn idles() -> Vec<Idle> {
             resource: "cpu".to_owned(),
             basis: Basis::Actual,
         },
+        Idle::SearchUnfinished {
+            tried: 140,
+            underused: 900,
+        },
         Idle::NoDestination,
         Idle::Unmeasurable("nvidia.com/gpu".to_owned()),
     ]

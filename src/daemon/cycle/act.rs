@@ -24,6 +24,22 @@ pub(super) const LONGEST_PLAN: SignedDuration = SignedDuration::from_secs(30);
 /// joining all objects.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
+/// Returns what to do if this obstacle is that the plan expired while it was made. `elapsed` is the
+/// time since the cycle began.
+///
+/// Every cycle would end like this, so no pod would ever be evicted.
+pub(super) fn too_late(obstacle: &Untried, elapsed: SignedDuration) -> Option<String> {
+    let Untried::Expired(longest) = obstacle else {
+        return None;
+    };
+    Some(format!(
+        "the plan was ready {:.1} s after its cycle began, and expires after {longest:#}; give the \
+         program more CPU, or the policy fewer strategies \
+         (descheduler_strategy_duration_seconds names the slow one)",
+        elapsed.as_secs_f64()
+    ))
+}
+
 /// The newest snapshot and what the gates say about it, and when it was made.
 #[derive(Default)]
 struct Current(Option<(Instant, CurrentCluster)>);

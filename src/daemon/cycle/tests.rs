@@ -2,18 +2,21 @@
 //! another process wrote is kept.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use serde_json::{Value, json};
 
 use super::Cycle;
+use super::act::{LONGEST_PLAN, too_late};
 use crate::cluster::client::tests::{fake, status};
-use crate::cluster::clock;
+use crate::cluster::clock::{self, LocalTime};
 use crate::daemon::fixture::{node, objects, pod, tainted};
 use crate::daemon::{Daemon, DaemonError};
 use crate::decide::engine::Engine;
 use crate::model::ledger::{Ledger, State};
+use crate::model::plan::Untried;
 use crate::model::snapshot::objects::Object;
 use crate::policy::Policy;
 
@@ -242,4 +245,26 @@ async fn a_cycle_tells_that_a_missing_right_kept_it_from_evicting() {
 async fn a_cycle_that_evicts_misses_no_right() {
     let mut fixture = CycleFixture::new().await;
     assert_eq!(fixture.cycle().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_cycle_whose_plan_is_late_evicts_nothing_and_says_what_to_do() {
+    let mut fixture = CycleFixture::new().await;
+    let mut cycle = Cycle::new(&mut fixture.daemon, &mut fixture.engine);
+    cycle.started = LocalTime::now().minus(Duration::from_secs(43));
+    cycle.run().await.unwrap();
+    assert_eq!((fixture.evictions(), fixture.stored().as_str()), (0, ""));
+    fixture.cycle().await.unwrap();
+    assert_eq!(fixture.evictions(), 1);
+}
+
+#[test]
+fn only_an_expired_plan_is_late() {
+    let elapsed = SignedDuration::from_millis(43_210);
+    let expired = Untried::Expired(LONGEST_PLAN);
+    let late = too_late(&expired, elapsed).unwrap();
+    assert!(
+        late.starts_with("the plan was ready 43.2 s after its cycle began, and expires after 30s")
+    );
+    assert_eq!(too_late(&Untried::Stopping, elapsed), None);
 }

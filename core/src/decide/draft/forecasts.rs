@@ -11,6 +11,12 @@ use super::{Candidate, Draft, Prospect};
 pub(super) type RememberedForecast = (usize, Result<Prospect, Refusal>);
 
 impl Draft<'_> {
+    /// Returns the work of the forecast for a candidate, in nodes.
+    pub fn forecast_work(&self) -> usize {
+        let forecasts = 1 + usize::from(self.without_undecided.is_some());
+        forecasts * self.world.snapshot.nodes.len()
+    }
+
     /// Returns the forecast for a candidate. It is made again only after the draft has accepted
     /// another move.
     pub fn remembered(

@@ -139,9 +139,8 @@ impl<'w> Index<'w> {
         {
             return Rc::clone(known);
         }
-        let found = self.label_groups()[self.range(namespace)]
-            .iter()
-            .filter(|a| selector.matches(a.labels));
+        let groups = self.groups_in(namespace, selector).into_iter();
+        let found = groups.filter(|a| selector.matches(a.labels));
         let found: Pods = found.flat_map(|a| a.pods.iter().copied()).collect();
         self.selected
             .borrow_mut()
@@ -291,23 +290,6 @@ impl<'w> Index<'w> {
             let staying = staying.filter(|p| p.node.is_some() && p.stays());
             staying.map(|p| p.priority_or_zero()).min()
         })
-    }
-
-    /// Returns the groups of pods that a term may match.
-    fn groups_for(&self, term: &IndexedTerm<'w>) -> Vec<&LabelGroup<'w>> {
-        let groups = self.label_groups();
-        let by_label = self
-            .groups_by_label
-            .get_or_init(|| GroupsByLabel::new(groups));
-        let labelled = term.term.pods.as_ref().and_then(|s| by_label.may_match(s));
-        match labelled {
-            Some(positions) => positions
-                .iter()
-                .map(|position| &groups[*position])
-                .collect(),
-            None if term.term.wide() => groups.iter().collect(),
-            None => groups[self.range(term.namespace)].iter().collect(),
-        }
     }
 
     fn matches(&self, term: &IndexedTerm<'w>, group: &LabelGroup<'w>) -> bool {

@@ -1,6 +1,7 @@
 //! Tables of the world. Each is made when it is first asked for, and shared by all trials.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 
 use crate::model::ledger::LedgerSize;
 use crate::model::snapshot::{NodeId, PodId};
@@ -13,6 +14,8 @@ pub(super) struct Tables {
     ledger_size: OnceCell<LedgerSize>,
     /// For each strategy and pod.
     permitted: OnceCell<Vec<Vec<OnceCell<bool>>>>,
+    /// By the first pod of each StatefulSet.
+    lowest_waiting: RefCell<BTreeMap<PodId, Option<u32>>>,
 }
 
 impl Projection<'_> {
@@ -30,6 +33,12 @@ impl Projection<'_> {
             vec![unknown; self.world.policy.strategies.len()]
         });
         *all[strategy][pod.0].get_or_init(ask)
+    }
+
+    /// Returns the lowest ordinal that a StatefulSet waits for, given its first pod.
+    pub fn lowest_waiting(&self, first: PodId, find: impl FnOnce() -> Option<u32>) -> Option<u32> {
+        let mut known = self.tables.lowest_waiting.borrow_mut();
+        *known.entry(first).or_insert_with(find)
     }
 
     /// Returns the size of the ledger before the moves.

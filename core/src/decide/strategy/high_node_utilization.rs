@@ -29,6 +29,7 @@ mod emptying;
 mod nodes;
 pub mod room;
 mod rule;
+mod search;
 
 /// One cycle of the strategy.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub(super) struct HighNodeUtilizationRun<'w> {
     idle: Option<Idle>,
     /// Nodes that are not emptied because pods of other nodes go there.
     filled: BTreeSet<NodeId>,
+    /// Nodes that the search did not reach.
+    not_reached: BTreeSet<NodeId>,
     queue: VecDeque<Candidate>,
 }
 
@@ -61,7 +64,7 @@ impl<'w> HighNodeUtilizationRun<'w> {
             queue = emptying.empty_all(draft, &mut nodes);
         }
         if queue.is_empty() {
-            let why = idle.clone();
+            let why = idle.clone().or_else(|| nodes.unfinished());
             draft.note(Note {
                 strategy: HighNodeUtilization::NAME,
                 pool: "default".to_owned(),
@@ -74,6 +77,7 @@ impl<'w> HighNodeUtilizationRun<'w> {
             initial,
             idle,
             filled: nodes.filled,
+            not_reached: nodes.not_reached,
             queue,
         }
     }
@@ -92,6 +96,7 @@ impl<'w> HighNodeUtilizationRun<'w> {
         match self.rule.judge(draft, pod) {
             Err(why @ (NotSelected::GoesWithNode | NotSelected::RequestsNothing)) => Err(why),
             Ok(()) | Err(_) if self.filled.contains(&node) => Err(NotSelected::Filled),
+            Ok(()) if self.not_reached.contains(&node) => Err(NotSelected::NotReached),
             verdict => verdict,
         }
     }
@@ -118,7 +123,8 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
             return Candidate::counted(pod, run.position);
         };
         let destinations = self.initial.destinations(run.before, node);
-        self.rule.candidate(pod, &Reason::Counted, &destinations)
+        let limits = self.rule.limits(&destinations);
+        self.rule.candidate(pod, &Reason::Counted, &limits)
     }
 
     fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<ResourceLevel> {

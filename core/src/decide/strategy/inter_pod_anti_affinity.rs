@@ -90,6 +90,13 @@ struct RequiredAntiAffinityRun<'w> {
     groups: Vec<Vec<PodId>>,
 }
 
+/// The pods that are compared, in order.
+struct Neighbours {
+    all: Vec<PodId>,
+    /// Those of them that have finished.
+    finished: Vec<PodId>,
+}
+
 /// The groups of avoided pods found so far. Replicas have equal terms, which mean equal groups in
 /// one namespace.
 #[derive(Default)]
@@ -114,13 +121,18 @@ impl<'w> RequiredAntiAffinityRun<'w> {
         let mut selected = neighbours.clone();
         selected.retain(|pod| with_terms(draft, scope, *pod).is_ok());
         selected.sort_by_key(|p| (snapshot.pod(*p).node, importance(snapshot.pod(*p)), *p));
+        let finished = neighbours.iter().filter(|p| snapshot.pod(**p).finished());
+        let neighbours = Neighbours {
+            finished: finished.copied().collect(),
+            all: neighbours,
+        };
         let (mut groups, mut group_of_terms) = (Groups::default(), BTreeMap::new());
         for &pod in &selected {
             let positions = snapshot
                 .pod(pod)
                 .required_anti_affinity
                 .iter()
-                .map(|term| groups.position(snapshot, term, pod, &neighbours));
+                .map(|term| groups.position(draft, term, pod, &neighbours));
             group_of_terms.insert(pod, positions.collect());
         }
         RequiredAntiAffinityRun {
@@ -195,11 +207,12 @@ impl SelectPods for RequiredAntiAffinityRun<'_> {
 impl<'w> Groups<'w> {
     fn position(
         &mut self,
-        snapshot: &'w Snapshot,
+        draft: &Draft<'w>,
         term: &'w PodAffinityTerm,
         pod: PodId,
-        neighbours: &[PodId],
+        neighbours: &Neighbours,
     ) -> usize {
+        let snapshot = draft.world.snapshot;
         let key = (
             &term.pods,
             term.namespaces.as_slice(),
@@ -207,7 +220,7 @@ impl<'w> Groups<'w> {
             snapshot.pod(pod).namespace.as_str(),
         );
         *self.known.entry(key).or_insert_with(|| {
-            self.groups.push(group(snapshot, term, pod, neighbours));
+            self.groups.push(group(draft, term, pod, neighbours));
             self.groups.len() - 1
         })
     }
@@ -263,23 +276,35 @@ impl NeighbourRules {
 
 /// The neighbours that a term of this pod means.
 fn group(
-    snapshot: &Snapshot,
+    draft: &Draft<'_>,
     term: &PodAffinityTerm,
     pod: PodId,
-    neighbours: &[PodId],
+    neighbours: &Neighbours,
 ) -> Vec<PodId> {
+    let snapshot = draft.world.snapshot;
     let own = snapshot.pod(pod);
+    let matches = |p: &PodId| {
+        let other = snapshot.pod(*p);
+        scheduler::anti_affinity_matches(snapshot, term, own, other)
+    };
+    let finished = neighbours.finished.iter().filter(|p| matches(p));
+    if let (false, Some(selector)) = (term.wide(), &term.pods) {
+        let found = draft.index().selected(&own.namespace, selector);
+        let running = found
+            .iter()
+            .filter(|p| neighbours.all.binary_search(p).is_ok());
+        let mut pods: Vec<PodId> = running.chain(finished).copied().collect();
+        pods.sort_unstable();
+        return pods;
+    }
+    let all = &neighbours.all;
     let name_of = |p: &PodId| snapshot.pod(*p).namespace.as_str();
     let mut pods = Vec::new();
     // The names only narrow the search. The scheduler's rule decides whether the term means a pod.
     for name in namespaces(snapshot, term, &own.namespace) {
-        let first = neighbours.partition_point(|p| name_of(p) < name);
-        let end = neighbours.partition_point(|p| name_of(p) <= name);
-        pods.extend(
-            neighbours[first..end].iter().filter(|p| {
-                scheduler::anti_affinity_matches(snapshot, term, own, snapshot.pod(**p))
-            }),
-        );
+        let first = all.partition_point(|p| name_of(p) < name);
+        let end = all.partition_point(|p| name_of(p) <= name);
+        pods.extend(all[first..end].iter().filter(|p| matches(p)));
     }
     pods
 }

@@ -8,9 +8,11 @@
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::gate;
+use crate::decide::scheduler;
 use crate::decide::targets::fit;
 use crate::model::plan::{NoGain, NotSelected, Refusal};
 use crate::model::snapshot::facts::Spread;
@@ -22,10 +24,19 @@ use super::listing::{only_on, stays_on};
 use super::{SelectPods, StrategyRun};
 
 use constraint::{Constraint, counts, prefers_nodes};
-use domain::{Domain, destinations, domains, skewed};
+use domain::{Domain, Skew, destinations, domains, skewed};
+use sizes::Admissions;
 
 pub(super) mod constraint;
 pub(super) mod domain;
+pub(super) mod sizes;
+
+/// For each constraint, its domains when the strategy began. Only explanations ask for them, and
+/// only for the constraints of a pod.
+pub(super) type InitialDomains = Vec<OnceCell<Vec<Domain>>>;
+
+/// More than sums of probabilities differ by rounding.
+const ROUNDING: f64 = 1e-9;
 
 /// One cycle of the strategy.
 #[derive(Debug)]
@@ -34,13 +45,13 @@ pub(super) struct TopologySpreadRun<'w> {
     rule: &'w TopologySpread,
     nodes: Vec<NodeId>,
     constraints: Vec<Constraint>,
+    admissions: Admissions,
     /// The position of the constraint that is being balanced.
     current: usize,
     /// The domains of that constraint; empty until it is begun.
     domains: Vec<Domain>,
     last: Option<Leaving>,
-    /// For each constraint, its domains when the strategy began. Only explanations ask for them.
-    initial: OnceCell<Vec<Vec<Domain>>>,
+    initial: InitialDomains,
 }
 
 /// The positions of the domains that the last candidate would leave and go to.
@@ -58,11 +69,12 @@ impl<'w> TopologySpreadRun<'w> {
             position,
             rule,
             nodes,
+            initial: vec![OnceCell::new(); constraints.len()],
             constraints,
+            admissions: Admissions::default(),
             current: 0,
             domains: Vec::new(),
             last: None,
-            initial: OnceCell::new(),
         }
     }
 
@@ -75,8 +87,7 @@ impl<'w> TopologySpreadRun<'w> {
         }
         counts(draft, self.rule, pod)?;
         let domains = |c: &Constraint| domains(draft, c, &self.nodes, true);
-        let all = || self.constraints.iter().map(domains).collect();
-        judge_by(draft, &self.constraints, self.initial.get_or_init(all), pod)
+        judge_by(draft, &self.constraints, &self.initial, domains, pod)
     }
 
     /// The next pod that balances a constraint; one constraint after the other.
@@ -85,6 +96,13 @@ impl<'w> TopologySpreadRun<'w> {
             let constraint = self.constraints.get(self.current)?;
             let spread = constraint.spread(draft);
             if self.domains.is_empty() {
+                let nodes = &self.nodes;
+                let sizes = self.admissions.sizes(draft, constraint, nodes, true);
+                let skew = Skew::of(spread, sizes.iter().copied());
+                if !sizes.iter().any(|size| skew.gives(*size)) {
+                    self.current += 1;
+                    continue;
+                }
                 self.domains = domains(draft, constraint, &self.nodes, true);
                 for domain in &mut self.domains {
                     sort_for_eviction(draft, self.position, self.rule, &mut domain.pods);
@@ -100,13 +118,13 @@ impl<'w> TopologySpreadRun<'w> {
 
     /// A pod of the fullest domain that has one to give.
     fn step(&mut self, draft: &Draft<'_>, spread: &Spread) -> Option<Candidate> {
-        let mut fullest: Vec<usize> = (0..self.domains.len()).collect();
+        let skew = Skew::of(spread, self.domains.iter().map(|d| d.size));
+        let all = 0..self.domains.len();
+        let mut fullest: Vec<usize> = all.filter(|i| skew.gives(self.domains[*i].size)).collect();
         fullest.sort_by_key(|i| (Reverse(self.domains[*i].size), *i));
         for from in fullest {
-            let Ok(to) = destinations(&self.domains, spread, from) else {
-                continue;
-            };
             if let Some(pod) = self.take_pod(draft, from) {
+                let to = destinations(&self.domains, spread, from).ok()?;
                 return Some(self.candidate(draft, spread, pod, from, &to));
             }
         }
@@ -141,7 +159,16 @@ impl<'w> TopologySpreadRun<'w> {
             let destinations = self.within(&[*to], spread);
             Candidate::new(pod, self.position, reason).within(destinations)
         };
-        let lands = |to: &&usize| gate::landing(&candidate(to), draft).is_ok();
+        let forecast = scheduler::forecast(draft, pod);
+        let possible = forecast.possible_nodes.iter();
+        let chances: BTreeMap<NodeId, f64> = possible.map(|p| (p.node, p.chance.get())).collect();
+        let least = least_chance(draft, chances.values().sum());
+        let lands = |to: &&usize| {
+            let nodes = self.domains[**to].nodes.iter();
+            let chance: f64 = nodes.filter_map(|node| chances.get(node)).sum();
+            // The gate takes far longer, and there may be thousands of domains.
+            chance >= least && gate::prospect_by(&candidate(to), draft, &forecast).is_ok()
+        };
         let landing = destinations.iter().find(lands);
         let to = *landing.unwrap_or(&destinations[0]);
         let mut candidate = candidate(&to);
@@ -183,16 +210,18 @@ impl SelectPods for TopologySpreadRun<'_> {
     }
 }
 
-/// Decides about a pod by these constraints and the domains of each.
+/// Decides about a pod by these constraints and the domains of each, which `domains` gives if they
+/// are not known yet.
 pub(super) fn judge_by(
     draft: &Draft<'_>,
     constraints: &[Constraint],
-    domains: &[Vec<Domain>],
+    initial: &InitialDomains,
+    domains: impl Fn(&Constraint) -> Vec<Domain>,
     pod: PodId,
 ) -> Result<(), NotSelected> {
-    let verdicts = constraints.iter().zip(domains).filter_map(|(c, d)| {
+    let verdicts = constraints.iter().zip(initial).filter_map(|(c, d)| {
         let selected = c.selects(draft, pod);
-        selected.then(|| judge_in(d, c.spread(draft), pod))
+        selected.then(|| judge_in(d.get_or_init(|| domains(c)), c.spread(draft), pod))
     });
     // Of several constraints, the one by which the pod came nearest to being selected decides.
     let nearest = verdicts.max_by_key(nearness);
@@ -214,6 +243,18 @@ fn nearness(verdict: &Result<(), NotSelected>) -> u8 {
         Err(NotSelected::WithinSkew { .. }) => 1,
         Err(_) => 0,
     }
+}
+
+/// The least probability of a domain that the landing gate may admit, given that of all nodes.
+fn least_chance(draft: &Draft<'_>, of_all: f64) -> f64 {
+    let accepted = draft.world.policy.forecast.accepted(false).get();
+    // With two forecasts, the first one decides about half of the probability.
+    let forecasts = if draft.without_undecided().is_some() {
+        2.0
+    } else {
+        1.0
+    };
+    of_all - (accepted + ROUNDING) * forecasts
 }
 
 /// Keeps the pods that the strategy may move, the first to go last.

@@ -105,6 +105,7 @@ impl Idle {
                  where they would land on full nodes, set `steering.taintEmptying`"
                     .to_owned()
             }
+            Idle::SearchUnfinished { .. } => "nothing: later cycles try the others".to_owned(),
             Idle::NoDestination => {
                 "uncordon a node above its thresholds, or lower `thresholds`".to_owned()
             }

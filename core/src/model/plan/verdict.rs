@@ -190,6 +190,14 @@ pub enum Idle {
         /// Whether its usage or its requests need them.
         basis: Basis,
     },
+    /// None of the nodes that were tried can be emptied now, and others were not reached.
+    #[error("none of {tried} nodes can be emptied now; {underused} are underused")]
+    SearchUnfinished {
+        /// The underused nodes that were tried.
+        tried: usize,
+        /// All underused nodes.
+        underused: usize,
+    },
     /// No other node can take pods.
     #[error("no other node can take pods: each is below its thresholds or cordoned")]
     NoDestination,
@@ -207,6 +215,7 @@ crate::codes! {
         FewCold = "few-cold",
         NothingUnderused = "nothing-underused",
         NothingToEmpty = "nothing-to-empty",
+        SearchUnfinished = "search-unfinished",
         NoDestination = "no-destination",
         Unmeasurable = "unmeasurable",
     }
@@ -220,6 +229,7 @@ impl Idle {
             Idle::NothingToEmpty { in_use, needed, .. } => *in_use <= *needed,
             Idle::NothingCold(_)
             | Idle::FewCold { .. }
+            | Idle::SearchUnfinished { .. }
             | Idle::NoDestination
             | Idle::Unmeasurable(_) => false,
         }

@@ -6,7 +6,6 @@
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Replacement;
-use crate::model::snapshot::facts::OwnerFacts;
 use crate::model::snapshot::{Pod, Snapshot};
 
 use super::controller::siblings;
@@ -20,8 +19,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
     let Some(controller) = controller else {
         return Ok(());
     };
-    let facts = snapshot.controller_facts(&pod.namespace, controller);
-    match waits_for(pod, &controller.name, facts, snapshot) {
+    match waits_for(pod, &controller.name, draft) {
         None => Ok(()),
         Some(lower) => Err(Replacement::WaitsInOrder(lower)),
     }
@@ -29,30 +27,38 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
 
 /// The pod of a lower ordinal that the StatefulSet waits for. One that is unknown creates its pods
 /// in order.
-fn waits_for(
-    pod: &Pod,
-    set: &str,
-    facts: Option<&OwnerFacts>,
-    snapshot: &Snapshot,
-) -> Option<String> {
-    let first = match facts {
+fn waits_for(pod: &Pod, set: &str, draft: &Draft<'_>) -> Option<String> {
+    let snapshot = draft.world.snapshot;
+    let controller = pod.controller()?;
+    let first = match snapshot.controller_facts(&pod.namespace, controller) {
         Some(facts) => Some(facts.ordered_from?),
         None => None,
     };
     let own = ordinal(pod, set)?;
-    let mut lower: Vec<(u32, &Pod)> = siblings(pod, snapshot)
-        .filter_map(|(_, other)| Some((ordinal(other, set)?, other)))
-        .filter(|(ordinal, _)| *ordinal < own)
-        .collect();
-    lower.sort_by_key(|(ordinal, _)| *ordinal);
-    let present = |ordinal: u32| lower.iter().any(|(other, _)| *other == ordinal);
-    let missing = first.and_then(|first| (first..own).find(|ordinal| !present(*ordinal)));
-    let waiting = lower
-        .iter()
-        .find(|(_, pod)| !pod.serves())
-        .map(|(ordinal, _)| *ordinal);
-    let lowest = missing.into_iter().chain(waiting).min()?;
-    Some(format!("{set}-{lowest}"))
+    let find = || lowest_waiting(pod, set, first, snapshot);
+    let lowest = match siblings(pod, snapshot).next() {
+        Some((sibling, _)) => draft.lowest_waiting(sibling, find),
+        None => find(),
+    };
+    let lower = lowest.filter(|lowest| *lowest < own)?;
+    Some(format!("{set}-{lower}"))
+}
+
+/// The lowest ordinal of the StatefulSet that has no pod, counted from its first ordinal if that is
+/// known, or whose pod does not serve.
+fn lowest_waiting(pod: &Pod, set: &str, first: Option<u32>, snapshot: &Snapshot) -> Option<u32> {
+    let numbered = |(_, other)| Some((ordinal(other, set)?, other));
+    let mut pods: Vec<(u32, &Pod)> = siblings(pod, snapshot).filter_map(numbered).collect();
+    pods.sort_by_key(|(ordinal, _)| *ordinal);
+    let missing = first.map(|first| {
+        let present = pods.iter().map(|(ordinal, _)| *ordinal);
+        present.fold(first, |next, ordinal| {
+            next.saturating_add(u32::from(ordinal == next))
+        })
+    });
+    let mut waiting = pods.iter().filter(|(_, pod)| !pod.serves());
+    let waiting = waiting.next().map(|(ordinal, _)| *ordinal);
+    missing.into_iter().chain(waiting).min()
 }
 
 fn ordinal(pod: &Pod, set: &str) -> Option<u32> {

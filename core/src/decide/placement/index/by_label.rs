@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::values::selector::{Labels, Selector, Test};
 
-use super::{IndexedTerm, LabelGroup};
+use super::{Index, IndexedTerm, LabelGroup};
 
 /// Positions by the name and the value of a label.
 type Positions<'w> = BTreeMap<(&'w str, &'w str), Vec<usize>>;
@@ -68,6 +68,37 @@ impl<'w> GroupsByLabel<'w> {
         let asked = values.iter();
         let asked = asked.filter_map(|value| self.0.get(&(key, value.as_str())));
         Some(in_order(asked.flatten()))
+    }
+}
+
+impl<'w> Index<'w> {
+    /// Returns the groups of pods that a term may match.
+    pub(super) fn groups_for(&self, term: &IndexedTerm<'w>) -> Vec<&LabelGroup<'w>> {
+        let groups = self.label_groups();
+        match term.term.pods.as_ref().and_then(|s| self.labelled(s)) {
+            Some(positions) => positions.into_iter().map(|p| &groups[p]).collect(),
+            None if term.term.wide() => groups.iter().collect(),
+            None => groups[self.range(term.namespace)].iter().collect(),
+        }
+    }
+
+    /// Returns the groups of a namespace that a selector may match.
+    pub(super) fn groups_in(&self, namespace: &str, selector: &Selector) -> Vec<&LabelGroup<'w>> {
+        let (groups, range) = (self.label_groups(), self.range(namespace));
+        match self.labelled(selector) {
+            Some(mut positions) => {
+                positions.retain(|position| range.contains(position));
+                positions.into_iter().map(|p| &groups[p]).collect()
+            }
+            None => groups[range].iter().collect(),
+        }
+    }
+
+    /// Returns the positions of the groups that a selector may match; `None` if it may match any.
+    fn labelled(&self, selector: &Selector) -> Option<Vec<usize>> {
+        let by_label = &self.groups_by_label;
+        let by_label = by_label.get_or_init(|| GroupsByLabel::new(self.label_groups()));
+        by_label.may_match(selector)
     }
 }
 

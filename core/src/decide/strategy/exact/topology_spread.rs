@@ -13,7 +13,8 @@ use crate::decide::scheduler;
 use crate::decide::strategy::listing::stays_on;
 use crate::decide::strategy::topology_spread::constraint::{Constraint, collect, prefers_nodes};
 use crate::decide::strategy::topology_spread::domain::{Domain, domains, skewed};
-use crate::decide::strategy::topology_spread::judge_by;
+use crate::decide::strategy::topology_spread::sizes::Admissions;
+use crate::decide::strategy::topology_spread::{InitialDomains, judge_by};
 use crate::decide::strategy::{SelectPods, StrategyRun};
 use crate::decide::targets::fit;
 use crate::model::plan::{NotSelected, Reason};
@@ -31,8 +32,7 @@ pub(super) struct ExactTopologySpreadRun<'w> {
     constraints: Vec<Constraint>,
     chosen: BTreeSet<PodId>,
     waiting: VecDeque<(PodId, Reason)>,
-    /// For each constraint, its domains when the strategy began. Only explanations ask for them.
-    initial: OnceCell<Vec<Vec<Domain>>>,
+    initial: InitialDomains,
 }
 
 impl<'w> ExactTopologySpreadRun<'w> {
@@ -45,10 +45,10 @@ impl<'w> ExactTopologySpreadRun<'w> {
             position,
             rule,
             nodes,
+            initial: vec![OnceCell::new(); constraints.len()],
             constraints,
             chosen: waiting.iter().map(|(pod, _)| *pod).collect(),
             waiting,
-            initial: OnceCell::new(),
         }
     }
 
@@ -60,8 +60,7 @@ impl<'w> ExactTopologySpreadRun<'w> {
             return Ok(());
         }
         let domains = |c: &Constraint| domains(draft, c, &self.nodes, false);
-        let all = || self.constraints.iter().map(domains).collect();
-        judge_by(draft, &self.constraints, self.initial.get_or_init(all), pod)?;
+        judge_by(draft, &self.constraints, &self.initial, domains, pod)?;
         Err(NotSelected::OthersFirst)
     }
 }
@@ -103,13 +102,16 @@ fn choose(
     nodes: &[NodeId],
 ) -> VecDeque<(PodId, Reason)> {
     let (mut chosen, mut seen) = (VecDeque::new(), BTreeSet::new());
+    let mut admissions = Admissions::default();
     for constraint in constraints {
-        let mut domains = domains(draft, constraint, nodes, false);
-        let skew = i64::from(constraint.spread(draft).max_skew);
-        let sizes = || domains.iter().map(|d| count(&d.pods));
-        if sizes().max().unwrap_or(0) - sizes().min().unwrap_or(0) <= skew {
+        let sizes = admissions.sizes(draft, constraint, nodes, false);
+        let (least, most) = (sizes.iter().min(), sizes.iter().max());
+        let difference = most.zip(least).map_or(0, |(most, least)| most - least);
+        let max_skew = constraint.spread(draft).max_skew;
+        if u32::try_from(difference).is_ok_and(|difference| difference <= max_skew) {
             continue;
         }
+        let mut domains = domains(draft, constraint, nodes, false);
         for domain in &mut domains {
             domain.pods.sort_by_key(|p| order(draft, *p));
         }

@@ -1,10 +1,10 @@
 //! Empties nodes: every pod of a node gets a destination, or none of them is evicted.
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::decide::gate;
+use crate::decide::gate::{self, Gate};
 use crate::decide::placement::Landing;
 use crate::decide::strategy::importance::eviction_order;
 use crate::model::plan::{NotSelected, Reason, Refusal, Stop};
@@ -13,6 +13,7 @@ use crate::values::{Amount, Ratio, ResourceId};
 
 use super::nodes::{EmptyingNodes, is_steered};
 use super::rule::EmptyingRule;
+use super::search::Search;
 use super::unremovable;
 
 /// Pods that stay, and why.
@@ -32,26 +33,29 @@ struct Emptied<'w> {
 }
 
 impl EmptyingRule<'_> {
-    /// Empties one source after the other on a copy of the draft, until no more can be emptied.
+    /// Empties one source after the other on a copy of the draft, until no more can be emptied or
+    /// the search has used up its work.
     pub(super) fn empty_all(
         &self,
         draft: &mut Draft<'_>,
         nodes: &mut EmptyingNodes,
     ) -> VecDeque<Candidate> {
         let mut queue = VecDeque::new();
-        let mut ahead = draft.trial();
-        let mut left: Vec<NodeId> = nodes.order.clone();
+        let (mut ahead, mut search) = (draft.trial(), Search::new(&nodes.order, draft.world));
+        let mut stuck: BTreeMap<NodeId, Refusals> = BTreeMap::new();
         loop {
-            let mut stuck = Vec::new();
-            for source in &left {
-                if nodes.filled.contains(source) {
+            let (mut tried, mut again) = (0, Vec::new());
+            while let Some(source) = search.next() {
+                tried += 1;
+                stuck.remove(&source);
+                if nodes.filled.contains(&source) {
                     continue;
                 }
-                let destinations = nodes.destinations(&ahead, *source);
-                match self.empty(&ahead, *source, &destinations) {
+                let destinations = nodes.destinations(&ahead, source);
+                match self.empty(&ahead, source, &destinations, &mut search) {
                     Ok(emptied) => {
                         if !emptied.landings.is_empty() {
-                            nodes.emptied(*source, emptied.landings);
+                            nodes.emptied(source, emptied.landings);
                         }
                         ahead = emptied.after;
                         queue.extend(emptied.moves);
@@ -59,18 +63,25 @@ impl EmptyingRule<'_> {
                             draft.refuse(&candidate, why);
                         }
                     }
-                    Err(refusals) => stuck.push((*source, refusals)),
+                    Err(refusals) => {
+                        again.push(source);
+                        stuck.insert(source, refusals);
+                    }
                 }
             }
-            if stuck.len() == left.len() || stuck.is_empty() {
-                for (candidate, why) in stuck.into_iter().flat_map(|(_, refusals)| refusals) {
-                    draft.refuse(&candidate, why);
-                }
-                return queue;
+            if again.len() == tried || again.is_empty() || search.is_spent() {
+                break;
             }
             // An emptied node changes the destinations of the others, so they get another try.
-            left = stuck.iter().map(|(source, _)| *source).collect();
+            search.begin_again(again);
         }
+        stuck.retain(|source, _| !nodes.filled.contains(source));
+        let left = search.left().filter(|source| !stuck.contains_key(source));
+        nodes.not_reached = left.copied().collect();
+        for (candidate, why) in stuck.into_values().flatten() {
+            draft.refuse(&candidate, why);
+        }
+        queue
     }
 
     /// The node emptied, or why each of its pods stays.
@@ -79,10 +90,12 @@ impl EmptyingRule<'_> {
         ahead: &Draft<'d>,
         source: NodeId,
         destinations: &[NodeId],
+        search: &mut Search,
     ) -> Result<Emptied<'d>, Refusals> {
         let snapshot = ahead.world.snapshot;
+        let limits = self.limits(destinations);
         let reason = self.reason(ahead, source);
-        let candidate = |pod: PodId| self.candidate(pod, &reason, destinations);
+        let candidate = |pod: PodId| self.candidate(pod, &reason, &limits);
         let (mut pods, held) = self.pods(ahead, source);
         // Large pods first, because small ones fit into the remaining gaps.
         pods.sort_by_cached_key(|p| (Reverse(self.size(ahead, source, *p)), *p));
@@ -99,7 +112,8 @@ impl EmptyingRule<'_> {
         if let Some((held, why)) = held.filter(|_| !pods.is_empty()) {
             return Err(refused(held, why));
         }
-        let (after, moves, mut waiting) = land_all(ahead, pods.iter().map(|p| candidate(*p)));
+        let (after, moves, mut waiting) =
+            land_all(ahead, pods.iter().map(|p| candidate(*p)), search);
         let may_wait = |(_, why): &(Candidate, Refusal)| {
             is_steered(ahead, source) && why.lies_in_the_landing()
         };
@@ -107,7 +121,7 @@ impl EmptyingRule<'_> {
             let (candidate, why) = waiting.swap_remove(stays);
             return Err(refused(candidate.pod, why));
         }
-        let (mut after, moves) = in_eviction_order(ahead, moves, after);
+        let (mut after, moves) = in_eviction_order(ahead, moves, after, search);
         for (candidate, why) in &waiting {
             if !self.reserve(&mut after, candidate.pod, destinations) {
                 return Err(refused(candidate.pod, why.clone()));
@@ -174,12 +188,14 @@ fn not_alone(name: &str, pods: &[PodId], candidate: impl Fn(PodId) -> Candidate)
 fn land_all<'d>(
     ahead: &Draft<'d>,
     candidates: impl Iterator<Item = Candidate>,
+    search: &mut Search,
 ) -> (Draft<'d>, Vec<Candidate>, Refusals) {
     let (mut after, mut moves) = (ahead.trial(), Vec::new());
     let mut left: Vec<Candidate> = candidates.collect();
     loop {
         let (tried, mut stay) = (left.len(), Vec::new());
         for candidate in left {
+            search.spend(after.forecast_work());
             match land(&after, &candidate) {
                 Ok(landing) => {
                     after.accept(candidate.clone(), landing);
@@ -195,9 +211,11 @@ fn land_all<'d>(
     }
 }
 
-/// Where a candidate would land. A pod that only has to wait for a limit counts as moved.
+/// Where a candidate would land. A pod that only has to wait counts as moved, and the limits of
+/// evictions only make it wait.
 fn land(draft: &Draft<'_>, candidate: &Candidate) -> Result<Landing, Refusal> {
-    match gate::admit(candidate, draft) {
+    let before = gate::admit_before_landing(candidate, draft);
+    match before.and_then(|()| Gate::Landing.ask(candidate, draft)) {
         Err(why) if why.waits_for_its_turn(draft.world.policy.interval) => {
             gate::landing(candidate, draft)
         }
@@ -212,19 +230,24 @@ fn in_eviction_order<'d>(
     ahead: &Draft<'d>,
     moves: Vec<Candidate>,
     after: Draft<'d>,
+    search: &mut Search,
 ) -> (Draft<'d>, Vec<Candidate>) {
     let mut sorted = moves.clone();
     sorted.sort_by_key(|c| (eviction_order(ahead.world.snapshot.pod(c.pod)), c.pod));
-    match replay(ahead, &sorted) {
+    if sorted.iter().zip(&moves).all(|(a, b)| a.pod == b.pod) {
+        return (after, moves);
+    }
+    match replay(ahead, &sorted, search) {
         Some(after) => (after, sorted),
         None => (after, moves),
     }
 }
 
 /// The draft after these moves in this order; `None` if one of them has no destination then.
-fn replay<'d>(ahead: &Draft<'d>, moves: &[Candidate]) -> Option<Draft<'d>> {
+fn replay<'d>(ahead: &Draft<'d>, moves: &[Candidate], search: &mut Search) -> Option<Draft<'d>> {
     let mut after = ahead.trial();
     for candidate in moves {
+        search.spend(after.forecast_work());
         let landing = gate::landing(candidate, &after).ok()?;
         after.accept(candidate.clone(), landing);
     }

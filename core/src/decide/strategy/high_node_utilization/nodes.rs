@@ -27,6 +27,8 @@ pub(super) struct EmptyingNodes {
     takers: Vec<NodeId>,
     /// Sources that receive pods, so that they are not emptied.
     pub(super) filled: BTreeSet<NodeId>,
+    /// Sources that the search did not reach.
+    pub(super) not_reached: BTreeSet<NodeId>,
     /// Sources that were empty from the beginning.
     empty: BTreeSet<NodeId>,
 }
@@ -89,6 +91,7 @@ impl EmptyingNodes {
             sources,
             takers: of_class(&Class::InUse),
             filled: BTreeSet::new(),
+            not_reached: BTreeSet::new(),
         }
     }
 
@@ -107,6 +110,15 @@ impl EmptyingNodes {
         (self.takers.is_empty() && cold == 1).then_some(Idle::NoDestination)
     }
 
+    /// Why no node is emptied, if some were not reached.
+    pub(super) fn unfinished(&self) -> Option<Idle> {
+        let (left, underused) = (self.not_reached.len(), self.order.len());
+        (left > 0).then(|| Idle::SearchUnfinished {
+            tried: underused - left,
+            underused,
+        })
+    }
+
     /// The nodes to which the pods of a source may go: nodes in use, fuller sources, and sources
     /// that already receive pods. A move to an emptier node would gain nothing.
     pub(super) fn destinations(&self, draft: &Draft<'_>, source: NodeId) -> Vec<NodeId> {
@@ -116,8 +128,9 @@ impl EmptyingNodes {
         // Nodes that were empty from the beginning stay empty.
         let fuller = self.sources.iter().skip(behind + 1);
         let fuller = fuller.filter(|n| stays(n) && !self.empty.contains(n));
-        let ahead = self.sources.get(behind..).unwrap_or_default();
-        let filled = self.filled.iter().filter(|n| !ahead.contains(n));
+        let emptier = self.sources.iter().take(behind);
+        let mut filled: Vec<&NodeId> = emptier.filter(|n| self.filled.contains(n)).collect();
+        filled.sort_unstable();
         let all = self.takers.iter().chain(fuller).chain(filled).copied();
         let takes = |n: &NodeId| {
             let facts = draft.world.snapshot.node(*n);

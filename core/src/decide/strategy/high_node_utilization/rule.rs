@@ -130,21 +130,26 @@ impl<'w> EmptyingRule<'w> {
         self.room.place(draft, pod, fullest_first).is_some()
     }
 
-    /// A pod as a candidate for these destinations.
-    pub(super) fn candidate(
-        &self,
-        pod: PodId,
-        reason: &Reason,
-        destinations: &[NodeId],
-    ) -> Candidate {
+    /// The limits for replacements that go to these destinations.
+    pub(super) fn limits(&self, destinations: &[NodeId]) -> DestinationLimits {
         let mut nodes = destinations.to_vec();
         nodes.sort_unstable();
-        Candidate::new(pod, self.position, reason.clone()).within(DestinationLimits {
+        DestinationLimits {
             nodes: nodes.into(),
             targets: Rc::clone(&self.targets),
             basis: self.basis(),
             usage_targets: Rc::clone(&self.room.ceilings),
             others: NoGain::Leaving,
-        })
+        }
+    }
+
+    /// A pod as a candidate within these limits.
+    pub(super) fn candidate(
+        &self,
+        pod: PodId,
+        reason: &Reason,
+        limits: &DestinationLimits,
+    ) -> Candidate {
+        Candidate::new(pod, self.position, reason.clone()).within(limits.clone())
     }
 }

@@ -82,14 +82,8 @@ impl SearchState {
 
     /// Counts one forecast.
     fn count(&mut self, draft: &Draft<'_>) {
-        self.work += work(draft);
+        self.work += draft.forecast_work();
     }
-}
-
-/// Returns the work of one forecast, in nodes.
-pub(super) fn work(draft: &Draft<'_>) -> usize {
-    let forecasts = 1 + usize::from(draft.without_undecided().is_some());
-    forecasts * draft.world.snapshot.nodes.len()
 }
 
 impl LowNodeUtilizationRun<'_> {

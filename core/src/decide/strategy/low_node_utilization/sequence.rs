@@ -27,7 +27,7 @@ use crate::values::Ratio;
 use super::LowNodeUtilizationRun;
 use super::hot_node::HotNode;
 use super::need::staying;
-use super::search::{MOST_WORK, work};
+use super::search::MOST_WORK;
 
 /// The least part of an eviction that an opening must save. With less, pods take turns on a node
 /// that stays hot: with 0, 0.5 and 0.65, random clusters of 200 nodes need 723 (15 of them), 247
@@ -100,7 +100,7 @@ impl LowNodeUtilizationRun<'_> {
                 break;
             }
             best = better(best, self.single(draft, pod));
-            self.sequence_work += work(draft);
+            self.sequence_work += draft.forecast_work();
         }
         best
     }
@@ -284,7 +284,7 @@ impl SequenceSearch<'_, '_, '_> {
 
     /// Counts one forecast.
     fn count(&self, draft: &Draft<'_>) {
-        self.work.set(self.work.get() + work(draft));
+        self.work.set(self.work.get() + draft.forecast_work());
     }
 
     pub(super) fn is_spent(&self) -> bool {

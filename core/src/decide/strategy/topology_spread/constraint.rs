@@ -9,6 +9,7 @@ use crate::model::plan::NotSelected;
 use crate::model::snapshot::facts::Spread;
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::TopologySpread;
+use crate::values::selector::Selector;
 
 /// A constraint of the pods in one namespace.
 #[derive(Clone, Debug)]
@@ -17,9 +18,16 @@ pub(in crate::decide::strategy) struct Constraint {
     pod: PodId,
     /// Its position among the constraints of that pod.
     position: usize,
-    /// The pods of the namespace that count, if the constraint selects them.
-    pub(in crate::decide::strategy) pods: Rc<[PodId]>,
+    /// The pods of the namespace that count, if the constraint selects them, in order.
+    pods: Rc<[PodId]>,
+    /// Those of them that have finished.
+    finished: Rc<[PodId]>,
 }
+
+/// The parts of a constraint that are equal in all constraints with the same demand.
+type Demand<'w> = (&'w str, Numbers, Option<&'w Selector>);
+
+type Numbers = (u32, Option<u32>, bool, bool);
 
 impl Constraint {
     pub(in crate::decide::strategy) fn spread<'w>(&self, draft: &Draft<'w>) -> &'w Spread {
@@ -30,7 +38,27 @@ impl Constraint {
     pub(in crate::decide::strategy) fn selects(&self, draft: &Draft<'_>, pod: PodId) -> bool {
         let selector = self.spread(draft).pods.as_ref();
         let labels = &draft.world.snapshot.pod(pod).labels;
-        self.pods.contains(&pod) && selector.is_some_and(|s| s.matches(labels))
+        self.counts(pod) && selector.is_some_and(|s| s.matches(labels))
+    }
+
+    /// The pods that the constraint counts, if their nodes have a domain, in order.
+    pub(in crate::decide::strategy) fn selected(&self, draft: &Draft<'_>) -> Vec<PodId> {
+        let snapshot = draft.world.snapshot;
+        let Some(selector) = &self.spread(draft).pods else {
+            return Vec::new();
+        };
+        let namespace = &snapshot.pod(self.pod).namespace;
+        let found = draft.index().selected(namespace, selector);
+        let running = found.iter().filter(|pod| self.counts(**pod));
+        let finished = self.finished.iter();
+        let finished = finished.filter(|pod| selector.matches(&snapshot.pod(**pod).labels));
+        let mut pods: Vec<PodId> = running.chain(finished).copied().collect();
+        pods.sort_unstable();
+        pods
+    }
+
+    fn counts(&self, pod: PodId) -> bool {
+        self.pods.binary_search(&pod).is_ok()
     }
 
     /// Whether the constraint counts a node, by its `nodeAffinityPolicy` and `nodeTaintsPolicy`.
@@ -45,28 +73,28 @@ impl Constraint {
             && (!spread.honours_taints || scheduler::tolerates_all(pod, node))
     }
 
-    /// Whether two constraints of one namespace demand the same.
-    fn is_same(&self, other: &Self, draft: &Draft<'_>) -> bool {
+    /// Whether two constraints admit the same nodes.
+    pub(super) fn admits_as(&self, other: &Self, draft: &Draft<'_>) -> bool {
         let (a, b) = (self.spread(draft), other.spread(draft));
         let snapshot = draft.world.snapshot;
         let (pod_a, pod_b) = (snapshot.pod(self.pod), snapshot.pod(other.pod));
+        let policies = |s: &Spread| (s.honours_affinity, s.honours_taints);
         let same_affinity = pod_a.node_selector == pod_b.node_selector
             && pod_a.required_nodes == pod_b.required_nodes;
-        numbers(a) == numbers(b)
-            && a.topology_key == b.topology_key
-            && a.pods == b.pods
+        policies(a) == policies(b)
             && (!a.honours_affinity || same_affinity)
             && (!a.honours_taints || pod_a.tolerations == pod_b.tolerations)
     }
 }
 
-const fn numbers(spread: &Spread) -> (u32, Option<u32>, bool, bool) {
-    (
+const fn demand(spread: &Spread) -> Demand<'_> {
+    let numbers = (
         spread.max_skew,
         spread.min_domains,
         spread.honours_affinity,
         spread.honours_taints,
-    )
+    );
+    (spread.topology_key.as_str(), numbers, spread.pods.as_ref())
 }
 
 /// The constraints to keep, in the order of their namespaces, with the pods that `counts` admits.
@@ -92,11 +120,14 @@ pub(in crate::decide::strategy) fn collect(
 
 /// The constraints of the pods of one namespace.
 fn in_namespace(draft: &Draft<'_>, rule: &TopologySpread, mut pods: Vec<PodId>) -> Vec<Constraint> {
+    let snapshot = draft.world.snapshot;
     pods.sort_unstable();
-    let pods: Rc<[PodId]> = pods.into();
+    let finished = pods.iter().copied().filter(|p| snapshot.pod(*p).finished());
+    let (finished, pods): (Rc<[PodId]>, Rc<[PodId]>) = (finished.collect(), pods.into());
     let mut constraints: Vec<Constraint> = Vec::new();
+    let mut known: BTreeMap<Demand<'_>, Vec<usize>> = BTreeMap::new();
     for &pod in pods.iter() {
-        let facts = draft.world.snapshot.pod(pod);
+        let facts = snapshot.pod(pod);
         if !rule.scope.admits(facts) {
             continue;
         }
@@ -105,9 +136,16 @@ fn in_namespace(draft: &Draft<'_>, rule: &TopologySpread, mut pods: Vec<PodId>) 
                 pod,
                 position,
                 pods: Rc::clone(&pods),
+                finished: Rc::clone(&finished),
             };
             let kept = if spread.hard { rule.hard } else { rule.soft };
-            if kept && !constraints.iter().any(|c| c.is_same(&constraint, draft)) {
+            if !kept {
+                continue;
+            }
+            let alike = known.entry(demand(spread)).or_default();
+            let is_known = |c: &usize| constraints[*c].admits_as(&constraint, draft);
+            if !alike.iter().any(is_known) {
+                alike.push(constraints.len());
                 constraints.push(constraint);
             }
         }

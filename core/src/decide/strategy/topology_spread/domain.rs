@@ -41,11 +41,9 @@ pub(in crate::decide::strategy) fn domains(
             domains.entry(name).or_default().nodes.push(*node);
         }
     }
-    for &pod in constraint.pods.iter() {
-        let labels = &snapshot.pod(pod).labels;
-        let selected = spread.pods.as_ref().is_some_and(|s| s.matches(labels));
+    for pod in constraint.selected(draft) {
         let node = node_after(draft, pod).filter(|n| !only_admitted || admitted.contains(n));
-        if let (true, Some(name)) = (selected, node.and_then(|n| name_of(&n))) {
+        if let Some(name) = node.and_then(|n| name_of(&n)) {
             domains.entry(name).or_default().pods.push(pod);
         }
     }
@@ -58,7 +56,7 @@ pub(in crate::decide::strategy) fn domains(
 }
 
 /// The node of a pod, or the node where the replacement is expected if the pod is to be moved.
-fn node_after(draft: &Draft<'_>, pod: PodId) -> Option<NodeId> {
+pub(super) fn node_after(draft: &Draft<'_>, pod: PodId) -> Option<NodeId> {
     if draft.moves(pod) {
         draft.landing(pod)
     } else {
@@ -72,14 +70,16 @@ pub(in crate::decide::strategy) fn destinations(
     spread: &Spread,
     from: usize,
 ) -> Result<Vec<usize>, NotSelected> {
+    let skew = Skew::of(spread, domains.iter().map(|d| d.size));
+    let here = domains[from].size;
     let mut to: Vec<usize> = (0..domains.len())
-        .filter(|to| improves(domains, spread, from, *to))
+        .filter(|to| skew.improves(here, domains[*to].size))
         .collect();
     if to.is_empty() {
         return Err(NotSelected::WithinSkew {
             key: spread.topology_key.clone(),
-            here: domains[from].size,
-            least: smallest(domains),
+            here,
+            least: skew.smallest,
             max_skew: spread.max_skew,
         });
     }
@@ -87,23 +87,43 @@ pub(in crate::decide::strategy) fn destinations(
     Ok(to)
 }
 
-/// Whether a move between two domains reduces the violation, and the scheduler would place the
-/// replacement there.
-fn improves(domains: &[Domain], spread: &Spread, from: usize, to: usize) -> bool {
-    let max_skew = usize::try_from(spread.max_skew).unwrap_or(usize::MAX);
-    let (from, to) = (domains[from].size, domains[to].size);
-    let min_domains = spread
-        .min_domains
-        .map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
-    if domains.len() < min_domains {
-        // With fewer domains than `minDomains` the scheduler takes zero as the minimum.
-        return from > max_skew && to < max_skew;
-    }
-    from > to.saturating_add(max_skew) && to < smallest(domains).saturating_add(max_skew)
+/// The sizes of domains beside a constraint.
+pub(super) struct Skew {
+    most: usize,
+    smallest: usize,
+    /// Whether there are fewer domains than `minDomains`.
+    is_short: bool,
 }
 
-fn smallest(domains: &[Domain]) -> usize {
-    domains.iter().map(|d| d.size).min().unwrap_or_default()
+impl Skew {
+    pub(super) fn of(spread: &Spread, sizes: impl Iterator<Item = usize>) -> Self {
+        let (mut count, mut smallest) = (0, None);
+        for size in sizes {
+            count += 1;
+            smallest = Some(smallest.map_or(size, |least: usize| least.min(size)));
+        }
+        let whole = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        Skew {
+            most: whole(spread.max_skew),
+            smallest: smallest.unwrap_or_default(),
+            is_short: count < spread.min_domains.map_or(0, whole),
+        }
+    }
+
+    /// Whether a move between domains of these sizes reduces the violation, and the scheduler would
+    /// place the replacement there.
+    const fn improves(&self, from: usize, to: usize) -> bool {
+        if self.is_short {
+            // With fewer domains than `minDomains` the scheduler takes zero as the minimum.
+            return from > self.most && to < self.most;
+        }
+        from > to.saturating_add(self.most) && to < self.smallest.saturating_add(self.most)
+    }
+
+    /// Whether a domain of this size has a pod to give. The smallest domain takes it if any does.
+    pub(super) const fn gives(&self, size: usize) -> bool {
+        self.improves(size, self.smallest)
+    }
 }
 
 /// The reason of a move from one domain to another.
