@@ -153,11 +153,10 @@ impl Refusal {
     /// Returns true if the pod only has to wait for its turn, as for a limit or a window. Its own
     /// age or annotation may keep it for days, so it must not do so for longer than this.
     pub fn waits_for_its_turn(&self, longest: SignedDuration) -> bool {
-        match self {
-            Refusal::Temporary(Temporary::Young { .. } | Temporary::DoNotDisrupt(_)) => {
-                self.wait().is_some_and(|wait| wait <= longest)
-            }
-            _ => self.is_temporary(),
-        }
+        let keeps = matches!(
+            self,
+            Refusal::Temporary(Temporary::Young { .. } | Temporary::DoNotDisrupt(_))
+        );
+        self.is_temporary() && (!keeps || self.wait().is_some_and(|wait| wait <= longest))
     }
 }
