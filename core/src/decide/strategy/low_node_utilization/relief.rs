@@ -15,6 +15,11 @@ use crate::values::{Amount, Ratio, ResourceId};
 /// evictions.
 const MARGIN: f64 = 0.10;
 
+/// A pod that uses more than this share of its node is never too light: for some minutes after a
+/// jump, the standard deviation of the load is larger than any pod. Without it, no pod leaves in
+/// the scenario noisy-neighbour (`tests/e2e/agree.rs`).
+const NEVER_TOO_LIGHT: f64 = 0.05;
+
 /// The relief of a hot node by one pod that leaves it. All shares are of the node, summed over the
 /// resources above their targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -67,7 +72,7 @@ impl PodRelief {
     /// Returns the usage that leaves with the pod and the smallest that is worth an eviction, if
     /// the pod is too light to be noticed in the variation of its node's load.
     pub(super) fn too_light(&self, variation: Ratio) -> Option<(Ratio, Ratio)> {
-        let least = variation.get() * SIGNIFICANT;
+        let least = (variation.get() * SIGNIFICANT).min(NEVER_TOO_LIGHT);
         let ratio = |share| Ratio::new(share).unwrap_or_default();
         (!self.unknown && self.usage < least).then(|| (ratio(self.usage), ratio(least)))
     }
@@ -170,5 +175,7 @@ mod tests {
         let least = |usage| pod(usage, 0.1, 1).too_light(variation);
         assert!(least(0.019).is_some());
         assert!(least(0.021).is_none());
+        let after_a_jump = Ratio::percent(40.0).unwrap();
+        assert!(pod(0.051, 0.1, 1).too_light(after_a_jump).is_none());
     }
 }
