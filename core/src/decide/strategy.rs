@@ -48,8 +48,8 @@ pub trait SelectPods: Debug {
     /// the draft has accepted it.
     fn answered(&mut self, _draft: &Draft<'_>, _pod: PodId, _refusal: Option<&Refusal>) {}
 
-    /// The pods that a forecast of the strategy itself refused and that did not become candidates,
-    /// because asking the gates as well would take too long. Call it when `next` returns `None`.
+    /// The pods that a forecast of the strategy itself refused and that did not become candidates.
+    /// Call it when `next` returns `None`.
     fn refused(&mut self, _draft: &Draft<'_>) -> Vec<(Candidate, Refusal)> {
         Vec::new()
     }
