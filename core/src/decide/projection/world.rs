@@ -52,6 +52,13 @@ struct NoMemory {
 static NO_MEMORY: LazyLock<NoMemory> = LazyLock::new(NoMemory::default);
 
 impl<'w> World<'w> {
+    /// Returns a number that grows by one from cycle to cycle.
+    pub fn cycle(&self) -> usize {
+        let interval = self.policy.interval.as_millis().max(1);
+        let cycles = i128::from(self.now.as_millisecond()) / interval;
+        usize::try_from(cycles).unwrap_or_default()
+    }
+
     /// Creates a world without anything from earlier cycles.
     pub fn without_memory(
         policy: &'w Policy,

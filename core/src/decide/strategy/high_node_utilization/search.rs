@@ -29,9 +29,7 @@ pub(super) struct Search {
 
 impl Search {
     pub(super) fn new(order: &[NodeId], world: World<'_>) -> Self {
-        let interval = world.policy.interval.as_millis().max(1);
-        let cycle = i128::from(world.now.as_millisecond()) / interval;
-        Search::in_cycle(order, usize::try_from(cycle).unwrap_or_default())
+        Search::in_cycle(order, world.cycle())
     }
 
     fn in_cycle(order: &[NodeId], cycle: usize) -> Self {

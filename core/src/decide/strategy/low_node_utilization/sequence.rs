@@ -229,7 +229,7 @@ impl SequenceSearch<'_, '_, '_> {
         let left = MOST_WORK.saturating_sub(self.work.get());
         let few = left.checked_div(share).unwrap_or_default().max(1);
         if hot.len() > few {
-            let first = self.cycle() * few % hot.len();
+            let first = self.draft.world.cycle() * few % hot.len();
             hot.rotate_left(first);
         }
         hot.truncate(few);
@@ -248,13 +248,6 @@ impl SequenceSearch<'_, '_, '_> {
     /// would be worth less than another one.
     pub(super) fn is_worse(&self, success: f64, saved: usize, made: usize) -> bool {
         success * whole(saved) / whole(made) <= self.least.get()
-    }
-
-    /// A number that grows by one from cycle to cycle.
-    fn cycle(&self) -> usize {
-        let world = self.draft.world;
-        let cycles = world.now.as_second() / world.policy.interval.as_secs().max(1);
-        usize::try_from(cycles).unwrap_or_default()
     }
 
     /// The hot node if it needs relief now and also after the moves of this cycle.
