@@ -85,10 +85,53 @@ checksum/policy: {{ printf "%s%s" (include "evenkeel.policyData" .) .Values.sche
 {{- end }}
 {{- end -}}
 
+{{/* Whether the values bring the token of the account: "true" or nothing. */}}
+{{- define "evenkeel.ownToken" -}}
+{{- if and (kindIs "bool" .Values.automountServiceAccountToken) (not .Values.automountServiceAccountToken) -}}true{{- end -}}
+{{- end -}}
+
+{{/* The files that the policy may name, also of the pod of `helm test`. */}}
+{{- define "evenkeel.volumeMounts" -}}
+- name: policy
+  mountPath: /etc/evenkeel
+  readOnly: true
+{{- if .Values.schedulerConfig }}
+- name: scheduler
+  mountPath: /etc/evenkeel-scheduler
+  readOnly: true
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- if include "evenkeel.ownToken" . }}
+{{- with .Values.extraServiceAccountVolumeMounts }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "evenkeel.volumes" -}}
+- name: policy
+  configMap:
+    name: {{ include "evenkeel.policyName" . }}
+{{- if .Values.schedulerConfig }}
+- name: scheduler
+  configMap:
+    name: {{ include "evenkeel.fullname" . }}-scheduler
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- if include "evenkeel.ownToken" . }}
+{{- with .Values.extraServiceAccountVolumes }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* The pod. A run of a CronJob serves no port, so it has no probes. */}}
 {{- define "evenkeel.podSpec" -}}
 {{- $daemon := eq (include "evenkeel.kind" .) "Deployment" -}}
-{{- $token := and (kindIs "bool" .Values.automountServiceAccountToken) (not .Values.automountServiceAccountToken) -}}
 serviceAccountName: {{ include "evenkeel.serviceAccountName" . }}
 {{- if kindIs "bool" .Values.automountServiceAccountToken }}
 automountServiceAccountToken: {{ .Values.automountServiceAccountToken }}
@@ -199,37 +242,7 @@ containers:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   volumeMounts:
-  - name: policy
-    mountPath: /etc/evenkeel
-    readOnly: true
-  {{- if .Values.schedulerConfig }}
-  - name: scheduler
-    mountPath: /etc/evenkeel-scheduler
-    readOnly: true
-  {{- end }}
-  {{- with .Values.extraVolumeMounts }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
-  {{- if $token }}
-  {{- with .Values.extraServiceAccountVolumeMounts }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
-  {{- end }}
+  {{- include "evenkeel.volumeMounts" . | nindent 2 }}
 volumes:
-- name: policy
-  configMap:
-    name: {{ include "evenkeel.policyName" . }}
-{{- if .Values.schedulerConfig }}
-- name: scheduler
-  configMap:
-    name: {{ include "evenkeel.fullname" . }}-scheduler
-{{- end }}
-{{- with .Values.extraVolumes }}
-{{- toYaml . | nindent 0 }}
-{{- end }}
-{{- if $token }}
-{{- with .Values.extraServiceAccountVolumes }}
-{{- toYaml . | nindent 0 }}
-{{- end }}
-{{- end }}
+{{- include "evenkeel.volumes" . | nindent 0 }}
 {{- end -}}
