@@ -7,12 +7,9 @@
 
 use std::collections::VecDeque;
 
+use crate::decide::draft::MOST_WORK;
 use crate::decide::projection::World;
 use crate::model::snapshot::NodeId;
-
-/// The most work in one cycle, in forecasts times nodes: a few seconds of one core in a cluster of
-/// any size. Without a limit, a cluster of 500 nodes with 8 pods each took 70 s.
-const MOST_WORK: usize = 1_000_000;
 
 /// The nodes that are still to be tried in one round, and the work so far.
 #[derive(Debug)]

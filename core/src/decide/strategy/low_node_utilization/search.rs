@@ -12,7 +12,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::decide::draft::{Candidate, Draft};
+use crate::decide::draft::{Candidate, Draft, MOST_WORK};
 use crate::decide::gate;
 use crate::decide::strategy::importance::Importance;
 use crate::decide::targets::whole;
@@ -37,9 +37,6 @@ const NODES_FOR_EACH: usize = 40;
 /// days of 50 nodes need 17 and 41 % more evictions. If it did not grow with the number of hot
 /// nodes, a random cluster of 1,000 nodes would be above its targets for 9 % longer.
 const USELESS_FOR_EACH: f64 = 0.25;
-/// The most work in one cycle of the search for certain moves, and of that for others, in forecasts
-/// times nodes: together about a second of one core in a cluster of any size.
-pub(super) const MOST_WORK: usize = 1_000_000;
 
 /// The state of the search.
 #[derive(Debug, Default)]

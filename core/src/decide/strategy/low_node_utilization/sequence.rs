@@ -16,7 +16,7 @@ use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use crate::decide::draft::{Candidate, Draft, Prospect};
+use crate::decide::draft::{Candidate, Draft, MOST_WORK, Prospect};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Forecast};
 use crate::decide::targets::whole;
@@ -27,7 +27,6 @@ use crate::values::Ratio;
 use super::LowNodeUtilizationRun;
 use super::hot_node::HotNode;
 use super::need::staying;
-use super::search::MOST_WORK;
 
 /// The least part of an eviction that an opening must save. With less, pods take turns on a node
 /// that stays hot: with none, 15 random clusters of 200 nodes (`tests/arena.sh 200 15 constant
