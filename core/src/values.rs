@@ -181,6 +181,18 @@ impl Ratio {
         Ratio(self.0.min(most.0))
     }
 
+    /// Returns the larger of the two.
+    #[must_use]
+    pub fn at_least(self, least: Self) -> Self {
+        Ratio(self.0.max(least.0))
+    }
+
+    /// Returns how many of so many equal parts of the whole it fills, rounded down, for orders that
+    /// ignore smaller differences.
+    pub fn parts(self, of: u64) -> u64 {
+        Amount(of).times(self).0
+    }
+
     /// Compares two ratios. The order is total, because a ratio is never not-a-number.
     pub fn order(self, other: Self) -> std::cmp::Ordering {
         self.0.total_cmp(&other.0)

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::decide::placement::Landing;
 use crate::decide::projection::{Projection, World};
-use crate::model::plan::{Note, Reach, Refusal, Verdict};
+use crate::model::plan::{Class, Idle, Note, Reach, Refusal, Verdict};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 
 use self::forecasts::RememberedForecast;
@@ -197,9 +197,14 @@ impl<'w> Draft<'w> {
         pods.filter_map(move |pod| self.refusal(strategy, *pod))
     }
 
-    /// Records the verdict of a strategy on a node.
-    pub fn add_verdict(&mut self, verdict: Verdict) {
-        self.verdicts.push(verdict);
+    /// Records the class in which a strategy puts a node.
+    pub fn add_verdict(&mut self, strategy: &'static str, node: NodeId, class: Class) {
+        let node = self.world.snapshot.node(node).name.clone();
+        self.verdicts.push(Verdict {
+            node,
+            strategy,
+            class,
+        });
     }
 
     /// Returns the verdicts so far.
@@ -212,8 +217,12 @@ impl<'w> Draft<'w> {
         &self.notes
     }
 
-    /// Records the reason why a strategy does nothing.
-    pub fn note(&mut self, note: Note) {
-        self.notes.push(note);
+    /// Records the reason why a strategy does nothing in a pool.
+    pub fn note(&mut self, strategy: &'static str, pool: &str, why: Idle) {
+        self.notes.push(Note {
+            strategy,
+            pool: pool.to_owned(),
+            why,
+        });
     }
 }

@@ -110,6 +110,12 @@ impl<'w> Placement<'w> {
         self.moved.contains(&pod)
     }
 
+    /// Returns the pods that leave a node.
+    pub fn going(&self, node: NodeId) -> impl Iterator<Item = PodId> + use<'_, 'w> {
+        let pods = self.snapshot.node(node).pods.iter().copied();
+        pods.filter(|pod| self.moves(*pod))
+    }
+
     /// Returns the pods that are expected to land on a node.
     pub fn landed(&self, node: NodeId) -> &[PodId] {
         self.landed.get(&node).map_or(&[], Vec::as_slice)

@@ -245,10 +245,7 @@ fn wishes(
 fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool) -> Vec<Wish> {
     let snapshot = now.world.snapshot;
     let mut reasons = BTreeMap::new();
-    if verdicts
-        .iter()
-        .any(|v| matches!(v.class, Class::Hot { .. }))
-    {
+    if verdicts.iter().any(|verdict| verdict.class.is_hot()) {
         reasons = above(now, WARM, |node| !has_taint(node), warm);
     }
     reasons.extend(above(now, COOL, &has_taint, cooling));

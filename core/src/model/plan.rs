@@ -188,7 +188,7 @@ impl Plan {
         let mut hot: BTreeSet<&str> = self
             .nodes
             .iter()
-            .filter(|v| matches!(v.class, Class::Hot { .. }))
+            .filter(|v| v.class.is_hot())
             .map(|v| v.node.as_str())
             .collect();
         for node in self.after.nodes.iter().filter(|node| node.is_at_target()) {

@@ -69,7 +69,7 @@ impl Draft<'_> {
         let id = snapshot.resources.find(resource)?;
         let node = snapshot.pod(candidate.pod).node?;
         let weight = self.weight(candidate.pod, id, *basis)?;
-        let share = weight.share_of(snapshot.node(node).allocatable[id])?;
+        let share = self.share(node, id, weight)?;
         Some(NodeRelief {
             resource: resource.clone(),
             share,

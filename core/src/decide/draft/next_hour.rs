@@ -66,9 +66,8 @@ impl Draft<'_> {
         let (node, resource, target) = self.target_of(candidate)?;
         let hour = self.next_hour(node, resource)?;
         let share = |pod: PodId| {
-            let whole = self.world.snapshot.node(node).allocatable[resource];
             let weight = self.weight(pod, resource, Basis::Actual)?;
-            Some(weight.share_of(whole)?.get())
+            Some(self.share(node, resource, weight)?.get())
         };
         // All moves are booked, so the later ones are undone.
         let later = self
@@ -117,8 +116,7 @@ impl Draft<'_> {
         if usage.outlook().is_some() {
             return None;
         }
-        let whole = self.world.snapshot.node(node).allocatable[resource];
-        let share = |amount: Amount| amount.share_of(whole).map(Ratio::get);
+        let share = |amount: Amount| self.share(node, resource, amount).map(Ratio::get);
         let load = share(self.load(node, resource, Basis::Actual)?)?;
         let before = share(usage.node(node)?.of(resource)?)?;
         let (present, ahead) = match usage.at_present(node) {

@@ -142,7 +142,7 @@ fn latest(draft: &Draft<'_>, node: NodeId, resource: ResourceId) -> Option<Ratio
     } else {
         reading.memory
     };
-    used.share_of(draft.world.snapshot.node(node).allocatable[resource])
+    draft.share(node, resource, used)
 }
 
 /// The pools of the strategies, those of LowNodeUtilization first.

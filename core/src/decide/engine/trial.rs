@@ -11,7 +11,7 @@ use crate::decide::projection::World;
 use crate::decide::steering;
 use crate::decide::strategy;
 use crate::model::plan::{
-    BalanceReport, Class, Plan, STEERING_KEY, SteerAction, SteerValue, SteeringTrial,
+    BalanceReport, Plan, STEERING_KEY, SteerAction, SteerValue, SteeringTrial,
 };
 use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::{Effect, Taint};
@@ -130,8 +130,7 @@ fn hot_taint() -> Taint {
 
 /// The names of the nodes that a strategy found hot.
 pub(super) fn hot_nodes(plan: &Plan) -> BTreeSet<&str> {
-    let hot = |class: &Class| matches!(class, Class::Hot { .. });
-    let verdicts = plan.nodes.iter().filter(|verdict| hot(&verdict.class));
+    let verdicts = plan.nodes.iter().filter(|verdict| verdict.class.is_hot());
     verdicts.map(|verdict| verdict.node.as_str()).collect()
 }
 

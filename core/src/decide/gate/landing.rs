@@ -104,9 +104,7 @@ impl Relief {
         let of_resource = |&(resource, target): &(ResourceId, Ratio)| {
             let above = load_above(draft, home, destinations.basis, resource, target)?;
             let weight = draft.weight(candidate.pod, resource, destinations.basis)?;
-            weight
-                .min(above)
-                .share_of(draft.world.snapshot.node(home).allocatable[resource])
+            draft.share(home, resource, weight.min(above))
         };
         Relief(
             destinations

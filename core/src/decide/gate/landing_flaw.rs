@@ -211,7 +211,7 @@ fn check_limits(
             .ok_or(LandingFlaw::UnknownUsage(node))?;
         let above = AboveTarget::new(resource, ratio, target);
         HotLanding::check(node, above, destinations.basis, false)?;
-        largest = if ratio > largest { ratio } else { largest };
+        largest = ratio.at_least(largest);
     }
     // This check is the last one: a caller that ignores this flaw must not miss another.
     debug_assert!(destinations.nodes.is_sorted());
@@ -344,7 +344,7 @@ fn requested_after(candidate: &Candidate, projection: &Projection<'_>, node: Nod
     let [cpu, memory] = [ResourceId::CPU, ResourceId::MEMORY].map(|resource| {
         ratio_after(candidate, projection, node, resource, Basis::Requests).unwrap_or(Ratio::ONE)
     });
-    if cpu > memory { cpu } else { memory }
+    cpu.at_least(memory)
 }
 
 /// Why the scheduler prefers the pod's own node to the best other node, if possible a good landing.

@@ -19,17 +19,14 @@ impl Projection<'_> {
             return ExpectedDay::default();
         };
         let mut day = outlook.node(node);
-        let facts = self.world.snapshot.node(node);
         for pod in self.landed(node).iter().chain(more) {
             let hours = day.iter_mut().zip(outlook.pod(*pod));
             hours.for_each(|(load, cpu)| *load = load.map(|load| load.plus(cpu)));
         }
-        let left = facts.pods.iter().filter(|pod| self.moves(**pod));
-        for pod in left.chain(less) {
-            let hours = day.iter_mut().zip(outlook.pod(*pod));
+        for pod in self.going(node).chain(less.iter().copied()) {
+            let hours = day.iter_mut().zip(outlook.pod(pod));
             hours.for_each(|(load, cpu)| *load = load.map(|load| load.minus(cpu)));
         }
-        let whole = facts.allocatable[ResourceId::CPU];
-        day.map(|load| load?.share_of(whole))
+        day.map(|load| self.share(node, ResourceId::CPU, load?))
     }
 }

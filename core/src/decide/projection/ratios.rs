@@ -27,6 +27,12 @@ impl<'w> Projection<'w> {
         }
     }
 
+    /// Returns an amount as a share of a node's allocatable; `None` if the node has none of the
+    /// resource.
+    pub fn share(&self, node: NodeId, resource: ResourceId, amount: Amount) -> Option<Ratio> {
+        amount.share_of(self.world.snapshot.node(node).allocatable[resource])
+    }
+
     /// Returns the load as a share of allocatable; `None` if the load is unknown or the node has
     /// none of the resource.
     pub fn ratio(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
@@ -42,7 +48,7 @@ impl<'w> Projection<'w> {
         more: Amount,
     ) -> Option<Ratio> {
         let load = self.load(node, resource, basis)?.plus(more);
-        load.share_of(self.world.snapshot.node(node).allocatable[resource])
+        self.share(node, resource, load)
     }
 
     /// Returns the share of allocatable that kube-scheduler counts as requested: terminating pods
@@ -52,7 +58,7 @@ impl<'w> Projection<'w> {
         if taken == Amount::ZERO {
             return (!self.lacks(node, resource)).then_some(Ratio::ZERO);
         }
-        taken.share_of(self.world.snapshot.node(node).allocatable[resource])
+        self.share(node, resource, taken)
     }
 
     /// Returns the ratio that decides whether a node has room. By requests, terminating pods count

@@ -159,7 +159,7 @@ fn fullness(now: &Draft<'_>, node: NodeId) -> Ratio {
         now.ratio(node, resource, Basis::Requests)
             .unwrap_or(Ratio::ONE)
     });
-    if cpu > memory { cpu } else { memory }
+    cpu.at_least(memory)
 }
 
 /// The pods that have to leave a node; `None` if one of them has to stay, or an autoscaler may not

@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::{Class, Idle, NotSelected, Note, Reason};
+use crate::model::plan::{Class, Idle, NotSelected, Reason};
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::policy::{HighNodeUtilization, Rule};
 use crate::values::{Ratio, ResourceId};
@@ -65,11 +65,8 @@ impl<'w> HighNodeUtilizationRun<'w> {
         }
         if queue.is_empty() {
             let why = idle.clone().or_else(|| nodes.unfinished());
-            draft.note(Note {
-                strategy: HighNodeUtilization::NAME,
-                pool: "default".to_owned(),
-                why: why.unwrap_or_else(|| bound::in_use(draft, &emptying, &classes)),
-            });
+            let why = why.unwrap_or_else(|| bound::in_use(draft, &emptying, &classes));
+            draft.note(HighNodeUtilization::NAME, "default", why);
         }
         HighNodeUtilizationRun {
             rule: emptying,

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::targets::{classify, in_force};
-use crate::model::plan::{Class, NotSelected, Note, Reason, Refusal, Verdict};
+use crate::model::plan::{Class, NotSelected, Reason, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::LowNodeUtilization;
 
@@ -68,11 +68,7 @@ impl<'w> LowNodeUtilizationRun<'w> {
             .collect();
         for pool in &pools {
             if let Some(why) = &pool.idle {
-                draft.note(Note {
-                    strategy: LowNodeUtilization::NAME,
-                    pool: pool.in_force.pool.clone(),
-                    why: why.clone(),
-                });
+                draft.note(LowNodeUtilization::NAME, &pool.in_force.pool, why.clone());
             }
         }
         let positions = pools.iter().enumerate();
@@ -95,11 +91,7 @@ impl<'w> LowNodeUtilizationRun<'w> {
             if let (Class::Hot { needed, .. }, Some(hot)) = (&mut *class, run.hot.get(node)) {
                 *needed = hot.needed();
             }
-            draft.add_verdict(Verdict {
-                node: draft.world.snapshot.node(*node).name.clone(),
-                strategy: LowNodeUtilization::NAME,
-                class: class.clone(),
-            });
+            draft.add_verdict(LowNodeUtilization::NAME, *node, class.clone());
         }
         run
     }

@@ -125,11 +125,10 @@ impl ResourceExcess {
             (Basis::Actual, ResourceId::MEMORY, LoadBasis::Trend) => |m| m.memory,
             _ => return None,
         };
-        let facts = projection.world.snapshot.node(node);
-        let gone = facts.pods.iter().filter(|pod| projection.moves(**pod));
-        let gone = gone.filter_map(|pod| usage.pod_at_present(*pod)).map(part);
-        let whole = facts.allocatable[self.above.resource];
-        let now = part(used).minus(gone.sum()).share_of(whole)?;
+        let gone = projection.going(node);
+        let gone = gone.filter_map(|pod| usage.pod_at_present(pod)).map(part);
+        let now = part(used).minus(gone.sum());
+        let now = projection.share(node, self.above.resource, now)?;
         let by_trend = load_basis == LoadBasis::Trend;
         let error = by_trend.then(|| self.variation(projection, basis, node));
         Some(Expected { now, ahead, error })
@@ -137,9 +136,10 @@ impl ResourceExcess {
 
     /// The standard deviation of the node's load, as a share of the node.
     pub fn variation(&self, projection: &Projection<'_>, basis: Basis, node: NodeId) -> Ratio {
-        let whole = projection.world.snapshot.node(node).allocatable[self.above.resource];
-        let deviation = projection.deviation(node, self.above.resource, basis);
-        deviation.share_of(whole).unwrap_or_default()
+        let resource = self.above.resource;
+        let deviation = projection.deviation(node, resource, basis);
+        let share = projection.share(node, resource, deviation);
+        share.unwrap_or_default()
     }
 
     /// Whether the excess is a small part of this variation, so that it may be gone in a few

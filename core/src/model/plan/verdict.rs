@@ -108,6 +108,13 @@ pub enum Class {
     NotSelected,
 }
 
+impl Class {
+    /// Returns true if pods should leave because the node is above a target.
+    pub const fn is_hot(&self) -> bool {
+        matches!(self, Class::Hot { .. })
+    }
+}
+
 crate::codes! {
     Class::code {
         Hot = "hot",

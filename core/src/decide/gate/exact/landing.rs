@@ -86,7 +86,7 @@ fn below_targets(
         if after > target {
             return Err(Misfit::AboveTarget(name));
         }
-        most = if after > most { after } else { most };
+        most = after.at_least(most);
     }
     Ok(most)
 }
@@ -101,7 +101,7 @@ fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ra
         with(draft, node, resource, more, Basis::Requests).unwrap_or(Ratio::ONE)
     };
     let (cpu, memory) = (after(ResourceId::CPU), after(ResourceId::MEMORY));
-    if cpu > memory { cpu } else { memory }
+    cpu.at_least(memory)
 }
 
 /// The ratio of a node with `more` load. To descheduler, a node without a resource is empty of it.

@@ -131,12 +131,7 @@ impl SelectPods for ExactUtilizationRun<'_> {
         } else if run.is_late(pod) {
             run.late(pod)
         } else if let Some(node) = node.filter(|n| self.relieved.contains(n)) {
-            let going = snapshot
-                .node(node)
-                .pods
-                .iter()
-                .filter(|p| run.after.moves(**p))
-                .count();
+            let going = run.after.going(node).count();
             NotSelected::Enough { going, waiting: 0 }
         } else {
             NotSelected::RoomUsedUp

@@ -9,7 +9,7 @@ use crate::decide::placement::Landing;
 use crate::decide::strategy::importance::eviction_order;
 use crate::model::plan::{NotSelected, Reason, Refusal, Stop};
 use crate::model::snapshot::{NodeId, PodId};
-use crate::values::{Amount, Ratio, ResourceId};
+use crate::values::{Ratio, ResourceId};
 
 use super::nodes::{EmptyingNodes, is_steered};
 use super::rule::EmptyingRule;
@@ -167,13 +167,11 @@ impl EmptyingRule<'_> {
     /// The largest share of its node that a pod takes of any resource with a threshold, in
     /// millionths.
     fn size(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> u64 {
-        let whole = &draft.world.snapshot.node(node).allocatable;
         let shares = self.thresholds().iter().filter_map(|(r, _)| {
             let weight = draft.weight(pod, *r, self.basis()).unwrap_or_default();
-            weight.share_of(whole[*r])
+            draft.share(node, *r, weight)
         });
-        let largest = shares.max_by(|a, b| a.order(*b)).unwrap_or_default();
-        Amount::new(1_000_000).times(largest).get()
+        shares.fold(Ratio::ZERO, Ratio::at_least).parts(1_000_000)
     }
 }
 

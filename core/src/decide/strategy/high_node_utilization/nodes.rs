@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::Draft;
 use crate::decide::targets::unfit;
-use crate::model::plan::{Class, Idle, SteerValue, Verdict};
+use crate::model::plan::{Class, Idle, SteerValue};
 use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::NodeClosure;
 use crate::policy::{Basis, HighNodeUtilization};
@@ -35,15 +35,10 @@ pub(super) struct EmptyingNodes {
 
 /// The class of each node; also recorded as verdicts.
 pub(super) fn classify(draft: &mut Draft<'_>, rule: &EmptyingRule<'_>) -> BTreeMap<NodeId, Class> {
-    let snapshot = draft.world.snapshot;
     let mut classes = BTreeMap::new();
-    for node in snapshot.node_ids() {
+    for node in draft.world.snapshot.node_ids() {
         let class = class(draft, rule, node);
-        draft.add_verdict(Verdict {
-            node: snapshot.node(node).name.clone(),
-            strategy: HighNodeUtilization::NAME,
-            class: class.clone(),
-        });
+        draft.add_verdict(HighNodeUtilization::NAME, node, class.clone());
         classes.insert(node, class);
     }
     classes

@@ -39,9 +39,7 @@ impl LowNodeUtilizationRun<'_> {
         let waiting = self.waiting(draft, node);
         let excess = pool.in_force.excess(draft, node, &waiting);
         if excess.is_empty() {
-            let pods = draft.world.snapshot.node(node).pods.iter();
-            let going = pods.filter(|p| draft.moves(**p)).count();
-            let waiting = waiting.len();
+            let (going, waiting) = (draft.going(node).count(), waiting.len());
             return Err(NotSelected::Enough { going, waiting });
         }
         Ok(excess)

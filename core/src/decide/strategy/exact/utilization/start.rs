@@ -8,7 +8,7 @@ use crate::decide::gate;
 use crate::decide::scheduler;
 use crate::decide::strategy::importance::eviction_order;
 use crate::decide::targets::unfit;
-use crate::model::plan::{Class, Idle, Misfit, Note, Reason, Refusal, Replacement, Stop, Verdict};
+use crate::model::plan::{Class, Idle, Misfit, Reason, Refusal, Replacement, Stop};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Thresholds};
@@ -89,11 +89,8 @@ impl<'w> ExactUtilizationRun<'w> {
 
     /// Records why nothing is done with the nodes of a pool.
     fn note(&mut self, draft: &mut Draft<'_>, pool: &str, nodes: &[NodeId], why: &Idle) {
-        draft.note(Note {
-            strategy: draft.world.strategy(self.position).rule.name(),
-            pool: pool.to_owned(),
-            why: why.clone(),
-        });
+        let strategy = draft.world.strategy(self.position).rule.name();
+        draft.note(strategy, pool, why.clone());
         self.idle.extend(nodes.iter().map(|n| (*n, why.clone())));
     }
 
@@ -101,11 +98,7 @@ impl<'w> ExactUtilizationRun<'w> {
     fn write_verdicts(&self, draft: &mut Draft<'_>) {
         let strategy = draft.world.strategy(self.position).rule.name();
         for (node, class) in &self.classes {
-            draft.add_verdict(Verdict {
-                node: draft.world.snapshot.node(*node).name.clone(),
-                strategy,
-                class: class.clone(),
-            });
+            draft.add_verdict(strategy, *node, class.clone());
         }
     }
 
