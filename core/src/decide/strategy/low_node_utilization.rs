@@ -15,13 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::targets::{classify, in_force};
-use crate::model::plan::{Class, NotSelected, Reason, Refusal};
+use crate::model::plan::{Class, NotSelected, Reach, Reason, Refusal, SavedEvictions};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::LowNodeUtilization;
 
 use super::{ResourceLevel, SelectPods, StrategyRun};
 
 use hot_node::HotNode;
+use need::leaves_soon;
 use pool::BalancedPool;
 use search::SearchState;
 
@@ -41,17 +42,13 @@ pub(super) struct LowNodeUtilizationRun<'w> {
     /// The class of each node when the strategy began.
     classes: BTreeMap<NodeId, Class>,
     pools: Vec<BalancedPool>,
-    /// The position of each node's pool.
-    pool_of: BTreeMap<NodeId, usize>,
-    /// Pods that were candidates.
-    asked: BTreeSet<PodId>,
     /// The hot nodes that still need relief.
     hot: BTreeMap<NodeId, HotNode>,
     search: SearchState,
     /// The pods of hot nodes that follow a pod of this cycle in a later one.
     followers: BTreeSet<PodId>,
-    /// The work of the search for sequences in this cycle.
-    sequence_work: usize,
+    /// The work of the search for moves that are not certain, in forecasts times nodes.
+    uncertain_work: usize,
 }
 
 impl<'w> LowNodeUtilizationRun<'w> {
@@ -64,29 +61,29 @@ impl<'w> LowNodeUtilizationRun<'w> {
         let classes = classify(draft, position, rule, &pools);
         let pools: Vec<BalancedPool> = pools
             .into_iter()
-            .map(|pool| BalancedPool::new(pool, &classes, rule))
+            .map(|pool| BalancedPool::new(pool, &classes, rule.number_of_nodes))
             .collect();
         for pool in &pools {
             if let Some(why) = &pool.idle {
                 draft.note(LowNodeUtilization::NAME, &pool.in_force.pool, why.clone());
             }
         }
-        let positions = pools.iter().enumerate();
+        let hot = classes.iter().filter(|(_, class)| class.is_hot());
+        let hot: Vec<NodeId> = hot.map(|(node, _)| *node).collect();
         let mut run = LowNodeUtilizationRun {
-            pool_of: positions
-                .flat_map(|(i, pool)| pool.in_force.nodes.iter().map(move |n| (*n, i)))
-                .collect(),
             position,
             rule,
             classes,
             pools,
-            asked: BTreeSet::new(),
             hot: BTreeMap::new(),
-            search: SearchState::default(),
+            search: SearchState::new(hot.len()),
             followers: BTreeSet::new(),
-            sequence_work: 0,
+            uncertain_work: 0,
         };
-        run.begin(draft);
+        for node in hot {
+            run.renew(draft, node);
+        }
+        run.begin_round(draft);
         for (node, class) in &mut run.classes {
             if let (Class::Hot { needed, .. }, Some(hot)) = (&mut *class, run.hot.get(node)) {
                 *needed = hot.needed();
@@ -97,14 +94,27 @@ impl<'w> LowNodeUtilizationRun<'w> {
     }
 
     fn pool(&self, node: NodeId) -> Option<&BalancedPool> {
-        self.pools.get(*self.pool_of.get(&node)?)
+        let mut pools = self.pools.iter();
+        // The nodes of a pool are in the order of positions.
+        pools.find(|pool| pool.in_force.nodes.binary_search(&node).is_ok())
     }
 
     /// The pod as a candidate for the destinations of its pool.
     fn candidate_because(&self, draft: &Draft<'_>, pod: PodId, reason: Reason) -> Candidate {
-        let node = draft.world.snapshot.pod(pod).node;
-        let pool = node.and_then(|node| self.pool(node));
-        Candidate::new(pod, self.position, reason).within(pool.map(BalancedPool::destinations))
+        let pool = draft.world.snapshot.pod(pod).node;
+        let pool = pool.and_then(|node| self.pool(node));
+        let destinations = pool.map(|pool| pool.destinations.clone());
+        Candidate::new(pod, self.position, reason).within(destinations)
+    }
+
+    /// The evictions that the node of a pod needs less after the move of this pod alone.
+    fn saved_alone(&self, draft: &Draft<'_>, pod: PodId) -> Option<SavedEvictions> {
+        let hot = self.hot.get(&draft.world.snapshot.pod(pod).node?)?;
+        Some(SavedEvictions {
+            moves: 1,
+            need: Some(hot.fall_to(hot.need_without(draft, pod))?),
+            success: draft.success_of(self.position, pod)?,
+        })
     }
 }
 
@@ -114,40 +124,67 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
             return None;
         }
         let certain = self.next_certain(draft);
-        let next = certain.or_else(|| self.next_uncertain(draft))?;
-        self.asked.insert(next.pod);
+        let mut next = certain.or_else(|| self.next_uncertain(draft))?;
+        next.saves = next.saves.or_else(|| self.saved_alone(draft, next.pod));
         Some(next)
     }
 
+    /// Finds the need of the pod's node again if the answer has changed it.
     fn answered(&mut self, draft: &Draft<'_>, pod: PodId, refusal: Option<&Refusal>) {
-        self.take_answer(draft, pod, refusal);
+        if let Some(success) = draft.success_of(self.position, pod)
+            && refusal.is_none()
+        {
+            self.search.useless += 1.0 - success.get();
+        }
+        let has_changed =
+            refusal.is_none_or(|why| why.reach() != Reach::Pod || leaves_soon(draft, why));
+        if let Some(node) = draft.world.snapshot.pod(pod).node
+            && has_changed
+        {
+            self.renew(draft, node);
+        }
     }
 
+    /// The pods that the forecast refuses in the last round. A later move may have made a place for
+    /// one of them, which the next cycle then considers. Once the work is used up, the answer at
+    /// that time counts.
     fn refused(&mut self, draft: &Draft<'_>) -> Vec<(Candidate, Refusal)> {
-        self.refused_before(draft)
+        let refused = std::mem::take(&mut self.search.refused).into_iter();
+        let ask = |pod| {
+            let candidate = self.candidate_of(draft, pod)?;
+            let refusal = if self.search.is_spent() {
+                draft.remembered_refusal(self.position, pod)
+            } else {
+                self.search.work += draft.forecast_work();
+                gate::admit(&candidate, draft).err()
+            };
+            Some((candidate, refusal?))
+        };
+        refused.filter_map(ask).collect()
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
-        match self.judge(run.after, pod) {
+        let draft = run.after;
+        match self.judge(draft, pod) {
             Ok(_) if self.search.waits_for_landings() => NotSelected::LeftForLater,
-            Ok(_) if run.is_late(pod) => run.late(pod),
-            Ok(_) if self.search.is_spent() => NotSelected::NotReached,
-            Ok(relief) if relief.saves == 0 => {
-                let node = run.after.world.snapshot.pod(pod).node;
-                let hot = node.and_then(|node| self.need_of(run.after, node));
-                let need = hot.map_or(0, |hot| hot.need());
-                NotSelected::SavesNothing { need }
-            }
-            // Its node was relieved, but a move that came later may land there.
-            Ok(_) => NotSelected::LeftForLater,
-            Err(NotSelected::TooLight { .. } | NotSelected::OutOfReach { .. })
+            Ok(_) | Err(NotSelected::TooLight { .. } | NotSelected::OutOfReach { .. })
                 if run.is_late(pod) =>
             {
                 run.late(pod)
             }
+            Ok(_) if self.search.is_spent() => NotSelected::NotReached,
+            Ok(relief) if relief.saves == 0 => {
+                let node = draft.world.snapshot.pod(pod).node;
+                let hot = node.and_then(|node| self.need_of(draft, node));
+                NotSelected::SavesNothing {
+                    need: hot.map_or(0, |hot| hot.need()),
+                }
+            }
+            // Its node was relieved, but a move that came later may land there.
+            Ok(_) => NotSelected::LeftForLater,
             Err(why @ (NotSelected::TooLight { .. } | NotSelected::OutOfReach { .. })) => {
                 // The protection of a pod explains more than its weight.
-                let protected = gate::evictable(pod, self.position, run.after).err();
+                let protected = gate::evictable(pod, self.position, draft).err();
                 protected.map_or(why, |refusal| NotSelected::MayNotGo(Box::new(refusal)))
             }
             Err(why) => why,
@@ -160,25 +197,20 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
     }
 
     fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<ResourceLevel> {
-        let Some(pool) = self.pool(node) else {
+        let Some(BalancedPool { in_force, .. }) = self.pool(node) else {
             return Vec::new();
         };
-        let basis = self.rule.basis;
-        let thresholds = pool
-            .in_force
-            .thresholds
-            .iter()
-            .zip(pool.in_force.targets.iter());
-        thresholds
-            .filter(|((resource, _), _)| !run.before.lacks(node, *resource))
-            .map(|((resource, threshold), (_, target))| ResourceLevel {
-                resource: *resource,
-                basis,
-                ratio: run.before.room_ratio(node, *resource, basis),
-                threshold: Some(*threshold),
-                target: Some(*target),
-            })
-            .collect()
+        let basis = in_force.basis;
+        let limits = in_force.thresholds.iter().zip(in_force.targets.iter());
+        let limits = limits.filter(|((resource, _), _)| !run.before.lacks(node, *resource));
+        let level = |(&(resource, threshold), &(_, target))| ResourceLevel {
+            resource,
+            basis,
+            ratio: run.before.room_ratio(node, resource, basis),
+            threshold: Some(threshold),
+            target: Some(target),
+        };
+        limits.map(level).collect()
     }
 }
 

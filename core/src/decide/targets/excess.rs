@@ -12,7 +12,7 @@ use super::above::{AboveTarget, load_above};
 /// An excess counts from this part of the standard deviation of the load, and so does a pod: a
 /// smaller excess is hardly likelier than none. With 0.25, three recorded days (`tests/traces.sh`)
 /// need 669 instead of 491 evictions, and nodes are above the target for 3 % less time.
-pub const SIGNIFICANT: f64 = 0.5;
+const SIGNIFICANT: f64 = 0.5;
 
 /// The kind of load that is compared with a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,10 @@ impl LoadBasis {
 pub struct ResourceExcess {
     /// The resource, its ratio and its target.
     pub above: AboveTarget,
+    /// Whether usage or requests are compared with the target.
+    pub basis: Basis,
+    /// The standard deviation of the node's load, as a share of the node.
+    pub variation: Ratio,
     /// The load that must leave.
     pub amount: Amount,
     /// The least load that takes the node one pod closer to its target (see
@@ -68,12 +72,16 @@ impl ResourceExcess {
         if amount == Amount::ZERO {
             return None;
         }
+        let deviation = projection.deviation(node, resource, basis);
+        let variation = projection.share(node, resource, deviation);
         Some(ResourceExcess {
             above: AboveTarget {
                 resource,
                 ratio,
                 target,
             },
+            basis,
+            variation: variation.unwrap_or_default(),
             amount,
             step: amount,
             need: 1,
@@ -90,7 +98,7 @@ impl ResourceExcess {
     pub fn with_need(mut self, mut loads: Vec<Amount>) -> Self {
         loads.sort_unstable_by(|a, b| b.cmp(a));
         for load in loads.into_iter().filter(|load| *load > Amount::ZERO) {
-            if load >= self.step {
+            if self.is_saved_by(load) {
                 let part = self.step.share_of(load).map_or(1.0, Ratio::get);
                 self.parts = whole(self.need) - 1.0 + part;
                 return self;
@@ -104,23 +112,22 @@ impl ResourceExcess {
         self
     }
 
-    /// The part of the excess that leaves with the pod; `None` if its usage is unknown.
-    pub fn relief(&self, projection: &Projection<'_>, basis: Basis, pod: PodId) -> Option<Amount> {
-        let weight = projection.weight(pod, self.above.resource, basis)?;
-        Some(weight.min(self.amount))
+    /// The load that leaves with a pod; `None` if its usage is unknown.
+    pub fn weight(&self, projection: &Projection<'_>, pod: PodId) -> Option<Amount> {
+        projection.weight(pod, self.above.resource, self.basis)
+    }
+
+    /// Whether the node needs one eviction less without a pod of this load.
+    pub fn is_saved_by(&self, load: Amount) -> bool {
+        load >= self.step
     }
 
     /// The present ratio after the moves so far, if the decision is based on expected usage.
-    pub fn expected(
-        &self,
-        projection: &Projection<'_>,
-        basis: Basis,
-        node: NodeId,
-    ) -> Option<Expected> {
+    pub fn expected(&self, projection: &Projection<'_>, node: NodeId) -> Option<Expected> {
         let usage = projection.world.usage;
         let (used, ahead) = usage.at_present(node)?;
         let load_basis = LoadBasis::of(projection, node);
-        let part: fn(Measure) -> Amount = match (basis, self.above.resource, load_basis) {
+        let part: fn(Measure) -> Amount = match (self.basis, self.above.resource, load_basis) {
             (Basis::Actual, ResourceId::CPU, LoadBasis::Trend | LoadBasis::Learned) => |m| m.cpu,
             (Basis::Actual, ResourceId::MEMORY, LoadBasis::Trend) => |m| m.memory,
             _ => return None,
@@ -130,23 +137,20 @@ impl ResourceExcess {
         let now = part(used).minus(gone.sum());
         let now = projection.share(node, self.above.resource, now)?;
         let by_trend = load_basis == LoadBasis::Trend;
-        let error = by_trend.then(|| self.variation(projection, basis, node));
+        let error = by_trend.then_some(self.variation);
         Some(Expected { now, ahead, error })
     }
 
-    /// The standard deviation of the node's load, as a share of the node.
-    pub fn variation(&self, projection: &Projection<'_>, basis: Basis, node: NodeId) -> Ratio {
-        let resource = self.above.resource;
-        let deviation = projection.deviation(node, resource, basis);
-        let share = projection.share(node, resource, deviation);
-        share.unwrap_or_default()
-    }
-
-    /// Whether the excess is a small part of this variation, so that it may be gone in a few
+    /// Whether the excess is a small part of the variation, so that it may be gone in a few
     /// minutes.
-    pub fn is_within(&self, variation: Ratio) -> bool {
-        self.above.distance().get() < variation.get() * SIGNIFICANT
+    pub fn is_within_variation(&self) -> bool {
+        self.above.distance() < least_significant(self.variation)
     }
+}
+
+/// The smallest excess or relief that counts in this variation.
+pub fn least_significant(variation: Ratio) -> Ratio {
+    Ratio::new(variation.get() * SIGNIFICANT).unwrap_or_default()
 }
 
 /// Converts a number of pods.
@@ -159,6 +163,18 @@ pub const fn whole(pods: usize) -> f64 {
 mod tests {
     use super::*;
 
+    fn excess(above: AboveTarget, amount: Amount) -> ResourceExcess {
+        ResourceExcess {
+            above,
+            basis: Basis::Actual,
+            variation: Ratio::percent(10.0).unwrap(),
+            amount,
+            step: amount,
+            need: 1,
+            parts: 1.0,
+        }
+    }
+
     /// Whether an excess of so many percent is within a variation of ten percent.
     fn is_within(percent: f64) -> bool {
         let above = AboveTarget {
@@ -166,15 +182,7 @@ mod tests {
             ratio: Ratio::percent(60.0 + percent).unwrap(),
             target: Ratio::percent(60.0).unwrap(),
         };
-        let (amount, step) = (Amount::new(1), Amount::new(1));
-        let excess = ResourceExcess {
-            above,
-            amount,
-            step,
-            need: 1,
-            parts: 1.0,
-        };
-        excess.is_within(Ratio::percent(10.0).unwrap())
+        excess(above, Amount::ONE).is_within_variation()
     }
 
     #[test]
@@ -195,14 +203,7 @@ mod tests {
             ratio: Ratio::ONE,
             target: Ratio::ZERO,
         };
-        let amount = Amount::new(amount);
-        let excess = ResourceExcess {
-            above,
-            amount,
-            step: amount,
-            need: 1,
-            parts: 1.0,
-        };
+        let excess = excess(above, Amount::new(amount));
         excess.with_need(loads.iter().map(|load| Amount::new(*load)).collect())
     }
 

@@ -229,6 +229,12 @@ crate::codes! {
 }
 
 impl Idle {
+    /// Says that a strategy acts only with more cold nodes than so many; `None` if these are more.
+    pub fn few_cold(cold: usize, more_than: u32) -> Option<Self> {
+        let few = u32::try_from(cold).is_ok_and(|cold| cold <= more_than);
+        few.then_some(Idle::FewCold { cold, more_than })
+    }
+
     /// Returns true if the nodes are as the strategy wants them; false if something is missing.
     pub const fn is_goal(&self) -> bool {
         match self {

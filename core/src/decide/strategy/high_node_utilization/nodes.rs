@@ -96,13 +96,9 @@ impl EmptyingNodes {
         if cold == 0 {
             return Some(Idle::NothingUnderused);
         }
-        if u32::try_from(cold).is_ok_and(|n| n <= rule.number_of_nodes) {
-            return Some(Idle::FewCold {
-                cold,
-                more_than: rule.number_of_nodes,
-            });
-        }
-        (self.takers.is_empty() && cold == 1).then_some(Idle::NoDestination)
+        let no_taker = self.takers.is_empty() && cold == 1;
+        let no_taker = no_taker.then_some(Idle::NoDestination);
+        Idle::few_cold(cold, rule.number_of_nodes).or(no_taker)
     }
 
     /// Why no node is emptied, if some were not reached.

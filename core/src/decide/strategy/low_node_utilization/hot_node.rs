@@ -2,9 +2,8 @@
 
 use crate::decide::draft::Draft;
 use crate::decide::targets::{LoadBasis, ResourceExcess};
-use crate::model::plan::{FallingNeed, NotSelected, Reason, SavedEvictions};
+use crate::model::plan::{FallingNeed, NotSelected, Reason};
 use crate::model::snapshot::{NodeId, PodId};
-use crate::policy::Basis;
 use crate::values::{Amount, Ratio};
 
 use super::relief::PodRelief;
@@ -17,71 +16,55 @@ const WORTHWHILE: Ratio = Ratio::QUARTER;
 #[derive(Debug)]
 pub(super) struct HotNode {
     pub(super) node: NodeId,
-    basis: Basis,
     /// At least one, the worst first.
     excess: Vec<ResourceExcess>,
-    /// The largest standard deviation of a load above its target, as a share of the node.
+    /// The largest standard deviation of a load above its target, as a share of the node, in which
+    /// a pod may be lost.
     variation: Ratio,
     /// Why nothing is begun on this node; `None` if something is.
     why_not: Option<NotSelected>,
+    /// The pods that may be evicted, by position.
+    pub(super) movable: Vec<PodId>,
     /// The pods that are worth asking for, in order.
     pub(super) pods: Vec<(PodId, PodRelief)>,
 }
 
 impl HotNode {
-    /// `movable` are the pods that may be evicted and have not been asked for yet.
     pub(super) fn new(
         draft: &Draft<'_>,
-        basis: Basis,
         node: NodeId,
-        excess: Vec<ResourceExcess>,
-        movable: &[PodId],
+        excess: &[ResourceExcess],
+        movable: Vec<PodId>,
     ) -> Self {
-        let variations = excess.iter().map(|e| e.variation(draft, basis, node));
-        let variations: Vec<Ratio> = variations.collect();
-        let why_not = within_variation(draft, &excess, &variations)
-            .or_else(|| out_of_reach(draft, basis, &excess, movable));
-        let with_need = |one: ResourceExcess| {
-            let loads = movable.iter();
-            one.with_need(
-                loads
-                    .filter_map(|p| draft.weight(*p, one.above.resource, basis))
-                    .collect(),
-            )
+        // The error of a trend is that of a minute, and many pods use less than it.
+        let counts = LoadBasis::of(draft, node) != LoadBasis::Trend;
+        let variations = excess.iter().filter(|_| counts).map(|one| one.variation);
+        let with_need = |one: &ResourceExcess| {
+            let loads = movable.iter().filter_map(|pod| one.weight(draft, *pod));
+            one.with_need(loads.collect())
         };
-        let larger = |a, b: &Ratio| if *b > a { *b } else { a };
         HotNode {
-            variation: match LoadBasis::of(draft, node) {
-                // The error of a trend is that of a minute, and many pods use less than it.
-                LoadBasis::Trend => Ratio::ZERO,
-                LoadBasis::Present | LoadBasis::Learned => {
-                    variations.iter().fold(Ratio::ZERO, larger)
-                }
-            },
-            why_not,
-            pods: Vec::new(),
             node,
-            basis,
-            excess: excess.into_iter().map(with_need).collect(),
+            variation: variations.fold(Ratio::ZERO, Ratio::at_least),
+            why_not: within_variation(draft, excess)
+                .or_else(|| out_of_reach(draft, excess.first()?, &movable)),
+            excess: excess.iter().map(with_need).collect(),
+            movable,
+            pods: Vec::new(),
         }
     }
 
     /// Returns the relief by a pod of this node, or why the pod is not selected.
     pub(super) fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<PodRelief, NotSelected> {
         let relief = self.relief(draft, pod)?;
-        if let Some(why) = &self.why_not {
-            return Err(why.clone());
-        }
-        match relief.too_light(self.variation) {
-            Some((relief, least)) => Err(NotSelected::TooLight { relief, least }),
-            None => Ok(relief),
-        }
+        let why_not = self.why_not.clone();
+        let why_not = why_not.or_else(|| relief.too_light(self.variation));
+        why_not.map_or(Ok(relief), Err)
     }
 
     /// Returns the relief by a pod of this node, or why there is none.
     pub(super) fn relief(&self, draft: &Draft<'_>, pod: PodId) -> Result<PodRelief, NotSelected> {
-        NotSelected::unless_gone(draft.world.snapshot.pod(pod))?;
-        let relief = PodRelief::of(draft, self.basis, pod, self.node, &self.excess);
+        let relief = PodRelief::of(draft, pod, self.node, &self.excess);
         if relief.is_none() {
             let names = self.excess.iter().map(|excess| excess.above.name(draft));
             return Err(NotSelected::RelievesNothing(names.collect()));
@@ -98,28 +81,6 @@ impl HotNode {
         self.excess.iter().map(|one| one.need).max().unwrap_or(0)
     }
 
-    /// The evictions that the node needs less after the move of one of its pods alone, which
-    /// succeeds with this probability; `None` if it needs as many.
-    pub(super) fn saved_by(
-        &self,
-        draft: &Draft<'_>,
-        pod: PodId,
-        success: Ratio,
-    ) -> Option<SavedEvictions> {
-        let after = self.excess.iter().map(|one| {
-            let weight = draft.weight(pod, one.above.resource, self.basis);
-            one.need - usize::from(weight.is_some_and(|weight| weight >= one.step))
-        });
-        let needed = self.need();
-        let saved = needed.saturating_sub(after.max().unwrap_or_default());
-        let need = (saved > 0).then_some(FallingNeed { saved, needed })?;
-        Some(SavedEvictions {
-            moves: 1,
-            need: Some(need),
-            success,
-        })
-    }
-
     /// The need as it is shown: `None` if nothing is begun on the node, or all its pods together
     /// are too light.
     pub(super) fn needed(&self) -> Option<usize> {
@@ -127,7 +88,7 @@ impl HotNode {
         (self.why_not.is_none() && !too_light).then(|| self.need())
     }
 
-    /// The same in parts of evictions.
+    /// The need in parts of evictions.
     pub(super) fn parts(&self) -> f64 {
         if self.need() == 0 {
             return 0.0;
@@ -135,14 +96,26 @@ impl HotNode {
         self.excess.iter().map(|one| one.parts).fold(0.0, f64::max)
     }
 
+    /// How the need falls to this number; `None` if it does not.
+    pub(super) fn fall_to(&self, need: usize) -> Option<FallingNeed> {
+        let needed = self.need();
+        let saved = needed.saturating_sub(need);
+        (saved > 0).then_some(FallingNeed { saved, needed })
+    }
+
+    /// The need without one of the pods.
+    pub(super) fn need_without(&self, draft: &Draft<'_>, pod: PodId) -> usize {
+        let needs = self.excess.iter().map(|one| {
+            let weight = one.weight(draft, pod);
+            one.need - usize::from(weight.is_some_and(|weight| one.is_saved_by(weight)))
+        });
+        needs.max().unwrap_or(0)
+    }
+
     /// How far the node is above the target that it exceeds most, in hundredths of a percent.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "ratios are far from the bounds, and casts saturate"
-    )]
-    pub(super) fn worst_distance(&self) -> i64 {
+    pub(super) fn worst_distance(&self) -> u64 {
         let worst = self.excess.first();
-        worst.map_or(0, |worst| (worst.above.distance().get() * 10_000.0) as i64)
+        worst.map_or(0, |worst| worst.above.distance().parts(10_000))
     }
 
     /// Why a pod of this node is evicted: the resource that exceeds its target most.
@@ -152,44 +125,118 @@ impl HotNode {
             resource: worst.above.name(draft),
             ratio: worst.above.ratio,
             target: worst.above.target,
-            basis: self.basis,
-            expected: worst.expected(draft, self.basis, self.node),
+            basis: worst.basis,
+            expected: worst.expected(draft, self.node),
         })
     }
 }
 
 /// Says that the node is hardly above its targets, compared with how much its load varies.
-fn within_variation(
-    draft: &Draft<'_>,
-    excess: &[ResourceExcess],
-    variations: &[Ratio],
-) -> Option<NotSelected> {
-    let (worst, variation) = (excess.first()?, variations.first()?);
-    let mut loads = excess.iter().zip(variations);
-    let within = loads.all(|(load, variation)| load.is_within(*variation));
+fn within_variation(draft: &Draft<'_>, excess: &[ResourceExcess]) -> Option<NotSelected> {
+    let worst = excess.first()?;
+    let within = excess.iter().all(ResourceExcess::is_within_variation);
     within.then(|| NotSelected::WithinVariation {
         resource: worst.above.name(draft),
         above: worst.above.distance(),
-        variation: *variation,
+        variation: worst.variation,
     })
 }
 
-/// Returns the worst excess of which the movable pods together can remove too little.
+/// Says that the movable pods together can remove too little of the worst excess.
 ///
 /// The first pod leaves a node only if the node can come below its targets, or much closer to them,
 /// even if that takes several cycles. A pod of unknown usage counts as enough.
 fn out_of_reach(
     draft: &Draft<'_>,
-    basis: Basis,
-    excess: &[ResourceExcess],
+    worst: &ResourceExcess,
     movable: &[PodId],
 ) -> Option<NotSelected> {
-    let worst = excess.first()?;
-    let reliefs = movable.iter().map(|p| worst.relief(draft, basis, *p));
-    let relief: Amount = reliefs.collect::<Option<Vec<_>>>()?.into_iter().sum();
+    let weights = movable.iter().map(|pod| worst.weight(draft, *pod));
+    let relief = weights.map(|weight| Some(weight?.min(worst.amount)));
+    let relief: Amount = relief.sum::<Option<Amount>>()?;
     (relief < worst.amount.times(WORTHWHILE)).then(|| NotSelected::OutOfReach {
         resource: worst.above.name(draft),
         relief: relief.share_of(worst.amount).unwrap_or_default(),
         least: WORTHWHILE,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::targets::AboveTarget;
+    use crate::policy::Basis;
+    use crate::values::ResourceId;
+
+    /// A node with an excess of 5 cores, and one of 9 GiB, whose pods use so much.
+    fn hot_node(cores: &[u64], gibibytes: &[u64], why_not: Option<NotSelected>) -> HotNode {
+        let excess = |resource, percent, amount, loads: &[u64]| {
+            let above = AboveTarget {
+                resource,
+                ratio: Ratio::percent(percent).unwrap(),
+                target: Ratio::percent(60.0).unwrap(),
+            };
+            let excess = ResourceExcess {
+                above,
+                basis: Basis::Actual,
+                variation: Ratio::ZERO,
+                amount: Amount::new(amount),
+                step: Amount::new(amount),
+                need: 1,
+                parts: 1.0,
+            };
+            excess.with_need(loads.iter().map(|load| Amount::new(*load)).collect())
+        };
+        HotNode {
+            node: NodeId(0),
+            excess: vec![
+                excess(ResourceId::CPU, 72.345, 5, cores),
+                excess(ResourceId::MEMORY, 70.0, 9, gibibytes),
+            ],
+            variation: Ratio::ZERO,
+            why_not,
+            movable: Vec::new(),
+            pods: Vec::new(),
+        }
+    }
+
+    fn within_variation() -> NotSelected {
+        NotSelected::WithinVariation {
+            resource: "cpu".to_owned(),
+            above: Ratio::ONE_PERCENT,
+            variation: Ratio::TENTH,
+        }
+    }
+
+    #[test]
+    fn the_need_of_a_node_is_that_of_the_resource_that_needs_most() {
+        let hot = hot_node(&[4, 4], &[3, 3, 4], None);
+        assert_eq!((hot.need(), hot.needed()), (3, Some(3)));
+        assert!((hot.parts() - (2.0 + 2.0 / 3.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_excess_within_the_variation_needs_no_eviction() {
+        let hot = hot_node(&[4, 4], &[9], Some(within_variation()));
+        assert_eq!((hot.need(), hot.needed()), (0, None));
+        assert!(hot.parts() < 1e-9);
+    }
+
+    #[test]
+    fn no_need_is_shown_where_all_pods_together_are_too_light() {
+        let hot = hot_node(&[1, 1], &[9], None);
+        assert_eq!((hot.need(), hot.needed()), (3, None));
+    }
+
+    #[test]
+    fn only_a_smaller_need_is_a_fall() {
+        let hot = hot_node(&[4, 4], &[9], None);
+        let fall = hot.fall_to(1).map(|fall| (fall.saved, fall.needed));
+        assert_eq!((fall, hot.fall_to(2)), (Some((1, 2)), None));
+    }
+
+    #[test]
+    fn the_distance_is_that_of_the_worst_resource_in_hundredths_of_a_percent() {
+        assert_eq!(hot_node(&[5], &[9], None).worst_distance(), 1234);
+    }
 }

@@ -2,7 +2,6 @@
 
 use crate::decide::draft::Draft;
 use crate::decide::gate;
-use crate::decide::targets::ResourceExcess;
 use crate::model::plan::{Class, NotSelected, Refusal, Temporary};
 use crate::model::snapshot::{NodeId, PodId};
 
@@ -16,84 +15,64 @@ impl LowNodeUtilizationRun<'_> {
         let facts = draft.world.snapshot.pod(pod);
         let node = facts.node.ok_or(NotSelected::Nowhere)?;
         NotSelected::unless_gone(facts)?;
-        let excess = self.excess(draft, node)?;
-        self.hot_node(draft, node, excess).judge(draft, pod)
+        self.hot_node(draft, node)?.judge(draft, pod)
     }
 
-    /// The resources in which a node exceeds its targets, the worst first. Pods that only have to
-    /// wait count as gone.
-    ///
-    /// The result is never empty: otherwise it says why no pod of the node is selected.
-    pub(super) fn excess(
-        &self,
-        draft: &Draft<'_>,
-        node: NodeId,
-    ) -> Result<Vec<ResourceExcess>, NotSelected> {
+    /// A hot node with the need of its remaining pods, or why no pod of the node is selected.
+    pub(super) fn hot_node(&self, draft: &Draft<'_>, node: NodeId) -> Result<HotNode, NotSelected> {
         let class = self.classes.get(&node).unwrap_or(&Class::NotSelected);
-        let (Class::Hot { .. }, Some(pool)) = (class, self.pool(node)) else {
-            return Err(NotSelected::Node(class.clone()));
-        };
+        let pool = self.pool(node).filter(|_| class.is_hot());
+        let pool = pool.ok_or_else(|| NotSelected::Node(class.clone()))?;
         if let Some(idle) = &pool.idle {
             return Err(NotSelected::Idle(idle.clone()));
         }
-        let waiting = self.waiting(draft, node);
-        let excess = pool.in_force.excess(draft, node, &waiting);
-        if excess.is_empty() {
-            let (going, waiting) = (draft.going(node).count(), waiting.len());
-            return Err(NotSelected::Enough { going, waiting });
-        }
-        Ok(excess)
+        let hot = self.above_targets(draft, node, self.remaining(draft, node));
+        hot.ok_or_else(|| NotSelected::Enough {
+            going: draft.going(node).count(),
+            waiting: self.waiting(draft, node).len(),
+        })
     }
 
-    /// Any node of the pools with its excess in a draft, whether or not it was hot when the cycle
+    /// Any node of the pools with its need in a draft, whether or not it was hot when the cycle
     /// began; `None` if it is below its targets. Pods that were asked for count as movable, because
     /// later they may land better.
     pub(super) fn need_of(&self, draft: &Draft<'_>, node: NodeId) -> Option<HotNode> {
-        let pool = self.pool(node)?;
-        let excess = pool
-            .in_force
-            .excess(draft, node, &self.waiting(draft, node));
-        if excess.is_empty() {
-            return None;
-        }
-        let movable = self.evictable(draft, staying(draft, node));
-        Some(HotNode::new(draft, self.rule.basis, node, excess, &movable))
+        self.above_targets(draft, node, staying(draft, node))
     }
 
-    /// A node with its excess, and whether its remaining pods can remove that excess.
-    pub(super) fn hot_node(
+    /// A node with its excess and those of these pods that may be evicted, wherever they would
+    /// land; `None` if it is below its targets. Pods that only have to wait count as gone.
+    fn above_targets(
         &self,
         draft: &Draft<'_>,
         node: NodeId,
-        excess: Vec<ResourceExcess>,
-    ) -> HotNode {
-        let movable = self.evictable(draft, self.remaining(draft, node));
-        HotNode::new(draft, self.rule.basis, node, excess, &movable)
-    }
-
-    /// The pods that may be evicted, wherever they would land.
-    pub(super) fn evictable(
-        &self,
-        draft: &Draft<'_>,
         pods: impl Iterator<Item = PodId>,
-    ) -> Vec<PodId> {
-        pods.filter(|p| gate::is_evictable(*p, self.position, draft))
-            .collect()
+    ) -> Option<HotNode> {
+        let in_force = &self.pool(node)?.in_force;
+        let excess = in_force.excess(draft, node, &self.waiting(draft, node));
+        if excess.is_empty() {
+            return None;
+        }
+        let movable = pods.filter(|pod| gate::is_evictable(*pod, self.position, draft));
+        Some(HotNode::new(draft, node, &excess, movable.collect()))
     }
 
     /// The pods of a node that are still to be judged.
     pub(super) fn remaining(&self, draft: &Draft<'_>, node: NodeId) -> impl Iterator<Item = PodId> {
-        staying(draft, node).filter(|p| !self.asked.contains(p))
+        staying(draft, node).filter(|pod| !self.is_answered(draft, *pod))
+    }
+
+    /// Whether the gates have answered about a pod in this cycle. The draft of a later cycle knows
+    /// only the pods that move.
+    pub(super) fn is_answered(&self, draft: &Draft<'_>, pod: PodId) -> bool {
+        draft.moves(pod) || draft.refusal(self.position, pod).is_some()
     }
 
     /// The pods of a node that only have to wait for the next cycle.
     fn waiting(&self, draft: &Draft<'_>, node: NodeId) -> Vec<PodId> {
-        let asked = draft.pods_on(node).filter(|p| self.asked.contains(p));
-        let waits = |pod: &PodId| {
-            let refusal = draft.refusal(self.position, *pod);
-            refusal.is_some_and(|why| leaves_soon(draft, why))
-        };
-        asked.filter(waits).collect()
+        let refusal = |pod: &PodId| draft.refusal(self.position, *pod);
+        let waits = |pod: &PodId| refusal(pod).is_some_and(|why| leaves_soon(draft, why));
+        draft.pods_on(node).filter(waits).collect()
     }
 }
 
@@ -101,7 +80,7 @@ impl LowNodeUtilizationRun<'_> {
 pub(super) fn staying(draft: &Draft<'_>, node: NodeId) -> impl Iterator<Item = PodId> {
     let snapshot = draft.world.snapshot;
     let pods = snapshot.node(node).pods.iter().copied();
-    pods.filter(move |p| snapshot.pod(*p).stays() && !draft.moves(*p))
+    pods.filter(move |pod| snapshot.pod(*pod).stays() && !draft.moves(*pod))
 }
 
 /// Whether a refused pod may move in the next cycle, so that no worse pod should move instead

@@ -4,31 +4,31 @@ use std::cmp::Reverse;
 
 use crate::decide::draft::Draft;
 use crate::decide::strategy::importance::Importance;
-use crate::decide::targets::{ResourceExcess, SIGNIFICANT};
+use crate::decide::targets::{ResourceExcess, least_significant};
+use crate::model::plan::NotSelected;
 use crate::model::snapshot::{NodeId, PodId};
-use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
 
 /// The room below the target that a move should leave, as a share of the node. kube-scheduler soon
 /// sends other pods to a node that has lost requests, and without room they would make it hot
 /// again. With none, 5 and 10 %, a day of 300 machines of the contest needs 704, 589 and 535
 /// evictions.
-const MARGIN: f64 = 0.10;
+const MARGIN: Ratio = Ratio::TENTH;
 
 /// A pod that uses more than this share of its node is never too light: for some minutes after a
 /// jump, the standard deviation of the load is larger than any pod. Without it, no pod leaves in
 /// the scenario noisy-neighbour (`tests/e2e/agree.rs`).
-const NEVER_TOO_LIGHT: f64 = 0.05;
+const NEVER_TOO_LIGHT: Ratio = Ratio::TWENTIETH;
 
 /// The relief of a hot node by one pod that leaves it. All shares are of the node, summed over the
 /// resources above their targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct PodRelief {
-    excess: f64,
+    excess: Ratio,
     /// The usage of the pod.
-    pub(super) usage: f64,
+    pub(super) usage: Ratio,
     /// The cpu and memory requests of the pod.
-    requests: f64,
+    requests: Ratio,
     /// In how many resources the node needs one eviction less without this pod: as few as if its
     /// heaviest pod had left.
     pub(super) saves: u32,
@@ -39,48 +39,49 @@ pub(super) struct PodRelief {
 impl PodRelief {
     pub(super) fn of(
         draft: &Draft<'_>,
-        basis: Basis,
         pod: PodId,
         node: NodeId,
         excess: &[ResourceExcess],
     ) -> Self {
-        let whole = &draft.world.snapshot.node(node).allocatable;
-        let share =
-            |amount: Amount, r: ResourceId| amount.share_of(whole[r]).map_or(0.0, Ratio::get);
-        let mut of_pod = PodRelief {
+        let mut relief = PodRelief {
             requests: requests(draft, node, pod),
             ..PodRelief::default()
         };
         for one in excess {
-            let resource = one.above.resource;
-            let Some(weight) = draft.weight(pod, resource, basis) else {
-                of_pod.unknown = true;
-                continue;
+            let share = |amount| {
+                draft
+                    .share(node, one.above.resource, amount)
+                    .unwrap_or_default()
             };
-            of_pod.excess += share(one.amount, resource);
-            of_pod.usage += share(weight, resource);
-            of_pod.saves += u32::from(weight >= one.step);
+            if let Some(weight) = one.weight(draft, pod) {
+                relief.excess = relief.excess.plus(share(one.amount));
+                relief.usage = relief.usage.plus(share(weight));
+                relief.saves += u32::from(one.is_saved_by(weight));
+            } else {
+                relief.unknown = true;
+            }
         }
-        of_pod
+        relief
     }
 
     /// Returns true if the pod relieves nothing.
     pub(super) fn is_none(&self) -> bool {
-        !self.unknown && self.usage <= 0.0
+        !self.unknown && self.usage == Ratio::ZERO
     }
 
-    /// Returns the usage that leaves with the pod and the smallest that is worth an eviction, if
-    /// the pod is too light to be noticed in the variation of its node's load.
-    pub(super) fn too_light(&self, variation: Ratio) -> Option<(Ratio, Ratio)> {
-        let least = (variation.get() * SIGNIFICANT).min(NEVER_TOO_LIGHT);
-        let ratio = |share| Ratio::new(share).unwrap_or_default();
-        (!self.unknown && self.usage < least).then(|| (ratio(self.usage), ratio(least)))
+    /// Says that the pod is too light to be noticed in the variation of its node's load.
+    pub(super) fn too_light(&self, variation: Ratio) -> Option<NotSelected> {
+        let least = least_significant(variation).at_most(NEVER_TOO_LIGHT);
+        (!self.unknown && self.usage < least).then_some(NotSelected::TooLight {
+            relief: self.usage,
+            least,
+        })
     }
 
     /// Returns true if the plan should say why the pod stays, although it may not be evicted at
     /// all.
     pub(super) fn is_worth_a_note(&self) -> bool {
-        self.unknown || self.usage >= self.excess * Ratio::QUARTER.get()
+        self.unknown || self.usage.get() >= self.excess.get() * Ratio::QUARTER.get()
     }
 
     /// Returns the order in which the pods of one node are asked for, the smallest first. Shares
@@ -94,13 +95,9 @@ impl PodRelief {
     /// For example, a node is 6 points above its target and has equally important pods of 3, 8 and
     /// 20 points. One eviction is needed. The pods of 8 and 20 save it, and the latter leaves more
     /// room: of its usage, 6 + 10 points count.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "shares of a node are far from the bounds, and casts saturate"
-    )]
     pub(super) fn order(&self, importance: Importance) -> impl Ord + use<> {
-        let hundredths = |share: f64| (share * 100.0).round() as i64;
-        let useful = self.usage.min(self.excess + MARGIN);
+        let hundredths = |share: Ratio| Amount::from_f64(share.get() * 100.0);
+        let useful = self.usage.at_most(self.excess.plus(MARGIN));
         (
             self.unknown,
             Reverse(self.saves),
@@ -114,27 +111,21 @@ impl PodRelief {
 }
 
 /// Returns the cpu and memory requests of a pod, each as a share of a node, added up.
-pub(super) fn requests(draft: &Draft<'_>, node: NodeId, pod: PodId) -> f64 {
-    let snapshot = draft.world.snapshot;
-    let (whole, requests) = (
-        &snapshot.node(node).allocatable,
-        &snapshot.pod(pod).requests,
-    );
-    let share = |r: ResourceId| requests[r].share_of(whole[r]).map_or(0.0, Ratio::get);
-    share(ResourceId::CPU) + share(ResourceId::MEMORY)
+pub(super) fn requests(draft: &Draft<'_>, node: NodeId, pod: PodId) -> Ratio {
+    let requests = &draft.world.snapshot.pod(pod).requests;
+    let share = |r| draft.share(node, r, requests[r]).unwrap_or_default();
+    share(ResourceId::CPU).plus(share(ResourceId::MEMORY))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const EXCESS: f64 = 0.05;
-
     fn pod(usage: f64, requests: f64, saves: u32) -> PodRelief {
         PodRelief {
-            excess: EXCESS,
-            usage,
-            requests,
+            excess: Ratio::percent(5.0).unwrap(),
+            usage: Ratio::new(usage).unwrap(),
+            requests: Ratio::new(requests).unwrap(),
             saves,
             unknown: false,
         }

@@ -16,13 +16,10 @@ use crate::decide::draft::{Candidate, Draft, MOST_WORK};
 use crate::decide::gate;
 use crate::decide::strategy::importance::Importance;
 use crate::decide::targets::whole;
-use crate::model::plan::{Reach, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
-use crate::values::Ratio;
 
 use super::LowNodeUtilizationRun;
 use super::hot_node::HotNode;
-use super::need::leaves_soon;
 use super::relief::PodRelief;
 
 /// The probability from which a move is certain. With 0.8, random clusters of 50 nodes are above
@@ -46,17 +43,26 @@ pub(super) struct SearchState {
     /// The number of accepted moves when the round began.
     moves_before: usize,
     /// Pods that were found not to be certain in this round.
-    uncertain: BTreeSet<PodId>,
-    /// Pods that the forecast refused.
-    refused: BTreeSet<PodId>,
-    work: usize,
+    pub(super) uncertain: BTreeSet<PodId>,
+    /// Pods that the forecast refused in this round.
+    pub(super) refused: BTreeSet<PodId>,
+    /// The work so far, in forecasts times nodes.
+    pub(super) work: usize,
     /// The expected number of moves so far that do not help.
-    useless: f64,
+    pub(super) useless: f64,
     /// The most moves after which one is made that is not certain.
-    pace: usize,
+    pub(super) pace: usize,
 }
 
 impl SearchState {
+    /// A search among so many hot nodes.
+    pub(super) fn new(hot_nodes: usize) -> Self {
+        SearchState {
+            pace: 1 + hot_nodes.div_ceil(NODES_FOR_EACH),
+            ..SearchState::default()
+        }
+    }
+
     /// Whether so many moves are uncertain that the rest waits until they have landed.
     pub(super) fn waits_for_landings(&self) -> bool {
         self.useless >= USELESS_FOR_EACH * whole(self.pace)
@@ -66,90 +72,45 @@ impl SearchState {
     pub(super) const fn is_spent(&self) -> bool {
         self.work >= MOST_WORK
     }
-
-    /// Whether another move may follow these moves of the cycle although it is not certain.
-    pub(super) const fn may_add_uncertain(&self, moves: usize) -> bool {
-        moves < self.pace
-    }
-
-    /// Whether the move of a pod is possible and not certain.
-    pub(super) fn is_uncertain(&self, pod: PodId) -> bool {
-        self.uncertain.contains(&pod)
-    }
-
-    /// Counts one forecast.
-    fn count(&mut self, draft: &Draft<'_>) {
-        self.work += draft.forecast_work();
-    }
 }
 
 impl LowNodeUtilizationRun<'_> {
-    /// Finds the need of the hot nodes.
-    pub(super) fn begin(&mut self, draft: &Draft<'_>) {
-        let pools = self.pools.iter();
-        let hot: Vec<NodeId> = pools.flat_map(|pool| &pool.hot).copied().collect();
-        self.search.pace = 1 + hot.len().div_ceil(NODES_FOR_EACH);
-        for node in hot {
-            self.renew(draft, node);
-        }
-        self.begin_round(draft);
-    }
-
-    /// Finds the need of a candidate's node again if the answer has changed it.
-    pub(super) fn take_answer(&mut self, draft: &Draft<'_>, pod: PodId, refusal: Option<&Refusal>) {
-        if let Some(success) = draft.success_of(self.position, pod)
-            && refusal.is_none()
-        {
-            self.search.useless += 1.0 - success.get();
-        }
-        let has_changed =
-            refusal.is_none_or(|why| why.reach() != Reach::Pod || leaves_soon(draft, why));
-        if let Some(node) = draft.world.snapshot.pod(pod).node
-            && has_changed
-        {
-            self.renew(draft, node);
-        }
-    }
-
     /// Computes the excess and the need of a node again.
-    fn renew(&mut self, draft: &Draft<'_>, node: NodeId) {
+    pub(super) fn renew(&mut self, draft: &Draft<'_>, node: NodeId) {
         self.hot.remove(&node);
-        if let Ok(excess) = self.excess(draft, node)
-            && !draft.is_closed(self.position, node)
+        if !draft.is_closed(self.position, node)
+            && let Ok(mut hot) = self.hot_node(draft, node)
         {
-            let mut hot = self.hot_node(draft, node, excess);
             hot.pods = self.in_order(draft, &hot);
             self.hot.insert(node, hot);
         }
     }
 
-    fn begin_round(&mut self, draft: &Draft<'_>) {
+    pub(super) fn begin_round(&mut self, draft: &Draft<'_>) {
         let mut turns: Vec<&HotNode> = self.hot.values().collect();
         turns.sort_by_key(|hot| (hot.need(), Reverse(hot.worst_distance())));
         self.search.turns = turns.into_iter().map(|hot| hot.node).collect();
         self.search.moves_before = draft.accepted().count();
         self.search.uncertain.clear();
+        self.search.refused.clear();
     }
 
     /// The next pod whose move is certain, or that a gate other than the landing gate refuses, so
     /// that the plan says why it stays.
     pub(super) fn next_certain(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         loop {
-            let Some(node) = self.search.turns.front().copied() else {
-                let is_same = draft.accepted().count() == self.search.moves_before;
-                if is_same || self.search.is_spent() {
-                    return None;
+            while let Some(node) = self.search.turns.front().copied() {
+                let certain = self.certain_on(draft, node);
+                if certain.is_some() {
+                    return certain;
                 }
-                self.search.refused.clear();
-                self.begin_round(draft);
-                continue;
-            };
-            match self.certain_on(draft, node) {
-                Some(candidate) => return Some(candidate),
-                None => {
-                    self.search.turns.pop_front();
-                }
+                self.search.turns.pop_front();
             }
+            let is_same = draft.accepted().count() == self.search.moves_before;
+            if is_same || self.search.is_spent() {
+                return None;
+            }
+            self.begin_round(draft);
         }
     }
 
@@ -158,11 +119,8 @@ impl LowNodeUtilizationRun<'_> {
     fn certain_on(&mut self, draft: &Draft<'_>, node: NodeId) -> Option<Candidate> {
         let pods = self.hot.get(&node)?.pods.clone();
         for (pod, relief) in pods {
-            let known = &self.search;
-            if self.asked.contains(&pod)
-                || known.uncertain.contains(&pod)
-                || known.refused.contains(&pod)
-            {
+            let known = [&self.search.uncertain, &self.search.refused];
+            if known.iter().any(|pods| pods.contains(&pod)) || self.is_answered(draft, pod) {
                 continue;
             }
             let candidate = self.candidate_of(draft, pod)?;
@@ -175,11 +133,9 @@ impl LowNodeUtilizationRun<'_> {
             if relief.saves == 0 && !relief.unknown {
                 continue;
             }
-            self.search.count(draft);
+            self.search.work += draft.forecast_work();
             match gate::prospect(&candidate, draft) {
-                Ok(prospect) if prospect.success.get() >= CERTAIN => {
-                    return Some(self.alone(draft, candidate, prospect.success));
-                }
+                Ok(prospect) if prospect.success.get() >= CERTAIN => return Some(candidate),
                 Ok(_) => self.search.uncertain.insert(pod),
                 Err(_) => self.search.refused.insert(pod),
             };
@@ -187,41 +143,19 @@ impl LowNodeUtilizationRun<'_> {
         None
     }
 
-    /// A candidate with the evictions that its move alone saves with this probability.
-    pub(super) fn alone(
-        &self,
-        draft: &Draft<'_>,
-        candidate: Candidate,
-        success: Ratio,
-    ) -> Candidate {
-        let node = draft.world.snapshot.pod(candidate.pod).node;
-        let hot = node.and_then(|node| self.hot.get(&node));
-        let saves = hot.and_then(|hot| hot.saved_by(draft, candidate.pod, success));
-        Candidate { saves, ..candidate }
-    }
-
     /// The pods of a hot node that are worth asking for, in order. A heavy pod that may not be
     /// evicted is among them, so that the plan says why it stays. All pods are, if no other one is
     /// and none may be evicted.
     fn in_order(&self, draft: &Draft<'_>, hot: &HotNode) -> Vec<(PodId, PodRelief)> {
-        // In the order of positions, as the pods of a node are.
-        let remaining: Vec<PodId> = self.remaining(draft, hot.node).collect();
-        let movable = self.evictable(draft, remaining.iter().copied());
-        let is_noted = |pod: &PodId| {
-            let relief = hot.relief(draft, *pod);
-            relief.is_ok_and(|relief| relief.is_worth_a_note())
-        };
-        let silent = movable.is_empty() && !remaining.iter().any(is_noted);
-        let worth_asking = remaining.into_iter().filter_map(|pod| {
-            let relief = if movable.binary_search(&pod).is_ok() {
-                hot.judge(draft, pod).ok()
-            } else {
-                let relief = hot.relief(draft, pod).ok();
-                relief.filter(|relief| silent || relief.is_worth_a_note())
-            };
-            Some((pod, relief?))
+        let remaining = self.remaining(draft, hot.node);
+        let reliefs = remaining.filter_map(|pod| Some((pod, hot.relief(draft, pod).ok()?)));
+        let mut pods: Vec<(PodId, PodRelief)> = reliefs.collect();
+        let is_silent =
+            hot.movable.is_empty() && !pods.iter().any(|(_, relief)| relief.is_worth_a_note());
+        pods.retain(|(pod, relief)| match hot.movable.binary_search(pod) {
+            Ok(_) => hot.judge(draft, *pod).is_ok(),
+            Err(_) => is_silent || relief.is_worth_a_note(),
         });
-        let mut pods: Vec<(PodId, PodRelief)> = worth_asking.collect();
         pods.sort_by_cached_key(|(pod, relief)| {
             let importance = Importance::of(draft.world.snapshot.pod(*pod));
             (relief.order(importance), *pod)
@@ -229,33 +163,30 @@ impl LowNodeUtilizationRun<'_> {
         pods
     }
 
-    /// The pods that the forecast refuses, when no more moves are proposed. A later move may have
-    /// made a place for one of the last round, which the next cycle then considers. Once the work
-    /// is used up, the answer at that time counts.
-    pub(super) fn refused_before(&mut self, draft: &Draft<'_>) -> Vec<(Candidate, Refusal)> {
-        let mut refused = Vec::new();
-        while let Some(pod) = self.search.refused.pop_first() {
-            let Some(candidate) = self.candidate_of(draft, pod) else {
-                continue;
-            };
-            let refusal = if self.search.is_spent() {
-                draft.remembered_refusal(self.position, pod)
-            } else {
-                self.search.count(draft);
-                gate::admit(&candidate, draft).err()
-            };
-            if let Some(refusal) = refusal {
-                self.asked.insert(pod);
-                refused.push((candidate, refusal));
-            }
-        }
-        refused
-    }
-
     /// A pod of a hot node as a candidate. A pod of a node that has been relieved is none.
     pub(super) fn candidate_of(&self, draft: &Draft<'_>, pod: PodId) -> Option<Candidate> {
         let node = draft.world.snapshot.pod(pod).node?;
         let reason = self.hot.get(&node)?.reason(draft)?;
         Some(self.candidate_because(draft, pod, reason))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_hot_nodes_allow_more_moves_that_are_not_certain() {
+        let pace = |hot_nodes| SearchState::new(hot_nodes).pace;
+        assert_eq!([0, 1, 40, 41, 100].map(pace), [1, 2, 2, 3, 4]);
+    }
+
+    #[test]
+    fn the_rest_waits_once_a_quarter_of_a_useless_move_is_expected_for_each_of_these() {
+        let mut search = SearchState::new(1);
+        search.useless = 0.49;
+        assert!(!search.waits_for_landings());
+        search.useless = 0.5;
+        assert!(search.waits_for_landings());
     }
 }

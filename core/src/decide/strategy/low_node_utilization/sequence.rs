@@ -12,9 +12,9 @@
 //! another node moves first with 90 %, it lands well with 100 %: worth 0.9 × 1 ÷ 2 = 0.45. So the
 //! heavy pod goes at once. Where it would return for sure, the other pod moves first.
 
-use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::vec::IntoIter;
 
 use crate::decide::draft::{Candidate, Draft, MOST_WORK, Prospect};
 use crate::decide::gate;
@@ -44,6 +44,7 @@ pub(super) const MOST_PODS: usize = 3;
 const FORECASTS_OF_A_NODE: usize = 300;
 
 /// A move that is not certain, and how many evictions it probably saves for each one.
+#[derive(Debug)]
 pub(super) struct Uncertain {
     pub(super) worth: f64,
     /// The first move.
@@ -52,11 +53,21 @@ pub(super) struct Uncertain {
     pub(super) follower: Option<PodId>,
 }
 
+impl Uncertain {
+    /// Takes the place of the best move if it is worth more.
+    pub(super) fn compete(self, best: &mut Option<Self>) {
+        let most = best.as_ref().map(|best| best.worth);
+        if most.is_none_or(|most| self.worth > most + 1e-9) {
+            *best = Some(self);
+        }
+    }
+}
+
 impl LowNodeUtilizationRun<'_> {
     /// The best move that is not certain, while the cycle has made few moves.
     pub(super) fn next_uncertain(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         let own = draft.accepted().filter(|c| c.strategy == self.position);
-        if !self.search.may_add_uncertain(own.count()) {
+        if own.count() >= self.search.pace {
             return None;
         }
         let single = self.best_single(draft);
@@ -66,20 +77,21 @@ impl LowNodeUtilizationRun<'_> {
             return Some(single?.first);
         }
         let later = self.after_sequences(draft);
-        let search = SequenceSearch {
+        let mut search = SequenceSearch {
             run: self,
             draft,
             later: &later,
-            least: Cell::new(single.as_ref().map_or(0.0, |single| single.worth)),
-            work: Cell::new(self.sequence_work),
-            until: Cell::new(MOST_WORK),
+            best: single,
+            work: self.uncertain_work,
+            until: MOST_WORK,
         };
-        let best = better(single, search.opening());
-        let own = || search.own_pods();
-        let first = best.as_ref().map(|best| best.first.clone()).or_else(own);
-        self.sequence_work = search.work.get();
-        self.followers.extend(best.and_then(|best| best.follower));
-        first
+        search.openings();
+        let own = search.best.is_none().then(|| search.own_pods()).flatten();
+        let SequenceSearch { best, work, .. } = search;
+        self.uncertain_work = work;
+        self.followers
+            .extend(best.as_ref().and_then(|best| best.follower));
+        best.map(|best| best.first).or(own)
     }
 
     /// The single move of a pod that saves an eviction most probably.
@@ -88,23 +100,24 @@ impl LowNodeUtilizationRun<'_> {
     /// little, so new forecasts begin with the most probable one, until none of the others was more
     /// probable than the best of these.
     fn best_single(&mut self, draft: &Draft<'_>) -> Option<Uncertain> {
-        let pods = self.hot.values().flat_map(|hot| hot.pods.iter());
-        let uncertain =
-            pods.filter(|(pod, _)| self.search.is_uncertain(*pod) && !self.asked.contains(pod));
-        let mut before: Vec<(Ratio, PodId)> = uncertain
-            .filter_map(|(pod, _)| Some((draft.success_of(self.position, *pod)?, *pod)))
-            .collect();
-        before.sort_by(|(a, _), (b, _)| b.order(*a));
+        let pods = self.hot.values().flat_map(|hot| &hot.pods);
+        let uncertain = pods
+            .map(|(pod, _)| *pod)
+            .filter(|pod| self.search.uncertain.contains(pod) && !self.is_answered(draft, *pod));
+        let known = uncertain.filter_map(|pod| {
+            let success = draft.success_of(self.position, pod)?;
+            Some((success.get(), pod))
+        });
         let mut best: Option<Uncertain> = None;
-        for (success, pod) in before {
-            let is_enough = best
-                .as_ref()
-                .is_some_and(|best| best.worth >= success.get());
-            if is_enough || self.sequence_work >= MOST_WORK {
+        for (success, pod) in descending(known) {
+            let is_enough = best.as_ref().is_some_and(|best| best.worth >= success);
+            if is_enough || self.uncertain_work >= MOST_WORK {
                 break;
             }
-            best = better(best, self.single(draft, pod));
-            self.sequence_work += draft.forecast_work();
+            if let Some(single) = self.single(draft, pod) {
+                single.compete(&mut best);
+            }
+            self.uncertain_work += draft.forecast_work();
         }
         best
     }
@@ -113,10 +126,9 @@ impl LowNodeUtilizationRun<'_> {
     fn single(&self, draft: &Draft<'_>, pod: PodId) -> Option<Uncertain> {
         let first = self.candidate_of(draft, pod)?;
         gate::admit_before_landing(&first, draft).ok()?;
-        let prospect = gate::prospect(&first, draft).ok()?;
         Some(Uncertain {
-            worth: prospect.success.get(),
-            first: self.alone(draft, first, prospect.success),
+            worth: gate::prospect(&first, draft).ok()?.success.get(),
+            first,
             follower: None,
         })
     }
@@ -136,96 +148,76 @@ impl LowNodeUtilizationRun<'_> {
     }
 }
 
-/// The one that is worth more; the first if both are equal.
-fn better(a: Option<Uncertain>, b: Option<Uncertain>) -> Option<Uncertain> {
-    match (a, b) {
-        (Some(a), Some(b)) if b.worth > a.worth + 1e-9 => Some(b),
-        (Some(a), _) => Some(a),
-        (None, b) => b,
-    }
-}
-
 /// The search for one sequence.
 pub(super) struct SequenceSearch<'s, 'w, 'd> {
     pub(super) run: &'s LowNodeUtilizationRun<'w>,
     pub(super) draft: &'s Draft<'d>,
     /// The draft after everything that moves has landed and ended.
     pub(super) later: &'s Draft<'d>,
-    /// The worth of the best move so far. A sequence must be worth more.
-    pub(super) least: Cell<f64>,
-    work: Cell<usize>,
+    /// The best move so far. A sequence must be worth more.
+    pub(super) best: Option<Uncertain>,
+    /// The work of the search in this cycle, in forecasts times nodes.
+    pub(super) work: usize,
     /// The work after which the search for the present hot node ends.
-    until: Cell<usize>,
+    pub(super) until: usize,
 }
 
-impl SequenceSearch<'_, '_, '_> {
-    /// The opening that is worth most. The hottest node comes first, as long as there are few.
-    fn opening(&self) -> Option<Uncertain> {
-        let (hot, share) = self.hot_of_this_cycle();
-        let followers: Vec<Vec<Candidate>> = hot.iter().map(|hot| self.followers(hot)).collect();
-        let others: Vec<Candidate> = followers.iter().flatten().cloned().collect();
-        followers.iter().fold(None, |best, followers| {
-            self.until.set(MOST_WORK.min(self.work.get() + share));
-            self.better(best, self.pods_of_others(followers, &others))
-        })
-    }
-
+impl<'s, 'd> SequenceSearch<'s, '_, 'd> {
     /// The first of several pods of one hot node after which it needs fewer evictions, if none of
     /// them alone saves one. The heaviest that land well go.
     ///
     /// It is the last choice, and not compared with the others: where those exist, recorded days of
     /// 50 nodes need 5 % fewer evictions without it. Where none exists, the node would stay hot.
-    fn own_pods(&self) -> Option<Candidate> {
-        self.until.set(MOST_WORK);
+    fn own_pods(&mut self) -> Option<Candidate> {
+        self.until = MOST_WORK;
         let (hot, _) = self.hot_of_this_cycle();
-        hot.iter().find_map(|hot| {
-            let (pods, mut moves) = (self.by_usage(hot), Moves::none());
-            while moves.made <= MOST_PODS {
-                let lands = pods.iter().find_map(|candidate| {
-                    let gone = moves.now(self).moves(candidate.pod);
-                    // A pod that was refused in this cycle stays refused.
-                    let refused = moves.made == 0 && self.run.asked.contains(&candidate.pod);
-                    let may_go = !gone && !refused;
-                    let prospect = may_go.then(|| self.prospect(moves.now(self), candidate))??;
-                    Some((candidate.clone(), prospect))
-                });
-                let (candidate, prospect) = lands?;
-                moves.add(self, candidate, prospect);
-                let later = self.run.need_of(moves.later(self), hot.node);
-                let needed = hot.need();
-                let saved = needed.saturating_sub(later.map_or(0, |hot| hot.need()));
-                if saved > 0 {
-                    return Some(Candidate {
-                        saves: moves.saving(Some(FallingNeed { saved, needed })),
-                        ..moves.first?
-                    });
-                }
-            }
-            None
-        })
+        hot.iter().find_map(|hot| self.own_pods_of(hot))
     }
 
-    /// The pods of a hot node that stay only because of where they would land, the heaviest first.
-    pub(super) fn by_usage(&self, hot: &HotNode) -> Vec<Candidate> {
+    fn own_pods_of(&mut self, hot: &HotNode) -> Option<Candidate> {
+        let pods = self.by_usage(hot, 0);
+        let mut moves = self.no_moves();
+        while moves.made.len() <= MOST_PODS {
+            let lands = pods.iter().find_map(|candidate| {
+                // A pod that was refused in this cycle may follow later, but not go first. Only the
+                // draft of this cycle knows refusals.
+                let may_go = !self.run.is_answered(moves.now(), candidate.pod);
+                let prospect = may_go.then(|| self.prospect(moves.now(), candidate))??;
+                Some((candidate.clone(), prospect))
+            });
+            let (candidate, prospect) = lands?;
+            moves.add(candidate, prospect);
+            let later = self.run.need_of(moves.later(), hot.node);
+            let fall = hot.fall_to(later.map_or(0, |hot| hot.need()));
+            if fall.is_some() {
+                return moves.first(fall);
+            }
+        }
+        None
+    }
+
+    /// The pods of a hot node that save at least so many evictions and stay only because of where
+    /// they would land, the heaviest first.
+    pub(super) fn by_usage(&self, hot: &HotNode, least_saved: u32) -> Vec<Candidate> {
         let here = staying(self.draft, hot.node).filter(|pod| !self.later.moves(*pod));
-        let useful = here.filter_map(|pod| Some((hot.judge(self.later, pod).ok()?.usage, pod)));
-        let may_go = useful.filter_map(|(usage, pod)| {
+        let may_go = here.filter_map(|pod| {
+            let relief = hot.judge(self.later, pod).ok();
+            let relief = relief.filter(|relief| relief.saves >= least_saved)?;
             let candidate = self.run.candidate_of(self.draft, pod)?;
             gate::admit_before_landing(&candidate, self.draft).ok()?;
-            Some((usage, candidate))
+            Some((relief.usage.get(), candidate))
         });
-        let mut pods: Vec<(f64, Candidate)> = may_go.collect();
-        pods.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        pods.into_iter().map(|(_, candidate)| candidate).collect()
+        descending(may_go).map(|(_, candidate)| candidate).collect()
     }
 
     /// The hot nodes that the rest of the work suffices for, and the work for each of them.
-    fn hot_of_this_cycle(&self) -> (Vec<HotNode>, usize) {
-        let hot = self.run.hot.keys().copied();
-        let mut hot: Vec<HotNode> = hot.filter_map(|node| self.unrelieved(node)).collect();
+    pub(super) fn hot_of_this_cycle(&self) -> (Vec<HotNode>, usize) {
+        let hot = self.run.hot.keys();
+        let hot = hot.filter_map(|node| self.run.need_of(self.later, *node));
+        let mut hot: Vec<HotNode> = hot.filter(|hot| hot.need() > 0).collect();
         hot.sort_by_key(|hot| Reverse(hot.worst_distance()));
         let share = FORECASTS_OF_A_NODE * self.draft.world.snapshot.nodes.len();
-        let left = MOST_WORK.saturating_sub(self.work.get());
+        let left = MOST_WORK.saturating_sub(self.work);
         let few = left.checked_div(share).unwrap_or_default().max(1);
         if hot.len() > few {
             let first = self.draft.world.cycle() * few % hot.len();
@@ -235,126 +227,143 @@ impl SequenceSearch<'_, '_, '_> {
         (hot, share)
     }
 
-    /// The one that is worth more. From now on, others must be worth more than it.
-    pub(super) fn better(&self, a: Option<Uncertain>, b: Option<Uncertain>) -> Option<Uncertain> {
-        let best = better(a, b);
-        let worth = best.as_ref().map_or(0.0, |best| best.worth);
-        self.least.set(self.least.get().max(worth));
-        best
-    }
-
-    /// Whether a sequence that saves so many evictions with this probability, and makes so many,
-    /// would be worth less than another one.
-    pub(super) fn is_worse(&self, success: f64, saved: usize, made: usize) -> bool {
-        success * whole(saved) / whole(made) <= self.least.get()
-    }
-
-    /// The hot node if it needs relief now and also after the moves of this cycle.
-    fn unrelieved(&self, node: NodeId) -> Option<HotNode> {
-        self.run.excess(self.draft, node).ok()?;
-        if self.draft.is_closed(self.run.position, node) {
-            return None;
-        }
-        let hot = self.run.need_of(self.later, node)?;
-        (hot.need() > 0).then_some(hot)
-    }
-
     /// The forecast of a move that the landing gate admits; `None` if it refuses the move, or the
     /// work is used up.
-    pub(super) fn prospect(&self, draft: &Draft<'_>, candidate: &Candidate) -> Option<Prospect> {
+    pub(super) fn prospect(&mut self, draft: &Draft<'_>, pod: &Candidate) -> Option<Prospect> {
         if self.is_spent() {
             return None;
         }
-        self.count(draft);
-        gate::prospect(candidate, draft).ok()
+        self.work += draft.forecast_work();
+        gate::prospect(pod, draft).ok()
     }
 
-    pub(super) fn forecast(&self, draft: &Draft<'_>, pod: PodId) -> Forecast {
-        self.count(draft);
+    pub(super) fn forecast(&mut self, draft: &Draft<'_>, pod: PodId) -> Forecast {
+        self.work += draft.forecast_work();
         scheduler::forecast(draft, pod)
     }
 
-    /// Counts one forecast.
-    fn count(&self, draft: &Draft<'_>) {
-        self.work.set(self.work.get() + draft.forecast_work());
+    pub(super) const fn is_spent(&self) -> bool {
+        self.work >= self.until
     }
 
-    pub(super) fn is_spent(&self) -> bool {
-        self.work.get() >= self.until.get()
+    /// The beginning of a sequence.
+    pub(super) const fn no_moves(&self) -> Moves<'s, 'd> {
+        Moves {
+            made: Vec::new(),
+            draft: self.draft,
+            before: self.later,
+            after: None,
+        }
     }
 }
 
 /// The moves of a sequence so far.
-pub(super) struct Moves<'d> {
-    pub(super) first: Option<Candidate>,
-    pub(super) made: usize,
-    /// The probability that all of them land well.
-    pub(super) success: f64,
-    /// The nodes that lose or gain a pod.
-    nodes: BTreeSet<NodeId>,
+pub(super) struct Moves<'s, 'd> {
+    pub(super) made: Vec<(Candidate, Prospect)>,
+    draft: &'s Draft<'d>,
+    /// The cluster without them, after everything else that moves has landed and ended.
+    before: &'s Draft<'d>,
     /// The cluster after all of them have landed.
     after: Option<Draft<'d>>,
 }
 
-impl<'d> Moves<'d> {
-    pub(super) const fn none() -> Self {
-        Moves {
-            first: None,
-            made: 0,
-            success: 1.0,
-            nodes: BTreeSet::new(),
-            after: None,
-        }
-    }
-
+impl<'d> Moves<'_, 'd> {
     /// The draft in which the next pod moves.
-    pub(super) fn now<'a>(&'a self, search: &'a SequenceSearch<'_, '_, 'd>) -> &'a Draft<'d> {
-        self.after.as_ref().unwrap_or(search.draft)
+    pub(super) fn now(&self) -> &Draft<'d> {
+        self.after.as_ref().unwrap_or(self.draft)
     }
 
     /// The draft in which everything that moves has landed and ended.
-    pub(super) fn later<'a>(&'a self, search: &'a SequenceSearch<'_, '_, 'd>) -> &'a Draft<'d> {
-        self.after.as_ref().unwrap_or(search.later)
+    pub(super) fn later(&self) -> &Draft<'d> {
+        self.after.as_ref().unwrap_or(self.before)
     }
 
-    pub(super) fn add(
-        &mut self,
-        search: &SequenceSearch<'_, '_, 'd>,
-        candidate: Candidate,
-        prospect: Prospect,
-    ) {
-        let from = search.draft.world.snapshot.pod(candidate.pod).node;
-        self.nodes.extend(from);
-        self.nodes.extend(prospect.landing.on);
-        self.success *= prospect.success.get();
-        self.made += 1;
-        self.first.get_or_insert_with(|| candidate.clone());
-        let after = self.later(search).later_after(candidate, prospect.landing);
-        self.after = Some(after);
+    pub(super) fn add(&mut self, candidate: Candidate, prospect: Prospect) {
+        let landing = prospect.landing.clone();
+        self.after = Some(self.later().later_after(candidate.clone(), landing));
+        self.made.push((candidate, prospect));
     }
 
-    /// The number of these moves and their probability, with the need that falls by them.
-    pub(super) fn saving(&self, need: Option<FallingNeed>) -> Option<SavedEvictions> {
-        Some(SavedEvictions {
-            moves: self.made,
+    /// The probability that all of them land well.
+    pub(super) fn success(&self) -> f64 {
+        let each = self.made.iter();
+        each.map(|(_, prospect)| prospect.success.get()).product()
+    }
+
+    /// The first of these moves, with what all of them save: the need that falls by them.
+    pub(super) fn first(&self, need: Option<FallingNeed>) -> Option<Candidate> {
+        let (first, _) = self.made.first()?;
+        let saves = SavedEvictions {
+            moves: self.made.len(),
             need,
-            success: Ratio::new(self.success)?,
+            success: Ratio::new(self.success())?,
+        };
+        Some(Candidate {
+            saves: Some(saves),
+            ..first.clone()
         })
     }
 
     /// The evictions that they probably save for each one that they make; `None` if they save
     /// hardly any.
-    pub(super) fn worth(&self, search: &SequenceSearch<'_, '_, 'd>) -> Option<f64> {
+    pub(super) fn worth(&self, run: &LowNodeUtilizationRun<'_>) -> Option<f64> {
+        let snapshot = self.draft.world.snapshot;
+        let changed = self.made.iter().flat_map(|(candidate, prospect)| {
+            [snapshot.pod(candidate.pod).node, prospect.landing.on]
+        });
+        let changed: BTreeSet<NodeId> = changed.flatten().collect();
         let need = |draft: &Draft<'_>| {
-            let nodes = self.nodes.iter();
-            let hot = nodes.filter_map(|node| search.run.need_of(draft, *node));
+            let hot = changed.iter().filter_map(|node| run.need_of(draft, *node));
             hot.fold((0.0, 0.0), |(evictions, parts), hot| {
                 (evictions + whole(hot.need()), parts + hot.parts())
             })
         };
-        let (before, after) = (need(search.later), need(self.later(search)));
+        let (before, after) = (need(self.before), need(self.later()));
         // A node that comes below its targets needs one less, however small its excess was.
         let saved = (before.0 - after.0).max(before.1 - after.1);
-        (saved >= LEAST_SAVED).then(|| self.success * saved / whole(self.made))
+        (saved >= LEAST_SAVED).then(|| self.success() * saved / whole(self.made.len()))
+    }
+}
+
+/// These values, the largest first; equal ones keep their order.
+pub(super) fn descending<T>(values: impl Iterator<Item = (f64, T)>) -> IntoIter<(f64, T)> {
+    let mut values: Vec<(f64, T)> = values.collect();
+    values.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    values.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::plan::Reason;
+
+    /// The pod of the best of moves that are worth so much, in this order.
+    fn best(worths: &[f64]) -> Option<usize> {
+        let mut best = None;
+        for (pod, worth) in worths.iter().enumerate() {
+            let uncertain = Uncertain {
+                worth: *worth,
+                first: Candidate::new(PodId(pod), 0, Reason::Counted),
+                follower: None,
+            };
+            uncertain.compete(&mut best);
+        }
+        best.map(|best| best.first.pod.0)
+    }
+
+    #[test]
+    fn the_move_that_is_worth_most_wins_and_of_equal_ones_the_first() {
+        assert_eq!(best(&[]), None);
+        assert_eq!(best(&[0.5, 0.75, 0.6]), Some(1));
+        assert_eq!(best(&[0.5, 0.1 + 0.2 + 0.2, 0.5]), Some(0));
+    }
+
+    #[test]
+    fn equal_values_keep_their_order() {
+        let values = [(0.1, 'a'), (0.4, 'b'), (0.1, 'c'), (-0.2, 'd'), (0.4, 'e')];
+        let sorted: String = descending(values.into_iter())
+            .map(|(_, name)| name)
+            .collect();
+        assert_eq!(sorted, "beacd");
     }
 }

@@ -320,21 +320,14 @@ impl PercentThresholds {
 
 /// Why LowNodeUtilization does nothing in a pool. Descheduler checks the conditions in this order.
 fn idle_low(cold: usize, hot: usize, all: usize, number_of_nodes: u32) -> Option<Idle> {
-    if all == 0 {
-        None
-    } else if cold == 0 && hot == 0 {
-        Some(Idle::NothingHot)
-    } else if cold == 0 {
-        Some(Idle::NothingCold(hot))
-    } else if is_at_most(cold, number_of_nodes) {
-        Some(Idle::FewCold {
-            cold,
-            more_than: number_of_nodes,
-        })
-    } else if cold == all {
-        Some(Idle::AllCold)
-    } else {
-        (hot == 0).then_some(Idle::NothingHot)
+    let few_cold = || Idle::few_cold(cold, number_of_nodes);
+    match (cold, hot) {
+        _ if all == 0 => None,
+        (0, 0) => Some(Idle::NothingHot),
+        (0, _) => Some(Idle::NothingCold(hot)),
+        _ if cold == all => few_cold().or(Some(Idle::AllCold)),
+        (_, 0) => few_cold().or(Some(Idle::NothingHot)),
+        _ => few_cold(),
     }
 }
 
@@ -342,16 +335,8 @@ fn idle_low(cold: usize, hot: usize, all: usize, number_of_nodes: u32) -> Option
 fn idle_high(under: usize, takers: usize, number_of_nodes: u32) -> Option<Idle> {
     if under == 0 {
         Some(Idle::NothingUnderused)
-    } else if is_at_most(under, number_of_nodes) {
-        Some(Idle::FewCold {
-            cold: under,
-            more_than: number_of_nodes,
-        })
     } else {
-        (takers == 0).then_some(Idle::NoDestination)
+        let no_taker = (takers == 0).then_some(Idle::NoDestination);
+        Idle::few_cold(under, number_of_nodes).or(no_taker)
     }
-}
-
-fn is_at_most(count: usize, most: u32) -> bool {
-    u32::try_from(count).is_ok_and(|n| n <= most)
 }
