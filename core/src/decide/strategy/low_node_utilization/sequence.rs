@@ -213,9 +213,9 @@ impl<'s, 'd> SequenceSearch<'s, '_, 'd> {
     /// The hot nodes that the rest of the work suffices for, and the work for each of them.
     pub(super) fn hot_of_this_cycle(&self) -> (Vec<HotNode>, usize) {
         let hot = self.run.hot.keys();
-        let hot = hot.filter_map(|node| self.run.need_of(self.later, *node));
-        let mut hot: Vec<HotNode> = hot.filter(|hot| hot.need() > 0).collect();
-        hot.sort_by_key(|hot| Reverse(hot.worst_distance()));
+        let far = hot.filter_map(|node| Some((self.run.distance(self.later, *node)?, *node)));
+        let mut hot: Vec<(u64, NodeId)> = far.collect();
+        hot.sort_by_key(|(distance, _)| Reverse(*distance));
         let share = FORECASTS_OF_A_NODE * self.draft.world.snapshot.nodes.len();
         let left = MOST_WORK.saturating_sub(self.work);
         let few = left.checked_div(share).unwrap_or_default().max(1);
@@ -223,8 +223,9 @@ impl<'s, 'd> SequenceSearch<'s, '_, 'd> {
             let first = self.draft.world.cycle() * few % hot.len();
             hot.rotate_left(first);
         }
-        hot.truncate(few);
-        (hot, share)
+        let few = hot.into_iter().take(few);
+        let needs = few.filter_map(|(_, node)| self.run.need_of(self.later, node));
+        (needs.collect(), share)
     }
 
     /// The forecast of a move that the landing gate admits; `None` if it refuses the move, or the
