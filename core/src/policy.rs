@@ -197,6 +197,12 @@ strategies:
         self.exact
     }
 
+    /// Whether a forecast of the scheduler decides where replacements take room. Descheduler makes
+    /// none.
+    pub const fn forecasts(&self) -> bool {
+        !self.exact
+    }
+
     /// Whether plans say what fewer `minReplicas` would achieve.
     pub const fn suggests_replicas(&self) -> bool {
         !self.exact

@@ -175,7 +175,7 @@ fn too_many_restarts() {
         only(rule(restarts())),
     );
     assert!(
-        plan.starts_with("move most-1 from n1 to ?: restarted 300 times, and the limit is 100"),
+        plan.starts_with("move most-1 from n1 to n2: restarted 300 times, and the limit is 100"),
         "{plan}"
     );
 }
@@ -352,7 +352,7 @@ fn the_reason_names_every_condition_of_the_policy() {
     );
     insta::assert_snapshot!(
         plan,
-        @"move sick-1 from n1 to ?: is 2h old, older than 1h, has a container that ended with exit \
+        @"move sick-1 from n1 to n2: is 2h old, older than 1h, has a container that ended with exit \
           code 137 and belongs to a ReplicaSet"
     );
 }
@@ -368,8 +368,8 @@ fn an_age_shows_its_two_largest_units() {
         only(Rule::PodLifeTime(week)),
     );
     insta::assert_snapshot!(plan, @r"
-    move older-1 from n1 to ?: is 8d3h old, older than 7d
-    move old-1 from n1 to ?: is 8d old, older than 7d
+    move older-1 from n1 to n2: is 8d3h old, older than 7d
+    move old-1 from n1 to n2: is 8d old, older than 7d
     ");
 }
 
@@ -397,8 +397,8 @@ fn the_oldest_pods_go_first_on_all_nodes_together() {
             .map(|l| l.split(':').next().unwrap())
             .collect::<Vec<_>>(),
         [
-            "move a-1 from n2 to ?",
-            "move b-1 from n1 to ?",
+            "move a-1 from n2 to n1",
+            "move b-1 from n1 to n2",
             "keep c-1 on n2",
             "keep d-1 on n1"
         ]
@@ -569,8 +569,8 @@ fn node_taints() {
         assert_eq!(moved(cluster, only(rule.clone())), expected, "{rule:?}");
     }
     insta::assert_snapshot!(said(cluster, only(rule(taints()))), @r"
-    move web-1 from n1 to ?: does not tolerate the taint dedicated=db:NoSchedule of its node
-    move other-1 from n1 to ?: does not tolerate the taint dedicated=db:NoSchedule of its node
+    move web-1 from n1 to n2: does not tolerate the taint dedicated=db:NoSchedule of its node
+    move other-1 from n1 to n2: does not tolerate the taint dedicated=db:NoSchedule of its node
     ");
 }
 
@@ -722,11 +722,12 @@ fn one_of_two_pods_that_avoid_each_other_goes() {
           web priority=1 anti-affinity=web
           web anti-affinity=web
         node n2
+        node n3
     ";
     insta::assert_snapshot!(said(cluster, rule()), @"
-    move web-3 from n1 to ?: its required anti-affinity forbids default/web-1 in the same \
+    move web-3 from n1 to n2: its required anti-affinity forbids default/web-1 in the same \
         kubernetes.io/hostname
-    move web-2 from n1 to ?: its required anti-affinity forbids default/web-1 in the same \
+    move web-2 from n1 to n3: its required anti-affinity forbids default/web-1 in the same \
         kubernetes.io/hostname
     ");
     // A pod that may not be evicted is still a neighbour. A pod without the rule is never selected.
@@ -738,7 +739,7 @@ fn one_of_two_pods_that_avoid_each_other_goes() {
         node n2
     ";
     insta::assert_snapshot!(said(cluster, rule()), @"
-    move web-2 from n1 to ?: its required anti-affinity forbids default/web-1 in the same \
+    move web-2 from n1 to n2: its required anti-affinity forbids default/web-1 in the same \
         kubernetes.io/hostname
     keep web-1 on n1: no controller would recreate it
     ");
@@ -891,7 +892,7 @@ fn exact_mode_drops_the_extra_checks_but_keeps_the_corrections() {
         node n2
     ";
     insta::assert_snapshot!(said(cluster, policy.clone()), @r"
-    move web-1 from n1 to ?: restarted 200 times, and the limit is 100
+    move web-1 from n1 to n2: restarted 200 times, and the limit is 100
     keep forced-1 on n1: its labels do not match the policy's podSelector
     keep kept-1 on n1: its labels do not match the policy's podSelector
     keep mirror-1 on n1: mirror pod: the kubelet would recreate it

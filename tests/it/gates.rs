@@ -657,7 +657,10 @@ fn a_move_that_would_preempt_another_pod_is_refused() {
     assert_eq!(without_node_fit("", "", "", same), moves);
     assert_eq!(without_node_fit(high, "priority=10", "", same), moves);
     // Another node has room.
-    assert_eq!(without_node_fit(high, "", "node n3", same), moves);
+    assert_eq!(
+        without_node_fit(high, "", "node n3", same),
+        moves.replace('?', "n3")
+    );
     // A pod of lower priority whose removal does not help.
     let beside = "node n3 taint=a:NoSchedule\n low cpu=4 tolerates=a:NoSchedule";
     assert_eq!(without_node_fit(high, "priority=10", beside, same), moves);
@@ -687,6 +690,64 @@ strategies: [{podLifeTime: {maxPodLifeTimeSeconds: 600}}]\n";
     )
     .plan(policy);
     assert_eq!(plan.moves.len(), 1, "{}", text(&plan));
+}
+
+#[test]
+fn without_node_fit_a_replacement_takes_the_room_of_its_node() {
+    let policy = "evictable: {nodeFit: false, minReplicas: 1, minPodAge: 0s}
+strategies: [{removePodsViolatingNodeTaints: {}}]\n";
+    let answer = |priority: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 cpu=16 taint=closed:NoSchedule
+              first cpu=5 {priority}
+              second cpu=5 {priority}
+            node n2
+            node n3
+              low cpu=4
+            "
+        ));
+        text(&cluster.plan(policy))
+    };
+    // The first one takes n2, so the second one fits nowhere.
+    assert_snapshot!(answer(""), @r"
+    move first-1 from n1 to n2: does not tolerate the taint closed:NoSchedule of its node
+    move second-1 from n1 to ?: does not tolerate the taint closed:NoSchedule of its node
+    ");
+    assert_snapshot!(answer("priority=10"), @r"
+    move first-1 from n1 to n2: does not tolerate the taint closed:NoSchedule of its node
+    keep second-1 on n1: its replacement fits on no node and could remove low-1 of lower priority from n3
+    ");
+}
+
+#[test]
+fn without_node_fit_a_replacement_that_returns_keeps_its_node_full() {
+    let policy = "evictable: {nodeFit: false, minReplicas: 1, minPodAge: 0s}
+strategies:
+- podLifeTime: {maxPodLifeTimeSeconds: 600, labelSelector: app=old}
+- lowNodeUtilization: {basis: requests, thresholds: {cpu: 40%}, targetThresholds: {cpu: 80%}}\n";
+    let plan = Cluster::parse(
+        "
+        node n1 labels=disk:ssd
+          old cpu=3 age=20m requires=disk:ssd
+          web cpu=4
+        node n2
+        ",
+    )
+    .plan(policy);
+    assert_snapshot!(text(&plan), @r"
+    move old-1 from n1 to n1: is 20m old, older than 10m
+    move web-1 from n1 to n2: node requests: cpu 88% is above its target of 80%
+    ");
+}
+
+#[test]
+fn without_node_fit_a_replacement_does_not_land_on_a_node_that_takes_no_pods() {
+    let same = |_: &mut Policy| {};
+    assert_snapshot!(
+        without_node_fit("", "", "node n3 closed=Deleting", same),
+        @"keep vip-1 on n1: its replacement could land on n3, which is being deleted"
+    );
 }
 
 #[test]

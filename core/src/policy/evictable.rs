@@ -172,9 +172,10 @@ fn destinations(section: Section<Evictable>) -> Section<Evictable> {
         )
         .field(
             "nodeFit",
-            "Evict a pod only if it fits another node. Strategies that balance nodes look for a \
-                destination in any case. With false, the replacement may stay pending; a pod whose \
-                replacement fits only if others are removed stays, see preemption in `allow`.",
+            "Evict a pod only if it fits another node. Strategies that name destinations look for \
+                one in any case. With false, the replacement may stay pending if it fits nowhere; a \
+                pod whose replacement fits only if others are removed stays, see preemption in \
+                `allow`. Where it fits, the landing is checked as usual.",
             boolean(),
             |e| &mut e.node_fit,
         )

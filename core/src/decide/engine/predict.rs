@@ -1,4 +1,4 @@
-//! The nodes of replacements whose landing did not matter to the decision.
+//! The nodes of replacements in the exact mode, where no forecast decides.
 
 use crate::decide::placement::{Landing, Placement};
 use crate::decide::scheduler;
@@ -9,13 +9,14 @@ use super::Engine;
 use super::observed::Observed;
 
 impl Engine {
-    /// Names the expected node of each replacement that has none in the plan, because a strategy or
-    /// the exact mode asked for no forecast. A replacement that no node can run keeps none.
+    /// Names the expected node of each replacement in a plan of the exact mode, which asks for no
+    /// forecast. A replacement that no node can run keeps none.
     ///
-    /// For people who read the plan: nothing is decided by it.
+    /// For people who read the plan: nothing is decided by it. In any other plan, the landing gate
+    /// has named these nodes.
     pub fn predict_landings(&self, observed: &Observed<'_>, plan: &mut Plan) {
         let unpredicted = |planned: &Move| planned.to.is_none() && planned.aim != Aim::Clear;
-        if !plan.moves.iter().any(unpredicted) {
+        if self.policy.forecasts() || !plan.moves.iter().any(unpredicted) {
             return;
         }
         let snapshot = observed.snapshot;

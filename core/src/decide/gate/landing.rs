@@ -28,9 +28,6 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect,
     if candidate.destinations.is_none() && finished {
         return Ok(Prospect::certain());
     }
-    if candidate.destinations.is_none() && !candidate.rules(draft.world).node_fit {
-        return forbid_preemption(candidate, draft).map(|()| Prospect::certain());
-    }
     find_by(candidate, draft, &scheduler::forecast(draft, candidate.pod))
 }
 
@@ -40,7 +37,7 @@ pub(super) fn find_by(
     draft: &Draft<'_>,
     forecast: &Forecast,
 ) -> Result<Prospect, Refusal> {
-    require_other_node(candidate, draft, forecast)?;
+    require_room(candidate, draft, forecast)?;
     let relief = Relief::of(candidate, draft);
     let mut outcome = LandingOutcome::default();
     let without = draft.without_undecided();
@@ -241,7 +238,9 @@ impl LandingOutcome {
 
 /// Requires a feasible node other than the pod's own. Without one, the replacement would return or
 /// stay pending.
-fn require_other_node(
+///
+/// Without `nodeFit`, it may stay pending if the strategy names no destinations.
+fn require_room(
     candidate: &Candidate,
     draft: &Draft<'_>,
     forecast: &Forecast,
@@ -250,14 +249,16 @@ fn require_other_node(
     if forecast.scored.iter().any(|s| Some(s.node) != home) {
         return Ok(());
     }
+    if candidate.destinations.is_none() && !candidate.rules(draft.world).node_fit {
+        return forbid_preemption(candidate, draft);
+    }
     let others = forecast.misfits.iter().filter(|(n, _)| Some(*n) != home);
     let misfits = others.map(|(_, why)| why.clone());
     Err(Replacement::NoRoom(misfits.collect()).into())
 }
 
-/// Refuses a move whose replacement fits only if the scheduler removes other pods for it. Without
-/// `nodeFit`, the replacement may stay pending, but it must not cost pods that the policy does not
-/// evict.
+/// Refuses a move whose replacement fits only if the scheduler removes other pods for it. One that
+/// may stay pending must not cost pods that the policy does not evict.
 fn forbid_preemption(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let snapshot = draft.world.snapshot;
     if !candidate.rules(draft.world).protected.preemption {
