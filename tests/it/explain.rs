@@ -530,6 +530,11 @@ fn refusals_by_time() -> Vec<Case> {
             "",
         ),
         Case::of_seven("stale-budget", "budget web allows=9 stale", ""),
+        Case::of_seven(
+            "unreadable-budget",
+            "unreadable PodDisruptionBudget name=web",
+            "",
+        ),
         Case::of_pod("outside-window", "", "windows: {forbid: [Sat]}"),
         Case::of_pod("under-way", "", "").with_ledger(
             &evicted("web").replace("uid-gone-web", "uid-default-web-1"),

@@ -465,6 +465,37 @@ fn a_budget_is_checked_in_advance() {
 }
 
 #[test]
+fn a_budget_that_cannot_be_read_may_cover_every_pod_of_its_namespace() {
+    let plan = |pods: &str, budget: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1
+              web*7 cpu=100m uses=1 {pods}
+            node n2
+            {budget}
+            "
+        ));
+        text(&cluster.plan(EVEN))
+    };
+    let unreadable = "unreadable PodDisruptionBudget name=odd";
+    assert_eq!(
+        plan("", unreadable).lines().next(),
+        Some(
+            "keep web-1 on n1: PodDisruptionBudget odd of its namespace cannot be read and may \
+             cover it"
+        )
+    );
+    assert!(!plan("", unreadable).contains("move"));
+    // One of another namespace covers none of them.
+    let free = plan("", "");
+    assert_eq!(plan("", &format!("{unreadable} namespace=other")), free);
+    assert!(free.contains("move"), "{free}");
+    // A readable one that refuses is named instead.
+    let both = plan("", &format!("budget web allows=0\n{unreadable}"));
+    assert!(both.contains("PodDisruptionBudget web"), "{both}");
+}
+
+#[test]
 fn each_limit_applies_on_its_own() {
     let cluster = Cluster::parse(
         "

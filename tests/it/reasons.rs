@@ -145,6 +145,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         }),
         Disruption::SeveralBudgets(vec!["a".to_owned(), "b".to_owned()]).into(),
         Disruption::StaleBudget("web".to_owned()).into(),
+        Disruption::UnreadableBudget("web".to_owned()).into(),
         Temporary::UnderWay.into(),
         Stop::Paused(pause(PauseScope::Namespace)).into(),
         Stop::Guarded(Box::new(stop(web()))).into(),
@@ -240,7 +241,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Replacement(Replacement::NoRoom(_) | Replacement::WouldPreempt { .. }) => {}
         Refusal::Disruption(Disruption::TooFewReplicas { .. } | Disruption::LastReady { .. }) => {}
         Refusal::Disruption(Disruption::Budget { .. } | Disruption::SeveralBudgets(_)) => {}
-        Refusal::Disruption(Disruption::StaleBudget(_)) => {}
+        Refusal::Disruption(Disruption::StaleBudget(_) | Disruption::UnreadableBudget(_)) => {}
         Refusal::Stop(Stop::Unreadable(_) | Stop::Unmeasured(_) | Stop::Paused(_)) => {}
         Refusal::Stop(Stop::Guarded(_) | Stop::WorkloadRejected | Stop::LedgerFull(_)) => {}
         Refusal::Stop(Stop::NotWorthIt { .. } | Stop::NotApproved | Stop::Unremovable(_)) => {}

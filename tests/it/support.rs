@@ -11,7 +11,7 @@
 //!
 //! A line `namespace other labels=team:a` gives a namespace its labels (and `deleting` a
 //! deletionTimestamp), and a line `lacking
-//! Namespace` makes all objects of a kind unknown. A pod takes `age=`, `priority=`, `namespace=`,
+//! Namespace` makes all objects of a kind unknown, and `unreadable Pod name=odd` one object. A pod takes `age=`, `priority=`, `namespace=`,
 //! `labels=`, `gpu=` (a request of nvidia.com/gpu), `safe-to-evict=`, and the words `bare`,
 //! `daemon`, `unready`, `emptydir`, `claim`, `devices`, `mirror`, `static`, `stay` and
 //! `no-metrics`. [`pod_options`] and [`storage`] list more options. Usage is cpu/memory.
@@ -28,7 +28,7 @@ use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{
     Annotations, BudgetFacts, NamespaceFacts, NodeClosure, NodeFacts, NonZeroRequests, Owner,
-    PodFacts, PodPhase, PodSizes, PodSpecFacts, Qos, Volumes,
+    PodFacts, PodPhase, PodSizes, PodSpecFacts, Qos, Skipped, Volumes,
 };
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
@@ -101,6 +101,7 @@ impl Cluster {
                     let kind = kinds.find(|kind| kind.name() == words.second).unwrap();
                     cluster.objects.set_lacking(kind, Some(Lack::NotInFile));
                 }
+                "unreadable" => cluster.skip(&words, &node),
                 "class" => cluster.objects.apply(Object::Class(
                     words.second.to_owned(),
                     words.number("value"),
@@ -116,6 +117,20 @@ impl Cluster {
             }
         }
         cluster
+    }
+
+    /// Adds an object that cannot be read; a pod is on the last node.
+    fn skip(&mut self, words: &Words<'_>, node: &str) {
+        let mut kinds = ObjectKind::ALL.into_iter();
+        let kind = kinds.find(|kind| kind.name() == words.second).unwrap();
+        let skipped = Skipped {
+            kind: kind.name().to_owned(),
+            namespace: words.get("namespace").unwrap_or("default").to_owned(),
+            name: words.get("name").unwrap().to_owned(),
+            node: (kind == ObjectKind::Pod).then(|| node.to_owned()),
+            why: "spec".to_owned(),
+        };
+        self.objects.skip(kind, skipped);
     }
 
     fn add_node(&mut self, words: &Words<'_>) -> String {

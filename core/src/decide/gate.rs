@@ -75,7 +75,7 @@ impl Gate {
             Gate::Evictable => (checks.evictable)(candidate, draft)?,
             Gate::Replacement => replacement::admit(candidate, draft)?,
             Gate::Replicas => (checks.replicas)(candidate, draft)?,
-            Gate::Disruption => disruption::admit(candidate, draft)?,
+            Gate::Disruption => (checks.disruption)(candidate, draft)?,
             Gate::Cooldown => (checks.cooldown)(candidate, draft)?,
             Gate::Worth => (checks.worth)(candidate, draft)?,
             Gate::Approval => approval::admit(candidate, draft)?,
@@ -95,6 +95,7 @@ struct Checks {
     evictable: Check,
     replacement: fn(&ReplacementRule, &Candidate, &Draft<'_>) -> Result<(), Refusal>,
     replicas: Check,
+    disruption: fn(&Candidate, &Draft<'_>) -> Result<(), Disruption>,
     again: Check,
     cooldown: Check,
     worth: Check,
@@ -112,6 +113,10 @@ static NATIVE: Checks = Checks {
     evictable: evictable::admit,
     replacement: ReplacementRule::check,
     replicas: replicas::admit,
+    disruption: |candidate, draft| {
+        disruption::admit(candidate, draft)?;
+        disruption::all_known(candidate, draft)
+    },
     again: |candidate, draft| {
         replacement::admit(candidate, draft)?;
         replicas::admit(candidate, draft)
@@ -181,7 +186,7 @@ pub fn unknown_kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
 
 /// Asks [`Gate::Disruption`] about a pod.
 pub fn disruption(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), Disruption> {
-    disruption::admit(&Candidate::counted(pod, strategy), draft)
+    (checks(draft).disruption)(&Candidate::counted(pod, strategy), draft)
 }
 
 /// Asks [`Gate::Landing`] only, for strategies that move several pods together or none of them.

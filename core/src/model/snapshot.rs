@@ -246,6 +246,12 @@ impl Snapshot {
         })
     }
 
+    /// Returns an object of a kind that exists in a namespace and could not be read.
+    pub fn skipped_in(&self, kind: ObjectKind, namespace: &str) -> Option<&Skipped> {
+        let mut skipped = self.skipped.iter();
+        skipped.find(|one| one.namespace == namespace && one.kind == kind.name())
+    }
+
     /// Returns the position of the node with this name.
     pub fn find_node(&self, name: &str) -> Option<NodeId> {
         self.nodes

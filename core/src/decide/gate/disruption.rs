@@ -6,6 +6,7 @@
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::{BudgetCause, Disruption};
 use crate::model::snapshot::facts::PodPhase;
+use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Budget, BudgetId, Pod};
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Disruption> {
@@ -23,6 +24,17 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Disr
                 .map(|b| snapshot.budgets[b.0].name.clone())
                 .collect(),
         )),
+    }
+}
+
+/// Refuses a pod that an unreadable budget may cover: what it selects is unknown, and so is how
+/// many disruptions it allows.
+pub(super) fn all_known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Disruption> {
+    let snapshot = draft.world.snapshot;
+    let pod = snapshot.pod(candidate.pod);
+    match snapshot.skipped_in(ObjectKind::Budget, &pod.namespace) {
+        Some(budget) if !is_free(pod) => Err(Disruption::UnreadableBudget(budget.name.clone())),
+        Some(_) | None => Ok(()),
     }
 }
 

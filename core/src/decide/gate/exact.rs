@@ -12,7 +12,7 @@ use super::evictable::{
     asks_for_eviction, bare, old_enough, permitted, priority, protected, selected,
 };
 use super::replicas::{asked_workload, enough};
-use super::{Checks, cooldown};
+use super::{Checks, cooldown, disruption};
 
 mod landing;
 
@@ -22,6 +22,7 @@ pub(super) static CHECKS: Checks = Checks {
     evictable,
     replacement: |_, _, _| Ok(()),
     replicas,
+    disruption: disruption::admit,
     again: |_, _| Ok(()),
     cooldown: |_, draft| cooldown::recordable(draft, true),
     worth: |_, _| Ok(()),

@@ -40,6 +40,9 @@ pub enum Disruption {
     /// The disruption controller has not processed the latest change of the PodDisruptionBudget.
     #[error("PodDisruptionBudget {0} has changed, and its status is not up to date yet")]
     StaleBudget(String),
+    /// A PodDisruptionBudget of the namespace cannot be read, so it may cover the pod.
+    #[error("PodDisruptionBudget {0} of its namespace cannot be read and may cover it")]
+    UnreadableBudget(String),
 }
 
 impl Disruption {
@@ -65,6 +68,10 @@ impl Disruption {
             Disruption::StaleBudget(_) => {
                 ("stale-budget", "wait for the disruption controller".into())
             }
+            Disruption::UnreadableBudget(name) => (
+                "unreadable-budget",
+                format!("correct PodDisruptionBudget {name}"),
+            ),
         }
     }
 
@@ -75,7 +82,8 @@ impl Disruption {
             Disruption::Budget { cause, .. } => matches!(cause, BudgetCause::Planned(_)),
             Disruption::TooFewReplicas { .. }
             | Disruption::SeveralBudgets(_)
-            | Disruption::StaleBudget(_) => false,
+            | Disruption::StaleBudget(_)
+            | Disruption::UnreadableBudget(_) => false,
         }
     }
 }
