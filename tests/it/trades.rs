@@ -1,5 +1,7 @@
 //! Moves that would mend one preference of a pod and break another.
 
+use insta::assert_snapshot;
+
 use crate::it::support::{Cluster, text};
 
 const SPREAD: &str = "strategies: [{removePodsViolatingTopologySpreadConstraint: {constraints: [DoNotSchedule, ScheduleAnyway]}}]";
@@ -70,4 +72,28 @@ fn a_soft_taint_is_no_reason_to_leave_a_preferred_node() {
     // The taint weighs more for the scheduler, so the pod would lose its preferred node.
     let plan = cluster("prefers=disk:ssd*1").plan(policy);
     assert!(plan.moves.is_empty(), "{}", text(&plan));
+}
+
+#[test]
+fn a_soft_taint_is_no_reason_to_land_on_a_hot_node() {
+    let taints = "{removePodsViolatingNodeTaints: {includePreferNoSchedule: true}}";
+    let balance = "{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}}";
+    let plan = |strategies: &str| {
+        let cluster = Cluster::parse(
+            "node n1 taint=old:PreferNoSchedule
+               web cpu=1 uses=500m
+             node n2
+               lone cpu=1 uses=4500m bare",
+        );
+        let policy = format!("evictable: {{minReplicas: 1}}\nstrategies: [{strategies}]");
+        text(&cluster.plan(&policy))
+    };
+    assert_snapshot!(
+        plan(taints),
+        @"move web-1 from n1 to n2: does not tolerate the taint old:PreferNoSchedule of its node"
+    );
+    assert_snapshot!(plan(&format!("{balance}, {taints}")), @r"
+    keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 62%, above the target of 60%
+    default: no measured node is above its target
+    ");
 }

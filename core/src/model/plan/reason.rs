@@ -215,16 +215,9 @@ impl Reason {
 
     /// Returns true if the move is only a preference, which does not justify landing on a node that
     /// is hot by usage.
-    pub const fn is_a_preference(&self) -> bool {
+    pub fn is_a_preference(&self) -> bool {
         let balances = matches!(self, Reason::HotNode { .. } | Reason::UnderusedNode { .. });
-        balances
-            || matches!(
-                self,
-                Reason::Duplicate { .. }
-                    | Reason::Skewed { .. }
-                    | Reason::LessPreferred { .. }
-                    | Reason::NearAvoided { .. }
-            )
+        balances || self.is_a_wish()
     }
 }
 
