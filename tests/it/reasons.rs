@@ -398,6 +398,7 @@ fn not_selected() -> Vec<NotSelected> {
         NotSelected::SuitableNode,
         NotSelected::NoTaint,
         NotSelected::Tolerated,
+        NotSelected::NoLessTainted,
         NotSelected::FewRestarts {
             restarts: 3,
             limit: 100,

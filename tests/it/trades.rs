@@ -97,3 +97,26 @@ fn a_soft_taint_is_no_reason_to_land_on_a_hot_node() {
     default: no measured node is above its target
     ");
 }
+
+#[test]
+fn a_soft_taint_is_left_only_for_fewer_soft_taints() {
+    let policy = "evictable: {minReplicas: 1}
+strategies: [{removePodsViolatingNodeTaints: {includePreferNoSchedule: true}}]";
+    let plan = |n1: &str, n2: &str| {
+        let cluster = format!("node n1 taint={n1}\n web cpu=1\nnode n2 taint={n2}");
+        text(&Cluster::parse(&cluster).plan(policy))
+    };
+    let soft = "old:PreferNoSchedule";
+    assert_eq!(plan(soft, soft), "");
+    let moves = "move web-1 from n1 to n2: does not tolerate the taint old:PreferNoSchedule of its \
+        node";
+    let two = format!("{soft},older:PreferNoSchedule");
+    assert_eq!(plan(&two, soft), moves);
+    assert_eq!(plan(soft, &two), "");
+    // A taint that keeps pods away goes first.
+    let hard = format!("{soft},closed:NoSchedule");
+    assert_eq!(
+        plan(&hard, soft),
+        "move web-1 from n1 to n2: does not tolerate the taint closed:NoSchedule of its node"
+    );
+}

@@ -12,6 +12,7 @@ use high_node_utilization::HighNodeUtilizationRun;
 use inter_pod_anti_affinity::{InterPodAntiAffinityRun, NeighbourRules};
 use low_node_utilization::LowNodeUtilizationRun;
 use node_affinity::NodeAffinityRule;
+use node_taints::NodeTaintsRule;
 use per_pod::PerPodRun;
 use remove_duplicates::{NATIVE, RemoveDuplicatesRun};
 use topology_spread::TopologySpreadRun;
@@ -114,6 +115,7 @@ fn start<'w>(draft: &mut Draft<'w>, position: usize) -> Box<dyn SelectPods + 'w>
             Box::new(PerPodRun::start(draft, position, rule))
         }
         Rule::RemovePodsViolatingNodeTaints(rule) => {
+            let rule = NodeTaintsRule::new(draft, rule);
             Box::new(PerPodRun::start(draft, position, rule))
         }
         Rule::RemovePodsHavingTooManyRestarts(rule) => {

@@ -168,7 +168,8 @@ pub(super) fn taints() -> Section<NodeTaints> {
     })
     .field(
         "includePreferNoSchedule",
-        "Taints with the effect PreferNoSchedule count as well.",
+        "Taints with the effect PreferNoSchedule count as well. A pod leaves them only for a node \
+            with fewer of them.",
         boolean(),
         |r| &mut r.include_prefer_no_schedule,
     )

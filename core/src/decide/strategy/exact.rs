@@ -9,6 +9,7 @@ use crate::policy::Rule;
 use super::SelectPods;
 use super::inter_pod_anti_affinity::{InterPodAntiAffinityRun, NeighbourRules};
 use super::listing::not_moved;
+use super::per_pod::PerPodRun;
 use super::remove_duplicates::{DuplicateRules, RemoveDuplicatesRun};
 
 use topology_spread::ExactTopologySpreadRun;
@@ -43,6 +44,9 @@ pub(super) fn start<'w>(
         Rule::RemovePodsViolatingInterPodAntiAffinity(rule) => Box::new(
             InterPodAntiAffinityRun::start(draft, position, rule, NEIGHBOURS),
         ),
+        Rule::RemovePodsViolatingNodeTaints(rule) => {
+            Box::new(PerPodRun::start(draft, position, rule))
+        }
         _ => return None,
     })
 }

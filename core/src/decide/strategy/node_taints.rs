@@ -1,17 +1,70 @@
 //! RemovePodsViolatingNodeTaints: evicts pods from nodes with a taint that they do not tolerate.
 //!
 //! Only the effects `NoSchedule` and, on request, `PreferNoSchedule` count, as in descheduler.
-//! Kubernetes itself evicts pods because of `NoExecute`.
+//! Kubernetes itself evicts pods because of `NoExecute`. A pod leaves a `PreferNoSchedule` taint
+//! only for a node with fewer of them. Otherwise the strategy would find it there again.
+
+use std::rc::Rc;
 
 use crate::decide::draft::Draft;
 use crate::decide::scheduler;
-use crate::model::plan::{NotSelected, Reason, STEERING_KEY};
+use crate::model::plan::{NoGain, NotSelected, Reason, STEERING_KEY};
 use crate::model::snapshot::facts::{Effect, Taint};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId};
 use crate::policy::{Names, NodeTaints, Scope};
 
+use super::listing::{only_on, ready_nodes};
 use super::per_pod::{JudgePod, Selected};
 
+/// The rule, and the nodes that may be destinations.
+#[derive(Debug)]
+pub(super) struct NodeTaintsRule<'w> {
+    rule: &'w NodeTaints,
+    nodes: Rc<[NodeId]>,
+}
+
+impl<'w> NodeTaintsRule<'w> {
+    pub(super) fn new(draft: &Draft<'w>, rule: &'w NodeTaints) -> Self {
+        NodeTaintsRule {
+            rule,
+            nodes: ready_nodes(draft).into(),
+        }
+    }
+
+    /// The nodes with fewer soft taints that count and that the pod does not tolerate.
+    fn less_tainted(&self, draft: &Draft<'_>, node: NodeId, pod: &Pod) -> Rc<[NodeId]> {
+        let soft = |n: NodeId| {
+            let violated = self.rule.all_violated(pod, draft.world.snapshot.node(n));
+            violated.filter(|taint| is_soft(taint)).count()
+        };
+        let own = soft(node);
+        let nodes = self.nodes.iter().copied();
+        nodes.filter(|n| soft(*n) < own).collect()
+    }
+}
+
+impl JudgePod for NodeTaintsRule<'_> {
+    fn scope(&self) -> &Scope {
+        &self.rule.scope
+    }
+
+    fn judge(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> Result<Selected, NotSelected> {
+        let selected = self.rule.judge(draft, node, pod)?;
+        if !selected.reason.is_a_wish() {
+            return Ok(selected);
+        }
+        let nodes = self.less_tainted(draft, node, draft.world.snapshot.pod(pod));
+        if nodes.is_empty() {
+            return Err(NotSelected::NoLessTainted);
+        }
+        Ok(Selected {
+            destinations: Some(only_on(nodes, NoGain::Taint)),
+            ..selected
+        })
+    }
+}
+
+/// The rule of descheduler, which does not ask where the pod goes.
 impl JudgePod for NodeTaints {
     fn scope(&self) -> &Scope {
         &self.scope
@@ -25,16 +78,25 @@ impl JudgePod for NodeTaints {
 }
 
 impl NodeTaints {
-    /// The first taint of the node that counts and that the pod does not tolerate.
+    /// A taint of the node that counts and that the pod does not tolerate. One that keeps pods away
+    /// goes before one that only discourages them.
     fn violated<'n>(&self, pod: &Pod, node: &'n Node) -> Result<&'n Taint, NotSelected> {
         if pod.finished() {
             return Err(NotSelected::Finished);
         }
-        let mut counted = node.taints.iter().filter(|t| self.counts(t)).peekable();
-        counted.peek().ok_or(NotSelected::NoTaint)?;
-        counted
-            .find(|t| !scheduler::tolerates(pod, t))
+        if !node.taints.iter().any(|t| self.counts(t)) {
+            return Err(NotSelected::NoTaint);
+        }
+        let violated = self.all_violated(pod, node);
+        violated
+            .min_by_key(|t| is_soft(t))
             .ok_or(NotSelected::Tolerated)
+    }
+
+    /// The taints of the node that count and that the pod does not tolerate.
+    fn all_violated<'n>(&self, pod: &Pod, node: &'n Node) -> impl Iterator<Item = &'n Taint> {
+        let counted = node.taints.iter().filter(|t| self.counts(t));
+        counted.filter(|t| !scheduler::tolerates(pod, t))
     }
 
     /// Whether the strategy acts on a taint.
@@ -57,4 +119,9 @@ impl NodeTaints {
             Names::Only(names) => names.iter().any(is),
         }
     }
+}
+
+/// Whether a taint only discourages pods.
+fn is_soft(taint: &Taint) -> bool {
+    taint.effect == Effect::PreferNoSchedule
 }

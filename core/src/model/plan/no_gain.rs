@@ -37,6 +37,9 @@ pub enum NoGain {
     /// The node violates preferred anti-affinity with no smaller weight than the pod's own.
     #[error("is no better by preferred anti-affinity")]
     AntiAffinity,
+    /// The node has no fewer PreferNoSchedule taints that the pod does not tolerate.
+    #[error("has no fewer PreferNoSchedule taints that the pod does not tolerate")]
+    Taint,
     /// The node has its share of the pod's replicas already.
     #[error("has its share of the replicas already")]
     FullShare,

@@ -220,6 +220,9 @@ pub enum NotSelected {
     /// The pod tolerates every taint of its node that the strategy considers.
     #[error("it tolerates every taint of its node that the strategy considers")]
     Tolerated,
+    /// No node has fewer PreferNoSchedule taints that the pod does not tolerate.
+    #[error("no node has fewer PreferNoSchedule taints that it does not tolerate")]
+    NoLessTainted,
     /// The pod has restarted fewer times than the limit.
     #[error("it restarted {restarts} times, fewer than the limit of {limit}")]
     FewRestarts {
@@ -292,6 +295,7 @@ crate::codes! {
         SuitableNode = "suitable-node",
         NoTaint = "no-taint",
         Tolerated = "tolerated",
+        NoLessTainted = "no-less-tainted",
         FewRestarts = "few-restarts",
         NotOld = "not-old-enough",
         OtherState = "other-state",
@@ -347,6 +351,9 @@ impl NotSelected {
             NotSelected::NoSpread => NO_SPREAD,
             NotSelected::NoAntiAffinity => "nothing, unless it needs an anti-affinity",
             NotSelected::NoBetterNode => "provide a node without the pods that it avoids",
+            NotSelected::NoLessTainted => {
+                "provide a node without the taint, or give the pod a toleration"
+            }
             NotSelected::NoNeighbour
             | NotSelected::SuitableNode
             | NotSelected::NoTaint

@@ -181,6 +181,7 @@ fn elsewhere(node: &str, why: &NoGain) -> String {
         | NoGain::Leaving
         | NoGain::NodeAffinity
         | NoGain::AntiAffinity
+        | NoGain::Taint
         | NoGain::FullShare
         | NoGain::Spread(_) => "raise `forecast.tolerance`",
     };
