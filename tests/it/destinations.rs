@@ -52,6 +52,21 @@ fn a_node_that_is_being_deleted_is_no_destination() {
 }
 
 #[test]
+fn a_node_with_an_unreadable_pod_takes_no_pods() {
+    let policy = "evictable: {minReplicas: 1, minPodAge: 0s}\nstrategies: [{podLifeTime: {maxPodLifeTimeSeconds: 600}}]";
+    let plan = |odd: &str| {
+        let cluster = format!("node n1 cordoned\n web cpu=1 age=20m\nnode n2\n {odd}");
+        Cluster::parse(&cluster).plan(policy)
+    };
+    assert_eq!(
+        why(&plan("unreadable Pod name=odd")),
+        "its replacement could land on n2, which is left alone: Pod default/odd cannot be read: \
+         spec"
+    );
+    assert_eq!(plan("").moves.len(), 1);
+}
+
+#[test]
 fn the_scheduler_may_choose_a_node_that_is_being_deleted() {
     // Nothing tells the scheduler, so both nodes may win.
     let plan = hot("", "closed=Deleting", "").plan(EVEN);

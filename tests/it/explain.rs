@@ -610,6 +610,11 @@ fn refusals_by_landing() -> Vec<Case> {
         .with_strategy(
             "strategies: [{removePodsViolatingTopologySpreadConstraint: {constraints: [ScheduleAnyway]}}]",
         ),
+        Case::new(
+            "would-land-doubtful",
+            to("\n unreadable Pod name=odd", ""),
+            "",
+        ),
         Case::new("would-land-closed", to("closed=Deleting", ""), ""),
         Case::new(
             "would-be-refused",

@@ -186,6 +186,11 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             why: NoGain::NoPool,
         }),
         BadLanding::WouldTrade("n5".to_owned(), BrokenPreference::Spread("zone".to_owned())).into(),
+        BadLanding::WouldBeUnreadable(
+            "n5".to_owned(),
+            "Pod shop/odd cannot be read: spec".to_owned(),
+        )
+        .into(),
         BadLanding::WouldBeClosed("n5".to_owned(), NodeClosure::Deleting).into(),
         BadLanding::WouldLackDriver("n5".to_owned(), "ebs.csi.aws.com".to_owned()).into(),
         Refusal::Landing(BadLanding::WouldBeRemoved(
@@ -257,7 +262,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Landing(BadLanding::WouldTrade(..) | BadLanding::WouldBeClosed(..)) => {}
         Refusal::Landing(BadLanding::WouldBeRefused(..) | BadLanding::WouldBeExcluded(_)) => {}
         Refusal::Landing(BadLanding::LandsElsewhere(_) | BadLanding::WouldBeRemoved(..)) => {}
-        Refusal::Landing(BadLanding::WouldLackDriver(..)) => {}
+        Refusal::Landing(BadLanding::WouldLackDriver(..) | BadLanding::WouldBeUnreadable(..)) => {}
         Refusal::Rest(rest) => match rest.cause {
             RestCause::Replacement | RestCause::Ineffective(_) | RestCause::GotWorse(_) => {}
             RestCause::Rejected(_) | RestCause::NoRight => {}

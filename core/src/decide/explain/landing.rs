@@ -77,6 +77,7 @@ impl FittingNode {
             BadLanding::WouldBeUnknown(_) => "its usage is unknown".to_owned(),
             BadLanding::WouldNotHelp { why, .. } => format!("nothing is gained: the node {why}"),
             BadLanding::WouldTrade(_, preference) => format!("it would break {preference}"),
+            BadLanding::WouldBeUnreadable(_, why) => format!("it is left alone: {why}"),
             BadLanding::WouldBeClosed(_, closure) => format!("it is {closure}"),
             BadLanding::WouldBeRefused(_, other) => format!("its kubelet would refuse it: {other}"),
             BadLanding::WouldLackDriver(_, driver) => format!("it lacks the CSI driver {driver}"),

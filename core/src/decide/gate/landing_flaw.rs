@@ -26,6 +26,8 @@ pub(super) enum LandingFlaw {
     UnknownUsage(NodeId),
     /// The strategy does not want the pod there.
     NotADestination(NodeId, NoGain),
+    /// This object on the node cannot be read, so data about the node may be wrong.
+    Unreadable(NodeId, String),
     /// The node takes no new pods, although the scheduler may not see that.
     Closed(NodeId, NodeClosure),
     /// The kubelet of the node refuses the pod, which the scheduler does not foresee.
@@ -77,6 +79,7 @@ impl LandingFlaw {
         matches!(
             self,
             LandingFlaw::ExcludedByPolicy(_)
+                | LandingFlaw::Unreadable(..)
                 | LandingFlaw::Refused(..)
                 | LandingFlaw::Closed(..)
                 | LandingFlaw::LacksDriver(..)
@@ -112,6 +115,7 @@ impl LandingFlaw {
                 node: name(node),
                 why,
             },
+            LandingFlaw::Unreadable(node, why) => BadLanding::WouldBeUnreadable(name(node), why),
             LandingFlaw::Closed(node, closure) => BadLanding::WouldBeClosed(name(node), closure),
             LandingFlaw::Refused(node, other) => BadLanding::WouldBeRefused(name(node), other),
             LandingFlaw::LacksDriver(node, driver) => {
@@ -133,6 +137,9 @@ pub(super) fn check(
     let home = projection.world.snapshot.pod(candidate.pod).node == Some(node);
     if home && !candidate.reason.lies_in_the_pod() {
         return Err(LandingFlaw::OwnNode(node));
+    }
+    if let Some(why) = &projection.world.snapshot.node(node).unreadable {
+        return Err(LandingFlaw::Unreadable(node, why.clone()));
     }
     check_closure(projection, candidate.pod, node)?;
     check_driver(projection, candidate.pod, node)?;
@@ -233,19 +240,8 @@ fn no_gain(
 ) -> NoGain {
     let world = projection.world;
     let facts = world.snapshot.node(node);
-    // These two strategies take a node as it is, even if an object on it cannot be read.
-    let trusts = matches!(
-        destinations.others,
-        NoGain::NodeAffinity | NoGain::AntiAffinity
-    );
     if !world.policy.selects(&facts.labels) {
         return NoGain::NotSelected;
-    }
-    if !facts.ready {
-        return NoGain::NotReady;
-    }
-    if facts.unreadable.is_some() && !trusts {
-        return NoGain::Unreadable;
     }
     let judged = || {
         projection

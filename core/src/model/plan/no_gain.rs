@@ -7,12 +7,6 @@ pub enum NoGain {
     /// The policy's `nodeSelector` does not select the node.
     #[error("is not selected by the policy")]
     NotSelected,
-    /// The node is not Ready.
-    #[error("is not Ready")]
-    NotReady,
-    /// An object on the node cannot be read.
-    #[error("has an object that cannot be read")]
-    Unreadable,
     /// No pool of the strategy selects the node.
     #[error("is in no pool")]
     NoPool,

@@ -61,6 +61,10 @@ pub enum BadLanding {
         "its replacement could land on {0}, where the move would break another preference: {1}"
     )]
     WouldTrade(String, BrokenPreference),
+    /// The scheduler could put the replacement on a node with an object that cannot be read, so
+    /// that the forecast may be wrong there.
+    #[error("its replacement could land on {0}, which is left alone: {1}")]
+    WouldBeUnreadable(String, String),
     /// The scheduler could put the replacement on a node that takes no new pods.
     #[error("its replacement could land on {0}, which is {1}")]
     WouldBeClosed(String, NodeClosure),
@@ -107,6 +111,10 @@ impl BadLanding {
                      other is {preference}"
                 ),
             ),
+            BadLanding::WouldBeUnreadable(..) => (
+                "would-land-doubtful",
+                "correct the object that cannot be read".into(),
+            ),
             BadLanding::WouldBeClosed(node, _) => (
                 "would-land-closed",
                 format!("wait until {node} takes pods or is gone, or cordon it"),
@@ -149,6 +157,7 @@ impl BadLanding {
             | BadLanding::WouldNotHelp { .. } => true,
             BadLanding::WouldBeUnknown(_)
             | BadLanding::WouldTrade(..)
+            | BadLanding::WouldBeUnreadable(..)
             | BadLanding::WouldBeClosed(..)
             | BadLanding::WouldBeRefused(..)
             | BadLanding::WouldLackDriver(..)
@@ -173,8 +182,6 @@ fn elsewhere(node: &str, why: &NoGain) -> String {
     let otherwise = match why {
         NoGain::NoPool | NoGain::OtherPool(_) => "change the `nodeSelector` of the pools",
         NoGain::NotSelected => "widen the `nodeSelector` of the policy",
-        NoGain::NotReady => "wait until it is Ready",
-        NoGain::Unreadable => "correct the object that cannot be read",
         NoGain::Hot
         | NoGain::Lacks
         | NoGain::NotOpening
