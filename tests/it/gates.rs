@@ -790,14 +790,81 @@ fn room_that_a_pending_pod_has_reserved_is_not_free() {
               web*2 cpu=1 memory=1Gi uses=3 priority=5
               idle*4 cpu=500m memory=500Mi uses=0 priority=5
             node n2
+              victim cpu=2 uses=0 terminating
               {waits}
             "
         ));
         text(&cluster.plan(EVEN))
     };
+    // The job does not fit before the victim has ended.
     let moved = answer("job cpu=7500m nominated=n2 priority=4");
     assert!(moved.starts_with("move web-1 from n1 to n2: "), "{moved}");
     let stays = "keep web-1 on n1: no other node can take it: 1 is short of cpu by requests";
     let kept = answer("job cpu=7500m nominated=n2 priority=5");
     assert!(kept.starts_with(stays), "{kept}");
+}
+
+#[test]
+fn a_pod_that_waits_takes_the_room_where_it_fits() {
+    let policy = "evictable: {minReplicas: 1, minPodAge: 0s}
+safety: {maxPending: 100%}
+strategies: [{removePodsViolatingNodeTaints: {}}]\n";
+    let plan = |waits: &str, web: &str| {
+        let cluster = format!(
+            "node n1 taint=old:NoSchedule
+               {waits}
+               web cpu=4 {web}
+             node n2"
+        );
+        text(&Cluster::parse(&cluster).plan(policy))
+    };
+    let moves = "move web-1 from n1 to n2: does not tolerate the taint old:NoSchedule of its node";
+    let kept = "keep web-1 on n1: no other node can take it: 1 is short of cpu by requests";
+    assert_eq!(plan("", ""), moves);
+    assert_eq!(plan("job cpu=5 pending", ""), kept);
+    // The scheduler places it before the replacement exists, even if that is more important.
+    assert_eq!(plan("job cpu=5 pending", "priority=10"), kept);
+    // These wait for something else than room.
+    assert_eq!(plan("job cpu=5 gated", ""), moves);
+    assert_eq!(plan("job cpu=5 pending terminating", ""), moves);
+    assert_eq!(plan("job cpu=9 pending", ""), moves);
+    // A scheduler without a known profile applies the same filters.
+    assert_eq!(plan("job cpu=5 pending scheduler=other", ""), kept);
+    // The more important one fits, and then the other one does not.
+    let two = |first: u8, second: u8| {
+        let waits =
+            format!("big cpu=6 pending priority={first}\n small cpu=3 pending priority={second}");
+        plan(&waits, "")
+    };
+    assert_eq!(two(2, 1), kept);
+    assert_eq!(two(1, 2), moves);
+}
+
+#[test]
+fn pods_that_wait_beside_each_other_take_the_room_of_several_nodes() {
+    let policy = "evictable: {minReplicas: 1, minPodAge: 0s}
+safety: {maxPending: 100%}
+strategies: [{removePodsViolatingNodeTaints: {}}]\n";
+    let plan = |jobs: u8| {
+        let cluster = format!(
+            "node n1 taint=old:NoSchedule
+               job*{jobs} cpu=5 pending
+               web cpu=4
+             node n2
+             node n3"
+        );
+        Cluster::parse(&cluster).plan(policy).moves.len()
+    };
+    assert_eq!([0, 1, 2, 3, 30].map(plan), [1, 1, 0, 0, 0]);
+}
+
+#[test]
+fn the_exact_mode_counts_only_pods_on_nodes() {
+    let policy = parse(
+        "evictable: {minReplicas: 1, minPodAge: 0s}
+strategies: [{removePodsViolatingNodeTaints: {}}]\n",
+    );
+    let cluster = "node n1 taint=old:NoSchedule\n job cpu=5 pending\n web cpu=4\nnode n2";
+    let plan = Cluster::parse(cluster).plan_by(policy.exactly());
+    assert_eq!(plan.moves.len(), 1, "{}", text(&plan));
 }

@@ -44,9 +44,16 @@ impl<'w> Deref for Draft<'w> {
 }
 
 impl<'w> Draft<'w> {
-    /// Creates a draft without decisions.
+    /// Creates a draft without decisions. Pods that wait for a node have room, except in the exact
+    /// mode, which counts only what is on the nodes.
     pub fn new(world: World<'w>) -> Self {
-        Draft::of(Projection::new(world), Vec::new())
+        let projection = Projection::new(world);
+        let projection = if world.policy.forecasts() {
+            projection.with_waiting()
+        } else {
+            projection
+        };
+        Draft::of(projection, Vec::new())
     }
 
     fn of(projection: Projection<'w>, accepted: Vec<Rc<(Candidate, Landing)>>) -> Self {

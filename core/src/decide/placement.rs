@@ -18,6 +18,7 @@ mod landing;
 mod leaving;
 mod replay;
 mod starts;
+mod waiting;
 
 pub use landing::Landing;
 pub use starts::Starts;
@@ -41,6 +42,8 @@ pub struct Placement<'w> {
     landed: BTreeMap<NodeId, Vec<PodId>>,
     /// Moved pods on the nodes that they leave, where they hold their requests until they end.
     lingering: Vec<Vec<PodId>>,
+    /// Pods that wait for a node, on the nodes where they are expected.
+    waiting: BTreeMap<NodeId, Vec<PodId>>,
     /// Where the scheduler may start its search after the moves.
     starts: OnceCell<Option<Starts>>,
     /// The requests before the moves.
@@ -63,6 +66,7 @@ impl<'w> Placement<'w> {
             moved: BTreeSet::new(),
             landed: BTreeMap::new(),
             lingering: vec![Vec::new(); nodes],
+            waiting: BTreeMap::new(),
             starts: OnceCell::new(),
             reserved_before: Rc::default(),
             index: Rc::new(Index::new(snapshot)),
@@ -83,13 +87,14 @@ impl<'w> Placement<'w> {
         &self.index
     }
 
-    /// Returns the requests of all pods of a node, including terminating ones.
+    /// Returns the requests of all pods of a node, including terminating ones and those that wait
+    /// and are expected there.
     pub fn reserved(&self, node: NodeId) -> &PerResource<Amount> {
         &self.reserved[node.0]
     }
 
-    /// Returns the requests of all pods of a node, including terminating ones, as kube-scheduler
-    /// counts them for scores: with a default for containers without requests.
+    /// Returns the same requests as kube-scheduler counts them for scores: with a default for
+    /// containers without requests.
     pub fn non_zero_requests(&self, node: NodeId) -> NonZeroRequests {
         self.non_zero_requests[node.0]
     }
@@ -100,7 +105,8 @@ impl<'w> Placement<'w> {
         whole.minus(self.reserved_before[node.0][resource])
     }
 
-    /// Returns the node of a pod, or the expected node of its replacement if it moves.
+    /// Returns the node of a pod, or the expected node of its replacement if it moves, or its own
+    /// expected node if it waits for one.
     pub fn place(&self, pod: PodId) -> Option<NodeId> {
         self.places[pod.0]
     }

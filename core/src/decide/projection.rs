@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use crate::decide::placement::{Landing, Placement};
+use crate::decide::scheduler;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Measure;
 use crate::values::{Amount, PerResource};
@@ -40,6 +41,14 @@ impl<'w> Deref for Projection<'w> {
 }
 
 impl<'w> Projection<'w> {
+    /// Reserves room for the pods that wait for a node, as the scheduler does before it places
+    /// replacements.
+    #[must_use]
+    pub fn with_waiting(mut self) -> Self {
+        scheduler::expect_waiting(&mut self.placement);
+        self
+    }
+
     /// Creates the projection of a world without moves.
     pub fn new(world: World<'w>) -> Self {
         let snapshot = world.snapshot;

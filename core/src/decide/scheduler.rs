@@ -74,9 +74,11 @@ mod taints;
 mod topology_spread;
 mod volume_limits;
 mod volumes;
+mod waiting;
 mod walk;
 
 pub use search_start::evaluate;
+pub use waiting::expect_waiting;
 
 use filters::Filters;
 use question::Question;
@@ -143,10 +145,17 @@ impl Index<ScorePlugin> for Parts {
 /// replacement. It may also be gone by then, as always with a StatefulSet. The forecast covers both
 /// cases: a node that wins in either may win. The first case counts three times as much.
 pub fn forecast(placement: &Placement<'_>, pod: PodId) -> Forecast {
-    if placement.place(pod).is_none() || question::in_turn(placement.snapshot.pod(pod)) {
-        return choice::forecast(&Question::after(placement, pod));
+    if is_beside(placement, pod) {
+        replacement::forecast(placement, pod)
+    } else {
+        choice::forecast(&Question::after(placement, pod))
     }
-    replacement::forecast(placement, pod)
+}
+
+/// Whether a pod may still terminate on its node while the scheduler places its replacement.
+fn is_beside(placement: &Placement<'_>, pod: PodId) -> bool {
+    let leaves = placement.place(pod).is_some() && !placement.expects(pod);
+    leaves && !question::in_turn(placement.snapshot.pod(pod))
 }
 
 /// Returns the nodes with the best score among those that the scheduler visits from position
@@ -225,9 +234,7 @@ pub fn fitting<'q, 'w>(
     pod: PodId,
 ) -> impl Fn(NodeId) -> Result<(), Misfit> + use<'q, 'w> {
     let after = Filters::new(&Question::after(placement, pod));
-    let replaced =
-        placement.place(pod).is_some() && !question::in_turn(placement.snapshot.pod(pod));
-    let during = replaced.then(|| Filters::new(&Question::during(placement, pod)));
+    let during = is_beside(placement, pod).then(|| Filters::new(&Question::during(placement, pod)));
     move |node| {
         let gone = after.admit(node);
         match &during {

@@ -10,7 +10,8 @@
 //!   `counts-late` (a pod that is being deleted counts once it has ended), `evicted=ignored` (or
 //!   `fails-job`, `fails-index`), `deadline=20m` from noon, `foreign`
 //! - work: `runs-once` (restartPolicy Never), `class=high` (a PriorityClass)
-//! - priority: `never-preempts`, `nominated=n2` (pending, with room reserved on n2)
+//! - queue: `pending` (on no node), `nominated=n2` (the same, with room reserved on n2), `gated`
+//! - priority: `never-preempts`
 //! - replicas: `evict-single` (the annotation that admits the eviction of a single replica)
 //! - nodes: `os=linux` (`spec.os.name`), `tolerates=key=value:NoSchedule` (with `@60` for a minute,
 //!   and with the key `*` all taints), `requires=disk:ssd`, `prefers=disk:ssd*60`
@@ -124,7 +125,8 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
             ..Owner::default()
         }];
     }
-    if pod.nominated.is_some() {
+    pod.gated = words.has("gated");
+    if pod.nominated.is_some() || words.has("pending") || pod.gated {
         (pod.node, pod.phase, pod.ready, pod.started) = (None, PodPhase::Pending, false, None);
     }
     if let Some(time) = words.get("creating") {

@@ -5,8 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::decide::draft::Draft;
-use crate::decide::projection::HotSince;
+use crate::decide::projection::{HotSince, Projection};
 use crate::decide::targets::above_share;
 use crate::model::snapshot::NodeId;
 use crate::policy::{LowNodeUtilization, Strategy};
@@ -49,11 +48,11 @@ impl Engine {
     /// The nodes above a target of LowNodeUtilization, with the position of the strategy.
     pub(super) fn hot_nodes<'o>(&self, observed: &'o Observed<'_>) -> &'o [(usize, NodeId)] {
         observed.hot.get_or_init(|| {
-            let draft = Draft::new(self.world(observed));
+            let projection = Projection::new(self.world(observed));
             let mut hot = Vec::new();
             for (position, strategy) in self.policy.strategies.iter().enumerate() {
                 if let Some(rule) = LowNodeUtilization::of(&strategy.rule) {
-                    let above = above_share(&draft, rule, 1.0).into_keys();
+                    let above = above_share(&projection, rule, 1.0).into_keys();
                     hot.extend(above.map(|node| (position, node)));
                 }
             }

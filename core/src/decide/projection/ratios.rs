@@ -54,7 +54,7 @@ impl<'w> Projection<'w> {
     /// Returns the share of allocatable that kube-scheduler counts as requested: terminating pods
     /// still hold their part. `None` if the node does not have the resource.
     fn taken(&self, node: NodeId, resource: ResourceId) -> Option<Ratio> {
-        let taken = self.reserved(node)[resource];
+        let taken = self.reserved(node)[resource].minus(self.promised(node, resource));
         if taken == Amount::ZERO {
             return (!self.lacks(node, resource)).then_some(Ratio::ZERO);
         }
