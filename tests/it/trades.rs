@@ -120,3 +120,29 @@ strategies: [{removePodsViolatingNodeTaints: {includePreferNoSchedule: true}}]";
         "move web-1 from n1 to n2: does not tolerate the taint closed:NoSchedule of its node"
     );
 }
+
+#[test]
+fn a_node_is_hot_by_the_lowest_target_of_all_rules() {
+    let rule = |target: u8| {
+        format!(
+            "- lowNodeUtilization: {{sustainedFor: 0s, thresholds: {{cpu: 20%}}, \
+             targetThresholds: {{cpu: {target}%}}}}\n"
+        )
+    };
+    let plan = |targets: [u8; 2]| {
+        let rules = targets.map(rule).concat();
+        let policy = format!(
+            "evictable: {{minReplicas: 1}}\nstrategies:\n{rules}- \
+             removePodsViolatingNodeAffinity: {{nodeAffinityType: \
+             [preferredDuringSchedulingIgnoredDuringExecution]}}\n"
+        );
+        let cluster = "node n1\n web cpu=1 uses=1 prefers=disk:ssd*50
+             node n2 labels=disk:ssd\n lone cpu=1 uses=4 bare";
+        text(&Cluster::parse(cluster).plan(&policy))
+    };
+    let kept = "keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 62%, \
+        above the target of 60%";
+    assert!(plan([60, 80]).starts_with(kept));
+    assert!(plan([80, 60]).starts_with(kept));
+    assert!(plan([80, 80]).starts_with("move web-1"));
+}

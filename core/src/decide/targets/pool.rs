@@ -92,14 +92,22 @@ fn mean(
     Ratio::new(known.iter().sum::<f64>() / f64::from(count)).unwrap_or_default()
 }
 
-/// The usage targets of the policy for a node. Deviation thresholds are omitted.
+/// The usage targets of the policy for a node: the least of each resource, if several rules have
+/// the node in a pool. Deviation thresholds are omitted.
 pub fn usage_targets(projection: &Projection<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
     let snapshot = projection.world.snapshot;
     let rules = projection.world.policy.low_node_utilization();
-    let mut by_usage = rules.filter(|r| r.basis == Basis::Actual && !r.deviation);
-    let pool = by_usage.find_map(|r| r.pool_of(&snapshot.node(node).labels));
-    let targets = pool.map_or(&[][..], |pool| &pool.targets);
-    snapshot.resources.known(targets).collect()
+    let by_usage = rules.filter(|r| r.basis == Basis::Actual && !r.deviation);
+    let pools = by_usage.filter_map(|r| r.pool_of(&snapshot.node(node).labels));
+    let mut least: Vec<(ResourceId, Ratio)> = Vec::new();
+    for (resource, target) in pools.flat_map(|pool| snapshot.resources.known(&pool.targets)) {
+        match least.iter_mut().find(|(known, _)| *known == resource) {
+            Some((_, known)) if target < *known => *known = target,
+            Some(_) => {}
+            None => least.push((resource, target)),
+        }
+    }
+    least
 }
 
 impl PoolInForce {
