@@ -210,15 +210,12 @@ fn a_converted_policy_equals_the_original() {
         let native = policy.to_native();
         let again = Policy::parse("native.yaml", &native)
             .unwrap_or_else(|e| panic!("{}: {e}\n{native}", case.name));
-        assert_eq!(
-            again,
-            Policy {
-                warnings: Vec::new(),
-                ..policy
-            },
-            "{}:\n{native}",
-            case.name
-        );
+        // Both may warn, at different places of the files.
+        let silent = |policy: Policy| Policy {
+            warnings: Vec::new(),
+            ..policy
+        };
+        assert_eq!(silent(again), silent(policy), "{}:\n{native}", case.name);
         seen += 1;
     }
     assert!(seen > 300, "{seen}");

@@ -90,10 +90,18 @@ pub(super) fn spread() -> Section<TopologySpread> {
     )
     .field(
         "topologyBalanceNodeFit",
-        "Move only pods that fit a node of a topology domain with too few pods.",
+        "Move only pods that fit a node of a topology domain with too few pods. False has an effect \
+            only in the exact mode.",
         boolean(),
         |r| &mut r.node_fit,
     )
+    .check(|f, r| {
+        if !r.node_fit {
+            let sentence = "false has an effect only in the exact mode: otherwise a pod moves only \
+                if it fits such a node";
+            f.warn(Code::Ignored, "topologyBalanceNodeFit", sentence);
+        }
+    })
 }
 
 const AFFINITY_KINDS: [Choice<AffinityKind>; 2] = [

@@ -294,3 +294,24 @@ fn own_thresholds_of_a_pool_fit_the_inherited_ones() {
       |                                                                                ^
     ");
 }
+
+#[test]
+fn a_balance_of_domains_without_node_fit_is_for_the_exact_mode() {
+    let warnings = |node_fit: bool| {
+        let strategy = "removePodsViolatingTopologySpreadConstraint";
+        let policy = parse(&format!(
+            "- {strategy}: {{topologyBalanceNodeFit: {node_fit}}}"
+        ));
+        let warnings = policy.unwrap().warnings.into_iter();
+        warnings
+            .map(|w| w.to_string())
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(warnings(true), "");
+    assert_snapshot!(
+        warnings(false),
+        @"strategies[0].removePodsViolatingTopologySpreadConstraint.topologyBalanceNodeFit: false has \
+          an effect only in the exact mode: otherwise a pod moves only if it fits such a node"
+    );
+}
