@@ -5,7 +5,8 @@
 //! Each file is one plugin of the scheduler's default profile, as of Kubernetes 1.31 to 1.37. See
 //! <https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins>. Not covered:
 //! dynamic resources, capacity for volumes that are not provisioned yet, attach limits of volumes
-//! that are not of a CSI driver, and topology spread with pods that are only nominated for a node.
+//! that are not of a CSI driver, topology spread with pods that are only nominated for a node, and
+//! image volumes in ImageLocality.
 //! A forecast never counts on preemption; [`preempted`] finds out whether it may happen.
 //!
 //! # Examples
