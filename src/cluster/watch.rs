@@ -30,13 +30,16 @@ const BATCH: usize = 100;
 /// The API server ends a watch after this time, up to twice as long with jitter. A short watch
 /// detects a dead connection early and costs one request per kind.
 const WATCH_TIME: Duration = Duration::from_secs(20);
+/// The time of a watch after one that broke without news. A bookmark, or else a new list, then comes
+/// before the outage stops evictions.
+const SHORT_WATCH: Duration = Duration::from_secs(5);
 /// A watch that sends nothing for this long after its end is dead.
 const GRACE: Duration = Duration::from_secs(10);
 /// The least time between the starts of two successful requests, up to twice as long with jitter.
 const SHORTEST_ROUND: Duration = Duration::from_millis(500);
 /// A watch that lasted this long worked, even if it failed in the end.
 const STEADY: Duration = Duration::from_secs(15);
-/// After this many ERROR events without progress, only a new list can help.
+/// After this many errors without progress, only a new list can help.
 const MOST_ERRORS: u32 = 3;
 /// The status by which the API server refuses a request because it is busy (priority and fairness).
 const BUSY: u16 = 429;
@@ -59,8 +62,11 @@ pub(super) struct Watcher {
     list_again: Instant,
     /// Failures since a watch last worked.
     failures: u32,
-    /// ERROR events since the position last changed.
+    /// Refusals since the position last changed.
     errors: u32,
+    /// Watches that began and broke without an event or a bookmark, since one had news or
+    /// everything was listed.
+    unheard: u32,
 }
 
 /// The course of a watch.
@@ -81,6 +87,7 @@ impl Watcher {
             list_again: Instant::now(),
             failures: 0,
             errors: 0,
+            unheard: 0,
         }
     }
 
@@ -132,12 +139,12 @@ impl Watcher {
                     continue;
                 }
             }
-            self.recover();
+            self.respond();
         };
         self.cluster.objects().delete_all(self.watched.kind, &gone);
         self.cluster.listed(self.watched.kind);
         self.by_page = false;
-        self.recover();
+        self.hear();
         self.move_to(position);
         self.list_again = Instant::now() + jittered(LIST_AGAIN);
         Ok(())
@@ -179,7 +186,11 @@ impl Watcher {
 
     /// Watches from a resource version until the API server ends the watch.
     async fn watch(&mut self, position: &str) -> Result<(), StreamError> {
-        let time = jittered(WATCH_TIME);
+        let time = if self.unheard == 0 {
+            jittered(WATCH_TIME)
+        } else {
+            SHORT_WATCH
+        };
         let uri = format!(
             "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={}",
             self.watched.path,
@@ -191,13 +202,15 @@ impl Watcher {
             news: false,
         };
         let reply = get(&self.cluster.client, &uri, self.accepted).await?;
-        self.recover();
+        self.respond();
         let mut body = WatchBody::new(reply, time + GRACE);
         let result = loop {
             match body.next().await {
                 Ok(None) => break Ok(()),
                 Ok(Some(event)) => {
-                    watched.news = true;
+                    if !std::mem::replace(&mut watched.news, true) {
+                        self.hear();
+                    }
                     if event.kind != "BOOKMARK" {
                         self.apply(&event.kind, event.format, &event.object);
                     }
@@ -215,6 +228,9 @@ impl Watcher {
     /// one without any news shows nothing: objects may have changed unseen, and are listed again.
     /// That is no failure if the watch lasted, because an API server has no bookmark to send for a
     /// kind of which it has seen no event since its start.
+    ///
+    /// A watch that breaks soon starts again from its position, as when an API server restarts. But
+    /// a proxy may answer and break each of them, so that no event would ever arrive.
     fn judge(
         &mut self,
         watched: &Watched,
@@ -224,17 +240,19 @@ impl Watcher {
         if lasted || watched.news && result.is_ok() {
             self.failures = 0;
         }
-        if result.is_err() || watched.news {
+        if watched.news {
             return result;
         }
-        self.position = None;
-        if lasted {
-            Ok(())
-        } else {
-            Err(StreamError::broken(
-                "watch ended early, without an event or a bookmark, listing again",
-            ))
+        self.unheard += u32::from(result.is_err());
+        if lasted || result.is_ok() || self.unheard >= MOST_ERRORS {
+            self.position = None;
         }
+        if lasted || result.is_err() {
+            return result;
+        }
+        Err(StreamError::broken(
+            "watch ended early, without an event or a bookmark, listing again",
+        ))
     }
 
     fn apply(&self, event: &str, format: Format, object: &[u8]) {
@@ -249,9 +267,17 @@ impl Watcher {
     }
 
     /// Records that the API server responds. This does not end the backoff: only a watch that works
-    /// does.
-    fn recover(&self) {
-        self.cluster.recovered(self.watched.kind);
+    /// does. An outage in which watches broke without news does not end either.
+    fn respond(&self) {
+        if self.unheard == 0 {
+            self.cluster.recovered(self.watched.kind);
+        }
+    }
+
+    /// Records that the API server has told something about the objects.
+    fn hear(&mut self) {
+        self.unheard = 0;
+        self.respond();
     }
 
     /// Records a failure and returns the pause before the next attempt.

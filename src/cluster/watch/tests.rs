@@ -143,6 +143,58 @@ async fn objects_missing_from_a_later_list_are_forgotten() {
     assert_eq!(pods(&watcher.cluster), ["p2 on n1"]);
 }
 
+/// The outage begins with the first of them, although each is answered with status 200.
+#[tokio::test]
+async fn watches_that_break_without_news_are_one_outage_and_end_in_a_list() {
+    let (mut watcher, requests) = watcher(PODS, |_, uri, _| {
+        if uri.contains("watch=") {
+            (200, "{\"type\": \"ADD".to_owned())
+        } else {
+            page("7", "", &[pod("p2", "n1", 2)])
+        }
+    })
+    .await;
+    let outage = |watcher: &Watcher| watcher.cluster.health()[&ObjectKind::Pod].outage.clone();
+    watcher.position = Some("1".to_owned());
+    let mut outages = Vec::new();
+    for _ in 0..MOST_ERRORS {
+        assert_eq!(watcher.position.as_deref(), Some("1"));
+        let error = watcher.watch("1").await.unwrap_err();
+        watcher.fail(&error);
+        outages.push(outage(&watcher).unwrap().since);
+    }
+    assert_eq!(watcher.position, None, "only a list can help");
+    assert!(
+        outages.iter().all(|since| *since == outages[0]),
+        "{outages:?}"
+    );
+    watcher.list().await.unwrap();
+    assert_eq!(outage(&watcher), None);
+    assert_eq!(watcher.position.as_deref(), Some("7"));
+    let requests = requests.lock().unwrap();
+    let asks_for_news = |uri: &str| uri.contains("&timeoutSeconds=5&");
+    let short: Vec<bool> = requests.iter().map(|r| asks_for_news(&r.1)).collect();
+    assert_eq!(short, [false, true, true, false]);
+}
+
+/// An event ends the outage while the watch still runs.
+#[tokio::test]
+async fn the_first_event_after_a_broken_watch_ends_the_outage() {
+    let (mut watcher, _) = watcher(PODS, |_, _, _| {
+        let event = lines(&[("ADDED", pod("p1", "n1", 5))]).1;
+        (200, event + "{\"type\": \"ADD")
+    })
+    .await;
+    watcher.unheard = 2;
+    watcher.fail(&StreamError::broken("refused"));
+    watcher.watch("1").await.unwrap_err();
+    assert_eq!(watcher.cluster.health()[&ObjectKind::Pod].outage, None);
+    assert_eq!(
+        (watcher.unheard, watcher.position.as_deref()),
+        (0, Some("5"))
+    );
+}
+
 #[tokio::test]
 async fn events_are_applied_and_advance_the_position() {
     let (mut watcher, requests) = watcher(PODS, |_, _, _| {
