@@ -125,7 +125,7 @@ impl Watcher {
             match self.page(&mut pages, &mut gone).await {
                 Ok(None) => attempts = 0,
                 Ok(Some(position)) => break position,
-                Err(error) if error.is_expired() || !self.by_page => {
+                Err(error) if self.ends_the_list(&error) => {
                     // A busy server refuses a list before it reads anything. A hundred pages would
                     // make it busier, and be refused as often.
                     self.by_page |= error.code != Some(BUSY);
@@ -148,6 +148,13 @@ impl Watcher {
         self.move_to(position);
         self.list_again = Instant::now() + jittered(LIST_AGAIN);
         Ok(())
+    }
+
+    /// Whether the list has to start again after this error: its token is too old, or it came as a
+    /// whole, or the kind is refused, so that the objects of the earlier pages are forgotten.
+    fn ends_the_list(&self, error: &StreamError) -> bool {
+        let is_refused = error.lack().is_some() && self.watched.kind.is_optional();
+        error.is_expired() || !self.by_page || is_refused
     }
 
     /// Reads one page. Removes the names of its objects from `gone`.

@@ -8,6 +8,7 @@ use crate::model::snapshot::Snapshot;
 use serde_json::json;
 
 const PODS: WatchedKind = WATCHED_KINDS[1];
+const CLASSES: WatchedKind = WATCHED_KINDS[4];
 
 fn pod(name: &str, node: &str, version: u32) -> serde_json::Value {
     json!({"metadata": {"name": name, "namespace": "a", "resourceVersion": version.to_string()},
@@ -193,6 +194,31 @@ async fn the_first_event_after_a_broken_watch_ends_the_outage() {
         (watcher.unheard, watcher.position.as_deref()),
         (0, Some("5"))
     );
+}
+
+/// The refusal deletes the objects of the earlier pages, so these are read again.
+#[tokio::test]
+async fn a_refusal_within_a_list_starts_it_again_from_its_first_page() {
+    let refused = Arc::new(Mutex::new(false));
+    let (mut watcher, _) = watcher(CLASSES, move |_, uri, _| {
+        let class = |name: &str| json!({"metadata": {"name": name}, "value": 7});
+        if !uri.contains("continue=") {
+            page("7", "more", &[class("high")])
+        } else if std::mem::replace(&mut refused.lock().unwrap(), true) {
+            page("7", "", &[class("low")])
+        } else {
+            status(403, "priorityclasses is forbidden")
+        }
+    })
+    .await;
+    watcher.by_page = true;
+    let error = watcher.list().await.unwrap_err();
+    assert_eq!(error.code, Some(403));
+    watcher.fail(&error);
+    watcher.list().await.unwrap();
+    let known = watcher.cluster.objects().names(ObjectKind::Class);
+    let known: Vec<String> = known.into_iter().map(|(_, name)| name).collect();
+    assert_eq!(known, ["high", "low"]);
 }
 
 #[tokio::test]
