@@ -72,7 +72,7 @@ impl Format {
 
 impl StreamError {
     /// Creates an error for an answer that is not understood.
-    fn invalid(why: impl Into<String>) -> Self {
+    pub(super) fn invalid(why: impl Into<String>) -> Self {
         StreamError {
             invalid: true,
             ..StreamError::broken(why)

@@ -178,7 +178,14 @@ impl Watcher {
         };
         let result = pages.next(&self.cluster.client, each).await;
         self.store(&mut batch);
-        result
+        // Every list of an API server has a version. An answer without one says nothing about the
+        // objects, so none of them is forgotten.
+        match result {
+            Ok(Some(version)) if version.is_empty() => Err(StreamError::invalid(
+                "invalid list: it has no resource version",
+            )),
+            result => result,
+        }
     }
 
     fn store(&self, batch: &mut Vec<Result<Object, Skipped>>) {

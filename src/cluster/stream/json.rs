@@ -12,6 +12,8 @@ const OTHER_LIMIT: usize = 1024 * 1024;
 /// A list.
 pub(super) struct JsonList {
     state: JsonPlace,
+    /// Whether there is a field `items`, which every list has, also an empty one.
+    has_items: bool,
     pub(super) metadata: ListMetadata,
 }
 
@@ -38,6 +40,7 @@ impl JsonList {
     pub(super) fn new() -> Self {
         JsonList {
             state: JsonPlace::Start,
+            has_items: false,
             metadata: ListMetadata::default(),
         }
     }
@@ -68,6 +71,9 @@ impl JsonList {
                     }
                 },
                 JsonPlace::End => {
+                    if !self.has_items {
+                        return Err(invalid("it has no items"));
+                    }
                     body.drain().await?;
                     return Ok(false);
                 }
@@ -94,6 +100,7 @@ impl JsonList {
         }
         let name: String = parse(buffer)?;
         expect(body, b':').await?;
+        self.has_items |= name == "items";
         if name == "items" && token(body).await? == b'[' {
             take(body);
             self.state = JsonPlace::Items;

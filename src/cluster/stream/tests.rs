@@ -116,6 +116,10 @@ async fn an_answer_that_is_not_what_it_claims_to_be_is_invalid() {
     assert!(lie.may_be_about_protobuf());
     let lie = listed(JSON, b"<html>", 64).await.unwrap_err();
     assert_eq!(lie.why, "invalid list: found '<', expected '{'");
+    for text in ["{}", r#"{"error": "upstream session expired"}"#] {
+        let lie = listed(JSON, text.as_bytes(), 64).await.unwrap_err();
+        assert_eq!(lie.why, "invalid list: it has no items", "{text}");
+    }
 }
 
 #[tokio::test]
@@ -123,7 +127,7 @@ async fn json_lists_may_have_any_layout() {
     for (text, count) in [
         ("{\"items\":null}", 0),
         ("{\"items\":[]}", 0),
-        ("{}", 0),
+        ("{\"metadata\":{},\"items\":[]}", 0),
         (
             " { \"items\" : [ 7 , \"a]\\\"\" , {\"b\":\"}\"} ] , \"kind\" : 1 }\n",
             3,

@@ -197,7 +197,7 @@ mod tests {
             if uri.ends_with("pods") {
                 status(403, "m")
             } else {
-                (200, "{}".to_owned())
+                (200, r#"{"items": []}"#.to_owned())
             }
         });
         assert_eq!(

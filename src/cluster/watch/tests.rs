@@ -144,6 +144,25 @@ async fn objects_missing_from_a_later_list_are_forgotten() {
     assert_eq!(pods(&watcher.cluster), ["p2 on n1"]);
 }
 
+/// As proxies answer: by an error with status 200, or without the version that every list of an API
+/// server has.
+#[tokio::test]
+async fn an_answer_that_is_no_list_forgets_no_object() {
+    for answer in [r#"{"error": "session expired"}"#, r#"{"items": []}"#] {
+        let (mut watcher, _) = watcher(PODS, move |_, _, _| (200, answer.to_owned())).await;
+        let old = import::json(ObjectKind::Pod, pod("p1", "n1", 1).to_string().as_bytes());
+        watcher.cluster.objects().apply(old.unwrap());
+        let error = watcher.list().await.unwrap_err();
+        assert!(
+            error.why.starts_with("invalid list: it has no "),
+            "{error:?}"
+        );
+        watcher.fail(&error);
+        assert_eq!(pods(&watcher.cluster), ["p1 on n1"]);
+        assert!(watcher.cluster.health()[&ObjectKind::Pod].outage.is_some());
+    }
+}
+
 /// The outage begins with the first of them, although each is answered with status 200.
 #[tokio::test]
 async fn watches_that_break_without_news_are_one_outage_and_end_in_a_list() {
