@@ -26,6 +26,14 @@ const TRIGGERED: &str = "Eviction triggered evacuation";
 /// The words of the API server where its authorizers deny an eviction. A refusal by a webhook or an
 /// admission policy has others (`pkg/endpoints/handlers/responsewriters/errors.go`).
 const DENIED: &str = "cannot create resource \"pods/eviction\"";
+/// The words of the API server for errors that arise before it deletes a pod: a webhook does not
+/// respond, or refuses with a code of its own (`pkg/admission/plugin/webhook`), or several budgets
+/// cover the pod (`pkg/registry/core/pod/storage/eviction.go`).
+const BEFORE_DELETION: [&str; 3] = [
+    "failed calling webhook",
+    "admission webhook \"",
+    "more than one PodDisruptionBudget",
+];
 /// The longest wait that a response may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
@@ -149,9 +157,9 @@ fn outcome(answer: &Answer, body: &[u8]) -> Outcome {
         403 if why.contains(DENIED) => Outcome::Forbidden(why),
         // A webhook or an admission policy. It concerns this pod, and perhaps others like it.
         400..500 => Outcome::Refused(why),
-        _ if why.contains("request timed out") => Outcome::Unanswered(why),
-        // Most often a webhook that does not respond.
-        _ => Outcome::Failed(why),
+        _ if BEFORE_DELETION.iter().any(|words| why.contains(words)) => Outcome::Failed(why),
+        // Such as an error of etcd. The pod may be deleted all the same.
+        _ => Outcome::Unanswered(why),
     }
 }
 
@@ -266,8 +274,8 @@ pub(crate) mod tests {
             (422, Outcome::Refused(message())),
             (401, Outcome::Unauthorized(message())),
             (408, Outcome::Unanswered(message())),
-            (500, Outcome::Failed(message())),
-            (503, Outcome::Failed(message())),
+            (500, Outcome::Unanswered(message())),
+            (503, Outcome::Unanswered(message())),
             (502, Outcome::Unanswered(message())),
             (504, Outcome::Unanswered(message())),
         ] {
@@ -275,8 +283,36 @@ pub(crate) mod tests {
             assert_eq!(evict(&client, &planned(), None).await, expected, "{code}");
             assert_eq!(requests.lock().unwrap().len(), 1, "{code}");
         }
-        let (client, _) = fake(|_, _, _| status(500, "etcdserver: request timed out")).await;
-        assert_eq!(evict(&client, &planned(), None).await.code(), "unanswered");
+    }
+
+    /// With an error of its storage, the API server may have deleted the pod.
+    #[tokio::test]
+    async fn an_eviction_has_failed_only_if_the_error_arises_before_the_deletion() {
+        let webhook = "Internal error occurred: failed calling webhook \"guard.example.com\": failed \
+            to call webhook: Post \"https://guard.shop.svc:443/\": context deadline exceeded";
+        let refusal = "admission webhook \"guard.example.com\" denied the request: not now";
+        let budgets = "This pod has more than one PodDisruptionBudget, which the eviction \
+            subresource does not support.";
+        for (message, code) in [
+            (webhook, "failed"),
+            (refusal, "failed"),
+            (budgets, "failed"),
+            ("etcdserver: request timed out", "unanswered"),
+            ("etcdserver: leader changed", "unanswered"),
+            (
+                "rpc error: code = Unavailable desc = error reading from server: EOF",
+                "unanswered",
+            ),
+            (
+                "rpc error: code = Unavailable desc = transport is closing",
+                "unanswered",
+            ),
+            ("context deadline exceeded", "unanswered"),
+        ] {
+            let (client, _) = fake(move |_, _, _| status(500, message)).await;
+            let outcome = evict(&client, &planned(), None).await;
+            assert_eq!(outcome.code(), code, "{message}");
+        }
     }
 
     /// The outcome of a 429 with this body and header, as recorded from an API server.

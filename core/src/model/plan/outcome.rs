@@ -42,12 +42,12 @@ pub enum Outcome {
     /// HTTP 409: another pod has the name now.
     #[error("replaced by another pod of the same name")]
     Changed,
-    /// The API server returned another error and did not evict the pod. Most often a webhook does
-    /// not respond.
+    /// The API server returned another error before it would have evicted the pod. Most often a
+    /// webhook does not respond.
     #[error("failed: {0}")]
     Failed(String),
-    /// No response arrived, so the pod may or may not be evicted.
-    #[error("no response: {0}")]
+    /// No response arrived, or an error that does not say whether the pod is evicted.
+    #[error("no usable response: {0}")]
     Unanswered(String),
     /// Not requested. The next plan decides about the pod again.
     #[error("not tried: {0}")]
