@@ -226,6 +226,12 @@ impl Cluster {
             .min_by_key(|c| c.outage.since)
     }
 
+    /// The reason why pauses are unknown; `None` if they are known. They are annotations of
+    /// Namespaces, so no eviction is safe without these.
+    pub fn unknown_pauses(&self) -> Option<Lack> {
+        self.lacking(ObjectKind::Namespace)
+    }
+
     /// The difference between the local clock and that of the API server, if it is too large to
     /// evict: ages and rests would be wrong.
     pub fn clock_difference(&self, now: LocalTime) -> Option<ClockDifference> {
@@ -303,6 +309,16 @@ impl Cluster {
         self.failed(ObjectKind::Pod, Outage { since, why });
     }
 
+    /// Records the answer to a list of Namespaces: they may not be listed, or have been.
+    #[cfg(test)]
+    pub(crate) fn list_namespaces(&self, may: bool) {
+        if may {
+            self.listed(ObjectKind::Namespace);
+        } else {
+            self.lacks(ObjectKind::Namespace, Some(Lack::Forbidden));
+        }
+    }
+
     fn listed(&self, kind: ObjectKind) {
         self.objects().set_lacking(kind, None);
         self.state.health.send_modify(|health| {
@@ -338,7 +354,8 @@ impl Cluster {
         let since = since.unwrap_or_else(Instant::now);
         let request = Request::Watch(kind);
         self.failures.failed(request, &outage.why, since);
-        if self.lacking(kind).is_some() {
+        // Nothing is decided without Namespaces, see `unknown_pauses`.
+        if self.lacking(kind).is_some() && kind != ObjectKind::Namespace {
             self.failures.change_effect(request, LACKING);
         }
         self.state.health.send_modify(|health| {

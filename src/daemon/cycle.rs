@@ -6,7 +6,7 @@ use crate::cluster::clock::LocalTime;
 use crate::cluster::ledger_store::StoreError;
 use crate::decide::engine::Engine;
 use crate::decide::engine::observed::Observed;
-use crate::model::plan::{Outcome, Plan, Steer, SteerAction};
+use crate::model::plan::{Outcome, Plan, Steer, SteerAction, Untried};
 use crate::model::snapshot::Snapshot;
 use crate::telemetry::metrics::{LineResult, Phase};
 
@@ -107,13 +107,20 @@ impl<'d> Cycle<'d> {
         outcomes
     }
 
-    /// Returns the reason why this cycle cannot decide; `None` if cluster, clock and ledger are
-    /// known.
+    /// Returns the reason why this cycle cannot decide; `None` if cluster, pauses, clock and ledger
+    /// are known.
     async fn blind(&mut self) -> Option<String> {
         if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
             let remedy = "check the API server and the role";
             return Some(format!(
                 "{cut_off}; no evictions until it is back, {remedy}"
+            ));
+        }
+        if let Some(lack) = self.daemon.cluster.unknown_pauses() {
+            let remedy = "let evenkeel list and watch namespaces";
+            return Some(format!(
+                "{}; no evictions until they can be, {remedy}",
+                Untried::PausesUnknown(lack)
             ));
         }
         if let Some(difference) = self.daemon.cluster.clock_difference(self.started) {

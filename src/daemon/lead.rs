@@ -18,6 +18,7 @@ use crate::cluster::lease::election::LeadershipTerm;
 use crate::cluster::lease::{Elector, Leadership};
 use crate::cluster::ledger_store::StoreError;
 use crate::decide::engine::Engine;
+use crate::model::plan::Untried;
 use crate::policy::Policy;
 use crate::view::status::facts::ElectionRole;
 
@@ -241,12 +242,17 @@ impl Daemon {
     /// Reports to the probes whether this instance could take over now.
     pub(super) fn stand_by(&self, policy: &Policy, now: LocalTime) {
         let cut_off = self.cluster.cut_off(now).map(|reason| reason.to_string());
+        let no_pauses = || {
+            let lack = self.cluster.unknown_pauses()?;
+            Some(Untried::PausesUnknown(lack).to_string())
+        };
         let unknown_usage = || {
             self.usage
                 .unknown_reason()
                 .filter(|_| policy.weighs_usage())
                 .map(|reason| format!("usage: {reason}"))
         };
+        let cut_off = cut_off.or_else(no_pauses);
         match cut_off.or_else(unknown_usage).or_else(|| self.lead.error()) {
             Some(reason) => self.health.waiting(reason),
             None => self.health.standby(),

@@ -470,6 +470,7 @@ fn untried() -> Vec<Untried> {
         Untried::Expired(SignedDuration::from_secs(30)),
         Untried::Throttled,
         Untried::Blind(watch.to_owned()),
+        Untried::PausesUnknown(Lack::Forbidden),
         Untried::WrongClock(clock.to_owned()),
         Untried::Unsafe(halts()[1].to_string()),
         Untried::Paused(pause(PauseScope::Namespace)),
@@ -491,6 +492,7 @@ fn is_listed_untried(why: &Untried) {
         | Untried::Expired(_)
         | Untried::Throttled
         | Untried::Blind(_)
+        | Untried::PausesUnknown(_)
         | Untried::WrongClock(_)
         | Untried::Unsafe(_)
         | Untried::Paused(_)
@@ -586,7 +588,7 @@ const CYCLES: [(&str, &str); 6] = [
     ("halted", "No pod is considered."),
     (
         "waiting",
-        "A watch is cut off, the clocks differ, or the ledger is uncertain: nothing is decided.",
+        "A watch is cut off, Namespaces cannot be listed, the clocks differ, or the ledger is uncertain: nothing is decided.",
     ),
     (
         "failed",

@@ -101,6 +101,9 @@ impl Cycle<'_> {
         if throttled.is_some_and(|until| Instant::now() < until) {
             return Some(Untried::Throttled);
         }
+        if let Some(lack) = self.daemon.cluster.unknown_pauses() {
+            return Some(Untried::PausesUnknown(lack));
+        }
         let now = LocalTime::now();
         if now.after(self.started) >= LONGEST_PLAN {
             return Some(Untried::Expired(LONGEST_PLAN));

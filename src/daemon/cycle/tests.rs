@@ -247,6 +247,23 @@ async fn a_cycle_that_evicts_misses_no_right() {
     assert_eq!(fixture.cycle().await.unwrap(), None);
 }
 
+/// As while an API server starts, and its roles are not loaded yet. A pause may be among the
+/// annotations.
+#[tokio::test]
+async fn no_pod_is_evicted_while_namespaces_cannot_be_listed() {
+    let mut fixture = CycleFixture::new().await;
+    fixture.daemon.cluster.list_namespaces(false);
+    fixture.cycle().await.unwrap();
+    assert_eq!((fixture.evictions(), fixture.stored().as_str()), (0, ""));
+    let waiting = format!("{:?}", fixture.daemon.health);
+    let expected = "pauses are unknown, because Namespaces cannot be listed: evenkeel may not \
+        list them; no evictions until they can be, let evenkeel list and watch namespaces";
+    assert!(waiting.contains(expected), "{waiting}");
+    fixture.daemon.cluster.list_namespaces(true);
+    fixture.cycle().await.unwrap();
+    assert_eq!(fixture.evictions(), 1);
+}
+
 #[tokio::test]
 async fn a_cycle_whose_plan_is_late_evicts_nothing_and_says_what_to_do() {
     let mut fixture = CycleFixture::new().await;

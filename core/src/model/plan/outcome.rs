@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::model::guard::GuardStop;
 use crate::model::ledger::Fault;
 use crate::model::record::{EVICTION, REFUSAL};
+use crate::model::snapshot::lacking::Lack;
 use crate::model::snapshot::pause::{Pause, PauseScope, Pauses};
 
 use super::Move;
@@ -84,6 +85,9 @@ pub enum Untried {
     /// A watch fails, so the cluster may have changed.
     #[error("{0}")]
     Blind(String),
+    /// Namespaces are not known, and their annotations are how people pause evictions.
+    #[error("pauses are unknown, because Namespaces cannot be listed: {0}")]
+    PausesUnknown(Lack),
     /// The local clock and that of the API server differ.
     #[error("{0}")]
     WrongClock(String),

@@ -23,6 +23,7 @@ use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{Outcome, Untried};
 use crate::model::record::GUARD;
+use crate::model::snapshot::lacking::Lack;
 use crate::model::snapshot::objects::Object;
 use crate::policy::Policy;
 
@@ -245,6 +246,17 @@ async fn the_plan_ends_when_a_watch_fails() {
         .await;
     assert_eq!(fixture.requested(), 1);
     assert!(matches!(untried(&outcomes[1]), Untried::Blind(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_plan_ends_when_namespaces_can_no_longer_be_listed() {
+    let mut fixture = ActFixture::new(SLOW);
+    let outcomes = fixture
+        .act_while(|cluster, _| cluster.list_namespaces(false))
+        .await;
+    assert_eq!(fixture.requested(), 1);
+    let unknown = Untried::PausesUnknown(Lack::Forbidden);
+    assert_eq!(untried(&outcomes[1]), &unknown);
 }
 
 #[tokio::test(start_paused = true)]
