@@ -172,7 +172,7 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
         // Sooner if a new policy has shorter intervals.
         next_poll = next_poll.min(after(now, poll));
         next_cycle = next_cycle.min(after(now, interval));
-        if now >= next_poll {
+        if is_poll_due(now, next_poll, next_cycle, poll) {
             if stop
                 .run_until_cancelled(daemon.observe(engine))
                 .await
@@ -354,6 +354,17 @@ impl Daemon {
     }
 }
 
+/// Whether to poll now. A cycle polls first what is due soon anyway, or each one would decide a few
+/// milliseconds before a poll, by usage and answers of guards that are as old as they can be.
+fn is_poll_due(
+    now: Instant,
+    next_poll: Instant,
+    next_cycle: Instant,
+    poll: SignedDuration,
+) -> bool {
+    now >= next_poll || now >= next_cycle && after(now, poll / 2) >= next_poll
+}
+
 /// Returns the time after a wait. The steady clock counts, because the other one may be set.
 fn after(now: Instant, wait: SignedDuration) -> Instant {
     now + Duration::try_from(wait)
@@ -367,3 +378,6 @@ async fn sleep_until(due: Instant, stop: &CancellationToken) {
         () = stop.cancelled() => {}
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! The order of polls and cycles.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+
+use super::cycle::tests::violating_pods;
+use super::fixture::client;
+use super::run_loop;
+use crate::policy::Policy;
+
+/// Polls fall due every 15 s and cycles every 55 s, so that a cycle usually falls due a few seconds
+/// before a poll.
+#[tokio::test(start_paused = true)]
+async fn a_cycle_polls_first_what_is_due_soon() {
+    let (start, asked) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
+    let log = Arc::clone(&asked);
+    let client = client(move |request| {
+        let path = request.uri().path().to_owned();
+        let answer = if path.contains("/configmaps") {
+            json!({"metadata": {"name": "ledger", "resourceVersion": "7"}})
+        } else if path.contains("/metrics.k8s.io") {
+            json!({"items": []})
+        } else {
+            json!({"kind": "Status", "status": "Success"})
+        };
+        log.lock().unwrap().push((start.elapsed().as_secs(), path));
+        async move { answer.to_string() }
+    });
+    let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, interval: 55s, \
+        usage: {source: metricsApi, poll: 15s}, limits: {perCycle: 1}, \
+        evictable: {minReplicas: 1, minPodAge: 0s}, \
+        strategies: [{removePodsViolatingNodeTaints: {}}]}";
+    let policy = Policy::parse("p", text).unwrap();
+    let (mut daemon, mut engine) = violating_pods(&client, policy).await;
+    let looped = run_loop(&mut daemon, &mut engine);
+    timeout(Duration::from_secs(120), looped).await.unwrap_err();
+    let asked = asked.lock().unwrap();
+    let times = |text: &str| -> Vec<u64> {
+        let requests = asked.iter().filter(|(_, path)| path.ends_with(text));
+        requests.map(|(second, _)| *second).collect()
+    };
+    assert_eq!(times("/eviction"), [0, 55, 110]);
+    assert_eq!(
+        times("/v1beta1/nodes"),
+        [0, 15, 30, 45, 55, 70, 85, 100, 110]
+    );
+}
