@@ -3,7 +3,8 @@
 //!
 //! The ledger keeps each fact until its line is written. The task gets only facts that are stored,
 //! so a line is written for nothing that a crash could undo. If the program dies before the ledger
-//! is saved without the fact, the next leader writes the line again and marks it.
+//! is saved without the fact, the next leader writes the line again and marks it. So does this
+//! process after an error that does not say whether the sink has the line.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -62,6 +63,8 @@ struct QueueState {
     waiting: VecDeque<Fact>,
     /// Facts that need no line any more and that the ledger still has.
     done: BTreeSet<String>,
+    /// Facts whose line the sink may have, although it returned an error.
+    doubtful: BTreeSet<String>,
 }
 
 impl RecordTask {
@@ -126,12 +129,21 @@ impl RecordQueue {
     /// Waits for the oldest fact, which stays in the queue.
     async fn next(&self) -> Fact {
         loop {
-            let oldest = self.state().waiting.front().cloned();
-            match oldest {
-                Some(fact) => return fact,
-                None => self.changed.notified().await,
+            if let Some(fact) = self.state().oldest() {
+                return fact;
             }
+            self.changed.notified().await;
         }
+    }
+
+    /// Marks the next line about a fact, because the sink may have this one.
+    fn doubt(&self, fact: &Fact) {
+        let mut state = self.state();
+        let mut doubtful = std::mem::take(&mut state.doubtful);
+        // The ledger may have dropped others.
+        doubtful.retain(|id| state.waiting.iter().any(|waiting| waiting.id == *id));
+        doubtful.insert(fact.id.clone());
+        state.doubtful = doubtful;
     }
 
     /// Removes a fact that needs no line any more.
@@ -139,8 +151,19 @@ impl RecordQueue {
         let mut state = self.state();
         // The loop may have changed the queue meanwhile.
         state.waiting.retain(|waiting| waiting.id != fact.id);
+        state.doubtful.remove(&fact.id);
         state.done.insert(fact.id.clone());
         self.finished.notify_waiters();
+    }
+}
+
+impl QueueState {
+    fn oldest(&self) -> Option<Fact> {
+        let fact = self.waiting.front()?;
+        Some(Fact {
+            possibly_repeated: fact.possibly_repeated || self.doubtful.contains(&fact.id),
+            ..fact.clone()
+        })
     }
 }
 
@@ -171,6 +194,9 @@ impl RecordWriter {
                     self.queue.finish(&fact);
                 }
                 Err(error) => {
+                    if error.may_be_written() {
+                        self.queue.doubt(&fact);
+                    }
                     let error = error.to_string();
                     self.failures.record(Request::Record, Err(&error));
                     tokio::time::sleep(pause).await;

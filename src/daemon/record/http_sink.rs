@@ -70,7 +70,7 @@ impl HttpSink {
         let sent = tokio::time::timeout(timeout, send(request)).await;
         sent.unwrap_or_else(|_| {
             let seconds = timeout.as_secs();
-            Err(SinkError::NotSent(format!(
+            Err(SinkError::Unanswered(format!(
                 "no response within {seconds} s"
             )))
         })?;
@@ -113,7 +113,12 @@ async fn send(request: RequestBuilder) -> Result<(), SinkError> {
     // The URL of a webhook is its secret, so no message has it.
     let response = request.send().await.map_err(|error| {
         let error = error.without_url();
-        SinkError::NotSent(format!("cannot send: {}", one_line(&causes(&error))))
+        let why = format!("cannot send: {}", one_line(&causes(&error)));
+        if error.is_connect() || error.is_builder() {
+            SinkError::NotSent(why)
+        } else {
+            SinkError::Unanswered(why)
+        }
     });
     let mut response = response?;
     if response.status().is_success() {
@@ -202,6 +207,28 @@ mod tests {
             assert_eq!(error.is_about_the_line(), is_about_the_line, "{status}");
             let expected = format!("HTTP status {status}: no such channel");
             assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_may_have_the_line_is_told_apart_from_one_that_has_not() {
+        for (status, may_be_written) in [(401, false), (429, false), (500, true), (504, true)] {
+            let (url, _) = server(status, "").await;
+            let mut sink = HttpSink::new(url, BodyFormat::CloudEvent, None, None);
+            let error = sink.write(&line()).await.unwrap_err();
+            assert_eq!(error.may_be_written(), may_be_written, "{status}");
+        }
+        // The connection is refused, and the connection ends before the response.
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await;
+        let listener = listener.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { while listener.accept().await.is_ok() {} });
+        for (address, may_be_written) in [("127.0.0.1:1".parse().unwrap(), false), (address, true)]
+        {
+            let url = Url::parse(&format!("http://{address}/")).unwrap();
+            let mut sink = HttpSink::new(url, BodyFormat::CloudEvent, None, None);
+            let error = sink.write(&line()).await.unwrap_err();
+            assert_eq!(error.may_be_written(), may_be_written, "{error}");
         }
     }
 

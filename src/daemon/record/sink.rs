@@ -41,24 +41,28 @@ impl Sink {
     /// Writes a line.
     pub(super) async fn write(&mut self, line: &RecordLine) -> Result<(), SinkError> {
         let text = format!("{}\n", line.json());
-        let (name, written) = match self {
-            Sink::Http(http) => return http.write(line).await,
+        match self {
+            Sink::Http(http) => http.write(line).await,
             Sink::File(path) => {
                 let (name, path) = (path.display().to_string(), path.clone());
-                (name, in_thread(move || append(&path, &text)).await)
+                let opened = in_thread(move || open_at_line(&path)).await;
+                let mut file = opened.map_err(|error| SinkError::Io(name.clone(), error))?;
+                let written = in_thread(move || append(&mut file, &text)).await;
+                written.map_err(|error| SinkError::Unfinished(name, error))
             }
             Sink::Output(output) => {
                 let output = Arc::clone(output);
-                let write = move || print(&output, &text);
-                ("standard output".to_owned(), in_thread(write).await)
+                let written = in_thread(move || print(&output, &text)).await;
+                written.map_err(|error| SinkError::Unfinished("standard output".to_owned(), error))
             }
-        };
-        written.map_err(|error| SinkError::Io(name, error))
+        }
     }
 }
 
 /// Runs a function that may wait for a disk or a reader.
-async fn in_thread(write: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<()> {
+async fn in_thread<T: Send + 'static>(
+    write: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
     let written = tokio::task::spawn_blocking(write).await;
     written.unwrap_or_else(|error| Err(io::Error::other(error)))
 }
@@ -69,13 +73,16 @@ fn print(output: &Output, text: &str) -> io::Result<()> {
     output.flush()
 }
 
-fn append(path: &Path, text: &str) -> io::Result<()> {
+/// Opens a file whose next byte begins a line.
+fn open_at_line(path: &Path) -> io::Result<File> {
     let mut file = open(path)?;
-    let text = if ends_within_a_line(&mut file)? {
-        format!("\n{text}")
-    } else {
-        text.to_owned()
-    };
+    if ends_within_a_line(&mut file)? {
+        file.write_all(b"\n")?;
+    }
+    Ok(file)
+}
+
+fn append(file: &mut File, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     // Pipes and devices cannot be synced.
     if file.metadata()?.is_file() {

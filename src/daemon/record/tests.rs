@@ -444,6 +444,26 @@ async fn a_sink_that_fails_gets_the_same_line_after_growing_pauses() {
     assert!(metrics.contains(sample), "{metrics}");
 }
 
+/// Each cycle exchanges the facts, which must not lose the mark.
+#[tokio::test(start_paused = true)]
+async fn a_line_that_the_sink_may_have_is_marked_when_it_comes_again() {
+    let written: Arc<Mutex<String>> = Arc::default();
+    let flaky = Flaky {
+        failures: 1,
+        written: Arc::clone(&written),
+    };
+    let sink = Sink::Output(Arc::new(Mutex::new(flaky)));
+    let (_daemon, recorder, mut engine) = recorder(sink, &["u-1", "u-2"]);
+    recorder.exchange(&mut engine, true);
+    sleep(FIRST_PAUSE / 2).await;
+    recorder.exchange(&mut engine, true);
+    recorder.flush(Duration::from_secs(3600)).await;
+    let written = written.lock().unwrap();
+    let lines = written.lines().map(|line| RecordLine::parse(line).unwrap());
+    let marks: Vec<bool> = lines.map(|line| line.possiblyrepeated).collect();
+    assert_eq!(marks, [true, false]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn facts_that_are_not_stored_are_not_written() {
     let shared = SharedWorld::new();
