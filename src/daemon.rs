@@ -147,13 +147,9 @@ pub async fn run(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> 
     let mut engine = daemon.engine(policy, ledger);
     let ended = run_loop(&mut daemon, &mut engine).await;
     daemon.finish_record(&mut engine).await;
-    let led = daemon.lead.holds();
-    // Before the taints are removed, which may take longer: another instance waits for the Lease.
-    daemon.lead.leave().await;
-    // A dry run has set no taints, so it removes none.
-    let dry = daemon.is_dry(&engine);
-    if ended.is_ok() && led && !dry {
-        daemon.release(&engine).await;
+    match &ended {
+        Ok(()) => daemon.resign(&engine).await,
+        Err(_) => daemon.lead.leave().await,
     }
     daemon.events.finish(stop::LAST_EVENTS).await;
     info!("stopped");

@@ -239,6 +239,15 @@ impl Daemon {
         }
     }
 
+    /// Gives up the lead. The taints go first: the next leader counts on those that it finds. A dry
+    /// run has set none.
+    pub(super) async fn resign(&mut self, engine: &Engine) {
+        if !self.is_dry(engine) {
+            self.release(engine).await;
+        }
+        self.lead.leave().await;
+    }
+
     /// Reports to the probes whether this instance could take over now.
     pub(super) fn stand_by(&self, policy: &Policy, now: LocalTime) {
         let cut_off = self.cluster.cut_off(now).map(|reason| reason.to_string());

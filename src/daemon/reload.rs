@@ -95,10 +95,7 @@ impl Daemon {
         let is_dry = self.dry_run || policy.dry_run;
         if is_dry && !was_dry {
             // A dry run changes no node and holds no Lease, so neither may stay behind.
-            if self.lead.holds() {
-                self.release(engine).await;
-            }
-            self.lead.leave().await;
+            self.resign(engine).await;
             self.lead = LeaderRole::default();
         }
         if policy.usage != engine.policy().usage {

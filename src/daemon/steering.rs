@@ -208,7 +208,8 @@ impl Daemon {
         }
     }
 
-    /// Removes all our taints at the end of the program, because no other process would.
+    /// Removes all our taints at the end of the program, because no other process would. One that
+    /// another instance may count on stays: this one removes none after it has lost the lead.
     pub(super) async fn release(&mut self, engine: &Engine) {
         let mut all = steering::release(&self.cluster.snapshot(engine.policy().resources()));
         // A watch may not show a taint yet that was added moments ago.
@@ -226,7 +227,7 @@ impl Daemon {
         all.extend(unseen);
         let removed = async {
             for steer in &all {
-                if !self.steer(steer).await {
+                if !self.lead.holds() || !self.steer(steer).await {
                     break;
                 }
             }

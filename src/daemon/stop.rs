@@ -1,7 +1,7 @@
 //! The end of the program: every request in flight gets a few more seconds, and the sum is bounded.
 //!
 //! Kubernetes kills a pod 30 s after it asks it to stop. Until then the outcomes must be in the
-//! ledger, and the Lease must be released.
+//! ledger, the steering taints removed, and then the Lease released.
 
 use std::time::Duration;
 

@@ -48,7 +48,7 @@ fn a_stop_while_everything_hangs_ends_the_program_and_its_plan() {
 }
 
 #[test]
-fn a_stop_during_a_plan_makes_no_further_eviction_and_releases_the_lease_first() {
+fn a_stop_during_a_plan_makes_no_further_eviction_and_releases_the_lease_last() {
     with_control_plane(async |control_plane| {
         let (proxy, mut process) = started(control_plane).await;
         let eviction = proxy.hold(Stage::Unanswered, &[Method::POST], "/eviction");
@@ -70,6 +70,6 @@ fn a_stop_during_a_plan_makes_no_further_eviction_and_releases_the_lease_first()
         let log = process.log();
         let line = |words: &str| log.iter().position(|line| line.contains(words));
         let (lease, taint) = (line("released the lease"), line("\"action\":\"remove\""));
-        assert!(lease.is_some() && taint.is_none_or(|taint| lease < Some(taint)));
+        assert!(lease.is_some() && taint.is_none_or(|taint| Some(taint) < lease));
     });
 }

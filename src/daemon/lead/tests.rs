@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::super::fixture::{self, moves};
 use super::{Daemon, ElectionCandidate, ElectionStage, LeaderRole};
@@ -15,7 +16,10 @@ use crate::daemon::DaemonError;
 use crate::daemon::cycle::Cycle;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
-use crate::model::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue, Untried};
+use crate::model::plan::{
+    Move, Outcome, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Untried,
+};
+use crate::model::snapshot::objects::Object;
 use crate::policy::Policy;
 use crate::telemetry::metrics::ExpositionFormat;
 
@@ -195,6 +199,45 @@ async fn a_lead_is_lost_when_its_deadline_passes_unnoticed() {
         (outcomes, fixture.requests("POST", "")),
         (vec![Outcome::Untried(Untried::NotLeading); 2], 0)
     );
+}
+
+/// A node with our taint.
+fn steered() -> Object {
+    let Object::Node(mut facts) = fixture::tainted("n1") else {
+        panic!("a node");
+    };
+    facts.taints[0].key = STEERING_KEY.to_owned();
+    Object::Node(facts)
+}
+
+/// The next leader counts on the taints that it finds.
+#[tokio::test]
+async fn the_taints_are_removed_before_the_lease_is_released() {
+    let mut fixture = LeadFixture::leading(0).await;
+    fixture.daemon.cluster.apply([steered()]);
+    let (stop, asked) = (CancellationToken::new(), Arc::clone(&fixture.asked));
+    let stopped = stop.clone();
+    let task = tokio::spawn(async move {
+        stopped.cancelled().await;
+        let lease = ("PUT".to_owned(), "/leases/".to_owned(), String::new());
+        asked.lock().unwrap().push(lease);
+    });
+    let candidate = fixture.daemon.lead.0.as_mut().unwrap();
+    candidate.stage = ElectionStage::Running(task, stop);
+    fixture.daemon.resign(&fixture.engine).await;
+    let asked = fixture.asked.lock().unwrap();
+    let first = |text: &str| asked.iter().position(|(_, uri, _)| uri.contains(text));
+    assert!(first("/nodes").is_some(), "{asked:?}");
+    assert!(first("/nodes") < first("/leases/"), "{asked:?}");
+}
+
+#[tokio::test]
+async fn an_instance_that_lost_the_lead_removes_no_taint_at_its_end() {
+    let mut fixture = LeadFixture::leading(0).await;
+    fixture.daemon.cluster.apply([steered()]);
+    fixture.ruler.lock().unwrap().depose();
+    fixture.daemon.resign(&fixture.engine).await;
+    assert_eq!(*fixture.asked.lock().unwrap(), []);
 }
 
 #[tokio::test]
