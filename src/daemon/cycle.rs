@@ -59,6 +59,8 @@ impl<'d> Cycle<'d> {
             Some(reason) => self.daemon.health.waiting(format!("usage: {reason}")),
             None => self.daemon.health.ready(),
         }
+        // Those of a policy that was just reloaded have no answers yet.
+        self.daemon.refresh_guards(self.engine).await;
         self.daemon.exchange_facts(self.engine);
         let snapshot = self.snapshot();
         let observed = spans::settle().in_scope(|| self.settle(&snapshot));

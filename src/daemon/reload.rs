@@ -103,6 +103,7 @@ impl Daemon {
         }
         if policy.usage != engine.policy().usage || policy.guards != engine.policy().guards {
             self.guards = GuardSource::new(&policy);
+            self.guards_asked = None;
         }
         self.metrics.expect(&policy);
         engine.change_policy(policy);
@@ -168,13 +169,40 @@ impl Daemon {
 mod tests {
     use std::sync::{Arc, Mutex};
 
+    use tokio::time::Instant;
+
     use super::*;
+    use crate::daemon::fixture::client;
+    use crate::model::ledger::Ledger;
 
     const FIRST: &str =
         "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates]}";
 
     fn parse(text: &str) -> Result<Policy, String> {
         Policy::parse("policy.yaml", text).map_err(|error| error.to_string())
+    }
+
+    /// A poll of the old guards says nothing about the new ones.
+    #[tokio::test]
+    async fn the_guards_of_a_new_policy_count_as_not_asked() {
+        let client = client(|_| async { String::new() });
+        let first = parse(FIRST).unwrap();
+        let mut daemon = Daemon::fake(&client, &first);
+        let mut engine = Engine::new(first, Ledger::default());
+        daemon.guards_asked = Some(Instant::now());
+        let same = FIRST.replace("kind", "interval: 9m, kind");
+        daemon
+            .change_policy(&mut engine, parse(&same).unwrap())
+            .await;
+        assert!(daemon.guards_asked.is_some());
+        let guarded = FIRST.replace(
+            "kind",
+            "usage: {prometheus: {url: 'http://p'}}, guards: [{name: g, query: ALERTS}], kind",
+        );
+        daemon
+            .change_policy(&mut engine, parse(&guarded).unwrap())
+            .await;
+        assert!(daemon.guards_asked.is_none());
     }
 
     #[test]

@@ -12,6 +12,8 @@ use super::Cycle;
 use super::act::{LONGEST_PLAN, too_late};
 use crate::cluster::client::tests::{fake, status};
 use crate::cluster::clock::{self, LocalTime};
+use crate::cluster::usage_source::guards::GuardSource;
+use crate::cluster::usage_source::prometheus::tests::{router, serve};
 use crate::daemon::fixture::{node, objects, pod, tainted};
 use crate::daemon::{Daemon, DaemonError};
 use crate::decide::engine::Engine;
@@ -262,6 +264,36 @@ async fn no_pod_is_evicted_while_namespaces_cannot_be_listed() {
     fixture.daemon.cluster.list_namespaces(true);
     fixture.cycle().await.unwrap();
     assert_eq!(fixture.evictions(), 1);
+}
+
+/// A reload may have replaced the guards since the last poll. The ledger stays as it is, because
+/// nothing is planned.
+#[tokio::test]
+async fn guards_that_were_not_asked_yet_are_asked_before_the_decision() {
+    let mut fixture = CycleFixture::new().await;
+    let firing = r#"{"metric": {"alertname": "Down"}, "value": [1767225600, "1"]}"#;
+    let answer = move |query: &str| {
+        let result = if query == "time()" {
+            r#"{"resultType": "scalar", "result": [1767225600, "0"]}"#.to_owned()
+        } else {
+            format!(r#"{{"resultType": "vector", "result": [{firing}]}}"#)
+        };
+        let body = format!(r#"{{"status": "success", "data": {result}}}"#);
+        (200, "application/json", body)
+    };
+    let url = serve(router(answer).0).await;
+    let text = format!(
+        "{{apiVersion: evenkeel/v1alpha1, kind: Policy, limits: {{perCycle: 1}}, \
+          evictable: {{minReplicas: 1, minPodAge: 0s}}, \
+          strategies: [{{removePodsViolatingNodeTaints: {{}}}}], \
+          usage: {{prometheus: {{url: '{url}'}}}}, \
+          guards: [{{name: g, query: ALERTS, missing: allow}}]}}"
+    );
+    let policy = Policy::parse("p", &text).unwrap();
+    fixture.daemon.guards = GuardSource::new(&policy);
+    fixture.engine.change_policy(policy);
+    fixture.cycle().await.unwrap();
+    assert_eq!((fixture.evictions(), fixture.stored().as_str()), (0, ""));
 }
 
 #[tokio::test]
