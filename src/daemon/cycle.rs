@@ -8,7 +8,7 @@ use crate::decide::engine::Engine;
 use crate::decide::engine::observed::Observed;
 use crate::model::plan::{Outcome, Plan, Steer, SteerAction, Untried};
 use crate::model::snapshot::Snapshot;
-use crate::telemetry::metrics::{LineResult, Phase};
+use crate::telemetry::metrics::Phase;
 
 use super::stop::finish;
 use super::{Daemon, DaemonError, spans};
@@ -306,8 +306,7 @@ impl<'d> Cycle<'d> {
         if !self.daemon.lead.holds() {
             return Err(StoreError::NotLeading);
         }
-        let dropped = self.engine.limit_facts();
-        self.daemon.metrics.lines(LineResult::Dropped, dropped);
+        self.daemon.limit_facts(self.engine);
         let saved = async {
             let request = self.daemon.store.save(self.engine.ledger());
             let saved = finish(&self.daemon.stop, request).await;

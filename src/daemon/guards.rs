@@ -41,6 +41,8 @@ impl Daemon {
             for fact in changes {
                 engine.keep_fact(fact);
             }
+            // Here too, because a cycle that is skipped saves no ledger.
+            self.limit_facts(engine);
         }
     }
 

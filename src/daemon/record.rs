@@ -235,6 +235,12 @@ impl Daemon {
         }
     }
 
+    /// Drops the oldest facts if all of them take too much room.
+    pub(super) fn limit_facts(&self, engine: &mut Engine) {
+        let dropped = engine.limit_facts();
+        self.metrics.lines(LineResult::Dropped, dropped);
+    }
+
     /// Writes no further line, because another instance leads.
     pub(super) fn withdraw_facts(&self) {
         if let Some(recorder) = &self.recorder {

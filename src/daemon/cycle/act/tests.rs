@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::{Request, Response};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::client::Body;
 use tokio::time::{Instant, sleep};
@@ -22,7 +22,7 @@ use crate::daemon::stop::GRACE;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{Outcome, Untried};
-use crate::model::record::GUARD;
+use crate::model::record::{EventDetails, GUARD};
 use crate::model::snapshot::lacking::Lack;
 use crate::model::snapshot::objects::Object;
 use crate::policy::Policy;
@@ -178,6 +178,28 @@ async fn a_dry_run_keeps_no_fact_about_a_guard() {
     fixture.daemon.ask_guards(&mut fixture.engine).await;
     assert!(!fixture.engine.guards().stops(clock::now()).is_empty());
     assert!(facts(&fixture).is_empty());
+}
+
+/// A cycle that is skipped saves no ledger, and the guards are asked all the same.
+#[tokio::test]
+async fn facts_about_guards_take_no_more_room_than_the_ledger_has() {
+    let mut fixture = guarded().await;
+    *fixture.evictions.lock().unwrap() = 1;
+    for second in 0..400 {
+        let details = EventDetails {
+            outcome: "stopped".to_owned(),
+            message: "m".repeat(1000),
+        };
+        let time = Timestamp::from_second(second).unwrap();
+        fixture.engine.keep_fact(details.fact(GUARD, "g", time));
+    }
+    fixture.daemon.ask_guards(&mut fixture.engine).await;
+    let facts = facts(&fixture);
+    assert!((200..300).contains(&facts.len()), "{}", facts.len());
+    assert!(
+        facts.last().unwrap().contains("guard g stops"),
+        "the newest stays"
+    );
 }
 
 #[tokio::test]
