@@ -38,6 +38,7 @@ impl<'d> Cycle<'d> {
     pub(super) async fn run(self) -> Result<Option<String>, DaemonError> {
         self.daemon.cluster.log_known_pods();
         if !self.daemon.lead.holds() {
+            self.engine.forget_reliefs(self.started.wall());
             self.daemon.stand_by(self.engine.policy(), self.started);
             return Ok(None);
         }

@@ -9,7 +9,7 @@
 //!
 //! Nothing of it is stored: after a restart, the moves of the last hour have no result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
@@ -17,8 +17,8 @@ use serde::Serialize;
 
 use crate::model::ledger::Ledger;
 use crate::model::record::{Fact, RELIEF, ReliefDetails};
-use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::OwnerKey;
+use crate::model::snapshot::{Pod, Snapshot};
 use crate::model::usage::{Measure, Readings, Sample};
 use crate::values::text::count;
 use crate::values::{NodeMinutes, Ratio, ResourceId};
@@ -176,6 +176,13 @@ struct WatchedPod {
     has_left: bool,
 }
 
+/// The whereabouts of a pod that was evicted.
+struct PodTrack {
+    is_there: bool,
+    /// The namespace and the name of the replacement.
+    replacement: Option<(String, String)>,
+}
+
 impl ReliefWatch {
     /// Adds an eviction that was made.
     pub fn add(&mut self, one: RelievingMove) {
@@ -214,6 +221,7 @@ impl ReliefWatch {
         if self.nodes.is_empty() {
             return;
         }
+        let tracks = self.tracks(snapshot, ledger);
         let mut moved = Vec::new();
         for watched in &mut self.nodes {
             let (node, resource) = (watched.node.clone(), watched.resource);
@@ -222,7 +230,9 @@ impl ReliefWatch {
                 .map(|id| snapshot.node(id).allocatable[resource]);
             let share = |used: Measure| used.of(resource)?.share_of(whole?);
             for pod in &mut watched.moves {
-                pod.follow(snapshot, ledger);
+                if let Some(track) = tracks.get(&pod.uid) {
+                    pod.follow(track);
+                }
             }
             let shares = watched.moves.iter().filter(|pod| pod.has_left);
             let shares = shares.map(|pod| {
@@ -235,16 +245,46 @@ impl ReliefWatch {
             });
             moved.push(shares.fold(Ratio::ZERO, Ratio::plus));
         }
-        for position in 0..self.nodes.len() {
-            let watched = &self.nodes[position];
-            let later = self.nodes.iter().zip(&moved).skip(position + 1);
-            let later = later
-                .filter(|(other, _)| other.node == watched.node)
-                .filter(|(other, _)| other.resource == watched.resource)
-                .fold(Ratio::ZERO, |sum, (_, share)| sum.plus(*share));
+        // The usage that later cycles have moved away, so the newest cycle comes first.
+        let mut later: BTreeMap<(String, ResourceId), Ratio> = BTreeMap::new();
+        for (watched, moved) in self.nodes.iter_mut().zip(moved).rev() {
+            let by_later = later.entry((watched.node.clone(), watched.resource));
+            let by_later = by_later.or_insert(Ratio::ZERO);
             let sample = readings.nodes.get(&watched.node).copied();
-            self.nodes[position].add_time(snapshot, sample, later, moved[position]);
+            watched.add_time(snapshot, sample, *by_later, moved);
+            *by_later = by_later.plus(moved);
         }
+    }
+
+    /// Returns where each watched pod is now, by its uid.
+    fn tracks(&self, snapshot: &Snapshot, ledger: &Ledger) -> BTreeMap<String, PodTrack> {
+        let watched = || self.nodes.iter().flat_map(|node| &node.moves);
+        let workloads: BTreeSet<&OwnerKey> = watched().map(|pod| &pod.workload).collect();
+        let workloads = workloads
+            .into_iter()
+            .filter_map(|key| snapshot.find_workload(key));
+        let pods = workloads.flat_map(|id| &snapshot.workload(id).pods);
+        let pods: BTreeMap<&str, &Pod> = pods
+            .map(|id| snapshot.pod(*id))
+            .map(|pod| (pod.uid.as_str(), pod))
+            .collect();
+        let uids: BTreeSet<&str> = watched().map(|pod| pod.uid.as_str()).collect();
+        // The first entry counts.
+        let entries = ledger.entries().iter().rev();
+        let replacements: BTreeMap<&str, Option<&str>> = entries
+            .filter(|entry| uids.contains(entry.uid.as_str()))
+            .map(|entry| (entry.uid.as_str(), entry.replacement.as_deref()))
+            .collect();
+        let track = |pod: &WatchedPod| {
+            let uid = replacements.get(pod.uid.as_str()).copied().flatten();
+            let replacement = uid.and_then(|uid| pods.get(uid));
+            let track = PodTrack {
+                is_there: pods.contains_key(pod.uid.as_str()),
+                replacement: replacement.map(|pod| (pod.namespace.clone(), pod.name.clone())),
+            };
+            (pod.uid.clone(), track)
+        };
+        watched().map(track).collect()
     }
 
     /// Returns the cycles whose hour is over, the oldest first, and forgets them. A node without
@@ -312,19 +352,10 @@ impl WatchedNode {
 
 impl WatchedPod {
     /// Notes whether the pod has left, and which pod replaces it.
-    fn follow(&mut self, snapshot: &Snapshot, ledger: &Ledger) {
-        let pods = snapshot.find_workload(&self.workload);
-        let pods = pods.map(|id| snapshot.workload(id).pods.as_slice());
-        let find = |uid: &str| {
-            let mut pods = pods.unwrap_or_default().iter().map(|id| snapshot.pod(*id));
-            pods.find(|pod| pod.uid == uid)
-        };
-        self.has_left = self.has_left || find(&self.uid).is_none();
-        let mut entries = ledger.entries().iter();
-        let entry = entries.find(|entry| entry.uid == self.uid);
-        let replacement = entry.and_then(|entry| entry.replacement.as_deref());
-        if let Some(pod) = replacement.and_then(find) {
-            self.replacement = Some((pod.namespace.clone(), pod.name.clone()));
+    fn follow(&mut self, track: &PodTrack) {
+        self.has_left |= !track.is_there;
+        if track.replacement.is_some() {
+            self.replacement.clone_from(&track.replacement);
         }
     }
 }

@@ -45,4 +45,9 @@ impl Engine {
         }
         ended
     }
+
+    /// Forgets the moves that were decided an hour ago, in an instance that no longer leads.
+    pub fn forget_reliefs(&mut self, now: Timestamp) {
+        self.relief.take_ended(now);
+    }
 }
