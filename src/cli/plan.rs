@@ -104,8 +104,9 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let observed = prepared.engine.join_usage(&prepared.snapshot, prepared.now);
     let mut plan = prepared.engine.decide_observed(&observed);
     prepared.engine.propose(&observed, &mut plan);
-    plan.steering_trial = prepared.engine.steering_trial(&observed, &plan);
-    plan.replica_trial = prepared.engine.replica_trial(&observed, &plan);
+    let ledger = prepared.engine.ledger();
+    plan.steering_trial = prepared.engine.steering_trial(&observed, ledger, &plan);
+    plan.replica_trial = prepared.engine.replica_trial(&observed, ledger, &plan);
     prepared.engine.predict_landings(&observed, &mut plan);
     plan.skipped.extend_from_slice(&prepared.skipped);
     let text = PlanText {

@@ -6,6 +6,7 @@ use crate::cluster::clock::LocalTime;
 use crate::cluster::ledger_store::StoreError;
 use crate::decide::engine::Engine;
 use crate::decide::engine::observed::Observed;
+use crate::model::ledger::Ledger;
 use crate::model::plan::{Outcome, Plan, Steer, SteerAction, Untried};
 use crate::model::snapshot::Snapshot;
 use crate::telemetry::metrics::Phase;
@@ -76,11 +77,15 @@ impl<'d> Cycle<'d> {
             self.engine.propose(&observed, &mut plan);
         }
         self.daemon.withhold_taints(&mut plan);
-        self.try_steering(&observed, &mut plan);
-        self.try_replicas(&observed, &mut plan);
+        let decided = self.engine.ledger().clone();
         let made = self.make(&snapshot, &plan).await;
         if let (Some(stored), true) = (stored, made.is_ok()) {
             self.propose(stored, &plan).await;
+        }
+        // Each takes as long as a decision, and after 30 s a plan evicts nothing more.
+        if !self.daemon.stop.is_cancelled() {
+            self.try_steering(&observed, &decided, &mut plan);
+            self.try_replicas(&observed, &decided, &mut plan);
         }
         self.publish(&CycleEnd::Decided {
             snapshot: &snapshot,
@@ -195,8 +200,9 @@ impl<'d> Cycle<'d> {
         plan
     }
 
-    /// Adds to the plan what steering would achieve, if steering is not in force.
-    fn try_steering(&mut self, observed: &Observed<'_>, plan: &mut Plan) {
+    /// Adds to the plan what steering would achieve, if steering is not in force. `decided` is the
+    /// ledger at the decision.
+    fn try_steering(&mut self, observed: &Observed<'_>, decided: &Ledger, plan: &mut Plan) {
         let (engine, steered) = (&*self.engine, &mut self.daemon.steered);
         let in_force = engine.policy().steering.hot && steered.denied().is_none() && !self.dry();
         if !in_force {
@@ -205,19 +211,19 @@ impl<'d> Cycle<'d> {
                 .daemon
                 .trials
                 .steering
-                .next(wanted, || engine.steering_trial(observed, plan));
+                .next(wanted, || engine.steering_trial(observed, decided, plan));
         }
     }
 
     /// Adds to the plan what a lower `evictable.minReplicas` would achieve, if too few replicas
     /// keep nodes hot.
-    fn try_replicas(&mut self, observed: &Observed<'_>, plan: &mut Plan) {
+    fn try_replicas(&mut self, observed: &Observed<'_>, decided: &Ledger, plan: &mut Plan) {
         let (engine, wanted) = (&*self.engine, plan.keeps_most_for_replicas());
         plan.replica_trial = self
             .daemon
             .trials
             .replicas
-            .next(wanted, || engine.replica_trial(observed, plan));
+            .next(wanted, || engine.replica_trial(observed, decided, plan));
     }
 
     async fn steer(&mut self, plan: &Plan, selects: fn(SteerAction) -> bool) {

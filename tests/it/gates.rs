@@ -370,7 +370,7 @@ fn replica_trial(cluster: &str, policy: &str) -> String {
     let (engine, snapshot) = cluster.seen(parse(policy), Ledger::default());
     let observed = engine.join_usage(&snapshot, noon());
     let plan = engine.decide_observed(&observed);
-    let trial = engine.replica_trial(&observed, &plan);
+    let trial = engine.replica_trial(&observed, engine.ledger(), &plan);
     trial.map(|trial| trial.to_string()).unwrap_or_default()
 }
 

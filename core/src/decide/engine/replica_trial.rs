@@ -4,6 +4,7 @@
 //! the trial decides once more, with the number of replicas that they have as the minimum.
 
 use crate::decide::projection::World;
+use crate::model::ledger::Ledger;
 use crate::model::plan::{Plan, ReplicaTrial};
 use crate::policy::Policy;
 
@@ -18,7 +19,12 @@ impl Engine {
     /// and if no further node would be relieved.
     ///
     /// It costs as much as a few decisions, and changes nothing.
-    pub fn replica_trial(&self, observed: &Observed<'_>, plan: &Plan) -> Option<ReplicaTrial> {
+    pub fn replica_trial(
+        &self,
+        observed: &Observed<'_>,
+        ledger: &Ledger,
+        plan: &Plan,
+    ) -> Option<ReplicaTrial> {
         let asked = self.policy.suggests_replicas() && plan.keeps_most_for_replicas();
         if plan.halted.is_some() || !asked {
             return None;
@@ -30,6 +36,7 @@ impl Engine {
         let policy = trial_policy(&self.policy, min_replicas);
         let draft = after_cycles(World {
             policy: &policy,
+            ledger,
             ..self.world(observed)
         });
         let hot = hot_nodes(plan);

@@ -10,6 +10,7 @@ use crate::decide::draft::Draft;
 use crate::decide::projection::World;
 use crate::decide::steering;
 use crate::decide::strategy;
+use crate::model::ledger::Ledger;
 use crate::model::plan::{
     BalanceReport, Plan, STEERING_KEY, SteerAction, SteerValue, SteeringTrial,
 };
@@ -32,13 +33,19 @@ impl Engine {
     /// relieve no further node.
     ///
     /// It costs as much as a few decisions, and changes nothing.
-    pub fn steering_trial(&self, observed: &Observed<'_>, plan: &Plan) -> Option<SteeringTrial> {
+    pub fn steering_trial(
+        &self,
+        observed: &Observed<'_>,
+        ledger: &Ledger,
+        plan: &Plan,
+    ) -> Option<SteeringTrial> {
         if plan.halted.is_some() || !plan.keeps_most_for_landing() {
             return None;
         }
         let policy = trial_policy(&self.policy);
         let world = World {
             policy: &policy,
+            ledger,
             ..self.world(observed)
         };
         let tainted = nodes_to_taint(world, plan);
