@@ -143,7 +143,7 @@ impl SimulationText<'_> {
                 ]
             })
             .collect();
-        write_table(f, &rows)
+        self.screen.table(f, &Table::new(rows))
     }
 
     /// Names the policy of a section if two are compared.
@@ -313,10 +313,70 @@ fn sentence(trace: &Trace) -> String {
         Some(time) if time.is_zero() => "; no node was ever hot".to_owned(),
         Some(time) => format!("; no node was hot after {}", duration(time)),
     };
-    format!("{evictions}{helped}{balance}")
+    format!("{evictions}{helped}{balance}{}", stopped(trace))
+}
+
+/// The cycles in which all evictions were stopped, with the last reason, as the end of a sentence.
+fn stopped(trace: &Trace) -> String {
+    let Some(halted) = trace.refusals.get("halted") else {
+        return String::new();
+    };
+    let (stopped, cycles) = (trace.summary.stopped, trace.summary.cycles);
+    format!(
+        "; evictions were stopped in {stopped} of {cycles} cycles: {}",
+        halted.last
+    )
 }
 
 /// The lines of a table.
 fn columns(rows: &[Vec<String>]) -> Vec<String> {
     Table::new(rows.to_vec()).lines()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Policy;
+    use crate::simulate;
+    use crate::simulate::scenario::Scenario;
+
+    #[test]
+    fn a_run_whose_evictions_were_stopped_says_so() {
+        let scenario = "
+name: pending
+about: A hot node beside pods that wait
+duration: 10m
+nodes: [{name: n, count: 2, cpu: 4, memory: 8Gi}]
+workloads:
+- {name: web, replicas: 6, requests: {cpu: 100m, memory: 100Mi}, usage: {cpu: 600m}, on: [n1]}
+- {name: huge, replicas: 6, requests: {cpu: 100, memory: 100Mi}}
+";
+        let scenario = Scenario::parse("s.yaml", scenario).unwrap();
+        let policy = Policy::parse("p.yaml", Policy::BUILT_IN).unwrap();
+        let trace = simulate::run(&scenario, policy, "p.yaml", |_| {});
+        let (sentence, stopped) = (sentence(&trace), trace.summary.stopped);
+        assert!(stopped > 5, "{sentence}");
+        assert_eq!(
+            sentence,
+            format!(
+                "0 evictions; at least one node was still hot at the end; evictions were stopped \
+                 in {stopped} of 11 cycles: 6 of 12 pods are pending; safety.maxPending allows 20%"
+            )
+        );
+        let page = SimulationText {
+            traces: &[trace],
+            head: &[],
+            all: false,
+            screen: Screen::plain(60),
+        };
+        let page = page.to_string();
+        assert!(page.contains("halted"), "{page}");
+        assert!(
+            page.contains("time to balance            not reached"),
+            "{page}"
+        );
+        let refused = page.lines().skip_while(|line| !line.starts_with("Refused"));
+        let mut refused = refused.skip(1).take_while(|line| !line.is_empty());
+        assert!(refused.all(|line| line.chars().count() <= 60), "{page}");
+    }
 }

@@ -634,3 +634,60 @@ fn conflicting_fields_are_reported() {
       |                                                       ^
     ");
 }
+
+/// A hot node, and a guard that stops all evictions for a time.
+fn guarded(until: &str) -> Trace {
+    let scenario = scenario(&format!(
+        "
+name: guarded
+about: A hot node while a guard stops everything
+duration: 2h
+nodes: [{{name: n, count: 3, cpu: 4, memory: 8Gi}}]
+workloads:
+- {{name: web, replicas: 6, requests: {{cpu: 100m, memory: 100Mi}}, usage: {{cpu: 580m}}, on: [n1]}}
+guards: [{{guard: errors, value: 1{until}}}]
+"
+    ));
+    let policy = format!(
+        "apiVersion: evenkeel/v1alpha1\nkind: Policy\nusage: {{prometheus: {{url: 'http://p'}}}}\n\
+         guards: [{{name: errors, query: up}}]\n{USUAL}"
+    );
+    by(&scenario, Policy::parse("p.yaml", &policy).unwrap())
+}
+
+#[test]
+fn cycles_without_evictions_are_counted_and_say_whether_a_node_was_hot() {
+    let trace = guarded("");
+    let summary = &trace.summary;
+    assert_eq!((summary.cycles, summary.stopped), (121, 121));
+    let halted = &trace.refusals["halted"];
+    assert_eq!(halted.times, 121);
+    assert!(
+        halted.last.starts_with("guard errors stops all evictions"),
+        "{halted:?}"
+    );
+    assert_eq!(summary.time_to_balance, None, "n1 is hot all the time");
+    let trace = guarded(", until: 1h");
+    let balanced = trace.summary.time_to_balance.unwrap();
+    assert!(
+        balanced > SignedDuration::from_mins(60),
+        "hot from the beginning: {balanced}"
+    );
+    assert!(trace.summary.stopped < trace.summary.cycles);
+}
+
+#[test]
+fn a_node_that_only_stopped_cycles_have_measured_is_known() {
+    let scenario = scenario(
+        "
+name: failing
+about: Half of the nodes fail before a decision knows any usage
+duration: 30m
+nodes: [{name: n, count: 2}, {name: m, count: 2, fails: 1m}]
+workloads: [{name: web, replicas: 2, requests: {cpu: 100m, memory: 100Mi}, on: [n1]}]
+",
+    );
+    let summary = by(&scenario, usual()).summary;
+    assert_eq!((summary.cycles, summary.stopped), (31, 30));
+    assert!(summary.unknown_nodes.is_empty(), "{summary:?}");
+}

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::decide::engine::Engine;
 use crate::decide::engine::balance_report::balance;
 use crate::model::ledger::{Ending, Settled};
-use crate::model::plan::{Balance, Class, Move, Outcome, Plan};
+use crate::model::plan::{Balance, Class, Move, NodePicture, Outcome, Plan};
 use crate::model::relief::CycleRelief;
 use crate::model::snapshot::Snapshot;
 use crate::policy::{Basis, Policy};
@@ -28,6 +28,9 @@ use state::{NodeState, bands, states};
 /// The most points of a series.
 const MOST_POINTS: i32 = 400;
 
+/// The code of the cycles in which something stopped all evictions, as in `explain`.
+const STOPPED: &str = "halted";
+
 /// The record of the run so far.
 pub(super) struct Recorder {
     trace: Trace,
@@ -36,6 +39,11 @@ pub(super) struct Recorder {
     nodes: BTreeMap<String, NodeTrace>,
     resources: BTreeSet<String>,
     above_target: HotTimeCount,
+    /// Whether a strategy has hot nodes, so that a stopped cycle may have some too.
+    finds_hot: bool,
+    /// The cycles, and those of them in which something stopped all evictions.
+    cycles: u32,
+    stopped: u32,
     /// The balance when the first pod was evicted.
     first_moved: Option<usize>,
     /// The nodes whose usage a decision knew, and those of which one did not.
@@ -86,6 +94,9 @@ impl Recorder {
             nodes: BTreeMap::new(),
             resources: weighed.map(str::to_owned).collect(),
             above_target,
+            finds_hot: policy.low_node_utilization().next().is_some(),
+            cycles: 0,
+            stopped: 0,
             trace,
             first_moved: None,
             known: BTreeSet::new(),
@@ -168,35 +179,55 @@ impl Recorder {
     }
 
     pub(super) fn decided(&mut self, plan: &Plan) {
+        self.cycles += 1;
         for kept in &plan.kept {
-            let refused = self.trace.refusals.entry(kept.refusal.code().to_owned());
-            let refused = refused.or_insert_with(|| Refused {
-                times: 0,
-                last: String::new(),
-            });
-            refused.times += 1;
-            refused.last = kept.refusal.to_string();
+            self.refused(kept.refusal.code(), kept.refusal.to_string());
         }
         for verdict in &plan.nodes {
             let unknown = matches!(verdict.class, Class::Unknown(_));
-            let nodes = if unknown {
-                &mut self.unknown
-            } else {
-                &mut self.known
-            };
-            if !nodes.contains(&verdict.node) {
-                nodes.insert(verdict.node.clone());
-            }
+            self.seen(&verdict.node, !unknown);
         }
         let mut classes = plan.nodes.iter().map(|verdict| &verdict.class);
-        if classes.any(|class| matches!(class, Class::Hot { .. } | Class::Warming { .. })) {
+        let mut hot =
+            classes.any(|class| matches!(class, Class::Hot { .. } | Class::Warming { .. }));
+        if let Some(halt) = &plan.halted {
+            self.stopped += 1;
+            self.refused(STOPPED, halt.to_string());
+            // No strategy has looked at the nodes, so that only their usage tells.
+            let measured = plan.before.nodes.iter().filter(|node| node.is_measured());
+            measured.for_each(|node| self.seen(&node.name, true));
+            let mut nodes = plan.before.nodes.iter();
+            hot = self.finds_hot && nodes.any(NodePicture::is_above_target);
+        }
+        if hot {
             self.first_hot = self.first_hot.or(Some(plan.at));
             // Only the cooling after the last hot cycle counts, so a new hot node resets it.
             (self.last_hot, self.cooled) = (Some(plan.at), None);
-        // A halted plan says nothing of hot nodes, because it looked at none.
-        } else if plan.halted.is_none() {
+        } else {
             self.cooled = self.cooled.or(Some(plan.at));
         }
+    }
+
+    /// Notes whether a decision knew the usage of a node.
+    fn seen(&mut self, node: &str, known: bool) {
+        let nodes = if known {
+            &mut self.known
+        } else {
+            &mut self.unknown
+        };
+        if !nodes.contains(node) {
+            nodes.insert(node.to_owned());
+        }
+    }
+
+    fn refused(&mut self, code: &str, why: String) {
+        let refused = self.trace.refusals.entry(code.to_owned());
+        let refused = refused.or_insert_with(|| Refused {
+            times: 0,
+            last: String::new(),
+        });
+        refused.times += 1;
+        refused.last = why;
     }
 
     pub(super) fn outcome(
@@ -207,13 +238,7 @@ impl Recorder {
         outcome: &Outcome,
     ) {
         if *outcome != Outcome::Evicted {
-            let code = format!("api-{}", outcome.code());
-            let refused = self.trace.refusals.entry(code).or_insert_with(|| Refused {
-                times: 0,
-                last: String::new(),
-            });
-            refused.times += 1;
-            refused.last = outcome.to_string();
+            self.refused(&format!("api-{}", outcome.code()), outcome.to_string());
             return;
         }
         // The last point before the eviction, which shows the balance that evenkeel found.
@@ -276,6 +301,8 @@ impl Recorder {
             .filter(|l| l.facts.node.is_none() && l.facts.stays())
             .count();
         let summary = Summary {
+            cycles: self.cycles,
+            stopped: self.stopped,
             evictions: count(&|_| true),
             helped: count(&|e| e.helped == Some(true)),
             foreseen: (

@@ -44,7 +44,8 @@ pub struct Trace {
     pub events: Vec<Event>,
     /// The balance of the cluster at each step, by resource.
     pub balance: BTreeMap<String, Vec<Option<Balance>>>,
-    /// The number of refusals by code, each with one of its sentences.
+    /// The number of refusals by code, each with one of its sentences. `halted` counts the cycles
+    /// in which all evictions were stopped.
     pub refusals: BTreeMap<String, Refused>,
     /// The summary.
     pub summary: Summary,
@@ -136,6 +137,10 @@ pub struct Refused {
 /// The summary of a run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
+    /// Decisions.
+    pub cycles: u32,
+    /// Decisions without evictions because a pause, a guard or a limit of `safety` stopped all.
+    pub stopped: u32,
     /// Evictions.
     pub evictions: u32,
     /// Evictions that helped.

@@ -59,6 +59,21 @@ impl NodePicture {
         ratio.is_none_or(|ratio| ratio.is_some_and(|ratio| ratio <= limit))
     }
 
+    /// Returns true if a ratio on the basis of the report is known.
+    pub fn is_measured(&self) -> bool {
+        self.ratios.values().any(Option::is_some)
+    }
+
+    /// Returns true if a known ratio is above its target.
+    pub fn is_above_target(&self) -> bool {
+        self.band.iter().any(|(resource, band)| {
+            let ratio = self.ratios.get(resource).copied().flatten();
+            ratio
+                .zip(band.target)
+                .is_some_and(|(ratio, target)| ratio > target)
+        })
+    }
+
     /// Returns true if every ratio with a target is known and at or below its target.
     pub fn is_at_target(&self) -> bool {
         self.band.iter().all(|(resource, band)| {

@@ -153,6 +153,8 @@ fn finished(
             .collect::<BTreeMap<_, _>>()
     };
     let summary = Summary {
+        cycles: 120,
+        stopped: 0,
         evictions: all,
         helped,
         foreseen: (right, all),
