@@ -279,14 +279,7 @@ impl Shared {
         format: LogFormat,
         traces: Option<&Traces>,
     ) -> anyhow::Result<()> {
-        let level = self.log_level.as_deref().unwrap_or(default_level);
-        // kube's client logs an error for each failed connection; the watches report each failure
-        // once.
-        let filter = EnvFilter::try_new(format!("kube_client=off,{level}")).map_err(|error| {
-            Misuse(format!(
-                "--log-level: found {level:?}, expected error, warn, info, debug or trace: {error}"
-            ))
-        })?;
+        let filter = log_filter(self.log_level.as_deref().unwrap_or_default(), default_level)?;
         // Our spans are for traces only and would lengthen each log line. The log and the traces
         // have a filter each, so a quiet log leaves no gaps in a trace.
         let no_spans = FilterFn::new(|metadata| metadata.is_event() || !traces::is_ours(metadata));
@@ -305,6 +298,29 @@ impl Shared {
             .try_init();
         started.context("cannot start the log")
     }
+}
+
+/// The lines to log. An empty level, as of an empty environment variable, means the default.
+fn log_filter(level: &str, default_level: &str) -> Result<EnvFilter, Misuse> {
+    let refused = |found: &str| {
+        Misuse(format!(
+            "--log-level or RUST_LOG: found {found:?}, expected error, warn, info, debug or trace, \
+             optionally per module as in info,kube=debug"
+        ))
+    };
+    let directives = level.split(',').map(str::trim).filter(|d| !d.is_empty());
+    let mut directives: Vec<&str> = directives.collect();
+    if directives.is_empty() {
+        directives.push(default_level);
+    }
+    for directive in directives.iter().filter(|d| !d.contains('=')) {
+        // Otherwise a mistyped level would be the name of a module, and the log would be empty.
+        let parsed = directive.parse::<LevelFilter>();
+        parsed.map_err(|_| refused(directive))?;
+    }
+    // kube's client logs an error for each failed connection; the watches report each failure once.
+    let all = format!("kube_client=off,{}", directives.join(","));
+    EnvFilter::try_new(all).map_err(|_| refused(level))
 }
 
 fn run_daemon(args: run::RunArgs) -> anyhow::Result<()> {
@@ -441,6 +457,40 @@ mod tests {
             "evenkeel version",
         ] {
             assert!(parse(line).is_ok(), "{line}: {:?}", parse(line).err());
+        }
+    }
+
+    #[test]
+    fn a_log_level_is_a_level_and_not_the_name_of_a_module() {
+        let filter = |level: &str| {
+            let filter = log_filter(level, "info");
+            filter.map_err(|error| error.to_string())
+        };
+        for level in [
+            "",
+            " ",
+            "INFO",
+            "off",
+            "3",
+            "warn, kube=debug",
+            "hyper=off,info",
+        ] {
+            assert!(filter(level).is_ok(), "{level}");
+        }
+        let is_default =
+            |level: &str| filter(level).unwrap().to_string() == filter("info").unwrap().to_string();
+        assert!(is_default("") && !is_default("debug"));
+        for (level, found) in [
+            ("warning", "\"warning\""),
+            ("kube=debug,inof", "\"inof\""),
+            ("hyper", "\"hyper\""),
+            ("info,kube=loud", "\"info,kube=loud\""),
+        ] {
+            let error = filter(level).unwrap_err();
+            assert!(
+                error.contains(&format!("found {found}, expected error, warn")),
+                "{error}"
+            );
         }
     }
 
