@@ -1,6 +1,6 @@
 //! The balance before and after, and the plan in one sentence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::model::plan::{Balance, Class, Note, Temporary, Verdict};
@@ -71,11 +71,23 @@ impl PlanText<'_> {
         }
         let why = self.most_frequent_refusal(&stay_hot);
         if cooled == 0 {
-            return format!("{moves} would relieve {all}, but bring none below target{why}");
+            let relieved = hot.iter().map(|verdict| verdict.node.as_str());
+            let relieved: BTreeSet<&str> = relieved.filter(|node| self.relieves(node)).collect();
+            return match relieved.len() {
+                0 => format!("{moves} would relieve none of {all}{why}"),
+                of => {
+                    format!("{moves} would relieve {of} of {all}, but bring none below target{why}")
+                }
+            };
         }
         let stay = agree(stay_hot.len(), "stays", "stay");
         let names = list(&stay_hot, MOST_NAMES);
         format!("{moves} would bring {cooled} of {all} below target; {names} {stay} hot{why}")
+    }
+
+    /// Whether a pod leaves the node.
+    fn relieves(&self, node: &str) -> bool {
+        self.plan.moves.iter().any(|planned| planned.node == node)
     }
 
     /// The number of moves, with the strategies unless all are known to be for hot nodes.
@@ -159,7 +171,10 @@ impl PlanText<'_> {
 
     /// The sentence for a plan in which a gate refused every candidate.
     fn all_kept(&self, hot: &[&str]) -> String {
-        let kept = self.plan.kept.len();
+        // Several strategies may select the same pod.
+        let kept = self.plan.kept.iter();
+        let kept: BTreeSet<_> = kept.map(|kept| (&kept.namespace, &kept.pod)).collect();
+        let kept = kept.len();
         let (pods, stay) = (count(kept, "pod"), agree(kept, "stays", "stay"));
         let mut strategies = self.plan.kept.iter().map(|kept| kept.strategy);
         if !hot.is_empty()

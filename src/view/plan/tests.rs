@@ -534,7 +534,7 @@ fn the_summary_says_what_the_plan_achieves() {
     };
     assert_eq!(
         summary(&stays),
-        "1 move would relieve 1 hot node, but bring none below target: 2 pods stay because of \
+        "1 move would relieve 1 of 1 hot node, but bring none below target: 2 pods stay because of \
             disruption-budget"
     );
     let stuck = Plan {
@@ -576,6 +576,43 @@ fn the_summary_says_what_the_plan_achieves() {
             ..quiet()
         }),
         "no moves needed: no measured node is above its target; 1 node is left alone"
+    );
+}
+
+#[test]
+fn the_summary_counts_each_pod_and_each_relieved_node_once() {
+    let selected = |strategy: &'static str| {
+        let kept = busy().kept.into_iter();
+        kept.map(move |kept| Kept { strategy, ..kept })
+    };
+    let twice = Plan {
+        moves: Vec::new(),
+        kept: selected(STRATEGY).chain(selected("PodLifeTime")).collect(),
+        ..quiet()
+    };
+    assert_eq!(
+        summary(&twice),
+        "no moves possible: 3 pods that strategies select stay (3 for LowNodeUtilization, 3 for \
+         PodLifeTime); see Kept"
+    );
+    let full = ["n1", "n2", "n3"].map(|node| (node, Some((90.0, 50.0))));
+    let of_three = Plan {
+        nodes: ["n1", "n2", "n3"]
+            .map(|node| verdict(node, hot(90.0)))
+            .into(),
+        after: picture(&full, 10.0),
+        kept: Vec::new(),
+        ..busy()
+    };
+    let relieved = "1 move would relieve 1 of 3 hot nodes, but bring none below target";
+    assert_eq!(summary(&of_three), relieved);
+    let elsewhere = Plan {
+        nodes: vec![verdict("n3", hot(90.0))],
+        ..of_three
+    };
+    assert_eq!(
+        summary(&elsewhere),
+        "1 move would relieve none of 1 hot node"
     );
 }
 
