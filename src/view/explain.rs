@@ -100,7 +100,7 @@ fn to_change(remedy: &str) -> String {
 /// The colour of a verdict.
 const fn verdict_ink(verdict: &PodVerdict) -> Ink {
     match verdict {
-        PodVerdict::Moved { .. } => Ink::Cold,
+        PodVerdict::Moved { .. } | PodVerdict::Proposed { .. } => Ink::Cold,
         PodVerdict::Kept(_) => Ink::Warning,
         PodVerdict::NotSelected(_) => Ink::Dim,
     }

@@ -1,10 +1,12 @@
 //! Evictions that wait for the approval of a person.
 
 use evenkeel::decide::engine::Engine;
+use evenkeel::decide::explain::Subject;
 use evenkeel::model::approval::ProposedMove;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::Snapshot;
+use evenkeel::view::explain::explanation_text;
 use jiff::Timestamp;
 
 use crate::it::support::{Cluster, EVEN, after, noon, parse};
@@ -156,4 +158,40 @@ fn a_landing_that_nobody_has_approved_is_refused() {
     the approved eviction of default/api-1 from n1 is not made: its replacement would land on n3, which is none of the nodes that were approved
     the approved eviction of default/job-1 from n2 is not made: its replacement would land on n3, which is none of the nodes that were approved
     ");
+}
+
+#[test]
+fn explain_looks_past_a_missing_approval() {
+    let cluster = Cluster::parse(CLUSTER);
+    let verdict = |approval: &str, pod: &str| {
+        let (engine, snapshot) = cluster.seen(parse(&policy(approval)), Ledger::default());
+        let subject = Subject::Pod(format!("default/{pod}"));
+        let explained = engine.explain(&snapshot, &subject, noon()).unwrap();
+        let json = serde_json::to_value(&explained).unwrap()["verdicts"][0].clone();
+        let field = |name: &str| json[name].as_str().unwrap_or_default().to_owned();
+        let text = explanation_text(&explained, 200);
+        (field("answer"), field("code"), field("message"), text)
+    };
+    for move_ in &plan(&cluster, REQUIRED).proposed {
+        let (answer, code, message, text) = verdict(REQUIRED, &move_.pod);
+        assert_eq!([answer.as_str(), &code], ["proposed", "needs-approval"]);
+        let to = move_.to.as_deref().unwrap();
+        let expected = format!("waits for an approval (→ {to}): {}", move_.reason);
+        assert_eq!(message, expected);
+        let line = format!("LowNodeUtilization: proposed: {expected}");
+        assert!(text.contains(&line), "{text}");
+        assert!(text.contains("to change that: approve it"), "{text}");
+        assert!(
+            text.contains("refuses: a person has to approve its eviction"),
+            "{text}"
+        );
+    }
+    for pod in ["web-1", "db-1"] {
+        let (free, asked) = (verdict("", pod), verdict(REQUIRED, pod));
+        assert_eq!((&free.0, &free.1), (&asked.0, &asked.1));
+        assert_eq!(asked.1, "others-are-enough");
+    }
+    let automatic = "approval: {required: true, automatic: 1}\n";
+    assert_eq!(verdict(automatic, "api-1").0, "moved");
+    assert_eq!(verdict(automatic, "job-1").0, "proposed");
 }

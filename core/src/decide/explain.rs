@@ -132,6 +132,7 @@ object!(StrategyVerdict, |line| {
     "profile": line.profile,
     "answer": match line.verdict {
         PodVerdict::Moved { .. } => "moved",
+        PodVerdict::Proposed { .. } => "proposed",
         PodVerdict::Kept(_) => "kept",
         PodVerdict::NotSelected(_) => "not_selected",
     },
@@ -140,13 +141,14 @@ object!(StrategyVerdict, |line| {
     "remedy": line.verdict.remedy(),
 });
 
-/// The most important verdict about a pod: the one that moves it, otherwise one that keeps it,
-/// otherwise the first.
+/// The most important verdict about a pod: the one that moves it, otherwise one that would, with
+/// an approval, otherwise one that keeps it, otherwise the first.
 pub fn foremost(verdicts: &[StrategyVerdict]) -> Option<&StrategyVerdict> {
     let rank = |line: &&StrategyVerdict| match line.verdict {
         PodVerdict::Moved { .. } => 0,
-        PodVerdict::Kept(_) => 1,
-        PodVerdict::NotSelected(_) => 2,
+        PodVerdict::Proposed { .. } => 1,
+        PodVerdict::Kept(_) => 2,
+        PodVerdict::NotSelected(_) => 3,
     };
     verdicts.iter().min_by_key(rank)
 }

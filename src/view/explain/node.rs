@@ -152,10 +152,10 @@ impl ExplanationText<'_> {
             return Ok(String::new());
         };
         let is_kept = matches!(line.verdict, PodVerdict::Kept(_));
-        let text = if is_kept {
-            format!("stays: {}", line.verdict)
-        } else {
-            line.verdict.to_string()
+        let text = match line.verdict {
+            PodVerdict::Kept(_) => format!("stays: {}", line.verdict),
+            PodVerdict::Proposed { .. } => format!("proposed: {}", line.verdict),
+            PodVerdict::Moved { .. } | PodVerdict::NotSelected(_) => line.verdict.to_string(),
         };
         let is_repeated = text == previous;
         let printed = if is_repeated { "as above" } else { &text };

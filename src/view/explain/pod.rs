@@ -48,6 +48,7 @@ impl ExplanationText<'_> {
                     .line(f, "no strategy selects this pod", Some(Ink::Bold));
             }
             PodVerdict::Moved { .. } => (first.verdict.to_string(), Ink::Cold),
+            PodVerdict::Proposed { .. } => (format!("proposed: {}", first.verdict), Ink::Cold),
             PodVerdict::Kept(_) => (format!("stays: {}", first.verdict), Ink::Warning),
             PodVerdict::NotSelected(_) => (format!("not selected: {}", first.verdict), Ink::Bold),
         };
@@ -74,6 +75,7 @@ impl ExplanationText<'_> {
                     Aim::Renew => "is renewed",
                     Aim::Clear => "is removed",
                 },
+                PodVerdict::Proposed { .. } => "proposed",
                 PodVerdict::Kept(_) => "stays",
                 PodVerdict::NotSelected(_) => "not selected",
             };

@@ -171,6 +171,10 @@ impl PlanText<'_> {
 
     /// The sentence for a plan in which a gate refused every candidate.
     fn all_kept(&self, hot: &[&str]) -> String {
+        let mut kept = self.plan.kept.iter();
+        if kept.any(|kept| kept.refusal == Temporary::NeedsApproval.into()) {
+            return "no move is approved".to_owned();
+        }
         // Several strategies may select the same pod.
         let kept = self.plan.kept.iter();
         let kept: BTreeSet<_> = kept.map(|kept| (&kept.namespace, &kept.pod)).collect();

@@ -7,7 +7,7 @@ use crate::model::guard::{GuardCause, GuardStop, GuardTarget};
 use crate::model::ledger::Aim;
 use crate::model::plan::{
     Balance, BalanceReport, BudgetCause, Class, Disruption, FallingNeed, Halt, Idle, Kept, Move,
-    MoveWorth, NodePicture, Note, Reason, Refusal, Replacement, SavedEvictions, Verdict,
+    MoveWorth, NodePicture, Note, Reason, Refusal, Replacement, SavedEvictions, Temporary, Verdict,
 };
 use crate::model::plan::{Direction, Rightsizing, Suggestion};
 use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
@@ -613,6 +613,21 @@ fn the_summary_counts_each_pod_and_each_relieved_node_once() {
     assert_eq!(
         summary(&elsewhere),
         "1 move would relieve none of 1 hot node"
+    );
+}
+
+#[test]
+fn moves_that_wait_for_an_approval_are_not_impossible() {
+    let plan = Plan {
+        moves: Vec::new(),
+        proposed: vec![a_move()],
+        kept: vec![kept("cart-5d9c-x2x4z", Temporary::NeedsApproval.into())],
+        after: busy().before,
+        ..busy()
+    };
+    assert_eq!(
+        summary(&plan),
+        "no move is approved; 1 move waits for an approval"
     );
 }
 

@@ -1,8 +1,9 @@
 //! Runs the strategies as for a plan, and collects their verdicts about some pods and a node.
 
 use crate::decide::draft::{Candidate, Draft};
+use crate::decide::projection::World;
 use crate::decide::strategy::{self, ResourceLevel, StrategyRun};
-use crate::model::plan::{Class, Idle, NotSelected, PodVerdict};
+use crate::model::plan::{Class, Idle, NotSelected, PodVerdict, Temporary};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{HighNodeUtilization, LowNodeUtilization, Strategy};
 
@@ -57,7 +58,31 @@ impl<'w> AllVerdicts<'w> {
                 decided.run(position, pods, node);
             }
         }
+        if case.halted.is_none() && asks_for_approvals(case) {
+            decided.look_past_approvals(case, pods, node);
+        }
         decided
+    }
+
+    /// Replaces the verdicts that only say that an approval is missing by those without that
+    /// condition. The first missing approval ends the cycle, so that no other pod is looked at.
+    fn look_past_approvals(&mut self, case: &Context<'_>, pods: &[PodId], node: Option<NodeId>) {
+        let mut policy = case.world.policy.clone();
+        policy.approval.required = false;
+        let world = World {
+            policy: &policy,
+            ..case.world
+        };
+        let free = AllVerdicts::new(&Context { world, ..*case }, pods, node);
+        let free = free.of_pods.into_iter().flatten();
+        for (own, free) in self.of_pods.iter_mut().flatten().zip(free) {
+            if lacks_approval(&own.verdict) {
+                own.verdict = match free.verdict {
+                    PodVerdict::Moved { reason, to, .. } => PodVerdict::Proposed { reason, to },
+                    other => other,
+                };
+            }
+        }
     }
 
     /// Runs one strategy.
@@ -117,11 +142,13 @@ impl<'w> AllVerdicts<'w> {
     /// The first pod as a candidate, and the draft in which the gates decide about it. `None` if
     /// there is no strategy.
     ///
-    /// The candidate is that of the strategy that moves the pod, otherwise of one that selected it,
-    /// otherwise of the first that balances nodes, otherwise of the first.
+    /// The candidate is that of the strategy that moves the pod or would, with an approval,
+    /// otherwise of one that selected it, otherwise of the first that balances nodes, otherwise of
+    /// the first.
     pub(super) fn candidate(&self, pod: PodId) -> Option<(Candidate, &Draft<'w>)> {
         let selected_by = self
             .first_that(|verdict| matches!(verdict, PodVerdict::Moved { .. }))
+            .or_else(|| self.first_that(|verdict| matches!(verdict, PodVerdict::Proposed { .. })))
             .or_else(|| self.first_that(|verdict| matches!(verdict, PodVerdict::Kept(_))));
         if let Some(position) = selected_by {
             let asked = self.asked.iter().find(|(c, _)| c.strategy == position);
@@ -145,6 +172,23 @@ impl<'w> AllVerdicts<'w> {
             .iter()
             .position(|verdicts| verdicts.first().is_some_and(|first| wanted(&first.verdict)))
     }
+}
+
+/// Whether evictions wait until a person approves some.
+fn asks_for_approvals(case: &Context<'_>) -> bool {
+    case.world.policy.approval.required && case.world.approved.is_empty()
+}
+
+/// Whether a pod stays only because a person has approved no eviction yet.
+fn lacks_approval(verdict: &PodVerdict) -> bool {
+    let why = match verdict {
+        PodVerdict::Kept(why) => why,
+        PodVerdict::NotSelected(NotSelected::Late(why)) => why,
+        PodVerdict::Moved { .. } | PodVerdict::Proposed { .. } | PodVerdict::NotSelected(_) => {
+            return false;
+        }
+    };
+    *why == Temporary::NeedsApproval.into()
 }
 
 /// Whether a strategy balances the load of nodes.

@@ -8,7 +8,7 @@ use crate::values::Ratio;
 use crate::values::text::{self, count};
 
 use super::pod_verdict_text::{node, node_remedy, others};
-use super::{Class, Halt, Idle, MoveWorth, Reason, Refusal, SavedEvictions};
+use super::{Class, Halt, Idle, MoveWorth, Reason, Refusal, SavedEvictions, Temporary};
 
 /// A strategy's decision about one pod.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +26,13 @@ pub enum PodVerdict {
         /// The worth of the move, as in [`Move`](super::Move).
         worth: Option<MoveWorth>,
     },
+    /// The pod would be evicted, and a person has to approve that.
+    Proposed {
+        /// The strategy's reason.
+        reason: Reason,
+        /// The node where the replacement is expected; `None` without a forecast.
+        to: Option<String>,
+    },
     /// The strategy proposed to move the pod, and a gate refused.
     Kept(Refusal),
     /// The strategy did not propose to move the pod.
@@ -37,6 +44,7 @@ impl PodVerdict {
     pub fn code(&self) -> &'static str {
         match self {
             PodVerdict::Moved { .. } => "moved",
+            PodVerdict::Proposed { .. } => Refusal::from(Temporary::NeedsApproval).code(),
             PodVerdict::Kept(refusal) => refusal.code(),
             PodVerdict::NotSelected(why) => why.code(),
         }
@@ -46,6 +54,7 @@ impl PodVerdict {
     pub fn remedy(&self) -> Option<String> {
         match self {
             PodVerdict::Moved { .. } => None,
+            PodVerdict::Proposed { .. } => Some(Refusal::from(Temporary::NeedsApproval).remedy()),
             PodVerdict::Kept(refusal) => Some(refusal.remedy()),
             PodVerdict::NotSelected(why) => Some(why.remedy()),
         }

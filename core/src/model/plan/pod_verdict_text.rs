@@ -54,6 +54,10 @@ impl fmt::Display for PodVerdict {
                 let moved = moved(*aim, to.as_deref());
                 write!(f, "{moved}: {reason}{}", expected_effect(*saves, *worth))
             }
+            PodVerdict::Proposed { reason, to } => {
+                let to = to.as_ref().map_or(String::new(), |to| format!(" (→ {to})"));
+                write!(f, "waits for an approval{to}: {reason}")
+            }
             PodVerdict::Kept(refusal) => refusal.fmt(f),
             PodVerdict::NotSelected(why) => why.fmt(f),
         }
