@@ -15,7 +15,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
 use crate::telemetry::traces::{self, Traces};
-use crate::view::screen::Screen;
+use crate::view::screen::{Screen, harmless};
 
 mod apply;
 mod approve;
@@ -39,6 +39,7 @@ mod signals;
 mod simulate;
 mod snapshot;
 mod status;
+mod terminal;
 
 pub use status::status_text;
 
@@ -174,7 +175,7 @@ pub fn main() -> ExitCode {
         Err(error) => return report_usage(&error),
     };
     // Not locked, because the record of `run` may go there too.
-    let mut out = io::BufWriter::new(io::stdout());
+    let mut out = terminal::HarmlessWriter::new(io::BufWriter::new(io::stdout()));
     let result = cli.command.run(&mut out);
     match result.and_then(|()| out.flush().map_err(Into::into)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -222,7 +223,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Prints a line to standard error; does nothing if that is closed.
 fn complain(text: &str) {
-    let _ = writeln!(io::stderr(), "evenkeel: {text}");
+    let _ = writeln!(io::stderr(), "evenkeel: {}", harmless(text));
 }
 
 /// Writes a value as JSON, with a newline at the end.

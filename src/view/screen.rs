@@ -1,11 +1,17 @@
 //! The terminal: its width, its colours, and text that is folded to fit.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use crate::view::table::{Table, display_width, folded};
+use crate::view::table::{Table, display_width, folded, push_escaped};
 
 /// A text needs this much room beside its head; with less, it starts on the next line.
 const LEAST_BESIDE: usize = 36;
+
+/// Select Graphic Rendition of ECMA-48: plain, bold, faint, red, cyan and yellow.
+const COLOURS: [&str; 6] = [
+    "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[36m", "\x1b[33m",
+];
 
 /// The width and the colours of the output.
 #[derive(Clone, Copy, Debug)]
@@ -35,16 +41,16 @@ impl Screen {
     }
 
     pub(crate) fn paint(self, ink: Ink, text: &str) -> String {
-        // Select Graphic Rendition of ECMA-48: bold, faint, red, cyan and yellow.
-        let code = match ink {
-            Ink::Bold => "1",
-            Ink::Dim => "2",
-            Ink::Hot => "31",
-            Ink::Cold => "36",
-            Ink::Warning => "33",
+        let [plain, bold, dim, hot, cold, warning] = COLOURS;
+        let begin = match ink {
+            Ink::Bold => bold,
+            Ink::Dim => dim,
+            Ink::Hot => hot,
+            Ink::Cold => cold,
+            Ink::Warning => warning,
         };
         if self.colours && !text.is_empty() {
-            format!("\x1b[{code}m{text}\x1b[0m")
+            format!("{begin}{text}{plain}")
         } else {
             text.to_owned()
         }
@@ -172,6 +178,37 @@ impl Screen {
     }
 }
 
+/// The text without control characters that could manipulate a terminal, such as those in the names
+/// of a file. Line breaks, tabs and the colours of [`Screen::paint`] stay.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_harmful) {
+        let (before, found) = rest.split_at(at);
+        shown.push_str(before);
+        let colour = COLOURS.iter().find(|colour| found.starts_with(**colour));
+        if let Some(colour) = colour {
+            shown.push_str(colour);
+            rest = &found[colour.len()..];
+        } else {
+            let mut characters = found.chars();
+            if let Some(c) = characters.next() {
+                push_escaped(&mut shown, c);
+            }
+            rest = characters.as_str();
+        }
+    }
+    shown.push_str(rest);
+    Cow::Owned(shown)
+}
+
+fn is_harmful(c: char) -> bool {
+    c.is_control() && !['\n', '\t'].contains(&c)
+}
+
 /// The lines of a list that are shown, and the number of those that are left out.
 pub(crate) const fn shown(all: bool, lines: usize, most: usize) -> (usize, usize) {
     if all || lines <= most {
@@ -194,4 +231,26 @@ pub(crate) fn padded(lines: &[String]) -> Vec<String> {
         .iter()
         .map(|line| format!("{line}{}", pad(line)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped_and_colours_stay() {
+        let screen = Screen {
+            width: 80,
+            colours: true,
+        };
+        let painted = format!("{}\tn1\n", screen.paint(Ink::Hot, "hot"));
+        assert_eq!(harmless(&painted), painted);
+        assert_eq!(
+            harmless("a\x1b]0;title\x07b\x1b[2Jc\r\u{9b}d\x1b"),
+            "a\\u001b]0;title\\u0007b\\u001b[2Jc\\u000d\\u009bd\\u001b"
+        );
+        let json = serde_json::to_string("a\u{9b}\u{7f}\u{1b}").unwrap();
+        let read: String = serde_json::from_str(&harmless(&json)).unwrap();
+        assert_eq!(read, "a\u{9b}\u{7f}\u{1b}");
+    }
 }

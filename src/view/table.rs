@@ -1,5 +1,7 @@
 //! Tables and folded text for the terminal.
 
+use std::fmt::Write as _;
+
 use comfy_table::ColumnConstraint::Absolute;
 use comfy_table::{CellAlignment, ContentArrangement, Width, presets};
 
@@ -21,7 +23,7 @@ impl Table {
     /// A table of these rows; a row may have fewer cells than others.
     pub fn new(rows: impl IntoIterator<Item = Vec<String>>) -> Self {
         Table {
-            rows: rows.into_iter().collect(),
+            rows: rows.into_iter().map(plain).collect(),
             right: Vec::new(),
         }
     }
@@ -56,8 +58,7 @@ impl Table {
             .set_content_arrangement(ContentArrangement::Dynamic);
         for row in &self.rows {
             let cells = shown.iter().map(|i| row.get(*i).map_or("", String::as_str));
-            // A cell is one line, even if a message contains line breaks.
-            table.add_row(cells.map(|cell| cell.replace('\n', " ")));
+            table.add_row(cells);
         }
         let used: usize = others.iter().map(|i| widths[*i] + GAP).sum();
         let room = width.saturating_sub(used).max(LEAST_FOLDED);
@@ -119,6 +120,32 @@ pub fn folded(text: &str, width: usize, indent: usize) -> Vec<String> {
         .collect()
 }
 
+/// The cells without control characters, which would count as visible ones and could manipulate a
+/// terminal. A cell is one line, even if a message contains line breaks.
+fn plain(mut row: Vec<String>) -> Vec<String> {
+    for cell in row
+        .iter_mut()
+        .filter(|cell| cell.contains(char::is_control))
+    {
+        let mut shown = String::new();
+        for c in cell.chars() {
+            match c {
+                '\n' => shown.push(' '),
+                c if c.is_control() => push_escaped(&mut shown, c),
+                c => shown.push(c),
+            }
+        }
+        *cell = shown;
+    }
+    row
+}
+
+/// Adds a character in the form of JSON, so that the value of a text in JSON stays.
+pub(crate) fn push_escaped(text: &mut String, c: char) {
+    // Writing to a text cannot fail.
+    let _ = write!(text, "\\u{:04x}", u32::from(c));
+}
+
 /// The columns that a text takes in a terminal.
 pub fn display_width(text: &str) -> usize {
     textwrap::core::display_width(text)
@@ -139,6 +166,12 @@ mod tests {
         assert_eq!(table.lines(), ["a     1  x", "bcd  20"]);
         assert!(Table::new(Vec::new()).lines().is_empty());
         assert!(Table::new(Vec::new()).folded(80).is_empty());
+    }
+
+    #[test]
+    fn a_cell_is_one_line_without_control_characters() {
+        let table = Table::new(rows(&[&["a\nb\u{1b}[31mc", "d"]]));
+        assert_eq!(table.lines(), ["a b\\u001b[31mc  d"]);
     }
 
     #[test]

@@ -684,6 +684,28 @@ fn a_simulation_without_usage_of_nodes_does_not_say_that_none_was_hot() {
 }
 
 #[test]
+fn names_in_a_file_cannot_control_the_terminal() {
+    let evil = "\u{1b}]0;title\u{7}\u{1b}[2J";
+    let file = Objects::healthy().and([
+        json!({"apiVersion": "v1", "kind": format!("Odd{evil}"), "metadata": {"name": "a"}}),
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": evil}, "spec": 3}),
+    ]);
+    for arguments in [
+        &["plan", "--all"][..],
+        &["explain", "node", "n1"],
+        &["doctor"],
+    ] {
+        let text = run(arguments, &file.list());
+        assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");
+    }
+    let text = run(&["plan"], &file.list());
+    assert!(
+        text.contains("Odd\\u001b]0;title\\u0007\\u001b[2J"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_documented_commands_record_every_kind_that_a_plan_reads() {
     let root = env!("CARGO_MANIFEST_DIR");
     let help = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
