@@ -252,6 +252,12 @@ strategies:
         })
     }
 
+    /// Whether a strategy limits the usage of the nodes that it fills.
+    fn has_ceilings(&self) -> bool {
+        let mut rules = self.strategies.iter().map(|s| &s.rule);
+        rules.any(|rule| HighNodeUtilization::of(rule).is_some_and(|h| !h.ceilings.is_empty()))
+    }
+
     /// The resources that thresholds and scheduler profiles name.
     pub fn resources(&self) -> BTreeSet<&str> {
         let mut names: BTreeSet<&str> = self

@@ -80,8 +80,13 @@ pub(super) fn evictable() -> Section<Evictable> {
         destinations: None,
         node_fit: true,
     });
-    destinations(protections(ages(selectors(section))))
-        .check(|f, evictable| storage_classes_need_a_protection(f, &evictable.protected))
+    destinations(protections(ages(selectors(section)))).check(|f, evictable| {
+        storage_classes_need_a_protection(f, &evictable.protected);
+        if evictable.node_fit && !evictable.protected.preemption {
+            let sentence = "preemption has no effect without `nodeFit: false`";
+            f.warn(Code::Ignored, "allow", sentence);
+        }
+    })
 }
 
 fn selectors(section: Section<Evictable>) -> Section<Evictable> {

@@ -130,6 +130,7 @@ fn document() -> Section<Document> {
     });
     all_strategies(sections(profiles(general(section)))).check(|f, document| {
         check_profiles(f, document);
+        check_usage(f, &document.policy);
         steering::check(f, &document.policy);
         windows::check(f, &document.policy);
         guards::check(f, &document.policy);
@@ -321,6 +322,15 @@ fn read_strategies(document: &mut Document, spot: Spot<'_, '_>) {
     let (basis, profiles) = (document.basis, &document.policy.profiles);
     let strategies = spot.list("strategies", |item| strategies::read(item, basis, profiles));
     document.policy.strategies = strategies.unwrap_or_default();
+}
+
+/// Warns of expected usage that no strategy weighs.
+fn check_usage(f: &mut Fields<'_, '_>, policy: &Policy) {
+    if policy.usage.ahead.is_some() && !policy.weighs_usage() && !policy.has_ceilings() {
+        let place = f.place_below("usage", "ahead");
+        let sentence = "has no effect, because every strategy compares requests";
+        f.warn_at(Code::Ignored, &place, sentence);
+    }
 }
 
 fn check_profiles(f: &mut Fields<'_, '_>, document: &Document) {

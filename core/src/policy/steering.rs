@@ -66,6 +66,18 @@ pub(super) fn steering() -> Section<Steering> {
         share(),
         |s| &mut s.max_nodes,
     )
+    .check(|f, s| check_limit(f, s))
+}
+
+/// Warns of a limit that limits nothing, or everything.
+fn check_limit(f: &mut Fields<'_, '_>, own: &Steering) {
+    if own.is_on() && own.max_nodes == Some(Share::Count(0)) {
+        let sentence = "no node is tainted, so that taintHot and taintEmptying have no effect";
+        f.warn(Code::Ignored, "maxNodes", sentence);
+    } else if !own.is_on() && own.max_nodes != steering().defaults().max_nodes {
+        let sentence = "has no effect without taintHot or taintEmptying";
+        f.warn(Code::Ignored, "maxNodes", sentence);
+    }
 }
 
 /// Warns of taints that no strategy of the policy leads to.
@@ -93,6 +105,20 @@ mod tests {
         let default = parse("").unwrap().steering;
         assert!(!default.is_on() && default == Policy::default_native().steering);
         assert_eq!(default.max_nodes.map(|share| share.of(10)), Some(8));
+    }
+
+    #[test]
+    fn a_limit_without_taints_or_of_no_taint_has_no_effect() {
+        let warnings = |steering: &str| {
+            let policy = parse(&format!("steering: {steering}")).unwrap();
+            let lines = policy.warnings.iter().map(ToString::to_string);
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        assert_snapshot!(warnings("{maxNodes: 3}"),
+            @"steering.maxNodes: has no effect without taintHot or taintEmptying");
+        let none = warnings("{taintHot: true, maxNodes: 0}");
+        assert!(none.contains("maxNodes: no node is tainted"), "{none}");
+        assert!(!warnings("{taintHot: true, maxNodes: 3}").contains("maxNodes"));
     }
 
     #[test]

@@ -84,6 +84,9 @@ impl SourceKind {
 /// The half-life of present usage, where the trend of usage decides.
 const TREND_HALF_LIFE: SignedDuration = SignedDuration::from_mins(2);
 
+/// The default of `lookAhead`.
+const LOOK_AHEAD: SignedDuration = SignedDuration::from_mins(30);
+
 /// How samples become one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Smoothing {
@@ -154,13 +157,14 @@ pub(super) fn usage() -> Section<UsagePolicy> {
         stale_after: SignedDuration::from_secs(90),
         min_samples: 3,
         ahead: None,
-        look_ahead: SignedDuration::from_mins(30),
+        look_ahead: LOOK_AHEAD,
         every_sample: false,
     });
     samples(sources(section)).check(|f, usage| {
         if f.sound() {
             check_sources(f, usage);
             check_times(f, usage);
+            check_look_ahead(f, usage);
         }
     })
 }
@@ -237,6 +241,14 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
             duration(ONE_MINUTE),
             |u| &mut u.look_ahead,
         )
+}
+
+/// Warns of a period that no smoothing looks at.
+fn check_look_ahead(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
+    if usage.look_ahead != LOOK_AHEAD && usage.look_ahead().is_none() {
+        let sentence = "has no effect without `smoothing: trend`";
+        f.warn(Code::Ignored, "lookAhead", sentence);
+    }
 }
 
 /// How `prometheus` fits `source` and `fallback`.

@@ -369,3 +369,41 @@ fn what_is_written_reads_back_the_same() {
         assert_eq!(Policy { warnings, ..again }, policy, "{written}");
     }
 }
+
+/// The warnings of a policy, one a line.
+fn warnings(text: &str) -> String {
+    let text = format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\n{text}");
+    let policy = Policy::parse("policy.yaml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let lines = policy.warnings.iter().map(ToString::to_string);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn fields_without_effect_are_named() {
+    let low = |fields: &str| {
+        format!(
+            "strategies: [{{lowNodeUtilization: {{thresholds: {{cpu: 1%}}, \
+             targetThresholds: {{cpu: 2%}}{fields}}}}}]\n"
+        )
+    };
+    let usual = low("");
+    assert_snapshot!(warnings(&format!("usage: {{smoothing: mean, lookAhead: 2h}}\n{usual}")),
+        @"usage.lookAhead: has no effect without `smoothing: trend`");
+    assert_eq!(warnings(&format!("usage: {{lookAhead: 2h}}\n{usual}")), "");
+    assert_snapshot!(warnings(&format!("basis: requests\nusage: {{ahead: 2h}}\n{usual}")),
+        @"usage.ahead: has no effect, because every strategy compares requests");
+    assert_eq!(warnings(&format!("usage: {{ahead: 2h}}\n{usual}")), "");
+    let packing = "strategies: [{highNodeUtilization: {basis: requests, thresholds: {cpu: 1%}}}]";
+    assert_eq!(
+        warnings(&format!("usage: {{ahead: 2h}}\n{packing}")),
+        "",
+        "its ceilings are of usage"
+    );
+    assert_snapshot!(warnings(&low(", basis: requests, sustainedFor: 5m")),
+        @"strategies[0].lowNodeUtilization.sustainedFor: has no effect on requests");
+    assert_eq!(warnings(&low(", sustainedFor: 5m")), "");
+    assert_snapshot!(warnings(&format!("evictable: {{allow: [preemption]}}\n{usual}")),
+        @"evictable.allow: preemption has no effect without `nodeFit: false`");
+    let pending = format!("evictable: {{allow: [preemption], nodeFit: false}}\n{usual}");
+    assert_eq!(warnings(&pending), "");
+}

@@ -204,6 +204,10 @@ fn check_low(f: &mut Fields<'_, '_>, low: &mut LowArguments) {
         f.require("targetThresholds", THRESHOLDS);
     }
     compare(f, &low.levels, low.deviation, &Place::START);
+    let is_default = low.sustained_for == SUSTAINED || low.sustained_for.is_zero();
+    if low.basis == Basis::Requests && !is_default {
+        f.warn(Code::Ignored, "sustainedFor", "has no effect on requests");
+    }
     let mut names: Vec<String> = Vec::new();
     for pool in &mut low.pools {
         check_pool(f, pool, own.then_some(&low.levels), low.deviation, &names);

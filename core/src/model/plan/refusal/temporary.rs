@@ -87,13 +87,11 @@ impl Temporary {
             ),
             Temporary::RateLimit(most) => (
                 "rate-limit",
-                format!("wait a minute, or set `limits.perMinute` above {most}"),
+                wait_or_raise("wait a minute", "`limits.perMinute`", *most),
             ),
             Temporary::WorkloadLimit { most, .. } => (
                 "workload-limit",
-                format!(
-                    "wait until the other pods are Ready, or set `limits.perWorkload` above {most}"
-                ),
+                wait_or_raise(OTHERS_READY, "`limits.perWorkload`", *most),
             ),
             Temporary::Trial(_) => ("trial", TRIAL.into()),
         }
@@ -124,6 +122,38 @@ const APPROVE: &str = "approve it (`evenkeel approve`), or raise `approval.autom
 const TRIAL: &str = "wait for the result of the trial, or change `ramp`";
 const NODE_LIMITS: &str = "`limits.perNode` (or the strategy's `evictionLimits`)";
 
+const OTHERS_READY: &str = "wait until the other pods are Ready";
+
 fn next_cycle(field: &str, most: u32) -> String {
-    format!("wait for the next cycle, or set {field} above {most}")
+    wait_or_raise("wait for the next cycle", field, most)
+}
+
+/// A limit of 0 never passes.
+fn wait_or_raise(wait: &str, field: &str, most: u32) -> String {
+    match most {
+        0 => format!("set {field} above 0"),
+        _ => format!("{wait}, or set {field} above {most}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_zero_does_not_pass_by_itself() {
+        let remedy = |limit: Temporary| limit.code_and_remedy().1;
+        assert_eq!(
+            remedy(Temporary::CycleLimit(0)),
+            "set `limits.perCycle` above 0"
+        );
+        assert_eq!(
+            remedy(Temporary::RateLimit(0)),
+            "set `limits.perMinute` above 0"
+        );
+        assert_eq!(
+            remedy(Temporary::CycleLimit(3)),
+            "wait for the next cycle, or set `limits.perCycle` above 3"
+        );
+    }
 }
