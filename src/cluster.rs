@@ -23,6 +23,7 @@ use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::snapshot::objects::Object;
 use crate::model::snapshot::objects::{ObjectKind, Objects};
 use crate::model::snapshot::pause::Pauses;
+use crate::values::text;
 
 use self::client::ConnectError;
 use self::clock::{ClockDifference, LocalTime, ServerClock};
@@ -63,6 +64,8 @@ const LACKING: &str = "pods that depend on it stay, and the others are decided w
 /// Pages of lists that are read at once. More would not be faster, and the API server has other
 /// clients.
 const LISTS_AT_ONCE: usize = 4;
+/// The most kinds of one cause that are named.
+const NAMED: usize = 2;
 
 /// A cluster and the facts about its objects. Clones share everything.
 #[derive(Clone)]
@@ -199,12 +202,16 @@ impl Cluster {
         let health = self.state.health.borrow();
         let waits = |health: &WatchHealth| !health.synced && health.lacking.is_none();
         let unlisted = health.iter().filter(|(_, health)| waits(health));
-        let failing: Vec<String> = unlisted
-            .filter_map(|(kind, health)| {
-                let why = &health.outage.as_ref()?.why;
-                Some(format!("{}: {why}", kind.name()))
-            })
-            .collect();
+        // One outage usually fails every list.
+        let mut causes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (kind, health) in unlisted {
+            if let Some(outage) = &health.outage {
+                causes.entry(&outage.why).or_default().push(kind.name());
+            }
+        }
+        let causes = causes.iter();
+        let failing = causes.map(|(why, kinds)| format!("{}: {why}", text::list(kinds, NAMED)));
+        let failing: Vec<String> = failing.collect();
         (!failing.is_empty()).then(|| format!("the first list of {}", failing.join("; of ")))
     }
 
@@ -429,6 +436,20 @@ mod tests {
         );
         cluster.recovered(ObjectKind::CsiNode);
         assert!(cluster.failures().lasting().is_empty());
+    }
+
+    #[tokio::test]
+    async fn the_kinds_that_one_outage_keeps_from_being_listed_share_a_cause() {
+        let (cluster, now) = (cluster(), LocalTime::now());
+        assert_eq!(cluster.unlisted(), None);
+        for kind in [ObjectKind::Node, ObjectKind::Pod, ObjectKind::Job] {
+            cluster.failed(kind, outage(now, 1, "refused"));
+        }
+        cluster.failed(ObjectKind::Service, outage(now, 1, "timeout"));
+        assert_eq!(
+            cluster.unlisted().unwrap(),
+            "the first list of Node, Pod and 1 more: refused; of Service: timeout"
+        );
     }
 
     #[tokio::test]

@@ -58,6 +58,19 @@ impl BoardState {
     }
 }
 
+/// Puts failures of one cause together: one outage usually fails many requests.
+fn by_cause<'f, F, C: Ord>(failures: &'f [F], cause: impl Fn(&'f F) -> C) -> Vec<Vec<&'f F>> {
+    let mut groups: Vec<Vec<&F>> = Vec::new();
+    for failure in failures {
+        let alike = |group: &&mut Vec<&'f F>| cause(group[0]) == cause(failure);
+        match groups.iter_mut().find(alike) {
+            Some(group) => group.push(failure),
+            None => groups.push(vec![failure]),
+        }
+    }
+    groups
+}
+
 /// The state as seen by one request. Its fields are the keys of `/status.json`.
 #[derive(Serialize)]
 pub(crate) struct StatusView<'s> {

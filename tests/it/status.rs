@@ -954,3 +954,24 @@ fn source(name: &'static str, error: Option<&str>) -> SourceStatus {
         error: error.map(str::to_owned),
     }
 }
+
+#[test]
+fn an_outage_of_many_requests_is_one_sentence() {
+    let mut status = PublishedStatus::new(parse(EVEN));
+    status.cycle(&Cluster::parse(UNEVEN), None, noon());
+    let mut json = status.json(after(5));
+    let failure = |request: &str, effect: &str| {
+        serde_json::json!({"request": request, "lasts": "PT20S", "why": "connection refused",
+            "effect": effect})
+    };
+    let mut failures: Vec<Value> = ["Node", "Pod", "Service", "Job"]
+        .map(|kind| failure(&format!("watch of {kind}"), "no evictions"))
+        .into();
+    failures.push(failure("lease", "this instance cannot lead"));
+    json["failures"] = failures.into();
+    let text = status_text(json.to_string().as_bytes(), 400).unwrap();
+    let sentence = "watch of Node, watch of Pod and 2 more fail: connection refused; no evictions · \
+        lease fails: connection refused; this instance cannot lead";
+    assert!(text.contains(sentence), "{text}");
+    assert_eq!(text.matches("connection refused").count(), 2, "{text}");
+}

@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::policy::Basis;
-use crate::values::text::age;
+use crate::values::text::{age, agree, list};
 use crate::view::bar;
 use crate::view::html::{HtmlPage, PALETTE, content_security_policy};
 
-use super::StatusView;
-use super::facts::ElectionRole;
+use super::facts::{ElectionRole, LastingFailure};
+use super::{StatusView, by_cause};
 
 mod history;
 mod ledger;
@@ -20,6 +20,9 @@ mod parts;
 mod plan;
 mod rightsizing;
 mod sources;
+
+/// The most failing requests that are named.
+const MOST_NAMES: usize = 2;
 
 /// The style sheet.
 static STYLE: LazyLock<String> = LazyLock::new(|| [PALETTE, bar::STYLE, PAGE].concat());
@@ -76,10 +79,22 @@ fn header(view: &StatusView<'_>) -> Markup {
             h1 #headline class={ "state " (view.state.code()) } { (view.state) }
         }
         p.facts #facts { (facts(view)) }
-        @for failure in view.failures {
+        @for group in by_cause(view.failures, |f| (&f.why, f.effect)) { (failures(&group)) }
+    }
+}
+
+/// The failures of one cause.
+fn failures(group: &[&LastingFailure]) -> Markup {
+    let requests: Vec<&str> = group.iter().map(|f| f.request.as_str()).collect();
+    let longest = group.iter().map(|f| f.lasts).max().unwrap_or_default();
+    html! {
+        @if let Some(first) = group.first() {
             p.facts {
-                b.bad { (failure.request) " has failed for " (age(failure.lasts)) }
-                ": " (failure.why) "; " (failure.effect)
+                b.bad {
+                    (list(&requests, MOST_NAMES)) " " (agree(group.len(), "has", "have"))
+                    " failed for " (age(longest))
+                }
+                ": " (first.why) "; " (first.effect)
             }
         }
     }

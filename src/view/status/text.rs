@@ -6,15 +6,18 @@ use std::fmt;
 use jiff::Timestamp;
 
 use crate::values::Ratio;
-use crate::values::text::{age, count};
+use crate::values::text::{age, agree, count, list};
 use crate::view::bar::Bar;
 use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::{Table, display_width};
 
+use super::by_cause;
 use super::shown::{ShownLedger, ShownNode, ShownPlan, ShownStatus};
 
 /// Longer lists are cut, unless all is asked for.
 const MOST: usize = 15;
+/// The most failing requests that are named.
+const MOST_NAMES: usize = 2;
 const LONGEST_BAR: usize = 20;
 const SHORTEST_BAR: usize = 6;
 /// ` 83%` after a bar.
@@ -122,11 +125,22 @@ impl StatusText<'_> {
                 (None, None) => format!("{}: not read yet", source.name),
             }
         }));
-        times.extend(status.failures.iter().map(|failure| {
-            let (why, effect) = (&failure.why, &failure.effect);
-            format!("{} fails: {why}; {effect}", failure.request)
-        }));
+        times.extend(self.failures());
         times
+    }
+
+    /// The requests that keep failing, those of one cause together.
+    fn failures(&self) -> impl Iterator<Item = String> {
+        let groups = by_cause(&self.status.failures, |f| (&f.why, &f.effect));
+        groups.into_iter().map(|group| {
+            let requests: Vec<&str> = group.iter().map(|f| f.request.as_str()).collect();
+            let (names, fail) = (
+                list(&requests, MOST_NAMES),
+                agree(group.len(), "fails", "fail"),
+            );
+            let (why, effect) = (&group[0].why, &group[0].effect);
+            format!("{names} {fail}: {why}; {effect}")
+        })
     }
 
     fn nodes(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
