@@ -24,6 +24,10 @@ const ROLE: &str = "bind the roles of deploy/base/rbac.yaml to this account, or 
 const LISTS: &str = "repair the API server; where a right is missing, bind the roles of \
                      deploy/base/rbac.yaml to this account";
 
+const RECORD_USAGE: &str = "record the usage with the objects (`evenkeel snapshot` does, \
+                            `plan --help` shows how); a node without usage neither gives nor \
+                            takes pods";
+
 /// Checks rights, usage, budgets, pods and other programs, and says what to change. Changes
 /// nothing.
 #[derive(Debug, clap::Args)]
@@ -71,7 +75,9 @@ pub(super) fn run(args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<()> 
                         .iter()
                         .map(|failure| usage_source(failure)),
                 );
-                diagnoses.extend(prepared.engine.examine(&observed));
+                let from_file = args.input.from.is_some();
+                let examined = prepared.engine.examine(&observed).into_iter();
+                diagnoses.extend(examined.map(|d| if from_file { of_file(d) } else { d }));
                 head = prepared.head;
             }
             Err(error) if error.is::<super::Misuse>() || args.input.from.is_some() => {
@@ -105,6 +111,18 @@ pub(super) fn run(args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<()> 
 
 fn is_failure(diagnosis: &Diagnosis) -> bool {
     diagnosis.severity == Severity::Failure
+}
+
+/// The remedy for missing usage of a recorded cluster lies in the recording.
+fn of_file(diagnosis: Diagnosis) -> Diagnosis {
+    let remedy = match diagnosis.check {
+        "usage" => diagnosis.remedy.map(|_| RECORD_USAGE.to_owned()),
+        _ => diagnosis.remedy,
+    };
+    Diagnosis {
+        remedy,
+        ..diagnosis
+    }
 }
 
 fn usage_source(failure: &str) -> Diagnosis {

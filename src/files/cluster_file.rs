@@ -153,10 +153,11 @@ impl ClusterFile {
         parts.join("; ")
     }
 
-    /// Notes the optional kinds of which the file has no object. A file with one object of a kind
-    /// has recorded the kind, and so has one with an empty list of the kind.
+    /// Notes the kinds of which the file has no object. Without a node it is refused anyway. A file
+    /// with one object of a kind has recorded the kind, and so has one with an empty list of the
+    /// kind.
     fn note_lacking(&mut self) {
-        for kind in ObjectKind::ALL.into_iter().filter(|k| k.is_optional()) {
+        for kind in ObjectKind::ALL {
             let known = self.objects.count(kind) > 0 || self.listed.contains(&kind);
             self.objects
                 .set_lacking(kind, (!known).then_some(Lack::NotInFile));

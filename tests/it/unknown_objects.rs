@@ -47,7 +47,11 @@ impl Objects {
     }
 
     fn of(pods: impl IntoIterator<Item = Value>) -> Self {
-        let mut all = Vec::new();
+        let mut all = vec![
+            json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"name": "other", "namespace": "other"},
+            "spec": {"selector": {"matchLabels": {"app": "other"}}}}),
+        ];
         for (name, cpu) in [("n1", "3400m"), ("n2", "300m"), ("n3", "300m")] {
             all.push(node(name));
             all.push(
@@ -681,6 +685,46 @@ fn a_simulation_without_usage_of_nodes_does_not_say_that_none_was_hot() {
         flat.contains("0 evictions; the usage of 3 nodes is unknown"),
         "{text}"
     );
+}
+
+#[test]
+fn a_file_without_budgets_or_pods_says_so() {
+    let healthy = Objects::healthy().without("PodDisruptionBudget");
+    let none = "the file has no PodDisruptionBudgets: none is counted";
+    assert!(healthy.plan().unknown.contains(&none.to_owned()));
+    let flat = |file: &str| {
+        let text = run(&["doctor"], file);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let doctor = flat(&healthy.list());
+    let line = format!("warning budgets {none} → record poddisruptionbudgets too");
+    assert!(doctor.contains(&line), "{doctor}");
+    assert_eq!(doctor.matches(none).count(), 1, "{doctor}");
+    let empty = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudgetList", "items": []});
+    let recorded = format!("{}{empty}", healthy.list());
+    assert!(!flat(&recorded).contains(none));
+    let deserted = healthy.without("Pod").without("PodMetrics");
+    let nothing = "the file has no Pods: nothing can move";
+    assert!(deserted.plan().unknown.contains(&nothing.to_owned()));
+    let doctor = flat(&deserted.list());
+    assert!(
+        doctor.contains(&format!("warning kinds {nothing}")),
+        "{doctor}"
+    );
+}
+
+#[test]
+fn doctor_asks_to_record_the_usage_that_a_file_lacks() {
+    let file = Objects::healthy()
+        .without("NodeMetrics")
+        .without("PodMetrics");
+    let text = run(&["doctor"], &file.list());
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains("→ record the usage with the objects"),
+        "{flat}"
+    );
+    assert!(!flat.contains("metrics-server"), "{flat}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::decide::gate;
 use crate::decide::projection::World;
 use crate::model::plan::{Halt, Protected, Refusal, Replacement};
 use crate::model::snapshot::facts::{NodeClosure, PodPhase};
+use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::SchedulerProfile;
 use crate::values::text::{count, list};
@@ -203,7 +204,9 @@ fn objects(snapshot: &Snapshot) -> Diagnosis {
 
 /// The kinds of which no object is known, such as those that the account may not list.
 fn kinds(draft: &Draft<'_>) -> Diagnosis {
-    let unknown = gate::unknown_kinds(draft);
+    let mut unknown = gate::unknown_kinds(draft);
+    // Budgets have a line of their own.
+    unknown.retain(|unknown| unknown.objects.kind != ObjectKind::Budget);
     let Some(first) = unknown.first() else {
         return Diagnosis::ok("kinds", "the objects that replacements depend on are known");
     };

@@ -6,6 +6,7 @@ use crate::decide::draft::Draft;
 use crate::decide::gate;
 use crate::model::plan::Disruption;
 use crate::model::snapshot::PodId;
+use crate::model::snapshot::objects::ObjectKind;
 use crate::values::text::{agree, count, list};
 
 use super::{Diagnosis, NAMED, runs};
@@ -13,6 +14,14 @@ use super::{Diagnosis, NAMED, runs};
 /// Budgets that let none of their running pods go, by the answer of the gate about each pod.
 pub(super) fn budgets(draft: &Draft<'_>) -> Vec<Diagnosis> {
     let snapshot = draft.world.snapshot;
+    let unknown = gate::unknown_kinds(draft);
+    let unknown = unknown
+        .iter()
+        .find(|u| u.objects.kind == ObjectKind::Budget);
+    if let Some(unknown) = unknown {
+        let remedy = unknown.objects.remedy();
+        return vec![Diagnosis::warning("budgets", unknown.to_string(), remedy)];
+    }
     let mut blocking: BTreeMap<String, (Disruption, BTreeSet<String>)> = BTreeMap::new();
     for budget in &snapshot.budgets {
         let pods = || budget.pods.iter().filter(|id| runs(snapshot.pod(**id)));

@@ -89,6 +89,8 @@ impl fmt::Display for UnknownKind {
             (None, None) => write!(f, "{} are unknown", kind.plural())?,
         }
         match (self.pods, self.stay) {
+            _ if kind == ObjectKind::Budget => f.write_str(": none is counted"),
+            _ if kind == ObjectKind::Pod => f.write_str(": nothing can move"),
             (0, _) => write!(f, ": no pod depends on them now"),
             (n, true) => write!(
                 f,

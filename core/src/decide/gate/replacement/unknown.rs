@@ -4,9 +4,10 @@
 //! more than the forecast: where volumes can be accessed (VolumeBinding, VolumeZone), how many a
 //! node can still attach (NodeVolumeLimits), which pods a term means (InterPodAffinity).
 //!
-//! Two kinds keep no pod where a file lacks them, and the plan only says so. Without a CSINode, the
-//! scheduler knows no attach limit either; and a plan from a file evicts nothing. Services change
-//! only the score of pods whose controller the scheduler does not know (`DefaultSelector`).
+//! Some kinds keep no pod where a file lacks them, and the plan only says so. Without a CSINode,
+//! the scheduler knows no attach limit either; and a plan from a file evicts nothing, even if it
+//! counts no budget. Services change only the score of pods whose controller the scheduler does not
+//! know (`DefaultSelector`).
 
 use std::collections::BTreeMap;
 
@@ -34,11 +35,11 @@ pub(in crate::decide::gate) fn kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
         return Vec::new();
     }
     let mut depend: BTreeMap<UnknownObjects, usize> = BTreeMap::new();
-    // A right that is missing is worth a word before a pod depends on it.
+    // A right that is missing is worth a word before a pod depends on it, and so are missing pods.
     for (kind, lack) in snapshot
         .lacking
         .iter()
-        .filter(|(_, lack)| **lack != Lack::NotInFile)
+        .filter(|(kind, lack)| **lack != Lack::NotInFile || **kind == ObjectKind::Pod)
     {
         depend.insert(UnknownObjects::all(*kind, *lack), 0);
     }
@@ -73,7 +74,7 @@ fn is_replaced(pod: &Pod) -> bool {
 const fn keeps(kind: ObjectKind, lack: Option<Lack>) -> bool {
     match kind {
         ObjectKind::CsiNode | ObjectKind::Attachment => !matches!(lack, Some(Lack::NotInFile)),
-        ObjectKind::Service => false,
+        ObjectKind::Service | ObjectKind::Budget => false,
         _ => true,
     }
 }
@@ -114,6 +115,7 @@ fn needs(draft: &Draft<'_>, id: PodId, kind: ObjectKind) -> bool {
         }
         ObjectKind::CsiNode => !snapshot.attached_volumes(pod).is_empty(),
         ObjectKind::Attachment => is_limited(snapshot, pod),
+        ObjectKind::Budget => true,
         ObjectKind::Service => pod.spread.is_empty() && !draft.index().has_siblings(id),
         _ => false,
     }
