@@ -150,15 +150,15 @@ fn limits(section: Section<Guard>) -> Section<Guard> {
 /// Checks that names are unique, and that Prometheus is set if and only if it is used.
 pub(super) fn check(f: &mut Fields<'_, '_>, policy: &Policy) {
     let guards = &policy.guards;
-    let repeated = |(i, guard): (usize, &Guard)| {
+    for (i, guard) in guards.iter().enumerate() {
         let earlier = &guards[..i];
-        earlier.iter().any(|other| other.name == guard.name)
-    };
-    // A missing name is reported already.
-    let named = guards.iter().filter(|guard| !guard.name.is_empty());
-    for guard in named.enumerate().filter(|g| repeated(*g)).map(|(_, g)| g) {
-        let sentence = format!("two guards have the name {:?}", guard.name);
-        f.complain(Code::Conflict, "guards", sentence);
+        // A missing name is reported already.
+        let repeated = !guard.name.is_empty() && earlier.iter().any(|g| g.name == guard.name);
+        if repeated {
+            let sentence = format!("two guards have the name {:?}", guard.name);
+            let place = f.place_in_list("guards", i, "name");
+            f.complain_at(Code::Conflict, &place, sentence);
+        }
     }
     let usage = &policy.usage;
     if !f.sound() {
@@ -239,9 +239,9 @@ mod tests {
         ");
         let twice = "- {name: a, query: up}\n- {name: a, query: down}";
         assert_snapshot!(parse(PROMETHEUS, twice).unwrap_err(), @r#"
-        policy.yaml:5:1: guards: two guards have the name "a"
-          | guards:
-          | ^
+        policy.yaml:7:4: guards[1].name: two guards have the name "a"
+          | - {name: a, query: down}
+          |    ^
         "#);
     }
 

@@ -76,6 +76,23 @@ impl Fields<'_, '_> {
         }
     }
 
+    /// The place of a field of a map in a list, or of the nearest one that the file has.
+    pub(crate) fn place_in_list(&self, list: &str, position: usize, name: &str) -> Place {
+        let Place { at, path } = self.place_of(list);
+        let item = match self.entry(list).map(|e| &e.value.value) {
+            Some(Value::List(items)) => items.get(position),
+            Some(_) | None => None,
+        };
+        let field = match item.map(|item| &item.value) {
+            Some(Value::Map(entries)) => entries.iter().find(|e| e.key == name),
+            Some(_) | None => None,
+        };
+        Place {
+            at: field.map_or(item.map_or(at, |item| item.at), |field| field.at),
+            path: below(&format!("{path}[{position}]"), name),
+        }
+    }
+
     /// Whether a field is a list without items.
     pub(crate) fn is_empty_list(&self, name: &str) -> bool {
         self.entry(name)
