@@ -197,3 +197,72 @@ fn invalid_values_are_reported_with_the_expected_form() {
         @"usage.prometheus: prometheus.scrapeInterval is 2m, but must be at most staleAfter, \
             which is 1m 30s by default");
 }
+
+#[test]
+fn a_port_is_a_number_from_1_to_65535() {
+    let url = |url: &str| {
+        let policy = parse(&format!(
+            "{{source: prometheus, prometheus: {{url: '{url}'}}}}"
+        ));
+        policy.map_err(|error| error.lines().next().unwrap_or_default().to_owned())
+    };
+    for good in [
+        "http://x",
+        "http://x:1",
+        "https://x:65535/a:b",
+        "http://[::1]",
+        "http://[::1]:9",
+    ] {
+        assert!(url(good).is_ok(), "{good}: {:?}", url(good));
+    }
+    for bad in [
+        "http://x:99999",
+        "http://x:abc",
+        "http://x:",
+        "http://x:0",
+        "http://[::1]:0",
+    ] {
+        let error = url(bad).unwrap_err();
+        assert!(error.contains("not a url"), "{bad}: {error}");
+    }
+    assert!(
+        url("http://x:0")
+            .unwrap_err()
+            .contains("a port from 1 to 65535")
+    );
+}
+
+#[test]
+fn matchers_are_those_of_promql() {
+    let matchers = |text: &str| {
+        let text = text.replace('\'', "''");
+        let usage =
+            format!("{{source: prometheus, prometheus: {{url: 'http://p', matchers: '{text}'}}}}");
+        parse(&usage).is_ok()
+    };
+    for good in [
+        r#"cluster="prod""#,
+        r#"cluster = "prod" , _a1!~"x|y","#,
+        r#"a=~'it\'s',b!="",c=`raw\`"#,
+        r#"a="quoted \" and, comma=""#,
+        r#""utf8.name"="x""#,
+    ] {
+        assert!(matchers(good), "{good}");
+    }
+    for bad in [
+        "cluster=prod",
+        r#"cluster="prod"#,
+        "=",
+        r#"clu-ster="x""#,
+        r#"a="b",,c="d""#,
+        r#",a="b""#,
+        r#"a="b" c="d""#,
+        r#"a=="b""#,
+        r#"1a="b""#,
+        r#"a="b\""#,
+        r#"a"b""#,
+        "é=\"b\"é",
+    ] {
+        assert!(!matchers(bad), "{bad}");
+    }
+}
