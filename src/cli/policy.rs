@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::policy::{Policy, Rule};
+use crate::schema::problem::PolicyError;
 use crate::values::text::{count, duration};
 use crate::view::words;
 
@@ -48,7 +49,7 @@ pub(super) fn run(command: &PolicyCommand, out: &mut dyn Write) -> anyhow::Resul
 }
 
 fn check(path: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
-    let policy = read(path)?;
+    let policy = parse(path, PolicyError::with_every_problem)?;
     let label = file::label(path);
     for warning in warnings(&policy, &label) {
         writeln!(out, "{warning}")?;
@@ -73,8 +74,13 @@ fn convert(path: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
 
 /// Reads the policy in a file. A problem in it is wrong usage.
 pub(super) fn read(path: &Path) -> anyhow::Result<Policy> {
+    parse(path, PolicyError::to_string)
+}
+
+fn parse(path: &Path, describe: fn(&PolicyError) -> String) -> anyhow::Result<Policy> {
     let text = file::text(path).map_err(|error| Misuse(format!("{error:#}")))?;
-    Ok(Policy::parse(&file::label(path), &text).map_err(|error| Misuse(error.to_string()))?)
+    let policy = Policy::parse(&file::label(path), &text);
+    Ok(policy.map_err(|error| Misuse(describe(&error)))?)
 }
 
 /// Reads the policy in a file, or returns the built-in one.

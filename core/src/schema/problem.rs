@@ -128,11 +128,16 @@ impl PolicyError {
 
 impl std::error::Error for PolicyError {}
 
-impl fmt::Display for PolicyError {
-    /// Writes a line for each problem, and below it the line of the file with a mark at the
-    /// position.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, problem) in self.problems.iter().take(MOST_SHOWN).enumerate() {
+impl PolicyError {
+    /// Returns a text with every problem, as [`fmt::Display`] writes the first ones.
+    pub fn with_every_problem(&self) -> String {
+        AllProblems(self).to_string()
+    }
+
+    /// Writes a line for each of the first problems, and below it the line of the file with a mark
+    /// at the position.
+    fn write(&self, f: &mut fmt::Formatter<'_>, most: usize) -> fmt::Result {
+        for (i, problem) in self.problems.iter().take(most).enumerate() {
             let end = if i == 0 { "" } else { "\n" };
             write!(
                 f,
@@ -149,10 +154,26 @@ impl fmt::Display for PolicyError {
                 write!(f, "\n  | {shown}\n  | {:before$}^", "")?;
             }
         }
-        match self.problems.len().saturating_sub(MOST_SHOWN) {
+        match self.problems.len().saturating_sub(most) {
             0 => Ok(()),
             more => write!(f, "\nand {}", count(more, "more problem")),
         }
+    }
+}
+
+impl fmt::Display for PolicyError {
+    /// Writes the first problems, for a log, an event or a page.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, MOST_SHOWN)
+    }
+}
+
+/// An error, to be written with every problem.
+struct AllProblems<'e>(&'e PolicyError);
+
+impl fmt::Display for AllProblems<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.write(f, usize::MAX)
     }
 }
 
@@ -243,6 +264,9 @@ mod tests {
     fn problems_beyond_the_most_are_counted() {
         let error = PolicyError::new("p.yaml", "", vec![problem(1, 1); 23]);
         assert!(error.to_string().ends_with("\nand 3 more problems"));
+        let all = error.with_every_problem();
+        assert_eq!(all.matches("p.yaml:1:1").count(), 23, "{all}");
+        assert!(!all.contains("more problem"));
     }
 
     #[test]
