@@ -29,7 +29,8 @@ impl Spot<'_, '_> {
 
     /// A whole number from `least` on.
     pub(crate) fn whole(self, least: u32) -> Option<u32> {
-        self.scalar(&format!("a whole number from {least} on"), |node| {
+        let range = self.range_from(least);
+        self.scalar(&format!("a whole number from {range}"), |node| {
             whole(node, least)
         })
     }
@@ -54,8 +55,29 @@ impl Spot<'_, '_> {
         reason = "`none` is a value, unlike an invalid field"
     )]
     pub(crate) fn limit(self) -> Option<Option<u32>> {
-        let expected = "a whole number from 0 on, or none for no limit";
-        self.scalar(expected, or_none(|node| whole(node, 0)))
+        let range = self.range_from(0);
+        self.scalar(
+            &format!("a whole number from {range}, or none for no limit"),
+            or_none(|node| whole(node, 0)),
+        )
+    }
+
+    /// The allowed whole numbers. The largest one is named only where the value is above it.
+    fn range_from(&self, least: u32) -> String {
+        if self.node().is_some_and(is_too_large) {
+            format!("{least} to {}", u32::MAX)
+        } else {
+            format!("{least} on")
+        }
+    }
+
+    /// The words for whole numbers among other values.
+    fn whole_number(&self) -> String {
+        if self.node().is_some_and(is_too_large) {
+            format!("a whole number up to {}", u32::MAX)
+        } else {
+            "a whole number".to_owned()
+        }
     }
 
     /// A whole number or a percentage, or the word `none`, which is `Some(None)`.
@@ -64,8 +86,9 @@ impl Spot<'_, '_> {
         reason = "`none` is a value, unlike an invalid field"
     )]
     pub(crate) fn share(self) -> Option<Option<Share>> {
+        let number = self.whole_number();
         self.scalar(
-            "a whole number, a percentage from 0% to 100%, or none for no limit",
+            &format!("{number}, a percentage from 0% to 100%, or none for no limit"),
             or_none(share),
         )
     }
@@ -76,9 +99,12 @@ impl Spot<'_, '_> {
         reason = "`none` is a value, unlike an invalid field"
     )]
     pub(crate) fn growing_share(self) -> Option<Option<Share>> {
+        let number = self.whole_number();
         self.scalar(
-            "a whole number, a percentage from 0% to 100%, the larger of both such as 20 or 1%, or \
-             none for no limit",
+            &format!(
+                "{number}, a percentage from 0% to 100%, the larger of both such as 20 or 1%, or \
+                 none for no limit"
+            ),
             or_none(|node| larger(node).map_or_else(|| share(node), Ok)),
         )
     }
@@ -291,6 +317,14 @@ fn number(node: &YamlNode) -> Result<QueryValue, Code> {
     QueryValue::new(number)
         .filter(|_| number.is_finite())
         .ok_or(Code::OutOfRange)
+}
+
+fn is_too_large(node: &YamlNode) -> bool {
+    match node.value {
+        Value::Int(number) => number > i64::from(u32::MAX),
+        Value::Float(number) => number > f64::from(u32::MAX),
+        Value::Null | Value::Bool(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => false,
+    }
 }
 
 fn whole(node: &YamlNode, least: u32) -> Result<u32, Code> {

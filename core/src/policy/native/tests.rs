@@ -407,3 +407,22 @@ fn fields_without_effect_are_named() {
     let pending = format!("evictable: {{allow: [preemption], nodeFit: false}}\n{usual}");
     assert_eq!(warnings(&pending), "");
 }
+
+#[test]
+fn a_number_that_is_too_large_is_refused_with_the_largest() {
+    assert_snapshot!(refused("limits: {perNode: 4294967296, perMinute: 4294967296}\n\
+        rightsizing: {top: 99999999999}"), @"
+    policy.yaml:3:19: limits.perNode: found 4294967296, expected a whole number from 0 to \
+        4294967295, or none for no limit
+      | limits: {perNode: 4294967296, perMinute: 4294967296}
+      |                   ^
+    policy.yaml:3:42: limits.perMinute: found 4294967296, expected a whole number up to 4294967295, \
+        a percentage from 0% to 100%, the larger of both such as 20 or 1%, or none for no limit
+      | limits: {perNode: 4294967296, perMinute: 4294967296}
+      |                                          ^
+    policy.yaml:4:20: rightsizing.top: found 99999999999, expected a whole number from 0 to \
+        4294967295
+      | rightsizing: {top: 99999999999}
+      |                    ^
+    ");
+}
