@@ -41,9 +41,23 @@ fn decode(bytes: Vec<u8>) -> anyhow::Result<String> {
     match bytes.get(..3) {
         Some([0xff, 0xfe, _]) => utf16(&bytes[2..], u16::from_le_bytes),
         Some([0xfe, 0xff, _]) => utf16(&bytes[2..], u16::from_be_bytes),
-        Some([0xef, 0xbb, 0xbf]) => Ok(String::from_utf8(bytes[3..].to_vec())?),
-        _ => String::from_utf8(bytes).context("found binary data, expected text"),
+        Some([0x1f, 0x8b, _]) => anyhow::bail!("compressed; gunzip it first"),
+        Some([0xef, 0xbb, 0xbf]) => utf8(bytes[3..].to_vec()),
+        _ => utf8(bytes),
     }
+}
+
+fn utf8(bytes: Vec<u8>) -> anyhow::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = good.split(|byte| *byte == b'\n').count();
+        let byte = good
+            .rsplit(|byte| *byte == b'\n')
+            .next()
+            .map_or(0, <[u8]>::len)
+            + 1;
+        anyhow::anyhow!("found binary data, expected text: line {line}, byte {byte} is not UTF-8")
+    })
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> anyhow::Result<String> {
@@ -65,6 +79,17 @@ mod tests {
             .collect();
         assert_eq!(decode(wide).unwrap(), "kind");
         assert_eq!(decode(b"\xef\xbb\xbfkind".to_vec()).unwrap(), "kind");
-        assert!(decode(b"\xff\x00\x01".to_vec()).is_err());
+    }
+
+    #[test]
+    fn what_is_not_text_is_named_with_its_place() {
+        let error = |bytes: &[u8]| decode(bytes.to_vec()).unwrap_err().to_string();
+        assert_eq!(
+            error(b"kind: List\nitems: \xff\n"),
+            "found binary data, expected text: line 2, byte 8 is not UTF-8"
+        );
+        assert!(error(b"\xff\x00\x01").ends_with("line 1, byte 1 is not UTF-8"));
+        assert!(error(b"\xef\xbb\xbfa\xff").ends_with("line 1, byte 2 is not UTF-8"));
+        assert_eq!(error(b"\x1f\x8b\x08\x00"), "compressed; gunzip it first");
     }
 }
