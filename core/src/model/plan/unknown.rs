@@ -91,6 +91,9 @@ impl fmt::Display for UnknownKind {
         match (self.pods, self.stay) {
             _ if kind == ObjectKind::Budget => f.write_str(": none is counted"),
             _ if kind == ObjectKind::Pod => f.write_str(": nothing can move"),
+            _ if is_unchecked_owner(kind) => {
+                f.write_str(": whether they still want their pods is not checked")
+            }
             (0, _) => write!(f, ": no pod depends on them now"),
             (n, true) => write!(
                 f,
@@ -102,6 +105,14 @@ impl fmt::Display for UnknownKind {
     }
 }
 
+/// Whether pods of such a controller may move even if it is unknown.
+const fn is_unchecked_owner(kind: ObjectKind) -> bool {
+    matches!(
+        kind,
+        ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::StatefulSet
+    )
+}
+
 object!(UnknownKind, |unknown| {
     "kind": unknown.objects.kind.name(),
     "name": unknown.objects.name,
@@ -110,3 +121,29 @@ object!(UnknownKind, |unknown| {
     "stay": unknown.stay,
     "message": unknown.to_string(),
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_what_follows_for_the_pods() {
+        let line = |kind, lack| {
+            let objects = UnknownObjects::all(kind, lack);
+            let unknown = UnknownKind {
+                objects,
+                pods: 0,
+                stay: true,
+            };
+            unknown.to_string()
+        };
+        assert_eq!(
+            line(ObjectKind::ReplicaSet, Lack::Forbidden),
+            "evenkeel may not list ReplicaSets: whether they still want their pods is not checked"
+        );
+        assert_eq!(
+            line(ObjectKind::CsiNode, Lack::NotServed),
+            "the API server does not serve CSINodes: no pod depends on them now"
+        );
+    }
+}
