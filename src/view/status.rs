@@ -13,6 +13,7 @@ use self::facts::{
 use self::headline::Headline;
 
 pub mod facts;
+mod guard_status;
 pub mod headline;
 mod ledger_status;
 pub(crate) mod page;

@@ -145,6 +145,7 @@ fn hostile(at: Timestamp) -> Board {
         dry_run: false,
         halted: Some(Halt::FewNodes(1)),
         paused: (0..5).map(paused).collect(),
+        guard_states: Truncated::default(),
         proposal: None,
         guards: Truncated::first(10, (0..5).map(stopped)),
         basis: Basis::Actual,

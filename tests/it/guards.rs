@@ -11,6 +11,8 @@ use evenkeel::policy::Policy;
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::{PolicySource, Scenario};
 use evenkeel::values::query_value::QueryValue;
+use evenkeel::view::status::facts::PlanStatus;
+use jiff::SignedDuration;
 
 use crate::it::support::{Cluster, EVEN, after, considered, parse};
 
@@ -489,4 +491,46 @@ fn a_namespace_with_pods_is_known_even_if_namespaces_cannot_be_listed() {
     let unlisted = CLUSTER.replace("namespace shop\nnamespace bank\n", "lacking Namespace\n");
     asked.snapshot = Cluster::parse(&unlisted).snapshot(asked.engine.policy());
     assert_ne!(asked.after(0, "namespace=shop: 1"), "");
+}
+
+#[test]
+fn the_status_names_each_guard_with_its_newest_value() {
+    let shown = |asked: &Asked, second: i64| {
+        let plan = asked.engine.decide(&asked.snapshot, after(second));
+        let reports = asked.engine.guards().reports(after(second));
+        let status = PlanStatus::of(&plan, &[], false, SignedDuration::ZERO).with_guards(&reports);
+        let guard = serde_json::to_value(&status.guard_states.items[0]).unwrap();
+        let text = |name: &str| match &guard[name] {
+            serde_json::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        [
+            "guard", "scope", "value", "limit", "answered", "state", "message",
+        ]
+        .map(text)
+        .join(" | ")
+    };
+    let mut asked = Asked::guard(", scope: namespace, for: 1m");
+    insta::assert_snapshot!(shown(&asked, 0), @"
+    g | namespace | null | 0.05 | null | stops | all evictions: its query has not been asked yet
+    ");
+    asked.hears(1, Ok("namespace=bank: 0.01"));
+    insta::assert_snapshot!(shown(&asked, 2), @"
+    g | namespace | 0.01 | 0.05 | 2026-11-21T12:00:01Z | quiet | its values are within the limit
+    ");
+    asked.hears(15, Ok("namespace=bank: 0.3"));
+    insta::assert_snapshot!(shown(&asked, 16), @"
+    g | namespace | 0.3 | 0.05 | 2026-11-21T12:00:15Z | quiet | above the limit, but not for long \
+        enough yet
+    ");
+    asked.hears(80, Ok("namespace=bank: 0.3"));
+    insta::assert_snapshot!(shown(&asked, 81), @"
+    g | namespace | 0.3 | 0.05 | 2026-11-21T12:01:20Z | stops | evictions in namespace bank: its \
+        value 0.3 is above 0.05
+    ");
+    let mut allowing = Asked::guard(", missing: allow");
+    allowing.hears(1, Err("timeout"));
+    insta::assert_snapshot!(shown(&allowing, 2), @"
+    g | cluster | null | 0.05 | null | missing | no answer: timeout, which allows evictions
+    ");
 }

@@ -16,7 +16,7 @@ use evenkeel::model::plan::{Outcome, Plan, SteerOutcome};
 use evenkeel::model::relief::CycleRelief;
 use evenkeel::model::snapshot::facts::OwnerKey;
 use evenkeel::model::usage::{EndedHour, Hindsight};
-use evenkeel::policy::Policy;
+use evenkeel::policy::{GuardScope, Policy};
 use evenkeel::telemetry::metrics::catalogue::{
     ALL, DESCHEDULER, LabelValues, MetricInfo, MetricKind, MetricLabel,
 };
@@ -135,6 +135,8 @@ async fn full_metrics() -> Metrics {
 fn guard_report() -> GuardReport {
     GuardReport {
         guard: "errors".to_owned(),
+        scope: GuardScope::Cluster,
+        answered: Some(noon()),
         missing: None,
         series: 1,
         highest: QueryValue::new(0.3),

@@ -691,3 +691,16 @@ workloads: [{name: web, replicas: 2, requests: {cpu: 100m, memory: 100Mi}, on: [
     assert_eq!((summary.cycles, summary.stopped), (31, 30));
     assert!(summary.unknown_nodes.is_empty(), "{summary:?}");
 }
+
+#[test]
+fn a_guard_without_an_answer_has_no_labels() {
+    let text = "{name: a, about: b, duration: 1h, nodes: [{name: n}], \
+        workloads: [{name: w, requests: {cpu: 1, memory: 1Gi}}], guards: [{guard: g, value: none, labels: {namespace: x}}]}";
+    let error = Scenario::parse("s.yaml", text).unwrap_err().to_string();
+    assert!(
+        error.contains("guards[0].labels: a query without an answer has no series"),
+        "{error}"
+    );
+    let fine = text.replace(", labels: {namespace: x}", "");
+    scenario(&fine);
+}

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use evenkeel::cli::status_text;
 use evenkeel::decide::engine::Engine;
+use evenkeel::model::guard::{GuardAnswer, GuardReading, GuardSeries};
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{
     Class, Idle, NodePicture, Note, Outcome, Plan, Protected, Reason, SteerReason, SteeringTrial,
@@ -17,6 +18,7 @@ use evenkeel::policy::Policy;
 use evenkeel::telemetry::Health;
 use evenkeel::telemetry::status::{self, Board};
 use evenkeel::values::quantity;
+use evenkeel::values::query_value::QueryValue;
 use evenkeel::view::status::facts::{
     ElectionRole, InstanceInfo, LedgerStatus, PlanStatus, SourceStatus,
 };
@@ -97,7 +99,9 @@ impl PublishedStatus {
     fn publish(&self, snapshot: &Snapshot, plan: &Plan, outcomes: &[Outcome], at: Timestamp) {
         let dry_run = outcomes.is_empty();
         self.board.plan(|| {
-            let round = PlanStatus::of(plan, outcomes, dry_run, SignedDuration::from_millis(12));
+            let reports = self.engine.guards().reports(at);
+            let round = PlanStatus::of(plan, outcomes, dry_run, SignedDuration::from_millis(12))
+                .with_guards(&reports);
             let outcome = if dry_run { "dry-run" } else { "acted" };
             let summary = round.past(
                 outcome,
@@ -464,7 +468,7 @@ fn the_keys_of_status_json_are_stable() {
         "error in_use name newest_sample read"
     );
     let plan = &data["plan"];
-    let expected = "at balance basis classes dry_run evicted guards halted kept moves no_trend nodes \
+    let expected = "at balance basis classes dry_run evicted guard_states guards halted kept moves no_trend nodes \
         notes paused proposal replica_trial rightsizing skipped steering steering_denied steering_trial took_ms \
         unknown";
     assert_eq!(keys(plan), expected);
@@ -953,6 +957,58 @@ fn source(name: &'static str, error: Option<&str>) -> SourceStatus {
         newest_sample: Some(noon()),
         error: error.map(str::to_owned),
     }
+}
+
+#[test]
+fn guards_are_shown_with_their_values_and_not_at_all_without_any() {
+    let guarded = format!(
+        "usage: {{prometheus: {{url: 'http://p'}}}}\n\
+         guards: [{{name: 'a<b', query: q, above: 0.05, scope: workload}}]\n{EVEN}"
+    );
+    let mut status = PublishedStatus::new(parse(&guarded));
+    let cluster = Cluster::parse(UNEVEN);
+    let snapshot = cluster.snapshot(status.engine.policy());
+    let answer = GuardAnswer {
+        at: after(1),
+        series: vec![GuardSeries {
+            labels: [("namespace", "default"), ("deployment", "api")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            value: QueryValue::new(0.01),
+        }],
+    };
+    let reading = GuardReading {
+        guard: "a<b".to_owned(),
+        answers: Ok(vec![answer]),
+    };
+    status.engine.observe_guards(&snapshot, &[reading]);
+    status.cycle(&cluster, None, after(2));
+    let page = status.html(after(5));
+    keep_sample("guards", &page);
+    for part in [
+        "Guards</h2>",
+        "a&lt;b",
+        "<td>workload</td><td>0.01</td><td>0.05</td>",
+        "4s ago",
+        "quiet</span>: its values are within the limit",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let text = status_text(&status.json_text(after(5)), 100).unwrap();
+    assert!(
+        text.contains("\nGuards  the newest values against their limits\n"),
+        "{text}"
+    );
+    let line = "a<b  workload  0.01  limit 0.05  4s ago  quiet: its values are within the limit";
+    assert!(text.contains(line), "{text}");
+    let mut without = PublishedStatus::new(parse(EVEN));
+    without.cycle(&cluster, None, after(2));
+    assert!(!without.html(after(5)).contains("Guards"));
+    assert!(
+        !status_text(&without.json_text(after(5)), 100)
+            .unwrap()
+            .contains("Guards")
+    );
 }
 
 #[test]

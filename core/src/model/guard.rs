@@ -22,7 +22,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::model::object::object;
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::OwnerKey;
-use crate::policy::{Guard, Policy};
+use crate::policy::{Guard, GuardScope, Policy};
 use crate::values::query_value::QueryValue;
 use crate::values::text::duration;
 
@@ -115,6 +115,10 @@ pub enum GuardCause {
 pub struct GuardReport {
     /// Its name.
     pub guard: String,
+    /// The evictions that one of its series stops.
+    pub scope: GuardScope,
+    /// The time of the newest answer.
+    pub answered: Option<Timestamp>,
     /// Why it has no usable answer; `None` if it has one.
     pub missing: Option<String>,
     /// The number of series in the newest answer.

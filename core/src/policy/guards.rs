@@ -40,6 +40,17 @@ pub enum GuardScope {
     Workload,
 }
 
+impl GuardScope {
+    /// The word for it in policies and on the status page.
+    pub const fn label(self) -> &'static str {
+        match self {
+            GuardScope::Cluster => "cluster",
+            GuardScope::Namespace => "namespace",
+            GuardScope::Workload => "workload",
+        }
+    }
+}
+
 /// The meaning of a missing answer or series of a guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenMissing {
@@ -51,17 +62,17 @@ pub enum WhenMissing {
 
 const SCOPES: [Choice<GuardScope>; 3] = [
     (
-        "cluster",
+        GuardScope::Cluster.label(),
         GuardScope::Cluster,
         "all evictions, by the highest value of all series",
     ),
     (
-        "namespace",
+        GuardScope::Namespace.label(),
         GuardScope::Namespace,
         "those of the namespace in the label `namespace`",
     ),
     (
-        "workload",
+        GuardScope::Workload.label(),
         GuardScope::Workload,
         "those of the workload that the label `namespace` names together with the first of the \
          labels `deployment`, `statefulset`, `daemonset`, `workload` (any kind) and `pod` that the \

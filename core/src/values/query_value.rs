@@ -3,8 +3,10 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use serde::Serialize;
+
 /// The value of a query. It may be negative or infinite, and is never not-a-number.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct QueryValue(f64);
 
 impl QueryValue {

@@ -78,6 +78,7 @@ impl Cycle<'_> {
         spans::cycle_finished(outcome, plan, outcomes);
         self.daemon.board.plan(|| {
             let status = PlanStatus::of(plan, outcomes, dry, took)
+                .with_guards(&self.engine.guards().reports(now))
                 .with_steering_denied(self.daemon.steered.denied())
                 .with_proposal(self.daemon.approvals.waiting.as_ref());
             let past = status.past(outcome, report::summary(plan, status.evicted));

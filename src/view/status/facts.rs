@@ -15,6 +15,7 @@ use crate::model::plan::{
 use crate::model::snapshot::facts::Skipped;
 use crate::policy::Basis;
 use crate::values::Ratio;
+use crate::values::query_value::QueryValue;
 
 /// The first items of a long list, and the number of items left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -158,6 +159,8 @@ pub struct PlanStatus {
     pub paused: Vec<PausedNamespace>,
     /// The evictions that guards of the policy stop.
     pub guards: Truncated<GuardStop>,
+    /// The guards of the policy with their states.
+    pub guard_states: Truncated<GuardStatus>,
     /// The proposal that waits for the approval of a person.
     pub proposal: Option<ProposalStatus>,
     /// The basis of ratios and balance: actual usage or requests.
@@ -192,6 +195,25 @@ pub struct PlanStatus {
     pub unknown: Truncated<UnknownKind>,
     /// Nodes whose usage has no trend yet.
     pub no_trend: Option<NoTrend>,
+}
+
+/// A guard of the policy and its state.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GuardStatus {
+    /// Its name.
+    pub guard: String,
+    /// Its scope: `cluster`, `namespace` or `workload`.
+    pub scope: &'static str,
+    /// The highest value of the newest answer; `None` without a usable answer or a value.
+    pub value: Option<QueryValue>,
+    /// The limit.
+    pub limit: QueryValue,
+    /// The time of the newest answer.
+    pub answered: Option<Timestamp>,
+    /// The state: `stops`, `missing` (evictions go on) or `quiet`.
+    pub state: &'static str,
+    /// The reason for the state, in one sentence.
+    pub message: String,
 }
 
 /// A proposal that waits for the approval of a person.

@@ -13,6 +13,7 @@ use crate::view::html::{HtmlPage, PALETTE, content_security_policy};
 use super::facts::{ElectionRole, LastingFailure};
 use super::{StatusView, by_cause};
 
+mod guards;
 mod history;
 mod ledger;
 mod nodes;
@@ -164,6 +165,7 @@ fn body(view: &StatusView<'_>) -> Markup {
         @if let Some(plan) = view.plan {
             (nodes::section(plan))
             (plan::section(view, plan))
+            (guards::section(view, plan))
             (rightsizing::section(plan))
         } @else if matches!(view.part, ElectionRole::Standby(_)) {
             p { "The page of the leading instance shows the plan and the ledger." }

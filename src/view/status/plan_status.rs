@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use crate::model::approval::Proposal;
+use crate::model::guard::GuardReport;
 use crate::model::plan::{Class, Kept, NodePicture, Outcome, Plan, Verdict};
 use crate::values::Ratio;
 use crate::values::text::count as counted;
 
 use super::facts::{
-    BalanceChange, ClassCount, CycleSummary, MoveStatus, NodeStatus, PlanStatus, ProposalStatus,
-    RefusalGroup, Truncated,
+    BalanceChange, ClassCount, CycleSummary, GuardStatus, MoveStatus, NodeStatus, PlanStatus,
+    ProposalStatus, RefusalGroup, Truncated,
 };
 
 /// Further nodes are counted but not listed.
@@ -22,6 +23,7 @@ const MOST_KEPT: usize = 50;
 const MOST_DESTINATIONS: usize = 5;
 const MOST_STEERED: usize = 100;
 const MOST_RIGHTSIZING: usize = 30;
+const MOST_GUARDS: usize = 50;
 const MOST_SKIPPED: usize = 20;
 
 impl PlanStatus {
@@ -41,6 +43,7 @@ impl PlanStatus {
             halted: plan.halted.clone(),
             paused: plan.paused.clone(),
             guards: Truncated::first(MOST_SKIPPED, plan.guards.iter().cloned()),
+            guard_states: Truncated::default(),
             proposal: None,
             basis: plan.before.basis,
             classes: classes(&nodes),
@@ -69,6 +72,16 @@ impl PlanStatus {
     pub fn with_steering_denied(self, reason: Option<&str>) -> Self {
         PlanStatus {
             steering_denied: reason.map(str::to_owned),
+            ..self
+        }
+    }
+
+    /// Adds the guards of the policy.
+    #[must_use]
+    pub fn with_guards(self, reports: &[GuardReport]) -> Self {
+        let states = reports.iter().map(GuardStatus::of);
+        PlanStatus {
+            guard_states: Truncated::first(MOST_GUARDS, states),
             ..self
         }
     }

@@ -104,6 +104,8 @@ pub(super) struct ShownPlan {
     #[serde(default)]
     pub(super) guards: ShownItems<ShownStop>,
     #[serde(default)]
+    pub(super) guard_states: ShownItems<ShownGuard>,
+    #[serde(default)]
     pub(super) proposal: Option<ShownProposal>,
     #[serde(default)]
     pub(super) notes: Vec<ShownNote>,
@@ -126,6 +128,18 @@ pub(super) struct ShownPause {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ShownStop {
+    pub(super) message: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownGuard {
+    pub(super) guard: String,
+    pub(super) scope: String,
+    pub(super) value: Option<f64>,
+    #[serde(default)]
+    pub(super) limit: f64,
+    pub(super) answered: Option<Timestamp>,
+    pub(super) state: String,
     pub(super) message: String,
 }
 

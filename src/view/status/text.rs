@@ -6,13 +6,14 @@ use std::fmt;
 use jiff::Timestamp;
 
 use crate::values::Ratio;
+use crate::values::query_value::QueryValue;
 use crate::values::text::{age, agree, count, list};
 use crate::view::bar::Bar;
 use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::{Table, display_width};
 
 use super::by_cause;
-use super::shown::{ShownLedger, ShownNode, ShownPlan, ShownStatus};
+use super::shown::{ShownGuard, ShownLedger, ShownNode, ShownPlan, ShownStatus};
 
 /// Longer lists are cut, unless all is asked for.
 const MOST: usize = 15;
@@ -38,6 +39,7 @@ impl fmt::Display for StatusText<'_> {
             self.nodes(f, plan)?;
             self.moves(f, plan)?;
             self.kept(f, plan)?;
+            self.guards(f, plan)?;
             self.steering(f, plan)?;
         }
         match &self.status.ledger {
@@ -240,6 +242,35 @@ impl StatusText<'_> {
             vec![pods.to_string(), group.message.clone()]
         });
         self.screen.table(f, &Table::new(rows).right(0))
+    }
+
+    fn guards(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
+        let guards = &plan.guard_states;
+        if guards.items.is_empty() {
+            return Ok(());
+        }
+        self.screen
+            .title(f, "Guards", "the newest values against their limits")?;
+        let (most, left_out) = shown(self.all, guards.items.len(), MOST);
+        let rows = guards.items.iter().take(most);
+        let rows = rows.map(|guard| self.guard_row(guard));
+        self.screen.table(f, &Table::new(rows))?;
+        self.rest(f, left_out, guards.more, " guards")
+    }
+
+    fn guard_row(&self, guard: &ShownGuard) -> Vec<String> {
+        let value = guard.value.and_then(QueryValue::new);
+        let limit = QueryValue::new(guard.limit).unwrap_or_default();
+        vec![
+            guard.guard.clone(),
+            guard.scope.clone(),
+            value.map_or("no value".to_owned(), |value| value.to_string()),
+            format!("limit {limit}"),
+            guard
+                .answered
+                .map_or("never asked".to_owned(), |at| self.ago(at)),
+            format!("{}: {}", guard.state, guard.message),
+        ]
     }
 
     fn steering(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {

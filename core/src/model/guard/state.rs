@@ -202,6 +202,8 @@ impl GuardState {
         let missing = self.missing(stale_after, now);
         GuardReport {
             guard: self.rule.name.clone(),
+            scope: self.rule.scope,
+            answered: self.answered,
             series: self.series,
             highest: self.highest.filter(|_| missing.is_none()),
             missing,

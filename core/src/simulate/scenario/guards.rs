@@ -42,8 +42,14 @@ fn course(f: &mut Fields<'_, '_>) -> Option<GuardCourse> {
     if until.is_some_and(|until| until <= from) {
         f.complain(Code::Conflict, "until", "must be later than from");
     }
+    let labels = labels(f.field("labels"));
+    if value == Some(None) && !labels.is_empty() {
+        let sentence = "a query without an answer has no series; remove the labels, or the item to \
+                        let a series be lost";
+        f.complain(Code::Conflict, "labels", sentence);
+    }
     Some(GuardCourse {
-        labels: labels(f.field("labels")),
+        labels,
         guard: guard?,
         value: value?,
         from,
