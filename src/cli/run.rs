@@ -176,7 +176,7 @@ impl RunArgs {
         // comes first.
         let path = self.descheduler.policy_config_file.as_ref();
         let Some(path) = path.or(self.shared.policy.as_ref()) else {
-            let problem = "run: found no policy, expected --policy FILE or EVENKEEL_POLICY";
+            let problem = "found no policy, expected --policy FILE or EVENKEEL_POLICY";
             return Err(Misuse(problem.to_owned()).into());
         };
         let policy = self.descheduler.apply(policy::read(path)?);

@@ -19,7 +19,8 @@ pub(crate) struct DiagnosesText<'d> {
 impl fmt::Display for DiagnosesText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(first) = self.head.first() {
-            writeln!(f, "{first}\n")?;
+            self.screen.line(f, first, None)?;
+            writeln!(f)?;
         }
         for diagnosis in self.diagnoses {
             let (word, ink) = match diagnosis.severity {
@@ -47,5 +48,30 @@ impl DiagnosesText<'_> {
             writeln!(f, "{:INDENT$}{line}", "")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_fits_the_terminal() {
+        let head = [
+            "checks of a-cluster.json: 10 nodes, 90 pods, 1 PodDisruptionBudget; metrics \
+            of 10 nodes and 90 pods"
+                .to_owned(),
+        ];
+        let text = DiagnosesText {
+            diagnoses: &[Diagnosis::ok("nodes", "10 nodes, all Ready")],
+            head: &head,
+            screen: Screen::plain(60),
+        };
+        let text = text.to_string();
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 60),
+            "{text}"
+        );
+        assert!(text.contains("\n\nok      nodes"), "{text}");
     }
 }

@@ -252,3 +252,24 @@ fn a_missing_kubeconfig_is_named() {
         "{error}"
     );
 }
+
+#[test]
+fn a_missing_policy_is_not_missed_by_another_command() {
+    let one = r#"{"namespace": "default", "pod": "web-1", "uid": "u", "node": "n1",
+        "may_land": ["n2"], "strategy": "PodLifeTime"}"#;
+    let plan = format!(
+        r#"{{"id": "0", "at": "{}", "moves": [{one}], "proposed": []}}"#,
+        noon()
+    );
+    let file = format!("{}/words-plan.json", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(&file, plan).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+        .args(["apply", &file])
+        .env_remove("EVENKEEL_POLICY")
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "evenkeel: found no policy, expected --policy FILE or EVENKEEL_POLICY\n"
+    );
+}
