@@ -30,8 +30,8 @@ const BATCH: usize = 100;
 /// The API server ends a watch after this time, up to twice as long with jitter. A short watch
 /// detects a dead connection early and costs one request per kind.
 const WATCH_TIME: Duration = Duration::from_secs(20);
-/// The time of a watch after one that broke without news. A bookmark, or else a new list, then comes
-/// before the outage stops evictions.
+/// The time of a watch after one that broke without news. A bookmark, or else a new list, then
+/// comes before the outage stops evictions.
 const SHORT_WATCH: Duration = Duration::from_secs(5);
 /// A watch that sends nothing for this long after its end is dead.
 const GRACE: Duration = Duration::from_secs(10);

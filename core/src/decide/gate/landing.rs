@@ -9,6 +9,8 @@
 //! node that the policy's selector excludes, that takes no new pods or whose kubelet would refuse
 //! the pod is never accepted, however unlikely it is.
 
+use std::collections::BTreeSet;
+
 use crate::decide::draft::{Candidate, DestinationLimits, Draft, Prospect};
 use crate::decide::placement::Landing;
 use crate::decide::projection::Projection;
@@ -179,8 +181,9 @@ impl LandingOutcome {
     /// gain is the same, so the strategy's choice of destinations does not matter there.
     fn add(&mut self, case: LandingCase<'_, '_>, tied: Option<&[NodeId]>) {
         let (candidate, projection) = (case.candidate, case.projection);
+        let before: BTreeSet<NodeId> = self.landing.possible_nodes.iter().copied().collect();
         for possible in &case.forecast.possible_nodes {
-            if !self.landing.possible_nodes.contains(&possible.node) {
+            if !before.contains(&possible.node) {
                 self.landing.possible_nodes.push(possible.node);
             }
             match check(candidate, projection, possible.node) {

@@ -52,8 +52,8 @@ impl LowNodeUtilizationRun<'_> {
             .then(|| worst_distance(&excess))
     }
 
-    /// What a node has above its targets, the worst first; `None` if it is below them. Pods that
-    /// only have to wait count as gone.
+    /// The load of a node above its targets, the worst resource first; `None` if it is below them.
+    /// Pods that only have to wait count as gone.
     fn excess(&self, draft: &Draft<'_>, node: NodeId) -> Option<Vec<ResourceExcess>> {
         let in_force = &self.pool(node)?.in_force;
         let excess = in_force.excess(draft, node, &self.waiting(draft, node));
