@@ -18,7 +18,6 @@ mod forecasts;
 mod next_hour;
 
 pub use candidate::{Candidate, DestinationLimits, Prospect};
-pub use forecasts::MOST_WORK;
 
 /// The projection after the moves so far, and the decisions. It also gives what the projection
 /// gives.

@@ -45,7 +45,7 @@ impl<'w> Projection<'w> {
     /// replacements.
     #[must_use]
     pub fn with_waiting(mut self) -> Self {
-        scheduler::expect_waiting(&mut self.placement);
+        scheduler::expect_waiting(&mut self.placement, scheduler::MOST_WORK);
         self
     }
 

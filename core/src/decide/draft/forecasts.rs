@@ -7,11 +7,6 @@ use crate::values::Ratio;
 
 use super::{Candidate, Draft, Prospect};
 
-/// The most work of one search in one cycle, in forecasts times nodes: between half a second and a
-/// few seconds of one core in a cluster of any size. Without a limit, a search in a cluster of 500
-/// nodes with 8 pods each took 70 s.
-pub const MOST_WORK: usize = 1_000_000;
-
 /// A forecast, and the number of accepted moves that it knew of.
 pub(super) type RememberedForecast = (usize, Result<Prospect, Refusal>);
 

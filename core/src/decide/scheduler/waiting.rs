@@ -12,11 +12,12 @@ use crate::model::snapshot::{Pod, PodId};
 
 use super::{forecast, is_known};
 
-/// Reserves room for the pods that wait.
-pub fn expect_waiting(placement: &mut Placement<'_>) {
+/// Reserves room for the first of the pods that wait: as many as this work allows, in forecasts
+/// times nodes.
+pub fn expect_waiting(placement: &mut Placement<'_>, most_work: usize) {
     let snapshot = placement.snapshot;
-    let mut waiting: Vec<PodId> = snapshot.pod_ids().collect();
-    waiting.retain(|pod| waits(snapshot.pod(*pod)));
+    let all = snapshot.pod_ids();
+    let mut waiting: Vec<PodId> = all.filter(|pod| waits(snapshot.pod(*pod))).collect();
     waiting.sort_by_key(|id| {
         let pod = snapshot.pod(*id);
         (Reverse(pod.priority_or_zero()), pod.created, *id)
@@ -28,11 +29,16 @@ pub fn expect_waiting(placement: &mut Placement<'_>) {
         (first, rest)
     };
     let mut infeasible = BTreeSet::new();
+    let mut work = 0;
     for id in waiting {
         let like = parts(snapshot.pod(id));
         if infeasible.contains(&like) {
             continue;
         }
+        if work >= most_work {
+            break;
+        }
+        work += snapshot.nodes.len();
         let found = forecast(placement, id);
         let Some(likeliest) = found.possible_nodes.first() else {
             infeasible.insert(like);
@@ -55,4 +61,33 @@ pub fn expect_waiting(placement: &mut Placement<'_>) {
 fn waits(pod: &Pod) -> bool {
     // A pod on a node that is not known has the name of one.
     pod.facts().node.is_none() && pod.stays() && !pod.gated
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::ask;
+    use super::*;
+
+    #[test]
+    fn the_work_allows_so_many_pods_the_most_important_first() {
+        let pods = "
+- {kind: Pod, metadata: {name: first, namespace: default}, spec: {priority: 2, containers: [{name: c}]}}
+- {kind: Pod, metadata: {name: p, namespace: default}, spec: {priority: 1, containers: [{name: c}]}}
+";
+        let expected = |most_work: usize| {
+            ask(
+                pods,
+                |_| {},
+                |placement, p| {
+                    expect_waiting(placement, most_work);
+                    let first = placement.snapshot.find_pod("default", "first").unwrap();
+                    [placement.expects(first), placement.expects(p)]
+                },
+            )
+        };
+        // A forecast for three nodes is a work of three.
+        assert_eq!(expected(0), [false, false]);
+        assert_eq!(expected(3), [true, false]);
+        assert_eq!(expected(4), [true, true]);
+    }
 }

@@ -7,8 +7,8 @@
 
 use std::collections::VecDeque;
 
-use crate::decide::draft::MOST_WORK;
 use crate::decide::projection::World;
+use crate::decide::scheduler::MOST_WORK;
 use crate::model::snapshot::NodeId;
 
 /// The nodes that are still to be tried in one round, and the work so far.

@@ -1,9 +1,9 @@
 //! Sequences that begin with pods of another node, so that kube-scheduler prefers that node for a
 //! heavy pod of a hot one.
 
-use crate::decide::draft::{Candidate, DestinationLimits, Draft, MOST_WORK, Prospect};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft, Prospect};
 use crate::decide::gate;
-use crate::decide::scheduler::Forecast;
+use crate::decide::scheduler::{Forecast, MOST_WORK};
 use crate::decide::targets::whole;
 use crate::model::plan::{NoGain, Reason};
 use crate::model::snapshot::{NodeId, PodId};

@@ -12,8 +12,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::decide::draft::{Candidate, Draft, MOST_WORK};
+use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
+use crate::decide::scheduler::MOST_WORK;
 use crate::decide::strategy::importance::Importance;
 use crate::decide::targets::whole;
 use crate::model::snapshot::{NodeId, PodId};

@@ -16,9 +16,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::vec::IntoIter;
 
-use crate::decide::draft::{Candidate, Draft, MOST_WORK, Prospect};
+use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::decide::gate;
-use crate::decide::scheduler::{self, Forecast};
+use crate::decide::scheduler::{self, Forecast, MOST_WORK};
 use crate::decide::targets::whole;
 use crate::model::plan::{FallingNeed, SavedEvictions};
 use crate::model::snapshot::{NodeId, PodId};
