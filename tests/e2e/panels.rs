@@ -43,6 +43,8 @@ const SECOND_DAY: &str = "evenkeel_expectation_error_ratio";
 const NEXT_HOUR: &str = "evenkeel_relief_ratio";
 /// Series that exist only with `smoothing: trend`, which the policy here does not have.
 const TREND: &str = r#"smoothing="trend""#;
+/// The code of pods that wait for a window, which the policy here does not have.
+const WINDOW: &str = r#"code="outside-window""#;
 /// Fallbacks of queries for empty results.
 const STAND_INS: [&str; 2] = [" or 0 * count(", " or vector("];
 /// Time range of the dashboard in seconds.
@@ -125,6 +127,7 @@ fn questions() -> Vec<Question> {
         .flat_map(asked_by)
         .flat_map(|text| selectors(&text))
         .map(|question| question.text())
+        .filter(|text| !text.contains(WINDOW))
         .collect();
     let panels = queries_of_the_first_day().map(|query| Question::Panel(Box::new(query)));
     let questions: Vec<Question> = panels
