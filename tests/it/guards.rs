@@ -500,9 +500,10 @@ fn the_status_names_each_guard_with_its_newest_value() {
         let reports = asked.engine.guards().reports(after(second));
         let status = PlanStatus::of(&plan, &[], false, SignedDuration::ZERO).with_guards(&reports);
         let guard = serde_json::to_value(&status.guard_states.items[0]).unwrap();
-        let text = |name: &str| match &guard[name] {
-            serde_json::Value::String(text) => text.clone(),
-            other => other.to_string(),
+        let text = |name: &str| {
+            let value = &guard[name];
+            let text = value.as_str().map(str::to_owned);
+            text.unwrap_or_else(|| value.to_string())
         };
         [
             "guard", "scope", "value", "limit", "answered", "state", "message",

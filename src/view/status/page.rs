@@ -207,3 +207,28 @@ const fn bar_meanings(basis: Basis) -> (&'static str, &'static str) {
         Basis::Requests => ("requests of its pods", "actual usage"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+
+    #[test]
+    fn an_outage_of_many_requests_is_one_paragraph() {
+        let failure = |(request, seconds): (&str, i64)| LastingFailure {
+            request: request.to_owned(),
+            lasts: SignedDuration::from_secs(seconds),
+            why: "refused".to_owned(),
+            effect: "no evictions",
+        };
+        let all = [("watch of Node", 20), ("watch of Pod", 30), ("lease", 25)].map(failure);
+        let groups = by_cause(&all, |f| (&f.why, f.effect));
+        assert_eq!(groups.len(), 1);
+        assert_eq!(
+            failures(&groups[0]).into_string(),
+            "<p class=\"facts\"><b class=\"bad\">watch of Node, watch of Pod and 1 more have failed \
+             for 30s</b>: refused; no evictions</p>"
+        );
+    }
+}

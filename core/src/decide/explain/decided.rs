@@ -79,7 +79,9 @@ impl<'w> AllVerdicts<'w> {
             if lacks_approval(&own.verdict) {
                 own.verdict = match free.verdict {
                     PodVerdict::Moved { reason, to, .. } => PodVerdict::Proposed { reason, to },
-                    other => other,
+                    stays @ (PodVerdict::Proposed { .. }
+                    | PodVerdict::Kept(_)
+                    | PodVerdict::NotSelected(_)) => stays,
                 };
             }
         }
