@@ -159,7 +159,10 @@ fn the_service_and_the_service_monitor_find_the_pod() {
     assert_eq!(labels["includeTemplates"], true);
     let service = document(&format!("{FOLDER}/service.yaml"));
     assert_eq!(service["spec"]["selector"], labels["pairs"]);
-    assert_eq!(service["metadata"]["labels"], labels["pairs"]);
+    // With the name of the installation, which becomes the label `job`.
+    let mut with_job = labels["pairs"].clone();
+    with_job["app.kubernetes.io/instance"] = "evenkeel".into();
+    assert_eq!(service["metadata"]["labels"], with_job);
     let deployment = document("deploy/base/deployment.yaml");
     let ports = deployment["spec"]["template"]["spec"]["containers"][0]["ports"]
         .as_array()
@@ -173,10 +176,7 @@ fn the_service_and_the_service_monitor_find_the_pod() {
     assert_eq!(port["port"], pod_port["containerPort"]);
 
     let monitor = document(&format!("{FOLDER}/servicemonitor.yaml"));
-    assert_eq!(
-        monitor["spec"]["selector"]["matchLabels"],
-        service["metadata"]["labels"]
-    );
+    assert_eq!(monitor["spec"]["selector"]["matchLabels"], labels["pairs"]);
     assert!(
         service["metadata"]["labels"]
             .get(monitor["spec"]["jobLabel"].as_str().unwrap())
