@@ -138,12 +138,12 @@ impl RecordQueue {
 
     /// Marks the next line about a fact, because the sink may have this one.
     fn doubt(&self, fact: &Fact) {
-        let mut state = self.state();
-        let mut doubtful = std::mem::take(&mut state.doubtful);
+        let state = &mut *self.state();
+        let waiting = &state.waiting;
         // The ledger may have dropped others.
-        doubtful.retain(|id| state.waiting.iter().any(|waiting| waiting.id == *id));
-        doubtful.insert(fact.id.clone());
-        state.doubtful = doubtful;
+        let waits = |id: &String| waiting.iter().any(|fact| fact.id == *id);
+        state.doubtful.retain(waits);
+        state.doubtful.insert(fact.id.clone());
     }
 
     /// Removes a fact that needs no line any more.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
+use crate::values::text::list;
+
 use self::facts::{
     CycleSummary, ElectionRole, InstanceInfo, LastingFailure, LedgerStatus, PlanStatus,
     SourceStatus,
@@ -59,8 +61,16 @@ impl BoardState {
     }
 }
 
-/// Puts failures of one cause together: one outage usually fails many requests.
-fn by_cause<'f, F, C: Ord>(failures: &'f [F], cause: impl Fn(&'f F) -> C) -> Vec<Vec<&'f F>> {
+/// The most failing requests of one cause that are named.
+const MOST_NAMES: usize = 2;
+
+/// Puts failures of one cause together, with the names of their requests: one outage usually fails
+/// many.
+fn by_cause<'f, F, C: PartialEq>(
+    failures: &'f [F],
+    request: impl Fn(&'f F) -> &'f str,
+    cause: impl Fn(&'f F) -> C,
+) -> Vec<(String, Vec<&'f F>)> {
     let mut groups: Vec<Vec<&F>> = Vec::new();
     for failure in failures {
         let alike = |group: &&mut Vec<&'f F>| cause(group[0]) == cause(failure);
@@ -69,7 +79,11 @@ fn by_cause<'f, F, C: Ord>(failures: &'f [F], cause: impl Fn(&'f F) -> C) -> Vec
             None => groups.push(vec![failure]),
         }
     }
-    groups
+    let named = groups.into_iter().map(|group| {
+        let requests: Vec<&str> = group.iter().map(|failure| request(failure)).collect();
+        (list(&requests, MOST_NAMES), group)
+    });
+    named.collect()
 }
 
 /// The state as seen by one request. Its fields are the keys of `/status.json`.

@@ -43,15 +43,13 @@ impl<'w> Deref for Draft<'w> {
 }
 
 impl<'w> Draft<'w> {
-    /// Creates a draft without decisions. Pods that wait for a node have room, except in the exact
-    /// mode, which counts only what is on the nodes.
+    /// Creates a draft without decisions. Pods that wait for a node take room on it, except in the
+    /// exact mode: descheduler counts only pods on nodes.
     pub fn new(world: World<'w>) -> Self {
-        let projection = Projection::new(world);
-        let projection = if world.policy.forecasts() {
-            projection.with_waiting()
-        } else {
-            projection
-        };
+        let mut projection = Projection::new(world);
+        if world.policy.forecasts() {
+            projection = projection.with_waiting();
+        }
         Draft::of(projection, Vec::new())
     }
 

@@ -40,14 +40,12 @@ pub enum GuardScope {
     Workload,
 }
 
-impl GuardScope {
+crate::names! {
     /// The word for it in policies and on the status page.
-    pub const fn label(self) -> &'static str {
-        match self {
-            GuardScope::Cluster => "cluster",
-            GuardScope::Namespace => "namespace",
-            GuardScope::Workload => "workload",
-        }
+    pub GuardScope::label {
+        Cluster = "cluster",
+        Namespace = "namespace",
+        Workload = "workload",
     }
 }
 

@@ -41,9 +41,7 @@ pub(super) struct Recorder {
     above_target: HotTimeCount,
     /// Whether a strategy has hot nodes, so that a stopped cycle may have some too.
     finds_hot: bool,
-    /// The cycles, and those of them in which something stopped all evictions.
-    cycles: u32,
-    stopped: u32,
+    cycles: u64,
     /// The balance when the first pod was evicted.
     first_moved: Option<usize>,
     /// The nodes whose usage a decision knew, and those of which one did not.
@@ -96,7 +94,6 @@ impl Recorder {
             above_target,
             finds_hot: policy.low_node_utilization().next().is_some(),
             cycles: 0,
-            stopped: 0,
             trace,
             first_moved: None,
             known: BTreeSet::new(),
@@ -191,7 +188,6 @@ impl Recorder {
         let mut hot =
             classes.any(|class| matches!(class, Class::Hot { .. } | Class::Warming { .. }));
         if let Some(halt) = &plan.halted {
-            self.stopped += 1;
             self.refused(STOPPED, halt.to_string());
             // No strategy has looked at the nodes, so that only their usage tells.
             let measured = plan.before.nodes.iter().filter(|node| node.is_measured());
@@ -302,7 +298,11 @@ impl Recorder {
             .count();
         let summary = Summary {
             cycles: self.cycles,
-            stopped: self.stopped,
+            stopped: self
+                .trace
+                .refusals
+                .get(STOPPED)
+                .map_or(0, |stops| stops.times),
             evictions: count(&|_| true),
             helped: count(&|e| e.helped == Some(true)),
             foreseen: (

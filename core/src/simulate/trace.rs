@@ -138,9 +138,9 @@ pub struct Refused {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// Decisions.
-    pub cycles: u32,
+    pub cycles: u64,
     /// Decisions without evictions because a pause, a guard or a limit of `safety` stopped all.
-    pub stopped: u32,
+    pub stopped: u64,
     /// Evictions.
     pub evictions: u32,
     /// Evictions that helped.

@@ -50,7 +50,7 @@ impl PlanText<'_> {
             .plan
             .nodes
             .iter()
-            .filter(|verdict| matches!(verdict.class, Class::Hot { .. }))
+            .filter(|verdict| verdict.class.is_hot())
             .collect();
         let stay_hot: Vec<&str> = hot
             .iter()
@@ -74,7 +74,10 @@ impl PlanText<'_> {
             let relieved = hot.iter().map(|verdict| verdict.node.as_str());
             let relieved: BTreeSet<&str> = relieved.filter(|node| self.relieves(node)).collect();
             return match relieved.len() {
-                0 => format!("{moves} would relieve none of {all}{why}"),
+                0 => format!("{moves} would not relieve {all}{why}"),
+                of if of == hot.len() => {
+                    format!("{moves} would relieve {all}, but bring none below target{why}")
+                }
                 of => {
                     format!("{moves} would relieve {of} of {all}, but bring none below target{why}")
                 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::policy::Basis;
-use crate::values::text::{age, agree, list};
+use crate::values::text::{age, agree};
 use crate::view::bar;
 use crate::view::html::{HtmlPage, PALETTE, content_security_policy};
 
@@ -21,9 +21,6 @@ mod parts;
 mod plan;
 mod rightsizing;
 mod sources;
-
-/// The most failing requests that are named.
-const MOST_NAMES: usize = 2;
 
 /// The style sheet.
 static STYLE: LazyLock<String> = LazyLock::new(|| [PALETTE, bar::STYLE, PAGE].concat());
@@ -80,19 +77,20 @@ fn header(view: &StatusView<'_>) -> Markup {
             h1 #headline class={ "state " (view.state.code()) } { (view.state) }
         }
         p.facts #facts { (facts(view)) }
-        @for group in by_cause(view.failures, |f| (&f.why, f.effect)) { (failures(&group)) }
+        @for (requests, group) in by_cause(view.failures, |f| &f.request, |f| (&f.why, f.effect)) {
+            (failures(&requests, &group))
+        }
     }
 }
 
 /// The failures of one cause.
-fn failures(group: &[&LastingFailure]) -> Markup {
-    let requests: Vec<&str> = group.iter().map(|f| f.request.as_str()).collect();
+fn failures(requests: &str, group: &[&LastingFailure]) -> Markup {
     let longest = group.iter().map(|f| f.lasts).max().unwrap_or_default();
     html! {
         @if let Some(first) = group.first() {
             p.facts {
                 b.bad {
-                    (list(&requests, MOST_NAMES)) " " (agree(group.len(), "has", "have"))
+                    (requests) " " (agree(group.len(), "has", "have"))
                     " failed for " (age(longest))
                 }
                 ": " (first.why) "; " (first.effect)
@@ -223,10 +221,10 @@ mod tests {
             effect: "no evictions",
         };
         let all = [("watch of Node", 20), ("watch of Pod", 30), ("lease", 25)].map(failure);
-        let groups = by_cause(&all, |f| (&f.why, f.effect));
+        let groups = by_cause(&all, |f| &f.request, |f| (&f.why, f.effect));
         assert_eq!(groups.len(), 1);
         assert_eq!(
-            failures(&groups[0]).into_string(),
+            failures(&groups[0].0, &groups[0].1).into_string(),
             "<p class=\"facts\"><b class=\"bad\">watch of Node, watch of Pod and 1 more have failed \
              for 30s</b>: refused; no evictions</p>"
         );

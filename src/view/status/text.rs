@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::values::Ratio;
 use crate::values::query_value::QueryValue;
-use crate::values::text::{age, agree, count, list};
+use crate::values::text::{age, agree, count};
 use crate::view::bar::Bar;
 use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::{Table, display_width};
@@ -17,8 +17,6 @@ use super::shown::{ShownGuard, ShownLedger, ShownNode, ShownPlan, ShownStatus};
 
 /// Longer lists are cut, unless all is asked for.
 const MOST: usize = 15;
-/// The most failing requests that are named.
-const MOST_NAMES: usize = 2;
 const LONGEST_BAR: usize = 20;
 const SHORTEST_BAR: usize = 6;
 /// ` 83%` after a bar.
@@ -133,15 +131,12 @@ impl StatusText<'_> {
 
     /// The requests that keep failing, those of one cause together.
     fn failures(&self) -> impl Iterator<Item = String> {
-        let groups = by_cause(&self.status.failures, |f| (&f.why, &f.effect));
-        groups.into_iter().map(|group| {
-            let requests: Vec<&str> = group.iter().map(|f| f.request.as_str()).collect();
-            let (names, fail) = (
-                list(&requests, MOST_NAMES),
-                agree(group.len(), "fails", "fail"),
-            );
+        let failures = &self.status.failures;
+        let groups = by_cause(failures, |f| &f.request, |f| (&f.why, &f.effect));
+        groups.into_iter().map(|(requests, group)| {
+            let fail = agree(group.len(), "fails", "fail");
             let (why, effect) = (&group[0].why, &group[0].effect);
-            format!("{names} {fail}: {why}; {effect}")
+            format!("{requests} {fail}: {why}; {effect}")
         })
     }
 
