@@ -5,14 +5,6 @@
 
 use super::rename::NameKind;
 
-use self::controllers::{JOB, REPLICA_SET};
-use self::storage::{
-    ATTACHMENT, CLAIM, CSI_NODE, PERSISTENT_VOLUME, STORAGE_CLASS as STORAGE_CLASS_FIELDS,
-};
-
-mod controllers;
-mod storage;
-
 /// How a value is kept. The rule of a list applies to each item.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Keep {
@@ -87,242 +79,198 @@ pub(super) const STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class"
 /// Its value is the hash of a file; decisions read only its presence.
 pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
 
-const META: Keep = Keep::Fields(&[
-    ("name", OwnName),
-    ("namespace", Name(NameKind::Namespace)),
-    ("uid", Name(NameKind::Uid)),
-    ("generation", Plain),
-    ("creationTimestamp", Plain),
-    ("deletionTimestamp", Plain),
-    ("labels", Labels),
-    ("annotations", Annotations),
-    ("ownerReferences", Owners),
-]);
+/// Lists fields with their rules. A field without one is plain, and a block is a list of its own.
+macro_rules! kept {
+    (@rule) => { Plain };
+    (@rule $rule:ident) => { $rule };
+    (@rule $rule:ident $kind:ident) => { $rule(NameKind::$kind) };
+    (@rule { $($fields:tt)* }) => { Keep::Fields(kept! { $($fields)* }) };
+    ($($field:ident $(: $rule:ident $(($kind:ident))?)? $({ $($fields:tt)* })?),* $(,)?) => {
+        &[$((stringify!($field), kept!(@rule $($rule $($kind)?)? $({ $($fields)* })?))),*]
+    };
+}
 
-const SELECTOR: Keep = Keep::Fields(&[("matchLabels", Labels), ("matchExpressions", Expressions)]);
-const NODE_TERM: Keep = Keep::Fields(&[
-    ("matchExpressions", Expressions),
-    ("matchFields", NodeFields),
-]);
-const NODE_SELECTOR: Keep = Keep::Fields(&[("nodeSelectorTerms", NODE_TERM)]);
-const POD_TERM: Keep = Keep::Fields(&[
-    ("labelSelector", SELECTOR),
-    ("namespaceSelector", SELECTOR),
-    ("namespaces", Name(NameKind::Namespace)),
-    ("topologyKey", Key),
-    ("matchLabelKeys", Key),
-    ("mismatchLabelKeys", Key),
-]);
-const POD_TERMS: Keep = Keep::Fields(&[
-    (REQUIRED, POD_TERM),
-    (
-        PREFERRED,
-        Keep::Fields(&[("weight", Plain), ("podAffinityTerm", POD_TERM)]),
-    ),
-]);
-const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
-const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
-const AFFINITY: Keep = Keep::Fields(&[
-    (
-        "nodeAffinity",
-        Keep::Fields(&[
-            (REQUIRED, NODE_SELECTOR),
-            (
-                PREFERRED,
-                Keep::Fields(&[("weight", Plain), ("preference", NODE_TERM)]),
-            ),
-        ]),
-    ),
-    ("podAffinity", POD_TERMS),
-    ("podAntiAffinity", POD_TERMS),
-]);
-const SPREAD: Keep = Keep::Fields(&[
-    ("maxSkew", Plain),
-    ("minDomains", Plain),
-    ("topologyKey", Key),
-    ("whenUnsatisfiable", Plain),
-    ("labelSelector", SELECTOR),
-    ("matchLabelKeys", Key),
-    ("nodeAffinityPolicy", Plain),
-    ("nodeTaintsPolicy", Plain),
-]);
-const RESOURCES: Keep = Keep::Fields(&[("requests", Amounts), ("limits", Amounts)]);
-const PORTS: Keep = Keep::Fields(&[
-    ("containerPort", Plain),
-    ("hostPort", Plain),
-    ("protocol", Plain),
-    ("hostIP", Name(NameKind::Address)),
-]);
-const CONTAINER: Keep = Keep::Fields(&[
-    ("name", Name(NameKind::Container)),
-    ("image", Name(NameKind::Image)),
-    ("resources", RESOURCES),
-    ("restartPolicy", Plain),
-    ("ports", PORTS),
-]);
-const STATE: Keep = Keep::Fields(&[
-    ("running", Keep::Fields(&[("startedAt", Plain)])),
-    ("waiting", Keep::Fields(&[("reason", Plain)])),
-    (
-        "terminated",
-        Keep::Fields(&[("reason", Plain), ("exitCode", Plain)]),
-    ),
-]);
-const CONTAINER_STATUS: Keep = Keep::Fields(&[
-    ("name", Name(NameKind::Container)),
-    ("ready", Plain),
-    ("restartCount", Plain),
-    ("state", STATE),
-    ("lastState", STATE),
-    ("allocatedResources", Amounts),
-    ("resources", RESOURCES),
-]);
-const CONDITION: Keep = Keep::Fields(&[
-    ("type", Name(NameKind::Condition)),
-    ("status", Plain),
-    ("reason", Plain),
-    ("lastTransitionTime", Plain),
-]);
-const VOLUME: Keep = Keep::Fields(&[
-    ("name", Name(NameKind::Part)),
-    ("emptyDir", Presence),
-    ("hostPath", Presence),
-    (
-        "ephemeral",
-        Keep::Fields(&[(
-            "volumeClaimTemplate",
-            Keep::Fields(&[(
-                "spec",
-                Keep::Fields(&[("storageClassName", Name(NameKind::Storage))]),
-            )]),
-        )]),
-    ),
-    (
-        "persistentVolumeClaim",
-        Keep::Fields(&[("claimName", Name(NameKind::Claim))]),
-    ),
-]);
+const META: Keep = Keep::Fields(kept! {
+    name: OwnName, namespace: Name(Namespace), uid: Name(Uid), generation, creationTimestamp,
+    deletionTimestamp, labels: Labels, annotations: Annotations, ownerReferences: Owners,
+});
+const SELECTOR: Keep = Keep::Fields(kept! { matchLabels: Labels, matchExpressions: Expressions });
+const NODE_TERM: Keep =
+    Keep::Fields(kept! { matchExpressions: Expressions, matchFields: NodeFields });
+const NODE_SELECTOR: Keep = Keep::Fields(kept! { nodeSelectorTerms: NODE_TERM });
+const POD_TERM: Keep = Keep::Fields(kept! {
+    labelSelector: SELECTOR, namespaceSelector: SELECTOR, namespaces: Name(Namespace),
+    topologyKey: Key, matchLabelKeys: Key, mismatchLabelKeys: Key,
+});
+const POD_TERMS: Keep = Keep::Fields(kept! {
+    requiredDuringSchedulingIgnoredDuringExecution: POD_TERM,
+    preferredDuringSchedulingIgnoredDuringExecution { weight, podAffinityTerm: POD_TERM },
+});
+const AFFINITY: Keep = Keep::Fields(kept! {
+    nodeAffinity {
+        requiredDuringSchedulingIgnoredDuringExecution: NODE_SELECTOR,
+        preferredDuringSchedulingIgnoredDuringExecution { weight, preference: NODE_TERM },
+    },
+    podAffinity: POD_TERMS,
+    podAntiAffinity: POD_TERMS,
+});
+const SPREAD: Keep = Keep::Fields(kept! {
+    maxSkew, minDomains, topologyKey: Key, whenUnsatisfiable, labelSelector: SELECTOR,
+    matchLabelKeys: Key, nodeAffinityPolicy, nodeTaintsPolicy,
+});
+const RESOURCES: Keep = Keep::Fields(kept! { requests: Amounts, limits: Amounts });
+const CONTAINER: Keep = Keep::Fields(kept! {
+    name: Name(Container),
+    image: Name(Image),
+    resources: RESOURCES,
+    restartPolicy,
+    ports { containerPort, hostPort, protocol, hostIP: Name(Address) },
+});
+const STATE: Keep = Keep::Fields(kept! {
+    running { startedAt }, waiting { reason }, terminated { reason, exitCode },
+});
+const CONTAINER_STATUS: Keep = Keep::Fields(kept! {
+    name: Name(Container), ready, restartCount, state: STATE, lastState: STATE,
+    allocatedResources: Amounts, resources: RESOURCES,
+});
+const CONDITION: Keep =
+    Keep::Fields(kept! { type: Name(Condition), status, reason, lastTransitionTime });
+const VOLUME: Keep = Keep::Fields(kept! {
+    name: Name(Part),
+    emptyDir: Presence,
+    hostPath: Presence,
+    ephemeral { volumeClaimTemplate { spec { storageClassName: Name(Storage) } } },
+    persistentVolumeClaim { claimName: Name(Claim) },
+});
+const POD_SPEC: Keep = Keep::Fields(kept! {
+    nodeName: Name(Node),
+    priority,
+    priorityClassName: Name(Priority),
+    preemptionPolicy,
+    schedulerName: Name(Scheduler),
+    schedulingGates { name: Name(Part) },
+    os { name },
+    nodeSelector: Labels,
+    affinity: AFFINITY,
+    topologySpreadConstraints: SPREAD,
+    tolerations: Taint,
+    containers: CONTAINER,
+    initContainers: CONTAINER,
+    ephemeralContainers: CONTAINER,
+    overhead: Amounts,
+    resources: RESOURCES,
+    resourceClaims { name: Name(Part) },
+    schedulingGroup { podGroupName: Name(Value) },
+    restartPolicy,
+    terminationGracePeriodSeconds,
+    hostNetwork,
+    volumes: VOLUME,
+});
 
-const NODE: KeptFields = &[
-    ("metadata", META),
-    (
-        "spec",
-        Keep::Fields(&[("unschedulable", Plain), ("taints", Taint)]),
-    ),
-    (
-        "status",
-        Keep::Fields(&[
-            ("allocatable", Amounts),
-            ("capacity", Amounts),
-            ("conditions", CONDITION),
-            (
-                "images",
-                Keep::Fields(&[("names", Name(NameKind::Image)), ("sizeBytes", Plain)]),
-            ),
-            ("nodeInfo", Keep::Fields(&[("operatingSystem", Plain)])),
-        ]),
-    ),
-];
-const POD_SPEC: Keep = Keep::Fields(&[
-    ("nodeName", Name(NameKind::Node)),
-    ("priority", Plain),
-    ("priorityClassName", Name(NameKind::Priority)),
-    ("preemptionPolicy", Plain),
-    ("schedulerName", Name(NameKind::Scheduler)),
-    (
-        "schedulingGates",
-        Keep::Fields(&[("name", Name(NameKind::Part))]),
-    ),
-    ("os", Keep::Fields(&[("name", Plain)])),
-    ("nodeSelector", Labels),
-    ("affinity", AFFINITY),
-    ("topologySpreadConstraints", SPREAD),
-    ("tolerations", Taint),
-    ("containers", CONTAINER),
-    ("initContainers", CONTAINER),
-    ("ephemeralContainers", CONTAINER),
-    ("overhead", Amounts),
-    ("resources", RESOURCES),
-    (
-        "resourceClaims",
-        Keep::Fields(&[("name", Name(NameKind::Part))]),
-    ),
-    (
-        "schedulingGroup",
-        Keep::Fields(&[("podGroupName", Name(NameKind::Value))]),
-    ),
-    ("restartPolicy", Plain),
-    ("terminationGracePeriodSeconds", Plain),
-    ("hostNetwork", Plain),
-    ("volumes", VOLUME),
-]);
-const POD: KeptFields = &[
-    ("metadata", META),
-    ("spec", POD_SPEC),
-    (
-        "status",
-        Keep::Fields(&[
-            ("phase", Plain),
-            ("reason", Plain),
-            ("qosClass", Plain),
-            ("nominatedNodeName", Name(NameKind::Node)),
-            ("startTime", Plain),
-            ("conditions", CONDITION),
-            ("containerStatuses", CONTAINER_STATUS),
-            ("initContainerStatuses", CONTAINER_STATUS),
-            ("ephemeralContainerStatuses", CONTAINER_STATUS),
-        ]),
-    ),
-];
-const BUDGET: KeptFields = &[
-    ("metadata", META),
-    (
-        "spec",
-        Keep::Fields(&[
-            ("selector", SELECTOR),
-            ("minAvailable", Plain),
-            ("maxUnavailable", Plain),
-            ("unhealthyPodEvictionPolicy", Plain),
-        ]),
-    ),
-    (
-        "status",
-        Keep::Fields(&[
-            ("disruptionsAllowed", Plain),
-            ("currentHealthy", Plain),
-            ("desiredHealthy", Plain),
-            ("expectedPods", Plain),
-            ("observedGeneration", Plain),
-            ("conditions", CONDITION),
-        ]),
-    ),
-];
-const CLASS: KeptFields = &[
-    ("metadata", META),
-    ("value", Plain),
-    ("globalDefault", Plain),
-    ("preemptionPolicy", Plain),
-];
-const SERVICE: KeptFields = &[
-    ("metadata", META),
-    ("spec", Keep::Fields(&[("selector", Labels)])),
-];
-const META_ONLY: KeptFields = &[("metadata", META)];
-const NODE_METRICS: KeptFields = &[
-    ("metadata", META),
-    ("timestamp", Plain),
-    ("window", Plain),
-    ("usage", Amounts),
-];
-const POD_METRICS: KeptFields = &[
-    ("metadata", META),
-    ("timestamp", Plain),
-    ("window", Plain),
-    (
-        "containers",
-        Keep::Fields(&[("name", Name(NameKind::Container)), ("usage", Amounts)]),
-    ),
-];
+const META_ONLY: KeptFields = kept! { metadata: META };
+const NODE: KeptFields = kept! {
+    metadata: META,
+    spec { unschedulable, taints: Taint },
+    status {
+        allocatable: Amounts,
+        capacity: Amounts,
+        conditions: CONDITION,
+        images { names: Name(Image), sizeBytes },
+        nodeInfo { operatingSystem },
+    },
+};
+const POD: KeptFields = kept! {
+    metadata: META,
+    spec: POD_SPEC,
+    status {
+        phase, reason, qosClass, nominatedNodeName: Name(Node), startTime, conditions: CONDITION,
+        containerStatuses: CONTAINER_STATUS,
+        initContainerStatuses: CONTAINER_STATUS,
+        ephemeralContainerStatuses: CONTAINER_STATUS,
+    },
+};
+const BUDGET: KeptFields = kept! {
+    metadata: META,
+    spec { selector: SELECTOR, minAvailable, maxUnavailable, unhealthyPodEvictionPolicy },
+    status {
+        disruptionsAllowed, currentHealthy, desiredHealthy, expectedPods, observedGeneration,
+        conditions: CONDITION,
+    },
+};
+const PRIORITY_CLASS: KeptFields =
+    kept! { metadata: META, value, globalDefault, preemptionPolicy };
+const SERVICE: KeptFields = kept! { metadata: META, spec { selector: Labels } };
+const NODE_METRICS: KeptFields = kept! { metadata: META, timestamp, window, usage: Amounts };
+const POD_METRICS: KeptFields = kept! {
+    metadata: META, timestamp, window, containers { name: Name(Container), usage: Amounts },
+};
+
+const TEMPLATE: Keep = Keep::Fields(kept! { spec { nodeName: Name(Node) } });
+/// Also of a ReplicationController and a StatefulSet.
+const REPLICA_SET: KeptFields = kept! {
+    metadata: META,
+    spec { replicas, podManagementPolicy, ordinals { start }, template: TEMPLATE },
+    status { conditions { type: Name(Condition), status, reason } },
+};
+const JOB: KeptFields = kept! {
+    metadata: META,
+    spec {
+        parallelism, completions, activeDeadlineSeconds, template: TEMPLATE, backoffLimit,
+        backoffLimitPerIndex, suspend,
+        podFailurePolicy {
+            rules {
+                action,
+                onExitCodes { operator, values },
+                onPodConditions { type: Name(Condition), status },
+            },
+        },
+        podReplacementPolicy, managedBy: Name(Part),
+    },
+    status {
+        conditions { type: Name(Condition), status },
+        startTime, succeeded, failed,
+        uncountedTerminatedPods { failed: Name(Uid) },
+    },
+};
+
+const CLAIM: KeptFields = kept! {
+    metadata: META,
+    spec { storageClassName: Name(Storage), volumeName: Name(Volume), accessModes },
+    status { phase },
+};
+const DISK: Keep = Keep::Fields(kept! {
+    pdName: Name(Volume), volumeID: Name(Volume), volumePath: Name(Volume), diskName: Name(Volume),
+});
+const PERSISTENT_VOLUME: KeptFields = kept! {
+    metadata: META,
+    spec {
+        storageClassName: Name(Storage),
+        nodeAffinity { required: NODE_SELECTOR },
+        csi { driver: Name(Driver), volumeHandle: Name(Volume) },
+        hostPath: Presence,
+        local: Presence,
+        gcePersistentDisk: DISK,
+        awsElasticBlockStore: DISK,
+        cinder: DISK,
+        vsphereVolume: DISK,
+        azureDisk: DISK,
+    },
+    status { phase },
+};
+const ATTACHMENT: KeptFields = kept! {
+    metadata: META,
+    spec {
+        attacher: Name(Driver), nodeName: Name(Node), source { persistentVolumeName: Name(Volume) },
+    },
+};
+const CLASS_OF_STORAGE: KeptFields = kept! {
+    metadata: META, provisioner: Name(Driver), volumeBindingMode,
+    allowedTopologies { matchLabelExpressions: Expressions },
+};
+const CSI_NODE: KeptFields = kept! {
+    metadata: META,
+    spec { drivers { name: Name(Driver), nodeID: Name(Part), allocatable { count } } },
+};
 
 /// The kind of an object's name and the fields to keep; `None` for objects that are left out.
 pub(super) fn fields_of_kind(kind: &str) -> Option<(NameKind, KeptFields)> {
@@ -331,10 +279,10 @@ pub(super) fn fields_of_kind(kind: &str) -> Option<(NameKind, KeptFields)> {
         "Pod" => (NameKind::Pod, POD),
         "PodDisruptionBudget" => (NameKind::Budget, BUDGET),
         "Namespace" => (NameKind::Namespace, META_ONLY),
-        "PriorityClass" => (NameKind::Priority, CLASS),
+        "PriorityClass" => (NameKind::Priority, PRIORITY_CLASS),
         "PersistentVolumeClaim" => (NameKind::Claim, CLAIM),
         "PersistentVolume" => (NameKind::Volume, PERSISTENT_VOLUME),
-        "StorageClass" => (NameKind::Storage, STORAGE_CLASS_FIELDS),
+        "StorageClass" => (NameKind::Storage, CLASS_OF_STORAGE),
         "CSINode" => (NameKind::Node, CSI_NODE),
         "VolumeAttachment" => (NameKind::Attachment, ATTACHMENT),
         "Service" => (NameKind::Service, SERVICE),
