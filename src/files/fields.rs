@@ -197,8 +197,7 @@ const BUDGET: KeptFields = kept! {
         conditions: CONDITION,
     },
 };
-const PRIORITY_CLASS: KeptFields =
-    kept! { metadata: META, value, globalDefault, preemptionPolicy };
+const PRIORITY_CLASS: KeptFields = kept! { metadata: META, value, globalDefault, preemptionPolicy };
 const SERVICE: KeptFields = kept! { metadata: META, spec { selector: Labels } };
 const NODE_METRICS: KeptFields = kept! { metadata: META, timestamp, window, usage: Amounts };
 const POD_METRICS: KeptFields = kept! {

@@ -16,10 +16,7 @@ use crate::policy::{Cooldown, Policy};
 
 use self::catalogue::process;
 use self::descheduler::DeschedulerMetrics;
-use self::families::{
-    CycleLabels, EndingLabels, Families, ForecastLabels, LineLabels, OutcomeLabels, PhaseLabels,
-    SourceErrorLabels, SourceLabels, StateLabels, StrategyLabels, TaintLabels,
-};
+use self::families::Families;
 use self::registration::FloatGauge;
 
 mod rightsizing;
@@ -138,36 +135,25 @@ impl Metrics {
     pub fn expect(&self, policy: &Policy) {
         let all = &self.all;
         for strategy in policy.strategies.iter().map(|s| s.rule.name()) {
-            drop(all.planned.get_or_create(&StrategyLabels { strategy }));
+            all.planned.of([strategy]);
             for outcome in process::EVICTIONS.fixed_values("outcome") {
-                drop(
-                    all.evictions
-                        .get_or_create(&OutcomeLabels { strategy, outcome }),
-                );
+                all.evictions.of([strategy, outcome]);
             }
         }
-        for ending in process::SETTLED.fixed_values("ending") {
-            drop(all.settled.get_or_create(&EndingLabels { ending }));
+        for family in [
+            &all.settled,
+            &all.landings,
+            &all.cycles,
+            &all.policy_reloads,
+            &all.lines,
+        ] {
+            family.create_all();
         }
-        for forecast in process::LANDINGS.fixed_values("forecast") {
-            drop(all.landings.get_or_create(&ForecastLabels { forecast }));
-        }
-        for outcome in process::CYCLES.fixed_values("outcome") {
-            drop(all.cycles.get_or_create(&CycleLabels { outcome }));
-        }
-        for outcome in process::POLICY_RELOADS.fixed_values("outcome") {
-            drop(all.policy_reloads.get_or_create(&CycleLabels { outcome }));
-        }
-        for result in process::RECORD_LINES.fixed_values("result") {
-            drop(all.lines.get_or_create(&LineLabels { result }));
-        }
-        for phase in process::PHASE.fixed_values("phase") {
-            drop(all.phases.get_or_create(&PhaseLabels { phase }));
-        }
+        all.phases.create_all();
         if policy.steering.is_on() {
             for action in process::TAINTS.fixed_values("action") {
                 for outcome in SteerOutcome::CODES {
-                    drop(all.taints.get_or_create(&TaintLabels { action, outcome }));
+                    all.taints.of([action, outcome]);
                 }
             }
         }
@@ -175,8 +161,7 @@ impl Metrics {
 
     /// Counts a change of the policy file, by whether the policy took effect.
     pub fn policy_reloaded(&self, outcome: &'static str) {
-        let labels = CycleLabels { outcome };
-        self.all.policy_reloads.get_or_create(&labels).inc();
+        self.all.policy_reloads.of([outcome]).inc();
     }
 
     /// Records whether the policy file is invalid now.
@@ -200,13 +185,8 @@ impl Metrics {
 
     /// Counts the outcome of an eviction.
     pub fn outcome(&self, planned: &Move, outcome: &Outcome) {
-        self.all
-            .evictions
-            .get_or_create(&OutcomeLabels {
-                strategy: planned.strategy,
-                outcome: outcome.code(),
-            })
-            .inc();
+        let labels = [planned.strategy, outcome.code()];
+        self.all.evictions.of(labels).inc();
         if let Some(descheduler) = &self.descheduler {
             descheduler.outcome(planned, outcome);
         }
@@ -221,30 +201,15 @@ impl Metrics {
 
     /// Counts the outcome of a taint change.
     pub fn taint(&self, steer: &Steer, outcome: &SteerOutcome) {
-        self.all
-            .taints
-            .get_or_create(&TaintLabels {
-                action: steer.action.code(),
-                outcome: outcome.code(),
-            })
-            .inc();
+        let labels = [steer.action.code(), outcome.code()];
+        self.all.taints.of(labels).inc();
     }
 
     /// Counts how an eviction ended, and where its replacement landed.
     pub fn settled(&self, settled: &Settled) {
-        self.all
-            .settled
-            .get_or_create(&EndingLabels {
-                ending: settled.ending.code(),
-            })
-            .inc();
+        self.all.settled.of([settled.ending.code()]).inc();
         if let Some(landed) = settled.landed {
-            self.all
-                .landings
-                .get_or_create(&ForecastLabels {
-                    forecast: landed.code(),
-                })
-                .inc();
+            self.all.landings.of([landed.code()]).inc();
         }
     }
 
@@ -259,9 +224,7 @@ impl Metrics {
     pub fn ledger(&self, ledger: &Ledger, cooldown: &Cooldown, now: Timestamp) {
         let all = &self.all;
         for (state, entries) in ledger.by_phase(cooldown, now) {
-            all.entries
-                .get_or_create(&StateLabels { state })
-                .set(count(entries));
+            all.entries.of([state]).set(count(entries));
         }
         all.resting.set(count(ledger.resting(now)));
         all.repeat_offenders
@@ -277,9 +240,7 @@ impl Metrics {
         ];
         for (forecast, error) in errors {
             if let Some(error) = error {
-                let labels = ForecastLabels { forecast };
-                let gauge = self.all.expectation_error.get_or_create(&labels);
-                gauge.set(error.get());
+                self.all.expectation_error.of([forecast]).set(error.get());
             }
         }
     }
@@ -293,19 +254,13 @@ impl Metrics {
 
     /// Counts lines of the record.
     pub fn lines(&self, result: LineResult, lines: usize) {
-        let labels = LineLabels {
-            result: result.label(),
-        };
-        let counter = self.all.lines.get_or_create(&labels);
+        let counter = self.all.lines.of([result.label()]);
         counter.inc_by(u64::try_from(lines).unwrap_or(u64::MAX));
     }
 
     /// Counts a cycle and records its duration.
     pub fn cycle(&self, outcome: &'static str, took: SignedDuration) {
-        self.all
-            .cycles
-            .get_or_create(&CycleLabels { outcome })
-            .inc();
+        self.all.cycles.of([outcome]).inc();
         self.all.cycle.observe(took.as_secs_f64());
         if let Some(descheduler) = &self.descheduler {
             descheduler.cycle(took);
@@ -314,12 +269,8 @@ impl Metrics {
 
     /// Records the duration of a phase.
     pub fn phase(&self, phase: Phase, took: SignedDuration) {
-        self.all
-            .phases
-            .get_or_create(&PhaseLabels {
-                phase: phase.label(),
-            })
-            .observe(took.as_secs_f64());
+        let series = self.all.phases.of([phase.label()]);
+        series.observe(took.as_secs_f64());
     }
 
     /// Records a successful read: its time, the newest sample of a node, and the number of kinds of
@@ -331,28 +282,19 @@ impl Metrics {
         newest: Option<Timestamp>,
         skipped: usize,
     ) {
-        let labels = SourceLabels { source };
-        self.all.source_reads.get_or_create(&labels).inc();
-        set_time(&self.all.source_read.get_or_create(&labels), at);
+        let all = &self.all;
+        all.source_reads.of([source]).inc();
+        set_time(&all.source_read.of([source]), at);
         if let Some(newest) = newest {
-            set_time(&self.all.source_sample.get_or_create(&labels), newest);
+            set_time(&all.source_sample.of([source]), newest);
         }
-        self.all
-            .source_skipped
-            .get_or_create(&labels)
-            .set(count(skipped));
+        all.source_skipped.of([source]).set(count(skipped));
     }
 
     /// Counts a failed read by its kind of error.
     pub fn source_failed(&self, source: &'static str, kind: &'static str) {
-        self.all
-            .source_reads
-            .get_or_create(&SourceLabels { source })
-            .inc();
-        self.all
-            .source_errors
-            .get_or_create(&SourceErrorLabels { source, kind })
-            .inc();
+        self.all.source_reads.of([source]).inc();
+        self.all.source_errors.of([source, kind]).inc();
     }
 
     /// Records the source that decisions are based on; `None` if all are stale.
@@ -362,10 +304,8 @@ impl Metrics {
         all: impl IntoIterator<Item = &'static str>,
     ) {
         for source in all {
-            self.all
-                .source_in_use
-                .get_or_create(&SourceLabels { source })
-                .set(i64::from(used == Some(source)));
+            let in_use = self.all.source_in_use.of([source]);
+            in_use.set(i64::from(used == Some(source)));
         }
     }
 }

@@ -15,7 +15,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use super::catalogue::{DESCHEDULER_PREFIX, descheduler_names};
-use super::registration::{Durations, add, register};
+use super::registration::{Labelled, add, labelled, labelled_by, register};
 use crate::model::plan::{Move, Outcome};
 
 /// The metrics of descheduler.
@@ -26,7 +26,7 @@ pub(super) struct DeschedulerMetrics {
     /// The labels of all series of `evicted`.
     series: Arc<Mutex<BTreeSet<EvictedLabels>>>,
     cycle: Histogram,
-    strategies: Durations<ProfileStrategyLabels>,
+    strategies: Labelled<Histogram>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EncodeLabelSet)]
@@ -38,29 +38,16 @@ struct EvictedLabels {
     node: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ProfileStrategyLabels {
-    strategy: &'static str,
-    profile: String,
-}
-
 impl DeschedulerMetrics {
     pub(super) fn new() -> Self {
         let mut r = Registry::with_prefix(DESCHEDULER_PREFIX);
-        let build: Family<Vec<(&str, &str)>, Gauge> =
-            register(&mut r, &descheduler_names::BUILD_INFO);
+        let build: Labelled<Gauge> = labelled(&mut r, &descheduler_names::BUILD_INFO);
         // Descheduler sets its gauge to 0 as well.
         let version = concat!("evenkeel ", env!("CARGO_PKG_VERSION"));
-        build
-            .get_or_create(&vec![("DeschedulerVersion", version)])
-            .set(0);
+        build.of([version]).set(0);
         let evicted = register(&mut r, &descheduler_names::EVICTED);
         let cycle = add(&mut r, &descheduler_names::LOOP, durations());
-        let strategies = add(
-            &mut r,
-            &descheduler_names::STRATEGY_DURATION,
-            Family::new_with_constructor(durations as fn() -> _),
-        );
+        let strategies = labelled_by(&mut r, &descheduler_names::STRATEGY_DURATION, durations);
         DeschedulerMetrics {
             registry: Arc::new(r),
             evicted,
@@ -118,13 +105,8 @@ impl DeschedulerMetrics {
     }
 
     pub(super) fn strategy(&self, strategy: &'static str, profile: &str, took: SignedDuration) {
-        let labels = ProfileStrategyLabels {
-            strategy,
-            profile: profile.to_owned(),
-        };
-        self.strategies
-            .get_or_create(&labels)
-            .observe(took.as_secs_f64());
+        let series = self.strategies.of([strategy, profile]);
+        series.observe(took.as_secs_f64());
     }
 }
 

@@ -1,35 +1,28 @@
 //! Metrics of guards.
 
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use crate::model::guard::GuardReport;
 
 use super::catalogue::process;
-use super::registration::{FloatGauge, register};
+use super::registration::{FloatGauge, Labelled, labelled};
 use super::{Metrics, count};
 
 /// The metrics of each guard.
 #[derive(Clone, Debug)]
 pub(super) struct GuardMetrics {
-    value: Family<GuardLabels, FloatGauge>,
-    stops: Family<GuardLabels, Gauge>,
-    missing: Family<GuardLabels, Gauge>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct GuardLabels {
-    guard: String,
+    value: Labelled<FloatGauge>,
+    stops: Labelled<Gauge>,
+    missing: Labelled<Gauge>,
 }
 
 impl GuardMetrics {
     pub(super) fn register(r: &mut Registry) -> Self {
         GuardMetrics {
-            value: register(r, &process::GUARD_VALUE),
-            stops: register(r, &process::GUARD_STOPS),
-            missing: register(r, &process::GUARD_MISSING),
+            value: labelled(r, &process::GUARD_VALUE),
+            stops: labelled(r, &process::GUARD_STOPS),
+            missing: labelled(r, &process::GUARD_MISSING),
         }
     }
 }
@@ -42,16 +35,13 @@ impl Metrics {
         all.stops.clear();
         all.missing.clear();
         for report in reports {
-            let labels = GuardLabels {
-                guard: report.guard.clone(),
-            };
+            let guard = [&*report.guard];
             if let Some(value) = report.highest {
-                all.value.get_or_create(&labels).set(value.get());
+                all.value.of(guard).set(value.get());
             }
             let missing = i64::from(report.missing.is_some());
-            all.missing.get_or_create(&labels).set(missing);
-            let stops = all.stops.get_or_create(&labels);
-            stops.set(count(report.stops.len()));
+            all.missing.of(guard).set(missing);
+            all.stops.of(guard).set(count(report.stops.len()));
         }
     }
 }

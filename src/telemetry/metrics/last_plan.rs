@@ -5,10 +5,6 @@ use std::sync::PoisonError;
 use crate::model::plan::{BalanceReport, NodePicture, Plan, PoolPicture};
 use crate::policy::{Basis, Policy};
 
-use super::families::{
-    BalanceLabels, BandLabels, ClassLabels, IdleLabels, PoolLabels, RatioLabels, RefusalLabels,
-    SteerLabels, StrategyLabels, VerdictLabels,
-};
 use super::{Metrics, count};
 
 impl Metrics {
@@ -43,16 +39,11 @@ impl Metrics {
                 .iter()
                 .filter(|planned| planned.strategy == strategy)
                 .count();
-            all.planned
-                .get_or_create(&StrategyLabels { strategy })
-                .set(count(moves));
+            all.planned.of([strategy]).set(count(moves));
         }
         for steer in &plan.steering {
-            let labels = SteerLabels {
-                action: steer.action.code(),
-                code: steer.why.code(),
-            };
-            all.steered.get_or_create(&labels).inc();
+            let labels = [steer.action.code(), steer.why.code()];
+            all.steered.of(labels).inc();
         }
     }
 
@@ -60,21 +51,11 @@ impl Metrics {
     fn reasons(&self, plan: &Plan) {
         let all = &self.all;
         for kept in &plan.kept {
-            let labels = RefusalLabels {
-                strategy: kept.strategy,
-                code: kept.refusal.code(),
-            };
-            all.kept.get_or_create(&labels).inc();
+            all.kept.of([kept.strategy, kept.refusal.code()]).inc();
         }
         for note in &plan.notes {
-            let (strategy, pool, code) = (note.strategy, note.pool.clone(), note.why.code());
-            all.idle
-                .get_or_create(&IdleLabels {
-                    strategy,
-                    pool,
-                    code,
-                })
-                .set(1);
+            let labels = [note.strategy, &note.pool, note.why.code()];
+            all.idle.of(labels).set(1);
         }
     }
 
@@ -82,17 +63,10 @@ impl Metrics {
     fn verdicts(&self, plan: &Plan) {
         for verdict in &plan.nodes {
             let (strategy, class) = (verdict.strategy, verdict.class.code());
-            let labels = VerdictLabels {
-                node: verdict.node.clone(),
-                strategy,
-                class,
-            };
+            let labels = [&verdict.node, strategy, class];
             // Several rules of one strategy can give a node the same class. It counts once.
-            if self.all.node_class.get_or_create(&labels).set(1) == 0 {
-                self.all
-                    .nodes
-                    .get_or_create(&ClassLabels { strategy, class })
-                    .inc();
+            if self.all.node_class.of(labels).set(1) == 0 {
+                self.all.nodes.of([strategy, class]).inc();
             }
         }
     }
@@ -122,56 +96,31 @@ impl Metrics {
             for (resource, ratio) in ratios.iter().filter(|(resource, _)| is_shown(resource)) {
                 // Unknown usage has no series, because a zero would look idle.
                 let Some(ratio) = ratio else { continue };
-                let (node, resource, basis) = (node.name.clone(), resource.clone(), basis.label());
-                let labels = RatioLabels {
-                    node,
-                    resource,
-                    basis,
-                    smoothing,
-                };
-                self.all.node_ratio.get_or_create(&labels).set(ratio.get());
+                let labels = [&node.name, resource, basis.label(), smoothing];
+                self.all.node_ratio.of(labels).set(ratio.get());
             }
         }
     }
 
     fn pool(&self, pool: &PoolPicture) {
+        let all = &self.all;
         let basis = pool.basis.label();
         for (resource, balance) in &pool.balance {
-            let labels = BalanceLabels {
-                pool: pool.name.clone(),
-                resource: resource.clone(),
-                basis,
-            };
-            self.all.mean.get_or_create(&labels).set(balance.mean.get());
-            self.all
-                .deviation
-                .get_or_create(&labels)
-                .set(balance.deviation.get());
-            self.all
-                .above_mean
-                .get_or_create(&labels)
-                .set(balance.above_mean.get());
+            let labels = [&pool.name, resource, basis];
+            all.mean.of(labels).set(balance.mean.get());
+            all.deviation.of(labels).set(balance.deviation.get());
+            all.above_mean.of(labels).set(balance.above_mean.get());
         }
         for (resource, band) in &pool.band {
             for (bound, threshold) in [("low", band.threshold), ("high", band.target)] {
                 let Some(threshold) = threshold else { continue };
-                let labels = BandLabels {
-                    pool: pool.name.clone(),
-                    resource: resource.clone(),
-                    basis,
-                    bound,
-                };
-                self.all.band.get_or_create(&labels).set(threshold.get());
+                let labels = [&pool.name, resource, basis, bound];
+                all.band.of(labels).set(threshold.get());
             }
         }
         if let Some(outside) = pool.outside_band {
-            self.all
-                .outside_band
-                .get_or_create(&PoolLabels {
-                    pool: pool.name.clone(),
-                    basis,
-                })
-                .set(count(outside));
+            let series = all.outside_band.of([&pool.name, basis]);
+            series.set(count(outside));
         }
     }
 

@@ -4,22 +4,79 @@ use std::sync::atomic::AtomicU64;
 
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
-use super::catalogue::MetricInfo;
+use super::catalogue::{MetricInfo, MetricLabel};
 
 /// Gauge of a ratio or a time.
 pub(super) type FloatGauge = Gauge<f64, AtomicU64>;
-/// Histograms of durations.
-pub(super) type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
+/// Names and values of the labels of a series.
+type LabelPairs = Vec<(&'static str, String)>;
 
-/// Registers a new metric.
+/// A metric with labels, which the catalogue names.
+#[derive(Clone, Debug)]
+pub(super) struct Labelled<M> {
+    info: &'static MetricInfo,
+    family: Family<LabelPairs, M>,
+}
+
+impl<M: Clone> Labelled<M> {
+    /// The series with these values, in the order of the labels in the catalogue.
+    pub(super) fn of<const N: usize>(&self, values: [&str; N]) -> M {
+        debug_assert_eq!(self.info.labels.len(), N, "{}", self.info.name);
+        let labels = self.info.labels.iter().map(|MetricLabel(label, _)| *label);
+        let labels = labels.zip(values.map(str::to_owned)).collect();
+        self.family.get_or_create_owned(&labels)
+    }
+
+    /// Creates a series for each fixed value of the only label.
+    pub(super) fn create_all(&self) {
+        for MetricLabel(label, _) in self.info.labels {
+            for value in self.info.fixed_values(label) {
+                self.of([value]);
+            }
+        }
+    }
+
+    /// Removes all series.
+    pub(super) fn clear(&self) {
+        self.family.clear();
+    }
+}
+
+/// Registers a new metric without labels.
 pub(super) fn register<M: Metric + Default + Clone>(
     registry: &mut Registry,
     info: &MetricInfo,
 ) -> M {
     add(registry, info, M::default())
+}
+
+/// Registers a new metric with labels.
+pub(super) fn labelled<M: Default>(
+    registry: &mut Registry,
+    info: &'static MetricInfo,
+) -> Labelled<M>
+where
+    Family<LabelPairs, M>: Metric,
+{
+    labelled_by(registry, info, M::default)
+}
+
+/// Registers a new metric with labels, whose series this function creates.
+pub(super) fn labelled_by<M>(
+    registry: &mut Registry,
+    info: &'static MetricInfo,
+    create: fn() -> M,
+) -> Labelled<M>
+where
+    Family<LabelPairs, M>: Metric,
+{
+    let family = Family::new_with_constructor(create);
+    Labelled {
+        info,
+        family: add(registry, info, family),
+    }
 }
 
 /// Registers an existing metric.

@@ -1,46 +1,30 @@
 //! Metrics of right-sizing: the number of workloads, and current and recommended requests of the
 //! worst of them.
 
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::model::plan::{Rightsizing, Suggestion};
+use crate::model::plan::Rightsizing;
+use crate::model::snapshot::facts::OwnerKey;
 use crate::values::Amount;
 
 use super::catalogue::plan;
-use super::registration::{FloatGauge, register};
+use super::registration::{FloatGauge, Labelled, labelled};
 
 /// Metrics of right-sizing.
 #[derive(Clone, Debug)]
 pub(super) struct RightsizingMetrics {
-    workloads: Family<DirectionLabels, Gauge>,
-    request: Family<WorkloadLabels, FloatGauge>,
-    suggested: Family<WorkloadLabels, FloatGauge>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct DirectionLabels {
-    resource: &'static str,
-    direction: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct WorkloadLabels {
-    namespace: String,
-    kind: String,
-    workload: String,
-    resource: &'static str,
-    unit: &'static str,
+    workloads: Labelled<Gauge>,
+    request: Labelled<FloatGauge>,
+    suggested: Labelled<FloatGauge>,
 }
 
 impl RightsizingMetrics {
     pub(super) fn register(r: &mut Registry) -> Self {
         RightsizingMetrics {
-            workloads: register(r, &plan::RIGHTSIZING_WORKLOADS),
-            request: register(r, &plan::RIGHTSIZING_REQUEST),
-            suggested: register(r, &plan::RIGHTSIZING_SUGGESTED),
+            workloads: labelled(r, &plan::RIGHTSIZING_WORKLOADS),
+            request: labelled(r, &plan::RIGHTSIZING_REQUEST),
+            suggested: labelled(r, &plan::RIGHTSIZING_SUGGESTED),
         }
     }
 
@@ -51,43 +35,32 @@ impl RightsizingMetrics {
         self.request.clear();
         self.suggested.clear();
         for (resource, suggestion) in rightsizing.iter().flat_map(|workload| &workload.resources) {
-            self.workloads
-                .get_or_create(&DirectionLabels {
-                    resource,
-                    direction: suggestion.direction.code(),
-                })
-                .inc();
+            let direction = suggestion.direction.code();
+            self.workloads.of([resource, direction]).inc();
         }
         for workload in rightsizing
             .iter()
             .take(usize::try_from(top).unwrap_or(usize::MAX))
         {
             for suggestion in workload.resources.values() {
-                let labels = labels(workload, suggestion);
+                let labels = labels(&workload.workload, suggestion.resource);
+                let amount = |amount| in_units(suggestion.resource, amount);
                 let request = suggestion.request.unwrap_or_default();
-                self.request
-                    .get_or_create(&labels)
-                    .set(in_units(suggestion.resource, request));
-                self.suggested
-                    .get_or_create(&labels)
-                    .set(in_units(suggestion.resource, suggestion.suggested));
+                self.request.of(labels).set(amount(request));
+                self.suggested.of(labels).set(amount(suggestion.suggested));
             }
         }
     }
 }
 
-fn labels(rightsizing: &Rightsizing, suggestion: &Suggestion) -> WorkloadLabels {
-    WorkloadLabels {
-        namespace: rightsizing.workload.namespace.clone(),
-        kind: rightsizing.workload.kind.clone(),
-        workload: rightsizing.workload.name.clone(),
-        resource: suggestion.resource,
-        unit: if suggestion.resource == "cpu" {
-            "core"
-        } else {
-            "byte"
-        },
-    }
+fn labels<'w>(workload: &'w OwnerKey, resource: &'static str) -> [&'w str; 5] {
+    let unit = if resource == "cpu" { "core" } else { "byte" };
+    let OwnerKey {
+        namespace,
+        kind,
+        name,
+    } = workload;
+    [namespace, kind, name, resource, unit]
 }
 
 /// Converts cpu to cores and memory to bytes.
