@@ -298,7 +298,7 @@ impl Daemon {
         let is_filling =
             |node: &NodeUsage| matches!(node, NodeUsage::Unknown(Unmeasured::Few { .. }));
         let is_warming = |class: &Class| matches!(class, Class::Warming { .. });
-        let plan = engine.decide_observed(&observed);
+        let plan = engine.decide_observed(&observed, |_| {});
         !observed.usage.nodes.iter().any(is_filling)
             && !plan.nodes.iter().any(|verdict| is_warming(&verdict.class))
     }

@@ -211,7 +211,7 @@ impl<'s> Run<'s> {
         for relief in self.engine.take_reliefs(observed.now) {
             recorder.relieved(relief);
         }
-        let plan = self.engine.decide_observed(observed);
+        let plan = self.engine.decide_observed(observed, |_| {});
         recorder.decided(&plan);
         if self.engine.policy().dry_run {
             return;

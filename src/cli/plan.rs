@@ -102,7 +102,7 @@ struct IdentifiedPlan<'p> {
 pub(super) fn run(args: &PlanArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let prepared = prepare(&args.input, &args.shared, "plan for")?;
     let observed = prepared.engine.join_usage(&prepared.snapshot, prepared.now);
-    let mut plan = prepared.engine.decide_observed(&observed);
+    let mut plan = prepared.engine.decide_observed(&observed, |_| {});
     prepared.engine.propose(&observed, &mut plan);
     let ledger = prepared.engine.ledger();
     plan.steering_trial = prepared.engine.steering_trial(&observed, ledger, &plan);

@@ -187,7 +187,7 @@ impl<'d> Cycle<'d> {
     fn decide(&self, observed: &Observed<'_>) -> Plan {
         let begun = LocalTime::now();
         let mut last = begun;
-        let plan = self.engine.decide_with_progress(observed, |done| {
+        let plan = self.engine.decide_observed(observed, |done| {
             if let Some(strategy) = done {
                 let profile = &self.engine.policy().profiles[strategy.profile].name;
                 self.daemon

@@ -48,7 +48,7 @@ fn plan(cluster: &Cluster, approval: &str) -> Plan {
 
 fn decide(engine: &Engine, snapshot: &Snapshot, now: Timestamp) -> Plan {
     let observed = engine.join_usage(snapshot, now);
-    let mut plan = engine.decide_observed(&observed);
+    let mut plan = engine.decide_observed(&observed, |_| {});
     engine.propose(&observed, &mut plan);
     plan
 }

@@ -369,7 +369,7 @@ fn replica_trial(cluster: &str, policy: &str) -> String {
     let cluster = Cluster::parse(cluster);
     let (engine, snapshot) = cluster.seen(parse(policy), Ledger::default());
     let observed = engine.join_usage(&snapshot, noon());
-    let plan = engine.decide_observed(&observed);
+    let plan = engine.decide_observed(&observed, |_| {});
     let trial = engine.replica_trial(&observed, engine.ledger(), &plan);
     trial.map(|trial| trial.to_string()).unwrap_or_default()
 }

@@ -517,7 +517,7 @@ fn trial(cluster: &str, policy: &str) -> String {
     let snapshot = cluster.snapshot(engine.policy());
     engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
     let observed = engine.join_usage(&snapshot, noon());
-    let plan = engine.decide_observed(&observed);
+    let plan = engine.decide_observed(&observed, |_| {});
     let trial = engine.steering_trial(&observed, engine.ledger(), &plan);
     trial.map(|trial| trial.to_string()).unwrap_or_default()
 }

@@ -149,20 +149,6 @@ impl Engine {
         self.history.hindsight()
     }
 
-    /// Records past usage in the order of time, as if it had been observed then.
-    ///
-    /// After a restart, or when the usage source was unavailable, the window need not fill again.
-    pub fn catch_up(
-        &mut self,
-        snapshot: &Snapshot,
-        past: &[(Timestamp, Readings)],
-        now: Timestamp,
-    ) {
-        for (at, readings) in past.iter().filter(|(at, _)| *at <= now) {
-            self.observe(snapshot, readings, *at);
-        }
-    }
-
     /// Records one poll as if usage had been the same for a whole window.
     pub fn observe_steady(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
         self.history.record_steady(snapshot, readings, now);
@@ -173,17 +159,12 @@ impl Engine {
 
     /// Makes the plan for now. It changes nothing: the same world gives the same plan.
     pub fn decide(&self, snapshot: &Snapshot, now: Timestamp) -> Plan {
-        self.decide_observed(&self.join_usage(snapshot, now))
+        self.decide_observed(&self.join_usage(snapshot, now), |_| {})
     }
 
-    /// Like [`Engine::decide`], with a snapshot that is already joined.
-    pub fn decide_observed(&self, observed: &Observed<'_>) -> Plan {
-        self.decide_with_progress(observed, |_| {})
-    }
-
-    /// Like [`Engine::decide_observed`]. Reports when the first strategy starts (`None`), and each
-    /// strategy that ends.
-    pub fn decide_with_progress(
+    /// Like [`Engine::decide`], with a snapshot that is already joined. Reports when the first
+    /// strategy starts (`None`), and each strategy that ends.
+    pub fn decide_observed(
         &self,
         observed: &Observed<'_>,
         mut report: impl FnMut(Option<&Strategy>),

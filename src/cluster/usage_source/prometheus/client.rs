@@ -38,7 +38,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 pub(super) struct PrometheusClient {
     connector: Connector,
     retries: u32,
-    largest_body: usize,
+    pub(super) largest_body: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,12 +54,6 @@ impl PrometheusClient {
             connector: Connector::new(policy),
             largest_body: LARGEST_BODY,
         }
-    }
-
-    #[cfg(test)]
-    pub(super) fn with_largest_body(mut self, bytes: usize) -> Self {
-        self.largest_body = bytes;
-        self
     }
 
     /// Returns the body of a successful response. Retries temporary errors.

@@ -401,7 +401,7 @@ async fn a_body_above_the_limit_is_not_read() {
         _ => healthy(query),
     });
     let mut prometheus = prometheus(&serve(router).await, "");
-    prometheus.client = prometheus.client.with_largest_body(1 << 20);
+    prometheus.client.largest_body = 1 << 20;
     let error = prometheus.read(&node_addresses()).await.unwrap_err();
     assert_eq!(
         error.to_string(),
