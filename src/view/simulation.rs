@@ -7,7 +7,7 @@ use crate::model::relief::ReliefTotal;
 use crate::simulate::trace::{Eviction, TimeAbove, Trace};
 use crate::values::Ratio;
 use crate::values::text::{count, duration};
-use crate::view::screen::{Ink, Screen};
+use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::Table;
 
 mod hours;
@@ -56,74 +56,45 @@ impl fmt::Display for SimulationText<'_> {
 }
 
 impl SimulationText<'_> {
-    fn title(&self, f: &mut fmt::Formatter<'_>, title: &str, note: &str) -> fmt::Result {
-        writeln!(
-            f,
-            "\n{}  {}",
-            self.screen.paint(Ink::Bold, title),
-            self.screen.paint(Ink::Dim, note)
-        )
-    }
-
-    const fn fit(&self, lines: usize, most: usize) -> (usize, usize) {
-        if self.all || lines <= most {
-            (lines, 0)
-        } else {
-            (most, lines - most)
-        }
-    }
-
-    fn more(&self, f: &mut fmt::Formatter<'_>, left_out: usize, what: &str) -> fmt::Result {
-        let text = format!("… {left_out} more {what}: --all lists them");
-        if left_out == 0 {
-            Ok(())
-        } else {
-            writeln!(f, "{}", self.screen.paint(Ink::Dim, &text))
-        }
-    }
-
     fn events(&self, f: &mut fmt::Formatter<'_>, trace: &Trace) -> fmt::Result {
         if trace.events.is_empty() {
             return Ok(());
         }
-        self.title(
+        self.screen.title(
             f,
             "Events",
             "changes of the cluster that evenkeel did not make",
         )?;
-        let (shown, left_out) = self.fit(trace.events.len(), MOST_EVENTS);
-        let rows: Vec<Vec<String>> = trace.events[..shown]
-            .iter()
-            .map(|event| {
-                vec![
-                    duration(event.at.duration_since(trace.start)),
-                    event.what.clone(),
-                ]
-            })
-            .collect();
-        write_table(f, &rows)?;
-        self.more(f, left_out, "events")
+        let (most, left_out) = shown(self.all, trace.events.len(), MOST_EVENTS);
+        let rows = trace.events[..most].iter().map(|event| {
+            vec![
+                duration(event.at.duration_since(trace.start)),
+                event.what.clone(),
+            ]
+        });
+        self.screen.table(f, &Table::new(rows))?;
+        self.screen.left_out(f, left_out, " events")
     }
 
     fn evictions(&self, f: &mut fmt::Formatter<'_>, trace: &Trace) -> fmt::Result {
         if trace.evictions.is_empty() {
             return Ok(());
         }
-        self.title(f, "Evictions", &format!("from → to{}", self.of(trace)))?;
-        let (shown, left_out) = self.fit(trace.evictions.len(), MOST_EVICTIONS);
-        let rows: Vec<Vec<String>> = trace.evictions[..shown]
+        self.screen
+            .title(f, "Evictions", &format!("from → to{}", self.of(trace)))?;
+        let (most, left_out) = shown(self.all, trace.evictions.len(), MOST_EVICTIONS);
+        let rows = trace.evictions[..most]
             .iter()
-            .map(|eviction| eviction_row(trace, eviction))
-            .collect();
-        write_table(f, &rows)?;
-        self.more(f, left_out, "evictions")
+            .map(|eviction| eviction_row(trace, eviction));
+        self.screen.table(f, &Table::new(rows))?;
+        self.screen.left_out(f, left_out, " evictions")
     }
 
     fn refusals(&self, f: &mut fmt::Formatter<'_>, trace: &Trace) -> fmt::Result {
         if trace.refusals.is_empty() {
             return Ok(());
         }
-        self.title(
+        self.screen.title(
             f,
             "Refused",
             &format!(
@@ -163,7 +134,7 @@ impl SimulationText<'_> {
         } else {
             "before the first eviction → at the end"
         };
-        self.title(
+        self.screen.title(
             f,
             "Outcome",
             &format!("standard deviation {when}: less is better"),
@@ -192,7 +163,7 @@ impl SimulationText<'_> {
             }),
         ]);
         rows.extend(self.evenness_rows());
-        write_table(f, &rows)
+        self.screen.table(f, &Table::new(rows))
     }
 
     /// How even the nodes are: before and after for one run, at the end for several.
@@ -222,12 +193,6 @@ impl SimulationText<'_> {
             .chain(self.traces.iter().map(figure))
             .collect()
     }
-}
-
-fn write_table(f: &mut fmt::Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
-    columns(rows)
-        .iter()
-        .try_for_each(|line| writeln!(f, "{line}"))
 }
 
 fn eviction_row(trace: &Trace, eviction: &Eviction) -> Vec<String> {
@@ -326,11 +291,6 @@ fn stopped(trace: &Trace) -> String {
         "; evictions were stopped in {stopped} of {cycles} cycles: {}",
         halted.last
     )
-}
-
-/// The lines of a table.
-fn columns(rows: &[Vec<String>]) -> Vec<String> {
-    Table::new(rows.to_vec()).lines()
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@ use std::fmt;
 use crate::simulate::compare::{HourDifference, differing_hours};
 use crate::simulate::trace::Trace;
 use crate::values::text::count;
+use crate::view::screen::shown;
+use crate::view::table::Table;
 
-use super::{SimulationText, write_table};
+use super::SimulationText;
 
 /// More hours are cut unless `--all` is given.
 const MOST_HOURS: usize = 12;
@@ -20,15 +22,15 @@ impl SimulationText<'_> {
         let traces: Vec<&Trace> = self.traces.iter().collect();
         let hours = differing_hours(&traces);
         if hours.is_empty() {
-            return self.title(f, "Hours that differ", "none");
+            return self.screen.title(f, "Hours that differ", "none");
         }
         let note = "node-minutes above target; evictions (UTC)";
-        self.title(f, "Hours that differ", note)?;
-        let (shown, left_out) = self.fit(hours.len(), MOST_HOURS);
+        self.screen.title(f, "Hours that differ", note)?;
+        let (most, left_out) = shown(self.all, hours.len(), MOST_HOURS);
         let mut rows = vec![self.hour_heads()];
-        rows.extend(hours[..shown].iter().map(hour_row));
-        write_table(f, &rows)?;
-        self.more(f, left_out, "hours")
+        rows.extend(hours[..most].iter().map(hour_row));
+        self.screen.table(f, &Table::new(rows))?;
+        self.screen.left_out(f, left_out, " hours")
     }
 
     fn hour_heads(&self) -> Vec<String> {

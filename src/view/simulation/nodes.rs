@@ -8,10 +8,11 @@ use crate::policy::Basis;
 use crate::simulate::trace::{NodeTrace, Trace};
 use crate::values::Ratio;
 use crate::view::bar::{Bar, FIGURES_WIDTH, Zone};
-use crate::view::screen::Ink;
+use crate::view::screen::{Ink, shown};
+use crate::view::table::Table;
 use crate::view::words;
 
-use super::{SimulationText, columns};
+use super::SimulationText;
 
 /// Larger clusters show this many of the fullest and of the emptiest nodes.
 const END: usize = 20;
@@ -36,20 +37,20 @@ impl SimulationText<'_> {
             cpu(b).order(cpu(a))
         });
         let note = format!("by {}, start → end, fullest first", words::basis(basis));
-        self.title(f, "Nodes", &note)?;
+        self.screen.title(f, "Nodes", &note)?;
         let lines = if self.traces.len() > 1 {
             self.compared(&rows)
         } else {
             self.bars(trace, &rows)
         };
-        let (shown, left_out) = self.fit(rows.len(), 2 * END);
+        let (most, left_out) = shown(self.all, rows.len(), 2 * END);
         let heads = lines.len() - rows.len();
-        let first = heads + if left_out > 0 { END } else { shown };
+        let first = heads + if left_out > 0 { END } else { most };
         for line in &lines[..first] {
             writeln!(f, "{line}")?;
         }
         if left_out > 0 {
-            self.more(f, left_out, "nodes in between")?;
+            self.screen.left_out(f, left_out, " nodes in between")?;
             lines[lines.len() - END..]
                 .iter()
                 .try_for_each(|line| writeln!(f, "{line}"))?;
@@ -129,7 +130,7 @@ impl SimulationText<'_> {
             }
             table.push(cells);
         }
-        columns(&table)
+        Table::new(table).lines()
     }
 }
 
