@@ -119,10 +119,10 @@ fn start<'w>(draft: &mut Draft<'w>, position: usize) -> Box<dyn SelectPods + 'w>
             Box::new(PerPodRun::start(draft, position, rule))
         }
         Rule::RemovePodsHavingTooManyRestarts(rule) => {
-            Box::new(PerPodRun::start(draft, position, rule))
+            Box::new(PerPodRun::start(draft, position, rule.clone()))
         }
-        Rule::PodLifeTime(rule) => Box::new(PerPodRun::start(draft, position, rule)),
-        Rule::RemoveFailedPods(rule) => Box::new(PerPodRun::start(draft, position, rule)),
+        Rule::PodLifeTime(rule) => Box::new(PerPodRun::start(draft, position, rule.clone())),
+        Rule::RemoveFailedPods(rule) => Box::new(PerPodRun::start(draft, position, rule.clone())),
     }
 }
 

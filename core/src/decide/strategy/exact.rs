@@ -45,7 +45,7 @@ pub(super) fn start<'w>(
             InterPodAntiAffinityRun::start(draft, position, rule, NEIGHBOURS),
         ),
         Rule::RemovePodsViolatingNodeTaints(rule) => {
-            Box::new(PerPodRun::start(draft, position, rule))
+            Box::new(PerPodRun::start(draft, position, rule.clone()))
         }
         _ => return None,
     })

@@ -43,20 +43,6 @@ pub(super) trait JudgePod: Debug {
     fn sort(&self, _draft: &Draft<'_>, _selected: &mut Vec<(PodId, Selected)>) {}
 }
 
-impl<J: JudgePod> JudgePod for &J {
-    fn scope(&self) -> &Scope {
-        (**self).scope()
-    }
-
-    fn judge(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> Result<Selected, NotSelected> {
-        (**self).judge(draft, node, pod)
-    }
-
-    fn sort(&self, draft: &Draft<'_>, selected: &mut Vec<(PodId, Selected)>) {
-        (**self).sort(draft, selected);
-    }
-}
-
 /// One cycle of a strategy that judges every pod by itself.
 #[derive(Debug)]
 pub(super) struct PerPodRun<J> {
