@@ -1,7 +1,6 @@
 //! The rights of an account, compared with the roles of the manifests.
 
 use std::fmt;
-use std::time::Duration;
 
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SubjectAccessReview,
@@ -11,7 +10,7 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde::Deserialize;
 
-use super::client::error_message;
+use super::client::within_deadline;
 
 /// The roles that the manifests grant.
 const ROLES: &str = include_str!("../../deploy/base/rbac.yaml");
@@ -23,8 +22,6 @@ const LEASE: &str = "evenkeel";
 const LEDGER: &str = "evenkeel-ledger";
 /// The proposal in those roles.
 const PROPOSAL: &str = "evenkeel-proposal";
-/// The deadline of a request.
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A right that evenkeel needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -213,15 +210,6 @@ fn account_groups(namespace: &str) -> Vec<String> {
         format!("system:serviceaccounts:{namespace}"),
         "system:authenticated".to_owned(),
     ]
-}
-
-async fn within_deadline<T>(
-    request: impl Future<Output = Result<T, kube::Error>>,
-) -> Result<T, String> {
-    match tokio::time::timeout(TIMEOUT, request).await {
-        Ok(answer) => answer.map_err(|error| error_message(&error)),
-        Err(_) => Err(format!("no response within {} s", TIMEOUT.as_secs())),
-    }
 }
 
 #[cfg(test)]

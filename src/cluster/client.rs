@@ -16,6 +16,8 @@ use super::error_text::causes;
 use super::request_metrics::{RequestMetrics, RequestObserver};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The deadline of a request.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 /// Everything but the unreserved characters of RFC 3986.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -152,6 +154,16 @@ pub fn error_message(error: &Error) -> String {
         format!("status {} {}", status.code, status.reason)
     } else {
         status.message.clone()
+    }
+}
+
+/// Waits for a response until the deadline, and returns the message of an error.
+pub(super) async fn within_deadline<T>(
+    request: impl Future<Output = Result<T, Error>>,
+) -> Result<T, String> {
+    match tokio::time::timeout(TIMEOUT, request).await {
+        Ok(answer) => answer.map_err(|error| error_message(&error)),
+        Err(_) => Err(format!("no response within {} s", TIMEOUT.as_secs())),
     }
 }
 

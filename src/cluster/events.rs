@@ -17,13 +17,11 @@ use crate::model::ledger::Settled;
 use crate::model::plan::{Move, Steer};
 use crate::model::snapshot::Pod;
 
-use super::client::error_message;
+use super::client::within_deadline;
 use super::failures::{Failures, Request};
 
 /// Reason of the event about a policy that does not take effect.
 pub const POLICY_REFUSED: &str = "PolicyRefused";
-
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 // Limits of the API server, in bytes.
 const LONGEST_INSTANCE: usize = 128;
@@ -117,11 +115,8 @@ async fn write(client: &Client, event: Event, instance: &str) -> Result<(), Stri
         ..event
     };
     let events: Api<Event> = Api::namespaced(client.clone(), &namespace);
-    match tokio::time::timeout(TIMEOUT, events.create(&PostParams::default(), &event)).await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(error_message(&error)),
-        Err(_) => Err(format!("no response within {} s", TIMEOUT.as_secs())),
-    }
+    let written = within_deadline(events.create(&PostParams::default(), &event)).await;
+    written.map(drop)
 }
 
 fn of_eviction(done: &Move) -> Event {

@@ -16,11 +16,9 @@ use serde_json::Value;
 
 use crate::model::plan::{Move, Outcome};
 
-use super::client::error_message;
+use super::client::{TIMEOUT, error_message};
 use super::error_text::one_line;
 
-/// The deadline of a request.
-const TIMEOUT: Duration = Duration::from_secs(10);
 /// The words of KubeVirt's webhook about a virtual machine that it migrates.
 const TRIGGERED: &str = "Eviction triggered evacuation";
 /// The words of the API server where its authorizers deny an eviction. A refusal by a webhook or an

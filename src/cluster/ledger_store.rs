@@ -1,7 +1,6 @@
 //! Stores the ledger in a ConfigMap.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -10,14 +9,13 @@ use kube::{Api, Client, Error};
 
 use crate::model::ledger::{Ledger, StartTimes};
 
-use super::client::{error_message, status_code};
+use super::client::{TIMEOUT, error_message, status_code};
 
 /// The key of the ledger in the ConfigMap.
 const KEY: &str = Ledger::KEY;
 /// The key of the times that replacements took to start. Not part of the ledger, because
 /// older versions refuse a ledger with parts that they do not know.
 const STARTS_KEY: &str = "starts.json";
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A ConfigMap and its last seen version.
 pub struct LedgerStore {

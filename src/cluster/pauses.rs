@@ -1,7 +1,5 @@
 //! Writes the annotations of a namespace by which people pause evictions.
 
-use std::time::Duration;
-
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Patch, PatchParams, PostParams};
@@ -10,10 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::model::snapshot::pause::{Pause, PauseScope};
 
-use super::client::error_message;
-
-/// The deadline of a request.
-const TIMEOUT: Duration = Duration::from_secs(10);
+use super::client::{TIMEOUT, error_message};
 
 /// Begins a pause, or replaces an earlier one of the same scope.
 ///

@@ -1,8 +1,6 @@
 //! Stores the proposal that waits for an approval in a ConfigMap, whose annotations hold the
 //! approval.
 
-use std::time::Duration;
-
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, Error};
@@ -10,12 +8,11 @@ use serde_json::json;
 
 use crate::model::approval::{APPROVED, APPROVED_BY, Proposal};
 
-use super::client::{error_message, status_code};
+use super::client::{TIMEOUT, error_message, status_code};
 use super::ledger_store::own_config_map;
 
 /// The key of the proposal in the ConfigMap.
 const KEY: &str = "proposal.json";
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The ConfigMap of the proposal.
 pub struct ProposalStore {

@@ -1,7 +1,5 @@
 //! The steering taints on nodes. Taints with other keys stay unchanged.
 
-use std::time::Duration;
-
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Api, Client, Error};
@@ -9,10 +7,8 @@ use serde_json::{Value, json};
 
 use crate::model::plan::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerValue};
 
-use super::client::{error_message, status_code};
+use super::client::{TIMEOUT, error_message, status_code};
 
-/// The deadline of a request.
-const TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a write is tried while others change the node between read and write.
 const ATTEMPTS: usize = 5;
 
