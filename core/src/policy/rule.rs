@@ -31,25 +31,19 @@ pub enum Rule {
     RemoveFailedPods(FailedPods),
 }
 
-impl Rule {
-    /// The name in plans, events and logs.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Rule::LowNodeUtilization(_) => "LowNodeUtilization",
-            Rule::HighNodeUtilization(_) => "HighNodeUtilization",
-            Rule::RemoveDuplicates(_) => "RemoveDuplicates",
-            Rule::RemovePodsViolatingTopologySpreadConstraint(_) => {
-                "RemovePodsViolatingTopologySpreadConstraint"
-            }
-            Rule::RemovePodsViolatingInterPodAntiAffinity(_) => {
-                "RemovePodsViolatingInterPodAntiAffinity"
-            }
-            Rule::RemovePodsViolatingNodeAffinity(_) => "RemovePodsViolatingNodeAffinity",
-            Rule::RemovePodsViolatingNodeTaints(_) => "RemovePodsViolatingNodeTaints",
-            Rule::RemovePodsHavingTooManyRestarts(_) => "RemovePodsHavingTooManyRestarts",
-            Rule::PodLifeTime(_) => "PodLifeTime",
-            Rule::RemoveFailedPods(_) => "RemoveFailedPods",
-        }
+// The names in plans, events and logs.
+crate::codes! {
+    Rule::name {
+        LowNodeUtilization = "LowNodeUtilization",
+        HighNodeUtilization = "HighNodeUtilization",
+        RemoveDuplicates = "RemoveDuplicates",
+        RemovePodsViolatingTopologySpreadConstraint = "RemovePodsViolatingTopologySpreadConstraint",
+        RemovePodsViolatingInterPodAntiAffinity = "RemovePodsViolatingInterPodAntiAffinity",
+        RemovePodsViolatingNodeAffinity = "RemovePodsViolatingNodeAffinity",
+        RemovePodsViolatingNodeTaints = "RemovePodsViolatingNodeTaints",
+        RemovePodsHavingTooManyRestarts = "RemovePodsHavingTooManyRestarts",
+        PodLifeTime = "PodLifeTime",
+        RemoveFailedPods = "RemoveFailedPods",
     }
 }
 

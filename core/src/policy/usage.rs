@@ -71,13 +71,11 @@ pub enum SourceKind {
     Prometheus,
 }
 
-impl SourceKind {
+crate::names! {
     /// The word for it in policies, logs and metrics.
-    pub const fn label(self) -> &'static str {
-        match self {
-            SourceKind::MetricsApi => "metricsApi",
-            SourceKind::Prometheus => "prometheus",
-        }
+    pub SourceKind::label {
+        MetricsApi = "metricsApi",
+        Prometheus = "prometheus",
     }
 }
 

@@ -76,14 +76,12 @@ impl MetricInfo {
     }
 }
 
-impl MetricKind {
+evenkeel_core::names! {
     /// Returns the type as it is exposed.
-    pub const fn label(self) -> &'static str {
-        match self {
-            MetricKind::Counter => "counter",
-            MetricKind::Gauge => "gauge",
-            MetricKind::Histogram => "histogram",
-        }
+    pub MetricKind::label {
+        Counter = "counter",
+        Gauge = "gauge",
+        Histogram = "histogram",
     }
 }
 

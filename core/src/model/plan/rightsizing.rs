@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
+use crate::model::object::object;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::values::{Amount, Ratio, quantity};
 
@@ -57,32 +58,22 @@ pub struct Suggestion {
     pub wrong_by: Ratio,
 }
 
-impl Serialize for Suggestion {
-    /// Writes amounts as Kubernetes quantities, such as `250m` and `128Mi`, ready for a manifest.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct SuggestionFields {
-            direction: Direction,
-            request: Option<String>,
-            typical: String,
-            suggested: String,
-            limit: Option<String>,
-            total: String,
-            wrong_by: Ratio,
-        }
-        let text = |amount: Amount| quantity::text(self.resource, amount);
-        SuggestionFields {
-            direction: self.direction,
-            request: self.request.map(text),
-            typical: text(self.typical),
-            suggested: text(self.suggested),
-            limit: self.limit.map(text),
-            total: text(self.total),
-            wrong_by: self.wrong_by,
-        }
-        .serialize(serializer)
+impl Suggestion {
+    /// Writes an amount as a Kubernetes quantity, such as `250m` or `128Mi`, ready for a manifest.
+    fn quantity(&self, amount: Amount) -> String {
+        quantity::text(self.resource, amount)
     }
 }
+
+object!(Suggestion, |s| {
+    "direction": s.direction,
+    "request": s.request.map(|request| s.quantity(request)),
+    "typical": s.quantity(s.typical),
+    "suggested": s.quantity(s.suggested),
+    "limit": s.limit.map(|limit| s.quantity(limit)),
+    "total": s.quantity(s.total),
+    "wrong_by": s.wrong_by,
+});
 
 /// The direction in which a request is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -95,12 +86,9 @@ pub enum Direction {
     TooLow,
 }
 
-impl Direction {
-    /// Returns the stable code.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Direction::TooHigh => "too_high",
-            Direction::TooLow => "too_low",
-        }
+crate::codes! {
+    Direction::code {
+        TooHigh = "too_high",
+        TooLow = "too_low",
     }
 }

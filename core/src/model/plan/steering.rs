@@ -65,17 +65,16 @@ impl SteerValue {
     }
 }
 
-impl SteerAction {
-    /// Returns the stable code.
-    pub const fn code(self) -> &'static str {
-        match self {
-            SteerAction::Add(_) => "add",
-            SteerAction::Keep(_) => "keep",
-            SteerAction::Remove => "remove",
-            SteerAction::Withhold(_) => "withhold",
-        }
+crate::codes! {
+    SteerAction::code {
+        Add = "add",
+        Keep = "keep",
+        Remove = "remove",
+        Withhold = "withhold",
     }
+}
 
+impl SteerAction {
     /// Returns the value of the taint; `None` for a removal, which applies to any value.
     pub const fn value(self) -> Option<SteerValue> {
         match self {
