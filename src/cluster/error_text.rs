@@ -25,6 +25,15 @@ pub fn causes(error: &dyn std::error::Error) -> String {
     }
 }
 
+/// A message behind a colon; nothing if it is empty.
+pub fn after_colon(message: &str) -> String {
+    if message.is_empty() {
+        String::new()
+    } else {
+        format!(": {message}")
+    }
+}
+
 /// Puts a message of another system on one line and shortens it. Control characters are dropped.
 pub fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

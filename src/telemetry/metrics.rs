@@ -1,11 +1,12 @@
 //! Metrics, computed from plans, outcomes and the ledger. Only the loop updates them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 
 use crate::cluster::failures::Failures;
+use crate::cluster::lock;
 use crate::cluster::request_metrics::RequestMetrics;
 use crate::model::ledger::{Ledger, Settled};
 use crate::model::plan::{Move, Outcome, Steer, SteerOutcome};
@@ -113,10 +114,7 @@ impl Metrics {
 
     /// Returns the text of a scrape.
     pub fn text(&self, format: ExpositionFormat) -> String {
-        let _guard = self
-            .plan_lock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let _guard = lock(&self.plan_lock);
         let mut open = String::new();
         // Writing to a string cannot fail.
         let _ = encode_registry(&mut open, &self.all.registry);

@@ -186,6 +186,12 @@ impl<'w> Draft<'w> {
         refusals.any(|why| why.reach() != Reach::Pod)
     }
 
+    /// Returns true if the node of a pod is closed for a strategy, see [`Draft::is_closed`].
+    pub fn closes_node_of(&self, strategy: usize, pod: PodId) -> bool {
+        let node = self.world.snapshot.pod(pod).node;
+        node.is_some_and(|node| self.is_closed(strategy, node))
+    }
+
     /// Returns true if the gates would refuse a pod for a strategy, whether or not it runs, because
     /// its node is closed.
     pub fn is_on_closed_node(&self, strategy: usize, pod: PodId) -> bool {

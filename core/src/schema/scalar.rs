@@ -1,5 +1,10 @@
 //! Readers for scalar values: durations, percentages, numbers, words and names.
 
+#![expect(
+    clippy::option_option,
+    reason = "`none` is a value, unlike an invalid field"
+)]
+
 use jiff::SignedDuration;
 
 use super::names::Names;
@@ -41,19 +46,11 @@ impl Spot<'_, '_> {
     }
 
     /// A finite number, or the word `none`, which is `Some(None)`.
-    #[expect(
-        clippy::option_option,
-        reason = "`none` is a value, unlike an invalid field"
-    )]
     pub(crate) fn number_or_none(self) -> Option<Option<QueryValue>> {
         self.scalar("a number, or none", or_none(number))
     }
 
     /// A whole number, or the word `none`, which is `Some(None)`.
-    #[expect(
-        clippy::option_option,
-        reason = "`none` is a value, unlike an invalid field"
-    )]
     pub(crate) fn limit(self) -> Option<Option<u32>> {
         let range = self.range_from(0);
         self.scalar(
@@ -81,10 +78,6 @@ impl Spot<'_, '_> {
     }
 
     /// A whole number or a percentage, or the word `none`, which is `Some(None)`.
-    #[expect(
-        clippy::option_option,
-        reason = "`none` is a value, unlike an invalid field"
-    )]
     pub(crate) fn share(self) -> Option<Option<Share>> {
         let number = self.whole_number();
         self.scalar(
@@ -94,10 +87,6 @@ impl Spot<'_, '_> {
     }
 
     /// A share, or the larger of a number and a percentage, such as `20 or 1%`.
-    #[expect(
-        clippy::option_option,
-        reason = "`none` is a value, unlike an invalid field"
-    )]
     pub(crate) fn growing_share(self) -> Option<Option<Share>> {
         let number = self.whole_number();
         self.scalar(

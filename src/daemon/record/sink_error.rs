@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::cluster::error_text::after_colon;
+
 /// The reason why a line is not written.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
@@ -25,14 +27,6 @@ pub enum SinkError {
         /// Message of the server; may be empty.
         message: String,
     },
-}
-
-fn after_colon(message: &str) -> String {
-    if message.is_empty() {
-        String::new()
-    } else {
-        format!(": {message}")
-    }
 }
 
 impl SinkError {

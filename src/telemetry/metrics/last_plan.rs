@@ -1,7 +1,6 @@
 //! Metrics of the last plan.
 
-use std::sync::PoisonError;
-
+use crate::cluster::lock;
 use crate::model::plan::{BalanceReport, NodePicture, Plan, PoolPicture};
 use crate::policy::{Basis, Policy};
 
@@ -10,10 +9,7 @@ use super::{Metrics, count};
 impl Metrics {
     /// Records the last plan. Removes series of nodes and pools that it no longer contains.
     pub fn plan(&self, plan: &Plan, policy: &Policy) {
-        let _guard = self
-            .plan_lock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let _guard = lock(&self.plan_lock);
         self.clear_series();
         let all = &self.all;
         all.halted.set(i64::from(plan.halted.is_some()));
@@ -144,10 +140,7 @@ impl Metrics {
     /// Removes the values of the last plan and the ledger on a standby. They would look current,
     /// but only the leader updates them. Counters keep their values.
     pub(super) fn clear_plan(&self) {
-        let _guard = self
-            .plan_lock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let _guard = lock(&self.plan_lock);
         self.clear_series();
         let all = &self.all;
         all.entries.clear();

@@ -4,7 +4,7 @@
 //! The exporter library knows only that a request failed. This client keeps the reason, because
 //! operators need it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use http::header::CONTENT_TYPE;
@@ -16,6 +16,7 @@ use reqwest::Client;
 use tokio::sync::watch;
 
 use crate::cluster::error_text::{causes, one_line};
+use crate::cluster::lock;
 
 use super::collector::Collector;
 use super::error::TraceError;
@@ -48,10 +49,7 @@ impl CollectorClient {
     }
 
     async fn send(&self, body: Bytes) -> Result<Response<Bytes>, TraceError> {
-        let known = self
-            .connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        let known = lock(&self.connection)
             // Taken out for the request: if the task is cancelled, the next request connects again.
             .take();
         let client = known.map_or_else(|| self.collector.connect(), Ok)?;
@@ -69,10 +67,7 @@ impl CollectorClient {
             .await;
         let response = read(response.map_err(|error| request_error(&error))?).await?;
         if response.status().is_success() {
-            *self
-                .connection
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = Some(client);
+            *lock(&self.connection) = Some(client);
         }
         Ok(response)
     }

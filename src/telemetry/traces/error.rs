@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::cluster::error_text::after_colon;
+
 /// Reason why a batch of spans is lost, or why traces cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
@@ -57,14 +59,6 @@ impl TraceError {
             TraceError::Rejected { .. } => ("rejected", 0),
             TraceError::Exporter(_) => ("exporter", 0),
         }
-    }
-}
-
-fn after_colon(reason: &str) -> String {
-    if reason.is_empty() {
-        String::new()
-    } else {
-        format!(": {reason}")
     }
 }
 

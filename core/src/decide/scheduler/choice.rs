@@ -271,11 +271,11 @@ fn ratio(share: f64) -> Ratio {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::decide::scheduler::Parts;
 
-    fn scored(totals: &[i64]) -> Vec<Scored> {
+    pub(crate) fn scored(totals: &[i64]) -> Vec<Scored> {
         let scored = |(i, total): (usize, &i64)| Scored {
             node: NodeId(i),
             total: *total,

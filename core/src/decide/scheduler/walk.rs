@@ -241,16 +241,7 @@ mod tests {
     use proptest::prelude::{any, prop_assert, proptest};
 
     use super::*;
-    use crate::decide::scheduler::Parts;
-
-    fn scored(totals: &[i64]) -> Vec<Scored> {
-        let scored = |(i, total): (usize, &i64)| Scored {
-            node: NodeId(i),
-            total: *total,
-            parts: Parts::default(),
-        };
-        totals.iter().enumerate().map(scored).collect()
-    }
+    use crate::decide::scheduler::choice::tests::scored;
 
     fn count(n: usize) -> f64 {
         f64::from(u32::try_from(n).unwrap())

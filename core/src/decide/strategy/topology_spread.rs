@@ -136,13 +136,8 @@ impl<'w> TopologySpreadRun<'w> {
         let last_open = self.domains[from]
             .pods
             .iter()
-            .rposition(|p| !draft.moves(*p) && !self.is_closed(draft, *p))?;
+            .rposition(|p| !draft.moves(*p) && !draft.closes_node_of(self.position, *p))?;
         Some(self.domains[from].pods.remove(last_open))
-    }
-
-    fn is_closed(&self, draft: &Draft<'_>, pod: PodId) -> bool {
-        let node = draft.world.snapshot.pod(pod).node;
-        node.is_some_and(|node| draft.is_closed(self.position, node))
     }
 
     /// The pod as a candidate for the emptiest domain that can take it.

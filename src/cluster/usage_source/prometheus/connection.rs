@@ -1,7 +1,7 @@
 //! The HTTP client of a Prometheus server: TLS files, redirect policy, credentials.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -12,7 +12,7 @@ use reqwest::{Certificate, ClientBuilder, Identity, redirect};
 use tokio_rustls::rustls::crypto::ring;
 
 use crate::cluster::error_text::{causes, one_line};
-use crate::cluster::secret_file;
+use crate::cluster::{lock, secret_file};
 use crate::policy;
 use crate::policy::Login;
 
@@ -58,10 +58,7 @@ impl Connector {
 
     pub(super) fn client(&self) -> Result<Client, PrometheusError> {
         let files = self.tls_files()?;
-        let mut connection = self
-            .connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut connection = lock(&self.connection);
         if let Some(current) = connection.as_ref().filter(|c| c.files == files) {
             return Ok(current.client.clone());
         }

@@ -3,7 +3,7 @@
 use reqwest::header::{CONTENT_TYPE, HeaderName, LOCATION};
 use reqwest::{Response, StatusCode};
 
-use crate::cluster::error_text::{causes, one_line};
+use crate::cluster::error_text::{after_colon, causes, one_line};
 use crate::policy::Login;
 
 use super::error::PrometheusError;
@@ -107,14 +107,6 @@ fn unauthorized(login: Option<&Login>, why: &str) -> String {
                 ..
             },
         ) => format!(", read again from {file}{why}"),
-    }
-}
-
-fn after_colon(why: &str) -> String {
-    if why.is_empty() {
-        String::new()
-    } else {
-        format!(": {why}")
     }
 }
 

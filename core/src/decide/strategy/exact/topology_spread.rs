@@ -67,12 +67,8 @@ impl<'w> ExactTopologySpreadRun<'w> {
 
 impl SelectPods for ExactTopologySpreadRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        let is_closed = |pod: PodId| {
-            let node = draft.world.snapshot.pod(pod).node;
-            node.is_some_and(|node| draft.is_closed(self.position, node))
-        };
         let mut waiting = std::iter::from_fn(|| self.waiting.pop_front());
-        let (pod, reason) = waiting.find(|(pod, _)| !is_closed(*pod))?;
+        let (pod, reason) = waiting.find(|(pod, _)| !draft.closes_node_of(self.position, *pod))?;
         Some(Candidate::new(pod, self.position, reason))
     }
 
