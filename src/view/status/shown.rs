@@ -102,13 +102,12 @@ pub(super) struct ShownPlan {
     #[serde(default)]
     pub(super) paused: Vec<ShownPause>,
     #[serde(default)]
-    pub(super) guards: ShownItems<ShownStop>,
+    pub(super) guards: ShownItems<ShownMessage>,
     #[serde(default)]
     pub(super) guard_states: ShownItems<ShownGuard>,
-    #[serde(default)]
     pub(super) proposal: Option<ShownProposal>,
     #[serde(default)]
-    pub(super) notes: Vec<ShownNote>,
+    pub(super) notes: Vec<ShownMessage>,
     #[serde(default)]
     pub(super) steering: ShownItems<ShownTaint>,
     pub(super) steering_denied: Option<String>,
@@ -124,11 +123,6 @@ pub(super) struct ShownProposal {
 pub(super) struct ShownPause {
     pub(super) namespace: String,
     pub(super) pause: String,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct ShownStop {
-    pub(super) message: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -176,8 +170,9 @@ pub(super) struct ShownRefusal {
     pub(super) pods: ShownItems<serde::de::IgnoredAny>,
 }
 
+/// An entry of which only the sentence is shown.
 #[derive(Debug, Deserialize)]
-pub(super) struct ShownNote {
+pub(super) struct ShownMessage {
     pub(super) message: String,
 }
 
@@ -188,13 +183,11 @@ pub(super) struct ShownTaint {
     pub(super) message: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct ShownLedger {
-    #[serde(default)]
     pub(super) entries: ShownItems<ShownEviction>,
-    #[serde(default)]
     pub(super) open: usize,
-    #[serde(default)]
     pub(super) resting: ShownItems<ShownCooldown>,
 }
 
@@ -210,7 +203,6 @@ pub(super) struct ShownEviction {
 #[derive(Debug, Deserialize)]
 pub(super) struct ShownCooldown {
     pub(super) workload: String,
-    #[serde(default)]
     pub(super) got_worse: Option<String>,
     pub(super) until: Timestamp,
 }
