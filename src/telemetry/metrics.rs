@@ -15,7 +15,7 @@ use crate::model::snapshot::Snapshot;
 use crate::model::usage::Hindsight;
 use crate::policy::{Cooldown, Policy};
 
-use self::catalogue::process;
+use self::catalogue::{MetricInfo, process};
 use self::descheduler::DeschedulerMetrics;
 use self::families::Families;
 use self::registration::FloatGauge;
@@ -103,6 +103,11 @@ impl Metrics {
         }
     }
 
+    /// The catalogue of all metrics under our own names.
+    pub fn catalogue(&self) -> &[&'static MetricInfo] {
+        &self.all.registered.entries
+    }
+
     /// Adds the metrics under descheduler's names.
     #[must_use]
     pub fn with_descheduler(self) -> Self {
@@ -117,7 +122,7 @@ impl Metrics {
         let _guard = lock(&self.plan_lock);
         let mut open = String::new();
         // Writing to a string cannot fail.
-        let _ = encode_registry(&mut open, &self.all.registry);
+        let _ = encode_registry(&mut open, &self.all.registered.registry);
         if let Some(descheduler) = &self.descheduler {
             let _ = encode_registry(&mut open, &descheduler.registry);
         }

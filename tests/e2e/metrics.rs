@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use evenkeel::telemetry::metrics::catalogue::{ALL, DESCHEDULER, MetricInfo};
+use evenkeel::telemetry::metrics::Metrics;
+use evenkeel::telemetry::metrics::catalogue::{DESCHEDULER, MetricInfo};
 use serde_json::Value;
 
 use crate::e2e::support::audit::evictions;
@@ -41,7 +42,8 @@ fn prometheus_and_promtool_accept_every_metric() {
         let policy = STEERS.by(&server) + guard;
         let launch = Launch::written(control_plane, &policy).await;
         let mut process = launch.run(&[]);
-        let listed: BTreeSet<String> = ALL
+        let listed: BTreeSet<String> = Metrics::default()
+            .catalogue()
             .iter()
             .map(|a| a.full_name())
             .filter(|n| !UNSEEN.contains(&&**n))
@@ -132,7 +134,9 @@ async fn scraped(prometheus: &Prometheus, process: &mut Process) {
                     metadata[name.strip_suffix("_total").unwrap_or(&name)][0]["type"]
                         == about.kind.label()
                 };
-                let counted = ALL
+                let metrics = Metrics::default();
+                let counted = metrics
+                    .catalogue()
                     .iter()
                     .filter(|about| counted.contains(&about.full_name()));
                 let otherwise: Vec<_> = counted

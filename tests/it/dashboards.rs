@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
-use evenkeel::telemetry::metrics::catalogue::{ALL, LabelValues, MetricInfo};
+use evenkeel::telemetry::metrics::catalogue::{LabelValues, MetricInfo};
 use evenkeel::telemetry::metrics::{ExpositionFormat, Metrics};
 use serde_json::Value;
 
@@ -38,7 +38,9 @@ fn alert_selectors() -> BTreeSet<Selector> {
 }
 
 fn exposed() -> BTreeMap<String, &'static MetricInfo> {
-    ALL.iter().map(|info| (info.full_name(), *info)).collect()
+    let metrics = Metrics::default();
+    let all = metrics.catalogue().iter();
+    all.map(|info| (info.full_name(), *info)).collect()
 }
 
 /// Returns the metric that a series belongs to.

@@ -1,6 +1,6 @@
 //! The catalogue of metrics: the type, help text and labels of each.
 //!
-//! The registry and `docs/metrics.md` are built from this list.
+//! The registry and `docs/metrics.md` are built from it.
 
 pub(super) mod descheduler_names;
 pub(super) mod plan;
@@ -136,57 +136,4 @@ pub const DESCHEDULER: [&MetricInfo; 4] = [
     &descheduler_names::EVICTED,
     &descheduler_names::LOOP,
     &descheduler_names::STRATEGY_DURATION,
-];
-
-/// All metrics under our own names.
-pub const ALL: [&MetricInfo; 49] = [
-    &process::BUILD_INFO,
-    &process::LEADER,
-    &process::POLICY_RELOADS,
-    &process::POLICY_REFUSED,
-    &process::POLICY_SINCE,
-    &plan::NODE_RATIO,
-    &plan::NODE_CLASS,
-    &plan::NODES,
-    &plan::BAND,
-    &plan::MEAN,
-    &plan::DEVIATION,
-    &plan::ABOVE_MEAN,
-    &plan::OUTSIDE_BAND,
-    &plan::HALTED,
-    &plan::IDLE,
-    &plan::PLANNED,
-    &plan::PROPOSED,
-    &plan::KEPT,
-    &process::EVICTIONS,
-    &process::SETTLED,
-    &process::LANDINGS,
-    &process::RELIEF,
-    &process::ENTRIES,
-    &process::RESTING,
-    &process::REPEAT_OFFENDERS,
-    &process::REJECTED,
-    &process::RECORD_LINES,
-    &plan::STEERED,
-    &process::TAINTS,
-    &process::CYCLES,
-    &process::CYCLE,
-    &process::PHASE,
-    &process::EXPECTATION_ERROR,
-    &process::SOURCE_READS,
-    &process::SOURCE_ERRORS,
-    &process::SOURCE_SKIPPED,
-    &process::SOURCE_READ,
-    &process::SOURCE_SAMPLE,
-    &process::SOURCE_IN_USE,
-    &process::GUARD_VALUE,
-    &process::GUARD_STOPS,
-    &process::GUARD_MISSING,
-    &process::API_REQUESTS,
-    &process::REQUEST_FAILURES,
-    &process::FAILING,
-    &plan::SKIPPED,
-    &plan::RIGHTSIZING_WORKLOADS,
-    &plan::RIGHTSIZING_REQUEST,
-    &plan::RIGHTSIZING_SUGGESTED,
 ];

@@ -15,7 +15,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use super::catalogue::{DESCHEDULER_PREFIX, descheduler_names};
-use super::registration::{Labelled, add, labelled, labelled_by, register};
+use super::registration::{Labelled, Registrar};
 use crate::model::plan::{Move, Outcome};
 
 /// The metrics of descheduler.
@@ -40,16 +40,16 @@ struct EvictedLabels {
 
 impl DeschedulerMetrics {
     pub(super) fn new() -> Self {
-        let mut r = Registry::with_prefix(DESCHEDULER_PREFIX);
-        let build: Labelled<Gauge> = labelled(&mut r, &descheduler_names::BUILD_INFO);
+        let mut r = Registrar::new(DESCHEDULER_PREFIX);
+        let build: Labelled<Gauge> = r.labelled(&descheduler_names::BUILD_INFO);
         // Descheduler sets its gauge to 0 as well.
         let version = concat!("evenkeel ", env!("CARGO_PKG_VERSION"));
         build.of([version]).set(0);
-        let evicted = register(&mut r, &descheduler_names::EVICTED);
-        let cycle = add(&mut r, &descheduler_names::LOOP, durations());
-        let strategies = labelled_by(&mut r, &descheduler_names::STRATEGY_DURATION, durations);
+        let evicted = r.plain(&descheduler_names::EVICTED);
+        let cycle = r.add(&descheduler_names::LOOP, durations());
+        let strategies = r.labelled_by(&descheduler_names::STRATEGY_DURATION, durations);
         DeschedulerMetrics {
-            registry: Arc::new(r),
+            registry: Arc::new(r.registry),
             evicted,
             series: Arc::default(),
             cycle,

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
 
 use super::catalogue::{self, plan, process};
 use super::guards::GuardMetrics;
-use super::registration::{FloatGauge, Labelled, add, labelled, labelled_by, register};
+use super::registration::{FloatGauge, Labelled, Registrar};
 use super::rightsizing::RightsizingMetrics;
 use crate::cluster::failures::Failures;
 use crate::cluster::request_metrics::RequestMetrics;
@@ -17,7 +16,7 @@ use crate::cluster::request_metrics::RequestMetrics;
 /// Every metric. Clones share the values.
 #[derive(Clone, Debug)]
 pub(super) struct Families {
-    pub(super) registry: Arc<Registry>,
+    pub(super) registered: Arc<Registrar>,
     pub(super) leader: Gauge,
     pub(super) policy_reloads: Labelled<Counter>,
     pub(super) policy_refused: Gauge,
@@ -63,57 +62,57 @@ pub(super) struct Families {
 
 impl Families {
     pub(super) fn new(requests: &RequestMetrics, failures: &Failures) -> Self {
-        let mut r = Registry::with_prefix(catalogue::PREFIX);
-        let build: Labelled<Gauge> = labelled(&mut r, &process::BUILD_INFO);
+        let mut r = Registrar::new(catalogue::PREFIX);
+        let build: Labelled<Gauge> = r.labelled(&process::BUILD_INFO);
         build.of([env!("CARGO_PKG_VERSION")]).set(1);
         let mut families = Families {
-            leader: register(&mut r, &process::LEADER),
-            policy_reloads: labelled(&mut r, &process::POLICY_RELOADS),
-            policy_refused: register(&mut r, &process::POLICY_REFUSED),
-            policy_since: register(&mut r, &process::POLICY_SINCE),
-            node_ratio: labelled(&mut r, &plan::NODE_RATIO),
-            node_class: labelled(&mut r, &plan::NODE_CLASS),
-            nodes: labelled(&mut r, &plan::NODES),
-            band: labelled(&mut r, &plan::BAND),
-            mean: labelled(&mut r, &plan::MEAN),
-            deviation: labelled(&mut r, &plan::DEVIATION),
-            above_mean: labelled(&mut r, &plan::ABOVE_MEAN),
-            outside_band: labelled(&mut r, &plan::OUTSIDE_BAND),
-            halted: register(&mut r, &plan::HALTED),
-            idle: labelled(&mut r, &plan::IDLE),
-            planned: labelled(&mut r, &plan::PLANNED),
-            proposed: register(&mut r, &plan::PROPOSED),
-            kept: labelled(&mut r, &plan::KEPT),
-            evictions: labelled(&mut r, &process::EVICTIONS),
-            settled: labelled(&mut r, &process::SETTLED),
-            landings: labelled(&mut r, &process::LANDINGS),
-            relief: add(&mut r, &process::RELIEF, ratios()),
-            entries: labelled(&mut r, &process::ENTRIES),
-            resting: register(&mut r, &process::RESTING),
-            repeat_offenders: register(&mut r, &process::REPEAT_OFFENDERS),
-            rejected: register(&mut r, &process::REJECTED),
-            lines: labelled(&mut r, &process::RECORD_LINES),
-            steered: labelled(&mut r, &plan::STEERED),
-            taints: labelled(&mut r, &process::TAINTS),
-            cycles: labelled(&mut r, &process::CYCLES),
-            cycle: add(&mut r, &process::CYCLE, durations()),
-            phases: labelled_by(&mut r, &process::PHASE, durations),
-            expectation_error: labelled(&mut r, &process::EXPECTATION_ERROR),
-            source_reads: labelled(&mut r, &process::SOURCE_READS),
-            source_errors: labelled(&mut r, &process::SOURCE_ERRORS),
-            source_skipped: labelled(&mut r, &process::SOURCE_SKIPPED),
-            source_read: labelled(&mut r, &process::SOURCE_READ),
-            source_sample: labelled(&mut r, &process::SOURCE_SAMPLE),
-            source_in_use: labelled(&mut r, &process::SOURCE_IN_USE),
+            leader: r.plain(&process::LEADER),
+            policy_reloads: r.labelled(&process::POLICY_RELOADS),
+            policy_refused: r.plain(&process::POLICY_REFUSED),
+            policy_since: r.plain(&process::POLICY_SINCE),
+            node_ratio: r.labelled(&plan::NODE_RATIO),
+            node_class: r.labelled(&plan::NODE_CLASS),
+            nodes: r.labelled(&plan::NODES),
+            band: r.labelled(&plan::BAND),
+            mean: r.labelled(&plan::MEAN),
+            deviation: r.labelled(&plan::DEVIATION),
+            above_mean: r.labelled(&plan::ABOVE_MEAN),
+            outside_band: r.labelled(&plan::OUTSIDE_BAND),
+            halted: r.plain(&plan::HALTED),
+            idle: r.labelled(&plan::IDLE),
+            planned: r.labelled(&plan::PLANNED),
+            proposed: r.plain(&plan::PROPOSED),
+            kept: r.labelled(&plan::KEPT),
+            evictions: r.labelled(&process::EVICTIONS),
+            settled: r.labelled(&process::SETTLED),
+            landings: r.labelled(&process::LANDINGS),
+            relief: r.add(&process::RELIEF, ratios()),
+            entries: r.labelled(&process::ENTRIES),
+            resting: r.plain(&process::RESTING),
+            repeat_offenders: r.plain(&process::REPEAT_OFFENDERS),
+            rejected: r.plain(&process::REJECTED),
+            lines: r.labelled(&process::RECORD_LINES),
+            steered: r.labelled(&plan::STEERED),
+            taints: r.labelled(&process::TAINTS),
+            cycles: r.labelled(&process::CYCLES),
+            cycle: r.add(&process::CYCLE, durations()),
+            phases: r.labelled_by(&process::PHASE, durations),
+            expectation_error: r.labelled(&process::EXPECTATION_ERROR),
+            source_reads: r.labelled(&process::SOURCE_READS),
+            source_errors: r.labelled(&process::SOURCE_ERRORS),
+            source_skipped: r.labelled(&process::SOURCE_SKIPPED),
+            source_read: r.labelled(&process::SOURCE_READ),
+            source_sample: r.labelled(&process::SOURCE_SAMPLE),
+            source_in_use: r.labelled(&process::SOURCE_IN_USE),
             guards: GuardMetrics::register(&mut r),
-            skipped: register(&mut r, &plan::SKIPPED),
+            skipped: r.plain(&plan::SKIPPED),
             rightsizing: RightsizingMetrics::register(&mut r),
-            registry: Arc::default(),
+            registered: Arc::default(),
         };
-        add(&mut r, &process::API_REQUESTS, requests.counted());
-        add(&mut r, &process::REQUEST_FAILURES, failures.counted());
-        add(&mut r, &process::FAILING, failures.lasting_seconds());
-        families.registry = Arc::new(r);
+        r.add(&process::API_REQUESTS, requests.counted());
+        r.add(&process::REQUEST_FAILURES, failures.counted());
+        r.add(&process::FAILING, failures.lasting_seconds());
+        families.registered = Arc::new(r);
         families
     }
 }

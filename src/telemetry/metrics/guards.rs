@@ -1,12 +1,11 @@
 //! Metrics of guards.
 
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
 
 use crate::model::guard::GuardReport;
 
 use super::catalogue::process;
-use super::registration::{FloatGauge, Labelled, labelled};
+use super::registration::{FloatGauge, Labelled, Registrar};
 use super::{Metrics, count};
 
 /// The metrics of each guard.
@@ -18,11 +17,11 @@ pub(super) struct GuardMetrics {
 }
 
 impl GuardMetrics {
-    pub(super) fn register(r: &mut Registry) -> Self {
+    pub(super) fn register(r: &mut Registrar) -> Self {
         GuardMetrics {
-            value: labelled(r, &process::GUARD_VALUE),
-            stops: labelled(r, &process::GUARD_STOPS),
-            missing: labelled(r, &process::GUARD_MISSING),
+            value: r.labelled(&process::GUARD_VALUE),
+            stops: r.labelled(&process::GUARD_STOPS),
+            missing: r.labelled(&process::GUARD_MISSING),
         }
     }
 }

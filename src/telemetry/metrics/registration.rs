@@ -44,43 +44,55 @@ impl<M: Clone> Labelled<M> {
     }
 }
 
-/// Registers a new metric without labels.
-pub(super) fn register<M: Metric + Default + Clone>(
-    registry: &mut Registry,
-    info: &MetricInfo,
-) -> M {
-    add(registry, info, M::default())
+/// Registers metrics by their entries in the catalogue.
+#[derive(Debug, Default)]
+pub(super) struct Registrar {
+    pub(super) registry: Registry,
+    /// The entries of the metrics, in order.
+    pub(super) entries: Vec<&'static MetricInfo>,
 }
 
-/// Registers a new metric with labels.
-pub(super) fn labelled<M: Default>(
-    registry: &mut Registry,
-    info: &'static MetricInfo,
-) -> Labelled<M>
-where
-    Family<LabelPairs, M>: Metric,
-{
-    labelled_by(registry, info, M::default)
-}
-
-/// Registers a new metric with labels, whose series this function creates.
-pub(super) fn labelled_by<M>(
-    registry: &mut Registry,
-    info: &'static MetricInfo,
-    create: fn() -> M,
-) -> Labelled<M>
-where
-    Family<LabelPairs, M>: Metric,
-{
-    let family = Family::new_with_constructor(create);
-    Labelled {
-        info,
-        family: add(registry, info, family),
+impl Registrar {
+    pub(super) fn new(prefix: &str) -> Self {
+        Registrar {
+            registry: Registry::with_prefix(prefix),
+            entries: Vec::new(),
+        }
     }
-}
 
-/// Registers an existing metric.
-pub(super) fn add<M: Metric + Clone>(registry: &mut Registry, info: &MetricInfo, metric: M) -> M {
-    registry.register(info.name, info.help, metric.clone());
-    metric
+    /// Registers a new metric without labels.
+    pub(super) fn plain<M: Metric + Default + Clone>(&mut self, info: &'static MetricInfo) -> M {
+        self.add(info, M::default())
+    }
+
+    /// Registers a new metric with labels.
+    pub(super) fn labelled<M: Default>(&mut self, info: &'static MetricInfo) -> Labelled<M>
+    where
+        Family<LabelPairs, M>: Metric,
+    {
+        self.labelled_by(info, M::default)
+    }
+
+    /// Registers a new metric with labels, whose series this function creates.
+    pub(super) fn labelled_by<M>(
+        &mut self,
+        info: &'static MetricInfo,
+        create: fn() -> M,
+    ) -> Labelled<M>
+    where
+        Family<LabelPairs, M>: Metric,
+    {
+        let family = Family::new_with_constructor(create);
+        Labelled {
+            info,
+            family: self.add(info, family),
+        }
+    }
+
+    /// Registers an existing metric.
+    pub(super) fn add<M: Metric + Clone>(&mut self, info: &'static MetricInfo, metric: M) -> M {
+        self.registry.register(info.name, info.help, metric.clone());
+        self.entries.push(info);
+        metric
+    }
 }

@@ -2,14 +2,13 @@
 //! worst of them.
 
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
 
 use crate::model::plan::Rightsizing;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::values::Amount;
 
 use super::catalogue::plan;
-use super::registration::{FloatGauge, Labelled, labelled};
+use super::registration::{FloatGauge, Labelled, Registrar};
 
 /// Metrics of right-sizing.
 #[derive(Clone, Debug)]
@@ -20,11 +19,11 @@ pub(super) struct RightsizingMetrics {
 }
 
 impl RightsizingMetrics {
-    pub(super) fn register(r: &mut Registry) -> Self {
+    pub(super) fn register(r: &mut Registrar) -> Self {
         RightsizingMetrics {
-            workloads: labelled(r, &plan::RIGHTSIZING_WORKLOADS),
-            request: labelled(r, &plan::RIGHTSIZING_REQUEST),
-            suggested: labelled(r, &plan::RIGHTSIZING_SUGGESTED),
+            workloads: r.labelled(&plan::RIGHTSIZING_WORKLOADS),
+            request: r.labelled(&plan::RIGHTSIZING_REQUEST),
+            suggested: r.labelled(&plan::RIGHTSIZING_SUGGESTED),
         }
     }
 
