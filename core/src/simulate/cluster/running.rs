@@ -21,12 +21,9 @@ pub(in crate::simulate) struct RunningPod {
 
 impl SimulatedCluster {
     /// Returns the pods that run now, in the order of the snapshot, which must be the current one.
-    pub(in crate::simulate) fn running(&mut self, snapshot: &Snapshot) -> Rc<[RunningPod]> {
-        self.cache.running().unwrap_or_else(|| {
-            let running = running(self, snapshot).collect();
-            self.cache.set_running(&running);
-            running
-        })
+    pub(in crate::simulate) fn running(&self, snapshot: &Snapshot) -> Rc<[RunningPod]> {
+        let known = &self.cache.running;
+        Rc::clone(known.get_or_init(|| running(self, snapshot).collect()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The snapshot that watches show now, joined when an object has changed.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use crate::model::snapshot::Snapshot;
@@ -16,14 +17,15 @@ pub(super) struct SnapshotCache {
     current: Option<Rc<Snapshot>>,
     /// The last snapshot, if an object has changed since.
     outdated: Option<Rc<Snapshot>>,
-    running: Option<Rc<[RunningPod]>>,
+    /// The running pods of the current snapshot, once they are known.
+    pub(super) running: OnceCell<Rc<[RunningPod]>>,
 }
 
 impl SnapshotCache {
     /// Notes that an object has changed.
     pub(super) fn outdate(&mut self) {
         self.outdated = self.current.take().or(self.outdated.take());
-        self.running = None;
+        self.running = OnceCell::new();
     }
 
     /// Returns the snapshot. `resources` are those of the policy.
@@ -36,15 +38,5 @@ impl SnapshotCache {
         };
         self.current = Some(Rc::clone(&joined));
         joined
-    }
-
-    /// Returns the running pods of the current snapshot, if they are known.
-    pub(super) fn running(&self) -> Option<Rc<[RunningPod]>> {
-        self.running.clone()
-    }
-
-    /// Keeps the running pods of the current snapshot.
-    pub(super) fn set_running(&mut self, running: &Rc<[RunningPod]>) {
-        self.running = Some(Rc::clone(running));
     }
 }
