@@ -62,7 +62,19 @@ impl Zone {
     }
 }
 
+/// A shorter bar says nothing.
+const SHORTEST: usize = 6;
+
 impl Bar {
+    /// The width of each of some bars in a row with this much room, if figures of this width are
+    /// beside each; zero if that leaves too little. Figures remain on a narrow terminal.
+    pub fn width(room: usize, bars: usize, figures: usize, longest: usize) -> usize {
+        let width = (room / bars.max(1))
+            .saturating_sub(figures + 2)
+            .min(longest);
+        if width < SHORTEST { 0 } else { width }
+    }
+
     /// A bar that shows a change from `before` to `after`.
     pub const fn change(before: Option<Ratio>, after: Option<Ratio>, band: TargetBand) -> Self {
         Bar {

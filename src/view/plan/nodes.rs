@@ -18,7 +18,6 @@ use super::PlanText;
 /// Larger clusters show this many of the fullest and of the emptiest nodes.
 const END: usize = 20;
 const MOST_NAMES: usize = 8;
-const SHORTEST_BAR: usize = 6;
 const LONGEST_BAR: usize = 30;
 
 struct NodeRow<'p> {
@@ -121,14 +120,9 @@ impl PlanText<'_> {
             .map(|row| label(row.class).len())
             .max()
             .unwrap_or(0);
-        let each = self.screen.width.saturating_sub(name + class + 2) / resources.max(1);
-        let bar = each.saturating_sub(FIGURES_WIDTH + 2).min(LONGEST_BAR);
-        NodeWidths {
-            name,
-            class,
-            // Figures need less room than bars, so they remain on a narrow terminal.
-            bar: if bar < SHORTEST_BAR { 0 } else { bar },
-        }
+        let room = self.screen.width.saturating_sub(name + class + 2);
+        let bar = Bar::width(room, resources, FIGURES_WIDTH, LONGEST_BAR);
+        NodeWidths { name, class, bar }
     }
 
     fn node_head(

@@ -16,7 +16,6 @@ use super::SimulationText;
 
 /// Larger clusters show this many of the fullest and of the emptiest nodes.
 const END: usize = 20;
-const SHORTEST_BAR: usize = 6;
 const LONGEST_BAR: usize = 30;
 
 impl SimulationText<'_> {
@@ -69,7 +68,8 @@ impl SimulationText<'_> {
             .map(|row| row.name.chars().count())
             .max()
             .unwrap_or(0);
-        let width = self.bar_width(name_width, resources.len());
+        let room = self.screen.width.saturating_sub(name_width + 12);
+        let width = Bar::width(room, resources.len(), FIGURES_WIDTH, LONGEST_BAR);
         let heads: Vec<String> = resources
             .iter()
             .map(|resource| column_head(trace, resource, width))
@@ -88,13 +88,6 @@ impl SimulationText<'_> {
             format!("{:name_width$}  {}  {pods}", node.name, cells.join("  "))
         }));
         lines
-    }
-
-    /// Returns the width of each bar; zero where the terminal has no room for bars.
-    fn bar_width(&self, name_width: usize, resources: usize) -> usize {
-        let column = self.screen.width.saturating_sub(name_width + 12) / resources.max(1);
-        let width = column.saturating_sub(FIGURES_WIDTH + 2).min(LONGEST_BAR);
-        if width < SHORTEST_BAR { 0 } else { width }
     }
 
     fn cell(&self, trace: &Trace, node: &NodeTrace, resource: &str, width: usize) -> String {

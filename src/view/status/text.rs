@@ -18,7 +18,6 @@ use super::shown::{ShownGuard, ShownLedger, ShownNode, ShownPlan, ShownStatus};
 /// Longer lists are cut, unless all is asked for.
 const MOST: usize = 15;
 const LONGEST_BAR: usize = 20;
-const SHORTEST_BAR: usize = 6;
 /// ` 83%` after a bar.
 const FIGURE: usize = 5;
 
@@ -156,9 +155,8 @@ impl StatusText<'_> {
         let width = |text: fn(&ShownNode) -> usize| nodes.iter().map(text).max().unwrap_or(0);
         let name = width(|node| display_width(&node.name));
         let class = width(|node| node.class.as_deref().map_or(0, str::len));
-        let each = self.screen.width.saturating_sub(name + class + 4) / resources.len().max(1);
-        let bar = each.saturating_sub(FIGURE + 2).min(LONGEST_BAR);
-        let bar = if bar < SHORTEST_BAR { 0 } else { bar };
+        let room = self.screen.width.saturating_sub(name + class + 4);
+        let bar = Bar::width(room, resources.len(), FIGURE, LONGEST_BAR);
         let heads: Vec<String> = resources
             .iter()
             .map(|resource| format!("{resource:w$}", w = bar + FIGURE))
