@@ -45,6 +45,10 @@ observe evenkeel.source=metricsApi evenkeel.nodes=2 evenkeel.pods=0 evenkeel.ski
   HTTP http.method=GET http.url=/apis/metrics.k8s.io/v1beta1/pods http.status_code=200
 ";
 
+async fn servers(response: Response) -> (ApiServer, Collector) {
+    (ApiServer::start().await, Collector::start(response).await)
+}
+
 /// Returns a log without timestamps and durations.
 fn without_times(log: &str) -> String {
     let words = |line: &str| {
@@ -89,14 +93,8 @@ fn assert_only_warning(server: &ApiServer, exit: &Exit, warning: &str) {
 
 #[tokio::test]
 async fn a_cycle_is_a_trace_down_to_each_eviction_and_a_poll_is_another_trace() {
-    let (server, collector) = (
-        ApiServer::start().await,
-        Collector::start(Response::Success).await,
-    );
-    let exit = Program::once(&server)
-        .flag("--otlp-endpoint", &collector.url())
-        .run()
-        .await;
+    let (server, collector) = servers(Response::Success).await;
+    let exit = Program::traced(&server, &collector.url()).run().await;
     assert_no_warning(&exit);
     assert_eq!(collector.trees("cycle"), CYCLE);
     assert_eq!(collector.trees("observe"), POLL);
@@ -110,10 +108,7 @@ async fn a_cycle_is_a_trace_down_to_each_eviction_and_a_poll_is_another_trace() 
 
 #[tokio::test]
 async fn the_flags_of_descheduler_send_http_to_the_same_address() {
-    let (server, collector) = (
-        ApiServer::start().await,
-        Collector::start(Response::Success).await,
-    );
+    let (server, collector) = servers(Response::Success).await;
     let exit = Program::once(&server)
         .flag(
             "--otel-collector-endpoint",
@@ -156,10 +151,7 @@ async fn a_grpc_port_ends_the_program_unless_the_fallback_is_on() {
 
 #[tokio::test]
 async fn the_environment_variables_of_opentelemetry_are_respected() {
-    let (server, collector) = (
-        ApiServer::start().await,
-        Collector::start(Response::Success).await,
-    );
+    let (server, collector) = servers(Response::Success).await;
     let exit = Program::once(&server)
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url())
         .env(
@@ -205,10 +197,7 @@ async fn the_environment_variables_of_opentelemetry_are_respected() {
 
 #[tokio::test]
 async fn no_endpoint_or_a_share_of_zero_sends_nothing() {
-    let (server, collector) = (
-        ApiServer::start().await,
-        Collector::start(Response::Success).await,
-    );
+    let (server, collector) = servers(Response::Success).await;
     assert_eq!(
         Program::once(&server)
             .env("OTEL_EXPORTER_OTLP_ENDPOINT", "")
@@ -217,9 +206,7 @@ async fn no_endpoint_or_a_share_of_zero_sends_nothing() {
             .code,
         Some(0)
     );
-    let none = Program::once(&server)
-        .flag("--otlp-endpoint", &collector.url())
-        .flag("--otlp-sample-ratio", "0");
+    let none = Program::traced(&server, &collector.url()).flag("--otlp-sample-ratio", "0");
     assert_eq!(none.run().await.code, Some(0));
     assert_eq!(server.evicted().len(), 4);
     assert!(collector.requests().is_empty());
@@ -232,11 +219,7 @@ async fn log_lines_are_the_same_with_traces_and_without() {
         let mut logs = Vec::new();
         for url in ["", &collector.url()] {
             let server = ApiServer::start().await;
-            let exit = Program::once(&server)
-                .format(format)
-                .flag("--otlp-endpoint", url)
-                .run()
-                .await;
+            let exit = Program::traced(&server, url).format(format).run().await;
             logs.push(without_times(&exit.log));
         }
         assert_eq!(logs[0].lines().count(), 9, "{}", logs[0]);
@@ -252,10 +235,7 @@ async fn log_lines_are_the_same_with_traces_and_without() {
 #[tokio::test]
 async fn an_unreachable_collector_costs_only_a_warning() {
     let server = ApiServer::start().await;
-    let exit = Program::once(&server)
-        .flag("--otlp-endpoint", "http://127.0.0.1:1")
-        .run()
-        .await;
+    let exit = Program::traced(&server, "http://127.0.0.1:1").run().await;
     assert_only_warning(&server, &exit, "traces are lost: cannot connect: ");
     let warning = warnings(&exit)[0];
     assert!(
@@ -278,22 +258,16 @@ async fn a_grpc_response_is_reported_with_the_http_port() {
         }
     });
     let server = ApiServer::start().await;
-    let program = Program::once(&server).flag("--otlp-endpoint", &format!("http://{address}"));
+    let program = Program::traced(&server, &format!("http://{address}"));
     let hint = "; if this port takes gRPC, use the collector's HTTP port, usually 4318";
     assert_only_warning(&server, &program.run().await, hint);
 }
 
 #[tokio::test]
 async fn a_refusal_is_a_warning_without_the_password() {
-    let (server, collector) = (
-        ApiServer::start().await,
-        Collector::start(Response::Status(401)).await,
-    );
+    let (server, collector) = servers(Response::Status(401)).await;
     let secret = "http://me:secret@".to_owned() + collector.url().trim_start_matches("http://");
-    let exit = Program::once(&server)
-        .flag("--otlp-endpoint", &secret)
-        .run()
-        .await;
+    let exit = Program::traced(&server, &secret).run().await;
     assert_only_warning(
         &server,
         &exit,
@@ -306,14 +280,8 @@ async fn a_refusal_is_a_warning_without_the_password() {
 
 #[tokio::test]
 async fn rejected_spans_are_a_warning_with_the_reason() {
-    let (server, collector) = (
-        ApiServer::start().await,
-        Collector::start(Response::PartialSuccess).await,
-    );
-    let exit = Program::once(&server)
-        .flag("--otlp-endpoint", &collector.url())
-        .run()
-        .await;
+    let (server, collector) = servers(Response::PartialSuccess).await;
+    let exit = Program::traced(&server, &collector.url()).run().await;
     assert_only_warning(
         &server,
         &exit,
@@ -324,14 +292,9 @@ async fn rejected_spans_are_a_warning_with_the_reason() {
 
 #[tokio::test]
 async fn a_hanging_collector_delays_neither_the_cycle_nor_the_end() {
-    let (server, collector) = (
-        ApiServer::start().await,
-        Collector::start(Response::Hang).await,
-    );
+    let (server, collector) = servers(Response::Hang).await;
     // The test's own timeout is far shorter than these five minutes.
-    let program = Program::once(&server)
-        .flag("--otlp-endpoint", &collector.url())
-        .flag("--otlp-timeout", "5m");
+    let program = Program::traced(&server, &collector.url()).flag("--otlp-timeout", "5m");
     assert_only_warning(
         &server,
         &program.run().await,
@@ -341,10 +304,7 @@ async fn a_hanging_collector_delays_neither_the_cycle_nor_the_end() {
 
 #[tokio::test]
 async fn an_outage_and_its_end_are_each_logged_once() {
-    let (server, collector) = (
-        ApiServer::start().await,
-        Collector::start(Response::Status(503)).await,
-    );
+    let (server, collector) = servers(Response::Status(503)).await;
     let program = Program::daemon(&server)
         .flag("--otlp-endpoint", &collector.url())
         .flag("--otlp-timeout", "100");
@@ -373,8 +333,7 @@ async fn an_outage_and_its_end_are_each_logged_once() {
 async fn a_private_authority_is_trusted_by_its_ca_file() {
     let (url, collector, ca_file) = tls::start().await;
     let (server, file) = (ApiServer::start().await, ca_file.path());
-    let exit = Program::once(&server)
-        .flag("--otlp-endpoint", &url)
+    let exit = Program::traced(&server, &url)
         .flag("--otlp-ca-file", file)
         .run()
         .await;
@@ -393,10 +352,7 @@ async fn a_private_authority_is_trusted_by_its_ca_file() {
     assert_eq!(collector.trees("cycle"), CYCLE.repeat(2));
 
     let server = ApiServer::start().await;
-    let without_ca = Program::once(&server)
-        .flag("--otlp-endpoint", &url)
-        .run()
-        .await;
+    let without_ca = Program::traced(&server, &url).run().await;
     let said = "TLS error: the collector's certificate has an unknown issuer, set --otlp-ca-file: ";
     assert_only_warning(&server, &without_ca, said);
 }

@@ -102,6 +102,11 @@ impl Program {
         program
     }
 
+    /// A process that ends after one cycle and sends its traces to this collector.
+    pub(super) fn traced(server: &ApiServer, collector: &str) -> Self {
+        Program::once(server).flag("--otlp-endpoint", collector)
+    }
+
     pub(super) fn flag(mut self, flag: &str, value: &str) -> Self {
         self.command.arg(format!("{flag}={value}"));
         self
