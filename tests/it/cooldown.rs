@@ -1,74 +1,29 @@
 //! Cooldown: replacements rest, a workload moves a few pods at a time, and ineffective moves are
 //! not repeated.
 
-use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::{Ending, Ledger};
 use evenkeel::model::plan::{Outcome, Plan};
-use evenkeel::policy::Policy;
-use jiff::Timestamp;
 
-use crate::it::support::{Cluster, EVEN, after, noon, parse, text};
+use crate::it::support::watched::Watched;
+use crate::it::support::{Cluster, EVEN, after, noon, text};
 
-/// An engine on a cluster whose usage is read every 15 s.
-struct Watch {
-    cluster: Cluster,
-    engine: Engine,
-    now: Timestamp,
+/// A cluster that has been watched for five minutes.
+fn watched(cluster: &str, policy: &str) -> Watched {
+    let mut watch = Watched::new(cluster, policy, Ledger::default());
+    watch.pass(300);
+    watch
 }
 
-impl Watch {
-    fn new(cluster: &str, policy: &str) -> Self {
-        let engine = Engine::new(parse(policy), Ledger::default());
-        let mut watch = Watch {
-            cluster: Cluster::parse(cluster),
-            engine,
-            now: noon(),
-        };
-        watch.pass(300);
-        watch
-    }
-
-    fn policy(&self) -> Policy {
-        self.engine.policy().clone()
-    }
-
+impl Watched {
     fn intend(&mut self, plan: &Plan) {
-        let snapshot = self.cluster.snapshot(&self.policy());
+        let snapshot = self.snapshot();
         self.engine.intend(&snapshot, &plan.moves, self.now);
-    }
-
-    fn pass(&mut self, seconds: i64) {
-        let end = self.now + jiff::SignedDuration::from_secs(seconds);
-        while self.now < end {
-            self.now += jiff::SignedDuration::from_secs(15);
-            let snapshot = self.cluster.snapshot(&self.policy());
-            self.engine
-                .observe(&snapshot, &self.cluster.readings(self.now), self.now);
-            self.engine.settle(&snapshot, self.now);
-        }
-    }
-
-    fn plan(&self) -> Plan {
-        self.engine
-            .decide(&self.cluster.snapshot(&self.policy()), self.now)
-    }
-
-    /// Carries out the plan. Every replacement lands on this node a second later.
-    fn act(&mut self, land_on: &str) -> usize {
-        let plan = self.plan();
-        self.intend(&plan);
-        for m in &plan.moves {
-            let later = self.now + jiff::SignedDuration::from_secs(1);
-            self.cluster.replace(&m.namespace, &m.pod, land_on, later);
-            self.engine.resolve(m, &Outcome::Evicted);
-        }
-        plan.moves.len()
     }
 
     fn standing(&self) -> [(&'static str, usize); 3] {
         self.engine
             .ledger()
-            .by_phase(&self.policy().cooldown, self.now)
+            .by_phase(&self.engine.policy().cooldown, self.now)
     }
 
     fn ending(&self) -> Vec<String> {
@@ -93,8 +48,8 @@ fn one_at_a_time() -> String {
 }
 
 /// Asks for one eviction, which another component takes over, and returns the pod.
-fn defer_one(watch: &mut Watch) -> String {
-    let (plan, snapshot) = (watch.plan(), watch.cluster.snapshot(&watch.policy()));
+fn defer_one(watch: &mut Watched) -> String {
+    let (plan, snapshot) = (watch.plan(), watch.snapshot());
     watch.engine.intend(&snapshot, &plan.moves[..1], watch.now);
     let deferred = Outcome::Deferred("Eviction triggered evacuation".to_owned());
     watch.engine.resolve(&plan.moves[0], &deferred);
@@ -110,7 +65,7 @@ fn an_eviction_that_another_component_makes_later_counts_against_all_limits() {
         "perWorkload: 1",
     ] {
         let policy = format!("limits: {{{limit}}}\ncooldown: {{rest: 1m, cap: 1h}}\n{EVEN}");
-        let mut watch = Watch::new(HOT, &policy);
+        let mut watch = watched(HOT, &policy);
         defer_one(&mut watch);
         watch.pass(25 * 60);
         assert!(watch.plan().moves.is_empty(), "{limit}: still under way");
@@ -119,7 +74,7 @@ fn an_eviction_that_another_component_makes_later_counts_against_all_limits() {
 
 #[test]
 fn a_pod_whose_eviction_is_under_way_is_not_asked_for_again() {
-    let mut watch = Watch::new(HOT, EVEN);
+    let mut watch = watched(HOT, EVEN);
     let pod = defer_one(&mut watch);
     watch.pass(5 * 60);
     let plan = watch.plan();
@@ -132,7 +87,7 @@ fn a_pod_whose_eviction_is_under_way_is_not_asked_for_again() {
 
 #[test]
 fn a_pod_that_is_gone_at_last_counts_as_evicted() {
-    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let mut watch = watched(HOT, &one_at_a_time());
     let pod = defer_one(&mut watch);
     watch.pass(20 * 60);
     watch.cluster.replace("default", &pod, "n2", watch.now);
@@ -143,17 +98,17 @@ fn a_pod_that_is_gone_at_last_counts_as_evicted() {
 #[test]
 fn a_pod_that_another_component_is_evicting_stays() {
     let cluster = HOT.replace("uses=1", "uses=1 leaving");
-    let plan = Watch::new(&cluster, EVEN).plan();
+    let plan = watched(&cluster, EVEN).plan();
     assert!(plan.moves.is_empty());
     assert_eq!(plan.kept[0].refusal.code(), "under-way");
 }
 
 #[test]
 fn each_return_to_the_same_node_doubles_the_rest_of_the_workload() {
-    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let mut watch = watched(HOT, &one_at_a_time());
     let mut evicted_at = Vec::new();
     for _ in 0..(4 * 60 * 4) {
-        if watch.act("n1") > 0 {
+        if !watch.evict("n1").is_empty() {
             evicted_at.push((watch.now - noon()).get_seconds());
         }
         watch.pass(15);
@@ -168,10 +123,10 @@ fn each_return_to_the_same_node_doubles_the_rest_of_the_workload() {
 
 #[test]
 fn workloads_with_repeatedly_ineffective_moves_are_counted() {
-    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let mut watch = watched(HOT, &one_at_a_time());
     let mut seen = Vec::new();
     while watch.engine.ledger().repeatedly_ineffective() == 0 {
-        if watch.act("n1") > 0 {
+        if !watch.evict("n1").is_empty() {
             seen.push(watch.standing());
         }
         watch.pass(15);
@@ -196,19 +151,19 @@ fn workloads_with_repeatedly_ineffective_moves_are_counted() {
 
 #[test]
 fn after_a_move_that_helped_older_siblings_may_move() {
-    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let mut watch = watched(HOT, &one_at_a_time());
     for _ in 0..3 {
-        assert_eq!(watch.act("n2"), 1, "{}", text(&watch.plan()));
+        assert_eq!(watch.evict("n2").len(), 1, "{}", text(&watch.plan()));
         watch.pass(30);
     }
-    assert_eq!(watch.act("n2"), 0, "n1 uses half its cores now");
+    assert_eq!(watch.evict("n2").len(), 0, "n1 uses half its cores now");
     assert_eq!(watch.ending(), ["Settled(Helped)"; 3]);
 }
 
 #[test]
 fn a_replacement_rests_on_any_node() {
-    let mut watch = Watch::new(HOT, &one_at_a_time());
-    watch.act("n2");
+    let mut watch = watched(HOT, &one_at_a_time());
+    watch.evict("n2").len();
     watch.pass(15);
     assert_eq!(watch.ending(), ["Settled(Helped)"]);
     // Other pods make n2 hot. The strategy selects the replacement there, and it rests.
@@ -217,7 +172,7 @@ fn a_replacement_rests_on_any_node() {
     let used = watch.cluster.nodes.get_mut("n2").unwrap();
     *used = used.plus(others);
     watch.cluster.pods.append(&mut more.pods);
-    let snapshot = more.snapshot(&watch.policy());
+    let snapshot = more.snapshot(watch.engine.policy());
     for pod in &snapshot.pods {
         watch
             .cluster
@@ -238,7 +193,7 @@ fn a_replacement_rests_on_any_node() {
 
 #[test]
 fn the_workload_limit_bounds_the_pods_being_replaced() {
-    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let mut watch = watched(HOT, &one_at_a_time());
     let plan = watch.plan();
     assert_eq!(plan.moves.len(), 1);
     watch.intend(&plan);
@@ -262,7 +217,7 @@ fn the_workload_limit_bounds_the_pods_being_replaced() {
 
 #[test]
 fn a_recorded_eviction_counts_for_a_minute_after_a_crash() {
-    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let mut watch = watched(HOT, &one_at_a_time());
     let plan = watch.plan();
     watch.intend(&plan);
     // Only the stored ledger survives the crash.
@@ -283,7 +238,7 @@ fn a_recorded_eviction_counts_for_a_minute_after_a_crash() {
 
 #[test]
 fn a_crash_after_an_eviction_loses_nothing() {
-    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let mut watch = watched(HOT, &one_at_a_time());
     let plan = watch.plan();
     watch.intend(&plan);
     let written = watch.engine.ledger().write();
@@ -313,7 +268,7 @@ fn a_crash_after_an_eviction_loses_nothing() {
 
 #[test]
 fn a_refused_eviction_leaves_no_entry() {
-    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let mut watch = watched(HOT, &one_at_a_time());
     let plan = watch.plan();
     watch.intend(&plan);
     watch
@@ -339,20 +294,20 @@ fn one_at_a_time_by(strategy: &str) -> String {
 #[test]
 fn a_pod_evicted_for_its_age_may_return_to_its_node() {
     let policy = one_at_a_time_by("podLifeTime: {maxPodLifeTimeSeconds: 3600, states: [Running]}");
-    let mut watch = Watch::new(OLD, &policy);
+    let mut watch = watched(OLD, &policy);
     for _ in 0..4 {
-        assert_eq!(watch.act("n1"), 1, "{}", text(&watch.plan()));
+        assert_eq!(watch.evict("n1").len(), 1, "{}", text(&watch.plan()));
         watch.pass(15);
     }
     assert_eq!(watch.ending(), ["Settled(Renewed)"; 4]);
-    assert_eq!(watch.act("n1"), 0, "all pods are young");
+    assert_eq!(watch.evict("n1").len(), 0, "all pods are young");
 }
 
 /// The ReplicaSet replaced the failed pod long ago, so no replacement is expected and newer pods
 /// are none.
 #[test]
 fn evicting_a_failed_pod_does_not_delay_its_workload() {
-    let mut watch = Watch::new(OLD, &one_at_a_time_by("removeFailedPods: {}"));
+    let mut watch = watched(OLD, &one_at_a_time_by("removeFailedPods: {}"));
     let plan = watch.plan();
     watch.intend(&plan);
     watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
@@ -364,14 +319,11 @@ fn evicting_a_failed_pod_does_not_delay_its_workload() {
     let new = watch.cluster.replace("default", "web-2", "n2", after(301));
     watch.pass(15);
     assert_eq!(watch.ending(), ["Settled(NotReplaced)"]);
-    let (ledger, snapshot) = (
-        watch.engine.ledger(),
-        watch.cluster.snapshot(&watch.policy()),
-    );
+    let (ledger, snapshot) = (watch.engine.ledger(), watch.snapshot());
     let new = snapshot.find_pod("default", &new).unwrap();
     assert_eq!(ledger.away(&ledger.entries()[0].workload), 0);
     assert_eq!(
-        ledger.rest(&snapshot, new, &watch.policy().cooldown, watch.now),
+        ledger.rest(&snapshot, new, &watch.engine.policy().cooldown, watch.now),
         None
     );
 }

@@ -1,78 +1,36 @@
 //! The ramp: the first eviction of a workload is a trial, and the next one waits for its result.
 
-use evenkeel::decide::engine::Engine;
 use evenkeel::model::guard::{GuardAnswer, GuardReading, GuardSeries};
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::plan::{Outcome, Plan};
-use evenkeel::model::snapshot::Snapshot;
+use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::facts::{Container, PodFacts, Role};
 use evenkeel::model::snapshot::objects::{Object, ObjectKind};
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::Scenario;
 use evenkeel::values::query_value::QueryValue;
-use jiff::{SignedDuration, Timestamp};
 
-use crate::it::support::{Cluster, EVEN, noon, parse};
+use crate::it::support::watched::{EIGHT, Watched};
+use crate::it::support::{Cluster, EVEN, parse};
 
-/// Eight pods, of which five leave, and room for them.
-const EIGHT: &str = "
-    node n1
-      web*8 cpu=100m uses=1
-    node n2
-    node n3
-";
 const RAMP: &str = "ramp: {watch: 2m}\n";
 const ALL_AT_ONCE: &str = "limits: {perWorkload: 100%}\n";
 
-/// An engine on a cluster that it looks at every 15 s.
-struct Ramp {
-    cluster: Cluster,
-    engine: Engine,
-    now: Timestamp,
-    /// The codes of all endings so far.
-    endings: Vec<&'static str>,
+/// A cluster that has been watched for five minutes.
+fn ramped(cluster: &str, policy: &str) -> Watched {
+    let policy = format!("{policy}{ALL_AT_ONCE}{EVEN}");
+    let mut ramp = Watched::new(cluster, &policy, Ledger::default());
+    ramp.pass(300);
+    ramp
 }
 
-impl Ramp {
-    fn new(cluster: &str, policy: &str) -> Self {
-        let policy = parse(&format!("{policy}{ALL_AT_ONCE}{EVEN}"));
-        let mut ramp = Ramp {
-            cluster: Cluster::parse(cluster),
-            engine: Engine::new(policy, Ledger::default()),
-            now: noon(),
-            endings: Vec::new(),
-        };
-        ramp.pass(300);
-        ramp
-    }
+/// The first pod has left, and its replacement is Ready on n2.
+fn begun() -> (Watched, String) {
+    let mut ramp = ramped(EIGHT, RAMP);
+    let mut made = ramp.evict("n2");
+    (ramp, made.remove(0))
+}
 
-    /// The first pod has left, and its replacement is Ready on n2.
-    fn begun() -> (Self, String) {
-        let mut ramp = Ramp::new(EIGHT, RAMP);
-        let mut made = ramp.evict("n2");
-        (ramp, made.remove(0))
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.cluster.snapshot(self.engine.policy())
-    }
-
-    fn pass(&mut self, seconds: i64) {
-        let end = self.now + SignedDuration::from_secs(seconds);
-        while self.now < end {
-            self.now += SignedDuration::from_secs(15);
-            let snapshot = self.snapshot();
-            let readings = self.cluster.readings(self.now);
-            self.engine.observe(&snapshot, &readings, self.now);
-            let settled = self.engine.settle(&snapshot, self.now);
-            self.endings.extend(settled.iter().map(|s| s.ending.code()));
-        }
-    }
-
-    fn plan(&self) -> Plan {
-        self.engine.decide(&self.snapshot(), self.now)
-    }
-
+impl Watched {
     /// The number of moves, and the codes of the refusals without repetition.
     fn next(&self) -> String {
         let plan = self.plan();
@@ -87,19 +45,6 @@ impl Ramp {
         let plan = self.plan();
         let kept = plan.kept.first();
         kept.map(|k| k.refusal.to_string()).unwrap_or_default()
-    }
-
-    /// Carries out the plan. Every replacement is Ready on this node a second later. Returns the
-    /// replacements.
-    fn evict(&mut self, land_on: &str) -> Vec<String> {
-        let (plan, snapshot) = (self.plan(), self.snapshot());
-        self.engine.intend(&snapshot, &plan.moves, self.now);
-        let later = self.now + SignedDuration::from_secs(1);
-        let made = plan.moves.iter().map(|m| {
-            self.engine.resolve(m, &Outcome::Evicted);
-            self.cluster.replace(&m.namespace, &m.pod, land_on, later)
-        });
-        made.collect()
     }
 
     fn change(&mut self, pod: &str, change: impl Fn(&mut PodFacts)) {
@@ -153,7 +98,7 @@ impl Ramp {
 
 #[test]
 fn the_first_pod_goes_and_the_others_wait_for_its_result() {
-    let mut ramp = Ramp::new(EIGHT, RAMP);
+    let mut ramp = ramped(EIGHT, RAMP);
     assert_eq!(ramp.next(), "1 move, stay: trial", "within one cycle, too");
     insta::assert_snapshot!(ramp.why(), @"the first eviction of its workload is a trial; the \
         next waits until the replacement has been Ready for 2m");
@@ -168,7 +113,7 @@ fn the_first_pod_goes_and_the_others_wait_for_its_result() {
 
 #[test]
 fn a_trial_that_has_ended_well_is_not_judged_again() {
-    let (mut ramp, replacement) = Ramp::begun();
+    let (mut ramp, replacement) = begun();
     ramp.pass(135);
     ramp.restart(&replacement, 1);
     ramp.pass(60);
@@ -178,13 +123,13 @@ fn a_trial_that_has_ended_well_is_not_judged_again() {
 #[test]
 fn without_a_ramp_no_pod_waits_for_another() {
     for off in ["", "ramp: none\n"] {
-        assert_eq!(Ramp::new(EIGHT, off).next(), "5 move, stay: ");
+        assert_eq!(ramped(EIGHT, off).next(), "5 move, stay: ");
     }
 }
 
 #[test]
 fn the_time_counts_from_when_the_replacement_was_last_not_ready() {
-    let (mut ramp, replacement) = Ramp::begun();
+    let (mut ramp, replacement) = begun();
     ramp.make_ready(&replacement, false);
     ramp.pass(90);
     assert_eq!(ramp.ledger(), "Evicted");
@@ -200,7 +145,7 @@ fn the_time_counts_from_when_the_replacement_was_last_not_ready() {
 
 #[test]
 fn a_replacement_that_restarts_more_often_than_its_siblings_ends_the_trial() {
-    let (mut ramp, replacement) = Ramp::begun();
+    let (mut ramp, replacement) = begun();
     ramp.engine.keep_facts();
     ramp.restart(&replacement, 1);
     ramp.pass(15);
@@ -213,7 +158,7 @@ fn a_replacement_that_restarts_more_often_than_its_siblings_ends_the_trial() {
 
 #[test]
 fn a_workload_whose_pods_all_restart_is_not_worse_for_it() {
-    let (mut ramp, replacement) = Ramp::begun();
+    let (mut ramp, replacement) = begun();
     let siblings = ramp.siblings();
     for sibling in &siblings[..4] {
         ramp.restart(sibling, 1);
@@ -225,7 +170,7 @@ fn a_workload_whose_pods_all_restart_is_not_worse_for_it() {
 
 #[test]
 fn a_workload_with_fewer_ready_pods_than_before_got_worse() {
-    let (mut ramp, _) = Ramp::begun();
+    let (mut ramp, _) = begun();
     let sibling = ramp.siblings().remove(0);
     ramp.make_ready(&sibling, false);
     ramp.pass(120);
@@ -238,7 +183,7 @@ fn a_workload_with_fewer_ready_pods_than_before_got_worse() {
 
 #[test]
 fn a_workload_that_was_scaled_down_is_not_worse_for_it() {
-    let (mut ramp, _) = Ramp::begun();
+    let (mut ramp, _) = begun();
     let sibling = ramp.siblings().remove(0);
     ramp.delete(&sibling);
     ramp.pass(135);
@@ -247,7 +192,7 @@ fn a_workload_that_was_scaled_down_is_not_worse_for_it() {
 
 #[test]
 fn a_pod_that_was_not_ready_before_is_no_decline() {
-    let mut ramp = Ramp::new(EIGHT, RAMP);
+    let mut ramp = ramped(EIGHT, RAMP);
     ramp.make_ready("web-8", false);
     ramp.evict("n2");
     ramp.pass(135);
@@ -256,7 +201,7 @@ fn a_pod_that_was_not_ready_before_is_no_decline() {
 
 #[test]
 fn a_workload_that_got_worse_rests_and_begins_with_a_trial_again() {
-    let (mut ramp, replacement) = Ramp::begun();
+    let (mut ramp, replacement) = begun();
     ramp.restart(&replacement, 1);
     ramp.pass(9 * 60);
     assert_eq!(ramp.next(), "0 move, stay: got-worse");
@@ -267,7 +212,7 @@ fn a_workload_that_got_worse_rests_and_begins_with_a_trial_again() {
 
 #[test]
 fn a_move_that_was_useless_ends_a_trial_at_once_as_without_a_ramp() {
-    let mut ramp = Ramp::new(EIGHT, RAMP);
+    let mut ramp = ramped(EIGHT, RAMP);
     ramp.evict("n1");
     ramp.pass(15);
     assert_eq!(ramp.ledger(), "Settled(SameNode)");
@@ -278,14 +223,14 @@ fn a_move_that_was_useless_ends_a_trial_at_once_as_without_a_ramp() {
 
 #[test]
 fn a_trial_whose_replacement_never_stays_ready_ends() {
-    let (mut ramp, replacement) = Ramp::begun();
+    let (mut ramp, replacement) = begun();
     for _ in 0..13 {
         ramp.make_ready(&replacement, false);
         ramp.make_ready(&replacement, true);
         ramp.pass(60);
     }
     assert_eq!(ramp.ledger(), "Settled(NeverReady)");
-    let (mut gone, replacement) = Ramp::begun();
+    let (mut gone, replacement) = begun();
     gone.delete(&replacement);
     gone.pass(11 * 60);
     assert_eq!(gone.ledger(), "Settled(NotReplaced)");
@@ -301,7 +246,7 @@ fn two_workloads_do_not_wait_for_each_other() {
         node n2
         node n3
     ";
-    let mut ramp = Ramp::new(both, RAMP);
+    let mut ramp = ramped(both, RAMP);
     let moved = |plan: &Plan| {
         let pods = plan.moves.iter().map(|m| m.pod[..3].to_owned());
         pods.collect::<Vec<_>>().join(" ")
@@ -316,7 +261,7 @@ fn two_workloads_do_not_wait_for_each_other() {
 
 #[test]
 fn after_a_quiet_time_the_next_eviction_is_a_trial_again() {
-    let (mut ramp, _) = Ramp::begun();
+    let (mut ramp, _) = begun();
     ramp.pass(135);
     let proven = ramp.next();
     ramp.pass(17 * 60);
@@ -327,7 +272,7 @@ fn after_a_quiet_time_the_next_eviction_is_a_trial_again() {
 
 #[test]
 fn a_trial_goes_on_with_the_stored_ledger() {
-    let (mut ramp, replacement) = Ramp::begun();
+    let (mut ramp, replacement) = begun();
     ramp.pass(30);
     let written = ramp.engine.ledger().write();
     assert!(
@@ -346,7 +291,7 @@ fn a_trial_goes_on_with_the_stored_ledger() {
 
 #[test]
 fn a_ramp_that_is_turned_off_lets_the_next_pods_go() {
-    let (mut ramp, _) = Ramp::begun();
+    let (mut ramp, _) = begun();
     ramp.pass(30);
     ramp.engine
         .change_policy(parse(&format!("{ALL_AT_ONCE}{EVEN}")));
@@ -361,8 +306,8 @@ fn guarded(answer: Result<f64, &str>) -> String {
         "{RAMP}usage: {{prometheus: {{url: 'http://p'}}}}\n\
          guards: [{{name: errors, query: q, above: 0.05, scope: workload, recover: 0s}}]\n"
     );
-    let mut ramp = Ramp::new(EIGHT, &policy);
-    let hears = |ramp: &mut Ramp, answer: Result<f64, &str>| {
+    let mut ramp = ramped(EIGHT, &policy);
+    let hears = |ramp: &mut Watched, answer: Result<f64, &str>| {
         let labels = [("namespace", "default"), ("deployment", "web")];
         let series = |value| GuardSeries {
             labels: labels.map(|(k, v)| (k.to_owned(), v.to_owned())).into(),

@@ -1,13 +1,13 @@
 //! Rejected evictions: the pod rests, with a growing pause, and others are tried instead.
 
-use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::{Fault, Ledger};
 use evenkeel::model::plan::{Move, Outcome, Refusal, Setbacks};
 use evenkeel::model::snapshot::facts::OwnerKey;
 use insta::assert_snapshot;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use crate::it::support::{Cluster, noon, parse};
+use crate::it::support::noon;
+use crate::it::support::watched::Watched;
 
 /// Each pod is older than the policy allows, so every one of them should go.
 const OLD: &str = "
@@ -18,31 +18,20 @@ const OLD: &str = "
     node n2
 ";
 
-/// A cluster whose evictions are answered by a function.
-struct Answered {
-    cluster: Cluster,
-    engine: Engine,
-    now: Timestamp,
+fn answered(per_cycle: u32) -> Watched {
+    let policy = format!(
+        "limits: {{perWorkload: none, perNode: none, perNamespace: none, perMinute: none, \
+         perCycle: {per_cycle}}}\ncooldown: {{rest: 10m, cap: 6h}}\n\
+         evictable: {{minReplicas: 1}}\n\
+         strategies: [{{podLifeTime: {{maxPodLifeTimeSeconds: 3600}}}}]\n"
+    );
+    Watched::new(OLD, &policy, Ledger::default())
 }
 
-impl Answered {
-    fn new(per_cycle: u32) -> Self {
-        let policy = format!(
-            "limits: {{perWorkload: none, perNode: none, perNamespace: none, perMinute: none, \
-             perCycle: {per_cycle}}}\ncooldown: {{rest: 10m, cap: 6h}}\n\
-             evictable: {{minReplicas: 1}}\n\
-             strategies: [{{podLifeTime: {{maxPodLifeTimeSeconds: 3600}}}}]\n"
-        );
-        Answered {
-            cluster: Cluster::parse(OLD),
-            engine: Engine::new(parse(&policy), Ledger::default()),
-            now: noon(),
-        }
-    }
-
+impl Watched {
     /// Runs a cycle and returns each planned pod with the code of its outcome.
     fn cycle(&mut self, answer: impl Fn(&Move) -> Outcome) -> Vec<String> {
-        let snapshot = self.cluster.snapshot(self.engine.policy());
+        let snapshot = self.snapshot();
         self.engine.settle(&snapshot, self.now);
         let plan = self.engine.decide(&snapshot, self.now);
         self.engine.intend(&snapshot, &plan.moves, self.now);
@@ -62,14 +51,13 @@ impl Answered {
             .collect()
     }
 
-    fn pass(&mut self, minutes: i64) {
+    fn wait(&mut self, minutes: i64) {
         self.now += SignedDuration::from_mins(minutes);
     }
 
     /// Why a pod stays.
     fn kept(&self, pod: &str) -> Option<Refusal> {
-        let snapshot = self.cluster.snapshot(self.engine.policy());
-        let mut kept = self.engine.decide(&snapshot, self.now).kept.into_iter();
+        let mut kept = self.plan().kept.into_iter();
         kept.find(|kept| kept.pod == pod).map(|kept| kept.refusal)
     }
 
@@ -92,14 +80,14 @@ fn granted() -> Outcome {
 
 #[test]
 fn a_pod_whose_eviction_fails_rests_and_the_others_go_in_the_same_cycle() {
-    let mut answered = Answered::new(2);
+    let mut answered = answered(2);
     let fails = |planned: &Move| match planned.pod.as_str() {
         "api-1" => broken(),
         _ => granted(),
     };
     let first = answered.cycle(fails);
     assert_eq!(first, ["api-1 failed", "api-2 evicted"]);
-    answered.pass(1);
+    answered.wait(1);
     let second = answered.cycle(fails);
     assert_eq!(second, ["api-3 evicted", "api-4 evicted"]);
     assert_snapshot!(
@@ -110,7 +98,7 @@ fn a_pod_whose_eviction_fails_rests_and_the_others_go_in_the_same_cycle() {
 
 #[test]
 fn the_pause_doubles_up_to_the_cap_and_outlives_a_restart() {
-    let mut answered = Answered::new(1);
+    let mut answered = answered(1);
     let mut pauses = Vec::new();
     for _ in 0..8 {
         assert_eq!(answered.cycle(|_| broken()), ["api-1 failed"]);
@@ -118,14 +106,14 @@ fn the_pause_doubles_up_to_the_cap_and_outlives_a_restart() {
         answered.engine.reload(restarted);
         let pause = answered.kept("api-1").unwrap().wait().unwrap();
         pauses.push(pause.as_mins());
-        answered.pass(pause.as_mins());
+        answered.wait(pause.as_mins());
     }
     assert_eq!(pauses, [10, 20, 40, 80, 160, 320, 360, 360]);
 }
 
 #[test]
 fn a_workload_that_a_webhook_denies_does_not_keep_others_from_being_chosen() {
-    let mut answered = Answered::new(4);
+    let mut answered = answered(4);
     let denies = |planned: &Move| {
         if planned.pod.starts_with("api") {
             denied()
@@ -143,7 +131,7 @@ fn a_workload_that_a_webhook_denies_does_not_keep_others_from_being_chosen() {
             "api-4 untried"
         ]
     );
-    answered.pass(1);
+    answered.wait(1);
     // Its last pod, since the fault may be that of the others.
     let second = answered.cycle(denies);
     assert_eq!(
@@ -155,7 +143,7 @@ fn a_workload_that_a_webhook_denies_does_not_keep_others_from_being_chosen() {
             "web-3 evicted"
         ]
     );
-    answered.pass(10);
+    answered.wait(10);
     assert_eq!(
         answered.cycle(denies)[..2],
         ["api-1 refused", "web-4 evicted"],
@@ -165,7 +153,7 @@ fn a_workload_that_a_webhook_denies_does_not_keep_others_from_being_chosen() {
 
 #[test]
 fn a_plan_ends_when_the_evictions_of_three_workloads_fail_and_their_pauses_do_not_grow() {
-    let mut answered = Answered::new(24);
+    let mut answered = answered(24);
     let planned = answered.cycle(|_| broken());
     let tried: Vec<&String> = planned.iter().filter(|p| p.ends_with("failed")).collect();
     assert_eq!(
@@ -174,7 +162,7 @@ fn a_plan_ends_when_the_evictions_of_three_workloads_fail_and_their_pauses_do_no
         "three of two workloads, one of the third: {planned:?}"
     );
     for _ in 0..3 {
-        answered.pass(10);
+        answered.wait(10);
         answered.cycle(|_| broken());
     }
     assert_snapshot!(
@@ -185,7 +173,7 @@ fn a_plan_ends_when_the_evictions_of_three_workloads_fail_and_their_pauses_do_no
 
 #[test]
 fn a_missing_right_rests_the_pods_of_its_namespace_and_no_other() {
-    let mut answered = Answered::new(24);
+    let mut answered = answered(24);
     let forbids = |planned: &Move| {
         if planned.namespace == "payments" {
             Outcome::Forbidden("cannot create resource \"pods/eviction\"".to_owned())
@@ -197,13 +185,13 @@ fn a_missing_right_rests_the_pods_of_its_namespace_and_no_other() {
     assert_eq!(tried.iter().filter(|p| p.ends_with("forbidden")).count(), 1);
     assert_eq!(tried.iter().filter(|p| p.ends_with("evicted")).count(), 16);
     for _ in 0..3 {
-        answered.pass(1);
+        answered.wait(1);
         let kept = answered.why_kept("db-4");
         assert!(
             kept.starts_with("no right to evict pods in its namespace"),
             "{kept}"
         );
-        answered.pass(9);
+        answered.wait(9);
         let again = answered.cycle(forbids);
         assert_eq!(again.iter().filter(|p| p.ends_with("forbidden")).count(), 1);
     }
@@ -211,24 +199,24 @@ fn a_missing_right_rests_the_pods_of_its_namespace_and_no_other() {
 
 #[test]
 fn a_budget_that_was_used_up_meanwhile_rests_its_pod_from_the_second_time_on() {
-    let mut answered = Answered::new(1);
+    let mut answered = answered(1);
     let used_up = |_: &Move| Outcome::OverBudget("the disruption budget web".to_owned());
     let mut tried = Vec::new();
     for _ in 0..3 {
         tried.extend(answered.cycle(used_up));
-        answered.pass(1);
+        answered.wait(1);
     }
     assert_eq!(tried, ["api-1 refused", "api-1 refused", "api-2 refused"]);
 }
 
 #[test]
 fn a_pod_whose_evictions_get_no_response_rests_from_the_second_time_on() {
-    let mut answered = Answered::new(1);
+    let mut answered = answered(1);
     let silent = |_: &Move| Outcome::Unanswered("no response".to_owned());
     let mut tried = Vec::new();
     for _ in 0..3 {
         tried.extend(answered.cycle(silent));
-        answered.pass(2);
+        answered.wait(2);
     }
     assert_eq!(
         tried,
@@ -238,7 +226,7 @@ fn a_pod_whose_evictions_get_no_response_rests_from_the_second_time_on() {
 
 #[test]
 fn rejections_are_bounded_and_those_of_pods_that_are_gone_are_forgotten() {
-    let answered = Answered::new(1);
+    let answered = answered(1);
     let (mut ledger, cooldown) = (Ledger::default(), answered.engine.policy().cooldown.clone());
     for i in 0..5000 {
         let workload = OwnerKey::try_from(format!("shop/Deployment/{}-{i}", "w".repeat(60)));
@@ -257,7 +245,7 @@ fn rejections_are_bounded_and_those_of_pods_that_are_gone_are_forgotten() {
 
 #[test]
 fn two_ledgers_keep_the_rejections_of_both() {
-    let cooldown = Answered::new(1).engine.policy().cooldown.clone();
+    let cooldown = answered(1).engine.policy().cooldown.clone();
     let workload = OwnerKey::try_from("shop/Deployment/web".to_owned()).unwrap();
     let with = |uids: &[&str]| {
         let mut ledger = Ledger::default();
@@ -276,7 +264,7 @@ fn two_ledgers_keep_the_rejections_of_both() {
 
 #[test]
 fn an_eviction_of_another_pod_shows_that_the_fault_is_not_that_of_the_workload() {
-    let cooldown = Answered::new(1).engine.policy().cooldown.clone();
+    let cooldown = answered(1).engine.policy().cooldown.clone();
     let workload = OwnerKey::try_from("default/Deployment/api".to_owned()).unwrap();
     let mut ledger = Ledger::default();
     ledger.rejected(&workload, "uid-1", Fault::Pod, &cooldown, noon());

@@ -2,68 +2,41 @@
 //! not worth the start of their replacements.
 
 use evenkeel::decide::draft::Draft;
-use evenkeel::decide::engine::Engine;
 use evenkeel::decide::projection::World;
 use evenkeel::decide::strategy;
 use evenkeel::model::ledger::{Ledger, StartTimes};
-use evenkeel::model::plan::{MoveWorth, Outcome, Plan, Refusal, expected_effect};
+use evenkeel::model::plan::{MoveWorth, Outcome, Refusal, expected_effect};
 use evenkeel::model::record::{RELIEF, RecordLine};
-use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::PodFacts;
 use evenkeel::model::snapshot::objects::Object;
 use evenkeel::model::usage::{Measure, NodeUsage, PodUsage, PresentUsage, Usage};
-use evenkeel::policy::Policy;
 use evenkeel::values::Amount;
 use insta::assert_snapshot;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
+use crate::it::support::watched::{EIGHT, Watched};
 use crate::it::support::{Cluster, EVEN, noon, parse};
 
-/// Eight pods on one of three nodes of eight cores.
-const EIGHT: &str = "
-    node n1
-      web*8 cpu=100m uses=1
-    node n2
-    node n3
-";
 /// Usage that stands still, because no trend decides.
 const STILL: &str = "usage: {smoothing: mean}\n";
 /// The mean of the next four minutes decides.
 const SOON: &str = "usage: {smoothing: trend, lookAhead: 4m}\n";
 
-/// An engine on a cluster that it looks at every 15 s.
-struct Watched {
-    cluster: Cluster,
-    engine: Engine,
-    now: Timestamp,
+/// The replacements of `web` took so long the last time; `None` if there were none.
+fn web(policy: &str, start: Option<SignedDuration>) -> Watched {
+    let ledger = Ledger::default().with_starts(starts(start));
+    Watched::new(EIGHT, &format!("{policy}{EVEN}"), ledger)
 }
 
 impl Watched {
-    /// The replacements of `web` took so long the last time; `None` if there were none.
-    fn new(policy: &str, start: Option<SignedDuration>) -> Self {
-        let policy: Policy = parse(&format!("{policy}{EVEN}"));
-        Watched {
-            cluster: Cluster::parse(EIGHT),
-            engine: Engine::new(policy, Ledger::default().with_starts(starts(start))),
-            now: noon(),
-        }
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.cluster.snapshot(self.engine.policy())
-    }
-
     /// Passes time, in which each pod of `web` uses so many millicores after so many minutes.
-    fn pass(&mut self, minutes: i64, cpu: impl Fn(f64) -> f64) {
+    fn pass_using(&mut self, minutes: i64, cpu: impl Fn(f64) -> f64) {
         let start = self.now;
         let end = start + SignedDuration::from_mins(minutes);
         while self.now < end {
             self.now += SignedDuration::from_secs(15);
             self.use_cpu(cpu(self.now.duration_since(start).as_secs_f64() / 60.0));
-            let snapshot = self.snapshot();
-            self.engine
-                .observe(&snapshot, &self.cluster.readings(self.now), self.now);
-            self.engine.settle(&snapshot, self.now);
+            self.look();
         }
     }
 
@@ -87,10 +60,6 @@ impl Watched {
         }
     }
 
-    fn plan(&self) -> Plan {
-        self.engine.decide(&self.snapshot(), self.now)
-    }
-
     /// The worth of each move of the plan.
     fn worths(&self) -> Vec<MoveWorth> {
         self.plan()
@@ -101,7 +70,7 @@ impl Watched {
     }
 
     /// Carries out the plan. Every replacement is on this node, and Ready after so many seconds.
-    fn evict(&mut self, land_on: &str, ready_after: i64) {
+    fn evict_slowly(&mut self, land_on: &str, ready_after: i64) {
         let (plan, snapshot) = (self.plan(), self.snapshot());
         self.engine.intend(&snapshot, &plan.moves, self.now);
         let ready = self.now + SignedDuration::from_secs(ready_after);
@@ -196,16 +165,16 @@ fn a_pod_whose_start_is_not_known_goes() {
 
 #[test]
 fn an_excess_that_lasts_is_worth_a_slow_start() {
-    let mut watched = Watched::new(STILL, Some(MINUTE * 20));
-    watched.pass(6, |_| 1000.0);
+    let mut watched = web(STILL, Some(MINUTE * 20));
+    watched.pass_using(6, |_| 1000.0);
     let first = watched.worths()[0];
     assert_eq!(first.ready_after, Some(MINUTE * 20));
 }
 
 #[test]
 fn the_moves_of_a_node_share_the_hour_that_they_save() {
-    let mut watched = Watched::new(STILL, None);
-    watched.pass(6, |_| 1000.0);
+    let mut watched = web(STILL, None);
+    watched.pass_using(6, |_| 1000.0);
     let reliefs: Vec<f64> = watched.worths().iter().map(|w| w.relief.get()).collect();
     // Four of eight pods must leave, and only the last of them brings the node to its target.
     assert_eq!(reliefs, [0.0, 0.0, 0.0, 60.0]);
@@ -213,16 +182,16 @@ fn the_moves_of_a_node_share_the_hour_that_they_save() {
 
 #[test]
 fn a_start_is_learned_from_the_replacement_and_said_with_the_next_move() {
-    let mut watched = Watched::new(STILL, None);
-    watched.pass(6, |_| 1000.0);
+    let mut watched = web(STILL, None);
+    watched.pass_using(6, |_| 1000.0);
     assert_eq!(watched.worths()[0].ready_after, None);
-    watched.evict("n2", 10);
-    watched.pass(30, |_| 1000.0);
+    watched.evict_slowly("n2", 10);
+    watched.pass_using(30, |_| 1000.0);
     assert_eq!(
         watched.engine.ledger().starts().write(),
         r#"{"default/Deployment/web":[10,10,10]}"#
     );
-    watched.pass(6, |_| 2000.0);
+    watched.pass_using(6, |_| 2000.0);
     let worth = watched.worths()[0];
     let said = expected_effect(None, Some(worth));
     assert!(
@@ -233,9 +202,9 @@ fn a_start_is_learned_from_the_replacement_and_said_with_the_next_move() {
 
 #[test]
 fn a_replacement_that_is_not_ready_in_time_shows_how_long_it_takes() {
-    let mut watched = Watched::new(STILL, None);
-    watched.pass(6, |_| 1000.0);
-    watched.evict("n2", 20 * 60);
+    let mut watched = web(STILL, None);
+    watched.pass_using(6, |_| 1000.0);
+    watched.evict_slowly("n2", 20 * 60);
     let snapshot = watched.snapshot();
     for id in snapshot
         .node(snapshot.find_node("n2").unwrap())
@@ -246,22 +215,22 @@ fn a_replacement_that_is_not_ready_in_time_shows_how_long_it_takes() {
         facts.set_ready(false, watched.now);
         watched.cluster.objects.apply(Object::Pod(Box::new(facts)));
     }
-    watched.pass(15, |_| 1000.0);
+    watched.pass_using(15, |_| 1000.0);
     let starts = watched.engine.ledger().starts().write();
     assert_eq!(starts, r#"{"default/Deployment/web":[615,615,900]}"#);
 }
 
 #[test]
 fn an_hour_later_the_moves_have_achieved_what_was_predicted() {
-    let mut watched = Watched::new(STILL, None);
-    watched.pass(6, |_| 1000.0);
-    watched.evict("n2", 10);
-    watched.pass(59, |_| 1000.0);
+    let mut watched = web(STILL, None);
+    watched.pass_using(6, |_| 1000.0);
+    watched.evict_slowly("n2", 10);
+    watched.pass_using(59, |_| 1000.0);
     assert!(
         watched.engine.take_reliefs(watched.now).is_empty(),
         "the hour is not over"
     );
-    watched.pass(2, |_| 1000.0);
+    watched.pass_using(2, |_| 1000.0);
     let reliefs = watched.engine.take_reliefs(watched.now);
     let [relief] = reliefs[..] else {
         panic!("{reliefs:?}")
@@ -277,11 +246,11 @@ fn an_hour_later_the_moves_have_achieved_what_was_predicted() {
 
 #[test]
 fn the_record_has_a_line_for_the_moves_of_a_cycle() {
-    let mut watched = Watched::new(STILL, None);
+    let mut watched = web(STILL, None);
     watched.engine.keep_facts();
-    watched.pass(6, |_| 1000.0);
-    watched.evict("n2", 10);
-    watched.pass(61, |_| 1000.0);
+    watched.pass_using(6, |_| 1000.0);
+    watched.evict_slowly("n2", 10);
+    watched.pass_using(61, |_| 1000.0);
     let reliefs = watched.engine.take_reliefs(watched.now);
     let facts = watched.engine.ledger().facts().iter();
     let lines = facts.map(|fact| RecordLine::of(fact, "prod"));
@@ -297,11 +266,11 @@ fn the_record_has_a_line_for_the_moves_of_a_cycle() {
 
 #[test]
 fn usage_that_falls_unexpectedly_leaves_less_to_achieve() {
-    let mut watched = Watched::new(STILL, None);
-    watched.pass(6, |_| 1000.0);
-    watched.evict("n2", 10);
-    watched.pass(20, |_| 1000.0);
-    watched.pass(41, |_| 400.0);
+    let mut watched = web(STILL, None);
+    watched.pass_using(6, |_| 1000.0);
+    watched.evict_slowly("n2", 10);
+    watched.pass_using(20, |_| 1000.0);
+    watched.pass_using(41, |_| 400.0);
     let reliefs = watched.engine.take_reliefs(watched.now);
     let ratio = reliefs[0].ratio().unwrap().get();
     assert!((0.3..0.36).contains(&ratio), "{ratio}");
@@ -309,13 +278,13 @@ fn usage_that_falls_unexpectedly_leaves_less_to_achieve() {
 
 #[test]
 fn a_later_cycle_is_credited_with_its_own_moves_only() {
-    let mut watched = Watched::new(STILL, None);
-    watched.pass(6, |_| 1000.0);
-    watched.evict("n2", 10);
+    let mut watched = web(STILL, None);
+    watched.pass_using(6, |_| 1000.0);
+    watched.evict_slowly("n2", 10);
     // The four pods that are left use more than before, so that another one leaves.
-    watched.pass(20, |_| 1100.0);
-    watched.evict("n3", 10);
-    watched.pass(61, |_| 1100.0);
+    watched.pass_using(20, |_| 1100.0);
+    watched.evict_slowly("n3", 10);
+    watched.pass_using(61, |_| 1100.0);
     let reliefs = watched.engine.take_reliefs(watched.now);
     let achieved: Vec<f64> = reliefs.iter().map(|r| r.achieved.get().round()).collect();
     // With 1.1 cores each, the first four moves alone leave the node above its target, and bring
@@ -325,14 +294,14 @@ fn a_later_cycle_is_credited_with_its_own_moves_only() {
 
 #[test]
 fn a_node_without_readings_has_no_result() {
-    let mut watched = Watched::new(STILL, None);
-    watched.pass(6, |_| 1000.0);
-    watched.evict("n2", 10);
-    watched.pass(10, |_| 1000.0);
+    let mut watched = web(STILL, None);
+    watched.pass_using(6, |_| 1000.0);
+    watched.evict_slowly("n2", 10);
+    watched.pass_using(10, |_| 1000.0);
     let node = watched.cluster.nodes.remove("n1").unwrap();
     watched.now += SignedDuration::from_mins(20);
     watched.cluster.nodes.insert("n1".to_owned(), node);
-    watched.pass(40, |_| 1000.0);
+    watched.pass_using(40, |_| 1000.0);
     assert!(watched.engine.take_reliefs(watched.now).is_empty());
 }
 

@@ -1,0 +1,73 @@
+//! A cluster and an engine that looks at it every 15 s.
+
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::{Outcome, Plan};
+use evenkeel::model::snapshot::Snapshot;
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Cluster, noon, parse};
+
+/// Eight pods on one of three nodes of eight cores, of which five leave.
+pub(crate) const EIGHT: &str = "
+    node n1
+      web*8 cpu=100m uses=1
+    node n2
+    node n3
+";
+
+pub(crate) struct Watched {
+    pub(crate) cluster: Cluster,
+    pub(crate) engine: Engine,
+    pub(crate) now: Timestamp,
+    /// The codes of all endings so far.
+    pub(crate) endings: Vec<&'static str>,
+}
+
+impl Watched {
+    pub(crate) fn new(cluster: &str, policy: &str, ledger: Ledger) -> Self {
+        Watched {
+            cluster: Cluster::parse(cluster),
+            engine: Engine::new(parse(policy), ledger),
+            now: noon(),
+            endings: Vec::new(),
+        }
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.cluster.snapshot(self.engine.policy())
+    }
+
+    pub(crate) fn plan(&self) -> Plan {
+        self.engine.decide(&self.snapshot(), self.now)
+    }
+
+    /// Looks at the cluster.
+    pub(crate) fn look(&mut self) {
+        let (snapshot, readings) = (self.snapshot(), self.cluster.readings(self.now));
+        self.engine.observe(&snapshot, &readings, self.now);
+        let settled = self.engine.settle(&snapshot, self.now);
+        self.endings.extend(settled.iter().map(|s| s.ending.code()));
+    }
+
+    pub(crate) fn pass(&mut self, seconds: i64) {
+        let end = self.now + SignedDuration::from_secs(seconds);
+        while self.now < end {
+            self.now += SignedDuration::from_secs(15);
+            self.look();
+        }
+    }
+
+    /// Carries out the plan. Every replacement is Ready on this node a second later. Returns the
+    /// replacements.
+    pub(crate) fn evict(&mut self, land_on: &str) -> Vec<String> {
+        let (plan, snapshot) = (self.plan(), self.snapshot());
+        self.engine.intend(&snapshot, &plan.moves, self.now);
+        let later = self.now + SignedDuration::from_secs(1);
+        let made = plan.moves.iter().map(|m| {
+            self.engine.resolve(m, &Outcome::Evicted);
+            self.cluster.replace(&m.namespace, &m.pod, land_on, later)
+        });
+        made.collect()
+    }
+}
