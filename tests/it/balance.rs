@@ -13,7 +13,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::it::support::{Cluster, cases, nodes, noon, only, text};
+use crate::it::support::{Cluster, cases, nodes, noon, only, random_cluster, text};
 
 fn shares(percents: &[(&str, f64)]) -> Thresholds {
     percents
@@ -584,19 +584,15 @@ mod as_descheduler {
 /// Generates up to seven nodes in up to three zones, with pods of a few apps, some of them
 /// protected.
 fn clusters() -> impl Strategy<Value = String> {
-    let mark = prop::sample::select(vec![
-        "",
-        "",
-        "",
-        "",
-        "",
+    let marks = [
         "daemon",
         "bare",
         "emptydir",
         "mirror",
         "terminating",
         "tolerates=a:NoSchedule",
-    ]);
+    ];
+    let mark = random_cluster::one_of(5, &marks);
     let pod = (0..4_u8, 1..16_u32, mark).prop_map(|(app, size, mark)| {
         let priority = ["", " priority=5"][usize::from(size % 5 == 0)];
         format!(
@@ -604,28 +600,9 @@ fn clusters() -> impl Strategy<Value = String> {
             size * 100
         )
     });
-    let kind = prop::sample::select(vec![
-        "",
-        "",
-        "",
-        "",
-        "cordoned",
-        "not-ready",
-        "taint=a:NoSchedule",
-        "cpu=2",
-    ]);
-    let node = (prop::collection::vec(pod, 0..9), kind, 0..3_u8);
-    prop::collection::vec(node, 2..7).prop_map(|nodes| {
-        let mut text = String::new();
-        for (position, (pods, kind, zone)) in nodes.iter().enumerate() {
-            let _ = write!(
-                text,
-                "node n{position} labels=zone:z{zone} {kind}\n{}",
-                pods.concat()
-            );
-        }
-        text
-    })
+    let kinds = ["cordoned", "not-ready", "taint=a:NoSchedule", "cpu=2"];
+    let pods = prop::collection::vec(pod, 0..9);
+    random_cluster::nodes_with(pods, random_cluster::one_of(4, &kinds), 7)
 }
 
 fn carry_out(cluster: &mut Cluster, plan: &Plan) {

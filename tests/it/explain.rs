@@ -19,6 +19,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
+use crate::it::support::random_cluster::{NODES, PODS};
 use crate::it::support::{Cluster, EVEN, cases, noon, parse, random_cluster, text};
 
 /// Every strategy, in an order in which each finds pods.
@@ -50,15 +51,7 @@ fn pod(engine: &Engine, snapshot: &Snapshot, name: &str) -> PodExplanation {
 }
 
 fn clusters() -> impl Strategy<Value = String> {
-    const PODS: [&str; 19] = [
-        "daemon",
-        "bare",
-        "emptydir",
-        "mirror",
-        "stay",
-        "no-metrics",
-        "unready",
-        "age=10s",
+    let pods = [
         "age=20h",
         "terminating",
         "phase=Failed",
@@ -71,15 +64,9 @@ fn clusters() -> impl Strategy<Value = String> {
         "tolerates=a=:NoSchedule",
         "image=x",
     ];
-    const NODES: [&str; 6] = [
-        "cordoned",
-        "no-metrics",
-        "not-ready",
-        "taint=a:NoSchedule",
-        "taint=b:PreferNoSchedule",
-        "cpu=64",
-    ];
-    random_cluster::clusters((3, 4), &PODS, &NODES)
+    let pods = [&PODS[..], &pods].concat();
+    let nodes = [&NODES[..], &["taint=b:PreferNoSchedule", "cpu=64"]].concat();
+    random_cluster::clusters((3, 4), &pods, &nodes)
 }
 
 proptest! {

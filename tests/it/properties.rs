@@ -10,6 +10,7 @@ use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{Move, Plan, Reason};
 use proptest::prelude::*;
 
+use crate::it::support::random_cluster::{NODES, PODS};
 use crate::it::support::{Cluster, cases, noon, parse, random_cluster, text};
 
 /// A policy by which no landing may be bad, however unlikely. [`shipped`] has the default instead.
@@ -26,24 +27,8 @@ fn shipped() -> String {
 }
 
 fn clusters() -> impl Strategy<Value = String> {
-    const PODS: [&str; 8] = [
-        "daemon",
-        "bare",
-        "emptydir",
-        "mirror",
-        "stay",
-        "no-metrics",
-        "unready",
-        "age=10s",
-    ];
-    const NODES: [&str; 5] = [
-        "cordoned",
-        "no-metrics",
-        "not-ready",
-        "taint=a:NoSchedule",
-        "cpu=4",
-    ];
-    random_cluster::clusters((4, 4), &PODS, &NODES)
+    let nodes = [&NODES[..], &["cpu=4"]].concat();
+    random_cluster::clusters((4, 4), &PODS, &nodes)
 }
 
 fn counts<'p>(plan: &'p Plan, by: impl Fn(&'p Move) -> String) -> BTreeMap<String, usize> {
