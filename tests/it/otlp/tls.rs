@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::serve::Listener;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -88,11 +90,6 @@ pub(super) async fn start() -> (String, Collector, CaFile) {
 }
 
 fn pem(der: &[u8]) -> String {
-    let text = serde_json::to_value(k8s_openapi::ByteString(der.to_vec())).unwrap();
-    let text: Vec<char> = text.as_str().unwrap().chars().collect();
-    let lines: Vec<String> = text.chunks(64).map(|line| line.iter().collect()).collect();
-    format!(
-        "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
-        lines.join("\n")
-    )
+    let text = STANDARD.encode(der);
+    format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
 }

@@ -1,6 +1,8 @@
 //! Prometheus over TLS: a private authority, an expired certificate, client certificates.
 
 use axum::serve::Listener;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -53,13 +55,8 @@ impl TestAuthority {
 }
 
 fn pem(kind: &str, der: &[u8]) -> String {
-    let text = serde_json::to_value(k8s_openapi::ByteString(der.to_vec())).unwrap();
-    let text: Vec<char> = text.as_str().unwrap().chars().collect();
-    let lines: Vec<String> = text.chunks(64).map(|line| line.iter().collect()).collect();
-    format!(
-        "-----BEGIN {kind}-----\n{}\n-----END {kind}-----\n",
-        lines.join("\n")
-    )
+    let text = STANDARD.encode(der);
+    format!("-----BEGIN {kind}-----\n{text}\n-----END {kind}-----\n")
 }
 
 struct TlsListener {
