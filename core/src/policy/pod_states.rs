@@ -47,8 +47,9 @@ pub(super) fn restarts() -> Section<TooManyRestarts> {
     .off("[CrashLoopBackOff]")
     .check(|f, r| {
         if i32::try_from(r.threshold).is_err() {
-            let sentence = format!("no container restarts more than {} times", i32::MAX);
-            f.complain(Code::OutOfRange, "podRestartThreshold", sentence);
+            let expected = format!("a whole number from 1 to {}", i32::MAX);
+            f.field("podRestartThreshold")
+                .refuse::<()>(Code::OutOfRange, expected);
         }
     })
 }

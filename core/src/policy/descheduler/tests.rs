@@ -417,8 +417,8 @@ fn words_that_yaml_1_1_takes_for_something_else_are_no_text() {
         "{podRestartThreshold: 2147483648}",
     );
     assert_snapshot!(first(restarts),
-        @"policy.yaml:4:65: profiles[0].pluginConfig[0].args.podRestartThreshold: no container \
-            restarts more than 2147483647 times");
+        @"policy.yaml:4:86: profiles[0].pluginConfig[0].args.podRestartThreshold: found \
+            2147483648, expected a whole number from 1 to 2147483647");
 }
 
 #[test]
