@@ -31,9 +31,9 @@ pub enum Test {
     Exists,
     /// Absent.
     Absent,
-    /// Present with an integer above this bound. Valid only in node affinity.
+    /// Present with an integer above this bound. Valid only in text and in node affinity.
     Above(i64),
-    /// Present with an integer below this bound. Valid only in node affinity.
+    /// Present with an integer below this bound. Valid only in text and in node affinity.
     Below(i64),
 }
 
@@ -53,9 +53,18 @@ pub enum SelectorError {
     /// The text form is invalid from this text on.
     #[error(
         "invalid label selector at {0:?}; expected key=value, key!=value, key in (a,b), key notin \
-            (a,b), key or !key"
+            (a,b), key>1, key<1, key or !key"
     )]
     Syntax(String),
+    /// The text form has a key that no label can have.
+    #[error("invalid label selector: {0:?} is not the name of a label")]
+    Key(String),
+    /// The text form has a value that no label can have.
+    #[error(
+        "invalid label selector: {0:?} is not the value of a label: at most 63 letters, digits, \
+            -, _ or ."
+    )]
+    Value(String),
     /// The object form has an unknown operator.
     #[error(
         "unknown operator {0:?}; expected In, NotIn, Exists, DoesNotExist, or for nodes Gt or Lt"
@@ -168,57 +177,124 @@ impl Requirement {
     }
 }
 
+/// The grammar and its checks are those of `labels.Parse` in k8s.io/apimachinery.
 fn parse_one(text: &str) -> Result<(Requirement, &str), SelectorError> {
-    let broken = || SelectorError::Syntax(text.to_owned());
     if let Some(negated) = text.strip_prefix('!') {
-        let (key, rest) = word(negated.trim_start()).ok_or_else(broken)?;
-        return Ok((
-            Requirement {
-                key,
-                test: Test::Absent,
-            },
-            rest,
-        ));
+        let (key, rest) = key(negated.trim_start(), text)?;
+        let absent = Requirement {
+            key,
+            test: Test::Absent,
+        };
+        return Ok((absent, rest));
     }
-    let (key, rest) = word(text).ok_or_else(broken)?;
+    let (key, rest) = key(text, text)?;
     let (wanted, rest) = if let Some(rest) = rest.strip_prefix("!=") {
-        let (value, rest) = value(rest);
+        let (value, rest) = value(rest)?;
         (Test::NotIn(vec![value]), rest)
     } else if let Some(rest) = rest.strip_prefix("==").or_else(|| rest.strip_prefix('=')) {
-        let (value, rest) = value(rest);
+        let (value, rest) = value(rest)?;
         (Test::In(vec![value]), rest)
+    } else if let Some(above) = rest.strip_prefix('>') {
+        let (bound, rest) = bound(above, rest)?;
+        (Test::Above(bound), rest)
+    } else if let Some(below) = rest.strip_prefix('<') {
+        let (bound, rest) = bound(below, rest)?;
+        (Test::Below(bound), rest)
     } else if let Some((values, rest)) = listed(rest, "notin") {
-        (Test::NotIn(values), rest)
+        (Test::NotIn(whole_values(values)?), rest)
     } else if let Some((values, rest)) = listed(rest, "in") {
-        (Test::In(values), rest)
+        (Test::In(whole_values(values)?), rest)
     } else {
         (Test::Exists, rest)
     };
     Ok((Requirement { key, test: wanted }, rest))
 }
 
-/// Splits a label name from the text after it.
-fn word(text: &str) -> Option<(String, &str)> {
+/// Splits a word of a label from the text after it.
+fn word(text: &str) -> (&str, &str) {
     let end = text
         .find(|c: char| !(c.is_ascii_alphanumeric() || "-_./".contains(c)))
         .unwrap_or(text.len());
-    (end > 0).then(|| (text[..end].to_owned(), text[end..].trim_start()))
+    (&text[..end], text[end..].trim_start())
+}
+
+/// Splits a label name from the text after it. Without one, `requirement` is what cannot be parsed.
+fn key<'t>(text: &'t str, requirement: &str) -> Result<(String, &'t str), SelectorError> {
+    match word(text) {
+        ("", _) => Err(SelectorError::Syntax(requirement.to_owned())),
+        (key, rest) if is_label_key(key) => Ok((key.to_owned(), rest)),
+        (other, _) => Err(SelectorError::Key(other.to_owned())),
+    }
 }
 
 /// Splits a label value, which may be empty, from the text after it.
-fn value(text: &str) -> (String, &str) {
-    let text = text.trim_start();
-    word(text).unwrap_or_else(|| (String::new(), text))
+fn value(text: &str) -> Result<(String, &str), SelectorError> {
+    let (value, rest) = word(text.trim_start());
+    if is_label_value(value) {
+        Ok((value.to_owned(), rest))
+    } else {
+        Err(SelectorError::Value(value.to_owned()))
+    }
 }
 
-fn listed<'t>(text: &'t str, operator: &str) -> Option<(Vec<String>, &'t str)> {
+/// Splits an integer from the text after it. `comparison` also has the operator.
+fn bound<'t>(text: &'t str, comparison: &str) -> Result<(i64, &'t str), SelectorError> {
+    let (value, rest) = value(text)?;
+    match value.parse() {
+        Ok(bound) => Ok((bound, rest)),
+        Err(_) => Err(SelectorError::Syntax(comparison.to_owned())),
+    }
+}
+
+/// Splits the text between parentheses from the text after it.
+fn listed<'t>(text: &'t str, operator: &str) -> Option<(&'t str, &'t str)> {
     let inside = text
         .strip_prefix(operator)?
         .trim_start()
         .strip_prefix('(')?;
     let (values, rest) = inside.split_once(')')?;
-    let values: Vec<_> = values.split(',').map(|v| value(v).0).collect();
     Some((values, rest.trim_start()))
+}
+
+/// Label values between commas, and nothing else.
+fn whole_values(values: &str) -> Result<Vec<String>, SelectorError> {
+    let whole = |text| match value(text)? {
+        (value, "") => Ok(value),
+        (_, rest) => Err(SelectorError::Syntax(rest.to_owned())),
+    };
+    values.split(',').map(whole).collect()
+}
+
+/// Whether this is the name of a label: a name, with an optional DNS domain before a slash
+/// (`IsQualifiedName` in k8s.io/apimachinery).
+pub fn is_label_key(key: &str) -> bool {
+    let (domain, name) = key
+        .split_once('/')
+        .map_or((None, key), |(domain, name)| (Some(domain), name));
+    !name.is_empty() && is_label_value(name) && domain.is_none_or(is_domain)
+}
+
+fn is_domain(domain: &str) -> bool {
+    let is_part = |part: &str| {
+        let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        !part.is_empty()
+            && part.chars().all(inside)
+            && !part.starts_with('-')
+            && !part.ends_with('-')
+    };
+    domain.len() <= 253 && domain.split('.').all(is_part)
+}
+
+/// Whether this is the value of a label, which may be empty.
+pub fn is_label_value(value: &str) -> bool {
+    let ends = value.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && value.ends_with(|c: char| c.is_ascii_alphanumeric());
+    value.is_empty()
+        || ends
+            && value.len() <= 63
+            && value
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 impl fmt::Display for Selector {
@@ -261,6 +337,7 @@ mod tests {
             "a in (b,c),!d",
             "a!=b,e",
             "a.b/c notin (x,y),f=1",
+            "a>5,b<0",
         ] {
             assert_eq!(Selector::parse(text).unwrap().to_string(), text);
         }
@@ -279,10 +356,24 @@ mod tests {
             "!gpu",
             "zone",
             "empty=",
+            "empty in ()",
+            "zone in (,a)",
+            "cores > 7",
+            "cores<9",
         ] {
             assert!(Selector::parse(yes).unwrap().matches(&node), "{yes}");
         }
-        for no in ["zone=b", "gpu", "!zone", "zone notin (a,b)", "zone=a,gpu"] {
+        for no in [
+            "zone=b",
+            "gpu",
+            "!zone",
+            "zone notin (a,b)",
+            "zone=a,gpu",
+            "cores>8",
+            "cores<8",
+            "gpu<8",
+            "zone>1",
+        ] {
             assert!(!Selector::parse(no).unwrap().matches(&node), "{no}");
         }
         let above = Requirement::from_parts("cores".into(), "Gt", vec!["7".into()]).unwrap();
@@ -291,10 +382,57 @@ mod tests {
 
     #[test]
     fn invalid_selectors_are_rejected() {
-        for bad in ["=x", "a=b,", "a b", "a in b", "a in (b", "!", ",a"] {
+        for bad in [
+            "=x", "a=b,", "a b", "a in b", "a in (b", "!", ",a", "a>", "a<b", "a>1.5", "a>-1",
+            "a>=1",
+        ] {
             assert!(Selector::parse(bad).is_err(), "{bad}");
         }
         assert!(Requirement::from_parts("k".into(), "In", vec![]).is_err());
         assert!(Requirement::from_parts("k".into(), "Like", vec!["x".into()]).is_err());
+    }
+
+    #[test]
+    fn a_list_in_parentheses_has_only_values_between_commas() {
+        for (bad, at) in [
+            ("pool notin (gpu cpu)", "cpu"),
+            ("pool in (gpu;cpu)", ";cpu"),
+            ("pool in (gpu|cpu)", "|cpu"),
+            ("pool notin (\"gpu\",\"cpu\")", "\"gpu\""),
+            ("pool in ('a')", "'a'"),
+            ("pool in (a=b)", "=b"),
+            ("pool in (a(b)", "(b"),
+        ] {
+            let error = SelectorError::Syntax(at.to_owned());
+            assert_eq!(Selector::parse(bad), Err(error), "{bad}");
+        }
+    }
+
+    #[test]
+    fn keys_and_values_must_be_those_of_labels() {
+        let long = "a".repeat(64);
+        for bad in [
+            "-a=b", "a-=b", "/z=b", "z/=b", "a/b/c=d", "X.Y/z", "x_y/z", "a..b/c", "!-a",
+        ]
+        .into_iter()
+        .map(str::to_owned)
+        .chain([format!("{long}=b"), format!("{}/b", "a".repeat(254))])
+        {
+            let error = Selector::parse(&bad);
+            assert!(matches!(error, Err(SelectorError::Key(_))), "{bad}");
+        }
+        for bad in [
+            "pool!=gpu/a100",
+            "pool=a/b",
+            "a=b.",
+            "a=-b",
+            "a in (b,c/d)",
+            "a>5.",
+            &format!("a={long}"),
+        ] {
+            let error = Selector::parse(bad);
+            assert!(matches!(error, Err(SelectorError::Value(_))), "{bad}");
+        }
+        assert!(Selector::parse("node.kubernetes.io/a_B.c=A-1_b.C").is_ok());
     }
 }

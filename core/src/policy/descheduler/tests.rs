@@ -349,6 +349,9 @@ fn arguments_are_checked_as_descheduler_checks_them() {
         "{minPodAge: 5}",
         "{nodeSelector: {a: b}}",
         "{nodeSelector: a in (b}",
+        "{nodeSelector: pool notin (gpu cpu)}",
+        "{nodeSelector: pool!=gpu/a100}",
+        "{noEvictionPolicy: mandatory}",
     ] {
         assert!(evictor(args).is_err(), "{args}");
     }
@@ -419,6 +422,15 @@ fn words_that_yaml_1_1_takes_for_something_else_are_no_text() {
     assert_snapshot!(first(restarts),
         @"policy.yaml:4:86: profiles[0].pluginConfig[0].args.podRestartThreshold: found \
             2147483648, expected a whole number from 1 to 2147483647");
+}
+
+#[test]
+fn a_node_selector_may_compare_integers() {
+    let policy = evictor("{nodeSelector: 'gpus>1,gpus<9'}").unwrap();
+    let selector = policy.profiles[0].evictable.destinations.clone().unwrap();
+    assert_eq!(selector.to_string(), "gpus>1,gpus<9");
+    let again = parse(&policy.to_native()).unwrap();
+    assert_eq!(again.profiles, policy.profiles);
 }
 
 #[test]

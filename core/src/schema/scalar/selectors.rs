@@ -4,7 +4,7 @@ use crate::schema::problem::Code;
 use crate::schema::read::{Fields, Spot};
 use crate::schema::scalar::text;
 use crate::schema::tree::Value;
-use crate::values::selector::{Requirement, Selector, Test};
+use crate::values::selector::{Requirement, Selector, Test, is_label_key, is_label_value};
 
 impl Spot<'_, '_> {
     /// A label selector, as text or as an object. A selector of everything is `None`.
@@ -44,7 +44,7 @@ impl Spot<'_, '_> {
     /// The value of a label, which may be empty.
     fn label(self) -> Option<String> {
         match text(self.node()?) {
-            Ok(text) if text.is_empty() || is_label_word(text) => Some(text.to_owned()),
+            Ok(text) if is_label_value(text) => Some(text.to_owned()),
             Ok(_) => self.refuse(
                 Code::BadSelector,
                 "the value of a label: at most 63 letters, digits, -, _ or .",
@@ -108,22 +108,4 @@ fn expression(f: &mut Fields<'_, '_>) -> Option<Requirement> {
     requirement
         .map_err(|error| f.complain(Code::BadSelector, "operator", error))
         .ok()
-}
-
-/// Whether this is the name of a label: a name, with an optional domain before a slash.
-fn is_label_key(key: &str) -> bool {
-    let (domain, name) = key
-        .split_once('/')
-        .map_or((None, key), |(domain, name)| (Some(domain), name));
-    is_label_word(name)
-        && domain.is_none_or(|d| !d.is_empty() && d.len() <= 253 && !d.contains('/'))
-}
-
-fn is_label_word(word: &str) -> bool {
-    let ends = word.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && word.ends_with(|c: char| c.is_ascii_alphanumeric());
-    ends && word.len() <= 63
-        && word
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }

@@ -150,6 +150,9 @@ fn selectors_are_text_or_objects() {
     );
     let broken = [
         "a b",
+        "pool notin (gpu cpu)",
+        "pool!=gpu/a100",
+        "-pool=a",
         "5",
         "{matchLabels: {gpu: true}}",
         "{matchLabels: [a]}",
@@ -160,7 +163,12 @@ fn selectors_are_text_or_objects() {
     ];
     assert_snapshot!(refusals(&broken, |s| s.selector()), @"
     f:1:1: invalid label selector at \"b\"; expected key=value, key!=value, key in (a,b), key \
-        notin (a,b), key or !key
+        notin (a,b), key>1, key<1, key or !key
+    f:1:1: invalid label selector at \"cpu\"; expected key=value, key!=value, key in (a,b), key \
+        notin (a,b), key>1, key<1, key or !key
+    f:1:1: invalid label selector: \"gpu/a100\" is not the value of a label: at most 63 letters, \
+        digits, -, _ or .
+    f:1:1: invalid label selector: \"-pool\" is not the name of a label
     f:1:1: found 5, expected a label selector: text such as pool=a,!gpu, or matchLabels and \
         matchExpressions
     f:1:21: matchLabels.gpu: found true, expected text; write \"true\", with quotes
