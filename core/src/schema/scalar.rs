@@ -101,13 +101,7 @@ impl Spot<'_, '_> {
     /// A percentage, with a percent sign or as a plain number.
     pub(crate) fn percent(self) -> Option<Ratio> {
         if self.lenient() {
-            return self.scalar("a percentage from 0 to 100, as a number", |node| {
-                if matches!(node.value, Value::Int(_) | Value::Float(_)) {
-                    percent(node)
-                } else {
-                    Err(Code::WrongType)
-                }
-            });
+            return self.scalar("a percentage from 0 to 100, as a number", percent_of_number);
         }
         // Thresholds are percentages. 0.3 most likely means 30 %, so it is refused instead of read
         // as 0.3 %.
@@ -364,6 +358,20 @@ pub(crate) fn percent(node: &YamlNode) -> Result<Ratio, Code> {
             .trim_end(),
     };
     percent_of(written)
+}
+
+/// A percentage as the number that it is, however it is written.
+fn percent_of_number(node: &YamlNode) -> Result<Ratio, Code> {
+    let percent = match node.value {
+        Value::Int(number) => u8::try_from(number).map_err(|_| Code::OutOfRange)?.into(),
+        Value::Float(number) => number,
+        Value::Null | Value::Bool(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
+            return Err(Code::WrongType);
+        }
+    };
+    Ratio::percent(percent)
+        .filter(|_| percent <= 100.0)
+        .ok_or(Code::OutOfRange)
 }
 
 fn percent_of(written: &str) -> Result<Ratio, Code> {

@@ -65,8 +65,9 @@ impl YamlNode {
         }
     }
 
-    /// The same value as YAML 1.1 reads it. Kubernetes programs read YAML 1.1: `yes` is true, `010`
-    /// is eight and `1_000` is a thousand.
+    /// The same value as Kubernetes programs read it. They read YAML 1.1, where `yes` is true,
+    /// `010` is eight and `1_000` is a thousand, and turn it into JSON, where `1.0` and `1e3` are
+    /// whole numbers.
     pub(crate) fn in_yaml_1_1(&self) -> Self {
         let value = match &self.value {
             Value::List(items) => Value::List(items.iter().map(YamlNode::in_yaml_1_1).collect()),
@@ -78,11 +79,10 @@ impl YamlNode {
                 };
                 Value::Map(entries.iter().map(of).collect())
             }
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => self
-                .plain
-                .as_deref()
-                .and_then(scalars::yaml_1_1)
-                .unwrap_or_else(|| self.value.clone()),
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => {
+                let plain = self.plain.as_deref().and_then(scalars::yaml_1_1);
+                scalars::in_json(plain.unwrap_or_else(|| self.value.clone()))
+            }
         };
         YamlNode {
             at: self.at,

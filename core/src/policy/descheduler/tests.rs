@@ -425,6 +425,59 @@ fn words_that_yaml_1_1_takes_for_something_else_are_no_text() {
 }
 
 #[test]
+fn numbers_are_those_of_json_however_they_are_written() {
+    let thresholds = |cpu: &str| {
+        let args = format!("{{thresholds: {{cpu: {cpu}}}}}");
+        plugin("balance", "HighNodeUtilization", &args).map(|policy| {
+            let Rule::HighNodeUtilization(rule) = &policy.strategies[0].rule else {
+                panic!("another rule")
+            };
+            (rule.thresholds[0].1.get() * 1e4).round() / 1e4
+        })
+    };
+    for (written, share) in [
+        ("010", 0.08),
+        ("08", 0.08),
+        ("+20", 0.2),
+        (".5", 0.005),
+        ("1_0", 0.1),
+        ("0x10", 0.16),
+        ("2e+1", 0.2),
+        ("12.5", 0.125),
+        ("100", 1.0),
+        ("0", 0.0),
+    ] {
+        assert_eq!(thresholds(written), Ok(share), "{written}");
+    }
+    for written in [
+        "-1", "101", "100.5", "0145", ".inf", ".nan", "'20'", "20%", "true",
+    ] {
+        assert!(thresholds(written).is_err(), "{written}");
+    }
+    let per_cycle = |total: &str| {
+        let text = format!(
+            "apiVersion: descheduler/v1alpha2\nmaxNoOfPodsToEvictTotal: {total}\nprofiles: []"
+        );
+        parse(&text).map(|policy| policy.limits.per_cycle)
+    };
+    for (written, total) in [
+        ("1.0", 1),
+        ("1e3", 1000),
+        ("1e+06", 1_000_000),
+        ("1_0.0", 10),
+    ] {
+        assert_eq!(
+            per_cycle(written),
+            Ok(Some(Share::Count(total))),
+            "{written}"
+        );
+    }
+    for written in ["1.5", "1e10", "'1.0'", "-1.0"] {
+        assert!(per_cycle(written).is_err(), "{written}");
+    }
+}
+
+#[test]
 fn a_node_selector_may_compare_integers() {
     let policy = evictor("{nodeSelector: 'gpus>1,gpus<9'}").unwrap();
     let selector = policy.profiles[0].evictable.destinations.clone().unwrap();

@@ -80,3 +80,15 @@ pub(super) fn yaml_1_1(plain: &str) -> Option<Value> {
         .or_else(|| in_radix("0", 8))
         .or_else(|| number(&digits))
 }
+
+/// The value as JSON writes it: a number without a fraction is a whole one.
+pub(super) fn in_json(value: Value) -> Value {
+    let Value::Float(number) = value else {
+        return value;
+    };
+    let whole = (number.fract() == 0.0).then(|| format!("{number:.0}").parse());
+    match whole {
+        Some(Ok(whole)) => Value::Int(whole),
+        Some(Err(_)) | None => value,
+    }
+}

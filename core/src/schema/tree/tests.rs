@@ -38,7 +38,7 @@ fn show(text: &str) -> String {
 #[test]
 fn yaml_1_1_reads_some_words_and_digits_differently() {
     let list = "[y, No, 'yes', on, true, 010, -0b11, 0o17, 0x1F, 1_000, 1_0.5, 08, 0, -0, x_1, _1, \
-        2h, y_, 1:30, 30%]";
+        2h, y_, 1:30, 30%, 1.0, 1e+06, .5e1, 1e20, '1.0', .inf]";
     let Value::List(items) = parse(list).unwrap().in_yaml_1_1().value else {
         panic!("not a list")
     };
@@ -49,7 +49,8 @@ fn yaml_1_1_reads_some_words_and_digits_differently() {
     assert_snapshot!(values.join(" "),
         @"Bool(true) Bool(false) Text(\"yes\") Bool(true) Bool(true) Int(8) Int(-3) Int(15) \
             Int(31) Int(1000) Float(10.5) Int(8) Int(0) Int(0) Text(\"x_1\") Text(\"_1\") \
-            Text(\"2h\") Text(\"y_\") Text(\"1:30\") Text(\"30%\")");
+            Text(\"2h\") Text(\"y_\") Text(\"1:30\") Text(\"30%\") Int(1) Int(1000000) Int(5) \
+            Float(1e20) Text(\"1.0\") Float(inf)");
     assert_eq!(parse("a: [{b: off}]").unwrap().in_yaml_1_1(), {
         let mut node = parse("a: [{b: off}]").unwrap();
         let Value::Map(entries) = &mut node.value else {
