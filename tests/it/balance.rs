@@ -126,6 +126,22 @@ mod duplicates {
     }
 
     #[test]
+    fn in_exact_mode_the_first_of_equal_pods_does_not_decide_where_the_others_may_go() {
+        let cluster = |second: &str| {
+            Cluster::parse(&format!(
+                "node a\n web cpu=1\n web cpu=1 {second}\nnode b\nnode c"
+            ))
+        };
+        let moves = |second: &str| {
+            let plan = cluster(second).plan_by(duplicates().exactly());
+            plan.moves.len()
+        };
+        assert_eq!(moves(""), 1);
+        // The second pod would come back to its node again and again.
+        assert_eq!(moves("on=kubernetes.io/hostname:a"), 0);
+    }
+
+    #[test]
     fn a_pod_with_two_owners_moves_once() {
         let mut cluster = Cluster::parse("node a\n web*2 cpu=1\nnode b");
         let snapshot = cluster.snapshot(&duplicates());

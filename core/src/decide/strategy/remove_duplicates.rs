@@ -44,7 +44,8 @@ pub(super) struct RemoveDuplicatesRun<'w> {
 pub(super) struct DuplicateRules {
     /// Whether a pod, given the strategy's position, is one of the replicas that are compared.
     pub(super) counts: fn(&Draft<'_>, usize, PodId) -> Result<(), NotSelected>,
-    /// Whether only duplicates decide where replicas may go, and no pod that is alone on its node.
+    /// Whether only duplicates decide where replicas may go, and no pod that stays in any case: the
+    /// first of each set.
     pub(super) by_duplicates: bool,
     /// Whether cordoned nodes may take replicas.
     pub(super) cordoned: bool,
@@ -64,7 +65,8 @@ pub(super) static NATIVE: DuplicateRules = DuplicateRules {
 /// An owner and the images of its pods: namespace, kind, name, images in order.
 type GroupKey<'w> = (&'w str, &'w str, &'w str, Vec<&'w str>);
 
-/// The pods of one group by node. On each node, pods with the same set of owners are together.
+/// The pods of one group by node. On each node, pods with the same set of owners are together, the
+/// most important in front.
 type ByNode<'w> = BTreeMap<NodeId, BTreeMap<Vec<GroupKey<'w>>, Vec<PodId>>>;
 
 /// A pod above the share of its node.
@@ -118,13 +120,19 @@ impl<'w> RemoveDuplicatesRun<'w> {
                 }
             }
         }
+        let sets = groups.values_mut().flat_map(BTreeMap::values_mut);
+        for pods in sets.flat_map(BTreeMap::values_mut) {
+            pods.sort_by_cached_key(|pod| rank(draft, self.position, *pod));
+        }
         groups
     }
 
     /// Queues the pods of a group that are above the share of their nodes.
     fn choose(&mut self, draft: &Draft<'_>, key: &GroupKey<'w>, by_node: ByNode<'w>, share: usize) {
         for (node, equals) in by_node {
-            let duplicates = duplicates(draft, self.position, equals);
+            let mut duplicates: Vec<PodId> =
+                equals.values().flat_map(|pods| duplicates(pods)).collect();
+            duplicates.sort_by_cached_key(|pod| rank(draft, self.position, *pod));
             for pod in duplicates.into_iter().skip(share - 1).rev() {
                 if !draft.moves(pod) && self.chosen.insert(pod) {
                     self.queue.push_back(Duplicate {
@@ -213,27 +221,15 @@ fn keys(pod: &Pod) -> Vec<GroupKey<'_>> {
     keys
 }
 
-/// All but the first of each set of equal pods, the most important in front.
-fn duplicates(
-    draft: &Draft<'_>,
-    position: usize,
-    equals: BTreeMap<Vec<GroupKey<'_>>, Vec<PodId>>,
-) -> Vec<PodId> {
-    let rank = |p: &PodId| {
-        // Pods that may not go come first, so that they are among those that stay. That includes
-        // moved pods that have not landed here yet.
-        let may_go = !draft.moves(*p) && gate::is_evictable(*p, position, draft);
-        (
-            may_go,
-            Reverse(eviction_order(draft.world.snapshot.pod(*p))),
-            *p,
-        )
-    };
-    let mut duplicates = Vec::new();
-    for mut pods in equals.into_values() {
-        pods.sort_by_cached_key(rank);
-        duplicates.extend(pods.into_iter().skip(1));
-    }
-    duplicates.sort_by_cached_key(rank);
-    duplicates
+/// All but the first of a set of equal pods.
+fn duplicates(pods: &[PodId]) -> impl Iterator<Item = PodId> + use<'_> {
+    pods.iter().skip(1).copied()
+}
+
+/// The place of a pod among equal pods. Pods that may not go come first, so that they stay. That
+/// includes moved pods that have not landed here yet.
+fn rank(draft: &Draft<'_>, position: usize, pod: PodId) -> impl Ord + use<> {
+    let may_go = !draft.moves(pod) && gate::is_evictable(pod, position, draft);
+    let order = eviction_order(draft.world.snapshot.pod(pod));
+    (may_go, Reverse(order), pod)
 }

@@ -41,11 +41,12 @@ impl ReplicaGroup {
             .collect();
         let all = initial.values().sum();
         let has_duplicates = sets().any(|pods| pods.len() > 1);
-        let deciding = sets().filter(|pods| pods.len() > 1 || !details.by_duplicates);
+        let spared = usize::from(details.by_duplicates);
+        let deciding = sets().flat_map(|pods| pods.iter().skip(spared).copied());
         let may_take = |n: &NodeId| details.cordoned || !draft.world.snapshot.node(*n).cordoned;
         let targets = if has_duplicates {
             let nodes: Vec<NodeId> = nodes.iter().copied().filter(may_take).collect();
-            targets(draft, &nodes, deciding.flatten().copied())
+            targets(draft, &nodes, deciding)
         } else {
             Vec::new()
         };
