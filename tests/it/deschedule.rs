@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::facts::PodPhase;
 use evenkeel::model::snapshot::{Pod, Snapshot};
 use evenkeel::policy::{
@@ -86,11 +87,17 @@ fn moved(cluster: &str, policy: Policy) -> String {
         "{}",
         text(&plan)
     );
-    plan.moves
-        .iter()
-        .map(|m| m.pod.as_str())
-        .collect::<Vec<_>>()
-        .join(" ")
+    pods_of(&plan)
+}
+
+/// The names of the moved pods, in order. Other pods may be refused.
+fn moved_among_others(cluster: &str, policy: Policy) -> String {
+    pods_of(&Cluster::parse(cluster).plan_by(policy))
+}
+
+fn pods_of(plan: &Plan) -> String {
+    let pods: Vec<&str> = plan.moves.iter().map(|m| m.pod.as_str()).collect();
+    pods.join(" ")
 }
 
 /// Applies each rule to a node with these pods and an empty node.
@@ -857,6 +864,30 @@ fn in_exact_mode_an_evicted_finished_pod_is_no_replica() {
         ..life_time()
     });
     assert_eq!(moved(apart, policy), "web-1 web-2");
+}
+
+#[test]
+fn in_exact_mode_the_pods_of_the_only_owner_are_replicas_in_every_phase() {
+    let moved_by = |least: u32, pods: &str| {
+        let mut policy = only(Rule::RemovePodsHavingTooManyRestarts(restarts()));
+        policy.profiles[0].evictable.min_replicas = least;
+        moved_among_others(&format!("node n1\n{pods}\nnode n2"), policy.exactly())
+    };
+    let rollout = "web restarts=200 revision=a\n web*2 restarts=200 revision=b";
+    assert_eq!(moved_by(2, rollout), "web-2 web-3");
+    assert_eq!(moved_by(3, rollout), "");
+    for other in ["terminating", "phase=Failed"] {
+        let pods = format!("web restarts=200\n web {other}");
+        assert_eq!(moved_by(2, &pods), "web-1", "{other}");
+        assert_eq!(moved_by(3, &pods), "", "{other}");
+    }
+    // Descheduler does not count for a pod with several owners.
+    assert_eq!(moved_by(2, "web restarts=200 two-owners"), "web-1");
+    // An owner need not be the controller.
+    assert_eq!(moved_by(2, "web restarts=200 no-controller"), "");
+    let two = "web*2 restarts=200 no-controller";
+    assert_eq!(moved_by(2, two), "web-1 web-2");
+    assert_eq!(moved_by(2, "web restarts=200 evict=true"), "web-1");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! - status: `not-started`, `grace=1h` (the grace period), `ends=1h` (terminating, until then),
 //!   `creating=20m` (pulls its images for so long), `started=1m`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
-//! - owner: `owner=Job`, `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
+//! - owner: `owner=Job`, `revision=b` (ReplicaSet web-b of Deployment web), `two-owners`,
+//!   `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
 //! - controller: `no-controller` (the owner is none), `owner-deleting`, `owner-fails` (it cannot
 //!   create pods), `wanted=3` pods, `template-node=n1`,
 //!   `ordered` (with `owner=StatefulSet`: OrderedReady, from ordinal 1)
@@ -54,6 +55,7 @@ pub(super) fn controller(pod: &PodFacts, words: &Words<'_>, app: &str) -> Object
         Some("StatefulSet") if words.has("ordered") => ObjectKind::StatefulSet,
         _ => ObjectKind::ReplicaSet,
     };
+    let name = pod.owners.first().map_or(app, |owner| &owner.name);
     let deployment = Owner {
         kind: "Deployment".to_owned(),
         name: app.to_owned(),
@@ -70,7 +72,7 @@ pub(super) fn controller(pod: &PodFacts, words: &Words<'_>, app: &str) -> Object
         ordered_from: words.has("ordered").then_some(1),
         job: (kind == ObjectKind::Job).then(|| Box::new(job(words))),
     };
-    Object::Owner(kind, (pod.namespace.clone(), app.to_owned()), facts)
+    Object::Owner(kind, (pod.namespace.clone(), name.to_owned()), facts)
 }
 
 fn job(words: &Words<'_>) -> JobFacts {
@@ -116,15 +118,7 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
         pod.phase = self::phase(phase);
         pod.ready = pod.phase == PodPhase::Running;
     }
-    if let Some(kind) = words.get("owner") {
-        let name = pod.labels["app"].clone();
-        pod.owners = vec![Owner {
-            kind: kind.to_owned(),
-            name,
-            controller: true,
-            ..Owner::default()
-        }];
-    }
+    set_owners(&mut pod, words);
     pod.gated = words.has("gated");
     if pod.nominated.is_some() || words.has("pending") || pod.gated {
         (pod.node, pod.phase, pod.ready, pod.started) = (None, PodPhase::Pending, false, None);
@@ -167,6 +161,26 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
         fare(&mut pod, role, |key| words.get(&format!("{prefix}{key}")));
     }
     pod
+}
+
+fn set_owners(pod: &mut PodFacts, words: &Words<'_>) {
+    if let Some(kind) = words.get("owner") {
+        let name = pod.labels["app"].clone();
+        pod.owners = vec![Owner {
+            kind: kind.to_owned(),
+            name,
+            controller: true,
+            ..Owner::default()
+        }];
+    }
+    if let Some(revision) = words.get("revision") {
+        pod.owners[0].name = format!("{}-{revision}", pod.labels["app"]);
+    }
+    if words.has("two-owners") {
+        let mut second = pod.owners[0].clone();
+        (second.name, second.controller) = ("second".to_owned(), false);
+        pod.owners.push(second);
+    }
 }
 
 /// Parses `web*100`: prefers nodes without pods of app web, with this weight.

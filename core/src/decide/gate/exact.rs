@@ -4,14 +4,15 @@ use jiff::SignedDuration;
 
 use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::model::plan::Refusal;
-use crate::model::snapshot::PodId;
+use crate::model::snapshot::facts::Owner;
+use crate::model::snapshot::{Pod, PodId};
 use crate::policy::Rule;
 use crate::values::Ratio;
 
 use super::evictable::{
     asks_for_eviction, bare, old_enough, permitted, priority, protected, selected,
 };
-use super::replicas::{asked_workload, enough};
+use super::replicas::enough;
 use super::{Checks, cooldown, disruption};
 
 mod landing;
@@ -55,22 +56,32 @@ fn evictable(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     old_enough(age.unwrap_or(SignedDuration::ZERO), rules)
 }
 
-/// Whether the workload of a pod has enough replicas.
+/// Whether a pod has enough siblings. Descheduler counts the pods of its owner, such as a
+/// ReplicaSet, in every phase, and only if the pod has one owner.
 fn replicas(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
-    let Some(workload) = asked_workload(pod) else {
+    let least = candidate.rules(draft.world).min_replicas;
+    let [owner] = pod.owners.as_slice() else {
         return Ok(());
     };
-    // Descheduler checks finished pods as well, and then counts them.
-    let have = if pod.finished() {
-        let pods = snapshot.workload(workload).pods.iter();
-        let seen = pods.filter(|p| !gone(**p, candidate, draft)).count();
-        u32::try_from(seen).unwrap_or(u32::MAX)
-    } else {
-        snapshot.replicas(workload)
+    if least <= 1 || pod.annotations.asks_for_eviction() {
+        return Ok(());
+    }
+    let is_sibling = |other: &Pod| {
+        let same = |o: &Owner| o.uid == owner.uid && o.kind == owner.kind && o.name == owner.name;
+        other.namespace == pod.namespace && other.owners.iter().any(same)
     };
-    Ok(enough(have, candidate.rules(draft.world).min_replicas)?)
+    let counts = |p: &PodId| is_sibling(snapshot.pod(*p)) && !gone(*p, candidate, draft);
+    let have = match pod.workload {
+        Some(workload) => {
+            let pods = snapshot.workload(workload).pods.iter().copied();
+            pods.filter(counts).count()
+        }
+        // The owner is no controller.
+        None => snapshot.pod_ids().filter(counts).count(),
+    };
+    Ok(enough(u32::try_from(have).unwrap_or(u32::MAX), least)?)
 }
 
 /// Whether descheduler no longer sees a pod: a finished pod is gone as soon as it is evicted.

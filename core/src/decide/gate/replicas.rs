@@ -1,7 +1,7 @@
 //! Whether the workload of a pod has enough replicas.
 //!
-//! The check is that of descheduler's DefaultEvictor plugin, with a defect corrected, also in the
-//! exact mode: replicas are counted over the top controller, and only those that stay.
+//! The check is that of descheduler's DefaultEvictor plugin, with a defect corrected: replicas are
+//! counted over the top controller, and only those that stay.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::{Disruption, Refusal};
@@ -24,7 +24,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
 }
 
 /// The workload of a pod, unless the pod's annotation asks for its eviction.
-pub(super) fn asked_workload(pod: &Pod) -> Option<WorkloadId> {
+fn asked_workload(pod: &Pod) -> Option<WorkloadId> {
     pod.workload
         .filter(|_| !pod.annotations.asks_for_eviction())
 }
