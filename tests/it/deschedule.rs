@@ -8,7 +8,7 @@ use evenkeel::model::snapshot::facts::PodPhase;
 use evenkeel::model::snapshot::{Pod, Snapshot};
 use evenkeel::policy::{
     AffinityKind, ConditionTest, FailedPods, Names, NodeAffinity, NodeTaints, PodLifeTime, Policy,
-    Rule, Scope, TooManyRestarts,
+    PriorityThreshold, Rule, Scope, TooManyRestarts,
 };
 use evenkeel::values::selector::Selector;
 use jiff::SignedDuration;
@@ -888,6 +888,20 @@ fn in_exact_mode_the_pods_of_the_only_owner_are_replicas_in_every_phase() {
     let two = "web*2 restarts=200 no-controller";
     assert_eq!(moved_by(2, two), "web-1 web-2");
     assert_eq!(moved_by(2, "web restarts=200 evict=true"), "web-1");
+}
+
+#[test]
+fn in_exact_mode_the_priority_threshold_goes_with_the_protection_of_critical_pods() {
+    let mut policy = only(Rule::RemovePodsHavingTooManyRestarts(restarts()));
+    policy.profiles[0].evictable.priority_below = PriorityThreshold::Value(1000);
+    let cluster = "node n1\n web restarts=200 priority=5000\nnode n2";
+    assert_eq!(moved_among_others(cluster, policy.clone().exactly()), "");
+    policy.profiles[0].evictable.protected.system_critical = false;
+    assert_eq!(
+        moved_among_others(cluster, policy.clone().exactly()),
+        "web-1"
+    );
+    assert_eq!(moved_among_others(cluster, policy), "");
 }
 
 #[test]

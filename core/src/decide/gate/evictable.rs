@@ -7,8 +7,8 @@
 //!   pods without a controller, because an annotation is not the operator's word.
 //! - The priority threshold applies whether or not system-critical pods are protected.
 //!
-//! The exact mode keeps the corrections but the exception for these pods, and shares the checks
-//! that do not differ.
+//! The exact mode keeps only what protects mirror, static and terminating pods and what the value
+//! `false` protects, and shares the checks that do not differ.
 
 use jiff::SignedDuration;
 

@@ -49,8 +49,11 @@ fn evictable(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     // Every owner reference counts as a controller.
     bare(pod, &rules.protected, !pod.owners.is_empty())?;
     protected(pod, &rules.protected, snapshot)?;
-    // A pod without a resolved priority has none.
-    priority(rules, snapshot, || Ok(pod.priority))?;
+    // Descheduler drops the threshold together with the protection of system-critical pods.
+    if rules.protected.system_critical {
+        // A pod without a resolved priority has none.
+        priority(rules, snapshot, || Ok(pod.priority))?;
+    }
     // A pod that the kubelet has not started yet is young, even if it was created long ago.
     let age = pod.started.map(|start| now.duration_since(start));
     old_enough(age.unwrap_or(SignedDuration::ZERO), rules)

@@ -45,11 +45,11 @@ pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
         node_fit: f.field("nodeFit").bool().unwrap_or(false),
     };
     let bounded = evictable.priority_below != PriorityThreshold::Value(SYSTEM_CRITICAL);
-    // descheduler drops the threshold with `evictSystemCriticalPods`. We keep it, because it was
-    // written.
+    // descheduler drops the threshold with `evictSystemCriticalPods`. We keep it outside the exact
+    // mode, because it was written.
     if bounded && !evictable.protected.system_critical {
         let sentence = "the threshold applies although system-critical pods may be evicted; \
-            descheduler would ignore it";
+            descheduler would ignore it, and so does --exact";
         f.warn(Code::Ignored, "priorityThreshold", sentence);
     }
     evictable
