@@ -905,6 +905,29 @@ fn in_exact_mode_the_priority_threshold_goes_with_the_protection_of_critical_pod
 }
 
 #[test]
+fn in_exact_mode_node_fit_and_node_affinity_each_look_for_a_node_of_their_own() {
+    let mut policy = only(affinity(&[AffinityKind::Required]));
+    policy.node_selector = Selector::parse("pool=a").ok();
+    policy.profiles[0].evictable.node_fit = true;
+    policy.profiles[0].evictable.destinations = Selector::parse("pool=b").ok();
+    policy = policy.exactly();
+    let home = "node n1 labels=pool:a\n web requires=disk:ssd\n";
+    let (ours, theirs) = (
+        "node n2 labels=pool:a,disk:ssd\n",
+        "node n3 labels=pool:b,disk:ssd\n",
+    );
+    assert_eq!(
+        moved_among_others(&format!("{home}{ours}{theirs}"), policy.clone()),
+        "web-1"
+    );
+    assert_eq!(
+        moved_among_others(&format!("{home}{ours}"), policy.clone()),
+        ""
+    );
+    assert_eq!(moved_among_others(&format!("{home}{theirs}"), policy), "");
+}
+
+#[test]
 fn the_scope_of_anti_affinity_also_limits_the_neighbours() {
     let scope = |namespaces, pods: &str| Scope {
         namespaces,

@@ -7,7 +7,6 @@ use crate::model::plan::Refusal;
 use crate::model::snapshot::facts::Owner;
 use crate::model::snapshot::{Pod, PodId};
 use crate::policy::Rule;
-use crate::values::Ratio;
 
 use super::evictable::{
     asks_for_eviction, bare, old_enough, permitted, priority, protected, selected,
@@ -28,9 +27,8 @@ pub(super) static CHECKS: Checks = Checks {
     cooldown: |_, draft| cooldown::recordable(draft, true),
     worth: |_, _| Ok(()),
     landing: |candidate, draft| {
-        let landing = landing::find(candidate, draft)?;
-        let success = Ratio::ONE;
-        Ok(Prospect { landing, success })
+        landing::admit(candidate, draft)?;
+        Ok(Prospect::certain())
     },
     landings: |_, _, _| Vec::new(),
     unknown_kinds: |_| Vec::new(),
