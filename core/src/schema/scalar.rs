@@ -16,10 +16,8 @@ use super::wording::either;
 use crate::values::Ratio;
 use crate::values::query_value::QueryValue;
 
+mod durations;
 mod selectors;
-
-/// The longest duration of a policy: a year.
-const LONGEST: SignedDuration = SignedDuration::from_hours(8760);
 
 impl Spot<'_, '_> {
     /// `true` or `false`.
@@ -138,25 +136,6 @@ impl Spot<'_, '_> {
     /// The exit code of a container.
     pub(crate) fn exit_code(self) -> Option<i32> {
         self.scalar("an exit code, a whole number", int32)
-    }
-
-    /// A duration such as `1h30m`, from `least` to a year.
-    pub(crate) fn duration(self, least: SignedDuration) -> Option<SignedDuration> {
-        let expected =
-            format!("a duration from {least:#} to {LONGEST:#}, such as 90s, 5m or 1h30m");
-        self.scalar(&expected, |node| {
-            // The length of days and weeks varies, and Kubernetes does not support them.
-            let written = text(node)?;
-            if written.contains(['d', 'w', 'y', ' ']) {
-                return Err(Code::WrongType);
-            }
-            let duration: SignedDuration = written.parse().map_err(|_| Code::WrongType)?;
-            if (least..=LONGEST).contains(&duration) {
-                Ok(duration)
-            } else {
-                Err(Code::OutOfRange)
-            }
-        })
     }
 
     /// Text that is not empty.

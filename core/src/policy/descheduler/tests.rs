@@ -347,6 +347,11 @@ fn arguments_are_checked_as_descheduler_checks_them() {
         "{labelSelector: {matchExpressions: [{key: a, operator: Gt, values: ['1']}]}}",
         "{minPodAge: 1d}",
         "{minPodAge: 5}",
+        "{minPodAge: 0}",
+        "{minPodAge: '1:30:00'}",
+        "{minPodAge: PT5M}",
+        "{minPodAge: 5min}",
+        "{minPodAge: 1hr}",
         "{nodeSelector: {a: b}}",
         "{nodeSelector: a in (b}",
         "{nodeSelector: pool notin (gpu cpu)}",
@@ -475,6 +480,19 @@ fn numbers_are_those_of_json_however_they_are_written() {
     for written in ["1.5", "1e10", "'1.0'", "-1.0"] {
         assert!(per_cycle(written).is_err(), "{written}");
     }
+}
+
+#[test]
+fn durations_are_those_of_go() {
+    let age = |text: &str| {
+        let policy = evictor(&format!("{{minPodAge: {text}}}")).unwrap();
+        let again = parse(&policy.to_native()).unwrap();
+        assert_eq!(again.profiles, policy.profiles);
+        policy.profiles[0].evictable.min_pod_age
+    };
+    assert_eq!(age(".5h"), SignedDuration::from_mins(30));
+    assert_eq!(age("1h1h"), SignedDuration::from_hours(2));
+    assert_eq!(age("'0'"), SignedDuration::from_nanos(1));
 }
 
 #[test]

@@ -53,6 +53,22 @@ fn durations_are_read_in_the_notation_of_kubernetes() {
             "{text}"
         );
     }
+    // Native policies take only the usual notation, without what Go reads besides.
+    for text in [
+        "PT5M",
+        "'1:30:00'",
+        "5min",
+        "1hr",
+        "1h 5m",
+        "'0'",
+        ".5h",
+        "1m1h",
+    ] {
+        assert!(
+            read(text, |s| s.duration(SignedDuration::ZERO)).is_err(),
+            "{text}"
+        );
+    }
     assert_snapshot!(refusals(&["5", "-1m", "5 parsecs", "0s", "9000h", "", "99999999999h"],
         |s| s.duration(SignedDuration::from_secs(1))), @"
     f:1:1: found 5, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
