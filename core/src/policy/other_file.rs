@@ -19,6 +19,7 @@ pub(super) fn recognise(root: &YamlNode) -> Option<Problem> {
     };
     let kind = text_of(root, "kind").unwrap_or_default();
     let (field, sentence) = match kind {
+        "DeschedulerPolicy" if has_no_version(root) => return Some(no_version(root)),
         "ConfigMap" | "Secret" => ("kind", of_object(root, kind)),
         "DeschedulerConfiguration" => ("kind", KOORDINATOR.to_owned()),
         "HelmRelease" | "Application" | "HelmChart" => ("kind", of_release(kind)),
@@ -64,6 +65,22 @@ fn of_release(kind: &str) -> String {
         "this is a {kind}, not a policy; hand over the policy in its chart values, under \
          `deschedulerPolicy` or `policy`, as a file of its own"
     )
+}
+
+fn has_no_version(root: &YamlNode) -> bool {
+    root.get("apiVersion")
+        .is_none_or(|v| v.value == Value::Null)
+}
+
+/// A policy for descheduler that does not say in which version it is written.
+fn no_version(root: &YamlNode) -> Problem {
+    let version = if root.get("strategies").is_some() {
+        descheduler::V1ALPHA1
+    } else {
+        descheduler::V1ALPHA2
+    };
+    let (at, sentence) = (root.at, format!("missing, expected {version}"));
+    Problem::new(Code::MissingField, at, "apiVersion", None, sentence)
 }
 
 /// Values of a Helm chart.
@@ -167,6 +184,24 @@ mod tests {
     fn the_configuration_of_koordinator_is_named() {
         let text = "apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\nprofiles: []";
         assert!(refused(text).contains("the configuration of Koordinator's descheduler"));
+    }
+
+    #[test]
+    fn a_descheduler_policy_without_a_version_misses_only_that() {
+        for (text, version) in [
+            (
+                "kind: DeschedulerPolicy\nprofiles: [{pluginConfig: []}]",
+                "v1alpha2",
+            ),
+            ("kind: DeschedulerPolicy\napiVersion:", "v1alpha2"),
+            ("kind: DeschedulerPolicy\nstrategies: {}", "v1alpha1"),
+        ] {
+            let error = Policy::parse("p.yaml", text).unwrap_err().to_string();
+            let missing =
+                format!("p.yaml:1:1: apiVersion: missing, expected descheduler/{version}\n");
+            assert!(error.starts_with(&missing), "{error}");
+            assert_eq!(error.matches("p.yaml:").count(), 1, "{error}");
+        }
     }
 
     #[test]
