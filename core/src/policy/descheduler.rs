@@ -157,10 +157,15 @@ fn unique(name: String, others: &[Profile]) -> String {
 
 /// Text; empty text counts as absent.
 fn text(spot: Spot<'_, '_>) -> Option<String> {
+    unless_empty(spot).name()
+}
+
+/// The same place, as if empty text were absent.
+fn unless_empty<'r, 't>(spot: Spot<'r, 't>) -> Spot<'r, 't> {
     let empty = spot
         .node()
         .is_some_and(|n| n.value == Value::Text(String::new()));
-    if empty { None } else { spot.name() }
+    if empty { spot.without_value() } else { spot }
 }
 
 #[cfg(test)]

@@ -10,9 +10,8 @@ use crate::schema::read::{Fields, Place, Spot};
 use crate::schema::tree::Value;
 use crate::values::Ratio;
 
-/// The expected value of a field with thresholds.
-pub(super) const THRESHOLDS: &str =
-    "a percentage for each resource, such as {cpu: 30%, memory: 40%}";
+/// The expected value of a field with thresholds. descheduler does not accept percent signs.
+pub(super) const THRESHOLDS: &str = "a percentage for each resource, such as {cpu: 30, memory: 40}";
 
 /// The threshold of one resource, and its place in the file.
 #[derive(Clone)]
@@ -84,14 +83,11 @@ pub(super) fn read(spot: Spot<'_, '_>) -> Option<Vec<Level>> {
         // Without thresholds every node would count as underused.
         .is_some_and(|n| n.value == Value::Map(Vec::new()))
     {
-        return spot.refuse(
-            Code::OutOfRange,
-            "at least one resource, such as {cpu: 30%}",
-        );
+        return spot.refuse(Code::OutOfRange, "at least one resource, such as {cpu: 30}");
     }
     let mut written = 0;
     let mut levels = spot.each(
-        "resources and percentages, such as {cpu: 30%}",
+        "resources and percentages, such as {cpu: 30}",
         |entry, spot| {
             written += 1;
             if !is_resource(&entry.key) {

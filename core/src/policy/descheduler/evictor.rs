@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use super::super::evictable::SYSTEM_CRITICAL;
 use super::super::{Evictable, Names, PriorityThreshold, Protections, StorageClasses};
-use super::text;
+use super::{text, unless_empty};
 use crate::schema::problem::Code;
 use crate::schema::read::Fields;
 use crate::schema::scalar::int32;
@@ -191,9 +191,8 @@ struct ProtectionLists {
 fn protections(f: &mut Fields<'_, '_>) -> Protections {
     let mut old = DeprecatedFlags::read(f);
     old.keep_without_budget = f.field("ignorePodsWithoutPDB").bool().unwrap_or(false);
-    let policies = [("", false), ("Preferred", false), ("Mandatory", true)];
-    let mandatory = f
-        .field("noEvictionPolicy")
+    let policies = [("Preferred", false), ("Mandatory", true)];
+    let mandatory = unless_empty(f.field("noEvictionPolicy"))
         .one_of(&policies)
         .unwrap_or(false);
     let new = f.field("podProtections").section(protection_lists);

@@ -505,6 +505,28 @@ fn a_node_selector_may_compare_integers() {
 }
 
 #[test]
+fn messages_name_only_what_this_format_accepts() {
+    assert!(
+        first(evictor("{noEvictionPolicy: mandatory}"))
+            .ends_with("found mandatory, expected Preferred or Mandatory")
+    );
+    assert!(evictor("{noEvictionPolicy: ''}").is_ok());
+    for args in ["{}", "{thresholds: {}}", "{thresholds: 5}"] {
+        let error = first(plugin("balance", "HighNodeUtilization", args));
+        assert!(error.contains("such as {cpu: 30"), "{error}");
+        assert!(!error.contains('%'), "{error}");
+    }
+    let collector = |text: &str| {
+        let text = format!("apiVersion: descheduler/v1alpha2\nmetricsCollector: {text}");
+        warnings(&parse(&text).unwrap())
+    };
+    assert!(collector("{enabled: true}").contains("deprecated but still in effect"));
+    for off in ["{}", "{enabled: false}"] {
+        assert!(!collector(off).contains("deprecated"), "{off}");
+    }
+}
+
+#[test]
 fn arguments_may_say_of_which_kind_they_are() {
     let args = "{apiVersion: descheduler/v1alpha2, kind: DefaultEvictorArgs, nodeFit: true}";
     assert!(evictor(args).unwrap().profiles[0].evictable.node_fit);

@@ -30,7 +30,7 @@ pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<MetricsSource> {
     let collector = f
         .field("metricsCollector")
         .section(|f| f.field("enabled").bool().unwrap_or(false));
-    if f.has("metricsCollector") {
+    if collector {
         let sentence = "deprecated but still in effect; descheduler has replaced this by \
             metricsProviders: [{source: KubernetesMetrics}]";
         f.warn(Code::Deprecated, "metricsCollector", sentence);

@@ -180,7 +180,7 @@ fn an_item_holds_one_strategy() {
 fn thresholds_and_targets_are_required() {
     assert_snapshot!(parse("- lowNodeUtilization:\n    thresholds: {cpu: 30%}\n    targetTreshold: {cpu: 60%}").unwrap_err(), @"
     policy.yaml:4:3: strategies[0].lowNodeUtilization.targetThresholds: missing, expected a \
-        percentage for each resource, such as {cpu: 30%, memory: 40%}
+        percentage for each resource, such as {cpu: 30, memory: 40}
       | - lowNodeUtilization:
       |   ^
     policy.yaml:6:5: strategies[0].lowNodeUtilization.targetTreshold: unknown field (did you mean \
@@ -205,7 +205,7 @@ fn thresholds_are_percentages_of_known_resources() {
       | - lowNodeUtilization: {thresholds: {cpu: 130%, memroy: 1%}, targetThresholds: {}}
       |                                                ^
     policy.yaml:4:79: strategies[0].lowNodeUtilization.targetThresholds: found an empty map, \
-        expected at least one resource, such as {cpu: 30%}
+        expected at least one resource, such as {cpu: 30}
       | - lowNodeUtilization: {thresholds: {cpu: 130%, memroy: 1%}, targetThresholds: {}}
       |                                                                               ^
     ");
@@ -257,11 +257,11 @@ fn a_pool_cannot_inherit_missing_thresholds() {
       | - lowNodeUtilization: {nodeSelector: a, nodePools: [{name: gpu, nodeSelector: gpu}]}
       |                        ^
     policy.yaml:4:53: strategies[0].lowNodeUtilization.nodePools[0].thresholds: missing, expected \
-        a percentage for each resource, such as {cpu: 30%, memory: 40%}
+        a percentage for each resource, such as {cpu: 30, memory: 40}
       | - lowNodeUtilization: {nodeSelector: a, nodePools: [{name: gpu, nodeSelector: gpu}]}
       |                                                     ^
     policy.yaml:4:53: strategies[0].lowNodeUtilization.nodePools[0].targetThresholds: missing, \
-        expected a percentage for each resource, such as {cpu: 30%, memory: 40%}
+        expected a percentage for each resource, such as {cpu: 30, memory: 40}
       | - lowNodeUtilization: {nodeSelector: a, nodePools: [{name: gpu, nodeSelector: gpu}]}
       |                                                     ^
     ");
