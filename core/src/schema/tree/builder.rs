@@ -14,7 +14,9 @@ pub(super) struct Builder {
     open: Vec<Open>,
     anchors: BTreeMap<usize, YamlNode>,
     nodes: usize,
-    documents: usize,
+    begun: bool,
+    /// Where the latest document after the first begins. It may only be empty.
+    next: Option<Position>,
     root: Option<YamlNode>,
 }
 
@@ -44,6 +46,12 @@ impl Builder {
         reason = "the other events bring no value, and new ones are opt-in"
     )]
     pub(super) fn take(&mut self, event: Event<'_>, at: Position) -> Result<(), Problem> {
+        if let Some(next) = self.next.filter(|_| brings_a_value(&event)) {
+            return Err(refusal(
+                next,
+                "a second document begins here; a policy file holds only one",
+            ));
+        }
         match event {
             Event::Scalar(_, _, _, Some(tag))
             | Event::SequenceStart(_, _, Some(tag))
@@ -71,20 +79,13 @@ impl Builder {
             ),
             Event::SequenceEnd | Event::MappingEnd => self.end(),
             Event::Alias(anchor) => self.follow(anchor, at),
-            Event::DocumentStart(..) => self.document(at),
+            Event::DocumentStart(..) => {
+                self.next = self.begun.then_some(at);
+                self.begun = true;
+                Ok(())
+            }
             // Comments are off; the other events carry no value.
             _ => Ok(()),
-        }
-    }
-
-    fn document(&mut self, at: Position) -> Result<(), Problem> {
-        self.documents += 1;
-        match self.documents {
-            1 => Ok(()),
-            _ => Err(refusal(
-                at,
-                "a second document begins here; a policy file holds only one",
-            )),
         }
     }
 
@@ -159,6 +160,7 @@ impl Builder {
             self.anchors.insert(anchor, node.clone());
         }
         match self.open.last_mut().map(|open| &mut open.content) {
+            None if self.next.is_some() => {}
             None => self.root = Some(node),
             Some(Content::List(items)) => items.push(node),
             Some(Content::Map { entries, key }) => match key.take() {
@@ -171,6 +173,22 @@ impl Builder {
             },
         }
         Ok(())
+    }
+}
+
+/// Whether an event brings a value other than nothing.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the other events bring no value, and new ones are opt-in"
+)]
+fn brings_a_value(event: &Event<'_>) -> bool {
+    match event {
+        Event::Scalar(text, style, _, tag) => {
+            let node = node_of(text.clone().into_owned(), *style, Position::START);
+            tag.is_some() || node.value != Value::Null
+        }
+        Event::SequenceStart(..) | Event::MappingStart(..) => true,
+        _ => false,
     }
 }
 

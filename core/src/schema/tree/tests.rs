@@ -137,6 +137,32 @@ fn windows_line_ends_and_byte_order_marks_do_not_shift_positions() {
 }
 
 #[test]
+fn nothing_may_follow_after_a_separator() {
+    for text in [
+        "a: 1\n---",
+        "a: 1\n---\n",
+        "---\na: 1\n---\n# a comment\n---\n",
+        "a: 1\n...\n",
+        "a: 1\n--- ~",
+    ] {
+        let root = parse(text).unwrap();
+        assert_eq!(root.get("a").unwrap().value, Value::Int(1), "{text}");
+    }
+    let more = [
+        "a: 1\n---\n---\n[]",
+        "---\n---\na: 1",
+        "a: 1\n---\nb: 2",
+        "a: 1\n--- ''",
+    ];
+    assert_snapshot!(more.map(refused).join("\n"), @"
+    3:1: a second document begins here; a policy file holds only one
+    2:1: a second document begins here; a policy file holds only one
+    2:1: a second document begins here; a policy file holds only one
+    2:1: a second document begins here; a policy file holds only one
+    ");
+}
+
+#[test]
 fn a_text_without_a_document_is_null() {
     for text in ["", "# only a comment", "---", "---\n..."] {
         assert_eq!(parse(text).unwrap().value, Value::Null, "{text}");
