@@ -527,6 +527,25 @@ fn messages_name_only_what_this_format_accepts() {
 }
 
 #[test]
+fn the_url_of_a_prometheus_must_be_one() {
+    let by = |url: &str| {
+        parse(&format!(
+            "apiVersion: descheduler/v1alpha2\nmetricsProviders: [{{source: Prometheus, prometheus: {{url: '{url}'}}}}]"
+        ))
+    };
+    for url in ["http://a b", "prometheus:9090", "http://", "/a"] {
+        assert!(first(by(url)).contains("not a url, such as"), "{url}");
+    }
+    for url in [
+        "http://prometheus.monitoring:9090",
+        "https://me@p/x?y=z",
+        "http://[::1]:9090",
+    ] {
+        assert!(by(url).is_ok(), "{url}");
+    }
+}
+
+#[test]
 fn arguments_may_say_of_which_kind_they_are() {
     let args = "{apiVersion: descheduler/v1alpha2, kind: DefaultEvictorArgs, nodeFit: true}";
     assert!(evictor(args).unwrap().profiles[0].evictable.node_fit);

@@ -87,7 +87,7 @@ fn prometheus(f: &mut Fields<'_, '_>) -> Option<String> {
             "secretReference needs both a namespace and a name",
         );
     }
-    if url.as_ref().is_some_and(|u| !u.contains("://")) {
+    if url.as_deref().is_some_and(|u| !is_url(u)) {
         f.complain(
             Code::WrongType,
             "url",
@@ -95,6 +95,11 @@ fn prometheus(f: &mut Fields<'_, '_>) -> Option<String> {
         );
     }
     url
+}
+
+fn is_url(text: &str) -> bool {
+    let uri = text.parse::<http::Uri>();
+    uri.is_ok_and(|uri| uri.scheme().is_some() && uri.host().is_some())
 }
 
 /// LowNodeUtilization. Its namespaces may come from elsewhere.
