@@ -101,6 +101,21 @@ fn a_pause_stops_a_plan_that_is_being_carried_out() {
 }
 
 #[test]
+fn a_namespace_that_cannot_be_read_counts_as_paused() {
+    // It may have the annotation, and it may be in deletion.
+    insta::assert_snapshot!(plan("unreadable Namespace name=bank"), @"
+    api-1 stays, paused: its namespace is paused until it can be read again: Namespace bank cannot be read: spec
+    move web-1 from n1 to n3: node usage: cpu 75% is above its target of 50%
+    ");
+    insta::assert_snapshot!(
+        plan("unreadable Namespace name=kube-system"),
+        @"all evictions are paused until it can be read again: Namespace kube-system cannot be read: spec"
+    );
+    let read_again = "unreadable Namespace name=bank\n namespace bank";
+    assert_eq!(plan(read_again), plan(""));
+}
+
+#[test]
 fn a_hot_node_whose_pods_are_all_paused_says_why_nothing_moves() {
     let text = "
         namespace bank annotations=evenkeel.io/pause:audit

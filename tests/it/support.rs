@@ -124,9 +124,14 @@ impl Cluster {
     fn skip(&mut self, words: &Words<'_>, node: &str) {
         let mut kinds = ObjectKind::ALL.into_iter();
         let kind = kinds.find(|kind| kind.name() == words.second).unwrap();
+        let usual = if kind == ObjectKind::Namespace {
+            ""
+        } else {
+            "default"
+        };
         let skipped = Skipped {
             kind: kind.name().to_owned(),
-            namespace: words.get("namespace").unwrap_or("default").to_owned(),
+            namespace: words.get("namespace").unwrap_or(usual).to_owned(),
             name: words.get("name").unwrap().to_owned(),
             node: (kind == ObjectKind::Pod).then(|| node.to_owned()),
             why: "spec".to_owned(),

@@ -10,6 +10,7 @@ use crate::decide::projection::World;
 use crate::model::plan::{Halt, Protected, Refusal, Replacement};
 use crate::model::snapshot::facts::{NodeClosure, PodPhase};
 use crate::model::snapshot::objects::ObjectKind;
+use crate::model::snapshot::pause::PauseEnd;
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::SchedulerProfile;
 use crate::values::text::{count, list};
@@ -116,7 +117,11 @@ fn pauses(world: World<'_>) -> impl Iterator<Item = Diagnosis> {
     let paused = world.snapshot.pauses.namespaces(world.now);
     paused.map(|(namespace, pause)| {
         let message = format!("namespace {namespace} is {pause}");
-        let remedy = format!("`evenkeel resume -n {namespace}` allows its evictions again");
+        let remedy = if pause.end == PauseEnd::WhenReadable {
+            pause.remedy().to_owned()
+        } else {
+            format!("`evenkeel resume -n {namespace}` allows its evictions again")
+        };
         Diagnosis::warning("pauses", message, remedy)
     })
 }

@@ -219,10 +219,14 @@ impl Objects {
         }
     }
 
-    /// Records an unreadable object. Its earlier facts are removed, because they no longer hold.
+    /// Records an unreadable object. Its earlier facts are removed, because they no longer hold. A
+    /// namespace may have been paused or deleted meanwhile, so its evictions stop.
     pub fn skip(&mut self, kind: ObjectKind, skipped: Skipped) {
         let name = (skipped.namespace.clone(), skipped.name.clone());
         self.delete(kind, &name);
+        if kind == ObjectKind::Namespace {
+            self.pauses.set_unreadable(&skipped);
+        }
         self.skipped.insert((kind, name), skipped);
     }
 

@@ -10,6 +10,8 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
+use super::facts::Skipped;
+
 /// Evictions that a person has stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pause {
@@ -34,6 +36,8 @@ pub enum PauseEnd {
     At(Timestamp),
     /// Never by itself, because this text is no time.
     Unreadable(String),
+    /// When the namespace, which cannot be read now, can be read again. It may have a pause.
+    WhenReadable,
 }
 
 /// The evictions that a pause stops, and the annotation that holds its reason.
@@ -64,6 +68,17 @@ impl PauseScope {
 }
 
 impl Pause {
+    /// Returns the pause of a namespace that cannot be read: it may have the annotations of one.
+    fn of_unreadable(skipped: &Skipped, scope: PauseScope) -> Self {
+        Pause {
+            scope,
+            reason: one_line(&skipped.to_string()),
+            by: None,
+            since: None,
+            end: PauseEnd::WhenReadable,
+        }
+    }
+
     /// Reads the annotations of a namespace; `None` if they pause nothing of this scope.
     pub fn read(annotations: &BTreeMap<String, String>, scope: PauseScope) -> Option<Self> {
         let names = scope.annotations();
@@ -87,7 +102,7 @@ impl Pause {
     /// missing.
     pub fn annotations(&self) -> [(String, Option<String>); 4] {
         let until = match &self.end {
-            PauseEnd::ByHand => None,
+            PauseEnd::ByHand | PauseEnd::WhenReadable => None,
             PauseEnd::At(until) => Some(until.to_string()),
             PauseEnd::Unreadable(text) => Some(text.clone()),
         };
@@ -110,6 +125,9 @@ impl Pause {
 
     /// Returns how to end the pause.
     pub const fn remedy(&self) -> &'static str {
+        if matches!(self.end, PauseEnd::WhenReadable) {
+            return "correct the namespace, which cannot be read";
+        }
         match self.scope {
             PauseScope::Namespace => {
                 "`evenkeel resume -n NAMESPACE`, or remove the annotation evenkeel.io/pause from the \
@@ -126,7 +144,7 @@ impl Pause {
     pub fn holds(&self, now: Timestamp) -> bool {
         match self.end {
             PauseEnd::At(until) => now < until,
-            PauseEnd::ByHand | PauseEnd::Unreadable(_) => true,
+            PauseEnd::ByHand | PauseEnd::Unreadable(_) | PauseEnd::WhenReadable => true,
         }
     }
 }
@@ -150,6 +168,7 @@ impl fmt::Display for Pause {
             PauseEnd::ByHand => {}
             PauseEnd::At(until) => write!(f, " until {until}")?,
             PauseEnd::Unreadable(text) => write!(f, ", with the end {text:?}, which is no time")?,
+            PauseEnd::WhenReadable => f.write_str(" until it can be read again")?,
         }
         if self.reason.is_empty() {
             return Ok(());
@@ -180,6 +199,17 @@ impl Pauses {
         }
         if namespace == PauseScope::CLUSTER_NAMESPACE {
             self.cluster = Pause::read(annotations, PauseScope::Cluster);
+        }
+    }
+
+    /// Pauses a namespace that cannot be read.
+    pub(super) fn set_unreadable(&mut self, skipped: &Skipped) {
+        let namespace = skipped.name.as_str();
+        let pause = |scope| Pause::of_unreadable(skipped, scope);
+        self.namespaces
+            .insert(namespace.to_owned(), pause(PauseScope::Namespace));
+        if namespace == PauseScope::CLUSTER_NAMESPACE {
+            self.cluster = Some(pause(PauseScope::Cluster));
         }
     }
 
