@@ -62,6 +62,11 @@ fn list(path: &str) -> Value {
         "/api/v1/pods" => present
             .map(|(name, node, ran, _)| pod(name, node, ran.start))
             .collect(),
+        "/apis/apps/v1/replicasets" => vec![
+            json!({"metadata": {"namespace": "shop", "name": "web-5d8c7b9f64",
+                "uid": "web-5d8c7b9f64"}}),
+        ],
+        "/api/v1/namespaces" => vec![json!({"metadata": {"name": "shop"}})],
         _ => Vec::new(),
     };
     json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"},
@@ -229,7 +234,7 @@ async fn a_day_is_recorded_from_prometheus() {
     let said = folder.stdout(&format!("{RECORD} -o cluster.json")).await;
     assert_eq!(
         said,
-        "cluster.json: 3 nodes, 4 pods, 7 objects in total; metrics of 0 nodes and 0 pods; \
+        "cluster.json: 3 nodes, 4 pods, 9 objects in total; metrics of 0 nodes and 0 pods; \
          usage over 23h55m of 3 nodes and 4 pods\n"
     );
     let points = |params: &BTreeMap<String, String>| {

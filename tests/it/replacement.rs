@@ -126,6 +126,30 @@ fn a_controller_that_does_not_exist_is_unknown() {
 }
 
 #[test]
+fn the_last_controller_of_a_kind_that_does_not_exist_is_unknown_too() {
+    let answer = |more: &str| {
+        let mut cluster = Cluster::parse(&format!(
+            "
+            {more}
+            node n1 system=1
+              web*4 cpu=300m uses=1
+            node n2
+            node n3
+            "
+        ));
+        let web = ("default".to_owned(), "web".to_owned());
+        cluster.objects.delete(ObjectKind::ReplicaSet, &web);
+        text(&cluster.plan(EVEN))
+    };
+    let unknown = "keep web-1 on n1: its ReplicaSet web does not exist or cannot be read";
+    // The list of ReplicaSets is complete, whether it is empty or has one that cannot be read.
+    for more in ["", "unreadable ReplicaSet name=web"] {
+        assert!(answer(more).starts_with(unknown), "{}", answer(more));
+    }
+    assert!(answer("lacking ReplicaSet").starts_with("move web-1"));
+}
+
+#[test]
 fn work_that_ends_stays_unless_the_policy_allows_it() {
     for owner in [
         "Workflow",
@@ -432,6 +456,7 @@ fn a_stateful_set_that_waits_for_a_lower_ordinal_creates_nothing() {
     let answer = |first: &str, kind: &str| {
         life(&format!(
             "
+            lacking StatefulSet
             node n1
               db cpu=300m owner=StatefulSet {kind} {first}
             node n2
@@ -441,7 +466,7 @@ fn a_stateful_set_that_waits_for_a_lower_ordinal_creates_nothing() {
         ))
     };
     let waits = "its StatefulSet starts pods in order, and db-1 is not Ready";
-    assert!(answer("unready", "").contains(waits));
+    assert!(answer("unready", "no-object").contains(waits));
     assert!(answer("terminating", "ordered").contains(waits));
     assert!(!answer("", "ordered").contains(waits));
 }

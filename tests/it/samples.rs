@@ -3,7 +3,8 @@
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
-use evenkeel::model::snapshot::objects::Objects;
+use evenkeel::model::snapshot::lacking::Lack;
+use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{Snapshot, import};
 use evenkeel::model::usage::{Readings, import as metrics};
 use evenkeel::policy::Policy;
@@ -81,6 +82,9 @@ fn pod_uses(name: &str, containers: &[&str], cpu: &str) -> Value {
 
 fn read(all: &[Value]) -> (Objects, Readings) {
     let (mut objects, mut readings) = (Objects::default(), Readings::default());
+    for kind in [ObjectKind::ReplicaSet, ObjectKind::Namespace] {
+        objects.set_lacking(kind, Some(Lack::NotInFile));
+    }
     for value in all {
         if !metrics::take(value, &mut readings) {
             objects.apply(import::object(value).unwrap().unwrap());

@@ -349,9 +349,10 @@ impl Snapshot {
         built_in || self.classes.is_empty() || self.classes.contains_key(name)
     }
 
-    /// Returns true if controllers of this kind are known. A file may lack the kind.
+    /// Returns true if the controllers of this kind are known, even if there are none. A file may
+    /// lack the kind.
     pub fn knows_owners(&self, kind: &str) -> bool {
-        self.owners.keys().any(|key| key.kind == kind)
+        !self.lacking.keys().any(|lacking| lacking.name() == kind)
     }
 }
 

@@ -100,8 +100,8 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
         on,
         made: 0,
     });
-    if workload.kind == WorkloadKind::Job {
-        cluster.apply(job(workload));
+    if let Some(controller) = controller(workload) {
+        cluster.apply(controller);
     }
     if let Some(rule) = workload.budget {
         let facts = BudgetFacts {
@@ -121,18 +121,33 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
     }
 }
 
-/// Creates a Job, which survives the eviction of its pods.
-fn job(workload: &ScenarioWorkload) -> Object {
-    let name = (workload.namespace.clone(), workload.name.clone());
-    let unlimited = JobFacts {
-        backoff_limit: u32::MAX,
-        ..JobFacts::default()
+/// Creates the object that owns the pods, if its kind is watched. A Job survives the eviction of
+/// its pods.
+fn controller(workload: &ScenarioWorkload) -> Option<Object> {
+    let mut facts = OwnerFacts::default();
+    let mut name = workload.name.clone();
+    let kind = match workload.kind {
+        WorkloadKind::Deployment => {
+            facts.above = Some(owner(workload.kind.name(), &name));
+            name = replica_set(workload);
+            ObjectKind::ReplicaSet
+        }
+        WorkloadKind::StatefulSet => ObjectKind::StatefulSet,
+        WorkloadKind::Job => {
+            facts.job = Some(Box::new(JobFacts {
+                backoff_limit: u32::MAX,
+                ..JobFacts::default()
+            }));
+            ObjectKind::Job
+        }
+        WorkloadKind::DaemonSet | WorkloadKind::Bare => return None,
     };
-    let facts = OwnerFacts {
-        job: Some(Box::new(unlimited)),
-        ..OwnerFacts::default()
-    };
-    Object::Owner(ObjectKind::Job, name, facts)
+    let name = (workload.namespace.clone(), name);
+    Some(Object::Owner(kind, name, facts))
+}
+
+fn replica_set(workload: &ScenarioWorkload) -> String {
+    format!("{}-{HASH}", workload.name)
 }
 
 /// Creates the templates of a workload's pods: one for all, or one for each if their usage differs.
@@ -167,7 +182,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
     let owners = match workload.kind {
         WorkloadKind::Deployment => {
             labels.insert("pod-template-hash".to_owned(), HASH.to_owned());
-            vec![owner("ReplicaSet", &format!("{}-{HASH}", workload.name))]
+            vec![owner("ReplicaSet", &replica_set(workload))]
         }
         WorkloadKind::Bare => Vec::new(),
         WorkloadKind::StatefulSet | WorkloadKind::DaemonSet | WorkloadKind::Job => {

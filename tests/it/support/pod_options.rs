@@ -7,7 +7,8 @@
 //! - controller: `no-controller` (the owner is none), `owner-deleting`, `owner-fails` (it cannot
 //!   create pods), `wanted=3` pods, `template-node=n1`,
 //!   `ordered` (with `owner=StatefulSet`: OrderedReady, from ordinal 1)
-//! - job (with `owner=Job`): `no-object` (it does not exist), `backoff=0`, `failed=2`, `per-index=1` and `index-failures=0`,
+//!   `no-object` (the Job or StatefulSet does not exist)
+//! - job (with `owner=Job`): `backoff=0`, `failed=2`, `per-index=1` and `index-failures=0`,
 //!   `counts-late` (a pod that is being deleted counts once it has ended), `evicted=ignored` (or
 //!   `fails-job`, `fails-index`), `deadline=20m` from noon, `foreign`
 //! - work: `runs-once` (restartPolicy Never), `class=high` (a PriorityClass)
@@ -52,7 +53,7 @@ pub(super) fn limits(words: &Words<'_>) -> Vec<(ResourceName, Amount)> {
 pub(super) fn controller(pod: &PodFacts, words: &Words<'_>, app: &str) -> Object {
     let kind = match words.get("owner") {
         Some("Job") if !words.has("no-object") => ObjectKind::Job,
-        Some("StatefulSet") if words.has("ordered") => ObjectKind::StatefulSet,
+        Some("StatefulSet") if !words.has("no-object") => ObjectKind::StatefulSet,
         _ => ObjectKind::ReplicaSet,
     };
     let name = pod.owners.first().map_or(app, |owner| &owner.name);
