@@ -338,10 +338,11 @@ fn a_class_that_does_not_exist_any_more_refuses_the_replacement() {
                    replacement";
     assert!(class("class=gone priority=5", "class other value=5").contains(missing));
     assert!(class("class=other priority=5", "class other value=5").starts_with("move web-"));
-    assert!(
-        class("class=gone priority=5", "").starts_with("move web-"),
-        "no class is known"
-    );
+    assert!(class("class=gone priority=5", "").contains(missing));
+    for unknown in ["lacking PriorityClass", "unreadable PriorityClass name=gone"] {
+        let plan = class("class=gone priority=5", unknown);
+        assert!(plan.starts_with("move web-"), "{unknown}: {plan}");
+    }
 }
 
 #[test]

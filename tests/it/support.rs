@@ -124,11 +124,8 @@ impl Cluster {
     fn skip(&mut self, words: &Words<'_>, node: &str) {
         let mut kinds = ObjectKind::ALL.into_iter();
         let kind = kinds.find(|kind| kind.name() == words.second).unwrap();
-        let usual = if kind == ObjectKind::Namespace {
-            ""
-        } else {
-            "default"
-        };
+        let is_global = matches!(kind, ObjectKind::Namespace | ObjectKind::Class);
+        let usual = if is_global { "" } else { "default" };
         let skipped = Skipped {
             kind: kind.name().to_owned(),
             namespace: words.get("namespace").unwrap_or(usual).to_owned(),

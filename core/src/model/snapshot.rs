@@ -343,10 +343,12 @@ impl Snapshot {
         value.copied().map(Some).ok_or(class)
     }
 
-    /// Returns true if a PriorityClass exists, or may exist because none is known.
+    /// Returns true if a PriorityClass exists, or may exist: it cannot be read, or none is known.
     pub fn may_have_class(&self, name: &str) -> bool {
+        let kind = ObjectKind::Class;
         let built_in = BUILT_IN_CLASSES.iter().any(|(class, _)| *class == name);
-        built_in || self.classes.is_empty() || self.classes.contains_key(name)
+        let unknown = || self.lacking.contains_key(&kind) || self.is_skipped(kind, "", name);
+        built_in || self.classes.contains_key(name) || unknown()
     }
 
     /// Returns true if the controllers of this kind are known, even if there are none. A file may
