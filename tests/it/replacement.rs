@@ -473,6 +473,28 @@ fn a_stateful_set_that_waits_for_a_lower_ordinal_creates_nothing() {
 }
 
 #[test]
+fn a_stateful_set_creates_only_the_pods_of_its_ordinals() {
+    for policy in ["parallel", "ordered"] {
+        // As while a set is moved to another cluster, pod by pod.
+        stays(
+            &format!("owner=StatefulSet {policy} wanted=4 ordinals=10"),
+            "its StatefulSet web creates no replacement: it wants only the ordinals 10 to 13",
+        );
+    }
+    moves("owner=StatefulSet parallel wanted=4", "");
+    // The set has four pods, but one of them instead of web-3.
+    let pods = "node n1
+ web*5 cpu=300m owner=StatefulSet parallel wanted=4
+node n2";
+    let mut cluster = Cluster::parse(pods);
+    let third = ("default".to_owned(), "web-3".to_owned());
+    cluster.objects.delete(ObjectKind::Pod, &third);
+    let plan = text(&cluster.plan(EVERY_POD));
+    assert!(plan.contains("move web-4"), "{plan}");
+    assert!(plan.contains("keep web-5 on n1: its StatefulSet web creates no"), "{plan}");
+}
+
+#[test]
 fn the_annotation_of_a_pod_overrides_what_only_its_owner_loses() {
     moves("evict=true owner=Workflow runs-once", "");
     moves("evict=true owner=Job runs-once backoff=0", "");

@@ -6,7 +6,7 @@
 //!   `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
 //! - controller: `no-controller` (the owner is none), `owner-deleting`, `owner-fails` (it cannot
 //!   create pods), `wanted=3` pods, `template-node=n1`,
-//!   `ordered` (with `owner=StatefulSet`: OrderedReady, from ordinal 1)
+//!   `ordered` or `parallel` (with `owner=StatefulSet`; ordinals from 1, or from 10 with `ordinals=10`)
 //!   `no-object` (the Job or StatefulSet does not exist)
 //! - job (with `owner=Job`): `backoff=0`, `failed=2`, `per-index=1` and `index-failures=0`,
 //!   `counts-late` (a pod that is being deleted counts once it has ended), `evicted=ignored` (or
@@ -27,7 +27,7 @@
 //!   and `ephemeral-` select other container roles.
 
 use evenkeel::model::snapshot::facts::{
-    Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, GangKind, JobFacts, Owner,
+    Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, GangKind, JobFacts, Numbering, Owner,
     OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Role, Spread, Taint, Tolerates,
     Toleration, WeightedPodAffinityTerm, WhenEvicted,
 };
@@ -70,10 +70,18 @@ pub(super) fn controller(pod: &PodFacts, words: &Words<'_>, app: &str) -> Object
         fails: words.has("owner-fails"),
         wanted: words.get("wanted").map(|n| n.parse().unwrap()),
         node: words.get("template-node").map(Into::into),
-        ordered_from: words.has("ordered").then_some(1),
+        numbering: numbering(words),
         job: (kind == ObjectKind::Job).then(|| Box::new(job(words))),
     };
     Object::Owner(kind, (pod.namespace.clone(), name.to_owned()), facts)
+}
+
+fn numbering(words: &Words<'_>) -> Option<Box<Numbering>> {
+    let numbering = Numbering {
+        first: words.get("ordinals").map_or(1, |n| n.parse().unwrap()),
+        ordered: words.has("ordered"),
+    };
+    (words.has("ordered") || words.has("parallel")).then(|| Box::new(numbering))
 }
 
 fn job(words: &Words<'_>) -> JobFacts {

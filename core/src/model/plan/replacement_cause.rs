@@ -21,15 +21,23 @@ pub enum NoReplacementCause {
         /// The pods that it has.
         have: u32,
     },
+    /// It is a StatefulSet whose ordinals do not include that of the pod.
+    #[error("it wants only the ordinals {first} to {last}")]
+    Ordinal {
+        /// The first ordinal.
+        first: u32,
+        /// The last one.
+        last: u32,
+    },
 }
 
 impl NoReplacementCause {
     /// Returns the change that would let the pod move.
     pub const fn remedy(self) -> &'static str {
         match self {
-            NoReplacementCause::Deleting | NoReplacementCause::Enough { .. } => {
-                "nothing: it is not wanted any more"
-            }
+            NoReplacementCause::Deleting
+            | NoReplacementCause::Enough { .. }
+            | NoReplacementCause::Ordinal { .. } => "nothing: it is not wanted any more",
             NoReplacementCause::Failing => {
                 "remove what refuses its pods, such as a quota or a webhook; the condition names it"
             }

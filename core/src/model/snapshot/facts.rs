@@ -20,7 +20,7 @@ mod pod;
 pub use annotations::{Annotations, DoNotDisrupt};
 pub use closure::NodeClosure;
 pub use gang::{Gang, GangKind};
-pub use owner::{JobFacts, Owner, OwnerFacts, UidHash, WhenEvicted};
+pub use owner::{JobFacts, Numbering, Owner, OwnerFacts, UidHash, WhenEvicted};
 pub use placement::{
     Attachment, Claim, ClaimState, EphemeralClaim, HostPort, Image, NonZeroRequests,
     PodAffinityTerm, Spread, StorageClass, Volume, VolumeState, WeightedPodAffinityTerm,

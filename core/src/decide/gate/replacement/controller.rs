@@ -9,6 +9,8 @@
 //! one, creates nothing either (`syncReplicaSet` in kubernetes/pkg/controller/replicaset, `syncJob`
 //! in kubernetes/pkg/controller/job). A ReplicaSet or ReplicationController whose pods the
 //! API server refuses does not either: its condition `ReplicaFailure` lasts until one is created.
+//! A StatefulSet creates only the pods of its ordinals, and deletes the others (`updateStatefulSet`
+//! in kubernetes/pkg/controller/statefulset/stateful_set_control.go sorts them into `condemned`).
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::{NoReplacementCause, Replacement};
@@ -71,7 +73,16 @@ fn replaces(
     if wanted < have {
         return Err(refusal(NoReplacementCause::Enough { wanted, have }));
     }
-    Ok(())
+    let ordinal = ordinal(draft.world.snapshot.pod(candidate.pod), &controller.name);
+    let Some((numbering, ordinal)) = facts.numbering.as_deref().zip(ordinal) else {
+        return Ok(());
+    };
+    let first = numbering.first;
+    if (first..first.saturating_add(wanted)).contains(&ordinal) {
+        return Ok(());
+    }
+    let last = first.saturating_add(wanted.saturating_sub(1));
+    Err(refusal(NoReplacementCause::Ordinal { first, last }))
 }
 
 /// The pods of the same controller, with this one.
@@ -86,6 +97,11 @@ pub(super) fn siblings<'s>(
     let same =
         |other: &Pod| other.spec.is_same(&pod.spec) || other.controller() == pod.controller();
     pods.filter(move |(_, other)| same(other))
+}
+
+/// The number at the end of the name of a StatefulSet's pod.
+pub(super) fn ordinal(pod: &Pod, set: &str) -> Option<u32> {
+    pod.name.strip_prefix(set)?.strip_prefix('-')?.parse().ok()
 }
 
 /// The kind and name of a controller.

@@ -8,7 +8,7 @@ use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Replacement;
 use crate::model::snapshot::{Pod, Snapshot};
 
-use super::controller::siblings;
+use super::controller::{ordinal, siblings};
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
@@ -30,10 +30,12 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
 fn waits_for(pod: &Pod, set: &str, draft: &Draft<'_>) -> Option<String> {
     let snapshot = draft.world.snapshot;
     let controller = pod.controller()?;
-    let first = match snapshot.controller_facts(&pod.namespace, controller) {
-        Some(facts) => Some(facts.ordered_from?),
-        None => None,
-    };
+    let facts = snapshot.controller_facts(&pod.namespace, controller);
+    let numbering = facts.and_then(|facts| facts.numbering.as_deref());
+    if numbering.is_some_and(|numbering| !numbering.ordered) {
+        return None;
+    }
+    let first = numbering.map(|numbering| numbering.first);
     let own = ordinal(pod, set)?;
     let find = || lowest_waiting(pod, set, first, snapshot);
     let lowest = match siblings(pod, snapshot).next() {
@@ -59,8 +61,4 @@ fn lowest_waiting(pod: &Pod, set: &str, first: Option<u32>, snapshot: &Snapshot)
     let mut waiting = pods.iter().filter(|(_, pod)| !pod.serves());
     let waiting = waiting.next().map(|(ordinal, _)| *ordinal);
     missing.into_iter().chain(waiting).min()
-}
-
-fn ordinal(pod: &Pod, set: &str) -> Option<u32> {
-    pod.name.strip_prefix(set)?.strip_prefix('-')?.parse().ok()
 }

@@ -61,11 +61,20 @@ pub struct OwnerFacts {
     pub wanted: Option<u32>,
     /// The node that its template names. The scheduler does not see such pods.
     pub node: Option<Box<str>>,
-    /// The first ordinal of a StatefulSet that creates a pod only while those of lower ordinals are
-    /// Ready (`podManagementPolicy: OrderedReady`).
-    pub ordered_from: Option<u32>,
+    /// How a StatefulSet numbers and creates its pods; `None` for other kinds.
+    pub numbering: Option<Box<Numbering>>,
     /// The conditions that end a Job; `None` for other kinds.
     pub job: Option<Box<JobFacts>>,
+}
+
+/// How a StatefulSet numbers and creates its pods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Numbering {
+    /// The first ordinal: `ordinals.start`.
+    pub first: u32,
+    /// Whether a pod is created only while those of lower ordinals are Ready
+    /// (`podManagementPolicy: OrderedReady`).
+    pub ordered: bool,
 }
 
 /// The facts that decide whether a Job survives the loss of a pod.

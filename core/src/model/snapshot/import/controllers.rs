@@ -6,7 +6,7 @@ use crate::model::api::{
     ApiJob, ApiJobSpec, ApiJobStatus, ApiMetadata, ApiOnExitCodes, ApiPodFailureRule,
     ApiPodTemplate, ApiReplicaSet, ApiReplicaSetCondition, ApiStatefulSet,
 };
-use crate::model::snapshot::facts::{JobFacts, OwnerFacts, UidHash, WhenEvicted};
+use crate::model::snapshot::facts::{JobFacts, Numbering, OwnerFacts, UidHash, WhenEvicted};
 use crate::model::snapshot::objects::Name;
 
 use super::{Wrong, controller, count, full_name, time};
@@ -41,11 +41,13 @@ fn fails_to_create(condition: &ApiReplicaSetCondition) -> bool {
 
 /// Converts a StatefulSet.
 pub(super) fn stateful_set(set: &ApiStatefulSet) -> Result<(Name, OwnerFacts), Wrong> {
-    let ordered = set.spec.pod_management_policy != "Parallel";
-    let start = count("spec.ordinals.start", set.spec.ordinals.start)?;
+    let numbering = Numbering {
+        first: count("spec.ordinals.start", set.spec.ordinals.start)?,
+        ordered: set.spec.pod_management_policy != "Parallel",
+    };
     let facts = OwnerFacts {
         wanted: wanted(set.spec.replicas)?,
-        ordered_from: ordered.then_some(start),
+        numbering: Some(Box::new(numbering)),
         ..common(&set.metadata, &set.spec.template)
     };
     Ok((full_name(&set.metadata)?, facts))
