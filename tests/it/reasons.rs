@@ -9,7 +9,7 @@ use evenkeel::model::guard::{GuardCause, GuardStop, GuardTarget};
 use evenkeel::model::ledger::{Decline, Ending, Rest, RestCause};
 use evenkeel::model::plan::{
     BadLanding, BrokenPreference, BudgetCause, ClaimFlaw, Class, Disruption, Halt, Idle,
-    JobFailureCause, Misfit, NoGain, NoReplacementCause, NotSelected, OtherSystem, Outcome,
+    JobFailureCause, Misfit, NoGain, NoReplacementCause, NotSelected, OrderCause, OtherSystem, Outcome,
     PlacementCause, Protected, Refusal, Removal, Replacement, SteerOutcome, SteerReason, Stop,
     Temporary, UnknownObjects, Untried,
 };
@@ -94,7 +94,10 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             owner: "ReplicaSet web".to_owned(),
             node: "n1".to_owned(),
         }),
-        Replacement::WaitsInOrder("db-0".to_owned()).into(),
+        Refusal::Replacement(Replacement::WaitsInOrder {
+            pod: "db-0".to_owned(),
+            cause: OrderCause::NotReady,
+        }),
         Replacement::MissingPriorityClass("high".to_owned()).into(),
         Protected::UnknownPriority("high".to_owned()).into(),
         Replacement::LocalStorage.into(),
@@ -239,7 +242,7 @@ fn is_listed(refusal: &Refusal) {
             Replacement::RunsToCompletion(_) | Replacement::NamespaceDeleted(_),
         ) => {}
         Refusal::Replacement(Replacement::JobWouldFail { .. } | Replacement::NamesNode { .. }) => {}
-        Refusal::Replacement(Replacement::WaitsInOrder(_)) => {}
+        Refusal::Replacement(Replacement::WaitsInOrder { .. }) => {}
         Refusal::Replacement(Replacement::MissingPriorityClass(_) | Replacement::LocalStorage) => {}
         Refusal::Replacement(Replacement::NewVolume(_) | Replacement::Claim { .. }) => {}
         Refusal::Replacement(Replacement::SharedVolume { .. } | Replacement::Unknown(_)) => {}

@@ -473,6 +473,20 @@ fn a_stateful_set_that_waits_for_a_lower_ordinal_creates_nothing() {
 }
 
 #[test]
+fn a_plan_moves_one_pod_of_an_ordered_stateful_set() {
+    let answer = |policy: &str| {
+        let pods = format!("web*4 cpu=300m owner=StatefulSet {policy}");
+        let cluster = Cluster::parse(&format!("node n1\n {pods}\nnode n2\nnode n3"));
+        text(&cluster.plan(EVERY_POD))
+    };
+    let ordered = answer("ordered");
+    assert_eq!(ordered.matches("move web-").count(), 1, "{ordered}");
+    let waits = "its StatefulSet starts pods in order, and web-1 moves before it";
+    assert_eq!(ordered.matches(waits).count(), 3, "{ordered}");
+    assert!(answer("parallel").matches("move web-").count() > 1);
+}
+
+#[test]
 fn a_stateful_set_creates_only_the_pods_of_its_ordinals() {
     for policy in ["parallel", "ordered"] {
         // As while a set is moved to another cluster, pod by pod.

@@ -59,7 +59,7 @@ pub use refusal::{
     BadLanding, Disruption, Protected, Reach, Refusal, Replacement, Stop, Temporary, horizon,
 };
 pub use removal::Removal;
-pub use replacement_cause::{JobFailureCause, NoReplacementCause};
+pub use replacement_cause::{JobFailureCause, NoReplacementCause, OrderCause};
 pub use replica_trial::ReplicaTrial;
 pub use rightsizing::{Direction, Rightsizing, Suggestion};
 pub use setbacks::Setbacks;

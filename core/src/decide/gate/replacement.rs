@@ -73,7 +73,7 @@ pub const RULES: [ReplacementRule; 12] = [
         name: "order",
         question: "its StatefulSet can create a pod now",
         overridable: false,
-        counts_moves: false,
+        counts_moves: true,
         ask: ordered::admit,
     },
     ReplacementRule {

@@ -142,8 +142,8 @@ impl Refusal {
         match self {
             Refusal::Temporary(_) => true,
             Refusal::Disruption(why) => why.is_temporary(),
+            Refusal::Replacement(why) => why.is_temporary(),
             Refusal::Protected(_)
-            | Refusal::Replacement(_)
             | Refusal::Rest(_)
             | Refusal::Stop(_)
             | Refusal::Landing(_) => false,

@@ -31,6 +31,16 @@ pub enum NoReplacementCause {
     },
 }
 
+impl OrderCause {
+    /// Returns the change that would let the pod move.
+    pub(super) fn remedy(self, pod: &str) -> String {
+        match self {
+            OrderCause::NotReady => format!("make {pod} Ready"),
+            OrderCause::Moves => format!("wait until {pod} is Ready again"),
+        }
+    }
+}
+
 impl NoReplacementCause {
     /// Returns the change that would let the pod move.
     pub const fn remedy(self) -> &'static str {
@@ -43,6 +53,17 @@ impl NoReplacementCause {
             }
         }
     }
+}
+
+/// Why a StatefulSet that creates pods in order waits for another pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OrderCause {
+    /// It is missing, terminating or not Ready.
+    #[error("is not Ready")]
+    NotReady,
+    /// The same plan moves it.
+    #[error("moves before it")]
+    Moves,
 }
 
 /// Why a Job would fail by an eviction.

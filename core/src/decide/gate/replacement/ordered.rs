@@ -5,8 +5,9 @@
 //! kubernetes/pkg/controller/statefulset/stateful_set_control.go).
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::Replacement;
-use crate::model::snapshot::{Pod, Snapshot};
+use crate::model::plan::{OrderCause, Replacement};
+use crate::model::snapshot::facts::Owner;
+use crate::model::snapshot::{Pod, PodId, Snapshot};
 
 use super::controller::{ordinal, siblings};
 
@@ -19,17 +20,17 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
     let Some(controller) = controller else {
         return Ok(());
     };
-    match waits_for(pod, &controller.name, draft) {
+    match waits_for(candidate.pod, controller, draft) {
         None => Ok(()),
-        Some(lower) => Err(Replacement::WaitsInOrder(lower)),
+        Some((pod, cause)) => Err(Replacement::WaitsInOrder { pod, cause }),
     }
 }
 
-/// The pod of a lower ordinal that the StatefulSet waits for. One that is unknown creates its pods
-/// in order.
-fn waits_for(pod: &Pod, set: &str, draft: &Draft<'_>) -> Option<String> {
+/// The pod that the StatefulSet waits for, or that would wait for this one. A StatefulSet that is
+/// unknown creates its pods in order.
+fn waits_for(id: PodId, controller: &Owner, draft: &Draft<'_>) -> Option<(String, OrderCause)> {
     let snapshot = draft.world.snapshot;
-    let controller = pod.controller()?;
+    let (pod, set) = (snapshot.pod(id), controller.name.as_str());
     let facts = snapshot.controller_facts(&pod.namespace, controller);
     let numbering = facts.and_then(|facts| facts.numbering.as_deref());
     if numbering.is_some_and(|numbering| !numbering.ordered) {
@@ -42,8 +43,17 @@ fn waits_for(pod: &Pod, set: &str, draft: &Draft<'_>) -> Option<String> {
         Some((sibling, _)) => draft.lowest_waiting(sibling, find),
         None => find(),
     };
-    let lower = lowest.filter(|lowest| *lowest < own)?;
-    Some(format!("{set}-{lower}"))
+    if let Some(lower) = lowest.filter(|lowest| *lowest < own) {
+        return Some((format!("{set}-{lower}"), OrderCause::NotReady));
+    }
+    // The replacement of the higher ordinal waits for the other one, whichever leaves first. Where
+    // the kind is not known, only pods that are away already count.
+    numbering?;
+    let moved = draft.accepted().filter(|moved| moved.pod != id);
+    let mut moved = moved.map(|moved| snapshot.pod(moved.pod));
+    let sibling =
+        |other: &&Pod| other.namespace == pod.namespace && other.controller() == Some(controller);
+    Some((moved.find(sibling)?.name.clone(), OrderCause::Moves))
 }
 
 /// The lowest ordinal of the StatefulSet that has no pod, counted from its first ordinal if that is

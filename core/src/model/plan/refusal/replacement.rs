@@ -1,7 +1,7 @@
 //! Pods without a replacement that could take over.
 
 use crate::model::plan::{
-    ClaimFlaw, JobFailureCause, MisfitCounts, NoReplacementCause, UnknownObjects,
+    ClaimFlaw, JobFailureCause, MisfitCounts, NoReplacementCause, OrderCause, UnknownObjects,
 };
 
 /// The reason why the pod would have no replacement, or none that could start.
@@ -43,9 +43,14 @@ pub enum Replacement {
         /// The node.
         node: String,
     },
-    /// The StatefulSet of the pod creates no pod before this one is Ready.
-    #[error("its StatefulSet starts pods in order, and {0} is not Ready")]
-    WaitsInOrder(String),
+    /// The StatefulSet of the pod creates pods one after the other and waits for another one.
+    #[error("its StatefulSet starts pods in order, and {pod} {cause}")]
+    WaitsInOrder {
+        /// The other pod.
+        pod: String,
+        /// The reason.
+        cause: OrderCause,
+    },
     /// The API server refuses new pods with this PriorityClass, because it does not exist.
     #[error("its PriorityClass {0} does not exist, so the API server would refuse its replacement")]
     MissingPriorityClass(String),
@@ -92,6 +97,17 @@ pub enum Replacement {
 }
 
 impl Replacement {
+    /// Returns true if the pod can probably move in a later cycle.
+    pub(super) const fn is_temporary(&self) -> bool {
+        matches!(
+            self,
+            Replacement::WaitsInOrder {
+                cause: OrderCause::Moves,
+                ..
+            }
+        )
+    }
+
     pub(super) fn code_and_remedy(&self) -> (&'static str, String) {
         match self {
             Replacement::Bare => ("bare-pod", BARE.into()),
@@ -106,12 +122,9 @@ impl Replacement {
             Replacement::NamesNode { .. } => {
                 ("names-node", "remove `nodeName` from the template".into())
             }
-            Replacement::WaitsInOrder(pod) => (
-                "waits-in-order",
-                format!(
-                    "make {pod} Ready, or give the StatefulSet `podManagementPolicy: Parallel`"
-                ),
-            ),
+            Replacement::WaitsInOrder { pod, cause } => {
+                ("waits-in-order", cause.remedy(pod) + PARALLEL)
+            }
             Replacement::MissingPriorityClass(name) => (
                 "missing-priority-class",
                 format!("create PriorityClass {name}, or change the template"),
@@ -143,5 +156,6 @@ const LOCAL_STORAGE: &str =
     "set `evictable.allow: [localStorage]`, or remove its emptyDir and hostPath volumes";
 const NEW_VOLUME: &str = "give the claim a storage class with `volumeBindingMode: \
                           WaitForFirstConsumer`, or set `evictable.allow: [newVolumes]`";
+const PARALLEL: &str = ", or give the StatefulSet `podManagementPolicy: Parallel`";
 const PREEMPTION: &str =
     "make room on a node that may run it, or set `evictable.allow: [preemption]`";
