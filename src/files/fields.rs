@@ -141,6 +141,7 @@ const VOLUME: Keep = Keep::Fields(kept! {
     hostPath: Presence,
     ephemeral { volumeClaimTemplate { spec { storageClassName: Name(Storage) } } },
     persistentVolumeClaim { claimName: Name(Claim) },
+    csi { driver: Name(Driver) },
 });
 const POD_SPEC: Keep = Keep::Fields(kept! {
     nodeName: Name(Node),
@@ -161,6 +162,7 @@ const POD_SPEC: Keep = Keep::Fields(kept! {
     resources: RESOURCES,
     resourceClaims { name: Name(Part) },
     schedulingGroup { podGroupName: Name(Value) },
+    workloadRef { name: Name(Value), podGroup: Name(Value), podGroupReplicaKey: Name(Value) },
     restartPolicy,
     terminationGracePeriodSeconds,
     hostNetwork,
@@ -204,11 +206,13 @@ const POD_METRICS: KeptFields = kept! {
     metadata: META, timestamp, window, containers { name: Name(Container), usage: Amounts },
 };
 
-const TEMPLATE: Keep = Keep::Fields(kept! { spec { nodeName: Name(Node) } });
+const TEMPLATE: Keep = Keep::Fields(kept! {
+    spec { nodeName: Name(Node), schedulingGates { name: Name(Part) } },
+});
 /// Also of a ReplicationController and a StatefulSet.
 const REPLICA_SET: KeptFields = kept! {
     metadata: META,
-    spec { replicas, podManagementPolicy, ordinals { start }, template: TEMPLATE },
+    spec { replicas, podManagementPolicy, ordinals { start }, minReadySeconds, template: TEMPLATE },
     status { conditions { type: Name(Condition), status, reason } },
 };
 const JOB: KeptFields = kept! {
@@ -244,6 +248,7 @@ const PERSISTENT_VOLUME: KeptFields = kept! {
     metadata: META,
     spec {
         storageClassName: Name(Storage),
+        claimRef { namespace: Name(Namespace), name: Name(Claim), uid: Name(Uid) },
         nodeAffinity { required: NODE_SELECTOR },
         csi { driver: Name(Driver), volumeHandle: Name(Volume) },
         hostPath: Presence,

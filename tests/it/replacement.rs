@@ -473,6 +473,27 @@ fn a_stateful_set_that_waits_for_a_lower_ordinal_creates_nothing() {
 }
 
 #[test]
+fn an_ordered_stateful_set_waits_for_min_ready_seconds() {
+    let answer = |min_ready: &str, age: &str| {
+        let ready = format!("condition=Ready:True::{age}");
+        life(&format!(
+            "
+            node n1
+              db cpu=300m owner=StatefulSet ordered min-ready={min_ready} {ready}
+            node n2
+              db*3 cpu=300m owner=StatefulSet ordered min-ready={min_ready} condition=Ready:True::3h
+            node n3
+            "
+        ))
+    };
+    let waits = "its StatefulSet starts pods in order, and db-1 has been Ready for less than \
+                 minReadySeconds";
+    assert_eq!(answer("1h", "30s").matches(waits).count(), 3);
+    assert!(!answer("1h", "2h").contains(waits));
+    assert!(!answer("0s", "30s").contains(waits));
+}
+
+#[test]
 fn a_plan_moves_one_pod_of_an_ordered_stateful_set() {
     let answer = |policy: &str| {
         let pods = format!("web*4 cpu=300m owner=StatefulSet {policy}");

@@ -6,7 +6,8 @@
 //!   `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
 //! - controller: `no-controller` (the owner is none), `owner-deleting`, `owner-fails` (it cannot
 //!   create pods), `wanted=3` pods, `template-node=n1`,
-//!   `ordered` or `parallel` (with `owner=StatefulSet`; ordinals from 1, or from 10 with `ordinals=10`)
+//!   `ordered` or `parallel` (with `owner=StatefulSet`; ordinals from 1, or from 10 with `ordinals=10`;
+//!   `min-ready=1h`)
 //!   `no-object` (the Job or StatefulSet does not exist)
 //! - job (with `owner=Job`): `backoff=0`, `failed=2`, `per-index=1` and `index-failures=0`,
 //!   `counts-late` (a pod that is being deleted counts once it has ended), `evicted=ignored` (or
@@ -80,6 +81,7 @@ fn numbering(words: &Words<'_>) -> Option<Box<Numbering>> {
     let numbering = Numbering {
         first: words.get("ordinals").map_or(1, |n| n.parse().unwrap()),
         ordered: words.has("ordered"),
+        min_ready: words.get("min-ready").map_or(jiff::SignedDuration::ZERO, |t| t.parse().unwrap()),
     };
     (words.has("ordered") || words.has("parallel")).then(|| Box::new(numbering))
 }

@@ -4,9 +4,13 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 use crate::model::ledger::LedgerSize;
+use crate::model::plan::OrderCause;
 use crate::model::snapshot::{NodeId, PodId};
 
 use super::{Projection, World};
+
+/// The ordinal of a pod that a StatefulSet waits for, and the reason.
+type WaitingOrdinal = (u32, OrderCause);
 
 #[derive(Debug, Default)]
 pub(super) struct Tables {
@@ -15,7 +19,7 @@ pub(super) struct Tables {
     /// For each strategy and pod.
     permitted: OnceCell<Vec<Vec<OnceCell<bool>>>>,
     /// By the first pod of each StatefulSet.
-    lowest_waiting: RefCell<BTreeMap<PodId, Option<u32>>>,
+    lowest_waiting: RefCell<BTreeMap<PodId, Option<WaitingOrdinal>>>,
 }
 
 impl Projection<'_> {
@@ -36,7 +40,11 @@ impl Projection<'_> {
     }
 
     /// Returns the lowest ordinal that a StatefulSet waits for, given its first pod.
-    pub fn lowest_waiting(&self, first: PodId, find: impl FnOnce() -> Option<u32>) -> Option<u32> {
+    pub fn lowest_waiting(
+        &self,
+        first: PodId,
+        find: impl FnOnce() -> Option<WaitingOrdinal>,
+    ) -> Option<WaitingOrdinal> {
         let mut known = self.tables.lowest_waiting.borrow_mut();
         *known.entry(first).or_insert_with(find)
     }

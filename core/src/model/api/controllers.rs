@@ -52,6 +52,7 @@ messages! {
         replicas: Option<i32> = 1 (int32, optional),
         template: ApiPodTemplate = 3 (message, required),
         pod_management_policy: String = 6 (string),
+        min_ready_seconds: i32 = 9 (int32),
         ordinals: ApiOrdinals = 11 (message, required),
     }
 

@@ -36,6 +36,7 @@ impl OrderCause {
     pub(super) fn remedy(self, pod: &str) -> String {
         match self {
             OrderCause::NotReady => format!("make {pod} Ready"),
+            OrderCause::NotAvailable => format!("wait until {pod} is available"),
             OrderCause::Moves => format!("wait until {pod} is Ready again"),
         }
     }
@@ -61,6 +62,9 @@ pub enum OrderCause {
     /// It is missing, terminating or not Ready.
     #[error("is not Ready")]
     NotReady,
+    /// It has been Ready for less than the `minReadySeconds` of the StatefulSet.
+    #[error("has been Ready for less than minReadySeconds")]
+    NotAvailable,
     /// The same plan moves it.
     #[error("moves before it")]
     Moves,

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 /// An owner reference of an object.
@@ -72,9 +72,11 @@ pub struct OwnerFacts {
 pub struct Numbering {
     /// The first ordinal: `ordinals.start`.
     pub first: u32,
-    /// Whether a pod is created only while those of lower ordinals are Ready
+    /// Whether a pod is created only while those of lower ordinals are available
     /// (`podManagementPolicy: OrderedReady`).
     pub ordered: bool,
+    /// The time for which a pod must be Ready to be available: `minReadySeconds`.
+    pub min_ready: SignedDuration,
 }
 
 /// The facts that decide whether a Job survives the loss of a pod.

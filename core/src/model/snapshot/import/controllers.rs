@@ -44,6 +44,7 @@ pub(super) fn stateful_set(set: &ApiStatefulSet) -> Result<(Name, OwnerFacts), W
     let numbering = Numbering {
         first: count("spec.ordinals.start", set.spec.ordinals.start)?,
         ordered: set.spec.pod_management_policy != "Parallel",
+        min_ready: SignedDuration::from_secs(set.spec.min_ready_seconds.into()),
     };
     let facts = OwnerFacts {
         wanted: wanted(set.spec.replicas)?,
