@@ -198,6 +198,18 @@ fn no_pod_goes_where_the_driver_of_its_volume_does_not_run() {
 }
 
 #[test]
+fn no_pod_goes_where_the_driver_of_its_inline_volume_does_not_run() {
+    let with = |n2: &str| hot("inline=secrets", n2, "cordoned drivers=secrets");
+    assert_eq!(
+        why(&with("drivers=nfs").plan(EVEN)),
+        "its replacement could land on n2, which lacks the CSI driver secrets of its volume"
+    );
+    assert!(!landings(&with("drivers=nfs,secrets")).is_empty());
+    // Nothing is attached, so no limit counts.
+    assert!(!landings(&with("attach=secrets:0")).is_empty());
+}
+
+#[test]
 fn no_pod_goes_where_a_taint_removes_it_after_a_while() {
     let maintained = "taint=maintenance:NoExecute";
     let plan = hot("tolerates=maintenance:NoExecute@60", maintained, "system=1").plan(EVEN);

@@ -340,6 +340,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
             local: words.has("emptydir"),
             claims: storage::claims(words, &name),
             ephemeral: storage::ephemeral(words, &name),
+            inline_drivers: words.get("inline").map(str::to_owned).into_iter().collect(),
         }
         .into(),
         namespace,

@@ -225,6 +225,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             local: workload.empty_dir,
             claims: Vec::new(),
             ephemeral: Vec::new(),
+            inline_drivers: Vec::new(),
         }
         .into(),
         containers: Vec::new().into(),

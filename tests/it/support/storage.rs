@@ -5,7 +5,8 @@
 //! - node: `attach=ebs:2` (driver ebs attaches at most two volumes), `drivers=ebs,nfs` (without a
 //!   limit; `drivers=` for a CSINode without drivers)
 //! - pod: `volume=ebs` (a claim of its own, bound to a volume of this driver), `ephemeral=fast` (a
-//!   generic ephemeral volume of this class), `claim` (a claim that does not exist), `shares=ebs`
+//!   generic ephemeral volume of this class), `inline=secrets` (an inline volume of this CSI driver),
+//!   `claim` (a claim that does not exist), `shares=ebs`
 //!   (the claim `shared`, bound to a volume of this driver that one node can use at a time)
 
 use evenkeel::model::snapshot::facts::{

@@ -93,7 +93,13 @@ messages! {
         host_path: Option<ApiPresence> = 1 (message, optional),
         empty_dir: Option<ApiPresence> = 2 (message, optional),
         persistent_volume_claim: Option<ApiClaimSource> = 10 (message, optional),
+        csi: Option<ApiInlineCsiVolume> = 28 (message, optional),
         ephemeral: Option<ApiEphemeralSource> = 29 (message, optional),
+    }
+
+    /// `CSIVolumeSource`.
+    struct ApiInlineCsiVolume {
+        driver: String = 1 (string),
     }
 
     /// `PersistentVolumeClaimVolumeSource`.

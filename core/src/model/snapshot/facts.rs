@@ -283,6 +283,9 @@ pub struct Volumes {
     pub claims: Vec<String>,
     /// Claims that exist only for this pod. A replacement gets new ones.
     pub ephemeral: Vec<EphemeralClaim>,
+    /// The CSI drivers of its inline volumes, such as that of secrets-store. They mount a volume
+    /// without attaching it.
+    pub inline_drivers: Vec<String>,
 }
 
 /// The facts of a CSINode: the CSI drivers of the node, with the number of volumes that each can

@@ -125,7 +125,8 @@ impl Snapshot {
                 .any(|n| n.csi_drivers.as_ref().is_some_and(lists))
         };
         let volumes = self.attached_volumes(pod).into_iter();
-        let mut drivers = volumes.map(|volume| volume.driver);
+        let inline = pod.volumes.inline_drivers.iter().map(String::as_str);
+        let mut drivers = volumes.map(|volume| volume.driver).chain(inline);
         drivers.find(|driver| node.lacks_driver(driver) && runs(driver))
     }
 

@@ -225,6 +225,10 @@ fn volumes(meta: &ApiMetadata, spec: &ApiPodSpec) -> Volumes {
             .iter()
             .filter_map(|v| ephemeral_claim(meta, v))
             .collect(),
+        inline_drivers: all()
+            .filter_map(|v| v.csi.as_ref())
+            .map(|csi| csi.driver.clone())
+            .collect(),
     }
 }
 

@@ -51,6 +51,7 @@ spec:
   - {name: tmp, emptyDir: {}}
   - {name: data, persistentVolumeClaim: {claimName: data-0}}
   - {name: scratch, ephemeral: {volumeClaimTemplate: {spec: {}}}}
+  - {name: keys, csi: {driver: secrets}}
   affinity:
     nodeAffinity:
       requiredDuringSchedulingIgnoredDuringExecution:
@@ -149,6 +150,7 @@ fn a_pod_is_converted() {
                 name: "web-1-scratch".into(),
                 class: None,
             }],
+            inline_drivers: vec!["secrets".into()],
         }
     );
     assert_eq!(pod.node_selector["disk"], "ssd");
