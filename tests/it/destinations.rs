@@ -193,7 +193,7 @@ fn no_pod_goes_where_the_driver_of_its_volume_does_not_run() {
     );
     let lands = |n2: &str, n3: &str| !landings(&with(n2, n3)).is_empty();
     assert!(lands("drivers=nfs,ebs", "drivers=ebs"));
-    assert!(lands("", "drivers=ebs"), "a node without a CSINode");
+    assert!(!lands("", "drivers=ebs"), "a node without a CSINode");
     assert!(lands("drivers=nfs", ""), "a driver that is on no node");
 }
 

@@ -161,7 +161,7 @@ fn a_pod_with_volumes_moves_only_within_the_attach_limits() {
     );
     assert_eq!(answer("node n3 attach=ebs:1"), moves);
     // A driver without a limit, and a limit of another driver.
-    assert_eq!(answer("node n3"), moves);
+    assert_eq!(answer("node n3 drivers=ebs"), moves);
     assert_eq!(answer("node n3 attach=nfs:0 drivers=ebs"), moves);
     let reserved = answer("node n3 attach=ebs:1\n job volume=ebs nominated=n3");
     assert!(reserved.starts_with("keep web-1 on n1: "), "{reserved}");

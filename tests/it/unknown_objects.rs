@@ -494,6 +494,28 @@ fn a_volume_that_is_still_attached_without_a_pod_counts_towards_the_limit() {
 }
 
 #[test]
+fn a_node_whose_csi_node_or_attachment_cannot_be_read_is_left_alone() {
+    let limits = [csi_node("n1", 25), csi_node("n2", 25), csi_node("n3", 0)];
+    let cluster = Objects::healthy().and(limits).and([attachment("a", "n1", "pv-0")]);
+    cluster.plan().go();
+    let of = |kind: &'static str, name: &'static str, place: &'static str| {
+        cluster.clone().each(kind, |object| {
+            if object["metadata"]["name"] == name {
+                *object.pointer_mut(place).unwrap() = json!({"none": []});
+            }
+        })
+    };
+    let unreadable = of("CSINode", "n2", "/spec/drivers/0/allocatable/count");
+    let why = "could land on n2, which is left alone: CSINode n2 cannot be read";
+    unreadable.plan().stay("would-land-doubtful", why);
+    let mut left = attachment("left", "n2", "pv-1");
+    left["spec"]["attacher"] = json!([7]);
+    let unreadable = cluster.and([left]);
+    let why = "could land on n2, which is left alone: VolumeAttachment left cannot be read";
+    unreadable.plan().stay("would-land-doubtful", why);
+}
+
+#[test]
 fn disks_of_replaced_plugins_count_towards_the_limit_of_their_csi_driver() {
     let limits = ["n1", "n2", "n3"].map(|name| {
         json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name},

@@ -371,10 +371,11 @@ impl Node {
         self.csi_drivers.as_ref()?.get(driver).copied().flatten()
     }
 
-    /// Returns true if the node has a CSINode and runs no such CSI driver.
+    /// Returns true if no CSINode says that the node runs this CSI driver. The kubelet creates the
+    /// CSINode when it starts, before any driver registers.
     pub fn lacks_driver(&self, driver: &str) -> bool {
         let drivers = self.csi_drivers.as_ref();
-        drivers.is_some_and(|drivers| !drivers.contains_key(driver))
+        drivers.is_none_or(|drivers| !drivers.contains_key(driver))
     }
 
     fn new(facts: &Arc<NodeFacts>, drivers: Option<&CsiDrivers>, resources: &Resources) -> Self {

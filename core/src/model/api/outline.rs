@@ -27,12 +27,15 @@ pub struct ObjectNames {
     pub namespace: Bytes,
 }
 
-/// `PodSpec`: the name of the node.
+/// `PodSpec` or `VolumeAttachmentSpec`: the name of the node.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct NodeNameOnly {
-    /// `nodeName`.
+    /// `nodeName` of a pod.
     #[prost(bytes = "bytes", tag = "10")]
-    pub node_name: Bytes,
+    pub of_pod: Bytes,
+    /// `nodeName` of an attachment.
+    #[prost(bytes = "bytes", tag = "3")]
+    pub of_attachment: Bytes,
 }
 
 /// Any object: the metadata that a watch needs.

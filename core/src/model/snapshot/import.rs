@@ -16,7 +16,7 @@ use crate::values::selector::Selector;
 use super::facts::{BudgetFacts, Effect, NamespaceFacts, Owner, Skipped, UidHash};
 use super::objects::{Name, Object, ObjectKind};
 
-use self::encoding::{Encoding, Json, Protobuf, Tree};
+use self::encoding::{Encoding, Json, Outline, Protobuf, Tree};
 
 mod affinity;
 mod containers;
@@ -84,8 +84,8 @@ pub fn kind_of(api_version: &str, kind: &str) -> Option<ObjectKind> {
 
 fn read(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Skipped> {
     convert(kind, from).map_err(|why| {
-        let outline = from.outline();
-        let node = Some(outline.node).filter(|n| kind == ObjectKind::Pod && !n.is_empty());
+        let outline = from.outline(kind);
+        let node = node_of(kind, &outline);
         Skipped {
             kind: kind.name().to_owned(),
             namespace: match outline.namespace.as_str() {
@@ -98,6 +98,16 @@ fn read(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Skipped> {
             why,
         }
     })
+}
+
+/// Returns the node that an unreadable object tells something about.
+#[expect(clippy::wildcard_enum_match_arm, reason = "other kinds belong to no node")]
+fn node_of(kind: ObjectKind, outline: &Outline) -> Option<String> {
+    match kind {
+        ObjectKind::Pod | ObjectKind::Attachment => filled(&outline.node),
+        ObjectKind::CsiNode => filled(&outline.name),
+        _ => None,
+    }
 }
 
 fn convert(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Wrong> {
@@ -813,6 +823,24 @@ mod tests {
                 prop_assert_eq!(from_protobuf, from_json);
             }
         }
+    }
+
+    #[test]
+    fn an_unreadable_object_of_a_node_names_the_node() {
+        let csi_node = why_not(
+            "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: n2},
+              spec: {drivers: [{name: ebs, allocatable: {count: none}}]}}",
+        );
+        assert_eq!(csi_node.node.as_deref(), Some("n2"));
+        let attachment = why_not(
+            "{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: a},
+              spec: {attacher: 7, nodeName: n3}}",
+        );
+        assert_eq!(attachment.node.as_deref(), Some("n3"));
+        // The fields `name` of the metadata, and `attacher` and `nodeName` of the spec.
+        let message = b"\x0a\x03\x0a\x01a\x12\x07\x0a\x01\xff\x1a\x02n3";
+        let skipped = protobuf(ObjectKind::Attachment, message).unwrap_err();
+        assert_eq!((skipped.name.as_str(), skipped.node.as_deref()), ("a", Some("n3")));
     }
 
     #[test]

@@ -117,7 +117,6 @@ impl Snapshot {
     /// mount them; `None` if there is none. A driver of no node at all is unknown: it may need
     /// nothing on the nodes.
     pub fn missing_driver<'w>(&'w self, pod: &'w Pod, node: &Node) -> Option<&'w str> {
-        node.csi_drivers.as_ref()?;
         let runs = |driver: &str| {
             let lists = |drivers: &CsiDrivers| drivers.contains_key(driver);
             self.nodes

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::model::api::{NodeNameOnly, ObjectNames, ObjectOutline};
+use crate::model::snapshot::objects::ObjectKind;
 
 use super::Wrong;
 
@@ -17,7 +18,7 @@ pub(super) trait Encoding {
     fn decode<T: Message + Default + DeserializeOwned>(&self) -> Result<T, Wrong>;
 
     /// Reads the names of an object that cannot be decoded, as far as they are readable.
-    fn outline(&self) -> Outline;
+    fn outline(&self, kind: ObjectKind) -> Outline;
 }
 
 /// The names of an object. An unreadable name is empty.
@@ -25,7 +26,7 @@ pub(super) trait Encoding {
 pub(super) struct Outline {
     pub(super) namespace: String,
     pub(super) name: String,
-    /// The node of a pod.
+    /// The node of a pod or an attachment.
     pub(super) node: String,
 }
 
@@ -43,7 +44,7 @@ impl Encoding for Protobuf<'_> {
         T::decode(self.0).map_err(|error| error.to_string())
     }
 
-    fn outline(&self) -> Outline {
+    fn outline(&self, kind: ObjectKind) -> Outline {
         // Each part is decoded on its own, so that an invalid one does not hide the others.
         let object = ObjectOutline::decode(self.0).unwrap_or_default();
         let names = ObjectNames::decode(object.metadata).unwrap_or_default();
@@ -52,7 +53,11 @@ impl Encoding for Protobuf<'_> {
         Outline {
             namespace: text(&names.namespace),
             name: text(&names.name),
-            node: text(&spec.node_name),
+            node: text(if kind == ObjectKind::Attachment {
+                &spec.of_attachment
+            } else {
+                &spec.of_pod
+            }),
         }
     }
 }
@@ -62,9 +67,9 @@ impl Encoding for Json<'_> {
         serde_json::from_slice(self.0).map_err(|error| error.to_string())
     }
 
-    fn outline(&self) -> Outline {
+    fn outline(&self, kind: ObjectKind) -> Outline {
         let value: Value = serde_json::from_slice(self.0).unwrap_or_default();
-        Tree(&value).outline()
+        Tree(&value).outline(kind)
     }
 }
 
@@ -73,7 +78,7 @@ impl Encoding for Tree<'_> {
         T::deserialize(self.0).map_err(|error| error.to_string())
     }
 
-    fn outline(&self) -> Outline {
+    fn outline(&self, _kind: ObjectKind) -> Outline {
         let word = |pointer| {
             let found = self.0.pointer(pointer).and_then(Value::as_str);
             found.unwrap_or_default().to_owned()
