@@ -779,7 +779,7 @@ known            everything that its place depends on is known
 claims           its claims and their volumes can be used
 new-volumes      its new volumes are provisioned where it lands
 local-volumes    none of its volumes is a directory of its node
-shared-volumes   no other pod holds its volumes on its node
+shared-volumes   no other pod holds or awaits its volumes
 
 Landing  predicted nodes of the replacement, by the scheduler's scores
 n1 (current)  100%  score 768  its own node: nothing is gained

@@ -351,6 +351,16 @@ fn a_volume_of_one_node_keeps_its_pod_while_another_pod_uses_it_there() {
     // A driver that does not attach lets several nodes use it.
     let spread = Objects::of(pods(["n1", "n1", "n1", "n2"])).and([claim(0), volume(0)]);
     spread.plan().go();
+    // A pod that has not started there may be the one that waits for the volume.
+    let waits = |pod: &mut Value| {
+        if pod["spec"]["nodeName"] == "n2" {
+            pod["status"] = json!({"phase": "Pending"});
+        }
+    };
+    spread.each("Pod", waits).plan().stay(
+        "shared-volume",
+        "can be used on one node at a time, and db-",
+    );
 }
 
 #[test]

@@ -120,7 +120,7 @@ pub const RULES: [ReplacementRule; 12] = [
     },
     ReplacementRule {
         name: "shared-volumes",
-        question: "no other pod holds its volumes on its node",
+        question: "no other pod holds or awaits its volumes",
         overridable: false,
         counts_moves: false,
         ask: shared_volumes::admit,

@@ -240,7 +240,7 @@ impl<'w> Index<'w> {
             .get_or_init(|| self.snapshot.left_attached())
     }
 
-    /// Returns the pods on nodes that use a claim and stay.
+    /// Returns the pods that use a claim and stay.
     pub fn claim_users(&self, namespace: &str, claim: &str) -> &[PodId] {
         let users = self.claim_users.get_or_init(|| claim_users(self.snapshot));
         users

@@ -1,13 +1,16 @@
-//! No other pod holds a volume of the pod on its node.
+//! No other pod holds a volume of the pod on its node, or waits for it.
 //!
 //! A `ReadWriteOnce` volume is attached to one node at a time. The scheduler does not look at it,
 //! but the attach-detach controller refuses a second node as long as a pod of the first one uses
 //! the volume (`isMultiAttachForbidden` in its reconciler), and the kubelet waits for ever. Where
-//! pods of several nodes already share a claim, its driver does not attach, and nothing keeps the
-//! pod.
+//! pods of several nodes run with a claim, its driver does not attach, and nothing keeps the pod.
+//! A pod that has not started elsewhere proves nothing: it may be the one that waits, and would get
+//! the volume instead of the replacement.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Replacement;
+use crate::model::snapshot::Pod;
+use crate::model::snapshot::facts::PodPhase;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
@@ -20,8 +23,12 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
             .iter()
             .filter(|user| **user != candidate.pod);
         let others: Vec<_> = others.map(|user| snapshot.pod(*user)).collect();
+        let runs_elsewhere = |other: &&Pod| {
+            let elsewhere = other.facts().node.is_some() && other.node != pod.node;
+            elsewhere && other.phase == PodPhase::Running
+        };
         if let Some(other) = others.first()
-            && others.iter().all(|other| other.node == pod.node)
+            && !others.iter().any(runs_elsewhere)
         {
             return Err(Replacement::SharedVolume {
                 claim: claim.clone(),

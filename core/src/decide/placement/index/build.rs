@@ -161,11 +161,11 @@ pub(super) fn attached(snapshot: &Snapshot) -> Vec<(PodId, AttachedVolume<'_>)> 
     pods.flat_map(volumes).collect()
 }
 
-/// Collects the pods on nodes that stay, by the claims that they use.
+/// Collects the pods that stay, by the claims that they use.
 pub(super) fn claim_users(snapshot: &Snapshot) -> BTreeMap<&str, BTreeMap<&str, Vec<PodId>>> {
     let mut users: BTreeMap<&str, BTreeMap<&str, Vec<PodId>>> = BTreeMap::new();
     for (id, pod) in snapshot.pod_ids().zip(&snapshot.pods) {
-        if pod.node.is_none() || !pod.stays() {
+        if !pod.stays() {
             continue;
         }
         for claim in &pod.volumes.claims {

@@ -69,10 +69,9 @@ pub enum Replacement {
         /// The reason.
         flaw: ClaimFlaw,
     },
-    /// Another pod on the node uses a volume that only one node can use at a time.
+    /// Another pod uses a volume that only one node can use at a time, or waits for it.
     #[error(
-        "its PersistentVolumeClaim {claim} can be used on one node at a time, and {pod} uses it \
-         here"
+        "its PersistentVolumeClaim {claim} can be used on one node at a time, and {pod} uses it too"
     )]
     SharedVolume {
         /// The name of the claim.
