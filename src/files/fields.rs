@@ -46,7 +46,7 @@ use Keep::{
 };
 
 /// Annotations whose values decisions read; see `model::snapshot::import`.
-pub(super) const ANNOTATIONS: [&str; 15] = [
+pub(super) const ANNOTATIONS: [&str; 16] = [
     "batch.kubernetes.io/job-index-failure-count",
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "descheduler.alpha.kubernetes.io/eviction-in-progress",
@@ -60,6 +60,7 @@ pub(super) const ANNOTATIONS: [&str; 15] = [
     "karpenter.sh/do-not-disrupt",
     "kubernetes.io/config.source",
     "pv.kubernetes.io/bind-completed",
+    "storageclass.beta.kubernetes.io/is-default-class",
     "storageclass.kubernetes.io/is-default-class",
     STORAGE_CLASS,
 ];

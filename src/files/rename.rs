@@ -85,6 +85,8 @@ impl NameKind {
             NameKind::Key => KEYS.contains(&name),
             // Volumes without a provisioner are not provisioned where a pod lands.
             NameKind::Driver => name == "kubernetes.io/no-provisioner",
+            // The empty name means no class.
+            NameKind::Storage => name.is_empty(),
             NameKind::Kind => KINDS.contains(&name),
             // Only custom resources and conditions have a domain.
             NameKind::Resource => {
@@ -99,7 +101,6 @@ impl NameKind {
             | NameKind::Workload
             | NameKind::Budget
             | NameKind::Service
-            | NameKind::Storage
             | NameKind::Claim
             | NameKind::Volume
             | NameKind::Attachment

@@ -530,6 +530,32 @@ node n2";
 }
 
 #[test]
+fn a_new_ephemeral_volume_gets_the_class_of_its_template_or_the_default_of_today() {
+    let answer = |class: &str, classes: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            {classes}
+            node n1 system=1
+              web*4 cpu=300m uses=1 ephemeral={class}
+            node n2
+            node n3
+            "
+        ));
+        text(&cluster.plan(EVEN))
+    };
+    let anywhere = "its replacement needs a new volume for claim web-1-scratch, which may be \
+                    provisioned anywhere";
+    let old = "storage-class a driver=ebs default created=2026-01-01T00:00:00Z";
+    let new = "storage-class b driver=ebs immediate default created=2026-02-01T00:00:00Z";
+    assert!(answer("?", old).starts_with("move web-1"));
+    assert!(answer("?", &format!("{old}\n{new}")).contains(anywhere));
+    assert!(answer("a", &format!("{old}\n{new}")).starts_with("move web-1"));
+    // Neither the default class nor any other provisions it.
+    assert!(answer("-", old).contains(anywhere));
+    assert!(answer("?", "storage-class c driver=ebs").contains(anywhere));
+}
+
+#[test]
 fn the_annotation_of_a_pod_overrides_what_only_its_owner_loses() {
     moves("evict=true owner=Workflow runs-once", "");
     moves("evict=true owner=Job runs-once backoff=0", "");

@@ -1,11 +1,13 @@
 //! Volumes in a text cluster.
 //!
 //! - `storage-class fast driver=ebs`: a class whose volumes wait for a pod, with `zones=a,b` only
-//!   in these zones, and with `immediate` for volumes that do not wait
+//!   in these zones, with `immediate` for volumes that do not wait, and with `default` for claims
+//!   without a class (the newest, by `created=2026-01-01T00:00:00Z`)
 //! - node: `attach=ebs:2` (driver ebs attaches at most two volumes), `drivers=ebs,nfs` (without a
 //!   limit; `drivers=` for a CSINode without drivers)
 //! - pod: `volume=ebs` (a claim of its own, bound to a volume of this driver), `ephemeral=fast` (a
-//!   generic ephemeral volume of this class), `inline=secrets` (an inline volume of this CSI driver),
+//!   generic ephemeral volume of this class; `-` for no class, `?` for the default one),
+//!   `inline=secrets` (an inline volume of this CSI driver),
 //!   `claim` (a claim that does not exist), `shares=ebs`
 //!   (the claim `shared`, bound to a volume of this driver that one node can use at a time)
 
@@ -24,7 +26,8 @@ pub(super) fn class(words: &Words<'_>) -> Object {
         provisioner: words.get("driver").unwrap().to_owned(),
         waits: !words.has("immediate"),
         topologies: zones.map(zone).collect(),
-        is_default: false,
+        is_default: words.has("default"),
+        created: words.get("created").map_or_else(Default::default, |t| t.parse().unwrap()),
     };
     Object::StorageClass(words.second.to_owned(), class)
 }
@@ -58,7 +61,11 @@ pub(super) fn ephemeral(words: &Words<'_>, pod: &str) -> Vec<EphemeralClaim> {
     let class = words.get("ephemeral");
     let claim = class.map(|class| EphemeralClaim {
         name: format!("{pod}-scratch"),
-        class: Some(class.to_owned()),
+        class: match class {
+            "?" => None,
+            "-" => Some(String::new()),
+            class => Some(class.to_owned()),
+        },
     });
     claim.into_iter().collect()
 }

@@ -24,7 +24,8 @@ messages! {
     struct ApiClaimSpec {
         access_modes: Vec<String> = 1 (string, repeated),
         volume_name: String = 3 (string),
-        storage_class_name: String = 5 (string),
+        /// A text that is empty means no class, not even the default one.
+        storage_class_name: Option<String> = 5 (string, optional),
     }
 
     /// `PersistentVolume`.

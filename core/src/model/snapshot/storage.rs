@@ -56,7 +56,7 @@ impl Snapshot {
         });
         let ephemeral = pod.volumes.ephemeral.iter().map(|own| NewVolume {
             claim: &own.name,
-            class: self.class_of(pod, own),
+            class: self.class_of(own),
             replaces: self.claim(pod, &own.name).and_then(|c| self.volume_of(c)),
         });
         lasting.chain(ephemeral).collect()
@@ -72,7 +72,7 @@ impl Snapshot {
         });
         let ephemeral = pod.volumes.ephemeral.iter().map(|own| {
             let claim = self.claim(pod, &own.name);
-            self.attached(pod, &own.name, claim, self.class_of(pod, own))
+            self.attached(pod, &own.name, claim, self.class_of(own))
         });
         lasting.chain(ephemeral).flatten().collect()
     }
@@ -158,18 +158,21 @@ impl Snapshot {
         self.volumes.get(claim.volume.as_ref()?)
     }
 
-    /// Returns the class of a claim that the pod's template describes.
-    fn class_of(&self, pod: &Pod, own: &EphemeralClaim) -> Option<&StorageClass> {
-        let existing = || self.claim(pod, &own.name)?.class.as_deref();
-        self.storage_class(own.class.as_deref().or_else(existing))
+    /// Returns the class that a new claim of the pod's template gets. That of an earlier claim says
+    /// nothing: the default class may have changed since.
+    fn class_of(&self, own: &EphemeralClaim) -> Option<&StorageClass> {
+        self.storage_class(own.class.as_deref())
     }
 
-    /// Returns a class by name, or the default class. If several are the default, the API server
-    /// takes the newest; this returns the first by name.
+    /// Returns a class by name, or the default class: of several the newest, and of equally old
+    /// ones the first by name (`GetDefaultClass` in kubernetes/pkg/volume/util/storageclass.go).
+    /// No class has an empty name.
     fn storage_class(&self, name: Option<&str>) -> Option<&StorageClass> {
-        match name {
-            Some(name) => self.storage_classes.get(name),
-            None => self.storage_classes.values().find(|c| c.is_default),
+        if let Some(name) = name {
+            return self.storage_classes.get(name);
         }
+        let defaults = self.storage_classes.values().rev();
+        let defaults = defaults.filter(|class| class.is_default);
+        defaults.max_by_key(|class| class.created)
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use crate::values::Amount;
 use crate::values::selector::{Labels, NodeTerm, Selector};
 
@@ -137,8 +139,10 @@ pub struct StorageClass {
     /// The topologies of its volumes (`allowedTopologies`), of which one must match the node; every
     /// node may access them if empty.
     pub topologies: Vec<Selector>,
-    /// Whether claims without a class get this one.
+    /// Whether claims without a class may get this one.
     pub is_default: bool,
+    /// Its creation time. Of several default classes, the newest counts.
+    pub created: Timestamp,
 }
 
 /// A claim that is created for one pod and deleted with it (a generic ephemeral volume).
@@ -146,7 +150,8 @@ pub struct StorageClass {
 pub struct EphemeralClaim {
     /// The name of the claim: those of the pod and of the volume.
     pub name: String,
-    /// The storage class of the template; `None` if it names none.
+    /// The storage class of the template; `None` if it names none and gets the default one. Empty
+    /// if it wants no class, so that nothing is provisioned.
     pub class: Option<String>,
 }
 

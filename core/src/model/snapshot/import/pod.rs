@@ -236,7 +236,7 @@ fn ephemeral_claim(meta: &ApiMetadata, volume: &ApiVolume) -> Option<EphemeralCl
     let template = &volume.source.ephemeral.as_ref()?.volume_claim_template;
     Some(EphemeralClaim {
         name: format!("{}-{}", meta.name, volume.name),
-        class: filled(&template.spec.storage_class_name),
+        class: template.spec.storage_class_name.clone(),
     })
 }
 

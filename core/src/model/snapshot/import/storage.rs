@@ -12,7 +12,7 @@ use crate::model::snapshot::objects::Name;
 
 use crate::values::selector::{Requirement, Selector, Test};
 
-use super::{Wrong, affinity, annotation, filled, name_of, namespace_of};
+use super::{Wrong, affinity, annotation, filled, name_of, namespace_of, time};
 
 /// The labels that the scheduler's VolumeZone plugin uses.
 const ZONES: [&str; 4] = [
@@ -22,14 +22,22 @@ const ZONES: [&str; 4] = [
     "topology.kubernetes.io/region",
 ];
 
+/// The annotations of a default class. The second one is older and still counts
+/// (`IsDefaultAnnotation` in kubernetes/pkg/volume/util/storageclass.go).
+const DEFAULT_CLASS: [&str; 2] = [
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+];
+
 /// Returns the name and facts of a claim.
 pub(super) fn claim(claim: &ApiClaim) -> Result<(Name, Claim), Wrong> {
     let meta = &claim.metadata;
     let spec = &claim.spec;
     // The annotation is older than the field and still takes precedence.
     let annotated = annotation(meta, "volume.beta.kubernetes.io/storage-class");
+    let class = annotated.or(spec.storage_class_name.as_deref());
     let facts = Claim {
-        class: filled(annotated.unwrap_or(&spec.storage_class_name)),
+        class: class.and_then(filled),
         volume: filled(&spec.volume_name),
         one_pod: spec.access_modes.iter().any(|m| m == "ReadWriteOncePod"),
         one_node: !spec.access_modes.is_empty()
@@ -124,18 +132,19 @@ pub(super) fn attachment(attachment: &ApiVolumeAttachment) -> Result<(String, At
 
 /// Returns the name and facts of a storage class.
 pub(super) fn class(class: &ApiStorageClass) -> Result<(String, StorageClass), Wrong> {
-    let default = annotation(
-        &class.metadata,
-        "storageclass.kubernetes.io/is-default-class",
-    );
+    let meta = &class.metadata;
+    let is_default = DEFAULT_CLASS
+        .iter()
+        .any(|name| annotation(meta, name) == Some("true"));
     let topologies = class.allowed_topologies.iter();
     let facts = StorageClass {
         provisioner: migrated(&class.provisioner).to_owned(),
         waits: class.volume_binding_mode == "WaitForFirstConsumer",
         topologies: topologies.map(topology).collect(),
-        is_default: default == Some("true"),
+        is_default,
+        created: time("metadata.creationTimestamp", meta.creation_timestamp)?.unwrap_or_default(),
     };
-    Ok((name_of(&class.metadata)?, facts))
+    Ok((name_of(meta)?, facts))
 }
 
 /// Returns the CSI driver that provisions for a class of a plugin that CSI migration has replaced.
