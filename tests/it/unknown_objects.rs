@@ -308,6 +308,36 @@ fn a_pod_stays_with_a_volume_that_is_about_to_go() {
 }
 
 #[test]
+fn a_pod_stays_with_a_volume_that_belongs_to_another_claim() {
+    let owned = |change: &'static [(&'static str, &'static str)]| {
+        let cluster = Objects::healthy().each("PersistentVolume", |pv| {
+            let number = pv["metadata"]["name"].as_str().unwrap().replace("pv-", "");
+            let mut owner = json!({"namespace": "default", "name": format!("data-db-{number}")});
+            for (key, value) in change {
+                owner[key] = (*value).into();
+            }
+            pv["spec"]["claimRef"] = owner;
+        });
+        let uid = |claim: &mut Value| claim["metadata"]["uid"] = "new".into();
+        cluster.each("PersistentVolumeClaim", uid).plan()
+    };
+    owned(&[]).go();
+    owned(&[("uid", "new")]).go();
+    let others: [&[(&str, &str)]; 3] = [
+        &[("namespace", "other")],
+        &[("name", "else")],
+        // A claim of the same name was deleted and made again.
+        &[("uid", "old")],
+    ];
+    for other in others {
+        owned(other).stay("unusable-claim", "which belongs to another claim");
+    }
+    let nameless = |claim: &mut Value| claim["spec"]["volumeName"] = Value::Null;
+    let nameless = Objects::healthy().each("PersistentVolumeClaim", nameless);
+    nameless.and([class("WaitForFirstConsumer")]).plan().stay("unusable-claim", "is not bound");
+}
+
+#[test]
 fn a_claim_that_cannot_be_read_keeps_its_pod() {
     let broken = |claim: &mut Value| claim["spec"]["accessModes"] = 7.into();
     let cluster = Objects::healthy().each("PersistentVolumeClaim", broken);

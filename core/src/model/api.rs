@@ -41,7 +41,7 @@ pub use pod::{
 };
 pub use primitive::{ApiDuration, ApiQuantity, ApiTime, Quantities};
 pub use storage::{
-    ApiClaim, ApiClaimSpec, ApiCsiDriver, ApiCsiNode, ApiCsiVolume, ApiInTreeDisk,
+    ApiClaim, ApiClaimRef, ApiClaimSpec, ApiCsiDriver, ApiCsiNode, ApiCsiVolume, ApiInTreeDisk,
     ApiPersistentVolume, ApiPersistentVolumeSource, ApiStorageClass, ApiTopologyRequirement,
     ApiTopologyTerm, ApiVolumeAttachment,
 };

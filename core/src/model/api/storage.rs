@@ -35,6 +35,13 @@ messages! {
         status: ApiStoragePhase = 3 (message, required),
     }
 
+    /// `ObjectReference` of a claim.
+    struct ApiClaimRef {
+        namespace: String = 2 (string),
+        name: String = 3 (string),
+        uid: String = 4 (string),
+    }
+
     /// `PersistentVolumeSource`.
     struct ApiPersistentVolumeSource {
         gce_persistent_disk: Option<ApiInTreeDisk> = 1 (message, optional),
@@ -135,6 +142,10 @@ pub struct ApiPersistentVolumeSpec {
     #[prost(message, required, tag = "2")]
     #[serde(flatten)]
     pub source: ApiPersistentVolumeSource,
+    /// `claimRef`.
+    #[prost(message, required, tag = "4")]
+    #[serde(deserialize_with = "nullable")]
+    pub claim_ref: ApiClaimRef,
     /// `nodeAffinity`.
     #[prost(message, required, tag = "9")]
     #[serde(deserialize_with = "nullable")]

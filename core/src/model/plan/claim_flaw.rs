@@ -25,6 +25,9 @@ pub enum ClaimFlaw {
     /// The claim is bound to a volume that does not exist.
     #[error("is bound to PersistentVolume {0}, which does not exist")]
     NoVolume(String),
+    /// The volume belongs to another claim.
+    #[error("is bound to PersistentVolume {0}, which belongs to another claim")]
+    VolumeOfOther(String),
     /// The volume has a deletionTimestamp.
     #[error("is bound to PersistentVolume {0}, which is being deleted")]
     VolumeDeleting(String),
@@ -50,6 +53,9 @@ impl ClaimFlaw {
                 format!("bind PersistentVolumeClaim {claim} to a volume (`kubectl describe pvc`)")
             }
             ClaimFlaw::NoClass(class) => format!("create StorageClass {class}"),
+            ClaimFlaw::VolumeOfOther(volume) => {
+                format!("correct `claimRef` of PersistentVolume {volume}")
+            }
             ClaimFlaw::NoVolume(volume)
             | ClaimFlaw::VolumeDeleting(volume)
             | ClaimFlaw::VolumeFailed(volume)

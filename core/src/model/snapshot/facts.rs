@@ -22,7 +22,7 @@ pub use closure::NodeClosure;
 pub use gang::{Gang, GangKind};
 pub use owner::{JobFacts, Numbering, Owner, OwnerFacts, UidHash, WhenEvicted};
 pub use placement::{
-    Attachment, Claim, ClaimState, EphemeralClaim, HostPort, Image, NonZeroRequests,
+    Attachment, Claim, ClaimRef, ClaimState, EphemeralClaim, HostPort, Image, NonZeroRequests,
     PodAffinityTerm, Spread, StorageClass, Volume, VolumeState, WeightedPodAffinityTerm,
 };
 pub use pod::{PodFacts, PodSizes, PodSpecFacts, ResourceName};

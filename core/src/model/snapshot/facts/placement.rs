@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::UidHash;
 use crate::values::Amount;
 use crate::values::selector::{Labels, NodeTerm, Selector};
 
@@ -60,6 +61,8 @@ pub struct WeightedPodAffinityTerm {
 /// The facts of a PersistentVolumeClaim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claim {
+    /// Its uid; `None` in files that have none.
+    pub uid: Option<UidHash>,
     /// Its storage class; `None` if it names none.
     pub class: Option<String>,
     /// The PersistentVolume that it is bound to.
@@ -99,8 +102,21 @@ pub struct Volume {
     pub csi: Option<(String, String)>,
     /// Whether it is a directory of a node (`hostPath` or `local`).
     pub on_node: bool,
+    /// The claim that it belongs to: `claimRef`. `None` in files that do not say it.
+    pub owner: Option<Box<ClaimRef>>,
     /// Whether a pod can start with it.
     pub state: VolumeState,
+}
+
+/// A reference to a claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClaimRef {
+    /// The namespace; empty if it is not known.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+    /// The uid; `None` if it is not known.
+    pub uid: Option<UidHash>,
 }
 
 /// Whether a pod can start with a volume.

@@ -2,11 +2,12 @@
 //! volume attachments.
 
 use crate::model::api::{
-    ApiClaim, ApiCsiNode, ApiInTreeDisk, ApiMetadata, ApiPersistentVolume,
+    ApiClaim, ApiClaimRef, ApiCsiNode, ApiInTreeDisk, ApiMetadata, ApiPersistentVolume,
     ApiPersistentVolumeSource, ApiStorageClass, ApiTopologyTerm, ApiVolumeAttachment,
 };
 use crate::model::snapshot::facts::{
-    Attachment, Claim, ClaimState, CsiDrivers, StorageClass, Volume, VolumeState,
+    Attachment, Claim, ClaimRef, ClaimState, CsiDrivers, StorageClass, UidHash, Volume,
+    VolumeState,
 };
 use crate::model::snapshot::objects::Name;
 
@@ -37,6 +38,7 @@ pub(super) fn claim(claim: &ApiClaim) -> Result<(Name, Claim), Wrong> {
     let annotated = annotation(meta, "volume.beta.kubernetes.io/storage-class");
     let class = annotated.or(spec.storage_class_name.as_deref());
     let facts = Claim {
+        uid: UidHash::of(&meta.uid),
         class: class.and_then(filled),
         volume: filled(&spec.volume_name),
         one_pod: spec.access_modes.iter().any(|m| m == "ReadWriteOncePod"),
@@ -48,7 +50,8 @@ pub(super) fn claim(claim: &ApiClaim) -> Result<(Name, Claim), Wrong> {
 }
 
 /// The phase alone tells that a claim is bound where a file has no annotations. A claim without
-/// either counts as bound, because only a claim that was bound names a volume.
+/// either counts as bound, because only a claim that was bound names a volume. One that is bound
+/// and names none is half restored.
 fn claim_state(claim: &ApiClaim) -> ClaimState {
     let meta = &claim.metadata;
     let completed = annotation(meta, "pv.kubernetes.io/bind-completed").is_some();
@@ -56,6 +59,7 @@ fn claim_state(claim: &ApiClaim) -> ClaimState {
         _ if is_deleted(meta) => ClaimState::Deleting,
         "Lost" => ClaimState::Lost,
         "Pending" if !completed && !claim.spec.volume_name.is_empty() => ClaimState::NotBoundYet,
+        "Bound" if claim.spec.volume_name.is_empty() => ClaimState::NotBoundYet,
         _ => ClaimState::Usable,
     }
 }
@@ -89,6 +93,7 @@ pub(super) fn volume(volume: &ApiPersistentVolume) -> Result<(String, Volume), W
             nodes: nodes.transpose()?,
             zones,
             csi: attached_by(&volume.spec.source),
+            owner: owner(&volume.spec.claim_ref),
             on_node: volume.spec.source.host_path.is_some() || volume.spec.source.local.is_some(),
             state: match volume.status.phase.as_str() {
                 _ if is_deleted(meta) => VolumeState::Deleting,
@@ -98,6 +103,15 @@ pub(super) fn volume(volume: &ApiPersistentVolume) -> Result<(String, Volume), W
             },
         },
     ))
+}
+
+fn owner(found: &ApiClaimRef) -> Option<Box<ClaimRef>> {
+    let name = filled(&found.name)?;
+    Some(Box::new(ClaimRef {
+        namespace: found.namespace.clone(),
+        name,
+        uid: UidHash::of(&found.uid),
+    }))
 }
 
 /// Returns the CSI driver and the handle. The names of the drivers are those of
