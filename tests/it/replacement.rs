@@ -556,6 +556,12 @@ fn a_new_ephemeral_volume_gets_the_class_of_its_template_or_the_default_of_today
 }
 
 #[test]
+fn a_pod_of_a_node_is_a_mirror_pod_also_without_the_annotation() {
+    stays("owner=Node", "mirror pod: the kubelet would recreate it");
+    stays("owner=Node evict=true", "mirror pod: the kubelet would recreate it");
+}
+
+#[test]
 fn the_annotation_of_a_pod_overrides_what_only_its_owner_loses() {
     moves("evict=true owner=Workflow runs-once", "");
     moves("evict=true owner=Job runs-once backoff=0", "");

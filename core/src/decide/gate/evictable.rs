@@ -104,7 +104,9 @@ fn by_nature(pod: &Pod) -> Result<(), Refusal> {
     if pod.annotations.eviction_in_progress {
         return Err(Temporary::UnderWay.into());
     }
-    if pod.annotations.mirror {
+    // Every mirror pod has its node as owner (the admission plugin NodeRestriction requires it),
+    // and a file may lack the annotation.
+    if pod.annotations.mirror || pod.owners.iter().any(|owner| owner.is("", "Node")) {
         return Err(Protected::Mirror.into());
     }
     if pod.annotations.static_pod {
