@@ -441,6 +441,11 @@ fn refusals_by_replacement() -> Vec<Case> {
             "",
         ),
         Case::new(
+            "gated",
+            "node n1 system=2\n web*2 uses=3 template-gated\nnode n2",
+            "",
+        ),
+        Case::new(
             "missing-priority-class",
             "class other value=7\nnode n1 system=2\n web*2 uses=3 class=gone priority=1\nnode n2",
             "",

@@ -94,6 +94,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             owner: "ReplicaSet web".to_owned(),
             node: "n1".to_owned(),
         }),
+        Replacement::Gated("ReplicaSet web".to_owned()).into(),
         Refusal::Replacement(Replacement::WaitsInOrder {
             pod: "db-0".to_owned(),
             cause: OrderCause::NotReady,
@@ -242,7 +243,7 @@ fn is_listed(refusal: &Refusal) {
             Replacement::RunsToCompletion(_) | Replacement::NamespaceDeleted(_),
         ) => {}
         Refusal::Replacement(Replacement::JobWouldFail { .. } | Replacement::NamesNode { .. }) => {}
-        Refusal::Replacement(Replacement::WaitsInOrder { .. }) => {}
+        Refusal::Replacement(Replacement::WaitsInOrder { .. } | Replacement::Gated(_)) => {}
         Refusal::Replacement(Replacement::MissingPriorityClass(_) | Replacement::LocalStorage) => {}
         Refusal::Replacement(Replacement::NewVolume(_) | Replacement::Claim { .. }) => {}
         Refusal::Replacement(Replacement::SharedVolume { .. } | Replacement::Unknown(_)) => {}

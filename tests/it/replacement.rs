@@ -321,6 +321,15 @@ fn a_template_that_names_a_node_brings_the_pod_back() {
 }
 
 #[test]
+fn a_template_with_scheduling_gates_keeps_the_pod() {
+    stays(
+        "template-gated",
+        "the template of its ReplicaSet web has scheduling gates, so its replacement waits until \
+         they are removed",
+    );
+}
+
+#[test]
 fn a_class_that_does_not_exist_any_more_refuses_the_replacement() {
     let class = |pod: &str, classes: &str| {
         let cluster = Cluster::parse(&format!(

@@ -5,7 +5,7 @@
 //! - owner: `owner=Job`, `revision=b` (ReplicaSet web-b of Deployment web), `two-owners`,
 //!   `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
 //! - controller: `no-controller` (the owner is none), `owner-deleting`, `owner-fails` (it cannot
-//!   create pods), `wanted=3` pods, `template-node=n1`,
+//!   create pods), `wanted=3` pods, `template-node=n1`, `template-gated`,
 //!   `ordered` or `parallel` (with `owner=StatefulSet`; ordinals from 1, or from 10 with `ordinals=10`;
 //!   `min-ready=1h`)
 //!   `no-object` (the Job or StatefulSet does not exist)
@@ -71,6 +71,7 @@ pub(super) fn controller(pod: &PodFacts, words: &Words<'_>, app: &str) -> Object
         fails: words.has("owner-fails"),
         wanted: words.get("wanted").map(|n| n.parse().unwrap()),
         node: words.get("template-node").map(Into::into),
+        gated: words.has("template-gated"),
         numbering: numbering(words),
         job: (kind == ObjectKind::Job).then(|| Box::new(job(words))),
     };

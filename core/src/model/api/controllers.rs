@@ -2,7 +2,7 @@
 
 use super::messages::messages;
 use super::metadata::ApiMetadata;
-use super::primitive::ApiTime;
+use super::primitive::{ApiPresence, ApiTime};
 
 messages! {
     /// `ReplicaSet` and `ReplicationController`, which have these fields with the same numbers.
@@ -39,6 +39,7 @@ messages! {
     /// `PodSpec` of a template.
     struct ApiTemplateSpec {
         node_name: String = 10 (string),
+        scheduling_gates: Vec<ApiPresence> = 38 (message, repeated),
     }
 
     /// `StatefulSet`.

@@ -2,6 +2,8 @@
 //!
 //! A pod whose template has `nodeName` is bound when it is created. The scheduler never sees it
 //! (`assignedPod` in kubernetes/pkg/scheduler/eventhandlers.go), so it comes back to the same node.
+//! A pod with scheduling gates waits until some program or person has removed them. See
+//! <https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/>.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Replacement;
@@ -14,12 +16,15 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
     let Some(owner) = pod.controller() else {
         return Ok(());
     };
-    let facts = snapshot.controller_facts(&pod.namespace, owner);
-    match facts.and_then(|facts| facts.node.as_deref()) {
-        None => Ok(()),
+    let Some(facts) = snapshot.controller_facts(&pod.namespace, owner) else {
+        return Ok(());
+    };
+    match facts.node.as_deref() {
         Some(node) => Err(Replacement::NamesNode {
             owner: named(owner),
             node: node.to_owned(),
         }),
+        None if facts.gated => Err(Replacement::Gated(named(owner))),
+        None => Ok(()),
     }
 }

@@ -43,6 +43,12 @@ pub enum Replacement {
         /// The node.
         node: String,
     },
+    /// The pod template of the controller has scheduling gates.
+    #[error(
+        "the template of its {0} has scheduling gates, so its replacement waits until they are \
+         removed"
+    )]
+    Gated(String),
     /// The StatefulSet of the pod creates pods one after the other and waits for another one.
     #[error("its StatefulSet starts pods in order, and {pod} {cause}")]
     WaitsInOrder {
@@ -121,6 +127,10 @@ impl Replacement {
             Replacement::NamesNode { .. } => {
                 ("names-node", "remove `nodeName` from the template".into())
             }
+            Replacement::Gated(_) => (
+                "gated",
+                "remove `schedulingGates` from the template".into(),
+            ),
             Replacement::WaitsInOrder { pod, cause } => {
                 ("waits-in-order", cause.remedy(pod) + PARALLEL)
             }

@@ -61,6 +61,8 @@ pub struct OwnerFacts {
     pub wanted: Option<u32>,
     /// The node that its template names. The scheduler does not see such pods.
     pub node: Option<Box<str>>,
+    /// Whether its template has scheduling gates, so that a new pod waits until they are removed.
+    pub gated: bool,
     /// How a StatefulSet numbers and creates its pods; `None` for other kinds.
     pub numbering: Option<Box<Numbering>>,
     /// The conditions that end a Job; `None` for other kinds.

@@ -71,6 +71,7 @@ fn common(meta: &ApiMetadata, template: &ApiPodTemplate) -> OwnerFacts {
         uid: UidHash::of(&meta.uid),
         deleting: meta.deletion_timestamp.is_some(),
         node: (!node.is_empty()).then(|| node.into()),
+        gated: !template.spec.scheduling_gates.is_empty(),
         ..OwnerFacts::default()
     }
 }
