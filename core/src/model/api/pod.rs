@@ -28,6 +28,7 @@ messages! {
         termination_grace_period_seconds: Option<i64> = 4 (int64, optional),
         node_selector: BTreeMap<String, String> = 7 (btree_map = "string, string"),
         node_name: String = 10 (string),
+        host_network: bool = 11 (bool),
         affinity: ApiAffinity = 18 (message, required),
         scheduler_name: String = 19 (string),
         init_containers: Vec<ApiContainer> = 20 (message, repeated),
@@ -74,6 +75,7 @@ messages! {
     /// `ContainerPort`.
     struct ApiPort {
         host_port: i32 = 2 (int32),
+        container_port: i32 = 3 (int32),
         protocol: String = 4 (string),
         #[serde(rename = "hostIP")]
         host_ip: String = 5 (string),

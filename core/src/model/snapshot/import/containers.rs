@@ -85,19 +85,28 @@ pub(super) fn host_ports(spec: &ApiPodSpec) -> Vec<HostPort> {
         .init_containers
         .iter()
         .filter(|c| requests::is_sidecar(c));
-    let of_sidecars = sidecars.flat_map(|c| &c.ports).map(|p| host_port(p, true));
+    let of_sidecars = sidecars.flat_map(|c| &c.ports).map(|port| (port, true));
     let main = spec.containers.iter().flat_map(|c| &c.ports);
-    let all = of_sidecars.chain(main.map(|p| host_port(p, false)));
-    all.flatten().collect()
+    let all = of_sidecars.chain(main.map(|port| (port, false)));
+    all.filter_map(|(port, of_sidecar)| host_port(spec, port, of_sidecar))
+        .collect()
 }
 
-fn host_port(port: &ApiPort, of_sidecar: bool) -> Option<HostPort> {
+/// Returns the host port of a port. In the network of the node every port is one, which the API
+/// server writes down (`defaultHostNetworkPorts` in kubernetes/pkg/apis/core/v1/defaults.go); an
+/// object from a file may lack that.
+fn host_port(spec: &ApiPodSpec, port: &ApiPort, of_sidecar: bool) -> Option<HostPort> {
     let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
     // Zero means no host port, as in the API.
-    (port.host_port > 0).then(|| HostPort {
+    let number = if port.host_port == 0 && spec.host_network {
+        port.container_port
+    } else {
+        port.host_port
+    };
+    (number > 0).then(|| HostPort {
         ip: or(&port.host_ip, "0.0.0.0"),
         protocol: or(&port.protocol, "TCP"),
-        port: port.host_port,
+        port: number,
         of_sidecar,
     })
 }

@@ -461,3 +461,17 @@ fn an_invalid_pod_is_skipped_with_its_node() {
         assert_eq!(skipped.node.as_deref(), Some("n1"));
     }
 }
+
+#[test]
+fn in_the_network_of_the_node_every_port_is_a_host_port() {
+    let ports = |network: bool| {
+        let pod = pod_of(&format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{hostNetwork: {network},
+              containers: [{{name: c, ports: [{{containerPort: 80}}, {{hostPort: 81}}]}}]}}}}"
+        ));
+        let ports = pod.ports.iter().map(|port| port.port);
+        ports.collect::<Vec<_>>()
+    };
+    assert_eq!(ports(true), [80, 81]);
+    assert_eq!(ports(false), [81]);
+}
