@@ -8,7 +8,8 @@ use evenkeel::decide::engine::Engine;
 use evenkeel::decide::explain::Subject;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{Outcome, Plan};
-use evenkeel::model::snapshot::objects::Objects;
+use evenkeel::model::snapshot::lacking::Lack;
+use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{Snapshot, import};
 use evenkeel::policy::Policy;
 use evenkeel_fuzz::cluster::{self, Cluster};
@@ -27,6 +28,10 @@ fuzz_target!(|input: &[u8]| {
     let policy = POLICIES[cluster.policy % POLICIES.len()].clone();
     let per_cycle = policy.limits.per_cycle;
     let mut objects = Objects::default();
+    // There are none, which would keep every pod if their lists were complete.
+    for kind in [ObjectKind::Namespace, ObjectKind::ReplicaSet, ObjectKind::StatefulSet] {
+        objects.set_lacking(kind, Some(Lack::NotInFile));
+    }
     for value in &cluster.objects {
         match import::object(value) {
             Ok(object) => object.into_iter().for_each(|o| objects.apply(o)),

@@ -21,7 +21,7 @@ mod storage;
 pub(crate) mod random_cluster;
 pub(crate) mod watched;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
@@ -72,6 +72,7 @@ pub(crate) struct Cluster {
     pub(crate) nodes: BTreeMap<String, Measure>,
     pub(crate) pods: BTreeMap<(String, String), Measure>,
     made: u32,
+    lacks_namespaces: bool,
 }
 
 impl Cluster {
@@ -101,6 +102,7 @@ impl Cluster {
                     let mut kinds = ObjectKind::ALL.into_iter();
                     let kind = kinds.find(|kind| kind.name() == words.second).unwrap();
                     cluster.objects.set_lacking(kind, Some(Lack::NotInFile));
+                    cluster.lacks_namespaces |= kind == ObjectKind::Namespace;
                 }
                 "unreadable" => cluster.skip(&words, &node),
                 "class" => cluster.objects.apply(Object::Class(
@@ -117,7 +119,24 @@ impl Cluster {
                 }
             }
         }
+        cluster.add_namespaces();
         cluster
+    }
+
+    /// Adds the namespaces of pods that have no line, unless a line says that they are unknown.
+    fn add_namespaces(&mut self) {
+        let kind = ObjectKind::Namespace;
+        let known = self.objects.names(kind);
+        let pods = self.objects.pods().map(|pod| pod.namespace.clone());
+        let names: BTreeSet<String> = pods.collect();
+        let unknown = |name: &&String| !known.contains(&(String::new(), (*name).clone()));
+        if self.lacks_namespaces {
+            return;
+        }
+        for name in names.iter().filter(unknown) {
+            let facts = NamespaceFacts::default();
+            self.objects.apply(Object::Namespace(name.clone(), facts));
+        }
     }
 
     /// Adds an object that cannot be read; a pod is on the last node.

@@ -619,6 +619,23 @@ fn an_affinity_term_by_labels_of_an_unknown_namespace_keeps_the_pod() {
 }
 
 #[test]
+fn a_pod_of_a_namespace_that_is_not_listed_stays() {
+    let web = ["web-0", "web-1", "web-2", "web-3"].map(|name| pod(name, "n1", &Value::Null));
+    let cluster = Objects::of(web);
+    cluster.plan().go();
+    let other = cluster.clone().and([namespace("other", &json!({}))]);
+    other.plan().stay(
+        "unknown-objects",
+        "depends on Namespace default, which is unknown",
+    );
+    let said = "Namespace default is unknown: 4 pods stay because the replacement depends on them";
+    assert_eq!(other.plan().unknown, [said]);
+    let empty = json!({"apiVersion": "v1", "kind": "NamespaceList", "items": []});
+    cluster.clone().and([empty]).plan().stay("unknown-objects", "Namespace default");
+    cluster.and([namespace("default", &json!({}))]).plan().go();
+}
+
+#[test]
 fn the_name_of_a_namespace_is_known_without_its_object() {
     let named = |name: &str| {
         with_anti_affinity(&json!({"matchLabels": {"kubernetes.io/metadata.name": name}})).plan()

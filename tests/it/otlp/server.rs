@@ -89,6 +89,7 @@ fn read(path: &str) -> (u16, Value) {
     let items: Vec<Value> = match path {
         "/api/v1/nodes" => ["n1", "n2"].map(node).to_vec(),
         "/api/v1/pods" => ["web-1", "web-2", "web-3"].map(pod).to_vec(),
+        "/api/v1/namespaces" => vec![json!({"metadata": {"name": "shop"}})],
         "/apis/apps/v1/replicasets" => vec![json!({"metadata": meta("web")})],
         "/apis/metrics.k8s.io/v1beta1/nodes" => {
             ["n1", "n2"].map(|name| measured(name, "usage")).to_vec()

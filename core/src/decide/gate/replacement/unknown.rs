@@ -4,6 +4,10 @@
 //! more than the forecast: where volumes can be accessed (VolumeBinding, VolumeZone), how many a
 //! node can still attach (NodeVolumeLimits), which pods a term means (InterPodAffinity).
 //!
+//! The namespace of the pod itself must be known where Namespaces are: the API server creates no
+//! pod in one that does not exist (`Admit` of NamespaceLifecycle), and nothing is known of its
+//! pauses.
+//!
 //! Some kinds keep no pod where a file lacks them, and the plan only says so. Without a CSINode,
 //! the scheduler knows no attach limit either; and a plan from a file evicts nothing, even if it
 //! counts no budget. Services change only the score of pods whose controller the scheduler does not
@@ -31,7 +35,8 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
 /// them.
 pub(in crate::decide::gate) fn kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
     let snapshot = draft.world.snapshot;
-    if snapshot.lacking.is_empty() && draft.index().decides_all_namespaces() {
+    let nothing_lacks = snapshot.lacking.is_empty() && draft.index().decides_all_namespaces();
+    if nothing_lacks && snapshot.pod_namespaces().all(|name| has_namespace(snapshot, name)) {
         return Vec::new();
     }
     let mut depend: BTreeMap<UnknownObjects, usize> = BTreeMap::new();
@@ -86,11 +91,20 @@ fn unknown(pod: PodId, draft: &Draft<'_>) -> Vec<UnknownObjects> {
         .iter()
         .filter(|(kind, _)| needs(draft, pod, **kind));
     let kinds = needed.map(|(kind, lack)| UnknownObjects::all(*kind, *lack));
-    let namespace = draft.index().unknown_namespace(pod).map(|name| {
+    let own = snapshot.pod(pod).namespace.as_str();
+    let own = Some(own).filter(|name| !has_namespace(snapshot, name));
+    let of_terms = || draft.index().unknown_namespace(pod);
+    let namespace = own.or_else(of_terms).map(|name| {
         let lack = snapshot.lacking.get(&ObjectKind::Namespace).copied();
         UnknownObjects::namespace(name, lack)
     });
     kinds.chain(namespace).collect()
+}
+
+/// Returns true if a namespace exists, or may exist because the kind is not known.
+fn has_namespace(snapshot: &Snapshot, name: &str) -> bool {
+    let is_known = snapshot.namespaces.contains_key(name);
+    is_known || snapshot.lacking.contains_key(&ObjectKind::Namespace)
 }
 
 /// Returns true if the place of the pod's replacement depends on objects of this kind.
