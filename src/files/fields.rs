@@ -77,6 +77,8 @@ pub(super) const PAUSES: [&str; 2] = ["evenkeel.io/pause", "evenkeel.io/pause-al
 
 /// Its value is the name of a storage class.
 pub(super) const STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+/// Its value is the name of a node.
+pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 /// Its value is the hash of a file; decisions read only its presence.
 pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
 

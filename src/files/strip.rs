@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{self, ANNOTATIONS, GANGS, Keep, KeptFields, MIRROR, PAUSES, STORAGE_CLASS};
+use super::fields::{
+    self, ANNOTATIONS, GANGS, Keep, KeptFields, MIRROR, PAUSES, SELECTED_NODE, STORAGE_CLASS,
+};
 use super::rename::{NameCollector, NameKind, RealNames, Renamer, ScrambledNames};
 
 /// The object with only the fields that a plan needs; `None` for a kind that no plan needs.
@@ -145,6 +147,7 @@ impl Stripper<'_> {
                 MIRROR => "mirror".to_owned(),
                 // The reason of a pause may name people or secrets.
                 _ if PAUSES.contains(&name) && value != "false" => String::new(),
+                SELECTED_NODE => self.names.name(NameKind::Node, value),
                 STORAGE_CLASS => self.names.name(NameKind::Storage, value),
                 _ if GANGS.contains(&name) => self.names.name(NameKind::Value, value),
                 _ if ANNOTATIONS.contains(&name) => value.to_owned(),

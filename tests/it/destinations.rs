@@ -430,3 +430,44 @@ fn a_pod_that_is_being_created_counts_at_least_its_requests() {
         assert_eq!(n2.unwrap().ratios["cpu"].unwrap().to_string(), expected);
     }
 }
+
+#[test]
+fn a_pod_that_waits_for_something_else_takes_no_room() {
+    // The waiting pod fits only on n2, which is hot by usage and empty by requests.
+    let answer = |waits: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            storage-class fast driver=ebs
+            storage-class now driver=ebs immediate
+            storage-class local driver=kubernetes.io/no-provisioner
+            node n1 system=1
+              web*4 cpu=300m uses=1
+            node n2 system=5
+            node n3
+              fill*12 cpu=100m uses=10m
+              big cpu=7 pending {waits}
+            "
+        ));
+        text(&cluster.plan(EVEN))
+    };
+    // It takes all of n2, so replacements go to n3.
+    for room in ["", "unbound=fast", "unbound=fast selected=n2"] {
+        let plan = answer(room);
+        assert!(plan.contains("move web-1 from n1 to n3"), "{room}: {plan}");
+    }
+    let held = [
+        "claim",
+        "unbound=gone",
+        "unbound=fast selected=n3",
+        // It may get what it waits for, or not.
+        "unbound=now",
+        "unbound=local",
+        "devices",
+        "gang=train",
+    ];
+    for held in held {
+        let plan = answer(held);
+        assert!(!plan.contains("move "), "{held}: {plan}");
+        assert!(plan.contains("could land on n2"), "{held}: {plan}");
+    }
+}

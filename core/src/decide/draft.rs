@@ -24,9 +24,11 @@ pub use candidate::{Candidate, DestinationLimits, Prospect};
 #[derive(Debug)]
 pub struct Draft<'w> {
     projection: Projection<'w>,
-    /// The projection in which moves with several possible nodes have not landed anywhere; `None`
-    /// without such moves.
+    /// The projection in which moves with several possible nodes have not landed anywhere, and pods
+    /// that may wait for something else take no room; `None` without such moves and pods.
     without_undecided: Option<Projection<'w>>,
+    /// Whether pods that may wait for something else take room in this projection only.
+    waiting_is_uncertain: bool,
     accepted: Vec<Rc<(Candidate, Landing)>>,
     kept: BTreeMap<(usize, PodId), Refusal>,
     verdicts: Vec<Verdict>,
@@ -46,17 +48,24 @@ impl<'w> Draft<'w> {
     /// Creates a draft without decisions. Pods that wait for a node take room on it, except in the
     /// exact mode: descheduler counts only pods on nodes.
     pub fn new(world: World<'w>) -> Self {
-        let mut projection = Projection::new(world);
-        if world.policy.forecasts() {
-            projection = projection.with_waiting();
+        let projection = Projection::new(world);
+        let (projection, without_undecided) = if world.policy.forecasts() {
+            projection.with_waiting()
+        } else {
+            (projection, None)
+        };
+        Draft {
+            waiting_is_uncertain: without_undecided.is_some(),
+            without_undecided,
+            ..Draft::of(projection, Vec::new())
         }
-        Draft::of(projection, Vec::new())
     }
 
     fn of(projection: Projection<'w>, accepted: Vec<Rc<(Candidate, Landing)>>) -> Self {
         Draft {
             projection,
             without_undecided: None,
+            waiting_is_uncertain: false,
             accepted,
             kept: BTreeMap::new(),
             verdicts: Vec::new(),
@@ -70,6 +79,7 @@ impl<'w> Draft<'w> {
     pub fn trial(&self) -> Self {
         Draft {
             without_undecided: self.without_undecided.clone(),
+            waiting_is_uncertain: self.waiting_is_uncertain,
             ..Draft::of(self.projection.clone(), self.accepted.clone())
         }
     }
@@ -135,12 +145,22 @@ impl<'w> Draft<'w> {
         Some((candidate, landing))
     }
 
-    /// Returns the projection in which moves with several possible nodes have not landed anywhere;
-    /// `None` without such moves.
+    /// Returns the projection in which moves with several possible nodes have not landed anywhere,
+    /// and pods that may wait for something else take no room; `None` without such moves and pods.
     ///
     /// The scheduler will find each node as in this draft, as in that projection, or in between.
     pub const fn without_undecided(&self) -> Option<&Projection<'w>> {
         self.without_undecided.as_ref()
+    }
+
+    /// Returns the weight of each forecast. With moves that are undecided, either forecast may
+    /// hold. Nothing is known about pods that may wait for something else, so both must be good.
+    pub const fn forecast_weight(&self) -> f64 {
+        if self.without_undecided.is_some() && !self.waiting_is_uncertain {
+            0.5
+        } else {
+            1.0
+        }
     }
 
     /// Returns the nodes that may take the replacement of a move with several possible nodes.

@@ -42,11 +42,18 @@ impl<'w> Deref for Projection<'w> {
 
 impl<'w> Projection<'w> {
     /// Reserves room for the pods that wait for a node, as the scheduler does before it places
-    /// replacements.
-    #[must_use]
-    pub fn with_waiting(mut self) -> Self {
-        scheduler::expect_waiting(&mut self.placement, scheduler::MOST_WORK);
-        self
+    /// replacements. The second projection does so only for those that wait for nothing else; it is
+    /// `None` if that makes no difference.
+    pub fn with_waiting(self) -> (Self, Option<Self>) {
+        let expect = |mut projection: Self, with_doubtful| {
+            let most_work = scheduler::MOST_WORK;
+            let placement = &mut projection.placement;
+            let doubtful = scheduler::expect_waiting(placement, most_work, with_doubtful);
+            (projection, doubtful)
+        };
+        let (all, doubtful) = expect(self.clone(), true);
+        let certain = doubtful.then(|| expect(self, false).0);
+        (all, certain)
     }
 
     /// Creates the projection of a world without moves.

@@ -58,6 +58,7 @@ use crate::values::Ratio;
 
 mod balanced_allocation;
 mod choice;
+mod claims;
 mod filters;
 mod image_locality;
 mod node_affinity;
@@ -78,6 +79,7 @@ mod volumes;
 mod waiting;
 mod walk;
 
+pub use claims::claim_flaw;
 pub use search_start::evaluate;
 pub use waiting::expect_waiting;
 

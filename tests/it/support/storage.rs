@@ -9,6 +9,8 @@
 //!   generic ephemeral volume of this class; `-` for no class, `?` for the default one),
 //!   `inline=secrets` (an inline volume of this CSI driver),
 //!   `claim` (a claim that does not exist), `shares=ebs`
+//!   `unbound=fast` (a claim of its own, without a volume yet; with `selected=n3` the scheduler has
+//!   chosen that node for it),
 //!   (the claim `shared`, bound to a volume of this driver that one node can use at a time)
 
 use evenkeel::model::snapshot::facts::{
@@ -51,7 +53,8 @@ pub(super) fn claims(words: &Words<'_>, pod: &str) -> Vec<String> {
     if words.has("claim") {
         vec!["data".to_owned()]
     } else {
-        let own = words.get("volume").map(|_| format!("{pod}-data"));
+        let own = words.get("volume").or(words.get("unbound"));
+        let own = own.map(|_| format!("{pod}-data"));
         let shared = words.get("shares").map(|_| "shared".to_owned());
         own.into_iter().chain(shared).collect()
     }
@@ -72,6 +75,15 @@ pub(super) fn ephemeral(words: &Words<'_>, pod: &str) -> Vec<EphemeralClaim> {
 
 /// Returns the claim and the volume of `volume=` or `shares=`.
 pub(super) fn bound(words: &Words<'_>, pod: &PodFacts) -> Vec<Object> {
+    if let Some(class) = words.get("unbound") {
+        let claim = Claim {
+            class: Some(class.to_owned()),
+            selected_node: words.get("selected").map(str::to_owned),
+            ..Claim::default()
+        };
+        let name = format!("{}-data", pod.name);
+        return vec![Object::Claim((pod.namespace.clone(), name), claim)];
+    }
     let own = words
         .get("volume")
         .map(|driver| (driver, format!("{}-data", pod.name)));

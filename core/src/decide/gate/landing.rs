@@ -43,13 +43,12 @@ pub(super) fn find_by(
     let relief = Relief::of(candidate, draft);
     let mut outcome = LandingOutcome::default();
     let without = draft.without_undecided();
-    let forecasts = if without.is_some() { 2.0 } else { 1.0 };
     let case = LandingCase {
         candidate,
         projection: draft,
         forecast,
         relief,
-        weight: 1.0 / forecasts,
+        weight: draft.forecast_weight(),
     };
     outcome.add(case, None);
     outcome.landing.starts.clone_from(&forecast.starts);

@@ -1,7 +1,9 @@
 //! VolumeBinding, VolumeZone and VolumeRestrictions: the node must be able to access bound
 //! volumes, the storage class of a new volume must allow the node, and a ReadWriteOncePod claim
-//! must not be in use. A claim that is unknown, or whose volume or class is unknown, adds no
-//! condition: the gate `replacement` keeps pods with such claims.
+//! must not be in use. While a new volume is provisioned for a node that the scheduler has chosen
+//! before, only that node counts (`FindPodVolumes`). A claim that is unknown, or whose volume or
+//! class is unknown, adds no condition: the gate `replacement` keeps pods with such claims, and
+//! [`super::waiting`] leaves out those that wait because of them.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +23,8 @@ pub(super) struct VolumeAccess<'w> {
     zones: Vec<(&'w str, &'w str)>,
     /// For each new volume, the topologies that its class allows.
     topologies: Vec<&'w [Selector]>,
+    /// The nodes for which new volumes are being provisioned.
+    selected: Vec<&'w str>,
 }
 
 impl<'w> VolumeAccess<'w> {
@@ -39,7 +43,9 @@ impl<'w> VolumeAccess<'w> {
         let classes = snapshot.new_volumes(question.pod);
         let classes = classes.into_iter().filter_map(|new| new.class);
         let topologies = classes.filter(|c| binds && !c.topologies.is_empty());
+        let unbound = claims(question).filter(|claim| binds && claim.volume.is_none());
         VolumeAccess {
+            selected: unbound.filter_map(|c| c.selected_node.as_deref()).collect(),
             topologies: topologies.map(|c| c.topologies.as_slice()).collect(),
             nodes: nodes.filter_map(|v| v.nodes.as_deref()).collect(),
             zones: zones
@@ -55,6 +61,7 @@ impl<'w> VolumeAccess<'w> {
         let allows = |term: &Selector| !term.is_empty() && term.matches(&node.labels);
         self.nodes.iter().all(near)
             && self.in_zone(&node.labels)
+            && self.selected.iter().all(|name| **name == node.name)
             && self.topologies.iter().all(|terms| terms.iter().any(allows))
     }
 

@@ -2,22 +2,35 @@
 //!
 //! kube-scheduler takes them by priority, and those of equal priority in the order in which they
 //! came (`PrioritySort`). A replacement that does not exist yet comes later. A pod that no node can
-//! run takes no room.
+//! run takes no room, and a pod that waits for something else than room does not either. Where that
+//! is not certain, as for gangs, devices and volumes that are being provisioned, the pod may take
+//! room or not.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::decide::placement::{Landing, Placement};
-use crate::model::snapshot::{Pod, PodId};
+use crate::model::snapshot::{Pod, PodId, Snapshot};
 
+use super::claims::{Hold, hold};
 use super::{forecast, is_known};
 
 /// Reserves room for the first of the pods that wait: as many as this work allows, in forecasts
-/// times nodes.
-pub fn expect_waiting(placement: &mut Placement<'_>, most_work: usize) {
+/// times nodes. Pods that may wait for something else are left out unless `with_doubtful` asks for
+/// them. Returns true if one of these has got room.
+pub fn expect_waiting(
+    placement: &mut Placement<'_>,
+    most_work: usize,
+    with_doubtful: bool,
+) -> bool {
     let snapshot = placement.snapshot;
     let all = snapshot.pod_ids();
-    let mut waiting: Vec<PodId> = all.filter(|pod| waits(snapshot.pod(*pod))).collect();
+    let held = |id: &PodId| hold_of(snapshot, snapshot.pod(*id));
+    let waits = |id: &PodId| {
+        let least = if with_doubtful { Hold::Doubtful } else { Hold::Free };
+        waits(snapshot.pod(*id)) && held(id) <= least
+    };
+    let mut waiting: Vec<PodId> = all.filter(waits).collect();
     waiting.sort_by_key(|id| {
         let pod = snapshot.pod(*id);
         (Reverse(pod.priority_or_zero()), pod.created, *id)
@@ -29,7 +42,7 @@ pub fn expect_waiting(placement: &mut Placement<'_>, most_work: usize) {
         (first, rest)
     };
     let mut infeasible = BTreeSet::new();
-    let mut work = 0;
+    let (mut work, mut doubtful) = (0, false);
     for id in waiting {
         let like = parts(snapshot.pod(id));
         if infeasible.contains(&like) {
@@ -52,8 +65,26 @@ pub fn expect_waiting(placement: &mut Placement<'_>, most_work: usize) {
                 ..Landing::default()
             };
             placement.expect(id, landing);
+            doubtful |= held(&id) == Hold::Doubtful;
         }
     }
+    doubtful
+}
+
+/// Returns whether something else than room keeps a pod waiting.
+fn hold_of(snapshot: &Snapshot, pod: &Pod) -> Hold {
+    let own = pod.volumes.ephemeral.iter().map(|own| &own.name);
+    // The claim of an ephemeral volume is created soon.
+    let own = own.filter(|name| snapshot.claim(pod, name).is_some());
+    let claims = pod.volumes.claims.iter().chain(own);
+    let claims = claims.map(|name| hold(snapshot, pod, name));
+    // Whether a device is free or a group complete is not forecast.
+    let other = if pod.resource_claims || pod.gang.is_some() {
+        Hold::Doubtful
+    } else {
+        Hold::Free
+    };
+    claims.fold(other, Ord::max)
 }
 
 /// Whether the scheduler looks for a node for a pod. It leaves out pods that are gated or are being
@@ -79,7 +110,7 @@ mod tests {
                 pods,
                 |_| {},
                 |placement, p| {
-                    expect_waiting(placement, most_work);
+                    expect_waiting(placement, most_work, true);
                     let first = placement.snapshot.find_pod("default", "first").unwrap();
                     [placement.expects(first), placement.expects(p)]
                 },

@@ -244,12 +244,7 @@ fn nearness(verdict: &Result<(), NotSelected>) -> u8 {
 fn least_chance(draft: &Draft<'_>, of_all: f64) -> f64 {
     let accepted = draft.world.policy.forecast.accepted(false).get();
     // With two forecasts, the first one decides about half of the probability.
-    let forecasts = if draft.without_undecided().is_some() {
-        2.0
-    } else {
-        1.0
-    };
-    of_all - (accepted + ROUNDING) * forecasts
+    of_all - (accepted + ROUNDING) / draft.forecast_weight()
 }
 
 /// Keeps the pods that the strategy may move, the first to go last.

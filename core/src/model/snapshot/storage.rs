@@ -5,10 +5,6 @@ use std::collections::BTreeSet;
 use super::facts::{Attachment, Claim, CsiDrivers, EphemeralClaim, StorageClass, Volume};
 use super::{Node, NodeId, Pod, Snapshot};
 
-/// The provisioner of classes whose volumes an administrator creates. See
-/// <https://kubernetes.io/docs/concepts/storage/storage-classes/#local>.
-const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
-
 /// A volume that a CSI driver attaches to a node. Equal values mean the same volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AttachedVolume<'w> {
@@ -35,7 +31,7 @@ impl NewVolume<'_> {
     pub fn follows(&self) -> bool {
         let everywhere = |v: &Volume| v.nodes.is_none() && v.zones.is_empty();
         self.class.is_some_and(|class| {
-            class.provisioner != NO_PROVISIONER
+            class.provisions()
                 && (class.waits || self.replaces.is_some_and(everywhere))
         })
     }

@@ -73,6 +73,9 @@ pub struct Claim {
     pub one_node: bool,
     /// Whether a pod can start with it.
     pub state: ClaimState,
+    /// The node that the scheduler has chosen for its new volume, and for which the provisioner
+    /// works (`volume.kubernetes.io/selected-node`).
+    pub selected_node: Option<String>,
 }
 
 /// Whether a pod can start with a claim.
@@ -159,6 +162,17 @@ pub struct StorageClass {
     pub is_default: bool,
     /// Its creation time. Of several default classes, the newest counts.
     pub created: Timestamp,
+}
+
+/// The provisioner of classes whose volumes an administrator creates. See
+/// <https://kubernetes.io/docs/concepts/storage/storage-classes/#local>.
+const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
+
+impl StorageClass {
+    /// Returns true if new volumes are provisioned.
+    pub fn provisions(&self) -> bool {
+        self.provisioner != NO_PROVISIONER
+    }
 }
 
 /// A claim that is created for one pod and deleted with it (a generic ephemeral volume).

@@ -45,6 +45,7 @@ pub(super) fn claim(claim: &ApiClaim) -> Result<(Name, Claim), Wrong> {
         one_node: !spec.access_modes.is_empty()
             && spec.access_modes.iter().all(|m| m == "ReadWriteOnce"),
         state: claim_state(claim),
+        selected_node: annotation(meta, "volume.kubernetes.io/selected-node").and_then(filled),
     };
     Ok(((namespace_of(meta), name_of(meta)?), facts))
 }
