@@ -696,6 +696,41 @@ fn a_priority_class_that_the_file_lacks_is_unknown() {
     Planned::by(&policy, &cluster.and([class]).list()).go();
 }
 
+#[test]
+fn an_object_that_is_given_twice_with_differences_is_unreadable() {
+    let web = ["web-0", "web-1", "web-2", "web-3"].map(|name| pod(name, "n1", &Value::Null));
+    let budget = |allowed: u32| {
+        json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"selector": {"matchLabels": {"app": "web"}}},
+            "status": {"disruptionsAllowed": allowed}})
+    };
+    let set = |replicas: u32| {
+        json!({"apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": {"name": "web", "namespace": "default"}, "spec": {"replicas": replicas}})
+    };
+    let cluster = Objects::of(web).and([budget(2), set(4)]);
+    cluster.plan().go();
+    let twice = |object: Value| cluster.clone().and([object]).plan();
+    // Equal objects say the same, as after a command that was repeated.
+    cluster.clone().and(cluster.0.clone()).plan().go();
+    twice(budget(9)).stay("unreadable-budget", "PodDisruptionBudget web of its namespace");
+    twice(set(0)).stay("unknown-owner", "StatefulSet web does not exist or cannot be read");
+    // The order says nothing, and a third object does not help.
+    let again = cluster.clone().and([budget(0), budget(2)]);
+    again.plan().stay("unreadable-budget", "PodDisruptionBudget web of its namespace");
+    let text = run(&["plan"], &again.list());
+    let why = "PodDisruptionBudget default/web cannot be read: it is given twice, with differences";
+    assert!(text.contains(why), "{text}");
+    // Both nodes of a pod are left alone: that of web-0, and the one where it would land.
+    let moved = cluster.clone().and([pod("web-0", "n2", &Value::Null)]);
+    let text = run(&["explain", "node", "n2"], &moved.list());
+    assert!(text.contains("Pod default/web-0 cannot be read"), "{text}");
+    assert_eq!(moved.plan().moves, 0);
+    let text = run(&["explain", "node", "n1"], &moved.list());
+    assert!(text.contains("Pod default/web-0 cannot be read"), "{text}");
+}
+
 /// Three nodes with a history of usage: 12 pods of 150m on n1, and none elsewhere.
 fn recorded(uid: bool, node_history: bool) -> String {
     let values = |value: u32| vec![value; 24];

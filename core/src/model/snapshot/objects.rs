@@ -20,6 +20,7 @@ use self::sharing::Sharing;
 
 mod kind;
 mod owners;
+mod repeated;
 mod sharing;
 
 pub use kind::ObjectKind;
@@ -52,7 +53,8 @@ pub struct Objects {
     pub(super) bindings: BindingLog,
     pub(super) relations: RelationChanges,
     sharing: Sharing,
-    skipped: BTreeMap<(ObjectKind, Name), Skipped>,
+    /// Of a pod that a file gives twice, one for each node.
+    skipped: BTreeMap<(ObjectKind, Name), Vec<Skipped>>,
 }
 
 /// The facts of one object.
@@ -227,7 +229,7 @@ impl Objects {
         if kind == ObjectKind::Namespace {
             self.pauses.set_unreadable(&skipped);
         }
-        self.skipped.insert((kind, name), skipped);
+        self.skipped.insert((kind, name), vec![skipped]);
     }
 
     /// Records whether the objects of a kind are known; `None` if they are.
@@ -299,7 +301,7 @@ impl Objects {
 
     /// Returns the objects that could not be read.
     pub fn skipped(&self) -> impl Iterator<Item = &Skipped> {
-        self.skipped.values()
+        self.skipped.values().flatten()
     }
 
     /// Returns the number of objects of a kind, including those that could not be read.
