@@ -116,7 +116,7 @@ impl NameKind {
 /// Well-known keys of labels and taints:
 /// <https://kubernetes.io/docs/reference/labels-annotations-taints/>, and the labels that
 /// `model::snapshot::import` reads.
-const KEYS: [&str; 36] = [
+const KEYS: [&str; 39] = [
     "app.kubernetes.io/component",
     "app.kubernetes.io/instance",
     "app.kubernetes.io/managed-by",
@@ -127,6 +127,7 @@ const KEYS: [&str; 36] = [
     "controller-revision-hash",
     "failure-domain.beta.kubernetes.io/region",
     "failure-domain.beta.kubernetes.io/zone",
+    "grove.io/podgang",
     "kubernetes.io/arch",
     "kubernetes.io/hostname",
     "kubernetes.io/metadata.name",
@@ -146,6 +147,8 @@ const KEYS: [&str; 36] = [
     "node.kubernetes.io/pid-pressure",
     "node.kubernetes.io/unreachable",
     "node.kubernetes.io/unschedulable",
+    "pod-group.scheduling.sigs.k8s.io",
+    "pod-group.scheduling.sigs.k8s.io/name",
     "pod-template-hash",
     "scheduling.x-k8s.io/pod-group",
     "statefulset.kubernetes.io/pod-name",

@@ -44,6 +44,8 @@ messages! {
         resource_claims: Vec<ApiPresence> = 39 (message, repeated),
         /// Those of the whole pod.
         resources: Option<ApiResources> = 40 (message, optional),
+        /// Of Kubernetes 1.35, before `schedulingGroup`.
+        workload_ref: ApiWorkloadReference = 42 (message, required),
         scheduling_group: ApiSchedulingGroup = 43 (message, required),
     }
 
@@ -55,6 +57,13 @@ messages! {
     /// `PodSchedulingGroup`.
     struct ApiSchedulingGroup {
         pod_group_name: String = 1 (string),
+    }
+
+    /// `WorkloadReference`.
+    struct ApiWorkloadReference {
+        name: String = 1 (string),
+        pod_group: String = 2 (string),
+        pod_group_replica_key: String = 3 (string),
     }
 
     /// `Container`.

@@ -107,7 +107,7 @@ pub(super) const LIFTS: [Choice<Lift>; 13] = [
     (
         "gangs",
         Lift::Gangs,
-        "pods of a PodGroup, JobSet, LeaderWorkerSet, Kueue pod group or Volcano Job",
+        "pods of a PodGroup, JobSet, LeaderWorkerSet, Kueue pod group, Volcano Job, PodGang or YuniKorn task group",
     ),
     (
         "runsToCompletion",

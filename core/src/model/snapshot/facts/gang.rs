@@ -24,6 +24,10 @@ pub enum GangKind {
     LeaderWorkerSet,
     /// A Job of Volcano.
     VolcanoJob,
+    /// A PodGang of Grove.
+    PodGang,
+    /// A task group of an application of YuniKorn.
+    TaskGroup,
 }
 
 impl fmt::Display for Gang {
@@ -34,6 +38,8 @@ impl fmt::Display for Gang {
             GangKind::JobSet => "JobSet",
             GangKind::LeaderWorkerSet => "LeaderWorkerSet group",
             GangKind::VolcanoJob => "Volcano Job",
+            GangKind::PodGang => "PodGang",
+            GangKind::TaskGroup => "YuniKorn task group",
         };
         write!(f, "{kind} {}", self.name)
     }

@@ -11,18 +11,27 @@ use super::annotation;
 /// - <https://kueue.sigs.k8s.io/docs/tasks/run/plain_pods/>
 /// - <https://jobset.sigs.k8s.io/docs/reference/>
 /// - <https://volcano.sh/en/docs/vcjob/>
-const LABELS: [(&str, GangKind); 4] = [
+/// - <https://github.com/ai-dynamo/grove>
+///
+/// The second and third are those of coscheduling before; koordinator still reads them.
+const LABELS: [(&str, GangKind); 7] = [
     ("scheduling.x-k8s.io/pod-group", GangKind::PodGroup),
+    ("pod-group.scheduling.sigs.k8s.io", GangKind::PodGroup),
+    ("pod-group.scheduling.sigs.k8s.io/name", GangKind::PodGroup),
+    ("grove.io/podgang", GangKind::PodGang),
     ("kueue.x-k8s.io/pod-group-name", GangKind::KueuePodGroup),
     ("jobset.sigs.k8s.io/jobset-name", GangKind::JobSet),
     ("volcano.sh/job-name", GangKind::VolcanoJob),
 ];
 
-/// Annotations that name the PodGroup of a pod: those of Volcano, koordinator and KAI.
-const ANNOTATIONS: [&str; 3] = [
-    "scheduling.k8s.io/group-name",
-    "gang.scheduling.koordinator.sh/name",
-    "pod-group-name",
+/// Annotations that name the group of a pod: those of Volcano, koordinator, KAI and YuniKorn
+/// (<https://yunikorn.apache.org/docs/user_guide/gang_scheduling/>).
+const ANNOTATIONS: [(&str, GangKind); 5] = [
+    ("scheduling.k8s.io/group-name", GangKind::PodGroup),
+    ("scheduling.volcano.sh/group-name", GangKind::PodGroup),
+    ("gang.scheduling.koordinator.sh/name", GangKind::PodGroup),
+    ("pod-group-name", GangKind::PodGroup),
+    ("yunikorn.apache.org/task-group-name", GangKind::TaskGroup),
 ];
 
 /// The name of a LeaderWorkerSet, and the number of one of its groups. See
@@ -32,14 +41,24 @@ const LEADER_WORKER_SET: [&str; 2] = [
     "leaderworkerset.sigs.k8s.io/group-index",
 ];
 
-/// Returns the group of a pod. The field of Kubernetes 1.36 comes first; labels and annotations
-/// work in every version.
+/// Returns the group of a pod. The fields of Kubernetes 1.36 and 1.35 come first; labels and
+/// annotations work in every version.
 pub(super) fn of_pod(meta: &ApiMetadata, spec: &ApiPodSpec) -> Option<Gang> {
     let name = spec.scheduling_group.pod_group_name.clone();
     named(GangKind::PodGroup, Some(name))
+        .or_else(|| by_workload(spec))
         .or_else(|| by_label(meta))
         .or_else(|| leader_worker_set(meta))
         .or_else(|| by_annotation(meta))
+}
+
+/// The PodGroup of a Workload, of which each replica key is a group of its own.
+fn by_workload(spec: &ApiPodSpec) -> Option<Gang> {
+    let found = &spec.workload_ref;
+    let parts = [&found.name, &found.pod_group, &found.pod_group_replica_key];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    let parts: Vec<&str> = parts.map(String::as_str).collect();
+    named(GangKind::PodGroup, Some(parts.join("/")))
 }
 
 fn by_label(meta: &ApiMetadata) -> Option<Gang> {
@@ -52,7 +71,7 @@ fn by_label(meta: &ApiMetadata) -> Option<Gang> {
 fn by_annotation(meta: &ApiMetadata) -> Option<Gang> {
     let mut gangs = ANNOTATIONS
         .iter()
-        .filter_map(|key| named(GangKind::PodGroup, annotation(meta, key).map(str::to_owned)));
+        .filter_map(|(key, kind)| named(*kind, annotation(meta, key).map(str::to_owned)));
     gangs.next()
 }
 
@@ -112,6 +131,17 @@ mod tests {
             "PodGroup a"
         );
         assert_eq!(annotations("pod-group-name: a"), "PodGroup a");
+        let volcano = "scheduling.volcano.sh/group-name: a";
+        assert_eq!(annotations(volcano), "PodGroup a");
+        let yunikorn = "yunikorn.apache.org/task-group-name: a";
+        assert_eq!(annotations(yunikorn), "YuniKorn task group a");
+        assert_eq!(labels("grove.io/podgang: a"), "PodGang a");
+        for older in ["", "/name"] {
+            let label = format!("pod-group.scheduling.sigs.k8s.io{older}: a");
+            assert_eq!(labels(&label), "PodGroup a");
+        }
+        let field = "{workloadRef: {name: train, podGroup: workers, podGroupReplicaKey: '2'}}";
+        assert_eq!(gang("", field).unwrap(), "PodGroup train/workers/2");
     }
 
     #[test]
