@@ -9,9 +9,9 @@ use evenkeel::model::guard::{GuardCause, GuardStop, GuardTarget};
 use evenkeel::model::ledger::{Decline, Ending, Rest, RestCause};
 use evenkeel::model::plan::{
     BadLanding, BrokenPreference, BudgetCause, ClaimFlaw, Class, Disruption, Halt, Idle,
-    JobFailureCause, Misfit, NoGain, NoReplacementCause, NotSelected, OrderCause, OtherSystem, Outcome,
-    PlacementCause, Protected, Refusal, Removal, Replacement, SteerOutcome, SteerReason, Stop,
-    Temporary, UnknownObjects, Untried,
+    JobFailureCause, Misfit, NoGain, NoReplacementCause, NotSelected, OrderCause, OtherSystem,
+    Outcome, PlacementCause, Protected, Refusal, Removal, Replacement, SteerOutcome, SteerReason,
+    Stop, Temporary, UnknownObjects, Untried,
 };
 use evenkeel::model::snapshot::facts::{Effect, NodeClosure, Taint};
 use evenkeel::model::snapshot::lacking::Lack;

@@ -348,7 +348,10 @@ fn a_class_that_does_not_exist_any_more_refuses_the_replacement() {
     assert!(class("class=gone priority=5", "class other value=5").contains(missing));
     assert!(class("class=other priority=5", "class other value=5").starts_with("move web-"));
     assert!(class("class=gone priority=5", "").contains(missing));
-    for unknown in ["lacking PriorityClass", "unreadable PriorityClass name=gone"] {
+    for unknown in [
+        "lacking PriorityClass",
+        "unreadable PriorityClass name=gone",
+    ] {
         let plan = class("class=gone priority=5", unknown);
         assert!(plan.starts_with("move web-"), "{unknown}: {plan}");
     }
@@ -535,7 +538,10 @@ node n2";
     cluster.objects.delete(ObjectKind::Pod, &third);
     let plan = text(&cluster.plan(EVERY_POD));
     assert!(plan.contains("move web-4"), "{plan}");
-    assert!(plan.contains("keep web-5 on n1: its StatefulSet web creates no"), "{plan}");
+    assert!(
+        plan.contains("keep web-5 on n1: its StatefulSet web creates no"),
+        "{plan}"
+    );
 }
 
 #[test]
@@ -567,7 +573,10 @@ fn a_new_ephemeral_volume_gets_the_class_of_its_template_or_the_default_of_today
 #[test]
 fn a_pod_of_a_node_is_a_mirror_pod_also_without_the_annotation() {
     stays("owner=Node", "mirror pod: the kubelet would recreate it");
-    stays("owner=Node evict=true", "mirror pod: the kubelet would recreate it");
+    stays(
+        "owner=Node evict=true",
+        "mirror pod: the kubelet would recreate it",
+    );
 }
 
 #[test]

@@ -334,7 +334,10 @@ fn a_pod_stays_with_a_volume_that_belongs_to_another_claim() {
     }
     let nameless = |claim: &mut Value| claim["spec"]["volumeName"] = Value::Null;
     let nameless = Objects::healthy().each("PersistentVolumeClaim", nameless);
-    nameless.and([class("WaitForFirstConsumer")]).plan().stay("unusable-claim", "is not bound");
+    nameless
+        .and([class("WaitForFirstConsumer")])
+        .plan()
+        .stay("unusable-claim", "is not bound");
 }
 
 #[test]
@@ -536,7 +539,9 @@ fn a_volume_that_is_still_attached_without_a_pod_counts_towards_the_limit() {
 #[test]
 fn a_node_whose_csi_node_or_attachment_cannot_be_read_is_left_alone() {
     let limits = [csi_node("n1", 25), csi_node("n2", 25), csi_node("n3", 0)];
-    let cluster = Objects::healthy().and(limits).and([attachment("a", "n1", "pv-0")]);
+    let cluster = Objects::healthy()
+        .and(limits)
+        .and([attachment("a", "n1", "pv-0")]);
     cluster.plan().go();
     let of = |kind: &'static str, name: &'static str, place: &'static str| {
         cluster.clone().each(kind, |object| {
@@ -631,7 +636,11 @@ fn a_pod_of_a_namespace_that_is_not_listed_stays() {
     let said = "Namespace default is unknown: 4 pods stay because the replacement depends on them";
     assert_eq!(other.plan().unknown, [said]);
     let empty = json!({"apiVersion": "v1", "kind": "NamespaceList", "items": []});
-    cluster.clone().and([empty]).plan().stay("unknown-objects", "Namespace default");
+    cluster
+        .clone()
+        .and([empty])
+        .plan()
+        .stay("unknown-objects", "Namespace default");
     cluster.and([namespace("default", &json!({}))]).plan().go();
 }
 
@@ -714,11 +723,20 @@ fn an_object_that_is_given_twice_with_differences_is_unreadable() {
     let twice = |object: Value| cluster.clone().and([object]).plan();
     // Equal objects say the same, as after a command that was repeated.
     cluster.clone().and(cluster.0.clone()).plan().go();
-    twice(budget(9)).stay("unreadable-budget", "PodDisruptionBudget web of its namespace");
-    twice(set(0)).stay("unknown-owner", "StatefulSet web does not exist or cannot be read");
+    twice(budget(9)).stay(
+        "unreadable-budget",
+        "PodDisruptionBudget web of its namespace",
+    );
+    twice(set(0)).stay(
+        "unknown-owner",
+        "StatefulSet web does not exist or cannot be read",
+    );
     // The order says nothing, and a third object does not help.
     let again = cluster.clone().and([budget(0), budget(2)]);
-    again.plan().stay("unreadable-budget", "PodDisruptionBudget web of its namespace");
+    again.plan().stay(
+        "unreadable-budget",
+        "PodDisruptionBudget web of its namespace",
+    );
     let text = run(&["plan"], &again.list());
     let why = "PodDisruptionBudget default/web cannot be read: it is given twice, with differences";
     assert!(text.contains(why), "{text}");

@@ -121,9 +121,15 @@ fn what_skipping_costs(skipped: &[Skipped]) -> String {
     {
         note += "; a node with such a pod is left alone";
     }
-    let is_of_node =
-        |kind| [ObjectKind::CsiNode, ObjectKind::Attachment].map(ObjectKind::name).contains(&kind);
-    if skipped.iter().any(|object| is_of_node(object.kind.as_str())) {
+    let is_of_node = |kind| {
+        [ObjectKind::CsiNode, ObjectKind::Attachment]
+            .map(ObjectKind::name)
+            .contains(&kind)
+    };
+    if skipped
+        .iter()
+        .any(|object| is_of_node(object.kind.as_str()))
+    {
         note += "; a node with such a CSINode or VolumeAttachment is left alone";
     }
     // Samples have kinds such as PodMetrics or, in Prometheus, podCpu.

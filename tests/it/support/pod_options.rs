@@ -28,9 +28,9 @@
 //!   and `ephemeral-` select other container roles.
 
 use evenkeel::model::snapshot::facts::{
-    Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, GangKind, JobFacts, Numbering, Owner,
-    OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Role, Spread, Taint, Tolerates,
-    Toleration, WeightedPodAffinityTerm, WhenEvicted,
+    Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, GangKind, JobFacts,
+    Numbering, Owner, OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Role, Spread,
+    Taint, Tolerates, Toleration, WeightedPodAffinityTerm, WhenEvicted,
 };
 use evenkeel::model::snapshot::objects::{Object, ObjectKind};
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
@@ -82,7 +82,9 @@ fn numbering(words: &Words<'_>) -> Option<Box<Numbering>> {
     let numbering = Numbering {
         first: words.get("ordinals").map_or(1, |n| n.parse().unwrap()),
         ordered: words.has("ordered"),
-        min_ready: words.get("min-ready").map_or(jiff::SignedDuration::ZERO, |t| t.parse().unwrap()),
+        min_ready: words
+            .get("min-ready")
+            .map_or(jiff::SignedDuration::ZERO, |t| t.parse().unwrap()),
     };
     (words.has("ordered") || words.has("parallel")).then(|| Box::new(numbering))
 }

@@ -29,7 +29,9 @@ pub(super) fn class(words: &Words<'_>) -> Object {
         waits: !words.has("immediate"),
         topologies: zones.map(zone).collect(),
         is_default: words.has("default"),
-        created: words.get("created").map_or_else(Default::default, |t| t.parse().unwrap()),
+        created: words
+            .get("created")
+            .map_or_else(Default::default, |t| t.parse().unwrap()),
     };
     Object::StorageClass(words.second.to_owned(), class)
 }

@@ -27,8 +27,8 @@ pub(super) enum Hold {
 /// Returns whether a claim keeps a pod waiting.
 pub(super) fn hold(snapshot: &Snapshot, pod: &Pod, name: &str) -> Hold {
     let unless_lacking = |kind, object: &str, namespace: &str| {
-        let unknown = snapshot.lacking.contains_key(&kind)
-            || snapshot.is_skipped(kind, namespace, object);
+        let unknown =
+            snapshot.lacking.contains_key(&kind) || snapshot.is_skipped(kind, namespace, object);
         if unknown { Hold::Doubtful } else { Hold::Stuck }
     };
     match claim_flaw(snapshot, pod, name) {

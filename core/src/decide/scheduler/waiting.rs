@@ -27,7 +27,11 @@ pub fn expect_waiting(
     let all = snapshot.pod_ids();
     let held = |id: &PodId| hold_of(snapshot, snapshot.pod(*id));
     let waits = |id: &PodId| {
-        let least = if with_doubtful { Hold::Doubtful } else { Hold::Free };
+        let least = if with_doubtful {
+            Hold::Doubtful
+        } else {
+            Hold::Free
+        };
         waits(snapshot.pod(*id)) && held(id) <= least
     };
     let mut waiting: Vec<PodId> = all.filter(waits).collect();

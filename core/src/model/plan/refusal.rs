@@ -143,10 +143,9 @@ impl Refusal {
             Refusal::Temporary(_) => true,
             Refusal::Disruption(why) => why.is_temporary(),
             Refusal::Replacement(why) => why.is_temporary(),
-            Refusal::Protected(_)
-            | Refusal::Rest(_)
-            | Refusal::Stop(_)
-            | Refusal::Landing(_) => false,
+            Refusal::Protected(_) | Refusal::Rest(_) | Refusal::Stop(_) | Refusal::Landing(_) => {
+                false
+            }
         }
     }
 

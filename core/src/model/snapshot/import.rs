@@ -101,7 +101,10 @@ fn read(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Skipped> {
 }
 
 /// Returns the node that an unreadable object tells something about.
-#[expect(clippy::wildcard_enum_match_arm, reason = "other kinds belong to no node")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "other kinds belong to no node"
+)]
 fn node_of(kind: ObjectKind, outline: &Outline) -> Option<String> {
     match kind {
         ObjectKind::Pod | ObjectKind::Attachment => filled(&outline.node),
@@ -840,7 +843,10 @@ mod tests {
         // The fields `name` of the metadata, and `attacher` and `nodeName` of the spec.
         let message = b"\x0a\x03\x0a\x01a\x12\x07\x0a\x01\xff\x1a\x02n3";
         let skipped = protobuf(ObjectKind::Attachment, message).unwrap_err();
-        assert_eq!((skipped.name.as_str(), skipped.node.as_deref()), ("a", Some("n3")));
+        assert_eq!(
+            (skipped.name.as_str(), skipped.node.as_deref()),
+            ("a", Some("n3"))
+        );
     }
 
     #[test]

@@ -31,8 +31,7 @@ impl NewVolume<'_> {
     pub fn follows(&self) -> bool {
         let everywhere = |v: &Volume| v.nodes.is_none() && v.zones.is_empty();
         self.class.is_some_and(|class| {
-            class.provisions()
-                && (class.waits || self.replaces.is_some_and(everywhere))
+            class.provisions() && (class.waits || self.replaces.is_some_and(everywhere))
         })
     }
 }

@@ -36,7 +36,11 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
 pub(in crate::decide::gate) fn kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
     let snapshot = draft.world.snapshot;
     let nothing_lacks = snapshot.lacking.is_empty() && draft.index().decides_all_namespaces();
-    if nothing_lacks && snapshot.pod_namespaces().all(|name| has_namespace(snapshot, name)) {
+    if nothing_lacks
+        && snapshot
+            .pod_namespaces()
+            .all(|name| has_namespace(snapshot, name))
+    {
         return Vec::new();
     }
     let mut depend: BTreeMap<UnknownObjects, usize> = BTreeMap::new();

@@ -127,10 +127,7 @@ impl Replacement {
             Replacement::NamesNode { .. } => {
                 ("names-node", "remove `nodeName` from the template".into())
             }
-            Replacement::Gated(_) => (
-                "gated",
-                "remove `schedulingGates` from the template".into(),
-            ),
+            Replacement::Gated(_) => ("gated", "remove `schedulingGates` from the template".into()),
             Replacement::WaitsInOrder { pod, cause } => {
                 ("waits-in-order", cause.remedy(pod) + PARALLEL)
             }

@@ -6,8 +6,7 @@ use crate::model::api::{
     ApiPersistentVolumeSource, ApiStorageClass, ApiTopologyTerm, ApiVolumeAttachment,
 };
 use crate::model::snapshot::facts::{
-    Attachment, Claim, ClaimRef, ClaimState, CsiDrivers, StorageClass, UidHash, Volume,
-    VolumeState,
+    Attachment, Claim, ClaimRef, ClaimState, CsiDrivers, StorageClass, UidHash, Volume, VolumeState,
 };
 use crate::model::snapshot::objects::Name;
 
