@@ -297,6 +297,39 @@ fn a_pod_cannot_use_more_than_its_node_has() {
 }
 
 #[test]
+fn a_sample_from_before_its_node_existed_is_of_another_machine() {
+    let class_of = |at: &str| {
+        let mut new = node("n2");
+        new["metadata"]["creationTimestamp"] = json!("2026-11-21T11:59:50Z");
+        let all = [node("n1"), new, uses("n1", "3"), uses_at("n2", "200m", at)];
+        class(&plan(&all), "n2")
+    };
+    assert_eq!(class_of("2026-11-21T11:59:40Z"), "left alone: no samples");
+    assert!(!class_of("2026-11-21T11:59:50Z").contains("left alone"));
+}
+
+#[test]
+fn the_window_of_a_node_ends_with_the_node() {
+    let policy = parse(POLICY);
+    let mut engine = Engine::new(policy.clone(), Ledger::default());
+    let mut observe = |all: &[Value], after: i64| {
+        let (objects, readings) = read(all);
+        let snapshot = Snapshot::join(&objects, policy.resources());
+        let now = noon() + SignedDuration::from_secs(after);
+        engine.observe_steady(&snapshot, &readings, now);
+        class(&engine.decide(&snapshot, now), "n2")
+    };
+    let [n1, mut n2] = ["n1", "n2"].map(node);
+    let first = [n1.clone(), n2.clone(), uses("n1", "3"), uses("n2", "200m")];
+    assert!(!observe(&first, 0).contains("left alone"));
+    n2["metadata"]["creationTimestamp"] = json!("2026-11-21T12:00:10Z");
+    assert_eq!(
+        observe(&[n1, n2, uses("n1", "3")], 14),
+        "left alone: no samples"
+    );
+}
+
+#[test]
 fn an_unreadable_sample_is_a_reason_of_its_own() {
     let of = |cpu: &str| {
         let all = [node("n1"), node("n2"), uses("n1", cpu), uses("n2", "200m")];

@@ -98,6 +98,7 @@ fn add_node(
     // Simulated usage has no bound, so the size of the machine does not count.
     let facts = NodeFacts {
         capacity: Vec::new(),
+        created: not_late(cluster, node.created),
         ..(**node).clone()
     };
     cluster.objects.apply(Object::Node(facts.clone()));
@@ -114,23 +115,24 @@ fn add_node(
 /// not younger than other initial pods.
 fn at_start(cluster: &SimulatedCluster, pod: &Pod, replay: Option<&Replay>) -> PodFacts {
     let mut facts = (**pod).clone();
-    if facts.created > cluster.start {
-        facts.created = cluster.long_ago();
-    }
-    let not_late = |at: Timestamp| {
-        if at > cluster.start {
-            cluster.long_ago()
-        } else {
-            at
-        }
-    };
-    facts.started = facts.started.map(not_late);
-    facts.running_since = facts.running_since.map(not_late);
+    facts.created = not_late(cluster, facts.created);
+    facts.started = facts.started.map(|at| not_late(cluster, at));
+    facts.running_since = facts.running_since.map(|at| not_late(cluster, at));
     let node = replay.and_then(|replay| replay.node_of(pod));
     if let Some(node) = node.filter(|node| pod.stays() && cluster.nodes.contains_key(*node)) {
         facts.node = facts.node.map(|_| node.to_owned());
     }
     facts
+}
+
+/// Returns a time of an object that exists from the start of the replay: one after that is that of
+/// other initial objects.
+fn not_late(cluster: &SimulatedCluster, at: Timestamp) -> Timestamp {
+    if at > cluster.start {
+        cluster.long_ago()
+    } else {
+        at
+    }
 }
 
 fn measured(given: &Given, pod: &PodFacts) -> Option<Measure> {

@@ -38,7 +38,7 @@ pub use samples::PodSamples;
 use alignment::{PodName, PodReadings, departed_pods};
 use changes::PodSeriesChanges;
 use node_usage::with_pods;
-use plausible::Plausibility;
+use plausible::{Plausibility, is_of};
 use series::{NodeSeries, PodSeries};
 
 /// The samples of the last window by node and by pod.
@@ -183,6 +183,9 @@ impl History {
     ) {
         let departed = departed_pods(snapshot, rules.readings, &pods.since);
         for node in &snapshot.nodes {
+            if !self.rules.every_sample {
+                self.forget_predecessor(node);
+            }
             let sample = match rules.node(node) {
                 Ok(Some(sample)) => sample,
                 unusable => {
@@ -207,6 +210,15 @@ impl History {
             if self.rules.every_sample {
                 series.collect(sample.used, now);
             }
+        }
+    }
+
+    /// Drops the samples of an earlier node of the same name.
+    fn forget_predecessor(&mut self, node: &Node) {
+        let series = self.nodes.get(&node.name);
+        let newest = series.and_then(|series| series.newest);
+        if newest.is_some_and(|sample| !is_of(node, &sample)) {
+            self.nodes.remove(&node.name);
         }
     }
 

@@ -59,7 +59,7 @@ impl Plausibility<'_> {
         if self.every {
             return Ok(sample.copied());
         }
-        if let Some(sample) = sample {
+        if let Some(sample) = sample.filter(|sample| is_of(node, sample)) {
             return self.check(Some(node), sample).map(|()| Some(*sample));
         }
         match self.readings.unreadable_nodes.get(&node.name) {
@@ -83,6 +83,11 @@ impl Plausibility<'_> {
         let bytes = has("memory");
         within("memory", memory, bytes.unwrap_or(MOST_BYTES), bytes)
     }
+}
+
+/// Whether a sample is of this node, and not of an earlier one of the same name.
+pub(super) fn is_of(node: &NodeFacts, sample: &Sample) -> bool {
+    sample.at >= node.created
 }
 
 /// Requires that an amount is not above the most that is possible.
