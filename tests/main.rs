@@ -48,6 +48,7 @@ mod it {
     mod properties;
     mod ramp;
     mod reasons;
+    mod recorded_cluster;
     mod recorded_facts;
     mod recheck;
     mod recording;

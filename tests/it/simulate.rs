@@ -544,6 +544,22 @@ fn no_series_exceeds_the_point_limit() {
     assert!(trace.balance.values().all(|series| series.len() == points));
 }
 
+#[test]
+fn a_daemon_set_runs_where_its_affinity_admits_it() {
+    let text = "
+name: agents
+about: A DaemonSet of one node
+duration: 10m
+nodes: [{name: n, count: 3}]
+workloads:
+- {name: agent, kind: DaemonSet, requests: {cpu: 100m},
+  nodeAffinity: {required: [kubernetes.io/hostname=n2]}}
+";
+    let trace = by(&scenario(text), usual());
+    let pods: Vec<u32> = ends(&trace).iter().map(|(_, _, pods)| *pods).collect();
+    assert_eq!(pods, [0, 1, 0]);
+}
+
 /// Returns the errors of a scenario that contains this part.
 fn refused(part: &str) -> String {
     let text = format!("name: s\nabout: s\nduration: 1h\nnodes: [{{name: n, count: 2}}]\n{part}\n");

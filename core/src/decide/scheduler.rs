@@ -51,7 +51,7 @@ use std::ops::Index;
 
 use crate::decide::placement::{Placement, Starts};
 use crate::model::plan::{Misfit, PlacementCause, Removal};
-use crate::model::snapshot::facts::{PodAffinityTerm, Spread, Taint};
+use crate::model::snapshot::facts::{NodeFacts, PodAffinityTerm, PodFacts, Spread, Taint};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 use crate::policy::ScorePlugin;
 use crate::values::Ratio;
@@ -310,7 +310,7 @@ pub fn tolerates(pod: &Pod, taint: &Taint) -> bool {
 }
 
 /// Returns true if a pod tolerates every taint of a node that keeps new pods away.
-pub fn tolerates_all(pod: &Pod, node: &Node) -> bool {
+pub fn tolerates_all(pod: &PodFacts, node: &NodeFacts) -> bool {
     taints::tolerated(&node.taints, &pod.tolerations)
 }
 
@@ -325,7 +325,7 @@ pub fn removal(pod: &Pod, node: &Node) -> Option<Removal> {
 }
 
 /// Returns true if a node matches the pod's node selector and required node affinity.
-pub fn admits(pod: &Pod, node: &Node) -> bool {
+pub fn admits(pod: &PodFacts, node: &NodeFacts) -> bool {
     node_affinity::admits(pod, node)
 }
 

@@ -94,7 +94,9 @@ pub(super) struct Work {
     pub(super) key: OwnerKey,
     pub(super) kind: WorkloadKind,
     pub(super) replicas: u32,
-    /// The templates of the initial pods in turn; at least one.
+    /// The names of the pods of a StatefulSet, by ordinal.
+    pub(super) names: Vec<String>,
+    /// The templates of the initial pods in turn; none of a recorded DaemonSet.
     pub(super) templates: Vec<Rc<PodTemplate>>,
     /// Deleted pods that controllers still have to replace.
     pub(super) vacant: VecDeque<Vacancy>,

@@ -1,7 +1,6 @@
 //! The Kubernetes controllers: they replace pods, update budgets, and evict from nodes that fail or
 //! are drained.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use jiff::SignedDuration;
@@ -14,6 +13,8 @@ use super::cluster::{Life, PodTemplate, SimulatedCluster, Work, after};
 use super::eviction;
 use super::scenario::{NodeSpec, Scenario, WorkloadKind};
 use super::setting;
+
+mod daemon_set;
 
 /// The time that admission lets each pod stay on an unreachable node (DefaultTolerationSeconds).
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
@@ -207,8 +208,8 @@ pub(super) fn workloads(cluster: &mut SimulatedCluster) {
             continue;
         }
         match workload.kind {
-            WorkloadKind::StatefulSet => ordered(cluster, work, &own),
-            WorkloadKind::DaemonSet => everywhere(cluster, work, &own),
+            WorkloadKind::StatefulSet => ordered(cluster, work),
+            WorkloadKind::DaemonSet => daemon_set::everywhere(cluster, work, &own),
             WorkloadKind::Deployment | WorkloadKind::Job => alike(cluster, work, &own),
             WorkloadKind::Bare => bare(cluster, work),
         }
@@ -259,60 +260,21 @@ fn prefix(template: &PodTemplate, work: &Work) -> String {
 
 /// Returns the missing pods of a StatefulSet. It recreates a pod only after the old one with the
 /// same name is gone.
-fn ordered(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
+fn ordered(cluster: &mut SimulatedCluster, work: usize) {
     let workload = &cluster.works[work];
-    let (namespace, set) = (workload.key.namespace.clone(), workload.key.name.clone());
-    let have: BTreeSet<&str> = own.iter().map(|(_, name)| name.as_str()).collect();
-    let names = (0..workload.replicas).map(|ordinal| format!("{set}-{ordinal}"));
-    let lacking: Vec<String> = names.filter(|name| !have.contains(name.as_str())).collect();
-    for name in lacking {
-        if cluster
+    let namespace = &workload.key.namespace;
+    // A pod of another workload may have this name. The API server would reject a second one.
+    let is_free = |name: &&String| {
+        !cluster
             .pods
-            // A pod of another workload may have this name. The API server would reject a second
-            // one.
-            .contains_key(&(namespace.clone(), name.clone()))
-        {
-            continue;
-        }
+            .contains_key(&(namespace.clone(), (*name).clone()))
+    };
+    let lacking: Vec<String> = workload.names.iter().filter(is_free).cloned().collect();
+    for name in lacking {
         let Some(template) = next_template(cluster, work, Some(&name)) else {
             return;
         };
         make(cluster, work, name, template);
-    }
-}
-
-/// Returns the missing pods of a DaemonSet. Each is created for one node, so in effect the
-/// DaemonSet schedules them.
-fn everywhere(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
-    let Some(template) = cluster.works[work].templates.first().map(Rc::clone) else {
-        return;
-    };
-    let here: BTreeSet<&str> = own
-        .iter()
-        .filter_map(|n| cluster.pods.get(n))
-        .filter_map(|l| l.facts.node.as_deref())
-        .collect();
-    let wanted = &template.facts.node_selector;
-    let admits = |labels: &crate::values::selector::Labels| {
-        wanted.iter().all(|(k, v)| labels.get(k) == Some(v))
-    };
-    // Cordoned nodes are included: pods of a DaemonSet tolerate `unschedulable`.
-    let lacks = cluster.nodes.iter().filter(|(name, m)| {
-        !here.contains(name.as_str()) && m.down.is_none() && admits(&m.facts.labels)
-    });
-    let lacks: Vec<String> = lacks.map(|(name, _)| name.clone()).collect();
-    for node in lacks {
-        let Some(template) = next_template(cluster, work, None) else {
-            return;
-        };
-        let name = format!(
-            "{}-{}",
-            cluster.works[work].key.name,
-            cluster.random.suffix()
-        );
-        let at = setting::made_at(cluster, work);
-        let name = cluster.create(work, name, template, at);
-        cluster.bind(&name, &node, at);
     }
 }
 
@@ -343,6 +305,11 @@ fn next_template(
     if let Some(vacancy) = workload.vacant.remove(same.unwrap_or_default()) {
         return Some(vacancy.template);
     }
+    initial_template(workload)
+}
+
+/// Returns the template of an initial pod, in turn.
+fn initial_template(workload: &Work) -> Option<Rc<PodTemplate>> {
     let made = usize::try_from(workload.made).unwrap_or_default();
     let turn = made.checked_rem(workload.templates.len())?;
     workload.templates.get(turn).map(Rc::clone)

@@ -51,15 +51,48 @@ pub(super) fn take_over(cluster: &mut SimulatedCluster, given: &Given) {
                 .or_insert_with(|| found(cluster, key.clone()))
         });
         // The recording has no replica counts. The pods that stay are the replicas that are due.
-        if let Some(work) = work.filter(|_| pod.stays()) {
-            cluster.works[work].replicas += 1;
-            cluster.works[work].templates.push(Rc::clone(&template));
+        if let Some(work) = work.map(|work| &mut cluster.works[work]) {
+            count_in(work, &snapshot, pod, &template);
         }
         let name = cluster.adopt(facts, template, work);
         // Its end is overdue: the time of its deletion is not in the recording.
         if pod.terminating {
             cluster.let_go(&name);
         }
+    }
+}
+
+/// Counts a recorded pod as one that its workload is to have.
+fn count_in(work: &mut Work, snapshot: &Snapshot, pod: &Pod, template: &Rc<PodTemplate>) {
+    if work.kind == WorkloadKind::StatefulSet {
+        name_in(work, snapshot, pod);
+    }
+    if !pod.stays() {
+        return;
+    }
+    work.replicas += 1;
+    // A pod of a DaemonSet belongs to its node, so only one that left is created again.
+    if work.kind != WorkloadKind::DaemonSet {
+        work.templates.push(Rc::clone(template));
+    }
+}
+
+/// Adds the name of a pod of a StatefulSet, which recreates it even if it is being deleted now.
+fn name_in(work: &mut Work, snapshot: &Snapshot, pod: &Pod) {
+    if pod.finished() {
+        return;
+    }
+    // A shorter name has a lower ordinal.
+    let is_lower =
+        |other: &String| (other.len(), other.as_str()) < (pod.name.len(), pod.name.as_str());
+    let place = work.names.partition_point(is_lower);
+    work.names.insert(place, pod.name.clone());
+    let set = pod.controller();
+    let set = set.and_then(|set| snapshot.controller_facts(&pod.namespace, set));
+    if let Some(wanted) = set.and_then(|set| set.wanted) {
+        // The highest ordinals end for good where a StatefulSet was scaled down.
+        work.names
+            .truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
     }
 }
 
@@ -154,6 +187,7 @@ fn found(cluster: &mut SimulatedCluster, key: OwnerKey) -> usize {
         key,
         kind,
         replicas: 0,
+        names: Vec::new(),
         templates: Vec::new(),
         vacant: VecDeque::new(),
         from: None,

@@ -93,6 +93,7 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
         },
         kind: workload.kind,
         replicas: workload.replicas,
+        names: names(workload),
         templates: templates(workload, nodes),
         vacant: VecDeque::new(),
         from,
@@ -119,6 +120,17 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
         };
         cluster.budgets.push(SimulatedBudget { facts });
     }
+}
+
+/// Returns the names of the pods of a StatefulSet.
+fn names(workload: &ScenarioWorkload) -> Vec<String> {
+    if workload.kind != WorkloadKind::StatefulSet {
+        return Vec::new();
+    }
+    let ordinals = 0..workload.replicas;
+    ordinals
+        .map(|ordinal| format!("{}-{ordinal}", workload.name))
+        .collect()
 }
 
 /// Creates the object that owns the pods, if its kind is watched. A Job survives the eviction of

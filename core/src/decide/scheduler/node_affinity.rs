@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::plan::Misfit;
-use crate::model::snapshot::{Node, NodeId, Pod};
+use crate::model::snapshot::NodeId;
+use crate::model::snapshot::facts::{NodeFacts, PodFacts};
 use crate::policy::AddedAffinity;
 use crate::values::selector::NodeTerm;
 
@@ -12,12 +13,12 @@ use super::normalise::normalise;
 use super::question::Question;
 
 /// Returns true if a node matches the pod's selector and required affinity.
-pub(super) fn admits(pod: &Pod, node: &Node) -> bool {
+pub(super) fn admits(pod: &PodFacts, node: &NodeFacts) -> bool {
     check(pod, node).is_ok()
 }
 
 /// Like [`admits`], with the part of the pod's spec that does not match.
-pub(super) fn check(pod: &Pod, node: &Node) -> Result<(), Misfit> {
+pub(super) fn check(pod: &PodFacts, node: &NodeFacts) -> Result<(), Misfit> {
     if !pod
         .node_selector
         .iter()
@@ -33,12 +34,12 @@ pub(super) fn check(pod: &Pod, node: &Node) -> Result<(), Misfit> {
 }
 
 /// Returns true if a term matches, or if there are no terms.
-pub(super) fn one_holds(terms: Option<&[NodeTerm]>, node: &Node) -> bool {
+pub(super) fn one_holds(terms: Option<&[NodeTerm]>, node: &NodeFacts) -> bool {
     terms.is_none_or(|terms| terms.iter().any(|term| holds(term, node)))
 }
 
 /// Returns the sum of the weights of the preferred terms that match the node.
-pub(super) fn preference(preferred: &[(i32, NodeTerm)], node: &Node) -> i64 {
+pub(super) fn preference(preferred: &[(i32, NodeTerm)], node: &NodeFacts) -> i64 {
     let held = preferred.iter().filter(|(_, term)| holds(term, node));
     held.map(|(weight, _)| i64::from(*weight)).sum()
 }
@@ -61,7 +62,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
 }
 
 /// A term without requirements matches nothing (documented at `NodeSelectorTerm` in the core API).
-fn holds(term: &NodeTerm, node: &Node) -> bool {
+fn holds(term: &NodeTerm, node: &NodeFacts) -> bool {
     let fields = || BTreeMap::from([("metadata.name".to_owned(), node.name.clone())]);
     let empty = term.labels.is_empty() && term.fields.is_empty();
     !empty

@@ -1,0 +1,154 @@
+//! A simulation of a recorded cluster: it starts with the pods in the file, and its controllers
+//! create those that the real ones would create.
+
+use evenkeel::model::snapshot::import;
+use evenkeel::model::snapshot::objects::Objects;
+use evenkeel::model::usage::{Readings, import as metrics};
+use evenkeel::simulate;
+use evenkeel::simulate::scenario::{Given, Scenario};
+use evenkeel::simulate::trace::Trace;
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use crate::it::support::{noon, parse};
+
+const POLICY: &str = "evictable: {minPodAge: 0s, minReplicas: 1}
+strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%},
+  sustainedFor: 0s}}]
+";
+
+/// A machine of 4 cores, and its usage.
+fn node(name: &str, cpu: &str) -> [Value; 2] {
+    let size = json!({"cpu": "4", "memory": "16Gi", "pods": "110"});
+    let ready = json!([{"type": "Ready", "status": "True"}]);
+    [
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+            "status": {"allocatable": size, "conditions": ready}}),
+        json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetrics",
+            "metadata": {"name": name}, "timestamp": "2026-11-21T12:00:00Z", "window": "30s",
+            "usage": {"cpu": cpu, "memory": "1Gi"}}),
+    ]
+}
+
+/// A running pod of an owner such as `StatefulSet/web` that uses one core.
+fn pod(name: &str, owner: &str, node: &str) -> [Value; 2] {
+    let (kind, owner) = owner.split_once('/').unwrap();
+    let group = if kind == "Job" { "batch/v1" } else { "apps/v1" };
+    let owner = json!({"apiVersion": group, "kind": kind, "name": owner, "controller": true});
+    let requests = json!({"cpu": "100m", "memory": "100Mi"});
+    let usage = json!({"cpu": "1", "memory": "100Mi"});
+    [
+        json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": "default", "uid": name,
+                "creationTimestamp": "2026-11-20T12:00:00Z", "ownerReferences": [owner]},
+            "spec": {"nodeName": node,
+                "containers": [{"name": "main", "image": "i", "resources": {"requests": requests}}]},
+            "status": {"phase": "Running", "startTime": "2026-11-20T12:00:00Z",
+                "conditions": [{"type": "Ready", "status": "True"}]}}),
+        json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
+            "metadata": {"name": name, "namespace": "default"},
+            "timestamp": "2026-11-21T12:00:00Z", "window": "30s",
+            "containers": [{"name": "main", "usage": usage}]}),
+    ]
+}
+
+/// A StatefulSet that wants so many pods.
+fn set(replicas: u32) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": replicas, "ordinals": {"start": 1}}})
+}
+
+/// A hot node, a free one, and these objects.
+fn with(objects: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    let mut all: Vec<Value> = [node("a", "3500m"), node("b", "100m")].concat();
+    all.extend(objects);
+    all
+}
+
+fn run(all: &[Value], policy: &str) -> Trace {
+    let (mut objects, mut readings) = (Objects::default(), Readings::default());
+    for value in all {
+        if !metrics::take(value, &mut readings) {
+            objects.apply(import::object(value).unwrap().unwrap());
+        }
+    }
+    let given = Given {
+        objects,
+        readings,
+        at: noon(),
+        history: None,
+        guards: Vec::new(),
+    };
+    let mut scenario = Scenario::of("cluster.json".to_owned(), given);
+    scenario.duration = SignedDuration::from_mins(20);
+    simulate::run(&scenario, parse(policy), "policy.yaml", |_| {})
+}
+
+/// The pods of each node at the start and at the end.
+fn pods(trace: &Trace) -> Vec<(u32, u32)> {
+    let ends = |pods: &[u32]| (pods[0], *pods.last().unwrap());
+    trace.nodes.iter().map(|node| ends(&node.pods)).collect()
+}
+
+#[test]
+fn a_stateful_set_keeps_its_pods_with_any_names() {
+    for names in [["web-1", "web-2"], ["pod-7", "pod-4"]] {
+        let all = with(
+            names
+                .iter()
+                .flat_map(|name| pod(name, "StatefulSet/web", "a")),
+        );
+        let trace = run(&[all, vec![set(2)]].concat(), POLICY);
+        assert_eq!(pods(&trace), [(2, 1), (0, 1)], "{:?}", trace.refusals);
+        assert_eq!(trace.evictions[0].to.as_deref(), Some("b"));
+    }
+}
+
+#[test]
+fn a_stateful_set_recreates_a_pod_that_was_being_deleted_unless_it_wants_fewer() {
+    for (replicas, total) in [(2, 2), (1, 1)] {
+        let mut all = with(pod("web-1", "StatefulSet/web", "a"));
+        let [mut last, _] = pod("web-2", "StatefulSet/web", "a");
+        last["metadata"]["deletionTimestamp"] = json!("2026-11-21T12:00:30Z");
+        all.extend([last, set(replicas)]);
+        let ends = pods(&run(&all, POLICY));
+        assert_eq!(ends[0].1 + ends[1].1, total, "{ends:?}");
+    }
+}
+
+/// `agent` runs on a, although b admits it too; c is tainted, and has another label.
+fn daemons() -> Vec<Value> {
+    let [mut c, used] = node("c", "100m");
+    c["spec"]["taints"] = json!([{"key": "only", "effect": "NoSchedule"}]);
+    let mut all = with(pod("agent-a", "DaemonSet/agent", "a"));
+    all.extend([c, used]);
+    all
+}
+
+#[test]
+fn a_daemon_set_starts_with_its_recorded_pods_and_no_others() {
+    assert_eq!(pods(&run(&daemons(), POLICY)), [(1, 1), (0, 0), (0, 0)]);
+}
+
+#[test]
+fn an_evicted_pod_of_a_daemon_set_returns_to_its_node() {
+    let policy = "evictable: {minPodAge: 0s, minReplicas: 1, allow: [daemonSets]}
+strategies: [{podLifeTime: {maxPodLifeTimeSeconds: 3600}}]
+";
+    let trace = run(&daemons(), policy);
+    assert_eq!(trace.summary.evictions, 1, "{:?}", trace.refusals);
+    assert_eq!(pods(&trace), [(1, 1), (0, 0), (0, 0)]);
+}
+
+#[test]
+fn a_node_that_joined_during_the_recording_is_measured_from_the_start() {
+    let names = ["web-1", "web-2", "web-3"];
+    let mut all = with(
+        names
+            .iter()
+            .flat_map(|name| pod(name, "ReplicaSet/web", "a")),
+    );
+    all[2]["metadata"]["creationTimestamp"] = json!("2026-11-21T13:00:00Z");
+    assert!(run(&all, POLICY).summary.evictions > 0);
+}
