@@ -201,6 +201,8 @@ impl Renamer for RealNames {
 pub(super) struct NameCollector {
     names: BTreeSet<(NameKind, String)>,
     compared: BTreeSet<String>,
+    /// The pods of StatefulSets, each with the name of its set.
+    of_sets: BTreeSet<(String, String)>,
 }
 
 impl Renamer for NameCollector {
@@ -228,6 +230,12 @@ pub(super) struct ScrambledNames {
 }
 
 impl NameCollector {
+    /// Takes note that a StatefulSet owns a pod. The name of such a pod ends in its ordinal, which
+    /// is the order in which the set starts its pods.
+    pub(super) fn note_set(&mut self, pod: &str, set: &str) {
+        let _ = self.of_sets.insert((pod.to_owned(), set.to_owned()));
+    }
+
     /// Numbers the names of each kind in an order that depends on the seed. Alphabetical order
     /// would reveal something.
     pub(super) fn scramble(self, seed: u64) -> ScrambledNames {
@@ -251,11 +259,26 @@ impl NameCollector {
             let tag = if kind == NameKind::Image { ":1" } else { "" };
             replacements.insert((kind, name), format!("{}{count}{tag}", kind.prefix()));
         }
+        for (pod, set) in self.of_sets {
+            let Some(ordinal) = ordinal(&pod, &set) else {
+                continue;
+            };
+            if let Some(set) = replacements.get(&(NameKind::Workload, set)) {
+                let name = format!("{set}-{ordinal}");
+                replacements.insert((NameKind::Pod, pod), name);
+            }
+        }
         ScrambledNames {
             replacements,
             compared: self.compared,
         }
     }
+}
+
+/// The ordinal in the name of a pod of a StatefulSet.
+fn ordinal<'p>(pod: &'p str, set: &str) -> Option<&'p str> {
+    let ordinal = pod.strip_prefix(set)?.strip_prefix('-')?;
+    ordinal.parse::<u32>().is_ok().then_some(ordinal)
 }
 
 impl ScrambledNames {

@@ -18,8 +18,22 @@ pub(super) fn scrambled_names(objects: &[Value], seed: u64) -> ScrambledNames {
     // A replacement depends on all names of its kind, so they are collected first.
     for object in objects {
         walk(object, &mut collector);
+        if let Some((pod, set)) = pod_of_set(object) {
+            collector.note_set(pod, set);
+        }
     }
     collector.scramble(seed)
+}
+
+/// The name of a pod and of the StatefulSet that owns it; `None` for other objects.
+fn pod_of_set(object: &Value) -> Option<(&str, &str)> {
+    let mut owners = object
+        .pointer("/metadata/ownerReferences")?
+        .as_array()?
+        .iter();
+    let set = owners.find(|owner| owner["kind"] == "StatefulSet")?;
+    let name = object.pointer("/metadata/name")?.as_str()?;
+    (object["kind"] == "Pod").then_some((name, set["name"].as_str()?))
 }
 
 /// The objects, stripped and with other names, sorted by these.

@@ -296,6 +296,59 @@ fn another_seed_gives_other_names() {
     assert_ne!(order(1), order(2));
 }
 
+/// A StatefulSet that waits for its first pod, on a hot node.
+fn ordered_set() -> Vec<Value> {
+    let mut all = Vec::new();
+    for (name, cpu) in [("n1", "7"), ("n2", "500m"), ("n3", "500m")] {
+        let size = json!({"cpu": "8", "memory": "32Gi", "pods": "110"});
+        let ready = json!([{"type": "Ready", "status": "True"}]);
+        all.push(
+            json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+            "status": {"allocatable": size, "conditions": ready}}),
+        );
+        all.push(
+            json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetrics",
+            "metadata": {"name": name}, "timestamp": "2026-11-21T12:00:00Z", "window": "30s",
+            "usage": {"cpu": cpu, "memory": "1Gi"}}),
+        );
+    }
+    for (name, ready) in [("db-0", "False"), ("db-1", "True"), ("db-2", "True")] {
+        let owner = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db",
+            "controller": true});
+        all.push(json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": "default", "uid": name,
+                "creationTimestamp": "2026-11-20T12:00:00Z", "ownerReferences": [owner]},
+            "spec": {"nodeName": "n1", "containers": [{"name": "c"}]},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}}));
+        all.push(
+            json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
+            "metadata": {"name": name, "namespace": "default"},
+            "timestamp": "2026-11-21T12:00:00Z", "window": "30s",
+            "containers": [{"name": "c", "usage": {"cpu": "2", "memory": "1Gi"}}]}),
+        );
+    }
+    all.push(json!({"apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {"name": "db", "namespace": "default"}, "spec": {"replicas": 3}}));
+    all
+}
+
+#[test]
+fn the_pods_of_a_scrambled_stateful_set_keep_their_order() {
+    let objects = ordered_set();
+    let real = shape(&plan(&objects));
+    assert!(real.contains(&"waits-in-order 2".to_owned()), "{real:?}");
+    let scrambled = scramble(&objects, 3);
+    assert_eq!(shape(&plan(&scrambled)), real);
+    let names = |kind: &str| -> Vec<&str> {
+        let all = scrambled.iter().filter(|object| object["kind"] == kind);
+        all.filter_map(|object| object["metadata"]["name"].as_str())
+            .collect()
+    };
+    for pods in [names("Pod"), names("PodMetrics")] {
+        assert_eq!(pods, ["workload-1-0", "workload-1-1", "workload-1-2"]);
+    }
+}
+
 /// The plan of the built-in policy for these objects.
 fn plan(objects: &[Value]) -> Plan {
     let text = serde_json::to_string(objects).unwrap();
