@@ -142,6 +142,29 @@ strategies: [{podLifeTime: {maxPodLifeTimeSeconds: 3600}}]
 }
 
 #[test]
+fn a_job_with_completed_pods_replaces_an_evicted_one() {
+    let mut all = with(
+        ["j-1", "j-2", "j-3"]
+            .iter()
+            .flat_map(|name| pod(name, "Job/j", "a")),
+    );
+    for name in ["j-done-1", "j-done-2", "j-done-3"] {
+        let [mut done, _] = pod(name, "Job/j", "a");
+        done["status"]["phase"] = json!("Succeeded");
+        all.push(done);
+    }
+    all.push(json!({"apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"name": "j", "namespace": "default"},
+        "spec": {"parallelism": 3, "completions": 9}, "status": {"active": 3, "succeeded": 3}}));
+    let policy = POLICY.replace(
+        "minReplicas: 1",
+        "minReplicas: 1, allow: [runsToCompletion]",
+    );
+    let trace = run(&all, &policy);
+    assert_eq!(pods(&trace), [(3, 1), (0, 2)], "{:?}", trace.refusals);
+}
+
+#[test]
 fn a_node_that_joined_during_the_recording_is_measured_from_the_start() {
     let names = ["web-1", "web-2", "web-3"];
     let mut all = with(

@@ -328,6 +328,9 @@ impl SimulatedCluster {
             self.cache.outdate();
             (self.uncounted, self.stirred) = (true, true);
         } else if life.done_at == Some(at) && !life.facts.terminating {
+            if let Some(work) = life.work {
+                self.works[work].complete_one();
+            }
             self.change_pod(name, |life| {
                 (life.facts.phase, life.facts.ready) = (PodPhase::Succeeded, false);
             });

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use jiff::SignedDuration;
 
 use crate::model::plan::{STEERING_KEY, Steer, SteerAction};
-use crate::model::snapshot::facts::{Effect, PodPhase, Taint};
+use crate::model::snapshot::facts::{Effect, Taint};
 use crate::model::snapshot::objects::{Name, Object};
 
 use super::cluster::{Life, PodTemplate, SimulatedCluster, Work, after};
@@ -217,15 +217,13 @@ pub(super) fn workloads(cluster: &mut SimulatedCluster) {
     cluster.stirred = false;
 }
 
-/// Returns the missing pods of a ReplicaSet or Job. A ReplicaSet ignores terminating pods, so it
-/// replaces them at once. A Job counts its completed pods.
+/// Returns the missing pods of a ReplicaSet or Job. They ignore terminating pods, so they replace
+/// them at once.
 pub(super) fn alike(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
-    let job = cluster.works[work].kind == WorkloadKind::Job;
-    let counts =
-        |life: &Life| life.facts.stays() || (job && life.facts.phase == PodPhase::Succeeded);
+    let stays = |life: &Life| life.facts.stays();
     let have = own
         .iter()
-        .filter(|name| cluster.pods.get(*name).is_some_and(counts))
+        .filter(|name| cluster.pods.get(*name).is_some_and(stays))
         .count();
     let lacks = usize::try_from(cluster.works[work].replicas)
         .unwrap_or(usize::MAX)

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::objects::Name;
+use crate::simulate::scenario::WorkloadKind;
 
 use super::{Life, SimulatedCluster, Work};
 
@@ -71,6 +72,15 @@ impl SimulatedCluster {
         self.works.push(work);
         self.lists.note_work(self.works.len() - 1);
         self.works.len() - 1
+    }
+}
+
+impl Work {
+    /// Counts a pod that has completed. A Job creates none in its place.
+    pub(in crate::simulate) const fn complete_one(&mut self) {
+        if matches!(self.kind, WorkloadKind::Job) {
+            self.replicas = self.replicas.saturating_sub(1);
+        }
     }
 }
 
