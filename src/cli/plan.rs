@@ -15,14 +15,13 @@ use crate::model::ledger::Ledger;
 use crate::model::plan::Plan;
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::Skipped;
-use crate::model::snapshot::objects::ObjectKind;
 use crate::policy::Policy;
 use crate::values::text::count;
 use crate::view::plan::PlanText;
 
 use super::live::{self, Observation};
 use super::policy::LoadedPolicy;
-use super::{Misuse, Shared, complain, file, parse, policy, runtime, screen, write_json};
+use super::{Shared, complain, file, parse, policy, runtime, screen, write_json};
 
 /// Shows the moves that one cycle would make, and why every other pod stays. Evicts nothing.
 ///
@@ -150,12 +149,7 @@ pub(super) fn prepare(
 ) -> anyhow::Result<Prepared> {
     let (mut loaded, scheduler_warnings) = load_policy(input, shared)?;
     let mut observation = observe(input, shared, &loaded.policy)?;
-    let snapshot = &observation.snapshot;
-    let lists_classes = !snapshot.lacking.contains_key(&ObjectKind::Class);
-    let bad_class = loaded.policy.bad_class(&snapshot.classes);
-    if let Some(unknown) = bad_class.filter(|_| lists_classes) {
-        return Err(Misuse(unknown.to_string()).into());
-    }
+    policy::check_classes(&loaded.policy, &observation.snapshot)?;
     let mut head = observation.head;
     if let Some(first) = head.first_mut() {
         *first = format!("{purpose} {first}");

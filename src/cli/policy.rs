@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::objects::ObjectKind;
 use crate::policy::{Policy, Rule};
 use crate::schema::problem::PolicyError;
 use crate::values::text::{count, duration};
@@ -24,6 +26,16 @@ pub(super) enum PolicyCommand {
         /// Policy; `-` is standard input
         file: PathBuf,
     },
+}
+
+/// Refuses a policy that names a PriorityClass which the cluster does not have.
+pub(super) fn check_classes(policy: &Policy, snapshot: &Snapshot) -> anyhow::Result<()> {
+    // A file may lack the classes.
+    let lists_classes = !snapshot.lacking.contains_key(&ObjectKind::Class);
+    match policy.bad_class(&snapshot.classes) {
+        Some(unknown) if lists_classes => Err(Misuse(unknown.to_string()).into()),
+        _ => Ok(()),
+    }
 }
 
 /// A policy and where it comes from.

@@ -1,6 +1,8 @@
 //! A simulation of a recorded cluster: it starts with the pods in the file, and its controllers
 //! create those that the real ones would create.
 
+use std::process::Command;
+
 use evenkeel::model::snapshot::import;
 use evenkeel::model::snapshot::objects::Objects;
 use evenkeel::model::usage::{Readings, import as metrics};
@@ -174,4 +176,41 @@ fn a_node_that_joined_during_the_recording_is_measured_from_the_start() {
     );
     all[2]["metadata"]["creationTimestamp"] = json!("2026-11-21T13:00:00Z");
     assert!(run(&all, POLICY).summary.evictions > 0);
+}
+
+/// Runs the program in a folder for temporary files.
+fn program(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+        .args(arguments)
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .output()
+        .unwrap();
+    (
+        output.status.code(),
+        String::from_utf8(output.stderr).unwrap(),
+    )
+}
+
+#[test]
+fn a_policy_that_names_a_class_which_the_file_lacks_is_refused() {
+    let mut items = with(pod("web-1", "ReplicaSet/web", "a"));
+    items.push(
+        json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+        "metadata": {"name": "high"}, "value": 1000}),
+    );
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    let policy = POLICY.replace("minReplicas: 1", "priorityBelow: none-such");
+    let policy = format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\n{policy}");
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    std::fs::write(format!("{folder}/classes.json"), list.to_string()).unwrap();
+    std::fs::write(format!("{folder}/classes.yaml"), policy).unwrap();
+    for command in ["plan", "simulate"] {
+        let files = ["--from", "classes.json", "--policy", "classes.yaml"];
+        let (code, error) = program(&[&[command], &files[..]].concat());
+        assert_eq!(code, Some(2), "{command}: {error}");
+        assert!(
+            error.contains("no PriorityClass none-such"),
+            "{command}: {error}"
+        );
+    }
 }
