@@ -110,6 +110,10 @@ pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> anyhow::Result<()
         ))
         .into());
     }
+    if args.html.as_deref() == Some(Path::new("-")) {
+        let problem = "--html: found -, expected a file; standard output has the tables";
+        return Err(Misuse(problem.to_owned()).into());
+    }
     let mut loaded = load(args)?;
     let policies = policies(args, &mut loaded)?;
     // A run may take hours, so the report must be possible before.

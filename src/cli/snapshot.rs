@@ -4,7 +4,7 @@ use std::collections::hash_map::RandomState;
 use std::fs::File;
 use std::hash::BuildHasher;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
@@ -24,7 +24,7 @@ mod history;
 #[derive(Debug, clap::Args)]
 #[command(after_help = examples::SNAPSHOT)]
 pub(super) struct SnapshotArgs {
-    /// File to write, as JSON [default: standard output]
+    /// File to write, as JSON; `-` is standard output [default: -]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the names of nodes, namespaces, pods, workloads, labels, images, claims and classes.
@@ -49,7 +49,7 @@ pub(super) fn run(args: &SnapshotArgs, out: &mut dyn Write) -> anyhow::Result<()
     if args.scramble {
         recording.scramble(RandomState::new().hash_one(0));
     }
-    let Some(path) = &args.output else {
+    let Some(path) = file_to_write(args) else {
         return Ok(recording.write(out)?);
     };
     let written = File::create(path).and_then(|file| {
@@ -64,6 +64,12 @@ pub(super) fn run(args: &SnapshotArgs, out: &mut dyn Write) -> anyhow::Result<()
         file::label(path),
         recording.summary()
     )?)
+}
+
+/// The file to write; `None` for standard output.
+fn file_to_write(args: &SnapshotArgs) -> Option<&Path> {
+    let output = args.output.as_deref();
+    output.filter(|path| *path != Path::new("-"))
 }
 
 /// Every object and the history, if there is a source for it.
@@ -123,4 +129,29 @@ async fn list_objects(cluster: &Cluster, recording: &mut Recording) -> anyhow::R
 
 fn is_optional(api_version: &str, kind: &str) -> bool {
     import::kind_of(api_version, kind).is_some_and(ObjectKind::is_optional)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct OnlySnapshot {
+        #[command(flatten)]
+        args: SnapshotArgs,
+    }
+
+    #[test]
+    fn a_dash_is_standard_output() {
+        let written = |flags: &[&str]| {
+            let words = std::iter::once(&"snapshot").chain(flags);
+            let OnlySnapshot { args } = OnlySnapshot::parse_from(words);
+            file_to_write(&args).map(Path::to_path_buf)
+        };
+        assert_eq!(written(&["-o", "-"]), None);
+        assert_eq!(written(&[]), None);
+        assert_eq!(written(&["-o", "c.json"]), Some("c.json".into()));
+    }
 }

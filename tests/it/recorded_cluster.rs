@@ -214,3 +214,13 @@ fn a_policy_that_names_a_class_which_the_file_lacks_is_refused() {
         );
     }
 }
+
+#[test]
+fn a_report_needs_a_file() {
+    let (code, error) = program(&["simulate", "morning", "--html", "-"]);
+    assert_eq!(code, Some(2), "{error}");
+    assert!(
+        error.contains("--html: found -, expected a file"),
+        "{error}"
+    );
+}
