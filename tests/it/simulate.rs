@@ -545,6 +545,21 @@ fn no_series_exceeds_the_point_limit() {
 }
 
 #[test]
+fn a_long_run_has_the_balance_at_its_first_eviction_and_at_its_end() {
+    let run = |hours: i64| {
+        let mut scenario = scenario(Scenario::built_in("noisy-neighbour").unwrap());
+        scenario.duration = SignedDuration::from_hours(hours);
+        by(&scenario, usual())
+    };
+    let (short, long) = (run(1), run(40));
+    assert_eq!(long.evictions[0].at, short.evictions[0].at);
+    assert_eq!(long.summary.before, short.summary.before);
+    let hot = ends(&long).iter().filter(|(_, cpu, _)| *cpu > 60.0).count();
+    let counted = long.summary.above_target["cpu"].nodes_at_end;
+    assert_eq!(u32::try_from(hot).unwrap(), counted);
+}
+
+#[test]
 fn a_daemon_set_runs_where_its_affinity_admits_it() {
     let text = "
 name: agents

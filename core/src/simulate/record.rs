@@ -36,6 +36,8 @@ pub(super) struct Recorder {
     trace: Trace,
     next: Timestamp,
     points: usize,
+    /// Whether the last point shows a time between two steps of the series.
+    last_is_between: bool,
     nodes: BTreeMap<String, NodeTrace>,
     resources: BTreeSet<String>,
     above_target: HotTimeCount,
@@ -43,7 +45,7 @@ pub(super) struct Recorder {
     finds_hot: bool,
     cycles: u64,
     /// The balance when the first pod was evicted.
-    first_moved: Option<usize>,
+    at_first_eviction: Option<BTreeMap<String, Balance>>,
     /// The nodes whose usage a decision knew, and those of which one did not.
     known: BTreeSet<String>,
     unknown: BTreeSet<String>,
@@ -89,13 +91,14 @@ impl Recorder {
         Recorder {
             next: start,
             points: 0,
+            last_is_between: false,
             nodes: BTreeMap::new(),
             resources: weighed.map(str::to_owned).collect(),
             above_target,
             finds_hot: policy.low_node_utilization().next().is_some(),
             cycles: 0,
             trace,
-            first_moved: None,
+            at_first_eviction: None,
             known: BTreeSet::new(),
             unknown: BTreeSet::new(),
             first_hot: None,
@@ -109,13 +112,13 @@ impl Recorder {
     pub(super) fn note(&mut self, now: Timestamp, snapshot: &Snapshot, used: &Used) {
         self.trace.end = now;
         self.above_target.note(now, snapshot, used);
-        if now < self.next {
-            return;
+        if std::mem::replace(&mut self.last_is_between, now < self.next) {
+            self.drop_last_point();
         }
-        self.next = self
-            .next
-            .saturating_add(self.trace.step)
-            .unwrap_or(Timestamp::MAX);
+        if !self.last_is_between {
+            let next = self.next.saturating_add(self.trace.step);
+            self.next = next.unwrap_or(Timestamp::MAX);
+        }
         let resources = self.resources.clone();
         let states = states(&resources, snapshot, used);
         for name in states.keys() {
@@ -135,6 +138,26 @@ impl Recorder {
         }
         self.points += 1;
         self.note_balance(&states);
+    }
+
+    fn drop_last_point(&mut self) {
+        for node in self.nodes.values_mut() {
+            node.pods.pop();
+            for series in node.actual.values_mut().chain(node.requests.values_mut()) {
+                series.pop();
+            }
+        }
+        for series in self.trace.balance.values_mut() {
+            series.pop();
+        }
+        self.points -= 1;
+    }
+
+    /// Returns the balance at one point of the series.
+    fn balance_at(&self, point: usize) -> BTreeMap<String, Balance> {
+        let each = self.trace.balance.iter();
+        each.filter_map(|(r, series)| Some((r.clone(), series.get(point).copied().flatten()?)))
+            .collect()
     }
 
     /// Adds a node that joins now. Its earlier points are unknown.
@@ -237,8 +260,9 @@ impl Recorder {
             self.refused(&format!("api-{}", outcome.code()), outcome.to_string());
             return;
         }
-        // The last point before the eviction, which shows the balance that evenkeel found.
-        self.first_moved = self.first_moved.or(Some(self.points.saturating_sub(1)));
+        if self.at_first_eviction.is_none() {
+            self.at_first_eviction = Some(self.balance_at(self.points.saturating_sub(1)));
+        }
         self.trace.evictions.push(Eviction {
             at,
             namespace: planned.namespace.clone(),
@@ -283,13 +307,7 @@ impl Recorder {
         let count = |of: &dyn Fn(&Eviction) -> bool| {
             u32::try_from(evictions.iter().filter(|e| of(e)).count()).unwrap_or(u32::MAX)
         };
-        let first = self.first_moved.unwrap_or_default();
-        let last = self.points.saturating_sub(1);
-        let even_at = |point: usize| -> BTreeMap<String, Balance> {
-            let each = self.trace.balance.iter();
-            each.filter_map(|(r, series)| Some((r.clone(), series.get(point).copied().flatten()?)))
-                .collect()
-        };
+        let before = self.at_first_eviction.take();
         let cooled_for_good = self.cooled.filter(|_| self.last_hot.is_some());
         let waits = cluster
             .pods
@@ -318,8 +336,8 @@ impl Recorder {
                 (Some(first), Some(cooled)) => Some(cooled.duration_since(first)),
                 (Some(_), None) => None,
             },
-            before: even_at(first),
-            after: even_at(last),
+            before: before.unwrap_or_else(|| self.balance_at(0)),
+            after: self.balance_at(self.points.saturating_sub(1)),
             relieved_after: self.above_target.relieved_after(),
             moved_again: count(&|e| e.age < e.at.duration_since(self.trace.start)),
             above_target: self.above_target.finish(),

@@ -26,7 +26,7 @@ pub struct Trace {
     pub start: Timestamp,
     /// The end of simulated time.
     pub end: Timestamp,
-    /// The time between two points of a series.
+    /// The time between two points of a series. The last one is at the end, if that is earlier.
     #[serde(serialize_with = "seconds")]
     pub step: SignedDuration,
     /// The basis of the policy's balancing strategy: usage or requests.
