@@ -990,6 +990,20 @@ fn the_readme_shows_the_real_output_of_simulate() {
 }
 
 #[test]
+fn a_node_of_unknown_usage_has_no_value_that_decisions_use() {
+    let folder = env!("CARGO_MANIFEST_DIR");
+    let cluster = std::fs::read_to_string(format!("{folder}/examples/late-nodes.yaml")).unwrap();
+    let node = "{apiVersion: v1, kind: Node, metadata: {name: extra}, status: {allocatable: {cpu: \
+                '4', memory: 8Gi, pods: '20'}, conditions: [{type: Ready, status: 'True'}]}}";
+    let file = format!("{}/unknown-usage.yaml", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(&file, format!("{cluster}\n---\n{node}\n")).unwrap();
+    let page = program(&["explain", "node", "extra", "--from", &file]).stdout;
+    let page = String::from_utf8(page).unwrap();
+    assert!(page.contains("Usage  0 samples in 5m\n"), "{page}");
+    assert!(page.contains("unknown: "), "{page}");
+}
+
+#[test]
 fn a_ledger_in_the_file_is_used() {
     let cluster = std::fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),

@@ -57,7 +57,7 @@ fn a_plan_says_how_many_nodes_have_no_trend_yet() {
         let plan = engine.decide(&snapshot, after(at));
         says.push(plan.no_trend.map(|none| none.to_string()));
     }
-    let first = "no trend yet on 1 of 1 node: the newest usage decides there";
+    let first = "no trend yet on 1 of 1 node with pods: the newest usage decides there";
     assert_eq!(says[2].as_deref(), Some(first));
     assert_eq!(says.last(), Some(&None));
 }

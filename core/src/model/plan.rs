@@ -144,7 +144,7 @@ impl fmt::Display for NoTrend {
         let (nodes, of) = (self.nodes, count(self.of, "node"));
         write!(
             f,
-            "no trend yet on {nodes} of {of}: the newest usage decides there"
+            "no trend yet on {nodes} of {of} with pods: the newest usage decides there"
         )
     }
 }

@@ -37,7 +37,11 @@ impl ExplanationText<'_> {
     pub(super) fn load(&self, f: &mut fmt::Formatter<'_>, load: &LoadSummary) -> fmt::Result {
         let window = duration(SignedDuration::from_secs(load.window_seconds));
         let samples = count(load.samples.len(), "sample");
-        let note = format!("{samples} in {window}; decisions use {}", smoothing(load));
+        let mut note = format!("{samples} in {window}");
+        if load.unknown.is_none() {
+            note.push_str("; decisions use ");
+            note.push_str(smoothing(load));
+        }
         self.screen.title(f, "Usage", &note)?;
         let rows = RESOURCES.map(|resource| [resource.window(load), resource.figures(load)]);
         let lines = Table::new(rows.iter().map(|parts| parts.concat())).lines();

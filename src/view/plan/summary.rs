@@ -19,8 +19,18 @@ impl PlanText<'_> {
         if self.plan.before.balance.is_empty() {
             return Ok(());
         }
-        let note = "of all nodes, before → after; less is better";
-        self.screen.title(f, "Balance", note)?;
+        let nodes = &self.plan.before.nodes;
+        let known = nodes.iter().filter(|node| node.is_measured()).count();
+        let of = if known == nodes.len() {
+            "all nodes".to_owned()
+        } else {
+            format!(
+                "the {known} of {} with known usage",
+                count(nodes.len(), "node")
+            )
+        };
+        let note = format!("of {of}, before → after; less is better");
+        self.screen.title(f, "Balance", &note)?;
         let rows = self.plan.before.balance.iter().map(|(resource, before)| {
             let after = self.plan.after.balance.get(resource).unwrap_or(before);
             balance_row(resource, before, after)

@@ -263,7 +263,7 @@ fn a_plan_with_moves() {
                             shop/web-1 on n1
     --all lists each pod
 
-    Balance  of all nodes, before → after; less is better
+    Balance  of the 3 of 4 nodes with known usage, before → after; less is better
          standard deviation  fullest above mean  mean
     cpu  31% → 11%           46% → 16%           50%
 
@@ -359,7 +359,8 @@ fn a_narrow_terminal_keeps_the_figures() {
                             be lost
                             shop/web-1 on n1
 
-    Balance  of all nodes, before → after; less is better
+    Balance  of the 3 of 4 nodes with known usage, before →
+        after; less is better
          standard deviation  fullest above mean  mean
     cpu  31% → 11%           46% → 16%           50%
 
