@@ -13,7 +13,7 @@ use crate::model::snapshot::{Pod, Snapshot};
 use crate::model::usage::recorded::recorder::UsageRecorder;
 use crate::model::usage::recorded::{HistoryRange, UsageHistory};
 use crate::policy::{Guard, Policy};
-use crate::values::text::{agree, count};
+use crate::values::text::{age, agree, count, duration};
 
 /// The most values of a pod: ten weeks in steps of five minutes.
 const MOST_STEPS: i64 = 20_160;
@@ -130,11 +130,17 @@ impl HistorySource {
 /// Limits the number of values of a pod, and so the size of the file.
 fn check_steps(length: SignedDuration, step: SignedDuration) -> anyhow::Result<()> {
     let steps = length.as_secs() / step.as_secs().max(1);
-    if (2..=MOST_STEPS).contains(&steps) {
-        return Ok(());
-    }
+    let problem = match steps {
+        2..=MOST_STEPS => return Ok(()),
+        ..2 => format!("expected at most {}", duration(length / 2)),
+        _ => {
+            let least = SignedDuration::from_secs((length.as_secs() + MOST_STEPS - 1) / MOST_STEPS);
+            format!("expected at least {}", duration(least))
+        }
+    };
+    let (step, length) = (duration(step), age(length));
     Err(Misuse(format!(
-        "--step: found {steps} steps in the history, expected 2 to {MOST_STEPS}"
+        "--step: found {step} for a history of {length}, {problem}"
     ))
     .into())
 }
@@ -148,4 +154,24 @@ fn missing(snapshot: &Snapshot, history: &UsageHistory) -> Option<String> {
     let missing = snapshot.pods.iter().filter(lacks).count();
     let have = agree(missing, "has", "have");
     (missing > 0).then(|| format!("{} {have} no recorded usage", count(missing, "pod")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_as_long_as_the_history_needs() {
+        let [minute, day] = [SignedDuration::from_mins(1), SignedDuration::from_hours(24)];
+        let problem = |length, step| check_steps(length, step).map_err(|e| e.to_string());
+        assert_eq!(problem(day * 84, minute * 6), Ok(()));
+        assert_eq!(
+            problem(day * 84, minute * 5),
+            Err("--step: found 5m for a history of 84d, expected at least 6m".to_owned())
+        );
+        assert_eq!(
+            problem(minute * 10, minute * 60),
+            Err("--step: found 1h for a history of 10m, expected at most 5m".to_owned())
+        );
+    }
 }
