@@ -12,7 +12,7 @@ use kube::{Client, Error};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
 use super::clock::ServerClock;
-use super::error_text::causes;
+use super::error_text::{causes, one_line};
 use super::request_metrics::{RequestMetrics, RequestObserver};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -144,14 +144,19 @@ pub fn status_code(error: &Error) -> Option<u16> {
     }
 }
 
+/// The reason that the client gives to a response without a Status object.
+const NO_STATUS: &str = "Failed to parse error data";
+
 /// The message of an error without the client's own wording around it.
 pub fn error_message(error: &Error) -> String {
     let Error::Api(status) = error else {
         return causes(error);
     };
-    // Proxies answer without a Status object, so there is no message.
+    // Proxies answer without a Status object: with nothing, or with a page of their own.
     if status.message.is_empty() {
         format!("status {} {}", status.code, status.reason)
+    } else if status.reason == NO_STATUS {
+        format!("status {}: {}", status.code, one_line(&status.message))
     } else {
         status.message.clone()
     }
@@ -261,7 +266,14 @@ pub(crate) mod tests {
             (status(500, ""), "status 500"),
             (
                 (404, "404 page not found\n".to_owned()),
-                "404 page not found",
+                "status 404: 404 page not found",
+            ),
+            (
+                (
+                    501,
+                    "<!DOCTYPE HTML>\n<html>\n  <p>no</p>\n</html>\n".to_owned(),
+                ),
+                "status 501: <!DOCTYPE HTML> <html> <p>no</p> </html>",
             ),
         ] {
             let code_expected = answer.0;
