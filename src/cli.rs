@@ -532,7 +532,7 @@ mod tests {
             ),
             (
                 "evenkeel simulate --duration soon",
-                "expected a duration from 1m to 8760h",
+                "expected a duration from 1m to 365d",
             ),
             (
                 "evenkeel simulate late-nodes --from c.json",

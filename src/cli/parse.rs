@@ -5,10 +5,15 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 
+/// A duration such as `90s`, `6h` or `2w`. A day has 24 hours.
+fn duration(text: &str) -> Option<SignedDuration> {
+    let span: Span = text.parse().ok()?;
+    span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()
+}
+
 /// A duration above zero, such as `5m`.
 pub(super) fn positive_duration(text: &str) -> Result<SignedDuration, String> {
-    let parsed: Option<SignedDuration> = text.parse().ok();
-    parsed
+    duration(text)
         .filter(SignedDuration::is_positive)
         .ok_or_else(|| "expected a duration such as 5m".to_owned())
 }
@@ -40,17 +45,14 @@ pub(super) fn timer(text: &str) -> Result<Duration, String> {
 
 /// The simulated time of a run: from one minute to one year.
 pub(super) fn simulated_time(text: &str) -> Result<SignedDuration, String> {
-    let parsed: Option<SignedDuration> = text.parse().ok();
-    parsed
-        .filter(|duration| (60..=31_536_000).contains(&duration.as_secs()))
-        .ok_or_else(|| "expected a duration from 1m to 8760h, such as 6h".to_owned())
+    duration(text)
+        .filter(|time| (60..=365 * 86_400).contains(&time.as_secs()))
+        .ok_or_else(|| "expected a duration from 1m to 365d, such as 6h".to_owned())
 }
 
-/// The length of a usage history: from ten minutes to twelve weeks. A day has 24 hours.
+/// The length of a usage history: from ten minutes to twelve weeks.
 pub(super) fn history_length(text: &str) -> Result<SignedDuration, String> {
-    let span: Option<Span> = text.parse().ok();
-    let parsed = span.and_then(|s| s.to_duration(SpanRelativeTo::days_are_24_hours()).ok());
-    parsed
+    duration(text)
         .filter(|length| (600..=12 * 7 * 86_400).contains(&length.as_secs()))
         .ok_or_else(|| "expected a duration from 10m to 12w, such as 24h or 2w".to_owned())
 }
@@ -99,7 +101,8 @@ mod tests {
         assert_eq!(timer("2m17s"), Ok(Duration::from_secs(137)));
         assert_eq!(timer("500ms"), Ok(Duration::from_millis(500)));
         assert!(timer("-5s").is_err() && timer("soon").is_err());
-        assert!(positive_duration("0s").is_err());
+        assert!(positive_duration("0s").is_err() && positive_duration("-5m").is_err());
+        assert_eq!(positive_duration("1.5h"), Ok(SignedDuration::from_mins(90)));
     }
 
     #[test]
@@ -119,6 +122,17 @@ mod tests {
         }
         assert!(history_step("5m").is_ok() && history_step("1s").is_err());
         assert!(history_step("10500ms").is_err());
+    }
+
+    #[test]
+    fn a_pause_and_a_simulation_may_last_days() {
+        let days = |days: i64| Ok(SignedDuration::from_hours(24 * days));
+        assert_eq!(positive_duration("1d"), days(1));
+        assert_eq!(simulated_time("1w"), days(7));
+        assert_eq!(simulated_time("365d"), days(365));
+        for text in ["30s", "366d", "1mo"] {
+            assert!(simulated_time(text).is_err(), "{text}");
+        }
     }
 
     #[test]
