@@ -301,8 +301,8 @@ impl Recorder {
         self.trace.reliefs.push(relief);
     }
 
-    pub(super) fn finish(mut self, cluster: SimulatedCluster, engine: &Engine) -> Trace {
-        self.find_landings(&cluster, engine);
+    pub(super) fn finish(mut self, mut cluster: SimulatedCluster, engine: &Engine) -> Trace {
+        self.find_landings(&mut cluster, engine);
         let evictions = &self.trace.evictions;
         let count = |of: &dyn Fn(&Eviction) -> bool| {
             u32::try_from(evictions.iter().filter(|e| of(e)).count()).unwrap_or(u32::MAX)
@@ -323,6 +323,7 @@ impl Recorder {
                 .map_or(0, |stops| stops.times),
             evictions: count(&|_| true),
             helped: count(&|e| e.helped == Some(true)),
+            unknown: count(&|e| e.helped.is_none()),
             foreseen: (
                 count(&|e| {
                     e.to.as_ref()
@@ -353,16 +354,21 @@ impl Recorder {
     }
 
     /// Returns the nodes of replacements that the ledger has not settled yet.
-    fn find_landings(&mut self, cluster: &SimulatedCluster, engine: &Engine) {
+    fn find_landings(&mut self, cluster: &mut SimulatedCluster, engine: &Engine) {
+        let mut ledger = engine.ledger().clone();
+        // No cycle has seen the replacements of the last evictions.
+        ledger.match_replacements(&cluster.snapshot());
         let places: BTreeMap<&str, &str> = cluster
             .pods
             .values()
             .filter_map(|l| Some((l.facts.uid.as_str(), l.facts.node.as_deref()?)))
             .collect();
-        for entry in engine.ledger().entries() {
+        for entry in ledger.entries() {
             let place = entry.replacement.as_deref().and_then(|uid| places.get(uid));
-            let is_it =
-                |e: &&mut Eviction| e.to.is_none() && e.pod == entry.pod && e.at == entry.at;
+            let is_it = |e: &&mut Eviction| {
+                let is_same = e.pod == entry.pod && e.namespace == entry.workload.namespace;
+                e.to.is_none() && is_same && e.at == entry.at
+            };
             if let (Some(place), Some(eviction)) =
                 (place, self.trace.evictions.iter_mut().find(is_it))
             {

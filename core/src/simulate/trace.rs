@@ -145,6 +145,8 @@ pub struct Summary {
     pub evictions: u32,
     /// Evictions that helped.
     pub helped: u32,
+    /// Evictions of which it is not known whether they helped.
+    pub unknown: u32,
     /// Evictions whose replacement landed on a forecast node, and evictions with a forecast.
     pub foreseen: (u32, u32),
     /// Pods that were pending at the end.

@@ -196,7 +196,7 @@ impl Ledger {
     /// is not yet assigned: one on a node that the forecast named, or else the oldest. An
     /// autoscaler may have added pods at the same time, and these must not make a good move look
     /// useless.
-    fn match_replacements(&mut self, snapshot: &Snapshot) {
+    pub fn match_replacements(&mut self, snapshot: &Snapshot) {
         let mut taken: BTreeSet<String> = self
             .entries
             .iter()

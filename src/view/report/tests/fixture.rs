@@ -157,6 +157,7 @@ fn finished(
         stopped: 0,
         evictions: all,
         helped,
+        unknown: u32::try_from(evictions.iter().filter(|e| e.helped.is_none()).count()).unwrap(),
         foreseen: (right, all),
         pending: u32::from(all > 10),
         time_to_balance: evictions.last().map(|e| e.at.duration_since(start)),
