@@ -158,7 +158,7 @@ impl<'t> SimulationReport<'t> {
     fn events(&self) -> Markup {
         html! {
             @if self.runs.iter().any(|run| !run.trace.events.is_empty()) {
-                h3 { "Events that evenkeel did not cause" }
+                h3 { "Other changes of the cluster" }
                 (self.each("runs", tables::events))
             }
         }

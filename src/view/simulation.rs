@@ -63,7 +63,7 @@ impl SimulationText<'_> {
         self.screen.title(
             f,
             "Events",
-            "changes of the cluster that evenkeel did not make",
+            "other changes of the cluster",
         )?;
         let (most, left_out) = shown(self.all, trace.events.len(), MOST_EVENTS);
         let rows = trace.events[..most].iter().map(|event| {

@@ -40,7 +40,8 @@ pub struct Trace {
     pub evictions: Vec<Eviction>,
     /// The relief by the moves of each cycle, known an hour later, if the run lasted so long.
     pub reliefs: Vec<CycleRelief>,
-    /// Other events: nodes that joined, failed or were drained, and missing metrics.
+    /// Other events: nodes that joined, failed, were drained or got the steering taint, and missing
+    /// metrics.
     pub events: Vec<Event>,
     /// The balance of the cluster at each step, by resource.
     pub balance: BTreeMap<String, Vec<Option<Balance>>>,
@@ -116,7 +117,7 @@ pub struct Eviction {
     pub reason: String,
 }
 
-/// An event of the cluster itself.
+/// A change of the cluster other than an eviction.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
     /// The time.
