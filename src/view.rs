@@ -8,6 +8,7 @@ pub mod html;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub mod scale;
+mod figures;
 pub(crate) mod screen;
 pub(crate) mod simulation;
 pub mod status;

@@ -4,9 +4,12 @@ use std::fmt;
 
 use crate::model::plan::Balance;
 use crate::model::relief::ReliefTotal;
-use crate::simulate::trace::{Eviction, TimeAbove, Trace};
+use crate::simulate::trace::{Eviction, Trace, TraceBand};
 use crate::values::Ratio;
 use crate::values::text::{count, duration};
+use crate::view::figures::{
+    destination, is_balance_unknown, minutes_above_target, time_to_balance,
+};
 use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::Table;
 
@@ -129,10 +132,10 @@ impl SimulationText<'_> {
     /// Writes the figures of the runs, one column per policy.
     fn outcome(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let several = self.traces.len() > 1;
-        let when = if several {
-            "at the end"
-        } else {
-            "before the first eviction → at the end"
+        let when = match self.traces {
+            [one] if one.evictions.is_empty() => "at the start → at the end",
+            [_] => "before the first eviction → at the end",
+            _ => "at the end",
         };
         self.screen.title(
             f,
@@ -152,7 +155,7 @@ impl SimulationText<'_> {
                     trace.summary.foreseen.0, trace.summary.foreseen.1
                 )
             }),
-            self.row("time to balance", time_to_balance),
+            self.row("time to balance", |trace| time_to_balance(&trace.summary)),
             self.row("node-minutes above target", minutes_above_target),
             self.row("saved of predicted", relief),
             self.row("pods without a node", |trace| {
@@ -196,7 +199,7 @@ impl SimulationText<'_> {
 }
 
 fn eviction_row(trace: &Trace, eviction: &Eviction) -> Vec<String> {
-    let to = eviction.to.as_deref().unwrap_or("pending");
+    let to = destination(eviction);
     let helped = match eviction.helped {
         Some(true) => "helped",
         Some(false) => "did not help",
@@ -225,28 +228,6 @@ fn evened(trace: &Trace, resource: &str, before: Balance) -> [Vec<String>; 2] {
     ]
 }
 
-fn time_to_balance(trace: &Trace) -> String {
-    match trace.summary.time_to_balance {
-        None => "not reached".to_owned(),
-        Some(time) if time.is_zero() && !trace.summary.unknown_nodes.is_empty() => {
-            "unknown".to_owned()
-        }
-        Some(time) if time.is_zero() => "always balanced".to_owned(),
-        Some(time) => duration(time),
-    }
-}
-
-/// The minutes that nodes spent above their target, by resource.
-fn minutes_above_target(trace: &Trace) -> String {
-    let of = |(name, time): (&String, &TimeAbove)| format!("{name} {}", time.total.as_mins());
-    let each: Vec<String> = trace.summary.above_target.iter().map(of).collect();
-    if each.is_empty() {
-        "no target of usage".to_owned()
-    } else {
-        each.join(", ")
-    }
-}
-
 /// The node-minutes that moves have saved in the hour after them, of those that were predicted.
 fn relief(trace: &Trace) -> String {
     ReliefTotal::of(&trace.reliefs).map_or("not known".to_owned(), |total| {
@@ -262,23 +243,42 @@ fn sentence(trace: &Trace) -> String {
         usize::try_from(summary.evictions).unwrap_or(usize::MAX),
         "eviction",
     );
-    let helped = match (summary.evictions, summary.helped) {
-        (0, _) => String::new(),
-        (1, 1) => ", which helped".to_owned(),
-        (all, helped) if all == helped => ", all of them helped".to_owned(),
-        (_, helped) => format!(", {helped} of them helped"),
-    };
-    let unknown = summary.unknown_nodes.len();
-    let balance = match summary.time_to_balance {
-        _ if trace.bands.values().all(|band| band.target == Ratio::ONE) => String::new(),
-        None => "; at least one node was still hot at the end".to_owned(),
-        Some(time) if time.is_zero() && unknown > 0 => {
-            format!("; the usage of {} is unknown", count(unknown, "node"))
+    let helped = match (summary.evictions, summary.helped, summary.unknown) {
+        (0, ..) => String::new(),
+        (1, 1, _) => ", which helped".to_owned(),
+        (all, helped, _) if all == helped => ", all of them helped".to_owned(),
+        (_, helped, 0) => format!(", {helped} of them helped"),
+        (_, helped, unknown) => {
+            format!(", {helped} of them helped, and of {unknown} it is not known")
         }
-        Some(time) if time.is_zero() => "; no node was ever hot".to_owned(),
-        Some(time) => format!("; no node was hot after {}", duration(time)),
     };
-    format!("{evictions}{helped}{balance}{}", stopped(trace))
+    let has_target = |band: &TraceBand| band.target < Ratio::ONE;
+    let finds_hot = trace.targets_vary || trace.bands.values().any(has_target);
+    let balance = match summary.time_to_balance {
+        None => "; at least one node was still hot at the end".to_owned(),
+        Some(time) if !time.is_zero() => {
+            format!("; balanced {} after the first hot node", duration(time))
+        }
+        Some(_) if !finds_hot => String::new(),
+        Some(_) if is_balance_unknown(summary) => {
+            let unknown = count(summary.unknown_nodes.len(), "node");
+            format!("; the usage of {unknown} is unknown")
+        }
+        Some(_) => "; no node was ever hot".to_owned(),
+    };
+    let (withheld, stopped) = (withheld(trace), stopped(trace));
+    format!("{evictions}{helped}{balance}{withheld}{stopped}")
+}
+
+/// Why planned evictions were not made, as the end of a sentence.
+fn withheld(trace: &Trace) -> &'static str {
+    if trace.dry_run {
+        "; the policy is a dry run, which evicts nothing"
+    } else if trace.evictions.is_empty() && trace.refusals.contains_key("needs-approval") {
+        "; evictions waited for an approval"
+    } else {
+        ""
+    }
 }
 
 /// The cycles in which all evictions were stopped, with the last reason, as the end of a sentence.
@@ -295,6 +295,8 @@ fn stopped(trace: &Trace) -> String {
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+
     use super::*;
     use crate::policy::Policy;
     use crate::simulate;
@@ -338,5 +340,104 @@ workloads:
         let refused = page.lines().skip_while(|line| !line.starts_with("Refused"));
         let mut refused = refused.skip(1).take_while(|line| !line.is_empty());
         assert!(refused.all(|line| line.chars().count() <= 60), "{page}");
+    }
+
+    /// A run of a hot node beside free ones.
+    fn run(policy: &str, duration: SignedDuration) -> Trace {
+        let scenario = "
+name: hot
+about: A hot node beside free ones
+duration: 1h
+nodes: [{name: n, count: 3, cpu: 4, memory: 8Gi}]
+workloads:
+- {name: web, replicas: 5, requests: {cpu: 100m, memory: 100Mi}, usage: {cpu: 700m}, on: [n1]}
+";
+        let mut scenario = Scenario::parse("s.yaml", scenario).unwrap();
+        scenario.duration = duration;
+        let policy = format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\n{policy}");
+        let policy = Policy::parse("p.yaml", &policy).unwrap();
+        simulate::run(&scenario, policy, "p.yaml", |_| {})
+    }
+
+    /// The page of such a run.
+    fn page(policy: &str, duration: SignedDuration) -> String {
+        let page = SimulationText {
+            traces: &[run(policy, duration)],
+            head: &[],
+            all: true,
+            screen: Screen::plain(100),
+        };
+        page.to_string()
+    }
+
+    const LONG: SignedDuration = SignedDuration::from_mins(30);
+    const POOLS: &str = "strategies:
+- lowNodeUtilization: {nodePools: [
+    {name: a, nodeSelector: kubernetes.io/hostname=n1, thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}},
+    {name: b, nodeSelector: kubernetes.io/hostname!=n1, thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}]}
+";
+    const BALANCE: &str = "strategies:
+- lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}
+";
+
+    #[test]
+    fn a_hot_end_is_told_where_the_targets_vary() {
+        let page = page(POOLS, LONG);
+        assert!(
+            page.contains("node-minutes above target  not counted: the targets vary"),
+            "{page}"
+        );
+        assert!(
+            page.contains("; at least one node was still hot at the end"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn of_two_strategies_the_target_of_usage_is_counted() {
+        let both = "strategies:
+- lowNodeUtilization: {basis: requests, thresholds: {cpu: 10%}, targetThresholds: {cpu: 90%}}
+- lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}
+";
+        let page = page(both, LONG);
+        assert!(page.contains("node-minutes above target  cpu "), "{page}");
+    }
+
+    #[test]
+    fn a_dry_run_says_that_it_is_one() {
+        for (rule, end) in [
+            (
+                "dryRun: true",
+                "; the policy is a dry run, which evicts nothing\n",
+            ),
+            (
+                "approval: {required: true}",
+                "; evictions waited for an approval\n",
+            ),
+        ] {
+            let page = page(&format!("{rule}\n{BALANCE}"), LONG);
+            assert!(page.ends_with(end), "{page}");
+            assert!(
+                page.contains("standard deviation at the start → at the end"),
+                "{page}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_eviction_at_the_end_has_a_node_and_no_outcome_yet() {
+        let first = run(BALANCE, LONG);
+        let until = first.evictions[0].at.duration_since(first.start);
+        let page = page(BALANCE, until);
+        assert!(page.contains(" n1 → n"), "{page}");
+        assert!(!page.contains("no node yet"), "{page}");
+        assert!(page.contains("0 of them helped, and of"), "{page}");
+    }
+
+    #[test]
+    fn the_time_to_balance_counts_from_the_first_hot_node() {
+        let page = page(BALANCE, LONG);
+        assert!(page.contains("; balanced "), "{page}");
+        assert!(page.ends_with(" after the first hot node\n"), "{page}");
     }
 }

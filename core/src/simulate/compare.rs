@@ -72,7 +72,7 @@ impl HourDifference {
         });
         let each: Vec<String> = each.collect();
         if each.is_empty() {
-            "no target of usage".to_owned()
+            "not counted".to_owned()
         } else {
             each.join(", ")
         }
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(hour.hour_text(), "2026-11-20 14:00");
         assert_eq!(
             [hour.minutes_text(0), hour.minutes_text(1)],
-            ["cpu 34", "no target of usage"]
+            ["cpu 34", "not counted"]
         );
     }
 }

@@ -69,6 +69,7 @@ impl Recorder {
             .unwrap_or(i32::MAX)
             .saturating_add(1);
         let (basis, bands) = bands(policy);
+        let finds_hot = policy.low_node_utilization().next().is_some();
         let weighed = ["cpu", "memory"].into_iter().chain(policy.resources());
         let above_target = HotTimeCount::new(start, basis, &bands);
         let trace = Trace {
@@ -79,7 +80,9 @@ impl Recorder {
             end: start,
             step: tick.saturating_mul(every),
             basis,
+            targets_vary: finds_hot && bands.is_empty(),
             bands,
+            dry_run: policy.dry_run,
             nodes: Vec::new(),
             evictions: Vec::new(),
             reliefs: Vec::new(),
@@ -95,7 +98,7 @@ impl Recorder {
             nodes: BTreeMap::new(),
             resources: weighed.map(str::to_owned).collect(),
             above_target,
-            finds_hot: policy.low_node_utilization().next().is_some(),
+            finds_hot,
             cycles: 0,
             trace,
             at_first_eviction: None,
@@ -107,8 +110,8 @@ impl Recorder {
         }
     }
 
-    /// Records the state of the cluster if a point of the series is due. The snapshot must be the
-    /// current one.
+    /// Records the state of the cluster as the last point of the series, instead of one at which
+    /// none was due. The snapshot must be the current one.
     pub(super) fn note(&mut self, now: Timestamp, snapshot: &Snapshot, used: &Used) {
         self.trace.end = now;
         self.above_target.note(now, snapshot, used);

@@ -34,6 +34,11 @@ pub struct Trace {
     /// The band of each resource, if the strategy has one: a node is idle below `low` and hot above
     /// `high`.
     pub bands: BTreeMap<String, TraceBand>,
+    /// Whether the strategy has no band because its targets differ between nodes or follow their
+    /// mean. Then no time above them is counted.
+    pub targets_vary: bool,
+    /// Whether the policy is a dry run, which evicts nothing.
+    pub dry_run: bool,
     /// Every node that existed at any time, by name.
     pub nodes: Vec<NodeTrace>,
     /// Every eviction, in order.

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use crate::simulate::trace::{Eviction, Trace};
 use crate::values::text::age;
+use crate::view::figures::destination;
 use crate::view::scale::number;
 
 use super::axes::TimeAxis;
@@ -91,10 +92,11 @@ fn tooltip(trace: &Trace, eviction: &Eviction) -> String {
         ..
     } = eviction;
     let at = age(eviction.at.duration_since(trace.start));
-    let to = eviction.to.as_deref().unwrap_or("pending");
+    let to = destination(eviction);
     let forecast = match eviction.foreseen.as_deref() {
         Some(_) if landed_as_forecast(eviction) => ", as forecast".to_owned(),
-        Some(node) => format!(", forecast was {node}"),
+        Some(node) if eviction.to.is_some() => format!(", forecast was {node}"),
+        Some(node) => format!(", forecast is {node}"),
         None => String::new(),
     };
     let outcome = match eviction.helped {

@@ -1,12 +1,11 @@
 //! The series of a trace: their kinds, ends, peaks and thinned versions.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::policy::Basis;
 use crate::simulate::trace::{NodeTrace, Trace, TraceBand};
 use crate::values::Ratio;
 use crate::view::bar::Zone;
-use crate::view::scale::count;
 
 /// One value per step; `None` while the node did not exist.
 pub(super) type RatioSeries = [Option<Ratio>];
@@ -99,24 +98,6 @@ pub(super) fn value_at(trace: &Trace, series: &RatioSeries, at: Timestamp) -> Op
         .min(series.len().saturating_sub(1));
     let before = series.get(..=index).unwrap_or_default();
     before.iter().rev().flatten().next().copied()
-}
-
-/// Returns how long nodes were above the target, summed over nodes; `None` if the resource has no
-/// band.
-pub(super) fn hot_time(trace: &Trace, resource: &str) -> Option<SignedDuration> {
-    let band = trace.bands.get(resource)?;
-    let kind = ShareKind::of(trace.basis);
-    let hot = |node: &NodeTrace| {
-        kind.series(node, resource)
-            .iter()
-            .flatten()
-            .filter(|r| **r > band.target)
-            .count()
-    };
-    let steps: usize = trace.nodes.iter().map(hot).sum();
-    Some(SignedDuration::from_secs_f64(
-        count(steps) * trace.step.as_secs_f64(),
-    ))
 }
 
 /// Returns the value at a quantile, given in tenths; always one of the sorted values.

@@ -9,13 +9,12 @@ use crate::model::plan::Balance;
 use crate::model::relief::ReliefTotal;
 use crate::simulate::trace::Trace;
 use crate::values::Ratio;
-use crate::values::text::age;
+use crate::view::figures::{is_balance_unknown, minutes_above_target, time_to_balance};
 use crate::view::scale::{count, path, share_ticks};
 use crate::view::words::percent;
 
 use super::LabelledRun;
 use super::axes::{ShareAxis, TimeAxis, chart, inner};
-use super::series::hot_time;
 
 /// The height of the chart of deviations, in pixels.
 const CURVE_HEIGHT: f64 = 84.0;
@@ -172,26 +171,26 @@ fn best(row: &[Option<&RunFigure>]) -> Option<f64> {
 
 fn figures(trace: &Trace) -> Vec<RunFigure> {
     let summary = &trace.summary;
-    let time_to_balance = summary.time_to_balance;
-    let rank = time_to_balance.map_or(f64::MAX, |time| time.as_secs_f64());
+    let rank = summary
+        .time_to_balance
+        .map_or(f64::MAX, |t| t.as_secs_f64());
     let (landed, of) = summary.foreseen;
     let mut figures = vec![
         RunFigure::new("evictions", summary.evictions).rank(summary.evictions.into()),
         RunFigure::part("of these helped", summary.helped, summary.evictions),
         RunFigure::part("landed as forecast", landed, of),
-        RunFigure::new(
-            "time to balance",
-            time_to_balance.map_or("not reached".to_owned(), age),
-        )
-        .rank(rank)
-        .bad_if(time_to_balance.is_none())
+        RunFigure {
+            rank: (!is_balance_unknown(summary)).then_some(rank),
+            ..RunFigure::new("time to balance", time_to_balance(summary))
+        }
+        .bad_if(summary.time_to_balance.is_none())
         .by_band(),
         RunFigure::new("pending pods at the end", summary.pending)
             .rank(summary.pending.into())
             .bad_if(summary.pending > 0),
         RunFigure::new("empty nodes at the end", summary.empty_nodes),
     ];
-    figures.extend(time_above_target(trace));
+    figures.push(time_above_target(trace));
     figures.extend(relief(trace));
     figures
 }
@@ -208,14 +207,16 @@ fn relief(trace: &Trace) -> Option<RunFigure> {
     Some(RunFigure::new("saved by moves in an hour", value).note(note))
 }
 
-fn time_above_target(trace: &Trace) -> Option<RunFigure> {
-    let total = trace
-        .bands
-        .keys()
-        .filter_map(|resource| hot_time(trace, resource))
-        .reduce(SignedDuration::saturating_add)?;
-    let figure = RunFigure::new("time above target, all nodes", age(total));
-    Some(figure.rank(total.as_secs_f64()).by_band())
+fn time_above_target(trace: &Trace) -> RunFigure {
+    let times = trace.summary.above_target.values();
+    let total = times
+        .map(|time| time.total)
+        .reduce(SignedDuration::saturating_add);
+    RunFigure {
+        rank: total.map(|total| total.as_secs_f64()),
+        ..RunFigure::new("node-minutes above target", minutes_above_target(trace))
+    }
+    .by_band()
 }
 
 fn balance_figures(trace: &Trace) -> Vec<RunFigure> {

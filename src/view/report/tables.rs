@@ -7,6 +7,8 @@ use maud::{Markup, html};
 use crate::simulate::trace::{Event, Eviction, Trace};
 use crate::values::text::{age, count as counted};
 
+use crate::view::figures::destination;
+
 use super::marks::{helped, landed_as_forecast};
 
 /// Further evictions are folded.
@@ -67,7 +69,7 @@ fn eviction_row(trace: &Trace, eviction: &Eviction) -> Markup {
                 (eviction.from) " → "
                 @match &eviction.to {
                     Some(to) => (to),
-                    None => em { "pending" },
+                    None => em { (destination(eviction)) },
                 }
             }
             td {

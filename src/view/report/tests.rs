@@ -1,8 +1,10 @@
 //! The content of the report, hostile names in it, and its size.
 
+use jiff::SignedDuration;
+
 use super::html;
 use crate::policy::Basis;
-use crate::simulate::trace::Trace;
+use crate::simulate::trace::{TimeAbove, Trace};
 use crate::values::Ratio;
 
 use self::fixture::{TraceShape, trace};
@@ -124,10 +126,7 @@ fn two_runs_have_a_table_of_the_hours_in_which_they_differ() {
     assert_ne!(some.evictions.len(), more.evictions.len());
     let page = html(&[some.clone(), more]);
     assert!(page.contains("<h3>Hours that differ</h3>"));
-    assert!(
-        page.contains("no target of usage"),
-        "the fixture counts none"
-    );
+    assert!(page.contains("not counted"), "the fixture counts none");
     assert!(html(&[some.clone(), some.clone()]).contains("both have the same evictions"));
     assert!(!html(&[some]).contains("Hours that differ"));
 }
@@ -250,6 +249,22 @@ fn long_tables_are_folded() {
     let trace = large(300);
     let beyond = trace.evictions.len() - 50;
     assert!(html(&[trace]).contains(&format!("<summary>{beyond} more</summary>")));
+}
+
+#[test]
+fn the_page_has_the_figures_of_the_summary() {
+    let mut trace = small("a.yaml");
+    let above = TimeAbove {
+        total: SignedDuration::from_mins(360),
+        ..TimeAbove::default()
+    };
+    trace.summary.above_target.insert("cpu".to_owned(), above);
+    trace.summary.time_to_balance = Some(SignedDuration::ZERO);
+    let balanced = html(&[trace.clone()]);
+    assert!(balanced.contains("<dt>node-minutes above target</dt><dd>cpu 360 "));
+    assert!(balanced.contains("<dt>time to balance</dt><dd>always balanced "));
+    trace.summary.unknown_nodes.insert("node-01".to_owned());
+    assert!(html(&[trace]).contains("<dt>time to balance</dt><dd>unknown "));
 }
 
 #[test]

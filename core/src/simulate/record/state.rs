@@ -65,11 +65,14 @@ fn requests<'c>(
     shares.collect()
 }
 
-/// Returns the basis of the first strategy that balances or packs, and its thresholds if they are
-/// the same for all nodes.
+/// Returns the basis of the strategy that balances or packs, and its thresholds if they are the
+/// same for all nodes. Of several, the first one that balances actual usage counts, because the
+/// time above its target is counted.
 pub(super) fn bands(policy: &Policy) -> (Basis, BTreeMap<String, TraceBand>) {
     let rules = policy.strategies.iter().map(|s| &s.rule);
-    if let Some(rule) = rules.clone().find_map(LowNodeUtilization::of) {
+    let balancing = || rules.clone().filter_map(LowNodeUtilization::of);
+    let mut by_usage = balancing().filter(|rule| rule.basis == Basis::Actual);
+    if let Some(rule) = by_usage.next().or_else(|| balancing().next()) {
         return (rule.basis, balancing_bands(rule));
     }
     for rule in rules {

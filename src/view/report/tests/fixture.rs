@@ -199,6 +199,8 @@ fn finished(
             ),
         ]
         .into(),
+        targets_vary: false,
+        dry_run: false,
         reliefs: Vec::new(),
         events: vec![
             event(30, &format!("{} joined", nodes[nodes.len() - 1].name)),

@@ -1,0 +1,36 @@
+//! The figures of a simulated run in words, the same in the terminal and on the page.
+
+use crate::simulate::trace::{Eviction, Summary, TimeAbove, Trace};
+use crate::values::text::duration;
+
+/// The time to balance.
+pub(super) fn time_to_balance(summary: &Summary) -> String {
+    match summary.time_to_balance {
+        None => "not reached".to_owned(),
+        Some(_) if is_balance_unknown(summary) => "unknown".to_owned(),
+        Some(time) if time.is_zero() => "always balanced".to_owned(),
+        Some(time) => duration(time),
+    }
+}
+
+/// Whether no decision found a hot node, but some did not know the usage of all nodes.
+pub(super) fn is_balance_unknown(summary: &Summary) -> bool {
+    let never_hot = summary.time_to_balance.is_some_and(|time| time.is_zero());
+    never_hot && !summary.unknown_nodes.is_empty()
+}
+
+/// The minutes that nodes spent above their target, by resource.
+pub(super) fn minutes_above_target(trace: &Trace) -> String {
+    let of = |(name, time): (&String, &TimeAbove)| format!("{name} {}", time.total.as_mins());
+    let each: Vec<String> = trace.summary.above_target.iter().map(of).collect();
+    match each[..] {
+        [] if trace.targets_vary => "not counted: the targets vary".to_owned(),
+        [] => "no target of usage".to_owned(),
+        [_, ..] => each.join(", "),
+    }
+}
+
+/// The node of the replacement.
+pub(super) fn destination(eviction: &Eviction) -> &str {
+    eviction.to.as_deref().unwrap_or("no node yet")
+}
