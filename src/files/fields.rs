@@ -66,10 +66,12 @@ pub(super) const ANNOTATIONS: [&str; 16] = [
 ];
 
 /// Annotations whose values name the group of a pod. Labels may name the same group.
-pub(super) const GANGS: [&str; 3] = [
+pub(super) const GANGS: [&str; 5] = [
     "gang.scheduling.koordinator.sh/name",
     "pod-group-name",
     "scheduling.k8s.io/group-name",
+    "scheduling.volcano.sh/group-name",
+    "yunikorn.apache.org/task-group-name",
 ];
 
 /// Pauses of evictions. Their values are reasons, which decisions do not read.

@@ -63,11 +63,8 @@ impl SimulationText<'_> {
         if trace.events.is_empty() {
             return Ok(());
         }
-        self.screen.title(
-            f,
-            "Events",
-            "other changes of the cluster",
-        )?;
+        self.screen
+            .title(f, "Events", "other changes of the cluster")?;
         let (most, left_out) = shown(self.all, trace.events.len(), MOST_EVENTS);
         let rows = trace.events[..most].iter().map(|event| {
             vec![
