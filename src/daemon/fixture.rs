@@ -17,7 +17,7 @@ use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::proposal_store::ProposalStore;
 use crate::cluster::usage_source::guards::GuardSource;
 use crate::model::plan::Move;
-use crate::model::snapshot::facts::{Effect, Taint};
+use crate::model::snapshot::facts::{Effect, NamespaceFacts, OwnerFacts, Taint};
 use crate::model::snapshot::objects::{Object, ObjectKind};
 use crate::model::snapshot::{Snapshot, import};
 use crate::policy::Policy;
@@ -106,11 +106,23 @@ pub(super) fn pod(name: &str, uid: &str, node: &str) -> Object {
     import::json(ObjectKind::Pod, text.to_string().as_bytes()).unwrap()
 }
 
+/// The namespace of the pods.
+pub(super) fn namespace() -> Object {
+    Object::Namespace("shop".to_owned(), NamespaceFacts::default())
+}
+
+/// A ReplicaSet of the namespace `shop`.
+pub(super) fn replica_set(name: &str) -> Object {
+    let name = ("shop".to_owned(), name.to_owned());
+    Object::Owner(ObjectKind::ReplicaSet, name, OwnerFacts::default())
+}
+
 /// Three nodes, and the pods of [`moves`] on the first.
 pub(super) fn objects(pods: usize) -> Vec<Object> {
     let nodes = ["n1", "n2", "n3"].map(|name| node(name, true));
     let pods = (0..pods).map(|i| pod(&format!("web-{i}"), &format!("u-{i}"), "n1"));
-    nodes.into_iter().chain(pods).collect()
+    let nodes = nodes.into_iter().chain([namespace()]);
+    nodes.chain(pods).collect()
 }
 
 /// Moves of the pods of [`objects`], whose replacements may land on `n2`.

@@ -10,6 +10,7 @@ use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::daemon::Daemon;
 use crate::daemon::cycle::Cycle;
 use crate::daemon::cycle::tests::{owned, violating_pods};
+use crate::daemon::fixture::replica_set;
 use crate::decide::engine::Engine;
 use crate::model::approval::Proposal;
 use crate::model::record::APPROVAL;
@@ -151,7 +152,10 @@ async fn a_proposal_stays_the_same_until_it_is_approved() {
     fixture.cycle().await;
     let first = fixture.proposal().await;
     // A pod that the next plan would name first.
-    fixture.daemon.cluster.apply([owned("web-")]);
+    fixture
+        .daemon
+        .cluster
+        .apply([replica_set("web--set"), owned("web-")]);
     fixture.cycle().await;
     assert_eq!(fixture.proposal().await, first);
 }

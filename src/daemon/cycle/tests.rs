@@ -14,7 +14,7 @@ use crate::cluster::client::tests::{fake, status};
 use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::usage_source::guards::GuardSource;
 use crate::cluster::usage_source::prometheus::tests::{router, serve};
-use crate::daemon::fixture::{node, objects, pod, tainted};
+use crate::daemon::fixture::{namespace, node, objects, pod, replica_set, tainted};
 use crate::daemon::{Daemon, DaemonError};
 use crate::decide::engine::Engine;
 use crate::model::ledger::{Ledger, State};
@@ -137,6 +137,8 @@ pub(in crate::daemon) async fn violating_pods(client: &Client, policy: Policy) -
     let mut daemon = Daemon::fake(client, &policy);
     daemon.cluster.apply(objects(0));
     daemon.cluster.apply([tainted("n1")]);
+    let sets = (0..9).map(|i| replica_set(&format!("web-{i}-set")));
+    daemon.cluster.apply(sets);
     let pods = (0..9).map(|i| owned(&format!("web-{i}")));
     daemon.cluster.apply(pods);
     let ledger = daemon.store.load().await.unwrap();
@@ -262,6 +264,7 @@ async fn no_pod_is_evicted_while_namespaces_cannot_be_listed() {
         list them; no evictions until they can be, let evenkeel list and watch namespaces";
     assert!(waiting.contains(expected), "{waiting}");
     fixture.daemon.cluster.list_namespaces(true);
+    fixture.daemon.cluster.apply([namespace()]);
     fixture.cycle().await.unwrap();
     assert_eq!(fixture.evictions(), 1);
 }

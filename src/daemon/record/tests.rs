@@ -18,7 +18,7 @@ use super::http_sink::{BodyFormat, HttpSink};
 use super::*;
 use crate::cluster::client::tests::status;
 use crate::cluster::clock;
-use crate::daemon::fixture::{node, tainted};
+use crate::daemon::fixture::{namespace, node, replica_set, tainted};
 use crate::model::ledger::State;
 use crate::model::record::{EVICTION, EvictionDetails, OUTCOME};
 use crate::model::snapshot::facts::OwnerKey;
@@ -178,7 +178,11 @@ impl World {
         let nodes = [tainted(NODE), node("n2", true), node("n3", true)];
         let pods = self.pods.values();
         let pods = pods.map(|pod| import::json(ObjectKind::Pod, pod.to_string().as_bytes()));
-        nodes.into_iter().chain(pods.map(Result::unwrap)).collect()
+        let owners = self.pods.values();
+        let owners = owners.map(|pod| pod["metadata"]["ownerReferences"][0]["name"].as_str());
+        let sets = owners.map(|owner| replica_set(owner.unwrap()));
+        let others = nodes.into_iter().chain([namespace()]).chain(sets);
+        others.chain(pods.map(Result::unwrap)).collect()
     }
 }
 
