@@ -56,13 +56,23 @@
 //!     });
 //!     json!({
 //!         "apiVersion": "v1", "kind": "Pod",
-//!         "metadata": {"name": name, "labels": {"app": "web"}, "ownerReferences": [owner]},
+//!         "metadata": {
+//!             "name": name, "namespace": "default", "labels": {"app": "web"},
+//!             "ownerReferences": [owner],
+//!         },
 //!         "spec": {"nodeName": "n1", "containers": [{"name": "web", "image": "web:1"}]},
 //!         "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
 //!     })
 //! };
-//! for object in [node("n1"), node("n2"), pod("web-1"), pod("web-2")] {
-//!     let facts = import::object(&object).expect("a readable object");
+//! let namespace =
+//!     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
+//! let replica_set = json!({
+//!     "apiVersion": "apps/v1", "kind": "ReplicaSet",
+//!     "metadata": {"name": "web", "namespace": "default", "uid": "1"}, "spec": {"replicas": 2},
+//! });
+//! let pods = [pod("web-1"), pod("web-2")];
+//! for object in [node("n1"), node("n2"), namespace, replica_set].iter().chain(&pods) {
+//!     let facts = import::object(object).expect("a readable object");
 //!     facts.into_iter().for_each(|facts| objects.apply(facts));
 //! }
 //!

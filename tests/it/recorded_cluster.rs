@@ -4,7 +4,8 @@
 use std::process::Command;
 
 use evenkeel::model::snapshot::import;
-use evenkeel::model::snapshot::objects::Objects;
+use evenkeel::model::snapshot::lacking::Lack;
+use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::usage::{Readings, import as metrics};
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::{Given, Scenario};
@@ -74,6 +75,9 @@ fn run(all: &[Value], policy: &str) -> Trace {
         if !metrics::take(value, &mut readings) {
             objects.apply(import::object(value).unwrap().unwrap());
         }
+    }
+    for kind in [ObjectKind::Namespace, ObjectKind::ReplicaSet] {
+        objects.set_lacking(kind, Some(Lack::NotInFile));
     }
     let given = Given {
         objects,
