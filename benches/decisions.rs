@@ -3,10 +3,7 @@
 //! Each node runs ten pods. Every fifth node is hot, the others have room, so that the strategy
 //! finds moves to make. In `decide_by_chance`, each node runs 30 pods of random usage and random
 //! requests, so that nodes are hot by chance and most landings are uncertain.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a benchmark stops by panicking when its input is wrong"
-)]
+#![expect(clippy::unwrap_used, reason = "a benchmark stops by panicking when its input is wrong")]
 
 use std::cell::RefCell;
 
@@ -83,20 +80,13 @@ fn forecast_one_pod(bencher: Bencher<'_, '_>, nodes: usize) {
 fn decide(bencher: Bencher<'_, '_>, nodes: usize) {
     let cluster = Cluster::new(&regular(nodes));
     let plan = cluster.engine.decide(&cluster.snapshot, now());
-    assert!(
-        !plan.moves.is_empty(),
-        "the benchmark has nothing to decide"
-    );
+    assert!(!plan.moves.is_empty(), "the benchmark has nothing to decide");
     bencher.bench_local(|| cluster.engine.decide(&cluster.snapshot, now()));
 }
 
 #[divan::bench(args = BY_CHANCE, sample_count = 3, sample_size = 1)]
 fn decide_by_chance(bencher: Bencher<'_, '_>, (nodes, usage): (usize, u32)) {
-    let shape = Shape {
-        nodes,
-        pods_per_node: 30,
-        mean_usage: Some(f64::from(usage) / 1000.0),
-    };
+    let shape = Shape { nodes, pods_per_node: 30, mean_usage: Some(f64::from(usage) / 1000.0) };
     let cluster = Cluster::new(&shape);
     bencher.bench_local(|| cluster.engine.decide(&cluster.snapshot, now()));
 }
@@ -105,11 +95,7 @@ fn decide_by_chance(bencher: Bencher<'_, '_>, (nodes, usage): (usize, u32)) {
 /// nodes and the start of the scheduler's search.
 #[divan::bench(args = POLLED, sample_count = 10, sample_size = 1)]
 fn poll(bencher: Bencher<'_, '_>, (nodes, pods_per_node): (usize, usize)) {
-    let shape = Shape {
-        nodes,
-        pods_per_node,
-        mean_usage: None,
-    };
+    let shape = Shape { nodes, pods_per_node, mean_usage: None };
     let (policy, objects, readings) = (policy(), shape.objects(), shape.readings());
     let mut engine = Engine::new(policy.clone(), Ledger::default());
     let mut snapshot = Snapshot::join(&objects, policy.resources());
@@ -136,11 +122,7 @@ fn poll(bencher: Bencher<'_, '_>, (nodes, pods_per_node): (usize, usize)) {
 /// The parts of [`poll`], and the join of all objects in a cycle.
 #[divan::bench(args = ["join", "observe", "usage"], sample_count = 10, sample_size = 1)]
 fn poll_part(bencher: Bencher<'_, '_>, part: &str) {
-    let shape = Shape {
-        nodes: POLLED[1].0,
-        pods_per_node: POLLED[1].1,
-        mean_usage: None,
-    };
+    let shape = Shape { nodes: POLLED[1].0, pods_per_node: POLLED[1].1, mean_usage: None };
     let (policy, objects, readings) = (policy(), shape.objects(), shape.readings());
     let mut engine = Engine::new(policy.clone(), Ledger::default());
     let snapshot = Snapshot::join(&objects, policy.resources());
@@ -156,28 +138,18 @@ fn poll_part(bencher: Bencher<'_, '_>, part: &str) {
 /// cycle computes it with `usage.ahead`.
 #[divan::bench(sample_count = 10, sample_size = 1)]
 fn usage_ahead(bencher: Bencher<'_, '_>) {
-    let shape = Shape {
-        nodes: 1_667,
-        pods_per_node: 30,
-        mean_usage: None,
-    };
+    let shape = Shape { nodes: 1_667, pods_per_node: 30, mean_usage: None };
     let policy = Policy::parse("policy.yaml", &format!("{POLICY}{LEARNING}")).unwrap();
     let snapshot = Snapshot::join(&shape.objects(), policy.resources());
     let (mut engine, mut readings) = (Engine::new(policy, Ledger::default()), shape.readings());
     let minutes = (0..=26 * 60).step_by(10);
     for at in minutes.map(|minute| now() + SignedDuration::from_mins(minute)) {
-        let samples = readings
-            .nodes
-            .values_mut()
-            .chain(readings.pods.values_mut());
+        let samples = readings.nodes.values_mut().chain(readings.pods.values_mut());
         samples.for_each(|sample| sample.at = at);
         engine.observe(&snapshot, &readings, at);
     }
     let end = now() + SignedDuration::from_hours(26);
-    assert!(
-        engine.usage(&snapshot, end).outlook().is_some(),
-        "nothing was learned"
-    );
+    assert!(engine.usage(&snapshot, end).outlook().is_some(), "nothing was learned");
     bencher.bench_local(|| engine.usage(&snapshot, end));
 }
 
@@ -223,11 +195,7 @@ struct Shape {
 
 /// A cluster without chance.
 fn regular(nodes: usize) -> Shape {
-    Shape {
-        nodes,
-        pods_per_node: 10,
-        mean_usage: None,
-    }
+    Shape { nodes, pods_per_node: 10, mean_usage: None }
 }
 
 impl Shape {

@@ -116,12 +116,7 @@ enum Command {
 #[command(next_help_heading = "Cluster and log")]
 struct Shared {
     /// Policy: what to balance, the limits, and which pods may be evicted
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "EVENKEEL_POLICY",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "FILE", env = "EVENKEEL_POLICY", hide_env_values = true)]
     policy: Option<PathBuf>,
     #[command(flatten)]
     scheduler: scheduler::SchedulerArgs,
@@ -192,11 +187,7 @@ pub fn main() -> ExitCode {
 fn as_called(program: Option<&OsString>) -> clap::Command {
     let name = program.and_then(|path| Path::new(path).file_stem());
     let is_plugin = name.is_some_and(|name| name == "kubectl-evenkeel");
-    if is_plugin {
-        Cli::command().bin_name("kubectl evenkeel")
-    } else {
-        Cli::command()
-    }
+    if is_plugin { Cli::command().bin_name("kubectl evenkeel") } else { Cli::command() }
 }
 
 /// Prints what clap returns instead of arguments: help, the version, or an error.
@@ -239,18 +230,15 @@ impl Command {
             Command::Approve(args) => approve::run(&args, out),
             Command::Apply(args) => run_daemon(args.run()?),
             Command::Plan(args) => {
-                args.shared
-                    .start_log("warn", args.shared.log_format, None)?;
+                args.shared.start_log("warn", args.shared.log_format, None)?;
                 plan::run(&args, out)
             }
             Command::Explain(args) => {
-                args.shared
-                    .start_log("warn", args.shared.log_format, None)?;
+                args.shared.start_log("warn", args.shared.log_format, None)?;
                 explain::run(&args, out)
             }
             Command::Doctor(args) => {
-                args.shared
-                    .start_log("warn", args.shared.log_format, None)?;
+                args.shared.start_log("warn", args.shared.log_format, None)?;
                 doctor::run(&args, out)
             }
             Command::Status(args) => status::run(&args, out),
@@ -293,10 +281,8 @@ impl Shared {
                 .boxed(),
             LogFormat::Json => lines.json().flatten_event(true).with_filter(filter).boxed(),
         };
-        let started = tracing_subscriber::registry()
-            .with(lines)
-            .with(traces.map(Traces::layer))
-            .try_init();
+        let started =
+            tracing_subscriber::registry().with(lines).with(traces.map(Traces::layer)).try_init();
         started.context("cannot start the log")
     }
 }
@@ -338,10 +324,7 @@ fn run_daemon(args: run::RunArgs) -> anyhow::Result<()> {
 
 /// A runtime for the commands that talk to a cluster.
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("cannot start threads")
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")
 }
 
 /// The terminal of standard output. A pipe or a file gets 100 columns without colours.
@@ -351,10 +334,7 @@ fn screen() -> Screen {
     }
     let size = terminal_size::terminal_size_of(io::stdout());
     let width = size.map_or(100, |(width, _)| usize::from(width.0));
-    Screen {
-        width: width.clamp(60, 160),
-        colours: !no_colour(),
-    }
+    Screen { width: width.clamp(60, 160), colours: !no_colour() }
 }
 
 /// Whether the user wants no colours: <https://no-color.org>.
@@ -379,10 +359,7 @@ mod tests {
     fn a_reason_that_would_pause_nothing_is_refused() {
         assert!(parse("evenkeel pause --reason incident").is_ok());
         let error = parse("evenkeel pause --reason false").unwrap_err();
-        assert!(
-            error.contains("the annotation false pauses nothing"),
-            "{error}"
-        );
+        assert!(error.contains("the annotation false pauses nothing"), "{error}");
     }
 
     #[test]
@@ -402,12 +379,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("evenkeel-man-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
         clap_mangen::generate_to(Cli::command(), &folder).unwrap();
-        for command in [
-            "evenkeel",
-            "evenkeel-plan",
-            "evenkeel-doctor",
-            "evenkeel-policy-check",
-        ] {
+        for command in ["evenkeel", "evenkeel-plan", "evenkeel-doctor", "evenkeel-policy-check"] {
             let page = std::fs::read_to_string(folder.join(format!("{command}.1"))).unwrap();
             assert!(page.contains(".SH SYNOPSIS"), "{command}");
         }
@@ -467,15 +439,7 @@ mod tests {
             let filter = log_filter(level, "info");
             filter.map_err(|error| error.to_string())
         };
-        for level in [
-            "",
-            " ",
-            "INFO",
-            "off",
-            "3",
-            "warn, kube=debug",
-            "hyper=off,info",
-        ] {
+        for level in ["", " ", "INFO", "off", "3", "warn, kube=debug", "hyper=off,info"] {
             assert!(filter(level).is_ok(), "{level}");
         }
         let is_default =
@@ -488,10 +452,7 @@ mod tests {
             ("info,kube=loud", "\"info,kube=loud\""),
         ] {
             let error = filter(level).unwrap_err();
-            assert!(
-                error.contains(&format!("found {found}, expected error, warn")),
-                "{error}"
-            );
+            assert!(error.contains(&format!("found {found}, expected error, warn")), "{error}");
         }
     }
 
@@ -500,53 +461,20 @@ mod tests {
         for (line, expected) in [
             ("evenkeel", "Usage: evenkeel <COMMAND>"),
             ("evenkeel plan --now 2026-11-21T07:30:00Z", "--from"),
-            (
-                "evenkeel plan --from f --now noon",
-                "expected a time such as",
-            ),
+            ("evenkeel plan --from f --now noon", "expected a time such as"),
             ("evenkeel explain", "<KIND>"),
-            (
-                "evenkeel explain job a",
-                "possible values: pod, node, workload",
-            ),
-            (
-                "evenkeel explain pod a --look soon",
-                "expected a duration such as 5m",
-            ),
-            (
-                "evenkeel explain pod a --look 5m --from f",
-                "cannot be used with",
-            ),
-            (
-                "evenkeel doctor --service-account evenkeel",
-                "expected an account such as",
-            ),
+            ("evenkeel explain job a", "possible values: pod, node, workload"),
+            ("evenkeel explain pod a --look soon", "expected a duration such as 5m"),
+            ("evenkeel explain pod a --look 5m --from f", "cannot be used with"),
+            ("evenkeel doctor --service-account evenkeel", "expected an account such as"),
             ("evenkeel plan -o xml", "possible values: text, json"),
-            (
-                "evenkeel run --descheduling-interval soon",
-                "expected a duration such as 5m",
-            ),
-            (
-                "evenkeel run --kubeconfig a --client-connection-kubeconfig b",
-                "cannot be used with",
-            ),
-            (
-                "evenkeel simulate --duration soon",
-                "expected a duration from 1m to 365d",
-            ),
-            (
-                "evenkeel simulate late-nodes --from c.json",
-                "cannot be used with",
-            ),
+            ("evenkeel run --descheduling-interval soon", "expected a duration such as 5m"),
+            ("evenkeel run --kubeconfig a --client-connection-kubeconfig b", "cannot be used with"),
+            ("evenkeel simulate --duration soon", "expected a duration from 1m to 365d"),
+            ("evenkeel simulate late-nodes --from c.json", "cannot be used with"),
             ("evenkeel run --listen here", "expected an address such as"),
-            (
-                "evenkeel run --leader-elect-resource-lock endpoints",
-                "possible values: leases",
-            ),
-            (
-                "evenkeel run --leader-elect-retry-period soon",
-                "expected a duration such as 15s",
-            ),
+            ("evenkeel run --leader-elect-resource-lock endpoints", "possible values: leases"),
+            ("evenkeel run --leader-elect-retry-period soon", "expected a duration such as 15s"),
         ] {
             let error = parse(line).unwrap_err();
             assert!(error.contains(expected), "{line}: {error}");

@@ -132,19 +132,12 @@ impl Cluster {
         let request_metrics = RequestMetrics::default();
         let clock = ServerClock::default();
         let client = client::connect(kubeconfig, &request_metrics, &clock).await?;
-        Ok(Cluster {
-            request_metrics,
-            clock,
-            ..Cluster::new(client)
-        })
+        Ok(Cluster { request_metrics, clock, ..Cluster::new(client) })
     }
 
     /// Creates a cluster without any facts from a client.
     pub fn new(client: Client) -> Self {
-        let health = WATCHED_KINDS
-            .iter()
-            .map(|w| (w.kind, WatchHealth::default()))
-            .collect();
+        let health = WATCHED_KINDS.iter().map(|w| (w.kind, WatchHealth::default())).collect();
         let state = ClusterState {
             objects: Mutex::default(),
             lists: Semaphore::new(LISTS_AT_ONCE),
@@ -410,10 +403,7 @@ mod tests {
 
     /// An outage that began this many seconds before a time.
     fn outage(now: LocalTime, seconds: u64, why: &str) -> Outage {
-        Outage {
-            since: now.minus(Duration::from_secs(seconds)),
-            why: why.to_owned(),
-        }
+        Outage { since: now.minus(Duration::from_secs(seconds)), why: why.to_owned() }
     }
 
     #[tokio::test(start_paused = true)]
@@ -421,19 +411,13 @@ mod tests {
         let cluster = cluster();
         for _ in 0..2 {
             cluster.lacks(ObjectKind::CsiNode, Some(Lack::NotServed));
-            cluster.failed(
-                ObjectKind::CsiNode,
-                outage(LocalTime::now(), 0, "not found"),
-            );
+            cluster.failed(ObjectKind::CsiNode, outage(LocalTime::now(), 0, "not found"));
             tokio::time::advance(Duration::from_secs(60)).await;
         }
         assert_eq!(cluster.cut_off(LocalTime::now()), None);
         let failures = cluster.failures().lasting();
         let reported = failures.iter().map(|f| (f.request.as_str(), f.effect));
-        assert_eq!(
-            reported.collect::<Vec<_>>(),
-            [("watch of CSINode", LACKING)]
-        );
+        assert_eq!(reported.collect::<Vec<_>>(), [("watch of CSINode", LACKING)]);
         cluster.recovered(ObjectKind::CsiNode);
         assert!(cluster.failures().lasting().is_empty());
     }

@@ -169,21 +169,14 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
         next_poll = next_poll.min(after(now, poll));
         next_cycle = next_cycle.min(after(now, interval));
         if is_poll_due(now, next_poll, next_cycle, poll) {
-            if stop
-                .run_until_cancelled(daemon.observe(engine))
-                .await
-                .is_none()
-            {
+            if stop.run_until_cancelled(daemon.observe(engine)).await.is_none() {
                 break;
             }
             daemon.board.sources(|| daemon.usage.source_facts());
             next_poll = after(now, poll);
             let arrived = usable.arrivals(daemon.cluster.usable_nodes());
             if !arrived.is_empty() && next_cycle > now {
-                info!(
-                    "cycle: early, nodes can take pods now: {}",
-                    arrived.join(" ")
-                );
+                info!("cycle: early, nodes can take pods now: {}", arrived.join(" "));
                 next_cycle = now;
             }
         }
@@ -215,11 +208,7 @@ impl Daemon {
     /// before.
     async fn start(&mut self) -> Result<Option<Ledger>, DaemonError> {
         let stop = self.stop.clone();
-        if stop
-            .run_until_cancelled(self.wait_for_lists())
-            .await
-            .is_none()
-        {
+        if stop.run_until_cancelled(self.wait_for_lists()).await.is_none() {
             return Ok(None);
         }
         let mut pause = Duration::from_millis(500);
@@ -274,10 +263,7 @@ impl Daemon {
     async fn run_cycle(&mut self, engine: &mut Engine) {
         self.check_release(engine, Instant::now()).await;
         if let Err(error) = Cycle::new(self, engine).run().await {
-            warn!(
-                outcome = "failed",
-                "cycle: failed, {error}; the next cycle tries again"
-            );
+            warn!(outcome = "failed", "cycle: failed, {error}; the next cycle tries again");
             self.board.none(clock::now(), "failed", &error.to_string());
         }
         let next = clock::now().saturating_add(engine.policy().interval);
@@ -287,10 +273,7 @@ impl Daemon {
     /// Whether more samples would change nothing: every node has a full window, and every hot node
     /// has been hot for long enough. Always true if the policy ignores usage.
     fn has_enough_samples(&self, engine: &Engine, now: Timestamp) -> bool {
-        if !single_run::UsageWait::of(engine.policy())
-            .longest
-            .is_positive()
-        {
+        if !single_run::UsageWait::of(engine.policy()).longest.is_positive() {
             return true;
         }
         let snapshot = self.cluster.snapshot(engine.policy().resources());
@@ -314,10 +297,8 @@ impl Daemon {
     async fn poll(&mut self, engine: &mut Engine) -> bool {
         // First, because they stop evictions and a slow source of usage does not.
         self.ask_guards(engine).await;
-        let poll = self
-            .usage
-            .poll(&self.cluster.node_addresses(), &self.metrics, clock::now())
-            .await;
+        let poll =
+            self.usage.poll(&self.cluster.node_addresses(), &self.metrics, clock::now()).await;
         self.usage.report(self.cluster.failures());
         let Some(poll) = poll else {
             if let Some((kind, message)) = self.usage.error() {
@@ -340,9 +321,7 @@ impl Daemon {
                     engine.observe(&snapshot, readings, at);
                 }
             };
-            self.usage
-                .read_missed(missed, &addresses, samples, take)
-                .await;
+            self.usage.read_missed(missed, &addresses, samples, take).await;
         }
         engine.observe(&snapshot, &poll.readings, clock::now());
         self.polled = snapshot;
@@ -363,9 +342,7 @@ fn is_poll_due(
 
 /// Returns the time after a wait. The steady clock counts, because the other one may be set.
 fn after(now: Instant, wait: SignedDuration) -> Instant {
-    now + Duration::try_from(wait)
-        .unwrap_or_default()
-        .min(LONGEST_WAIT)
+    now + Duration::try_from(wait).unwrap_or_default().min(LONGEST_WAIT)
 }
 
 async fn sleep_until(due: Instant, stop: &CancellationToken) {

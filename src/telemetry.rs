@@ -48,10 +48,7 @@ struct Pulse {
 impl Health {
     /// Creates the state, with the requests that keep failing.
     pub fn new(failures: &Failures) -> Self {
-        Health {
-            failures: failures.clone(),
-            ..Health::default()
-        }
+        Health { failures: failures.clone(), ..Health::default() }
     }
 
     /// Records that the loop runs, and when it is due again.
@@ -61,24 +58,13 @@ impl Health {
 
     /// Records that the loop can decide.
     pub fn ready(&self) {
-        self.with(|pulse| {
-            *pulse = Pulse {
-                started: true,
-                due: pulse.due,
-                ..Pulse::default()
-            }
-        });
+        self.with(|pulse| *pulse = Pulse { started: true, due: pulse.due, ..Pulse::default() });
     }
 
     /// Records that the loop could decide, but another instance leads.
     pub fn standby(&self) {
         self.with(|pulse| {
-            *pulse = Pulse {
-                started: true,
-                due: pulse.due,
-                standby: true,
-                ..Pulse::default()
-            }
+            *pulse = Pulse { started: true, due: pulse.due, standby: true, ..Pulse::default() }
         });
     }
 
@@ -117,10 +103,9 @@ impl Health {
 
     fn live(&self) -> (StatusCode, String) {
         match self.overdue() {
-            Some(late) => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                format!("stuck: overdue for {late:#}\n"),
-            ),
+            Some(late) => {
+                (StatusCode::SERVICE_UNAVAILABLE, format!("stuck: overdue for {late:#}\n"))
+            }
             None => (StatusCode::OK, "ok\n".to_owned()),
         }
     }
@@ -128,10 +113,7 @@ impl Health {
     fn readiness(&self) -> (StatusCode, String) {
         let pulse = self.with(|pulse| pulse.clone());
         match pulse.waiting_for {
-            Some(what) => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                format!("waiting: {what}\n"),
-            ),
+            Some(what) => (StatusCode::SERVICE_UNAVAILABLE, format!("waiting: {what}\n")),
             // A standby is ready: the rollout of a Deployment with several replicas would hang
             // otherwise.
             None if pulse.standby => (StatusCode::OK, "ok, standby\n".to_owned()),
@@ -157,27 +139,15 @@ pub async fn serve(
     stop: CancellationToken,
 ) -> std::io::Result<()> {
     let scrape = async move |headers: HeaderMap| {
-        let accept = headers
-            .get(ACCEPT)
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default();
+        let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let format = ExpositionFormat::accepted(accept);
-        (
-            [(CONTENT_TYPE, format.content_type())],
-            metrics.text(format),
-        )
+        ([(CONTENT_TYPE, format.content_type())], metrics.text(format))
     };
     let router = Router::new()
         .route("/", get(async || INDEX))
         .route("/metrics", get(scrape))
-        .route(
-            "/healthz",
-            get(async |State(health): State<Health>| health.live()),
-        )
-        .route(
-            "/readyz",
-            get(async |State(health): State<Health>| health.readiness()),
-        )
+        .route("/healthz", get(async |State(health): State<Health>| health.live()))
+        .route("/readyz", get(async |State(health): State<Health>| health.readiness()))
         .with_state(health);
     connections::serve(port.into(), router, stop).await
 }
@@ -195,17 +165,11 @@ mod tests {
         health.ready();
         assert_eq!(health.readiness(), (StatusCode::OK, "ok\n".to_owned()));
         health.standby();
-        assert_eq!(
-            health.readiness(),
-            (StatusCode::OK, "ok, standby\n".to_owned())
-        );
+        assert_eq!(health.readiness(), (StatusCode::OK, "ok, standby\n".to_owned()));
         health.waiting("the watch of pods");
         assert_eq!(
             health.readiness(),
-            (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "waiting: the watch of pods\n".to_owned()
-            )
+            (StatusCode::SERVICE_UNAVAILABLE, "waiting: the watch of pods\n".to_owned())
         );
     }
 

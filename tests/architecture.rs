@@ -121,10 +121,7 @@ type Graph = BTreeMap<String, BTreeSet<String>>;
 
 /// The files that a file names by `crate::` or `super::`.
 fn used_files(file: &File, names: &BTreeSet<String>) -> BTreeSet<String> {
-    file.uses()
-        .into_iter()
-        .filter_map(|path| longest_file(path, names))
-        .collect()
+    file.uses().into_iter().filter_map(|path| longest_file(path, names)).collect()
 }
 
 /// The file that holds the item at this path.
@@ -213,18 +210,9 @@ fn a_planted_circle_is_found() {
 #[test]
 fn a_planted_upward_use_is_found() {
     let files = planted(&[
-        (
-            "core/src/model/plan.rs",
-            "use crate::{values::Ratio, decide::{gate}};",
-        ),
-        (
-            "core/src/decide/gate.rs",
-            "use super::{scheduler, strategy::{Strategy}};",
-        ),
-        (
-            "core/src/decide/draft.rs",
-            "#[cfg(test)]\nmod tests { use crate::decide::gate; }",
-        ),
+        ("core/src/model/plan.rs", "use crate::{values::Ratio, decide::{gate}};"),
+        ("core/src/decide/gate.rs", "use super::{scheduler, strategy::{Strategy}};"),
+        ("core/src/decide/draft.rs", "#[cfg(test)]\nmod tests { use crate::decide::gate; }"),
     ]);
     let found = [
         "core/src/model/plan.rs uses decide::gate",
@@ -243,9 +231,7 @@ fn nothing_above_the_edges_does_io() {
             continue;
         }
         for line in file.product().lines() {
-            let banned = ONLY_AT_THE_EDGES
-                .iter()
-                .find(|banned| line.contains(*banned));
+            let banned = ONLY_AT_THE_EDGES.iter().find(|banned| line.contains(*banned));
             wrong.extend(banned.map(|banned| format!("{}: {banned}: {line}", file.path)));
         }
     }
@@ -264,10 +250,7 @@ fn the_core_asks_for_the_exact_mode_in_two_places() {
         }
     }
     places.sort();
-    assert_eq!(
-        places,
-        ["core/src/decide/gate.rs", "core/src/decide/strategy.rs"]
-    );
+    assert_eq!(places, ["core/src/decide/gate.rs", "core/src/decide/strategy.rs"]);
 }
 
 #[test]
@@ -343,8 +326,7 @@ fn no_function_takes_a_tuple_apart() {
 
 /// The words of a line of code.
 fn words(code: &str) -> impl Iterator<Item = &str> {
-    code.split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .filter(|word| !word.is_empty())
+    code.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
 #[test]
@@ -385,10 +367,8 @@ fn a_type_name_is_used_once() {
     files.retain(|name, places| {
         places.len() > 1 && !REPEATED_TYPES.iter().any(|(repeated, _)| repeated == name)
     });
-    let found: Vec<String> = files
-        .iter()
-        .map(|(name, places)| format!("{name}: {}", places.join(", ")))
-        .collect();
+    let found: Vec<String> =
+        files.iter().map(|(name, places)| format!("{name}: {}", places.join(", "))).collect();
     assert!(found.is_empty(), "{}\n{}", found.join("\n"), found.len());
 }
 
@@ -401,10 +381,7 @@ fn modules_are_found_by_their_names() {
 
 /// The commands of the steps, without their names.
 fn commands(text: &str, start: &str) -> BTreeSet<String> {
-    text.lines()
-        .filter_map(|line| line.trim_end().strip_prefix(start))
-        .map(str::to_owned)
-        .collect()
+    text.lines().filter_map(|line| line.trim_end().strip_prefix(start)).map(str::to_owned).collect()
 }
 
 /// Without seeds, a fuzz target hardly gets past the first check of the format.
@@ -429,10 +406,8 @@ fn the_justfile_has_the_steps_of_ci() {
     let script = fs::read_to_string(root().join(".ci/run")).unwrap();
     let mut recipes = commands(&justfile, "    ");
     recipes.retain(|command| !command.starts_with(".ci/") && !command.starts_with("tests/"));
-    let steps: BTreeSet<String> = [commands(&script, "step "), commands(&script, "  step ")]
-        .into_iter()
-        .flatten()
-        .collect();
+    let steps: BTreeSet<String> =
+        [commands(&script, "step "), commands(&script, "  step ")].into_iter().flatten().collect();
     assert_eq!(recipes, steps);
 }
 
@@ -457,19 +432,11 @@ fn included_from_elsewhere(file: &File) -> impl Iterator<Item = String> {
 #[test]
 fn the_image_is_built_with_every_included_file() {
     let ignored = fs::read_to_string(root().join(".dockerignore")).unwrap();
-    let copied: Vec<&str> = ignored
-        .lines()
-        .filter_map(|l| l.strip_prefix('!'))
-        .collect();
-    let included: Vec<String> = source_files()
-        .iter()
-        .flat_map(included_from_elsewhere)
-        .collect();
+    let copied: Vec<&str> = ignored.lines().filter_map(|l| l.strip_prefix('!')).collect();
+    let included: Vec<String> = source_files().iter().flat_map(included_from_elsewhere).collect();
     assert!(!included.is_empty());
     for path in included.iter().map(String::as_str).chain(CRATES) {
-        let is_copied = copied
-            .iter()
-            .any(|folder| Path::new(path).starts_with(folder));
+        let is_copied = copied.iter().any(|folder| Path::new(path).starts_with(folder));
         assert!(is_copied, ".dockerignore leaves out {path}");
     }
     // Cargo looks for the file of a target without a path before it builds another one.

@@ -45,9 +45,7 @@ const OURS: &str = "{apiVersion: evenkeel/v1alpha1, kind: Policy, interval: 30s,
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let sizes = arguments.first().map_or("10,50", String::as_str);
-    let seeds = arguments
-        .get(1)
-        .map_or(3, |n| n.parse().expect("a number of seeds"));
+    let seeds = arguments.get(1).map_or(3, |n| n.parse().expect("a number of seeds"));
     let kind = match arguments.get(2).map(String::as_str) {
         None | Some("constant") => Kind::Constant,
         Some("mixed") => Kind::Mixed,
@@ -80,16 +78,8 @@ fn ways() -> [(&'static str, &'static str, Policy); 4] {
     [
         ("stock", "evenkeel", read(OURS)),
         ("ramp", "evenkeel, ramp", with("ramp: {watch: 2m}")),
-        (
-            "steering",
-            "evenkeel, steering",
-            with("steering: {taintHot: true}"),
-        ),
-        (
-            "descheduler",
-            "descheduler's choice",
-            read(POLICY).exactly(),
-        ),
+        ("steering", "evenkeel, steering", with("steering: {taintHot: true}")),
+        ("descheduler", "descheduler's choice", read(POLICY).exactly()),
     ]
 }
 
@@ -172,9 +162,7 @@ fn play(kind: Kind, nodes: usize, seed: u64, policy: Policy) -> Outcome {
 fn hot_at(trace: &Trace, step: usize) -> usize {
     let above = |cpu: &Option<Ratio>| cpu.is_some_and(|r| r.get() > TARGET);
     let nodes = trace.nodes.iter();
-    nodes
-        .filter(|n| n.actual["cpu"].get(step).is_some_and(above))
-        .count()
+    nodes.filter(|n| n.actual["cpu"].get(step).is_some_and(above)).count()
 }
 
 /// The fewest pods that bring each node to its cpu target, wherever they land.
@@ -211,8 +199,7 @@ fn name_of(pod: &Pod) -> (String, String) {
 fn shares(snapshot: &Snapshot, node: &Node, used: &dyn Fn(&Pod) -> Option<Measure>) -> Vec<f64> {
     let whole = node.allocatable[ResourceId::CPU];
     let pods = node.pods.iter().map(|p| snapshot.pod(*p));
-    pods.filter_map(|pod| Some(used(pod)?.cpu.share_of(whole)?.get()))
-        .collect()
+    pods.filter_map(|pod| Some(used(pod)?.cpu.share_of(whole)?.get())).collect()
 }
 
 /// The fewest of these pods whose leaving brings the node to its target.
@@ -282,11 +269,7 @@ fn moved<'w>(draft: &Draft<'w>, pod: PodId) -> Option<Draft<'w>> {
         return None;
     }
     let mut moved = draft.trial();
-    let landing = Landing {
-        on: Some(node),
-        possible_nodes: vec![node],
-        starts: None,
-    };
+    let landing = Landing { on: Some(node), possible_nodes: vec![node], starts: None };
     moved.accept(Candidate::counted(pod, 0), landing);
     Some(moved.later())
 }
@@ -341,10 +324,7 @@ fn scenario(kind: Kind, nodes: usize, seed: u64) -> Scenario {
         let used = whole(usage * scale).clamp(5, 2000);
         let (used, rules) = match kind {
             Kind::Constant => (format!("{used}m"), ""),
-            Kind::Mixed => (
-                daily(used, &mut random),
-                rules(*replicas, nodes, &mut random),
-            ),
+            Kind::Mixed => (daily(used, &mut random), rules(*replicas, nodes, &mut random)),
             Kind::Moving => (curves.add(used, *replicas, &mut random), ""),
         };
         lines.push(format!(
@@ -359,9 +339,7 @@ fn scenario(kind: Kind, nodes: usize, seed: u64) -> Scenario {
     };
     let mut parts = lines.chunks(WORKLOADS_IN_A_FILE).map(parse);
     let mut whole = parts.next().expect("a workload");
-    whole
-        .workloads
-        .extend(parts.flat_map(|part| part.workloads));
+    whole.workloads.extend(parts.flat_map(|part| part.workloads));
     whole
 }
 

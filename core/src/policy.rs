@@ -146,9 +146,7 @@ strategies:
         let policy = Policy::dispatch(&root, &mut report);
         let warnings = report.take_warnings();
         let problems: Vec<Problem> = report.close();
-        let policy = policy
-            .filter(|_| problems.is_empty())
-            .ok_or_else(|| fail(problems))?;
+        let policy = policy.filter(|_| problems.is_empty()).ok_or_else(|| fail(problems))?;
         Ok(Policy { warnings, ..policy })
     }
 
@@ -171,10 +169,7 @@ strategies:
         self.steering = self.steering.off();
         (self.limits.per_workload, self.limits.per_minute) = (None, None);
         self.ramp = None;
-        self.safety = Safety {
-            max_not_ready: Ratio::ONE,
-            max_pending: Ratio::ONE,
-        };
+        self.safety = Safety { max_not_ready: Ratio::ONE, max_pending: Ratio::ONE };
         for strategy in &mut self.strategies {
             if let Rule::LowNodeUtilization(rule) = &mut strategy.rule {
                 rule.sustained_for = SignedDuration::ZERO;
@@ -211,29 +206,21 @@ strategies:
     /// The first PriorityClass of a threshold that the cluster lacks, or that belongs to the
     /// system.
     pub fn bad_class(&self, classes: &BTreeMap<String, i32>) -> Option<BadClass> {
-        let mut names = self
-            .profiles
-            .iter()
-            .filter_map(|p| match &p.evictable.priority_below {
-                PriorityThreshold::Class(name) => Some(name),
-                PriorityThreshold::Value(_) => None,
-            });
+        let mut names = self.profiles.iter().filter_map(|p| match &p.evictable.priority_below {
+            PriorityThreshold::Class(name) => Some(name),
+            PriorityThreshold::Value(_) => None,
+        });
         names.find_map(|name| BadClass::of(name, classes.get(name).copied()))
     }
 
     /// The policy without a file: all defaults, and no strategy.
     pub fn default_native() -> Self {
-        Report::default().read(
-            &tree::YamlNode::null(problem::Position::START),
-            native::policy,
-        )
+        Report::default().read(&tree::YamlNode::null(problem::Position::START), native::policy)
     }
 
     /// The arguments of each LowNodeUtilization, in the order of the policy.
     pub fn low_node_utilization(&self) -> impl Iterator<Item = &LowNodeUtilization> {
-        self.strategies
-            .iter()
-            .filter_map(|strategy| LowNodeUtilization::of(&strategy.rule))
+        self.strategies.iter().filter_map(|strategy| LowNodeUtilization::of(&strategy.rule))
     }
 
     /// Whether any of its strategies compares actual usage.
@@ -260,10 +247,8 @@ strategies:
 
     /// The resources that thresholds and scheduler profiles name.
     pub fn resources(&self) -> BTreeSet<&str> {
-        let mut names: BTreeSet<&str> = self
-            .schedulers()
-            .flat_map(SchedulerProfile::resources)
-            .collect();
+        let mut names: BTreeSet<&str> =
+            self.schedulers().flat_map(SchedulerProfile::resources).collect();
         let pools = self.low_node_utilization().flat_map(|rule| &rule.pools);
         let levels = pools.flat_map(|pool| pool.thresholds.iter().chain(&pool.targets));
         names.extend(levels.map(|(name, _)| name.as_str()));
@@ -293,14 +278,9 @@ strategies:
             // The fields of an unknown format cannot be checked.
             Some(_) => {
                 report.read(root, |root| {
-                    let versions = [
-                        native::VERSION,
-                        descheduler::V1ALPHA2,
-                        descheduler::V1ALPHA1,
-                    ]
-                    .map(|v| (v, ()));
-                    root.entry("apiVersion")?
-                        .word(problem::Code::UnsupportedVersion, &versions)
+                    let versions = [native::VERSION, descheduler::V1ALPHA2, descheduler::V1ALPHA1]
+                        .map(|v| (v, ()));
+                    root.entry("apiVersion")?.word(problem::Code::UnsupportedVersion, &versions)
                 });
                 None
             }
@@ -366,11 +346,7 @@ mod tests {
             Some(text) if is_setting(text) => line.replacen('#', "", 1),
             _ => line.to_owned(),
         };
-        Policy::example()
-            .lines()
-            .map(on)
-            .collect::<Vec<_>>()
-            .join("\n")
+        Policy::example().lines().map(on).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
@@ -387,10 +363,7 @@ mod tests {
     fn settings_that_the_example_comments_out_are_valid() {
         let error = Policy::parse("policy.example.yaml", &everything_on()).unwrap_err();
         // Some settings exclude each other; nothing else may be wrong.
-        assert!(
-            error.problems.iter().all(|p| p.code == Code::Conflict),
-            "{error}"
-        );
+        assert!(error.problems.iter().all(|p| p.code == Code::Conflict), "{error}");
     }
 
     #[test]

@@ -68,19 +68,13 @@ pub fn run_and_record(
 ) -> (Trace, Given) {
     let mut all: Vec<(Timestamp, Readings)> = Vec::new();
     let note = |run: &mut Run<'_>| {
-        let due = all
-            .last()
-            .is_none_or(|(at, _)| after(*at, step) <= run.cluster.now);
+        let due = all.last().is_none_or(|(at, _)| after(*at, step) <= run.cluster.now);
         if due {
             all.push((run.cluster.now, run.readings()));
         }
     };
     let (mut run, recorder) = drive(scenario, policy, policy_name, note);
-    let range = HistoryRange {
-        start: run.cluster.start,
-        step,
-        steps: all.len(),
-    };
+    let range = HistoryRange { start: run.cluster.start, step, steps: all.len() };
     let snapshot = run.cluster.snapshot();
     let mut history = UsageRecorder::new(&snapshot, range);
     for (at, readings) in &all {
@@ -151,10 +145,8 @@ struct Run<'s> {
 impl<'s> Run<'s> {
     fn new(scenario: &'s Scenario, policy: Policy) -> Self {
         let cluster = setting::begin(scenario, &policy);
-        let (metrics, next_cycle) = (
-            SimulatedMetricsApi::new(scenario.metrics.clone()),
-            cluster.start,
-        );
+        let (metrics, next_cycle) =
+            (SimulatedMetricsApi::new(scenario.metrics.clone()), cluster.start);
         Run {
             scenario,
             cluster,

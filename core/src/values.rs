@@ -66,19 +66,12 @@ impl Amount {
     /// Returns this amount as a share of `whole`; `None` if `whole` is zero, because the share is
     /// undefined.
     pub fn share_of(self, whole: Self) -> Option<Ratio> {
-        if whole.0 == 0 {
-            None
-        } else {
-            Ratio::new(self.as_f64() / whole.as_f64())
-        }
+        if whole.0 == 0 { None } else { Ratio::new(self.as_f64() / whole.as_f64()) }
     }
 
     /// Converts to a float for statistics: exact up to 2^53 base units, which is 9 million cores or
     /// 8 PiB.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "the doc comment states the bound"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "the doc comment states the bound")]
     pub const fn as_f64(self) -> f64 {
         self.0 as f64
     }
@@ -335,10 +328,7 @@ impl<T> IndexMut<ResourceId> for PerResource<T> {
 /// Formats an amount of a named resource for people: `1.50 cores`, `3.2 GiB`, `4 nvidia.com/gpu`.
 pub fn show(resource: &str, amount: Amount) -> String {
     match resource {
-        "cpu" => format!(
-            "{:.2} cores",
-            amount.as_f64() / Amount::millicores(1000).as_f64()
-        ),
+        "cpu" => format!("{:.2} cores", amount.as_f64() / Amount::millicores(1000).as_f64()),
         "memory" | "ephemeral-storage" => bytes(amount),
         other => format!("{} {other}", amount.get()),
     }
@@ -374,36 +364,22 @@ mod tests {
 
     #[test]
     fn ratios_are_shown_as_percentages() {
-        let shown: Vec<_> = [0.0, 0.005, 0.04, 0.0955, 0.836, 1.2]
-            .map(|r| Ratio(r).to_string())
-            .into();
+        let shown: Vec<_> =
+            [0.0, 0.005, 0.04, 0.0955, 0.836, 1.2].map(|r| Ratio(r).to_string()).into();
         assert_eq!(shown, ["0%", "0.5%", "4%", "9.6%", "84%", "120%"]);
     }
 
     #[test]
     fn ratios_serialise_with_four_decimals() {
-        let text: Vec<_> = [1.0 / 3.0, 0.1 + 0.2, 1.0]
-            .map(|r| serde_json::to_string(&Ratio(r)).unwrap())
-            .into();
+        let text: Vec<_> =
+            [1.0 / 3.0, 0.1 + 0.2, 1.0].map(|r| serde_json::to_string(&Ratio(r)).unwrap()).into();
         assert_eq!(text, ["0.3333", "0.3", "1.0"]);
     }
 
     #[test]
     fn resources_start_with_cpu_memory_and_pods() {
         let resources = Resources::with(["nvidia.com/gpu", "memory", "ephemeral-storage"]);
-        let names: Vec<_> = resources
-            .ids()
-            .map(|r| resources.name(r).to_owned())
-            .collect();
-        assert_eq!(
-            names,
-            [
-                "cpu",
-                "memory",
-                "pods",
-                "ephemeral-storage",
-                "nvidia.com/gpu"
-            ]
-        );
+        let names: Vec<_> = resources.ids().map(|r| resources.name(r).to_owned()).collect();
+        assert_eq!(names, ["cpu", "memory", "pods", "ephemeral-storage", "nvidia.com/gpu"]);
     }
 }

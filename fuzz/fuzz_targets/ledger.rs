@@ -16,11 +16,7 @@ fuzz_target!(|text: &str| {
     let now = "2026-11-21T12:00:00Z".parse().unwrap();
     let mut engine = Engine::new(Policy::default_native(), ledger);
     engine.clamp_ledger(now);
-    assert_eq!(
-        engine.clamp_ledger(now),
-        0,
-        "clamped once, all times are valid"
-    );
+    assert_eq!(engine.clamp_ledger(now), 0, "clamped once, all times are valid");
     engine.settle(&Snapshot::default(), now);
     let kept = engine.ledger();
     assert_eq!(&Ledger::parse(&kept.write()).unwrap(), kept);

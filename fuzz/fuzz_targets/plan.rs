@@ -81,16 +81,10 @@ fn check(plan: &Plan, snapshot: &Snapshot, per_cycle: Option<usize>) {
         let pod = snapshot.find_pod(&planned.namespace, &planned.pod);
         let pod = snapshot.pod(pod.expect("a pod that exists"));
         assert_eq!(pod.uid, planned.uid);
-        assert!(
-            moved.insert((&planned.namespace, &planned.pod)),
-            "moved twice"
-        );
+        assert!(moved.insert((&planned.namespace, &planned.pod)), "moved twice");
     }
     for kept in &plan.kept {
-        assert!(
-            !moved.contains(&(&kept.namespace, &kept.pod)),
-            "moved and kept"
-        );
+        assert!(!moved.contains(&(&kept.namespace, &kept.pod)), "moved and kept");
         assert!(!kept.refusal.code().is_empty() && !kept.refusal.to_string().is_empty());
     }
 }

@@ -15,16 +15,8 @@ fuzz_target!(|text: &str| {
             let again = again.unwrap_or_else(|error| panic!("{error}\n{native}"));
             assert_eq!(again.to_native(), native);
             assert_eq!(
-                Policy {
-                    warnings: Vec::new(),
-                    exact: false,
-                    ..again
-                },
-                Policy {
-                    warnings: Vec::new(),
-                    exact: false,
-                    ..policy
-                },
+                Policy { warnings: Vec::new(), exact: false, ..again },
+                Policy { warnings: Vec::new(), exact: false, ..policy },
             );
         }
         Err(error) => {

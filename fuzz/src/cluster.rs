@@ -71,12 +71,7 @@ impl Cluster {
         }
         let ledger = ledger(bytes, pods, nodes);
         let readings = readings(bytes, nodes, pods);
-        Cluster {
-            objects,
-            readings,
-            ledger,
-            policy,
-        }
+        Cluster { objects, readings, ledger, policy }
     }
 }
 
@@ -137,16 +132,7 @@ fn pod(bytes: &mut Unstructured<'_>, i: usize, nodes: usize) -> Value {
         pod["spec"]["nodeName"] = json!(format!("n{}", number(bytes, nodes)));
     }
     if !once_in(bytes, 10) {
-        let kind = choose(
-            bytes,
-            &[
-                "ReplicaSet",
-                "ReplicaSet",
-                "StatefulSet",
-                "DaemonSet",
-                "Job",
-            ],
-        );
+        let kind = choose(bytes, &["ReplicaSet", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"]);
         let owner = json!({"apiVersion": "apps/v1", "kind": kind, "name": app, "uid": app, "controller": true});
         pod["metadata"]["ownerReferences"] = json!([owner]);
     }
@@ -182,14 +168,7 @@ fn resources(bytes: &mut Unstructured<'_>) -> Value {
 /// Adds rules of placement.
 fn place(bytes: &mut Unstructured<'_>, spec: &mut Value, app: &str) {
     let selector = json!({"matchLabels": {"app": app}});
-    let key = choose(
-        bytes,
-        &[
-            "topology.kubernetes.io/zone",
-            "kubernetes.io/hostname",
-            "none",
-        ],
-    );
+    let key = choose(bytes, &["topology.kubernetes.io/zone", "kubernetes.io/hostname", "none"]);
     match number(bytes, 5) {
         0 => {
             let skew = choose(bytes, &[1, 2, i32::MAX]);
@@ -235,11 +214,7 @@ fn ledger(bytes: &mut Unstructured<'_>, pods: usize, nodes: usize) -> Value {
     let entry = |bytes: &mut Unstructured<'_>| {
         let state = choose(bytes, &["intended", "deferred", "evicted"]);
         let ending = choose(bytes, &["helped", "sameNode", "hotNode", "notReplaced"]);
-        let state = if once_in(bytes, 3) {
-            json!({"settled": ending})
-        } else {
-            json!(state)
-        };
+        let state = if once_in(bytes, 3) { json!({"settled": ending}) } else { json!(state) };
         let pod = number(bytes, pods);
         json!({
             "workload": format!("default/ReplicaSet/{}", choose(bytes, &APPS)), "pod": format!("p{pod}"),
@@ -252,11 +227,8 @@ fn ledger(bytes: &mut Unstructured<'_>, pods: usize, nodes: usize) -> Value {
     let entries: Vec<Value> = (0..count).map(|_| entry(bytes)).collect();
     let streak = json!({"useless": choose(bytes, &[1, u32::MAX]), "until": choose(bytes, &TIMES),
         "attempt": choose(bytes, &TIMES), "foreseen": choose(bytes, &[0, 1, u32::MAX])});
-    let resting = if once_in(bytes, 3) {
-        json!({"default/ReplicaSet/a": streak})
-    } else {
-        json!({})
-    };
+    let resting =
+        if once_in(bytes, 3) { json!({"default/ReplicaSet/a": streak}) } else { json!({}) };
     json!({"version": 1, "entries": entries, "resting": resting})
 }
 
@@ -278,11 +250,7 @@ fn readings(bytes: &mut Unstructured<'_>, nodes: usize, pods: usize) -> Readings
 
 fn sample(bytes: &mut Unstructured<'_>) -> Sample {
     let now: Timestamp = NOW.parse().unwrap();
-    let at = if once_in(bytes, 8) {
-        choose(bytes, &TIMES).parse().unwrap()
-    } else {
-        now
-    };
+    let at = if once_in(bytes, 8) { choose(bytes, &TIMES).parse().unwrap() } else { now };
     let extreme = once_in(bytes, 16);
     let mut amount = |unit: u64| {
         let number: u64 = if extreme {

@@ -21,11 +21,7 @@ pub fn body(input: &[u8]) -> Option<(ObjectKind, BodyInMemory<'_>)> {
     let (kind, rest) = kind(input)?;
     let (format, rest) = rest.split_first()?;
     let (piece, bytes) = rest.split_first()?;
-    let body = BodyInMemory {
-        protobuf: *format == b'p',
-        bytes,
-        piece: usize::from(*piece) * 4,
-    };
+    let body = BodyInMemory { protobuf: *format == b'p', bytes, piece: usize::from(*piece) * 4 };
     Some((kind, body))
 }
 

@@ -63,9 +63,7 @@ fn approvable<'s>(stored: &'s StoredProposal, id: &str) -> Result<&'s Proposal, 
              one",
             other.id
         )),
-        None => Err(format!(
-            "found no proposal, expected {id}: nothing waits for an approval"
-        )),
+        None => Err(format!("found no proposal, expected {id}: nothing waits for an approval")),
     }
 }
 
@@ -75,11 +73,7 @@ fn shown(stored: &StoredProposal, width: usize) -> String {
         return "nothing waits for an approval\n".to_owned();
     };
     let Proposal { id, at, moves } = proposal;
-    let mut rows = vec![
-        ["pod", "node", "may land on", "reason"]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
+    let mut rows = vec![["pod", "node", "may land on", "reason"].map(str::to_owned).to_vec()];
     rows.extend(moves.iter().map(|one| {
         let pod = format!("{}/{}", one.namespace, one.pod);
         let nodes = list(&one.possible_nodes, MOST_NODES);

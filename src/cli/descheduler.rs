@@ -90,11 +90,7 @@ const IGNORED: [(&str, FlagValue, &str); 18] = [
     ("client-connection-burst", Required, RATE),
     ("disable-metrics", OptionalBool, "metrics are always served"),
     ("feature-gates", Required, "there are no feature gates"),
-    (
-        "enable-http2",
-        OptionalBool,
-        "probes and metrics are served over HTTP/1.1",
-    ),
+    ("enable-http2", OptionalBool, "probes and metrics are served over HTTP/1.1"),
     ("permit-address-sharing", OptionalBool, LISTEN),
     ("permit-port-sharing", OptionalBool, LISTEN),
     ("cert-dir", Required, LISTEN),
@@ -118,10 +114,9 @@ impl clap::Args for IgnoredFlags {
             let argument = argument.action(ArgAction::Append);
             match value {
                 Required => argument,
-                OptionalBool => argument
-                    .num_args(0..=1)
-                    .require_equals(true)
-                    .default_missing_value("true"),
+                OptionalBool => {
+                    argument.num_args(0..=1).require_equals(true).default_missing_value("true")
+                }
             }
         }))
     }
@@ -140,9 +135,7 @@ impl FromArgMatches for IgnoredFlags {
                 *value == Required || !["false", "0", "f"].contains(&text.as_str())
             })
         });
-        Ok(IgnoredFlags(
-            given.map(|(flag, _, why)| (*flag, *why)).collect(),
-        ))
+        Ok(IgnoredFlags(given.map(|(flag, _, why)| (*flag, *why)).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -200,17 +193,12 @@ impl DeschedulerArgs {
 
     /// The log level for `-v`.
     pub(super) fn log_level(&self) -> Option<&'static str> {
-        self.verbosity
-            .map(|level| if level >= 4 { "debug" } else { "info" })
+        self.verbosity.map(|level| if level >= 4 { "debug" } else { "info" })
     }
 
     /// A warning for each given flag without effect.
     pub(super) fn warnings(&self) -> Vec<String> {
-        self.ignored
-            .0
-            .iter()
-            .map(|(flag, why)| format!("--{flag} has no effect: {why}"))
-            .collect()
+        self.ignored.0.iter().map(|(flag, why)| format!("--{flag} has no effect: {why}")).collect()
     }
 }
 
@@ -245,10 +233,7 @@ mod tests {
         let deployment =
             flags("--policy-config-file /policy-dir/policy.yaml --descheduling-interval 5m --v 3");
         assert!(!deployment.once());
-        assert_eq!(
-            deployment.descheduling_interval,
-            Some(SignedDuration::from_mins(5))
-        );
+        assert_eq!(deployment.descheduling_interval, Some(SignedDuration::from_mins(5)));
         assert_eq!(deployment.log_level(), Some("info"));
         assert!(flags("--policy-config-file=/policy-dir/policy.yaml -v=4").once());
         assert_eq!(flags("-v=4").log_level(), Some("debug"));
@@ -258,18 +243,12 @@ mod tests {
             "-v=3 --evict-local-storage-pods --max-pods-to-evict-per-node=7 --node-selector a=b",
         );
         let policy = old.apply(
-            Policy::parse(
-                "p",
-                "{apiVersion: descheduler/v1alpha2, profiles: [{name: a}]}",
-            )
-            .unwrap(),
+            Policy::parse("p", "{apiVersion: descheduler/v1alpha2, profiles: [{name: a}]}")
+                .unwrap(),
         );
         assert!(!policy.profiles[0].evictable.protected.local_storage);
         assert_eq!(
-            (
-                policy.limits.per_node,
-                policy.node_selector.unwrap().to_string().as_str()
-            ),
+            (policy.limits.per_node, policy.node_selector.unwrap().to_string().as_str()),
             (Some(7), "a=b")
         );
     }
@@ -277,10 +256,7 @@ mod tests {
     #[test]
     fn probes_are_served_where_descheduler_serves_them() {
         let secure = |line: &str| flags(line).secure_address().map(|a| a.to_string());
-        assert_eq!(
-            secure("--policy-config-file p --v 3").as_deref(),
-            Some("0.0.0.0:10258")
-        );
+        assert_eq!(secure("--policy-config-file p --v 3").as_deref(), Some("0.0.0.0:10258"));
         assert_eq!(
             secure("--policy-config-file p --secure-port 9443 --bind-address ::1").as_deref(),
             Some("[::1]:9443")

@@ -61,20 +61,14 @@ pub(super) fn run(args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<()> 
         Some(_) => Vec::new(),
         None => runtime()?.block_on(server(args, &loaded.policy))?,
     };
-    let unreachable = diagnoses
-        .iter()
-        .any(|d| d.check == "api-server" && is_failure(d));
+    let unreachable = diagnoses.iter().any(|d| d.check == "api-server" && is_failure(d));
     let mut head = Vec::new();
     if !unreachable {
         match plan::prepare(&args.input, &args.shared, "checks of") {
             Ok(prepared) => {
                 let observed = prepared.engine.join_usage(&prepared.snapshot, prepared.now);
-                diagnoses.extend(
-                    prepared
-                        .usage_failures
-                        .iter()
-                        .map(|failure| usage_source(failure)),
-                );
+                diagnoses
+                    .extend(prepared.usage_failures.iter().map(|failure| usage_source(failure)));
                 let from_file = args.input.from.is_some();
                 let examined = prepared.engine.examine(&observed).into_iter();
                 diagnoses.extend(examined.map(|d| if from_file { of_file(d) } else { d }));
@@ -93,11 +87,7 @@ pub(super) fn run(args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<()> 
     match args.input.output {
         OutputFormat::Json => write_json(out, &diagnoses)?,
         OutputFormat::Text => {
-            let text = DiagnosesText {
-                diagnoses: &diagnoses,
-                head: &head,
-                screen: screen(),
-            };
+            let text = DiagnosesText { diagnoses: &diagnoses, head: &head, screen: screen() };
             write!(out, "{text}")?;
         }
     }
@@ -119,10 +109,7 @@ fn of_file(diagnosis: Diagnosis) -> Diagnosis {
         "usage" => diagnosis.remedy.map(|_| RECORD_USAGE.to_owned()),
         _ => diagnosis.remedy,
     };
-    Diagnosis {
-        remedy,
-        ..diagnosis
-    }
+    Diagnosis { remedy, ..diagnosis }
 }
 
 fn usage_source(failure: &str) -> Diagnosis {
@@ -152,10 +139,7 @@ async fn server(args: &DoctorArgs, policy: &Policy) -> anyhow::Result<Vec<Diagno
 
 fn clock(difference: Option<ClockDifference>) -> Diagnosis {
     match difference {
-        None => Diagnosis::ok(
-            "clock",
-            "the local clock agrees with that of the API server",
-        ),
+        None => Diagnosis::ok("clock", "the local clock agrees with that of the API server"),
         Some(difference) => Diagnosis::warning(
             "clock",
             difference.to_string(),
@@ -206,10 +190,7 @@ async fn rights(args: &DoctorArgs, client: &Client, policy: &Policy) -> Diagnosi
         ),
         Ok(missing) if missing.is_empty() => {
             let all = count(needed.len(), "right");
-            Diagnosis::ok(
-                "rights",
-                format!("{whose} has all {all} that evenkeel uses"),
-            )
+            Diagnosis::ok("rights", format!("{whose} has all {all} that evenkeel uses"))
         }
         Ok(missing) => {
             let names: Vec<String> = missing.iter().map(ToString::to_string).collect();

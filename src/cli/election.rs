@@ -21,10 +21,7 @@ const NOT_WITH_ONCE: &str = "\
 --policy-config-file needs --descheduling-interval to run as a daemon";
 
 /// The flags of leader election, with the defaults of descheduler.
-#[expect(
-    clippy::struct_field_names,
-    reason = "the flags are named after the fields"
-)]
+#[expect(clippy::struct_field_names, reason = "the flags are named after the fields")]
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Leader election")]
 pub(super) struct LeaderElectionArgs {
@@ -104,11 +101,7 @@ impl LeaderElectionArgs {
         defaults: &LeaseDefaults<'_>,
         client: &Client,
     ) -> LeaderRole {
-        let default_name = if defaults.as_descheduler {
-            DESCHEDULER_LEASE
-        } else {
-            LEASE
-        };
+        let default_name = if defaults.as_descheduler { DESCHEDULER_LEASE } else { LEASE };
         let name = self.leader_elect_resource_name.as_deref();
         let namespace = self.leader_elect_resource_namespace.as_deref();
         let candidacy = Candidacy {
@@ -146,18 +139,12 @@ mod tests {
         let line = format!("evenkeel {line}");
         let parsed = ElectionOnly::try_parse_from(line.split_whitespace());
         let args = parsed.unwrap_or_else(|error| panic!("{error}"));
-        args.election
-            .timing(once)
-            .map_err(|misuse| misuse.to_string())
+        args.election.timing(once).map_err(|misuse| misuse.to_string())
     }
 
     #[test]
     fn there_is_no_election_unless_requested() {
-        for line in [
-            "",
-            "--leader-elect=false",
-            "--leader-elect-lease-duration 15s",
-        ] {
+        for line in ["", "--leader-elect=false", "--leader-elect-lease-duration 15s"] {
             assert_eq!(timing(line, true), Ok(None), "{line}");
         }
     }
@@ -165,15 +152,9 @@ mod tests {
     #[test]
     fn the_durations_default_to_those_of_descheduler() {
         let [lease, renew, retry] = [137, 107, 26].map(Duration::from_secs);
-        assert_eq!(
-            timing("--leader-elect", false),
-            Ok(LeaseTiming::new(lease, renew, retry).ok())
-        );
-        let error = timing(
-            "--leader-elect=true --leader-elect-lease-duration 15s",
-            false,
-        )
-        .unwrap_err();
+        assert_eq!(timing("--leader-elect", false), Ok(LeaseTiming::new(lease, renew, retry).ok()));
+        let error =
+            timing("--leader-elect=true --leader-elect-lease-duration 15s", false).unwrap_err();
         assert_eq!(
             error,
             "leader election: the renew deadline is 107s, expected less than the lease duration of \
@@ -184,10 +165,7 @@ mod tests {
     #[test]
     fn a_single_run_cannot_take_part_in_an_election() {
         let error = timing("--leader-elect", true).unwrap_err();
-        assert!(
-            error.starts_with("--leader-elect: found a single run"),
-            "{error}"
-        );
+        assert!(error.starts_with("--leader-elect: found a single run"), "{error}");
     }
 
     #[test]

@@ -44,9 +44,7 @@ pub(super) fn run(args: &ExplainArgs, out: &mut dyn Write) -> anyhow::Result<()>
         SubjectKind::Workload => Subject::Workload(args.name.clone()),
     };
     let prepared = plan::prepare(&args.input, &args.shared, "explanation from")?;
-    let explanation = prepared
-        .engine
-        .explain(&prepared.snapshot, &subject, prepared.now)?;
+    let explanation = prepared.engine.explain(&prepared.snapshot, &subject, prepared.now)?;
     let text = ExplanationText {
         explanation: &explanation,
         head: &prepared.head,

@@ -9,11 +9,7 @@ use crate::files::cluster_file::{self, ClusterFile};
 
 /// The path as the user wrote it, or `standard input` for `-`.
 pub(super) fn label(path: &Path) -> String {
-    if path == Path::new("-") {
-        "standard input".to_owned()
-    } else {
-        path.display().to_string()
-    }
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
 /// Reads the text of a file or of standard input, in UTF-8 or UTF-16.
@@ -24,9 +20,7 @@ pub(super) fn text(path: &Path) -> anyhow::Result<String> {
     } else {
         std::fs::read(path).map(|content| bytes = content)
     };
-    read.context("cannot read the file")
-        .and_then(|()| decode(bytes))
-        .with_context(|| label(path))
+    read.context("cannot read the file").and_then(|()| decode(bytes)).with_context(|| label(path))
 }
 
 /// Reads a file. Objects that are not valid are skipped and counted; a file without nodes is an
@@ -51,11 +45,7 @@ fn utf8(bytes: Vec<u8>) -> anyhow::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = good.split(|byte| *byte == b'\n').count();
-        let byte = good
-            .rsplit(|byte| *byte == b'\n')
-            .next()
-            .map_or(0, <[u8]>::len)
-            + 1;
+        let byte = good.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len) + 1;
         anyhow::anyhow!("found binary data, expected text: line {line}, byte {byte} is not UTF-8")
     })
 }
@@ -73,10 +63,7 @@ mod tests {
 
     #[test]
     fn utf_8_and_utf_16_are_decoded() {
-        let wide: Vec<u8> = "\u{feff}kind"
-            .encode_utf16()
-            .flat_map(u16::to_le_bytes)
-            .collect();
+        let wide: Vec<u8> = "\u{feff}kind".encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(decode(wide).unwrap(), "kind");
         assert_eq!(decode(b"\xef\xbb\xbfkind".to_vec()).unwrap(), "kind");
     }

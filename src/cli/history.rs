@@ -80,11 +80,9 @@ pub(super) fn run(args: &RecordHistoryArgs, out: &mut dyn Write) -> anyhow::Resu
     }
     match args.output {
         OutputFormat::Json => write_json(out, &history),
-        OutputFormat::Text => Ok(write!(
-            out,
-            "{}",
-            history::text(&history.lines, &history.weeks, screen())
-        )?),
+        OutputFormat::Text => {
+            Ok(write!(out, "{}", history::text(&history.lines, &history.weeks, screen()))?)
+        }
     }
 }
 
@@ -112,21 +110,21 @@ impl RecordHistory {
         }
         match RecordLine::parse(&text) {
             Ok(read) => self.lines.push(read),
-            Err(error) => self.unread.push(UnreadLine {
-                file: file.to_owned(),
-                line,
-                why: error.to_string(),
-            }),
+            Err(error) => {
+                self.unread.push(UnreadLine {
+                    file: file.to_owned(),
+                    line,
+                    why: error.to_string(),
+                });
+            }
         }
     }
 
     /// Drops repeated lines, and sums the others.
     fn finish(&mut self) {
         let mut known = BTreeSet::new();
-        self.lines
-            .retain(|line| known.insert((line.source.clone(), line.id.clone())));
-        self.lines
-            .sort_by(|a, b| (a.time, &a.id).cmp(&(b.time, &b.id)));
+        self.lines.retain(|line| known.insert((line.source.clone(), line.id.clone())));
+        self.lines.sort_by(|a, b| (a.time, &a.id).cmp(&(b.time, &b.id)));
         self.weeks = history::sums(&self.lines);
     }
 }

@@ -64,9 +64,7 @@ pub(super) async fn observe(
     readings.push((clock::now(), newest));
     let guards = Some(GuardSource::new(policy).ask(clock::now()).await);
     let ledger = load_ledger(&cluster, shared).await.unwrap_or_else(|error| {
-        notes.push(format!(
-            "ledger: ignored, earlier evictions do not count: {error:#}"
-        ));
+        notes.push(format!("ledger: ignored, earlier evictions do not count: {error:#}"));
         Ledger::default()
     });
     let release = match shared.scheduler.release() {
@@ -88,16 +86,7 @@ pub(super) async fn observe(
         format!("time: {now:.0}; usage from {polls}"),
     ];
     head.extend(notes);
-    Ok(Observation {
-        snapshot,
-        readings,
-        ledger,
-        now,
-        guards,
-        release,
-        head,
-        usage_failures,
-    })
+    Ok(Observation { snapshot, readings, ledger, now, guards, release, head, usage_failures })
 }
 
 /// The past that the first source keeps, if any, and its readings during `look`.
@@ -150,9 +139,7 @@ async fn present_usage(
             Ok(readings) => stale = stale.or(Some(readings)),
             Err(error) => {
                 failures.push(error.to_string());
-                notes.push(format!(
-                    "usage: unknown, which does not count as idle: {error}"
-                ));
+                notes.push(format!("usage: unknown, which does not count as idle: {error}"));
             }
         }
     }
@@ -173,9 +160,7 @@ async fn ask_release(cluster: &Cluster, notes: &mut Vec<String>) -> Option<Kuber
         }
         Err(error) => {
             let assumed = KubernetesRelease::default();
-            notes.push(format!(
-                "scheduler: release unknown, {assumed} assumed: {error}"
-            ));
+            notes.push(format!("scheduler: release unknown, {assumed} assumed: {error}"));
             None
         }
     }

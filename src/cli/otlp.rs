@@ -32,12 +32,7 @@ const USE_HTTP: &str = "evenkeel sends OTLP over HTTP, use the collector's HTTP 
 pub(super) struct OtlpFlags {
     /// Send traces to this collector by OTLP over HTTP, such as http://collector:4318. Spans cover
     /// cycles, their phases, each eviction, and polls [default: off]
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "OTEL_EXPORTER_OTLP_ENDPOINT",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT", hide_env_values = true)]
     otlp_endpoint: Option<String>,
     /// Only http/protobuf is supported, not grpc [default: http/protobuf]
     #[arg(
@@ -73,12 +68,7 @@ pub(super) struct OtlpFlags {
     )]
     otlp_timeout: Option<String>,
     /// The `service.name` of traces [default: evenkeel]
-    #[arg(
-        long,
-        value_name = "NAME",
-        env = "OTEL_SERVICE_NAME",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "NAME", env = "OTEL_SERVICE_NAME", hide_env_values = true)]
     otlp_service_name: Option<String>,
     /// Share of traces to send, from 0 to 1 [default: the value of OTEL_TRACES_SAMPLER, or 1]
     #[arg(long, value_name = "RATIO")]
@@ -156,10 +146,7 @@ impl OtlpFlags {
         // The most common mistake. A gRPC port answers HTTP only with an unreadable error, after
         // the start.
         if endpoint.url.port() == Some(GRPC_PORT) && given(self.otlp_protocol.as_ref()).is_none() {
-            return Err(Misuse(format!(
-                "{}: port 4317 takes gRPC; {USE_HTTP}",
-                endpoint.flag
-            )));
+            return Err(Misuse(format!("{}: port 4317 takes gRPC; {USE_HTTP}", endpoint.flag)));
         }
         self.check_protocol()?;
         let ca_file =
@@ -169,9 +156,7 @@ impl OtlpFlags {
             url: traces_url(&endpoint.url),
             ca_file: ca_file.map(PathBuf::from),
             headers: headers.map_err(|reason| {
-                Misuse(format!(
-                    "--otlp-headers: {reason}; expected name=value,name=value"
-                ))
+                Misuse(format!("--otlp-headers: {reason}; expected name=value,name=value"))
             })?,
             timeout: given(self.otlp_timeout.as_ref()).map_or(Ok(TIMEOUT), timeout)?,
         }))
@@ -179,23 +164,18 @@ impl OtlpFlags {
 
     fn endpoint(&self) -> Option<Result<Endpoint, Misuse>> {
         let text = given(self.otlp_endpoint.as_ref())?;
-        Some(endpoint(
-            "--otlp-endpoint",
-            text,
-            text,
-            "a URL such as http://collector:4318",
-        ))
+        Some(endpoint("--otlp-endpoint", text, text, "a URL such as http://collector:4318"))
     }
 
     fn check_protocol(&self) -> Result<(), Misuse> {
         match given(self.otlp_protocol.as_ref()) {
             None | Some("http/protobuf") => Ok(()),
-            Some("grpc") => Err(Misuse(format!(
-                "--otlp-protocol: grpc is not supported; {USE_HTTP}"
-            ))),
-            Some(other) => Err(Misuse(format!(
-                "--otlp-protocol: found {other:?}, expected http/protobuf"
-            ))),
+            Some("grpc") => {
+                Err(Misuse(format!("--otlp-protocol: grpc is not supported; {USE_HTTP}")))
+            }
+            Some(other) => {
+                Err(Misuse(format!("--otlp-protocol: found {other:?}, expected http/protobuf")))
+            }
         }
     }
 }
@@ -206,11 +186,7 @@ impl OtelFlags {
         let text = given(self.otel_collector_endpoint.as_ref())?;
         let has_ca = given(self.otel_transport_ca_cert.as_ref()).is_some();
         let scheme = if has_ca { "https" } else { "http" };
-        let url = if text.contains("://") {
-            text.to_owned()
-        } else {
-            format!("{scheme}://{text}")
-        };
+        let url = if text.contains("://") { text.to_owned() } else { format!("{scheme}://{text}") };
         let expected = "an address such as collector:4318";
         Some(endpoint("--otel-collector-endpoint", text, &url, expected))
     }
@@ -218,9 +194,7 @@ impl OtelFlags {
 
 /// Returns a value unless it is empty.
 fn given(value: Option<&String>) -> Option<&str> {
-    value
-        .map(|value| value.trim())
-        .filter(|value| !value.is_empty())
+    value.map(|value| value.trim()).filter(|value| !value.is_empty())
 }
 
 fn endpoint(flag: &'static str, text: &str, url: &str, expected: &str) -> Result<Endpoint, Misuse> {
@@ -236,11 +210,7 @@ fn ratio(flag: &str, text: &str) -> Result<Ratio, Misuse> {
     share
         .filter(|share| (0.0..=1.0).contains(share))
         .and_then(Ratio::new)
-        .ok_or_else(|| {
-            Misuse(format!(
-                "{flag}: found {text:?}, expected a number from 0 to 1"
-            ))
-        })
+        .ok_or_else(|| Misuse(format!("{flag}: found {text:?}, expected a number from 0 to 1")))
 }
 
 /// Parses a duration, or the plain milliseconds of OpenTelemetry's environment variable.
@@ -272,10 +242,7 @@ mod tests {
     fn settings(line: &str) -> Result<Option<TraceSettings>, String> {
         let words = format!("evenkeel {line}");
         let flags = TraceFlags::try_parse_from(words.split_whitespace()).unwrap();
-        flags
-            .otlp
-            .settings(&flags.otel, "me")
-            .map_err(|misuse| misuse.to_string())
+        flags.otlp.settings(&flags.otel, "me").map_err(|misuse| misuse.to_string())
     }
 
     /// Returns the URL of requests, or the error.
@@ -293,27 +260,18 @@ mod tests {
             ("", "off"),
             ("--otlp-endpoint=", "off"),
             ("--otlp-endpoint http://c:4318", "http://c:4318/v1/traces"),
-            (
-                "--otlp-endpoint https://c/otlp/",
-                "https://c/otlp/v1/traces",
-            ),
+            ("--otlp-endpoint https://c/otlp/", "https://c/otlp/v1/traces"),
             ("--otlp-endpoint https://c/v1/traces", "https://c/v1/traces"),
             (
                 "--otlp-endpoint http://c:4317 --otlp-protocol http/protobuf",
                 "http://c:4317/v1/traces",
             ),
-            (
-                "--otel-collector-endpoint c:9999",
-                "http://c:9999/v1/traces",
-            ),
+            ("--otel-collector-endpoint c:9999", "http://c:9999/v1/traces"),
             (
                 "--otel-collector-endpoint [::1]:1 --otel-transport-ca-cert f",
                 "https://[::1]:1/v1/traces",
             ),
-            (
-                "--otel-collector-endpoint a:1 --otlp-endpoint http://b:2",
-                "http://a:1/v1/traces",
-            ),
+            ("--otel-collector-endpoint a:1 --otlp-endpoint http://b:2", "http://a:1/v1/traces"),
         ] {
             assert_eq!(url(line), expected, "{line}");
         }
@@ -324,24 +282,15 @@ mod tests {
         let use_http =
             "; evenkeel sends OTLP over HTTP, use the collector's HTTP port, usually 4318";
         for (line, reason) in [
-            (
-                "--otlp-endpoint http://c:4317",
-                "--otlp-endpoint: port 4317 takes gRPC",
-            ),
-            (
-                "--otel-collector-endpoint c:4317",
-                "--otel-collector-endpoint: port 4317 takes gRPC",
-            ),
+            ("--otlp-endpoint http://c:4317", "--otlp-endpoint: port 4317 takes gRPC"),
+            ("--otel-collector-endpoint c:4317", "--otel-collector-endpoint: port 4317 takes gRPC"),
             (
                 "--otlp-endpoint https://c --otlp-protocol grpc",
                 "--otlp-protocol: grpc is not supported",
             ),
         ] {
             let error = settings(line).unwrap_err();
-            assert!(
-                error.ends_with(&format!("{reason}{use_http}")),
-                "{line}: {error}"
-            );
+            assert!(error.ends_with(&format!("{reason}{use_http}")), "{line}: {error}");
         }
     }
 
@@ -356,10 +305,7 @@ mod tests {
                 "--otlp-endpoint http://",
                 r#"--otlp-endpoint: found "http://", expected a URL such as"#,
             ),
-            (
-                "--otel-collector-endpoint c:port",
-                "expected an address such as collector:4318",
-            ),
+            ("--otel-collector-endpoint c:port", "expected an address such as collector:4318"),
             (
                 "--otlp-protocol http/json",
                 r#"--otlp-protocol: found "http/json", expected http/protobuf"#,
@@ -380,10 +326,7 @@ mod tests {
                 "--otlp-headers a=b,secret",
                 "--otlp-headers: header 2 has no '='; expected name=value,name=value",
             ),
-            (
-                "--otlp-headers a=%0A",
-                "--otlp-headers: the value of a is not a valid header value",
-            ),
+            ("--otlp-headers a=%0A", "--otlp-headers: the value of a is not a valid header value"),
         ] {
             let whole = if line.contains("endpoint") {
                 line.to_owned()

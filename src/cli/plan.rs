@@ -160,9 +160,7 @@ pub(super) fn prepare(
     head.extend(warnings.clone());
     if observation.guards.is_none() && !loaded.policy.guards.is_empty() {
         let guards = count(loaded.policy.guards.len(), "guard");
-        head.push(format!(
-            "guards: {guards} ignored, because a file has no Prometheus to ask"
-        ));
+        head.push(format!("guards: {guards} ignored, because a file has no Prometheus to ask"));
         loaded.policy.guards.clear();
     }
     let mut engine = Engine::new(loaded.policy, observation.ledger);
@@ -182,9 +180,7 @@ pub(super) fn prepare(
         head,
         warnings,
         usage_failures: observation.usage_failures,
-        skipped: newest
-            .map(|(_, readings)| readings.skipped.into_list())
-            .unwrap_or_default(),
+        skipped: newest.map(|(_, readings)| readings.skipped.into_list()).unwrap_or_default(),
     })
 }
 
@@ -203,11 +199,7 @@ fn load_policy(input: &InputArgs, shared: &Shared) -> anyhow::Result<(LoadedPoli
 fn observe(input: &InputArgs, shared: &Shared, policy: &Policy) -> anyhow::Result<Observation> {
     match &input.from {
         Some(path) => from_file(path, policy, input.now, shared),
-        None => runtime()?.block_on(live::observe(
-            shared,
-            policy,
-            input.look.unwrap_or_default(),
-        )),
+        None => runtime()?.block_on(live::observe(shared, policy, input.look.unwrap_or_default())),
     }
 }
 
@@ -259,11 +251,8 @@ fn ledger_of_file(
         head.push(format!("ledger: {name} of the file"));
         return Ledger::parse(&text).with_context(|| format!("{}: {name}", file::label(path)));
     }
-    let others: Vec<String> = cluster
-        .ledgers
-        .keys()
-        .map(|(namespace, name)| format!("{namespace}/{name}"))
-        .collect();
+    let others: Vec<String> =
+        cluster.ledgers.keys().map(|(namespace, name)| format!("{namespace}/{name}")).collect();
     if !others.is_empty() {
         let others = others.join(", ");
         head.push(format!(

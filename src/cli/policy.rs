@@ -98,10 +98,7 @@ fn parse(path: &Path, describe: fn(&PolicyError) -> String) -> anyhow::Result<Po
 /// Reads the policy in a file, or returns the built-in one.
 pub(super) fn read_or_built_in(path: Option<&Path>) -> anyhow::Result<LoadedPolicy> {
     if let Some(path) = path {
-        return Ok(LoadedPolicy {
-            policy: read(path)?,
-            source: file::label(path),
-        });
+        return Ok(LoadedPolicy { policy: read(path)?, source: file::label(path) });
     }
     let policy = Policy::parse("built-in policy", Policy::BUILT_IN);
     Ok(LoadedPolicy {
@@ -124,16 +121,8 @@ pub(super) fn warnings(policy: &Policy, label: &str) -> Vec<String> {
 
 /// A policy in one clause: `1 strategy (LowNodeUtilization on actual usage), every 1m`.
 pub(super) fn sentence(policy: &Policy) -> String {
-    let names: Vec<String> = policy
-        .strategies
-        .iter()
-        .map(|entry| strategy(&entry.rule))
-        .collect();
-    let list = if names.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", names.join(", "))
-    };
+    let names: Vec<String> = policy.strategies.iter().map(|entry| strategy(&entry.rule)).collect();
+    let list = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
     format!(
         "{}{list}, every {}{}",
         count(names.len(), "strategy"),
@@ -143,10 +132,7 @@ pub(super) fn sentence(policy: &Policy) -> String {
 }
 
 /// The name of a strategy, with its basis if it can have more than one.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "only these two strategies have a basis"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "only these two strategies have a basis")]
 pub(super) fn strategy(rule: &Rule) -> String {
     match rule {
         Rule::LowNodeUtilization(args) => {
@@ -176,9 +162,6 @@ mod tests {
     fn a_missing_policy_file_is_wrong_usage() {
         let error = read(Path::new("/no/such/policy.yaml")).unwrap_err();
         assert!(error.is::<Misuse>());
-        assert!(
-            error.to_string().starts_with("/no/such/policy.yaml: "),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("/no/such/policy.yaml: "), "{error}");
     }
 }

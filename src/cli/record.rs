@@ -17,12 +17,7 @@ use super::{Misuse, parse};
 pub(super) struct RecordFlags {
     /// Write one line of JSON for each eviction, refusal and outcome to the end of this file, to
     /// standard output if it is `-`, or to this URL by a POST request for each line [default: off]
-    #[arg(
-        long,
-        value_name = "FILE|-|URL",
-        env = "EVENKEEL_RECORD",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "FILE|-|URL", env = "EVENKEEL_RECORD", hide_env_values = true)]
     record: Option<String>,
     /// Body of the requests to a URL: a CloudEvent, or `{"text": "…"}` with one sentence, as
     /// webhooks of chats take it [default: cloud-event]
@@ -89,10 +84,7 @@ impl RecordFlags {
     fn refuse(&self, why: &str) -> Result<(), Misuse> {
         let given = [
             ("--record-format", self.record_format.is_some()),
-            (
-                "--record-bearer-token-file",
-                self.record_bearer_token_file.is_some(),
-            ),
+            ("--record-bearer-token-file", self.record_bearer_token_file.is_some()),
             ("--record-ca-file", self.record_ca_file.is_some()),
         ];
         match given.into_iter().find(|(_, given)| *given) {

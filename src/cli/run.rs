@@ -131,13 +131,9 @@ impl RunArgs {
             Err(error) if optional => (None, Some(error)),
             traces => (traces?, None),
         };
-        let format = self
-            .descheduler
-            .logging_format
-            .unwrap_or(self.shared.log_format);
+        let format = self.descheduler.logging_format.unwrap_or(self.shared.log_format);
         let default_level = self.descheduler.log_level().unwrap_or("info");
-        self.shared
-            .start_log(default_level, format, traces.as_ref())?;
+        self.shared.start_log(default_level, format, traces.as_ref())?;
         // Only now is there a log for the warning.
         if let Some(error) = failure {
             warn!("traces disabled: {error}");
@@ -151,9 +147,7 @@ impl RunArgs {
         };
         let collector = settings.collector.name();
         let started = Traces::start(settings, runtime.clone());
-        started
-            .map(Some)
-            .map_err(|error| Misuse(format!("traces to {collector}: {error}")))
+        started.map(Some).map_err(|error| Misuse(format!("traces to {collector}: {error}")))
     }
 
     /// The description of this program on the status page.
@@ -217,8 +211,7 @@ impl RunArgs {
 
     fn kubeconfig(&self) -> Option<&Path> {
         let path = self.descheduler.client_connection_kubeconfig.as_ref();
-        path.or(self.shared.kubeconfig.as_ref())
-            .map(PathBuf::as_path)
+        path.or(self.shared.kubeconfig.as_ref()).map(PathBuf::as_path)
     }
 
     /// The metrics; with descheduler's command line also under its names, because its dashboards
@@ -354,11 +347,7 @@ pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
     cluster.start(&stop);
     let mut daemon = args.daemon(cluster, &policy, timing, &stop);
     daemon.recorder = record.map(|record| daemon.recorder(record));
-    info!(
-        "evenkeel {}: {}",
-        env!("CARGO_PKG_VERSION"),
-        policy::sentence(&policy)
-    );
+    info!("evenkeel {}: {}", env!("CARGO_PKG_VERSION"), policy::sentence(&policy));
     if args.once() {
         // The CronJob of descheduler has a liveness probe, which would end a run that observes
         // usage for minutes.

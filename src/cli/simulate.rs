@@ -105,10 +105,9 @@ pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> anyhow::Result<()
     }
     if args.policy.len() > 2 {
         let found = args.policy.len();
-        return Err(Misuse(format!(
-            "--policy: found {found} policies, expected at most two"
-        ))
-        .into());
+        return Err(
+            Misuse(format!("--policy: found {found} policies, expected at most two")).into()
+        );
     }
     if args.html.as_deref() == Some(Path::new("-")) {
         let problem = "--html: found -, expected a file; standard output has the tables";
@@ -122,10 +121,8 @@ pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> anyhow::Result<()
         file.with_context(|| format!("{}: cannot write the file", path.display()))
     };
     let html = args.html.as_ref().map(create).transpose()?;
-    let traces: Vec<Trace> = policies
-        .into_iter()
-        .map(|policy| simulate(&loaded.scenario, policy))
-        .collect();
+    let traces: Vec<Trace> =
+        policies.into_iter().map(|policy| simulate(&loaded.scenario, policy)).collect();
     // The report is written first, because printing fails on a closed pipe, as with `| head`.
     if let Some(mut file) = html {
         file.write_all(report::html(&traces).as_bytes())?;
@@ -141,22 +138,15 @@ fn print(
 ) -> anyhow::Result<()> {
     match (args.output, traces) {
         (OutputFormat::Text, traces) => {
-            let page = SimulationText {
-                traces,
-                head: &loaded.head,
-                all: args.all,
-                screen: screen(),
-            };
+            let page =
+                SimulationText { traces, head: &loaded.head, all: args.all, screen: screen() };
             Ok(out.write_all(page.to_string().as_bytes())?)
         }
         (OutputFormat::Json, [one]) => write_json(out, one),
         (OutputFormat::Json, several) => {
             let runs: Vec<&Trace> = several.iter().collect();
             let differing_hours = differing_hours(&runs);
-            let compared = ComparedRuns {
-                runs,
-                differing_hours,
-            };
+            let compared = ComparedRuns { runs, differing_hours };
             write_json(out, &compared)
         }
     }
@@ -170,11 +160,8 @@ fn list(out: &mut dyn Write) -> anyhow::Result<()> {
     }
     let table = Table::new(rows);
     // A pipe gets one line per scenario, for scripts.
-    let lines = if std::io::stdout().is_terminal() {
-        table.folded(screen().width)
-    } else {
-        table.lines()
-    };
+    let lines =
+        if std::io::stdout().is_terminal() { table.folded(screen().width) } else { table.lines() };
     for line in lines {
         writeln!(out, "{line}")?;
     }
@@ -187,19 +174,14 @@ fn built_in(name: &str) -> anyhow::Result<&'static str> {
         return Ok(text);
     }
     let known: Vec<&str> = Scenario::names().collect();
-    let nearest = known
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(known, name), *known))
-        .min();
+    let nearest =
+        known.iter().map(|known| (strsim::damerau_levenshtein(known, name), *known)).min();
     let hint = nearest
         // More than three edits are another word and no typing error.
         .filter(|(distance, _)| *distance <= 3)
         .map_or(String::new(), |(_, name)| format!("; did you mean {name}?"));
     let known = known.join(", ");
-    Err(Misuse(format!(
-        "found no scenario {name}, expected a file or one of {known}{hint}"
-    ))
-    .into())
+    Err(Misuse(format!("found no scenario {name}, expected a file or one of {known}{hint}")).into())
 }
 
 /// Parses a scenario. The files that it names are in the folder.
@@ -234,17 +216,9 @@ fn from_scenario(name: &str) -> anyhow::Result<LoadedScenario> {
     };
     let folder = path.parent().filter(|_| is_file).unwrap_or(Path::new(""));
     let scenario = parse_scenario(&label, &text, folder)?;
-    let origin = if label == scenario.name {
-        String::new()
-    } else {
-        format!(" ({label})")
-    };
+    let origin = if label == scenario.name { String::new() } else { format!(" ({label})") };
     let head = format!("scenario: {}{origin}: {}", scenario.name, scenario.about);
-    Ok(LoadedScenario {
-        scenario,
-        folder: folder.to_path_buf(),
-        head: vec![head],
-    })
+    Ok(LoadedScenario { scenario, folder: folder.to_path_buf(), head: vec![head] })
 }
 
 /// A scenario that starts with the cluster in a file.
@@ -266,11 +240,7 @@ fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
         history: cluster.history,
         guards: cluster.guards,
     };
-    Ok(LoadedScenario {
-        scenario: Scenario::of(label, given),
-        folder: PathBuf::new(),
-        head,
-    })
+    Ok(LoadedScenario { scenario: Scenario::of(label, given), folder: PathBuf::new(), head })
 }
 
 /// A line about nodes without usage, which are neither relieved nor given pods.
@@ -325,23 +295,15 @@ fn policies(args: &SimulateArgs, loaded: &mut LoadedScenario) -> anyhow::Result<
         chosen.policy = if args.exact { policy.exactly() } else { policy };
         loaded.head.extend(warnings);
         loaded.head.push(chosen.line());
-        loaded
-            .head
-            .extend(guard_notes(&chosen.policy, &loaded.scenario));
-        loaded
-            .head
-            .extend(policy::warnings(&chosen.policy, &chosen.source));
+        loaded.head.extend(guard_notes(&chosen.policy, &loaded.scenario));
+        loaded.head.extend(policy::warnings(&chosen.policy, &chosen.source));
     }
     Ok(policies)
 }
 
 /// Lines about guards without a series, and series without a guard.
 fn guard_notes(policy: &Policy, scenario: &Scenario) -> Vec<String> {
-    let names: BTreeSet<&str> = policy
-        .guards
-        .iter()
-        .map(|guard| guard.name.as_str())
-        .collect();
+    let names: BTreeSet<&str> = policy.guards.iter().map(|guard| guard.name.as_str()).collect();
     let known = scenario.guards();
     let listed = |names: Vec<&&str>| text::list(&names, MOST_NAMES);
     let silent: Vec<&&str> = names.difference(&known).collect();
@@ -349,15 +311,11 @@ fn guard_notes(policy: &Policy, scenario: &Scenario) -> Vec<String> {
     let mut notes = Vec::new();
     if !silent.is_empty() {
         let names = listed(silent);
-        notes.push(format!(
-            "guards ignored, because they have no series here: {names}"
-        ));
+        notes.push(format!("guards ignored, because they have no series here: {names}"));
     }
     if !unused.is_empty() {
         let names = listed(unused);
-        notes.push(format!(
-            "series ignored, because the policy has no such guard: {names}"
-        ));
+        notes.push(format!("series ignored, because the policy has no such guard: {names}"));
     }
     notes
 }
@@ -368,21 +326,16 @@ fn chosen_policies(
     loaded: &LoadedScenario,
 ) -> anyhow::Result<Vec<LoadedPolicy>> {
     if !args.policy.is_empty() {
-        return args
-            .policy
-            .iter()
-            .map(|path| policy::read_or_built_in(Some(path)))
-            .collect();
+        return args.policy.iter().map(|path| policy::read_or_built_in(Some(path))).collect();
     }
     let chosen = match &loaded.scenario.policy {
         None => policy::read_or_built_in(None)?,
         Some(PolicySource::File(name)) => {
             policy::read_or_built_in(Some(&loaded.folder.join(name)))?
         }
-        Some(PolicySource::Inline(policy)) => LoadedPolicy {
-            policy: (**policy).clone(),
-            source: "of the scenario".to_owned(),
-        },
+        Some(PolicySource::Inline(policy)) => {
+            LoadedPolicy { policy: (**policy).clone(), source: "of the scenario".to_owned() }
+        }
     };
     Ok(vec![chosen])
 }

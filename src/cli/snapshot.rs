@@ -58,12 +58,7 @@ pub(super) fn run(args: &SnapshotArgs, out: &mut dyn Write) -> anyhow::Result<()
         file.flush()
     });
     written.with_context(|| format!("{}: cannot write the file", path.display()))?;
-    Ok(writeln!(
-        out,
-        "{}: {}",
-        file::label(path),
-        recording.summary()
-    )?)
+    Ok(writeln!(out, "{}: {}", file::label(path), recording.summary())?)
 }
 
 /// The file to write; `None` for standard output.
@@ -100,12 +95,7 @@ async fn record(args: &SnapshotArgs, source: Option<&HistorySource>) -> anyhow::
 /// be decided: without PodDisruptionBudgets, a plan would evict protected pods.
 async fn list_objects(cluster: &Cluster, recording: &mut Recording) -> anyhow::Result<()> {
     let mut failures = Vec::new();
-    for ListedKind {
-        api_version,
-        kind,
-        path,
-    } in list::watched()
-    {
+    for ListedKind { api_version, kind, path } in list::watched() {
         match list::pages(cluster.client(), &path).await {
             Ok(items) => {
                 if items.is_empty() {

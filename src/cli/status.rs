@@ -74,11 +74,7 @@ pub(super) fn run(args: &StatusArgs, out: &mut dyn Write) -> anyhow::Result<()> 
 fn text(json: &[u8], all: bool, screen: Screen) -> anyhow::Result<String> {
     let status: ShownStatus = serde_json::from_slice(json)
         .context("the answer is not the status of evenkeel; another program may use this port")?;
-    let text = StatusText {
-        status: &status,
-        all,
-        screen,
-    };
+    let text = StatusText { status: &status, all, screen };
     Ok(text.to_string())
 }
 
@@ -117,10 +113,7 @@ async fn get(url: &Url) -> anyhow::Result<Vec<u8>> {
     let url = url.join("status.json")?;
     // An error means that one is installed already.
     let _ = ring::default_provider().install_default();
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .timeout(TIMEOUT)
-        .build()?;
+    let client = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build()?;
     let response = client.get(url.clone()).send().await;
     let response = response.with_context(|| format!("cannot read {url}"))?;
     if !response.status().is_success() {

@@ -95,15 +95,12 @@ pub fn needed(own: OwnObjects<'_>, steers: bool) -> Vec<NeededRight> {
 
 impl RoleRule {
     fn rights(&self, namespace: Option<&str>, own: OwnObjects<'_>) -> Vec<NeededRight> {
-        let used = self
-            .resource_names
-            .iter()
-            .filter_map(|name| match name.as_str() {
-                LEASE => Some(own.lease),
-                LEDGER => Some(own.ledger),
-                PROPOSAL => own.proposal,
-                other => Some(other),
-            });
+        let used = self.resource_names.iter().filter_map(|name| match name.as_str() {
+            LEASE => Some(own.lease),
+            LEDGER => Some(own.ledger),
+            PROPOSAL => own.proposal,
+            other => Some(other),
+        });
         let mut names: Vec<Option<String>> = used.map(|name| Some(name.to_owned())).collect();
         if self.resource_names.is_empty() {
             names.push(None);
@@ -164,9 +161,7 @@ async fn allowed(
                 ..SelfSubjectAccessReview::default()
             };
             let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
-            within_deadline(api.create(&parameters, &review))
-                .await?
-                .status
+            within_deadline(api.create(&parameters, &review)).await?.status
         }
         Some((namespace, name)) => {
             let review = SubjectAccessReview {
@@ -179,9 +174,7 @@ async fn allowed(
                 ..SubjectAccessReview::default()
             };
             let api: Api<SubjectAccessReview> = Api::all(client.clone());
-            within_deadline(api.create(&parameters, &review))
-                .await?
-                .status
+            within_deadline(api.create(&parameters, &review)).await?.status
         }
     };
     Ok(answer.is_some_and(|status| status.allowed))
@@ -231,10 +224,7 @@ mod tests {
             let names = needed.iter().map(ToString::to_string);
             names.filter(|name| name.contains("proposal")).count()
         };
-        assert_eq!(
-            (of_proposal(None), of_proposal(Some("own-proposal"))),
-            (0, 2)
-        );
+        assert_eq!((of_proposal(None), of_proposal(Some("own-proposal"))), (0, 2));
     }
 
     #[test]
@@ -266,9 +256,7 @@ mod tests {
         })
         .await;
         let needed = needed(OWN, false);
-        let missing = missing(&client, &needed, Some(("balance", "own")))
-            .await
-            .unwrap();
+        let missing = missing(&client, &needed, Some(("balance", "own"))).await.unwrap();
         let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
         assert_eq!(names, ["create pods/eviction"]);
         let requests = requests.lock().unwrap();

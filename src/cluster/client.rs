@@ -19,11 +19,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The deadline of a request.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 /// Everything but the unreserved characters of RFC 3986.
-const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// Why no client could be created.
 #[derive(Debug, thiserror::Error)]
@@ -53,9 +49,7 @@ pub enum ConnectError {
 }
 
 fn shown(path: Option<&Path>) -> String {
-    path.map_or("from the default location".to_owned(), |path| {
-        path.display().to_string()
-    })
+    path.map_or("from the default location".to_owned(), |path| path.display().to_string())
 }
 
 /// The kubeconfig that does not exist: a file that `$KUBECONFIG` names, or the default one.
@@ -76,25 +70,17 @@ pub async fn connect(
     metrics: &RequestMetrics,
     clock: &ServerClock,
 ) -> Result<Client, ConnectError> {
-    let invalid = |why| ConnectError::Kubeconfig {
-        path: kubeconfig.map(Path::to_owned),
-        why,
-    };
+    let invalid = |why| ConnectError::Kubeconfig { path: kubeconfig.map(Path::to_owned), why };
     let options = KubeConfigOptions::default();
     let config = if let Some(path) = kubeconfig {
         let read = Kubeconfig::read_from(path).map_err(invalid)?;
-        Config::from_custom_kubeconfig(read, &options)
-            .await
-            .map_err(invalid)?
+        Config::from_custom_kubeconfig(read, &options).await.map_err(invalid)?
     } else {
         // Only a missing kubeconfig leads to the ServiceAccount. A broken one is an error, so that
         // no other cluster is used by mistake.
         match Config::from_kubeconfig(&options).await {
             Err(why) if is_missing(&why) => {
-                let nowhere = |in_cluster| ConnectError::Nowhere {
-                    kubeconfig: why,
-                    in_cluster,
-                };
+                let nowhere = |in_cluster| ConnectError::Nowhere { kubeconfig: why, in_cluster };
                 Config::incluster().map_err(nowhere)?
             }
             other => other.map_err(invalid)?,
@@ -126,22 +112,13 @@ pub fn from_config(
         USER_AGENT,
         HeaderValue::from_static(concat!("evenkeel/", env!("CARGO_PKG_VERSION"))),
     ));
-    let observer = RequestObserver {
-        metrics: metrics.clone(),
-        clock: clock.clone(),
-    };
-    Ok(ClientBuilder::try_from(config)?
-        .with_layer(&observer)
-        .build())
+    let observer = RequestObserver { metrics: metrics.clone(), clock: clock.clone() };
+    Ok(ClientBuilder::try_from(config)?.with_layer(&observer).build())
 }
 
 /// The HTTP status of the response; `None` if there was none.
 pub fn status_code(error: &Error) -> Option<u16> {
-    if let Error::Api(status) = error {
-        Some(status.code)
-    } else {
-        None
-    }
+    if let Error::Api(status) = error { Some(status.code) } else { None }
 }
 
 /// The reason that the client gives to a response without a Status object.
@@ -202,25 +179,13 @@ pub(crate) mod tests {
         let router = Router::new().fallback(move |request: Request| {
             let (log, answer) = (Arc::clone(&log), answer.clone());
             async move {
-                assert!(
-                    request.headers()["user-agent"]
-                        .to_str()
-                        .unwrap()
-                        .starts_with("evenkeel/")
-                );
+                assert!(request.headers()["user-agent"].to_str().unwrap().starts_with("evenkeel/"));
                 let (method, uri) = (request.method().to_string(), request.uri().to_string());
-                let body = axum::body::to_bytes(request.into_body(), usize::MAX)
-                    .await
-                    .unwrap();
+                let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
                 let body = String::from_utf8(body.to_vec()).unwrap();
-                log.lock()
-                    .unwrap()
-                    .push((method.clone(), uri.clone(), body.clone()));
+                log.lock().unwrap().push((method.clone(), uri.clone(), body.clone()));
                 let (status, text) = answer(&method, &uri, &body);
-                Response::builder()
-                    .status(status)
-                    .body(Body::from(text))
-                    .unwrap()
+                Response::builder().status(status).body(Body::from(text)).unwrap()
             }
         });
         (serve(router).await, requests)
@@ -228,9 +193,7 @@ pub(crate) mod tests {
 
     /// A real client of this router.
     pub(crate) async fn serve(router: Router) -> Client {
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
-            .await
-            .unwrap();
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, router).await });
         client_of(&format!("http://{address}"))
@@ -264,15 +227,9 @@ pub(crate) mod tests {
             ),
             (status(429, "too many requests"), "too many requests"),
             (status(500, ""), "status 500"),
+            ((404, "404 page not found\n".to_owned()), "status 404: 404 page not found"),
             (
-                (404, "404 page not found\n".to_owned()),
-                "status 404: 404 page not found",
-            ),
-            (
-                (
-                    501,
-                    "<!DOCTYPE HTML>\n<html>\n  <p>no</p>\n</html>\n".to_owned(),
-                ),
+                (501, "<!DOCTYPE HTML>\n<html>\n  <p>no</p>\n</html>\n".to_owned()),
                 "status 501: <!DOCTYPE HTML> <html> <p>no</p> </html>",
             ),
         ] {
@@ -312,9 +269,7 @@ pub(crate) mod tests {
         .err()
         .unwrap();
         assert!(
-            error
-                .to_string()
-                .starts_with("cannot use the kubeconfig /nowhere/config: "),
+            error.to_string().starts_with("cannot use the kubeconfig /nowhere/config: "),
             "{error}"
         );
     }
@@ -325,44 +280,26 @@ pub(crate) mod tests {
             if request.uri().path().contains("slow") {
                 std::future::pending::<()>().await;
             }
-            let code = if request.method() == http::Method::POST {
-                429
-            } else {
-                200
-            };
-            Response::builder()
-                .status(code)
-                .body(Body::from("{}"))
-                .unwrap()
+            let code = if request.method() == http::Method::POST { 429 } else { 200 };
+            Response::builder().status(code).body(Body::from("{}")).unwrap()
         });
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
-            .await
-            .unwrap();
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let url = format!("http://{}/behind/a/proxy", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
         let metrics = RequestMetrics::default();
         let (config, clock) = (Config::new(url.parse().unwrap()), ServerClock::default());
         let client = from_config(config, &metrics, &clock).unwrap();
         let send = |method: &str, path: &str| {
-            let request = http::Request::builder()
-                .method(method)
-                .uri(path)
-                .body(Vec::new())
-                .unwrap();
+            let request =
+                http::Request::builder().method(method).uri(path).body(Vec::new()).unwrap();
             let client = client.clone();
             async move { client.request_text(request).await }
         };
         send("GET", "/api/v1/pods?limit=500").await.unwrap();
-        send("GET", "/api/v1/pods?watch=true&timeoutSeconds=290")
-            .await
-            .unwrap();
-        send("POST", "/api/v1/namespaces/shop/pods/secret-name/eviction")
-            .await
-            .unwrap_err();
+        send("GET", "/api/v1/pods?watch=true&timeoutSeconds=290").await.unwrap();
+        send("POST", "/api/v1/namespaces/shop/pods/secret-name/eviction").await.unwrap_err();
         let slow = send("GET", "/api/v1/nodes/slow");
-        tokio::time::timeout(std::time::Duration::from_millis(50), slow)
-            .await
-            .unwrap_err();
+        tokio::time::timeout(std::time::Duration::from_millis(50), slow).await.unwrap_err();
         let mut registry = Registry::default();
         registry.register("api_requests", "Requests", metrics.counted());
         let mut out = String::new();

@@ -38,17 +38,10 @@ pub struct ClockDifference(pub SignedDuration);
 
 impl fmt::Display for ClockDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let side = if self.0.is_negative() {
-            "behind"
-        } else {
-            "ahead of"
-        };
+        let side = if self.0.is_negative() { "behind" } else { "ahead of" };
         let minutes = (self.0.as_secs().abs() + 30) / 60;
         let difference = SignedDuration::from_mins(minutes);
-        write!(
-            f,
-            "the local clock is {difference:#} {side} that of the API server"
-        )
+        write!(f, "the local clock is {difference:#} {side} that of the API server")
     }
 }
 
@@ -64,9 +57,8 @@ impl ServerClock {
     #[cfg(test)]
     pub(crate) fn see(&self, date: Timestamp) {
         let mut headers = HeaderMap::new();
-        let date = jiff::fmt::rfc2822::DateTimePrinter::new()
-            .timestamp_to_rfc9110_string(&date)
-            .unwrap();
+        let date =
+            jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&date).unwrap();
         headers.insert(DATE, date.parse().unwrap());
         self.read(LocalTime::now(), &headers);
     }
@@ -89,10 +81,7 @@ pub struct LocalTime {
 impl LocalTime {
     /// The present.
     pub fn now() -> Self {
-        LocalTime {
-            wall: now(),
-            steady: Instant::now(),
-        }
+        LocalTime { wall: now(), steady: Instant::now() }
     }
 
     /// The time by the wall clock, to compare with times from elsewhere.
@@ -197,10 +186,7 @@ mod tests {
         let (before, set_back) = (local(start, 0, 0), local(start, -3600, 10));
         assert!(before < set_back);
         assert_eq!(set_back.after(before), SignedDuration::from_secs(10));
-        assert_eq!(
-            set_back.minus(Duration::from_secs(10)).after(before),
-            SignedDuration::ZERO
-        );
+        assert_eq!(set_back.minus(Duration::from_secs(10)).after(before), SignedDuration::ZERO);
     }
 
     #[test]
@@ -215,14 +201,8 @@ mod tests {
         assert_eq!(read(0, 0), "equal");
         assert_eq!(read(-30, 300), "equal", "a slow response");
         assert_eq!(read(60, 0), "equal");
-        assert_eq!(
-            read(601, 1),
-            "the local clock is 10m ahead of that of the API server"
-        );
-        assert_eq!(
-            read(-3601, 1),
-            "the local clock is 1h behind that of the API server"
-        );
+        assert_eq!(read(601, 1), "the local clock is 10m ahead of that of the API server");
+        assert_eq!(read(-3601, 1), "the local clock is 1h behind that of the API server");
     }
 
     #[test]
@@ -248,22 +228,15 @@ mod tests {
             let response = Response::builder().header(DATE, *date.body());
             response.body(())
         });
-        let observer = RequestObserver {
-            metrics: RequestMetrics::default(),
-            clock: clock.clone(),
-        };
+        let observer = RequestObserver { metrics: RequestMetrics::default(), clock: clock.clone() };
         let mut client = observer.layer(server);
         let mut read = async |date| {
             client.call(Request::new(date)).await.unwrap();
-            clock
-                .difference(LocalTime::now())
-                .map(|difference| difference.0.is_negative())
+            clock.difference(LocalTime::now()).map(|difference| difference.0.is_negative())
         };
         assert_eq!(read("Fri, 20 Nov 2020 12:00:00 GMT").await, Some(false));
         assert_eq!(read("Wed, 20 Nov 2120 12:00:00 GMT").await, Some(true));
-        let now = DateTimePrinter::new()
-            .timestamp_to_rfc9110_string(&now())
-            .unwrap();
+        let now = DateTimePrinter::new().timestamp_to_rfc9110_string(&now()).unwrap();
         assert_eq!(read(now.leak()).await, None);
     }
 
@@ -275,14 +248,7 @@ mod tests {
         assert!(ClockReading::new(at, &headers("yesterday"), at).is_none());
         let set = local(start, 3600, 1);
         let headers = headers("Fri, 20 Nov 2026 12:00:00 GMT");
-        assert!(
-            ClockReading::new(at, &headers, set).is_none(),
-            "set meanwhile"
-        );
-        assert!(
-            ServerClock::default()
-                .difference(LocalTime::now())
-                .is_none()
-        );
+        assert!(ClockReading::new(at, &headers, set).is_none(), "set meanwhile");
+        assert!(ServerClock::default().difference(LocalTime::now()).is_none());
     }
 }

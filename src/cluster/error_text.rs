@@ -18,20 +18,12 @@ pub fn causes(error: &dyn std::error::Error) -> String {
         next = cause.source();
     }
     parts.dedup();
-    if parts.is_empty() {
-        error.to_string()
-    } else {
-        parts.join(": ")
-    }
+    if parts.is_empty() { error.to_string() } else { parts.join(": ") }
 }
 
 /// A message behind a colon; nothing if it is empty.
 pub fn after_colon(message: &str) -> String {
-    if message.is_empty() {
-        String::new()
-    } else {
-        format!(": {message}")
-    }
+    if message.is_empty() { String::new() } else { format!(": {message}") }
 }
 
 /// Puts a message of another system on one line and shortens it. Control characters are dropped.
@@ -39,9 +31,5 @@ pub fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let printable = line.chars().filter(|c| !c.is_control());
     let short: String = printable.take(LONGEST).collect();
-    if short.len() < line.len() {
-        format!("{short}…")
-    } else {
-        short
-    }
+    if short.len() < line.len() { format!("{short}…") } else { short }
 }

@@ -74,10 +74,7 @@ impl EventWriter {
     }
 
     fn add(&self, event: Event, at: Timestamp) {
-        let event = Event {
-            event_time: Some(MicroTime(at)),
-            ..event
-        };
+        let event = Event { event_time: Some(MicroTime(at)), ..event };
         // A failure is only logged, because the change has happened.
         if let Err(error) = self.queue.try_send(event) {
             warn!("cannot create an event: {error}");
@@ -94,10 +91,7 @@ async fn write_all(
     while let Some(event) = waiting.recv().await {
         let about = event.regarding.clone().unwrap_or_default();
         let written = write(&client, event, &instance).await;
-        failures.record(
-            Request::Events,
-            written.as_ref().copied().map_err(String::as_str),
-        );
+        failures.record(Request::Events, written.as_ref().copied().map_err(String::as_str));
         if let Err(why) = written {
             let (kind, namespace, name) = (about.kind, about.namespace, about.name);
             debug!(kind, namespace, name, why, "cannot create an event");
@@ -135,10 +129,7 @@ fn of_eviction(done: &Move) -> Event {
 
 fn of_taint(done: &Steer) -> Event {
     let (action, what) = match done.action.value() {
-        Some(value) => (
-            "Tainted",
-            format!("steering taint added ({})", value.text()),
-        ),
+        Some(value) => ("Tainted", format!("steering taint added ({})", value.text())),
         None => ("Untainted", "steering taint removed".to_owned()),
     };
     Event {
@@ -163,11 +154,7 @@ fn of_decline(settled: &Settled, replacement: &Pod) -> Event {
             "evenkeel evicted {} from {}, and {}; {} rests",
             settled.pod, settled.from, settled.ending, settled.workload
         )),
-        regarding: Some(pod(
-            &replacement.namespace,
-            &replacement.name,
-            &replacement.uid,
-        )),
+        regarding: Some(pod(&replacement.namespace, &replacement.name, &replacement.uid)),
         ..Event::default()
     }
 }
@@ -240,10 +227,7 @@ mod tests {
         let (method, uri, body) = requests.lock().unwrap()[0].clone();
         assert_eq!(
             (method.as_str(), uri.split('?').next()),
-            (
-                "POST",
-                Some("/apis/events.k8s.io/v1/namespaces/shop/events")
-            )
+            ("POST", Some("/apis/events.k8s.io/v1/namespaces/shop/events"))
         );
         let expected = json!({
             "apiVersion": "events.k8s.io/v1",
@@ -267,26 +251,16 @@ mod tests {
     async fn the_event_of_a_taint_names_the_reason() {
         let (client, requests) = fake(|_, _, body| (201, body.to_owned())).await;
         let action = SteerAction::Add(SteerValue::Emptying);
-        let done = Steer {
-            node: "n1".to_owned(),
-            action,
-            why: SteerReason::Emptying,
-        };
+        let done = Steer { node: "n1".to_owned(), action, why: SteerReason::Emptying };
         let events = EventWriter::start(client, "evenkeel-0", Failures::default());
         events.steered(&done, Timestamp::UNIX_EPOCH);
         events.finish(SECOND).await;
         let (_, uri, body) = requests.lock().unwrap()[0].clone();
-        assert_eq!(
-            uri.split('?').next(),
-            Some("/apis/events.k8s.io/v1/namespaces/default/events")
-        );
+        assert_eq!(uri.split('?').next(), Some("/apis/events.k8s.io/v1/namespaces/default/events"));
         let body: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(body["action"], "Tainted");
         let note = body["note"].as_str().unwrap();
-        assert!(
-            note.starts_with("steering taint added (emptying): "),
-            "{note}"
-        );
+        assert!(note.starts_with("steering taint added (emptying): "), "{note}");
         assert_eq!(
             body["regarding"],
             json!({"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "n1"})

@@ -27,11 +27,8 @@ const DENIED: &str = "cannot create resource \"pods/eviction\"";
 /// The words of the API server for errors that arise before it deletes a pod: a webhook does not
 /// respond, or refuses with a code of its own (`pkg/admission/plugin/webhook`), or several budgets
 /// cover the pod (`pkg/registry/core/pod/storage/eviction.go`).
-const BEFORE_DELETION: [&str; 3] = [
-    "failed calling webhook",
-    "admission webhook \"",
-    "more than one PodDisruptionBudget",
-];
+const BEFORE_DELETION: [&str; 3] =
+    ["failed calling webhook", "admission webhook \"", "more than one PodDisruptionBudget"];
 /// The longest wait that a response may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
@@ -49,10 +46,9 @@ pub async fn evict(client: &Client, planned: &Move, grace: Option<i64>) -> Outco
     match tokio::time::timeout(TIMEOUT, send(client, planned, grace)).await {
         Ok(Ok((status, body))) => outcome(&status, &body),
         Ok(Err(error)) => Outcome::Unanswered(error_message(&error)),
-        Err(_) => Outcome::Unanswered(format!(
-            "the API server took longer than {} s",
-            TIMEOUT.as_secs()
-        )),
+        Err(_) => {
+            Outcome::Unanswered(format!("the API server took longer than {} s", TIMEOUT.as_secs()))
+        }
     }
 }
 
@@ -82,20 +78,14 @@ async fn send(
         .get(RETRY_AFTER)
         .and_then(|value| value.to_str().ok()?.parse().ok())
         .map(|seconds| Duration::from_secs(seconds).min(LONGEST_WAIT));
-    let answer = Answer {
-        code: response.status(),
-        retry_after,
-    };
+    let answer = Answer { code: response.status(), retry_after };
     let body = response.into_body().collect_bytes().await?;
     Ok((answer, body.to_vec()))
 }
 
 fn eviction(planned: &Move, grace: Option<i64>) -> Eviction {
     let annotations = BTreeMap::from([
-        (
-            "reason".to_owned(),
-            format!("{}: {}", planned.strategy, planned.reason),
-        ),
+        ("reason".to_owned(), format!("{}: {}", planned.strategy, planned.reason)),
         ("requested-by".to_owned(), "evenkeel".to_owned()),
     ]);
     Eviction {
@@ -184,9 +174,7 @@ fn message(status: &Status) -> String {
 
 fn names_budget(status: &Status) -> bool {
     let causes = status.details.iter().flat_map(|details| &details.causes);
-    causes
-        .into_iter()
-        .any(|cause| cause.reason == "DisruptionBudget")
+    causes.into_iter().any(|cause| cause.reason == "DisruptionBudget")
 }
 
 /// Whether KubeVirt's webhook has refused the eviction because it migrates the virtual machine
@@ -297,14 +285,8 @@ pub(crate) mod tests {
             (budgets, "failed"),
             ("etcdserver: request timed out", "unanswered"),
             ("etcdserver: leader changed", "unanswered"),
-            (
-                "rpc error: code = Unavailable desc = error reading from server: EOF",
-                "unanswered",
-            ),
-            (
-                "rpc error: code = Unavailable desc = transport is closing",
-                "unanswered",
-            ),
+            ("rpc error: code = Unavailable desc = error reading from server: EOF", "unanswered"),
+            ("rpc error: code = Unavailable desc = transport is closing", "unanswered"),
             ("context deadline exceeded", "unanswered"),
         ] {
             let (client, _) = fake(move |_, _, _| status(500, message)).await;
@@ -334,10 +316,7 @@ pub(crate) mod tests {
         let throttled = Outcome::Throttled(message, wait);
         assert_eq!(busy(text, Some("7")).await, throttled);
         assert!(throttled.ends_the_plan().is_some());
-        assert!(matches!(
-            busy(text, None).await,
-            Outcome::Throttled(_, None)
-        ));
+        assert!(matches!(busy(text, None).await, Outcome::Throttled(_, None)));
         let body = r#"{"kind":"Status","status":"Failure","code":429,"reason":"TooManyRequests",
             "message":"storage is (re)initializing","details":{"retryAfterSeconds":1}}"#;
         let second = Some(Duration::from_secs(1));
@@ -381,11 +360,9 @@ pub(crate) mod tests {
         let by_webhook = "admission webhook \"guard.example.com\" denied the request: not now";
         let by_policy = "pods \"web-1\" is forbidden: ValidatingAdmissionPolicy 'p' with binding \
             'b' denied request: not now";
-        for (message, code) in [
-            (denied, "forbidden"),
-            (by_webhook, "refused"),
-            (by_policy, "refused"),
-        ] {
+        for (message, code) in
+            [(denied, "forbidden"), (by_webhook, "refused"), (by_policy, "refused")]
+        {
             let (client, _) = fake(move |_, _, _| status(403, message)).await;
             assert_eq!(evict(&client, &planned(), None).await.code(), code);
         }
@@ -408,14 +385,9 @@ pub(crate) mod tests {
     #[tokio::test]
     async fn without_a_valid_response_the_outcome_is_unknown() {
         let unreachable = client_of("http://127.0.0.1:1");
-        assert_eq!(
-            evict(&unreachable, &planned(), None).await.code(),
-            "unanswered"
-        );
-        for invalid in [
-            (200, "<html>".to_owned()),
-            (503, r#"{"error": "no upstream"}"#.to_owned()),
-        ] {
+        assert_eq!(evict(&unreachable, &planned(), None).await.code(), "unanswered");
+        for invalid in [(200, "<html>".to_owned()), (503, r#"{"error": "no upstream"}"#.to_owned())]
+        {
             let (client, _) = fake(move |_, _, _| invalid.clone()).await;
             assert_eq!(evict(&client, &planned(), None).await.code(), "unanswered");
         }
@@ -431,16 +403,7 @@ pub(crate) mod tests {
     async fn a_pod_without_uid_is_not_evicted() {
         let (client, requests) = fake(|_, _, _| (201, "{}".to_owned())).await;
         assert_eq!(
-            evict(
-                &client,
-                &Move {
-                    uid: String::new(),
-                    ..planned()
-                },
-                None
-            )
-            .await
-            .code(),
+            evict(&client, &Move { uid: String::new(), ..planned() }, None).await.code(),
             "failed"
         );
         assert!(requests.lock().unwrap().is_empty());

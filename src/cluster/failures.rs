@@ -239,9 +239,7 @@ impl Failures {
 
 impl FailureLabels {
     fn of(request: Request) -> Self {
-        FailureLabels {
-            request: request.to_string(),
-        }
+        FailureLabels { request: request.to_string() }
     }
 }
 

@@ -28,11 +28,7 @@ pub struct BodyInMemory<'b> {
 
 impl<'b> BodyInMemory<'b> {
     fn reply(self) -> Reply<impl AsyncBufRead + Unpin + use<'b>> {
-        let format = if self.protobuf {
-            Format::Protobuf
-        } else {
-            Format::Json
-        };
+        let format = if self.protobuf { Format::Protobuf } else { Format::Json };
         let body = BufReader::with_capacity(self.piece.max(1), self.bytes);
         Reply::new(format, body)
     }

@@ -24,9 +24,7 @@ pub async fn active_pod(client: &Client, namespace: &str, lease: &str) -> Result
         return Ok(pod);
     }
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
-    let running = ListParams::default()
-        .labels(LABEL)
-        .fields("status.phase=Running");
+    let running = ListParams::default().labels(LABEL).fields("status.phase=Running");
     let listed = pods.list_metadata(&running).await;
     let listed =
         listed.map_err(|error| format!("pods in {namespace}: {}", error_message(&error)))?;
@@ -81,9 +79,7 @@ mod tests {
             error.starts_with("no pod with the label app.kubernetes.io/name=evenkeel"),
             "{error}"
         );
-        let error = active(status(403, "leases is forbidden"), "")
-            .await
-            .unwrap_err();
+        let error = active(status(403, "leases is forbidden"), "").await.unwrap_err();
         assert_eq!(error, "Lease kube-system/evenkeel: leases is forbidden");
     }
 }

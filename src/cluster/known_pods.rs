@@ -30,9 +30,8 @@ impl Cluster {
             return;
         }
         let objects = self.objects();
-        let names = objects
-            .pods()
-            .map(|pod| (pod.namespace.as_str(), pod.name.as_str(), pod.uid.as_str()));
+        let names =
+            objects.pods().map(|pod| (pod.namespace.as_str(), pod.name.as_str(), pod.uid.as_str()));
         let (pods, digest) = (objects.pods().count(), digest(names));
         debug!(pods, digest, "known pods");
     }
@@ -49,10 +48,7 @@ mod tests {
         assert_eq!(digest(pods.into_iter()), digest([two, one].into_iter()));
         assert_ne!(digest(pods.into_iter()), digest([one].into_iter()));
         let replaced = ("shop", "web-2", "u-3");
-        assert_ne!(
-            digest(pods.into_iter()),
-            digest([one, replaced].into_iter())
-        );
+        assert_ne!(digest(pods.into_iter()), digest([one, replaced].into_iter()));
         // By `printf 'shop/web-1 u-1\nshop/web-2 u-2\n' | sha256sum`.
         assert_eq!(digest(pods.into_iter()), "d5344097ca83eee4");
     }

@@ -142,16 +142,7 @@ impl Elector {
         let (state, receiver) = watch::channel(LeadershipState::default());
         let api = Api::namespaced(client, &candidacy.namespace);
         let election = Election::new(candidacy.identity.clone(), candidacy.timing);
-        (
-            Elector {
-                api,
-                candidacy,
-                election,
-                seen: None,
-                state,
-            },
-            Leadership(receiver),
-        )
+        (Elector { api, candidacy, election, seen: None, state }, Leadership(receiver))
     }
 
     /// The durations of the election.
@@ -211,13 +202,9 @@ impl Elector {
     }
 
     async fn read(&mut self) -> Result<(), LeaseError> {
-        let lease = self
-            .checked("get", self.api.get_opt(&self.candidacy.name))
-            .await?;
+        let lease = self.checked("get", self.api.get_opt(&self.candidacy.name)).await?;
         // A Lease without a spec exists and can be overwritten.
-        let spec = lease
-            .as_ref()
-            .map(|lease| lease.spec.clone().unwrap_or_default());
+        let spec = lease.as_ref().map(|lease| lease.spec.clone().unwrap_or_default());
         self.election.read(spec, Instant::now());
         self.seen = lease;
         Ok(())
@@ -228,26 +215,13 @@ impl Elector {
     async fn write(&mut self, spec: LeaseSpec) -> Result<(), LeaseError> {
         let params = PostParams::default();
         let written = if let Some(seen) = &self.seen {
-            let lease = Lease {
-                spec: Some(spec),
-                ..seen.clone()
-            };
-            self.checked(
-                "update",
-                self.api.replace(&self.candidacy.name, &params, &lease),
-            )
-            .await?
+            let lease = Lease { spec: Some(spec), ..seen.clone() };
+            self.checked("update", self.api.replace(&self.candidacy.name, &params, &lease)).await?
         } else {
-            let metadata = ObjectMeta {
-                name: Some(self.candidacy.name.clone()),
-                ..ObjectMeta::default()
-            };
-            let lease = Lease {
-                metadata,
-                spec: Some(spec),
-            };
-            self.checked("create", self.api.create(&params, &lease))
-                .await?
+            let metadata =
+                ObjectMeta { name: Some(self.candidacy.name.clone()), ..ObjectMeta::default() };
+            let lease = Lease { metadata, spec: Some(spec) };
+            self.checked("create", self.api.create(&params, &lease)).await?
         };
         self.seen = Some(written);
         Ok(())
@@ -295,13 +269,7 @@ impl Elector {
         let held_by_living = self.election.is_held_by_living();
         self.state.send_if_modified(|state| {
             let changed = state.active.map(|a| a.term) != active.map(|a| a.term);
-            *state = LeadershipState {
-                active,
-                holder,
-                held_by_living,
-                error,
-                forbidden,
-            };
+            *state = LeadershipState { active, holder, held_by_living, error, forbidden };
             changed
         });
     }

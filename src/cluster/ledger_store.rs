@@ -279,11 +279,8 @@ mod tests {
         let map = Arc::clone(&kept);
         let (client, requests) = fake(move |method, _, body| {
             let mut kept = map.lock().unwrap();
-            let version = |value: &Value| {
-                value["metadata"]["resourceVersion"]
-                    .as_str()
-                    .map(str::to_owned)
-            };
+            let version =
+                |value: &Value| value["metadata"]["resourceVersion"].as_str().map(str::to_owned);
             match (method, kept.as_ref().map(|value| version(value).unwrap())) {
                 ("GET" | "PUT", None) => return status(404, "not found"),
                 ("GET", Some(_)) => return (200, kept.as_ref().unwrap().to_string()),
@@ -295,10 +292,7 @@ mod tests {
                 }
                 _ => {}
             }
-            let next = kept
-                .as_ref()
-                .and_then(version)
-                .map_or(1, |v| v.parse::<u64>().unwrap() + 1);
+            let next = kept.as_ref().and_then(version).map_or(1, |v| v.parse::<u64>().unwrap() + 1);
             let mut value: Value = body.parse().unwrap();
             value["metadata"]["resourceVersion"] = json!(next.to_string());
             *kept = Some(value.clone());
@@ -331,22 +325,15 @@ mod tests {
             first.save(&ledger(name)).await.unwrap();
             assert!(first.holds(&ledger(name)));
         }
-        let verbs: Vec<_> = requests
-            .lock()
-            .unwrap()
-            .iter()
-            .map(|(method, _, _)| method.clone())
-            .collect();
+        let verbs: Vec<_> =
+            requests.lock().unwrap().iter().map(|(method, _, _)| method.clone()).collect();
         assert_eq!(verbs, ["GET", "POST", "PUT", "PUT"]);
         assert_eq!(
             kept.lock().unwrap().as_ref().unwrap()["metadata"]["labels"]["app.kubernetes.io/name"],
             "evenkeel"
         );
         assert_eq!(store(&client).load().await, Ok(ledger("three")));
-        assert_eq!(
-            kept.lock().unwrap().as_ref().unwrap()["metadata"]["resourceVersion"],
-            "3"
-        );
+        assert_eq!(kept.lock().unwrap().as_ref().unwrap()["metadata"]["resourceVersion"], "3");
     }
 
     #[tokio::test]
@@ -374,10 +361,7 @@ mod tests {
         store.save(&ledger("one")).await.unwrap();
         let value = kept.lock().unwrap().clone().unwrap();
         assert_eq!(
-            (
-                &value["data"]["note"],
-                &value["metadata"]["annotations"]["team"]
-            ),
+            (&value["data"]["note"], &value["metadata"]["annotations"]["team"]),
             (&json!("by hand"), &json!("a"))
         );
         *kept.lock().unwrap() = None;
@@ -452,29 +436,16 @@ mod tests {
     async fn errors_name_the_missing_permission_or_object() {
         let message = async |code| {
             let (client, _) = fake(move |_, _, _| status(code, "no")).await;
-            store(&client)
-                .save(&ledger("x"))
-                .await
-                .unwrap_err()
-                .to_string()
+            store(&client).save(&ledger("x")).await.unwrap_err().to_string()
         };
         assert_eq!(
             message(403).await,
             "cannot create configmap system/ledger: the role must allow it: no"
         );
-        assert_eq!(
-            message(404).await,
-            "cannot create configmap system/ledger: no"
-        );
-        assert_eq!(
-            message(422).await,
-            "cannot create configmap system/ledger: no"
-        );
-        let unreachable = store(&client_of("http://127.0.0.1:1"))
-            .load()
-            .await
-            .unwrap_err()
-            .to_string();
+        assert_eq!(message(404).await, "cannot create configmap system/ledger: no");
+        assert_eq!(message(422).await, "cannot create configmap system/ledger: no");
+        let unreachable =
+            store(&client_of("http://127.0.0.1:1")).load().await.unwrap_err().to_string();
         assert!(
             unreachable.starts_with("no response for configmap system/ledger: client error"),
             "{unreachable}"

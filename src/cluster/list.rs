@@ -27,16 +27,9 @@ pub fn watched() -> Vec<ListedKind> {
         // `/api/v1/nodes`, `/apis/apps/v1/replicasets`
         let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let api_version = parts.get(1..parts.len() - 1).unwrap_or_default().join("/");
-        ListedKind {
-            api_version,
-            kind,
-            path: path.to_owned(),
-        }
+        ListedKind { api_version, kind, path: path.to_owned() }
     };
-    WATCHED_KINDS
-        .iter()
-        .map(|w| listed((w.kind.name(), w.path)))
-        .collect()
+    WATCHED_KINDS.iter().map(|w| listed((w.kind.name(), w.path))).collect()
 }
 
 /// Lists every object at a path, page by page.
@@ -49,9 +42,7 @@ pub async fn pages(client: &Client, path: &str) -> Result<Vec<Value>, String> {
             return Ok(all);
         }
     }
-    Err(format!(
-        "the list expired {ATTEMPTS} times before it was complete"
-    ))
+    Err(format!("the list expired {ATTEMPTS} times before it was complete"))
 }
 
 /// Returns `None` if the API server no longer has the next page (410).
@@ -91,16 +82,11 @@ mod tests {
 
     #[test]
     fn every_kind_has_its_api_version() {
-        let versions: Vec<_> = watched()
-            .into_iter()
-            .map(|l| format!("{} {}", l.api_version, l.kind))
-            .collect();
-        for expected in [
-            "v1 Node",
-            "policy/v1 PodDisruptionBudget",
-            "apps/v1 ReplicaSet",
-            "batch/v1 Job",
-        ] {
+        let versions: Vec<_> =
+            watched().into_iter().map(|l| format!("{} {}", l.api_version, l.kind)).collect();
+        for expected in
+            ["v1 Node", "policy/v1 PodDisruptionBudget", "apps/v1 ReplicaSet", "batch/v1 Job"]
+        {
             assert!(versions.contains(&expected.to_owned()), "{versions:?}");
         }
     }
@@ -131,12 +117,7 @@ mod tests {
             "pods is forbidden: User \"me\" cannot list"
         );
         let (client, requests) = fake(|_, _, _| status(410, "too old")).await;
-        assert!(
-            pages(&client, "/api/v1/pods")
-                .await
-                .unwrap_err()
-                .contains("expired 3 times")
-        );
+        assert!(pages(&client, "/api/v1/pods").await.unwrap_err().contains("expired 3 times"));
         assert_eq!(requests.lock().unwrap().len(), 3);
     }
 }

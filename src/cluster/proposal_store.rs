@@ -98,12 +98,10 @@ impl ProposalStore {
         let name = self.full_name();
         let late = |_| format!("configmap {name}: no response in {} s", TIMEOUT.as_secs());
         let answer = tokio::time::timeout(TIMEOUT, request).await;
-        answer
-            .map_err(late)?
-            .map_err(|error| match status_code(&error) {
-                Some(409) => format!("configmap {name} was changed by another process meanwhile"),
-                _ => format!("configmap {name}: {}", error_message(&error)),
-            })
+        answer.map_err(late)?.map_err(|error| match status_code(&error) {
+            Some(409) => format!("configmap {name} was changed by another process meanwhile"),
+            _ => format!("configmap {name}: {}", error_message(&error)),
+        })
     }
 }
 
@@ -111,9 +109,7 @@ impl StoredProposal {
     /// Returns the proposal if a person has approved it. An approval of another id does not count.
     pub fn proposal_if_approved(&self) -> Option<&Proposal> {
         let approved = self.approved.as_ref();
-        self.proposal
-            .as_ref()
-            .filter(|proposal| Some(&proposal.id) == approved)
+        self.proposal.as_ref().filter(|proposal| Some(&proposal.id) == approved)
     }
 
     fn of(mut map: ConfigMap) -> Self {

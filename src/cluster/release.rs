@@ -14,7 +14,5 @@ pub async fn read(client: &Client) -> Result<KubernetesRelease, String> {
     let version = client.apiserver_version().await;
     let version = version.map_err(|error| causes(&error))?;
     let release = format!("{}.{}", version.major, version.minor);
-    release
-        .parse()
-        .map_err(|expected| format!("found version {release}, {expected}"))
+    release.parse().map_err(|expected| format!("found version {release}, {expected}"))
 }

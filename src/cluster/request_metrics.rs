@@ -78,10 +78,7 @@ impl<S> Layer<S> for RequestObserver {
     type Service = ObservedService<S>;
 
     fn layer(&self, inner: S) -> ObservedService<S> {
-        ObservedService {
-            inner,
-            observer: self.clone(),
-        }
+        ObservedService { inner, observer: self.clone() }
     }
 }
 
@@ -138,11 +135,7 @@ impl PendingRequest {
         let verb = verb(request.method(), named, watch);
         PendingRequest {
             metrics: metrics.clone(),
-            labels: RequestLabels {
-                verb,
-                resource,
-                code: "error",
-            },
+            labels: RequestLabels { verb, resource, code: "error" },
         }
     }
 
@@ -161,11 +154,7 @@ impl Drop for PendingRequest {
 fn resource(path: &str) -> (&'static str, bool) {
     let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
     let (group, rest) =
-        parts.split_at(
-            parts
-                .len()
-                .min(if parts.first() == Some(&"apis") { 3 } else { 2 }),
-        );
+        parts.split_at(parts.len().min(if parts.first() == Some(&"apis") { 3 } else { 2 }));
     let rest = match rest {
         ["namespaces", _, inside @ ..] if !inside.is_empty() => inside,
         all => all,
@@ -217,18 +206,12 @@ mod tests {
             ("/api/v1/pods", ("pods", false)),
             ("/api/v1/namespaces/shop/pods", ("pods", false)),
             ("/api/v1/namespaces/shop/pods/web-1", ("pods", true)),
-            (
-                "/api/v1/namespaces/shop/pods/web-1/eviction",
-                ("pods/eviction", true),
-            ),
+            ("/api/v1/namespaces/shop/pods/web-1/eviction", ("pods/eviction", true)),
             ("/api/v1/namespaces", ("namespaces", false)),
             ("/api/v1/namespaces/shop", ("namespaces", true)),
             ("/api/v1/namespaces/pods/pods/pods", ("pods", true)),
             ("/apis/apps/v1/replicasets", ("replicasets", false)),
-            (
-                "/apis/metrics.k8s.io/v1beta1/pods",
-                ("pods.metrics.k8s.io", false),
-            ),
+            ("/apis/metrics.k8s.io/v1beta1/pods", ("pods.metrics.k8s.io", false)),
             (
                 "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/evenkeel",
                 ("leases", true),

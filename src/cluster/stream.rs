@@ -73,10 +73,7 @@ impl Format {
 impl StreamError {
     /// Creates an error for an answer that is not understood.
     pub(super) fn invalid(why: impl Into<String>) -> Self {
-        StreamError {
-            invalid: true,
-            ..StreamError::broken(why)
-        }
+        StreamError { invalid: true, ..StreamError::broken(why) }
     }
 
     /// Creates an error for a connection or a stream that broke.
@@ -152,10 +149,7 @@ pub(super) struct Reply<R> {
 impl<R: AsyncBufRead + Unpin> Reply<R> {
     /// Creates an answer from its body.
     pub(super) const fn new(format: Format, body: R) -> Self {
-        Reply {
-            format,
-            body: Limited::new(body),
-        }
+        Reply { format, body: Limited::new(body) }
     }
 }
 
@@ -182,20 +176,13 @@ pub(super) async fn get(
     }
     let text = reply.body.rest(STATUS_LIMIT).await?;
     let error = refusal(status, reply.format, &text);
-    Err(StreamError {
-        retry_after: retry_after.or(error.retry_after),
-        ..error
-    })
+    Err(StreamError { retry_after: retry_after.or(error.retry_after), ..error })
 }
 
 fn reply(response: Response<Body>) -> Reply<impl AsyncBufRead + Unpin + Send + use<>> {
     let content = response.headers().get(CONTENT_TYPE);
     let content = content.and_then(|c| c.to_str().ok()).unwrap_or_default();
-    let format = if content.starts_with(PROTOBUF) {
-        Format::Protobuf
-    } else {
-        Format::Json
-    };
+    let format = if content.starts_with(PROTOBUF) { Format::Protobuf } else { Format::Json };
     let data = response.into_body().into_data_stream();
     let data = Box::pin(data.map_err(std::io::Error::other)).into_async_read();
     Reply::new(format, data)
@@ -213,13 +200,7 @@ fn refusal(code: u16, format: Format, text: &[u8]) -> StreamError {
     }
     // Proxies answer without a Status object.
     let message = String::from_utf8_lossy(text).trim().to_owned();
-    StreamError::refused(
-        code,
-        &Status {
-            message,
-            ..Status::default()
-        },
-    )
+    StreamError::refused(code, &Status { message, ..Status::default() })
 }
 
 /// Decodes a `Status`.

@@ -17,13 +17,7 @@ const ATTEMPTS: usize = 5;
 /// The patch contains all taints and the resource version, so that the API server rejects it if the
 /// node has changed since. It needs the verbs `list`, which the watch needs as well, and `patch`.
 pub async fn steer(client: &Client, planned: &Steer) -> SteerOutcome {
-    change(
-        client,
-        &planned.node,
-        planned.action,
-        &PatchParams::default(),
-    )
-    .await
+    change(client, &planned.node, planned.action, &PatchParams::default()).await
 }
 
 /// The right of this account to change the steering taint, as far as the API server tells.
@@ -65,9 +59,7 @@ pub async fn right(client: &Client, node: &str) -> Option<SteeringRight> {
 async fn changes_annotations(client: &Client, node: &str) -> bool {
     let patch = json!({"metadata": {"annotations": {STEERING_KEY: "dry-run"}}});
     let dry_run = PatchParams::default().dry_run();
-    checked(nodes(client).patch(node, &dry_run, &Patch::Merge(patch)))
-        .await
-        .is_ok()
+    checked(nodes(client).patch(node, &dry_run, &Patch::Merge(patch))).await.is_ok()
 }
 
 fn nodes(client: &Client) -> Api<DynamicObject> {
@@ -87,9 +79,7 @@ async fn change(
             Ok(outcome) | Err(TaintError::Final(outcome)) => return outcome,
         }
     }
-    SteerOutcome::Failed(format!(
-        "the node changed during each of {ATTEMPTS} attempts"
-    ))
+    SteerOutcome::Failed(format!("the node changed during each of {ATTEMPTS} attempts"))
 }
 
 enum TaintError {
@@ -110,12 +100,8 @@ async fn attempt(
     let Some(node) = checked(nodes.list(&only)).await?.items.pop() else {
         return Ok(SteerOutcome::Unneeded);
     };
-    let current = node
-        .data
-        .pointer("/spec/taints")
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
+    let current =
+        node.data.pointer("/spec/taints").and_then(Value::as_array).cloned().unwrap_or_default();
     let Some(taints) = changed(&current, action) else {
         return Ok(SteerOutcome::Unneeded);
     };
@@ -129,19 +115,13 @@ async fn attempt(
 
 /// Returns the planned taints, or `None` if the current ones are already so.
 fn changed(current: &[Value], action: SteerAction) -> Option<Vec<Value>> {
-    let mut taints: Vec<Value> = current
-        .iter()
-        .filter(|t| t["key"] != STEERING_KEY)
-        .cloned()
-        .collect();
+    let mut taints: Vec<Value> =
+        current.iter().filter(|t| t["key"] != STEERING_KEY).cloned().collect();
     if let SteerAction::Add(value) = action {
         let ours =
             json!({"key": STEERING_KEY, "value": value.text(), "effect": "PreferNoSchedule"});
-        let same = |t: &Value| {
-            ["key", "value", "effect"]
-                .iter()
-                .all(|field| t[*field] == ours[*field])
-        };
+        let same =
+            |t: &Value| ["key", "value", "effect"].iter().all(|field| t[*field] == ours[*field]);
         if current.iter().any(same) {
             return None;
         }
@@ -179,11 +159,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn planned(action: SteerAction) -> Steer {
-        Steer {
-            node: "n1".to_owned(),
-            action,
-            why: SteerReason::Cooled,
-        }
+        Steer { node: "n1".to_owned(), action, why: SteerReason::Cooled }
     }
 
     fn add() -> Steer {
@@ -214,20 +190,13 @@ mod tests {
                 && uri.contains("metadata.name%3Dn1");
             let one =
                 json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}).to_string();
-            if read {
-                (200, list.clone())
-            } else {
-                (200, one)
-            }
+            if read { (200, list.clone()) } else { (200, one) }
         })
         .await;
         let outcome = steer(&client, &planned(action)).await;
         let requests = requests.lock().unwrap();
         let patch = requests.iter().find(|(method, ..)| method == "PATCH");
-        (
-            outcome,
-            patch.map(|(_, _, body)| serde_json::from_str(body).unwrap()),
-        )
+        (outcome, patch.map(|(_, _, body)| serde_json::from_str(body).unwrap()))
     }
 
     #[tokio::test]
@@ -248,11 +217,8 @@ mod tests {
     #[tokio::test]
     async fn a_node_has_at_most_one_steering_taint() {
         let closed = json!({"key": STEERING_KEY, "effect": "NoSchedule"});
-        let (_, patch) = patched(
-            &[ours("emptying"), closed],
-            SteerAction::Add(SteerValue::Hot),
-        )
-        .await;
+        let (_, patch) =
+            patched(&[ours("emptying"), closed], SteerAction::Add(SteerValue::Hot)).await;
         assert_eq!(patch.unwrap()["spec"]["taints"], json!([ours("hot")]));
         let (_, patch) = patched(&[ours("hot")], SteerAction::Remove).await;
         assert_eq!(patch.unwrap()["spec"]["taints"], Value::Null);
@@ -261,17 +227,11 @@ mod tests {
     #[tokio::test]
     async fn an_unneeded_change_is_not_written() {
         for (taints, action) in [
-            (
-                vec![foreign(), ours("hot")],
-                SteerAction::Add(SteerValue::Hot),
-            ),
+            (vec![foreign(), ours("hot")], SteerAction::Add(SteerValue::Hot)),
             (vec![foreign()], SteerAction::Remove),
             (vec![], SteerAction::Remove),
         ] {
-            assert_eq!(
-                patched(&taints, action).await,
-                (SteerOutcome::Unneeded, None)
-            );
+            assert_eq!(patched(&taints, action).await, (SteerOutcome::Unneeded, None));
         }
         let (gone, _) = fake(|_, _, _| {
             (
@@ -302,14 +262,9 @@ mod tests {
         .await;
         assert_eq!(steer(&client, &add()).await, SteerOutcome::Done);
         assert_eq!(requests.lock().unwrap().len(), 6);
-        let (busy, _) = fake(|method, _, _| {
-            if method == "GET" {
-                (200, node(&[]))
-            } else {
-                status(409, "m")
-            }
-        })
-        .await;
+        let (busy, _) =
+            fake(|method, _, _| if method == "GET" { (200, node(&[])) } else { status(409, "m") })
+                .await;
         assert_eq!(steer(&busy, &add()).await.code(), "failed");
     }
 
@@ -321,20 +276,16 @@ mod tests {
             (404, SteerOutcome::Unneeded),
             (500, SteerOutcome::Failed("m".to_owned())),
         ] {
-            let (client, _) = fake(move |method, _, _| {
-                if method == "GET" {
-                    (200, node(&[]))
-                } else {
-                    status(code, "m")
-                }
-            })
-            .await;
+            let (client, _) =
+                fake(
+                    move |method, _, _| {
+                        if method == "GET" { (200, node(&[])) } else { status(code, "m") }
+                    },
+                )
+                .await;
             assert_eq!(steer(&client, &add()).await, expected);
         }
-        assert_eq!(
-            steer(&client_of("http://127.0.0.1:1"), &add()).await.code(),
-            "unanswered"
-        );
+        assert_eq!(steer(&client_of("http://127.0.0.1:1"), &add()).await.code(), "unanswered");
     }
 
     /// The right, if patches of taints and patches of annotations get these status codes. Every
@@ -346,17 +297,9 @@ mod tests {
                 return (200, list.clone());
             }
             assert!(uri.contains("dryRun=All"), "{uri}");
-            let code = if body.contains("annotations") {
-                annotation
-            } else {
-                taint
-            };
+            let code = if body.contains("annotations") { annotation } else { taint };
             let one = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}});
-            if code == 200 {
-                (200, one.to_string())
-            } else {
-                status(code, "m")
-            }
+            if code == 200 { (200, one.to_string()) } else { status(code, "m") }
         })
         .await;
         right(&client, "n1").await

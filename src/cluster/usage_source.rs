@@ -159,8 +159,5 @@ impl Source {
 }
 
 fn from_prometheus(prometheus: &Prometheus, error: PrometheusError) -> SourceError {
-    SourceError::Prometheus {
-        url: prometheus.url().to_owned(),
-        error,
-    }
+    SourceError::Prometheus { url: prometheus.url().to_owned(), error }
 }

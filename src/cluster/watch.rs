@@ -115,11 +115,8 @@ impl Watcher {
     async fn list(&mut self) -> Result<(), StreamError> {
         let mut gone: BTreeSet<Name> = self.cluster.objects().names(self.watched.kind);
         let (path, accepted) = (self.watched.path, self.accepted);
-        let mut pages = if self.by_page {
-            Pages::new(path, accepted)
-        } else {
-            Pages::whole(path, accepted)
-        };
+        let mut pages =
+            if self.by_page { Pages::new(path, accepted) } else { Pages::whole(path, accepted) };
         let mut attempts = 0;
         let position = loop {
             match self.page(&mut pages, &mut gone).await {
@@ -181,9 +178,9 @@ impl Watcher {
         // Every list of an API server has a version. An answer without one says nothing about the
         // objects, so none of them is forgotten.
         match result {
-            Ok(Some(version)) if version.is_empty() => Err(StreamError::invalid(
-                "invalid list: it has no resource version",
-            )),
+            Ok(Some(version)) if version.is_empty() => {
+                Err(StreamError::invalid("invalid list: it has no resource version"))
+            }
             result => result,
         }
     }
@@ -200,21 +197,14 @@ impl Watcher {
 
     /// Watches from a resource version until the API server ends the watch.
     async fn watch(&mut self, position: &str) -> Result<(), StreamError> {
-        let time = if self.unheard == 0 {
-            jittered(WATCH_TIME)
-        } else {
-            SHORT_WATCH
-        };
+        let time = if self.unheard == 0 { jittered(WATCH_TIME) } else { SHORT_WATCH };
         let uri = format!(
             "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={}",
             self.watched.path,
             time.as_secs(),
             query_value(position)
         );
-        let mut watched = Watched {
-            since: Instant::now(),
-            news: false,
-        };
+        let mut watched = Watched { since: Instant::now(), news: false };
         let reply = get(&self.cluster.client, &uri, self.accepted).await?;
         self.respond();
         let mut body = WatchBody::new(reply, time + GRACE);
@@ -264,9 +254,7 @@ impl Watcher {
         if lasted || result.is_err() {
             return result;
         }
-        Err(StreamError::broken(
-            "watch ended early, without an event or a bookmark, listing again",
-        ))
+        Err(StreamError::broken("watch ended early, without an event or a bookmark, listing again"))
     }
 
     fn apply(&self, event: &str, format: Format, object: &[u8]) {
@@ -320,11 +308,8 @@ impl Watcher {
     /// Records a failure, which is logged if it lasts.
     fn report(&self, error: &StreamError) {
         let (kind, attempts) = (self.watched.kind, self.failures);
-        let why = if error.is_expired() {
-            "resource version expired, listing again"
-        } else {
-            &error.why
-        };
+        let why =
+            if error.is_expired() { "resource version expired, listing again" } else { &error.why };
         let outage = Outage {
             since: LocalTime::now().minus(error.silent_for.unwrap_or_default()),
             why: why.to_owned(),

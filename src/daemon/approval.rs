@@ -30,12 +30,7 @@ pub struct Approvals {
 impl Approvals {
     /// Creates the state of a process that has proposed nothing yet.
     pub const fn new(store: ProposalStore, given: Option<Proposal>) -> Self {
-        Approvals {
-            store,
-            given,
-            waiting: None,
-            made: 0,
-        }
+        Approvals { store, given, waiting: None, made: 0 }
     }
 }
 

@@ -10,10 +10,7 @@ impl UsableNodes {
     /// Returns the nodes that have joined, become Ready or been uncordoned since the last look.
     /// There are none at the first look.
     pub(super) fn arrivals(&mut self, now: BTreeSet<String>) -> Vec<String> {
-        let arrived = self
-            .0
-            .as_ref()
-            .map(|before| now.difference(before).cloned().collect());
+        let arrived = self.0.as_ref().map(|before| now.difference(before).cloned().collect());
         self.0 = Some(now);
         arrived.unwrap_or_default()
     }

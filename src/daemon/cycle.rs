@@ -28,11 +28,7 @@ pub(super) struct Cycle<'d> {
 
 impl<'d> Cycle<'d> {
     pub(super) fn new(daemon: &'d mut Daemon, engine: &'d mut Engine) -> Self {
-        Cycle {
-            daemon,
-            engine,
-            started: LocalTime::now(),
-        }
+        Cycle { daemon, engine, started: LocalTime::now() }
     }
 
     /// Returns why a missing right kept every eviction from being made, if one did.
@@ -52,12 +48,7 @@ impl<'d> Cycle<'d> {
             self.publish(&CycleEnd::Skipped(&reason));
             return Ok(None);
         }
-        match self
-            .daemon
-            .usage
-            .unknown_reason()
-            .filter(|_| self.engine.policy().weighs_usage())
-        {
+        match self.daemon.usage.unknown_reason().filter(|_| self.engine.policy().weighs_usage()) {
             Some(reason) => self.daemon.health.waiting(format!("usage: {reason}")),
             None => self.daemon.health.ready(),
         }
@@ -107,11 +98,9 @@ impl<'d> Cycle<'d> {
         }
         // New taints must exist before replacements are scheduled. A move may rely on an old
         // taint, so it goes afterwards.
-        self.steer(plan, |action| matches!(action, SteerAction::Add(_)))
-            .await;
+        self.steer(plan, |action| matches!(action, SteerAction::Add(_))).await;
         let outcomes = self.execute(snapshot, plan).await;
-        self.steer(plan, |action| action == SteerAction::Remove)
-            .await;
+        self.steer(plan, |action| action == SteerAction::Remove).await;
         outcomes
     }
 
@@ -120,9 +109,7 @@ impl<'d> Cycle<'d> {
     async fn blind(&mut self) -> Option<String> {
         if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
             let remedy = "check the API server and the role";
-            return Some(format!(
-                "{cut_off}; no evictions until it is back, {remedy}"
-            ));
+            return Some(format!("{cut_off}; no evictions until it is back, {remedy}"));
         }
         if let Some(lack) = self.daemon.cluster.unknown_pauses() {
             let remedy = "let evenkeel list and watch namespaces";
@@ -133,9 +120,7 @@ impl<'d> Cycle<'d> {
         }
         if let Some(difference) = self.daemon.cluster.clock_difference(self.started) {
             let remedy = "synchronise the clocks";
-            return Some(format!(
-                "{difference}; no evictions until they agree, {remedy}"
-            ));
+            return Some(format!("{difference}; no evictions until they agree, {remedy}"));
         }
         let checked = self.check_ledger().await;
         checked.err().map(|error| error.to_string())
@@ -178,9 +163,7 @@ impl<'d> Cycle<'d> {
             self.daemon.metrics.relieved(&relief);
             info!("{relief}");
         }
-        self.daemon
-            .metrics
-            .phase(Phase::Settle, self.started.elapsed());
+        self.daemon.metrics.phase(Phase::Settle, self.started.elapsed());
         observed
     }
 
@@ -190,9 +173,7 @@ impl<'d> Cycle<'d> {
         let plan = self.engine.decide_observed(observed, |done| {
             if let Some(strategy) = done {
                 let profile = &self.engine.policy().profiles[strategy.profile].name;
-                self.daemon
-                    .metrics
-                    .strategy(strategy.rule.name(), profile, last.elapsed());
+                self.daemon.metrics.strategy(strategy.rule.name(), profile, last.elapsed());
             }
             last = LocalTime::now();
         });
@@ -227,11 +208,8 @@ impl<'d> Cycle<'d> {
     }
 
     async fn steer(&mut self, plan: &Plan, selects: fn(SteerAction) -> bool) {
-        let changes: Vec<&Steer> = plan
-            .steering
-            .iter()
-            .filter(|steer| selects(steer.action))
-            .collect();
+        let changes: Vec<&Steer> =
+            plan.steering.iter().filter(|steer| selects(steer.action)).collect();
         if changes.is_empty() {
             return;
         }
@@ -267,8 +245,7 @@ impl<'d> Cycle<'d> {
             return Ok(Vec::new());
         }
         let settled = self.engine.ledger().clone();
-        self.engine
-            .intend(snapshot, &plan.moves, self.started.wall());
+        self.engine.intend(snapshot, &plan.moves, self.started.wall());
         // Also false if the last cycle could not save its outcomes.
         if self.daemon.store.holds(self.engine.ledger()) {
             return Ok(Vec::new());
@@ -278,10 +255,8 @@ impl<'d> Cycle<'d> {
             self.engine.reload(settled);
             return Err(DaemonError::LedgerNotSaved(error.to_string()));
         }
-        let outcomes = self
-            .act(snapshot, &plan.moves)
-            .instrument(spans::act(plan.moves.len()))
-            .await;
+        let outcomes =
+            self.act(snapshot, &plan.moves).instrument(spans::act(plan.moves.len())).await;
         if !outcomes.is_empty() {
             self.save_outcomes().await;
         }

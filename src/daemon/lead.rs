@@ -110,10 +110,7 @@ impl LeaderRole {
     /// Returns why this instance cannot take over.
     pub(super) fn error(&self) -> Option<String> {
         self.0.as_ref().and_then(|candidate| {
-            candidate
-                .leadership
-                .error()
-                .or_else(|| candidate.load_error.clone())
+            candidate.leadership.error().or_else(|| candidate.load_error.clone())
         })
     }
 
@@ -145,10 +142,7 @@ impl ElectionCandidate {
         }
         match (self.logged.replace(role), holder) {
             (Some(LoggedRole::Leading), holder) => {
-                warn!(
-                    holder,
-                    "lost the lead: standing by, no more evictions from this instance"
-                );
+                warn!(holder, "lost the lead: standing by, no more evictions from this instance");
             }
             (_, Some(holder)) => info!("standing by: {holder} leads"),
             (_, None) => info!("standing by: no known leader"),

@@ -97,10 +97,7 @@ impl UsagePoller {
             newest_sample: polled.newest,
             error: polled.error.as_ref().map(|(_, message)| message.clone()),
         };
-        std::iter::once(&self.first)
-            .chain(&self.fallback)
-            .map(facts)
-            .collect()
+        std::iter::once(&self.first).chain(&self.fallback).map(facts).collect()
     }
 
     /// Returns why usage is unknown now, or `None` if a source is fresh.
@@ -108,27 +105,18 @@ impl UsagePoller {
         if matches!(self.active, ActiveSource::Fresh(_)) {
             return None;
         }
-        let why = self
-            .error()
-            .map_or("newest sample is too old", |(_, message)| message);
+        let why = self.error().map_or("newest sample is too old", |(_, message)| message);
         Some(format!("{}: {why}", self.first.name()))
     }
 
     /// Returns the name of the source that decisions are based on, if one is fresh.
     pub(super) const fn source_in_use(&self) -> Option<&'static str> {
-        if let ActiveSource::Fresh(kind) = self.active {
-            Some(kind.label())
-        } else {
-            None
-        }
+        if let ActiveSource::Fresh(kind) = self.active { Some(kind.label()) } else { None }
     }
 
     /// Returns the error of the first source's last read: its kind and its message.
     pub(super) fn error(&self) -> Option<(&'static str, &str)> {
-        self.first
-            .error
-            .as_ref()
-            .map(|(kind, message)| (*kind, message.as_str()))
+        self.first.error.as_ref().map(|(kind, message)| (*kind, message.as_str()))
     }
 
     /// Records which sources fail. The fallback counts only while it is asked.
@@ -154,14 +142,9 @@ impl UsagePoller {
         now: Timestamp,
     ) -> Option<Poll> {
         let (gap, stale_after) = (self.gap, self.stale_after);
-        let first = self
-            .first
-            .poll(node_addresses, metrics, gap, stale_after, now);
+        let first = self.first.poll(node_addresses, metrics, gap, stale_after, now);
         let mut poll = first.await;
-        let mut used = self
-            .first
-            .is_fresh(self.stale_after, now)
-            .then(|| self.first.source.kind());
+        let mut used = self.first.is_fresh(self.stale_after, now).then(|| self.first.source.kind());
         if let Some(fallback) = self.fallback.as_mut().filter(|_| used.is_none()) {
             let second = fallback.poll(node_addresses, metrics, gap, stale_after, now);
             let second = second.await;
@@ -171,10 +154,7 @@ impl UsagePoller {
                 poll = second.or(poll);
             }
         }
-        self.set_active(
-            used.map_or(ActiveSource::Stale, ActiveSource::Fresh),
-            metrics,
-        );
+        self.set_active(used.map_or(ActiveSource::Stale, ActiveSource::Fresh), metrics);
         poll
     }
 
@@ -212,14 +192,8 @@ impl UsagePoller {
 
     /// Records the source in use, and logs each change.
     fn set_active(&mut self, active: ActiveSource, metrics: &Metrics) {
-        let kinds = std::iter::once(&self.first)
-            .chain(&self.fallback)
-            .map(PolledSource::name);
-        let used = if let ActiveSource::Fresh(kind) = active {
-            Some(kind.label())
-        } else {
-            None
-        };
+        let kinds = std::iter::once(&self.first).chain(&self.fallback).map(PolledSource::name);
+        let used = if let ActiveSource::Fresh(kind) = active { Some(kind.label()) } else { None };
         metrics.source_in_use(used, kinds);
         let before = std::mem::replace(&mut self.active, active);
         // A source can stay stale for hours. Only changes are logged.
@@ -237,11 +211,7 @@ impl UsagePoller {
                 );
             }
             ActiveSource::Fresh(kind) if before != ActiveSource::NotRead => {
-                info!(
-                    source = kind.label(),
-                    "usage comes from {} again",
-                    kind.label()
-                );
+                info!(source = kind.label(), "usage comes from {} again", kind.label());
             }
             ActiveSource::Fresh(kind) => {
                 info!(source = kind.label(), "usage comes from {}", kind.label());
@@ -263,8 +233,7 @@ impl PolledSource {
 
     /// Whether the newest sample is fresh. One failed read does not make a source stale.
     fn is_fresh(&self, stale_after: SignedDuration, now: Timestamp) -> bool {
-        self.newest
-            .is_some_and(|at| now.duration_since(at) <= stale_after)
+        self.newest.is_some_and(|at| now.duration_since(at) <= stale_after)
     }
 
     async fn poll(
@@ -313,10 +282,8 @@ impl PolledSource {
         let readings = self.source.read(node_addresses).await?;
         // History costs a range query per metric, so only a gap justifies it.
         let complete = self.read.is_some_and(|at| now.duration_since(at) <= gap);
-        let missed = (!complete).then(|| MissedUsage {
-            source: self.source.kind(),
-            since: self.read,
-        });
+        let missed =
+            (!complete).then(|| MissedUsage { source: self.source.kind(), since: self.read });
         Ok(Poll { readings, missed })
     }
 }
@@ -347,14 +314,7 @@ mod tests {
             )
         };
         let (client, _) = fake(move |_, uri, _| {
-            (
-                200,
-                if uri.ends_with("nodes") {
-                    item()
-                } else {
-                    r#"{"items": []}"#.to_owned()
-                },
-            )
+            (200, if uri.ends_with("nodes") { item() } else { r#"{"items": []}"#.to_owned() })
         })
         .await;
         client
@@ -377,37 +337,18 @@ mod tests {
         let mut poller = UsagePoller::new(&rules, &client);
         let mut active = Vec::new();
         // The samples of the healthy Prometheus are seven seconds older than NOW.
-        for (second, up) in [
-            (0, false),
-            (1, true),
-            (2, false),
-            (80, false),
-            (85, false),
-            (86, true),
-            (300, true),
-        ] {
+        for (second, up) in
+            [(0, false), (1, true), (2, false), (80, false), (85, false), (86, true), (300, true)]
+        {
             there.store(up, Ordering::Relaxed);
-            poller
-                .poll(&node_addresses(), &metrics, at(NOW + second))
-                .await;
+            poller.poll(&node_addresses(), &metrics, at(NOW + second)).await;
             active.push(poller.active());
         }
         let (first, second) = (
             ActiveSource::Fresh(SourceKind::Prometheus),
             ActiveSource::Fresh(SourceKind::MetricsApi),
         );
-        assert_eq!(
-            active,
-            [
-                second,
-                first,
-                first,
-                first,
-                second,
-                second,
-                ActiveSource::Stale
-            ]
-        );
+        assert_eq!(active, [second, first, first, first, second, second, ActiveSource::Stale]);
         let text = metrics.text(ExpositionFormat::Classic);
         assert!(
             text.contains(
@@ -415,14 +356,8 @@ mod tests {
             ),
             "{text}"
         );
-        assert!(
-            text.contains("evenkeel_source_in_use{source=\"prometheus\"} 0\n"),
-            "{text}"
-        );
-        assert_eq!(
-            poller.unknown_reason().unwrap(),
-            "prometheus: newest sample is too old"
-        );
+        assert!(text.contains("evenkeel_source_in_use{source=\"prometheus\"} 0\n"), "{text}");
+        assert_eq!(poller.unknown_reason().unwrap(), "prometheus: newest sample is too old");
     }
 
     #[tokio::test]
@@ -438,12 +373,7 @@ mod tests {
                 poller.read_missed(&missed, &addresses, 10, |_, _| {}).await;
             }
             ranges.push(
-                asked
-                    .lock()
-                    .unwrap()
-                    .iter()
-                    .filter(|a| a.path == "/api/v1/query_range")
-                    .count(),
+                asked.lock().unwrap().iter().filter(|a| a.path == "/api/v1/query_range").count(),
             );
         }
         assert_eq!(ranges, [6, 6, 6, 12]);

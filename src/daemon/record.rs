@@ -71,12 +71,7 @@ impl RecordTask {
     /// Starts the task.
     fn start(settings: RecordSettings, failures: Failures, metrics: Metrics) -> Self {
         let queue = Arc::new(RecordQueue::default());
-        let writer = RecordWriter {
-            queue: Arc::clone(&queue),
-            settings,
-            failures,
-            metrics,
-        };
+        let writer = RecordWriter { queue: Arc::clone(&queue), settings, failures, metrics };
         let task = tokio::spawn(writer.run());
         RecordTask { queue, task }
     }

@@ -30,10 +30,7 @@ pub struct ReleaseCheck {
 impl ReleaseCheck {
     /// Creates a check. It sends no requests if the command line names the release.
     pub fn new(given: Option<KubernetesRelease>) -> Self {
-        ReleaseCheck {
-            given: given.is_some(),
-            ..ReleaseCheck::default()
-        }
+        ReleaseCheck { given: given.is_some(), ..ReleaseCheck::default() }
     }
 
     /// The release that the API server has named last.

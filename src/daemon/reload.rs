@@ -191,17 +191,13 @@ mod tests {
         let mut engine = Engine::new(first, Ledger::default());
         daemon.guards_asked = Some(Instant::now());
         let same = FIRST.replace("kind", "interval: 9m, kind");
-        daemon
-            .change_policy(&mut engine, parse(&same).unwrap())
-            .await;
+        daemon.change_policy(&mut engine, parse(&same).unwrap()).await;
         assert!(daemon.guards_asked.is_some());
         let guarded = FIRST.replace(
             "kind",
             "usage: {prometheus: {url: 'http://p'}}, guards: [{name: g, query: ALERTS}], kind",
         );
-        daemon
-            .change_policy(&mut engine, parse(&guarded).unwrap())
-            .await;
+        daemon.change_policy(&mut engine, parse(&guarded).unwrap()).await;
         assert!(daemon.guards_asked.is_none());
     }
 

@@ -52,10 +52,7 @@ impl LogState {
                 group.log(code);
             }
         }
-        self.left_alone = groups
-            .into_iter()
-            .map(|(code, group)| (code, group.names))
-            .collect();
+        self.left_alone = groups.into_iter().map(|(code, group)| (code, group.names)).collect();
     }
 }
 
@@ -64,11 +61,7 @@ impl LogState {
     pub(super) fn log_unknown(&mut self, plan: &Plan) {
         for unknown in &plan.unknown {
             if !self.unknown.contains(&unknown.objects) {
-                warn!(
-                    pods = unknown.pods,
-                    "{unknown}; {}",
-                    unknown.objects.remedy()
-                );
+                warn!(pods = unknown.pods, "{unknown}; {}", unknown.objects.remedy());
             }
         }
         // Pods come and go, so their number is not compared.
@@ -141,12 +134,7 @@ fn nodes_left_alone(plan: &Plan) -> BTreeMap<&'static str, NodesLeftAlone> {
     let mut groups: BTreeMap<&'static str, NodesLeftAlone> = BTreeMap::new();
     for verdict in &plan.nodes {
         let Some(code) = exclusion(verdict) else {
-            debug!(
-                node = verdict.node,
-                strategy = verdict.strategy,
-                "{}",
-                verdict.class
-            );
+            debug!(node = verdict.node, strategy = verdict.strategy, "{}", verdict.class);
             continue;
         };
         let group = groups.entry(code).or_default();
@@ -211,10 +199,7 @@ pub(super) fn cycle(
     if dry {
         log_dry_run(&plan.moves);
     }
-    let evicted = outcomes
-        .iter()
-        .filter(|outcome| **outcome == Outcome::Evicted)
-        .count();
+    let evicted = outcomes.iter().filter(|outcome| **outcome == Outcome::Evicted).count();
     let nodes = count(plan.nodes.iter().map(|verdict| verdict.class.code()));
     let kept = count(plan.kept.iter().map(|kept| kept.refusal.code()));
     let (planned, skipped, millis) = (plan.moves.len(), plan.skipped.len(), took.as_millis());
@@ -257,27 +242,17 @@ pub(super) fn summary(plan: &Plan, evicted: usize) -> String {
 fn rejections(kept: &[Kept]) -> String {
     let (number, reason) = most_frequent(kept.iter().map(|kept| kept.refusal.to_string()));
     let candidates = text::count(kept.len(), "candidate");
-    let share = if number < kept.len() {
-        format!("{number} of them: ")
-    } else {
-        String::new()
-    };
+    let share = if number < kept.len() { format!("{number} of them: ") } else { String::new() };
     format!("no evictions; {candidates} rejected: {share}{reason}")
 }
 
 /// Says why no strategy has a candidate, although none gives a reason.
 fn no_candidate(nodes: &[Verdict]) -> String {
-    let unknown = nodes
-        .iter()
-        .filter(|verdict| matches!(verdict.class, Class::Unknown(_)))
-        .count();
+    let unknown = nodes.iter().filter(|verdict| matches!(verdict.class, Class::Unknown(_))).count();
     if unknown == 0 {
         return "nothing to do: no strategy selects a pod".to_owned();
     }
-    format!(
-        "no evictions; usage is unknown for {unknown} of {} nodes",
-        nodes.len()
-    )
+    format!("no evictions; usage is unknown for {unknown} of {} nodes", nodes.len())
 }
 
 /// Returns the most frequent sentence and its count.
@@ -299,10 +274,8 @@ fn count<'c>(codes: impl Iterator<Item = &'c str>) -> String {
     for code in codes {
         *counts.entry(code).or_default() += 1;
     }
-    let counts: Vec<String> = counts
-        .iter()
-        .map(|(code, number)| format!("{code}={number}"))
-        .collect();
+    let counts: Vec<String> =
+        counts.iter().map(|(code, number)| format!("{code}={number}")).collect();
     counts.join(" ")
 }
 

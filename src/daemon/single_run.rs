@@ -37,10 +37,7 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
     let wait = UsageWait::of(&policy);
     let mut engine = daemon.engine(policy, ledger);
     if wait.longest.is_positive() {
-        info!(
-            "observing usage before the decision, for at most {:#}",
-            wait.longest
-        );
+        info!("observing usage before the decision, for at most {:#}", wait.longest);
     }
     let give_up = after(Instant::now(), wait.longest);
     // One success is enough: later failures only let the samples age.
@@ -53,9 +50,7 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
         if enough || now >= give_up {
             if !seen && wait.required {
                 let why = daemon.usage.unknown_reason().unwrap_or_default();
-                return Err(DaemonError::NoUsage(format!(
-                    "no usage source could be read: {why}"
-                )));
+                return Err(DaemonError::NoUsage(format!("no usage source could be read: {why}")));
             }
             // Not before, so that a run that only observes does not hold the Lease.
             let won = stop.run_until_cancelled(daemon.win_lead(&mut engine));
@@ -74,9 +69,8 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
             }
             let given = daemon.approvals.given.as_ref();
             let wanted = given.filter(|_| daemon.approvals.made == 0 && !daemon.is_dry(&engine));
-            return wanted.map_or(Ok(()), |given| {
-                Err(DaemonError::NothingApplied(given.moves.len()))
-            });
+            return wanted
+                .map_or(Ok(()), |given| Err(DaemonError::NothingApplied(given.moves.len())));
         }
         let due = after(now, poll).min(give_up);
         daemon.health.beat(due);
@@ -100,22 +94,15 @@ impl UsageWait {
         let rules = policy.strategies.iter().map(|s| &s.rule);
         let sustained = rules.filter_map(|rule| sustained_for(rule, policy.exact));
         let usage = &policy.usage;
-        let longest = sustained.max().map(|s| {
-            s.saturating_add(usage.window)
-                .saturating_add(usage.stale_after)
-        });
-        UsageWait {
-            longest: longest.unwrap_or_default(),
-            required: policy.weighs_usage(),
-        }
+        let longest = sustained
+            .max()
+            .map(|s| s.saturating_add(usage.window).saturating_add(usage.stale_after));
+        UsageWait { longest: longest.unwrap_or_default(), required: policy.weighs_usage() }
     }
 }
 
 /// How long usage must last before a rule acts on it; `None` if the rule ignores usage.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the other strategies ignore usage"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other strategies ignore usage")]
 fn sustained_for(rule: &Rule, exact: bool) -> Option<SignedDuration> {
     match rule {
         Rule::LowNodeUtilization(rule) => {

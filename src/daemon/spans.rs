@@ -39,11 +39,7 @@ pub(super) fn decide() -> Span {
 
 /// Span of saving the ledger.
 pub(super) fn save() -> Span {
-    info_span!(
-        "save",
-        "error.type" = Empty,
-        "otel.status_description" = Empty
-    )
+    info_span!("save", "error.type" = Empty, "otel.status_description" = Empty)
 }
 
 /// Span of taint changes.
@@ -53,11 +49,7 @@ pub(super) fn steer(changes: usize) -> Span {
 
 /// Span of all evictions of a plan; none for a plan without moves.
 pub(super) fn act(moves: usize) -> Span {
-    if moves == 0 {
-        Span::none()
-    } else {
-        info_span!("act", "evenkeel.moves" = moves)
-    }
+    if moves == 0 { Span::none() } else { info_span!("act", "evenkeel.moves" = moves) }
 }
 
 /// Span of one eviction. `request_metrics` records the HTTP status on it.
@@ -140,7 +132,5 @@ pub(super) fn observed(source: Option<&str>, poll: &Poll) {
 /// Records an error on the current span.
 pub(super) fn failed(kind: &str, reason: &str) {
     // tracing-opentelemetry sets the status to error when it gets a description.
-    Span::current()
-        .record("error.type", kind)
-        .record("otel.status_description", reason);
+    Span::current().record("error.type", kind).record("otel.status_description", reason);
 }

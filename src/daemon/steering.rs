@@ -99,10 +99,7 @@ impl Steered {
     /// Logs the refusal of one node, once.
     fn log_refused_node(&mut self, node: &str, reason: &str) {
         if self.refused_nodes.insert(node.to_owned()) {
-            warn!(
-                node,
-                reason, "taint of this node refused: steering leaves it alone"
-            );
+            warn!(node, reason, "taint of this node refused: steering leaves it alone");
         }
     }
 }
@@ -163,11 +160,8 @@ impl Daemon {
         }
         self.record_taints(&outcome);
         self.steered.remember(steer, &outcome);
-        let (action, code, value) = (
-            steer.action.code(),
-            outcome.code(),
-            steer.action.value().map(SteerValue::text),
-        );
+        let (action, code, value) =
+            (steer.action.code(), outcome.code(), steer.action.value().map(SteerValue::text));
         match outcome {
             SteerOutcome::Done | SteerOutcome::Unneeded | SteerOutcome::Forbidden(_) => {
                 info!(node = steer.node, action, value, outcome = code, why = %steer.why,
@@ -199,10 +193,7 @@ impl Daemon {
     /// Logs the taint changes of a dry run.
     pub(super) fn log_dry_run(steering: &[Steer]) {
         for steer in steering.iter().filter(|s| s.action.is_change()) {
-            let (action, value) = (
-                steer.action.code(),
-                steer.action.value().map(SteerValue::text),
-            );
+            let (action, value) = (steer.action.code(), steer.action.value().map(SteerValue::text));
             info!(node = steer.node, action, value, why = %steer.why, "dry run: would change \
                 taint");
         }
@@ -213,11 +204,7 @@ impl Daemon {
     pub(super) async fn release(&mut self, engine: &Engine) {
         let mut all = steering::release(&self.cluster.snapshot(engine.policy().resources()));
         // A watch may not show a taint yet that was added moments ago.
-        let unseen = self
-            .steered
-            .nodes
-            .iter()
-            .filter(|node| !all.iter().any(|s| s.node == **node));
+        let unseen = self.steered.nodes.iter().filter(|node| !all.iter().any(|s| s.node == **node));
         let remove = |node: &String| Steer {
             node: node.clone(),
             action: SteerAction::Remove,
@@ -233,10 +220,7 @@ impl Daemon {
             }
         };
         // The next process removes the rest. It recognises our taints by their key.
-        if tokio::time::timeout(LONGEST_RELEASE, removed)
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(LONGEST_RELEASE, removed).await.is_err() {
             warn!("cannot remove all steering taints in time; the next start removes the rest");
         }
     }

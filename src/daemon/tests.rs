@@ -43,8 +43,5 @@ async fn a_cycle_polls_first_what_is_due_soon() {
         requests.map(|(second, _)| *second).collect()
     };
     assert_eq!(times("/eviction"), [0, 55, 110]);
-    assert_eq!(
-        times("/v1beta1/nodes"),
-        [0, 15, 30, 45, 55, 70, 85, 100, 110]
-    );
+    assert_eq!(times("/v1beta1/nodes"), [0, 15, 30, 45, 55, 70, 85, 100, 110]);
 }

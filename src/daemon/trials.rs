@@ -29,10 +29,7 @@ pub(super) struct TrialSchedule<T> {
 
 impl<T> Default for TrialSchedule<T> {
     fn default() -> Self {
-        TrialSchedule {
-            wait: 0,
-            last: None,
-        }
+        TrialSchedule { wait: 0, last: None }
     }
 }
 
@@ -50,10 +47,7 @@ impl<T: Clone + PartialEq + Display> TrialSchedule<T> {
         if due {
             self.wait = EVERY - 1;
             let trial = run();
-            if let Some(trial) = trial
-                .as_ref()
-                .filter(|new| Some(*new) != self.last.as_ref())
-            {
+            if let Some(trial) = trial.as_ref().filter(|new| Some(*new) != self.last.as_ref()) {
                 info!("trial: {trial}");
             }
             self.last = trial;

@@ -70,11 +70,8 @@ pub(crate) enum ClusterFileError {
 /// # Errors
 /// The text is neither JSON nor YAML, or has no node.
 pub(crate) fn parse(text: &str) -> Result<ClusterFile, ClusterFileError> {
-    let mut cluster = if text.trim_start().starts_with(['{', '[']) {
-        json(text)?
-    } else {
-        yaml(text)?
-    };
+    let mut cluster =
+        if text.trim_start().starts_with(['{', '[']) { json(text)? } else { yaml(text)? };
     cluster.note_lacking();
     if cluster.objects.count(ObjectKind::Node) == 0 {
         return Err(ClusterFileError::NoNode(cluster.summary()));
@@ -110,9 +107,7 @@ fn yaml(text: &str) -> Result<ClusterFile, ClusterFileError> {
     };
     let all: Result<Documents, _> =
         serde_saphyr::from_str_multiple_with_options::<FileDocument, _>(text, options);
-    Ok(all
-        .map_err(|error| ClusterFileError::Yaml(Box::new(error)))?
-        .0)
+    Ok(all.map_err(|error| ClusterFileError::Yaml(Box::new(error)))?.0)
 }
 
 impl ClusterFile {
@@ -138,11 +133,7 @@ impl ClusterFile {
         let (nodes, pods) = (self.readings.nodes.len(), self.readings.pods.len());
         parts.push(match nodes + pods {
             0 => "no metrics".to_owned(),
-            _ => format!(
-                "metrics of {} and {}",
-                count(nodes, "node"),
-                count(pods, "pod")
-            ),
+            _ => format!("metrics of {} and {}", count(nodes, "node"), count(pods, "pod")),
         });
         parts.extend(self.history.as_ref().map(UsageHistory::summary));
         let unused = self.unused.iter().map(|(kind, n)| format!("{n} {kind}"));
@@ -159,8 +150,7 @@ impl ClusterFile {
     fn note_lacking(&mut self) {
         for kind in ObjectKind::ALL {
             let known = self.objects.count(kind) > 0 || self.listed.contains(&kind);
-            self.objects
-                .set_lacking(kind, (!known).then_some(Lack::NotInFile));
+            self.objects.set_lacking(kind, (!known).then_some(Lack::NotInFile));
         }
     }
 
@@ -230,9 +220,7 @@ impl<'de> Visitor<'de> for DocumentVisitor {
     /// Text that is not YAML is a single scalar to the parser. The error does not repeat it,
     /// because it may be long.
     fn visit_str<E: Error>(self, _text: &str) -> Result<FileDocument, E> {
-        Err(E::custom(
-            "found plain text, expected a Kubernetes object or a list of objects",
-        ))
+        Err(E::custom("found plain text, expected a Kubernetes object or a list of objects"))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<FileDocument, A::Error> {
@@ -323,8 +311,7 @@ impl ObjectList {
     }
 
     fn finish(mut self) -> FileDocument {
-        self.items
-            .extend(self.kind_of_items().map(ObjectItem::Listed));
+        self.items.extend(self.kind_of_items().map(ObjectItem::Listed));
         for mut value in std::mem::take(&mut self.waiting) {
             self.name(&mut value);
             self.items.push(ObjectItem::new(value));
@@ -385,10 +372,7 @@ mod tests {
         );
         let cluster = parse(&text).unwrap();
         assert_eq!(cluster.objects.skipped().next(), None);
-        assert_eq!(
-            cluster.summary(),
-            "1 node, 1 pod; no metrics; not used: 1 ConfigMap"
-        );
+        assert_eq!(cluster.summary(), "1 node, 1 pod; no metrics; not used: 1 ConfigMap");
     }
 
     #[test]
@@ -398,11 +382,7 @@ mod tests {
             format!(r#"{{"kind":"NodeList","apiVersion":"v1","items":[{item}]}}"#),
             format!(r#"{{"items":[{item}],"metadata":{{}},"apiVersion":"v1","kind":"NodeList"}}"#),
         ] {
-            assert_eq!(
-                parse(&text).unwrap().objects.count(ObjectKind::Node),
-                1,
-                "{text}"
-            );
+            assert_eq!(parse(&text).unwrap().objects.count(ObjectKind::Node), 1, "{text}");
         }
     }
 
@@ -465,31 +445,15 @@ mod tests {
             error("")
         );
         let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
-        assert!(
-            error(config).contains("not used: 1 ConfigMap"),
-            "{}",
-            error(config)
-        );
-        assert!(
-            error(config).contains("kubectl get nodes,pods"),
-            "{}",
-            error(config)
-        );
-        assert!(
-            error("hello").contains("expected a Kubernetes object"),
-            "{}",
-            error("hello")
-        );
+        assert!(error(config).contains("not used: 1 ConfigMap"), "{}", error(config));
+        assert!(error(config).contains("kubectl get nodes,pods"), "{}", error(config));
+        assert!(error("hello").contains("expected a Kubernetes object"), "{}", error("hello"));
     }
 
     #[test]
     fn a_syntax_error_names_its_line() {
         let error = |text: &str| text_of(&parse(text).err().unwrap());
-        assert!(
-            error("{\n\"kind\": }").contains("line 2"),
-            "{}",
-            error("{\n\"kind\": }")
-        );
+        assert!(error("{\n\"kind\": }").contains("line 2"), "{}", error("{\n\"kind\": }"));
         assert!(
             error("kind: Node\na: [1\nb: 2\n").contains("line "),
             "{}",

@@ -268,10 +268,7 @@ impl NameCollector {
                 replacements.insert((NameKind::Pod, pod), name);
             }
         }
-        ScrambledNames {
-            replacements,
-            compared: self.compared,
-        }
+        ScrambledNames { replacements, compared: self.compared }
     }
 }
 
@@ -305,10 +302,8 @@ impl Renamer for ScrambledNames {
         if self.compared.contains(key) && real.parse::<i64>().is_ok() {
             return real.to_owned();
         }
-        let replacements: Vec<String> = parts(key, real)
-            .into_iter()
-            .map(|part| self.name(value_kind(key), part))
-            .collect();
+        let replacements: Vec<String> =
+            parts(key, real).into_iter().map(|part| self.name(value_kind(key), part)).collect();
         replacements.join(ZONE_SEPARATOR)
     }
 }

@@ -27,10 +27,7 @@ pub(super) fn scrambled_names(objects: &[Value], seed: u64) -> ScrambledNames {
 
 /// The name of a pod and of the StatefulSet that owns it; `None` for other objects.
 fn pod_of_set(object: &Value) -> Option<(&str, &str)> {
-    let mut owners = object
-        .pointer("/metadata/ownerReferences")?
-        .as_array()?
-        .iter();
+    let mut owners = object.pointer("/metadata/ownerReferences")?.as_array()?.iter();
     let set = owners.find(|owner| owner["kind"] == "StatefulSet")?;
     let name = object.pointer("/metadata/name")?.as_str()?;
     (object["kind"] == "Pod").then_some((name, set["name"].as_str()?))
@@ -38,10 +35,7 @@ fn pod_of_set(object: &Value) -> Option<(&str, &str)> {
 
 /// The objects, stripped and with other names, sorted by these.
 pub(super) fn renamed(objects: &[Value], names: &mut ScrambledNames) -> Vec<Value> {
-    let mut all: Vec<Value> = objects
-        .iter()
-        .filter_map(|object| walk(object, names))
-        .collect();
+    let mut all: Vec<Value> = objects.iter().filter_map(|object| walk(object, names)).collect();
     // The original order is alphabetical by real names and would reveal something.
     all.sort_by_cached_key(|object| {
         ["/kind", "/metadata/namespace", "/metadata/name"].map(|pointer| {
@@ -74,11 +68,7 @@ fn fields_of(value: &Value, fields: KeptFields, stripper: &mut Stripper<'_>) -> 
     let mut kept = Map::new();
     for (name, keep) in fields {
         if let Some(found) = value.get(name).filter(|v| !v.is_null()) {
-            kept.extend(
-                stripper
-                    .keep(found, *keep)
-                    .map(|value| ((*name).to_owned(), value)),
-            );
+            kept.extend(stripper.keep(found, *keep).map(|value| ((*name).to_owned(), value)));
         }
     }
     kept
@@ -87,12 +77,7 @@ fn fields_of(value: &Value, fields: KeptFields, stripper: &mut Stripper<'_>) -> 
 impl Stripper<'_> {
     fn keep(&mut self, value: &Value, keep: Keep) -> Option<Value> {
         if let Value::Array(items) = value {
-            return Some(
-                items
-                    .iter()
-                    .filter_map(|item| self.keep(item, keep))
-                    .collect(),
-            );
+            return Some(items.iter().filter_map(|item| self.keep(item, keep)).collect());
         }
         match keep {
             Keep::Plain => (!value.is_object()).then(|| value.clone()),
@@ -100,9 +85,9 @@ impl Stripper<'_> {
             Keep::OwnName => self.text(value, self.own_kind),
             Keep::Name(kind) => self.text(value, kind),
             Keep::Key => self.text(value, NameKind::Key),
-            Keep::Fields(fields) => value
-                .is_object()
-                .then(|| fields_of(value, fields, self).into()),
+            Keep::Fields(fields) => {
+                value.is_object().then(|| fields_of(value, fields, self).into())
+            }
             Keep::Labels => Some(self.labels(value.as_object()?)),
             Keep::Amounts => Some(self.amounts(value.as_object()?)),
             Keep::Annotations => Some(self.annotations(value.as_object()?)),
@@ -121,9 +106,7 @@ impl Stripper<'_> {
     }
 
     fn text(&mut self, value: &Value, kind: NameKind) -> Option<Value> {
-        value
-            .as_str()
-            .map(|real| self.names.name(kind, real).into())
+        value.as_str().map(|real| self.names.name(kind, real).into())
     }
 
     fn labels(&mut self, labels: &Map<String, Value>) -> Value {
@@ -136,10 +119,7 @@ impl Stripper<'_> {
 
     fn amounts(&mut self, amounts: &Map<String, Value>) -> Value {
         let pair = |(resource, amount): (&String, &Value)| {
-            (
-                self.names.name(NameKind::Resource, resource),
-                amount.clone(),
-            )
+            (self.names.name(NameKind::Resource, resource), amount.clone())
         };
         amounts
             .iter()
@@ -151,9 +131,8 @@ impl Stripper<'_> {
 
     fn annotations(&mut self, annotations: &Map<String, Value>) -> Value {
         let mut kept = Map::new();
-        for (name, value) in annotations
-            .iter()
-            .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
+        for (name, value) in
+            annotations.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
         {
             let value = match name {
                 // Only the presence of this annotation counts, and its value is a hash of the real
@@ -176,11 +155,7 @@ impl Stripper<'_> {
     fn expression(&mut self, value: &Value) -> Option<Value> {
         let key = value.get("key")?.as_str()?;
         self.note_comparison(key, value);
-        let mut kept = fields_of(
-            value,
-            &[("key", Keep::Key), ("operator", Keep::Plain)],
-            self,
-        );
+        let mut kept = fields_of(value, &[("key", Keep::Key), ("operator", Keep::Plain)], self);
         if let Some(values) = value.get("values").and_then(Value::as_array) {
             let values = values
                 .iter()
@@ -210,10 +185,7 @@ impl Stripper<'_> {
 
     /// Keeps numbers as numbers if an operator compares them.
     fn note_comparison(&mut self, key: &str, value: &Value) {
-        if matches!(
-            value.get("operator").and_then(Value::as_str),
-            Some("Gt" | "Lt")
-        ) {
+        if matches!(value.get("operator").and_then(Value::as_str), Some("Gt" | "Lt")) {
             self.names.compare_as_numbers(key);
         }
     }
@@ -249,11 +221,7 @@ impl Stripper<'_> {
 
 /// The version of an owner. Custom resources have the domain of a company.
 fn version_of_owner(version: &str) -> &str {
-    if version.contains('.') {
-        "example.com/v1"
-    } else {
-        version
-    }
+    if version.contains('.') { "example.com/v1" } else { version }
 }
 
 #[cfg(test)]

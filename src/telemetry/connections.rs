@@ -110,9 +110,7 @@ where
 {
     let service = TowerToHyperService::new(router);
     let mut builder = http1::Builder::new();
-    builder
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT);
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
         _ = connection.as_mut() => return,
@@ -129,11 +127,7 @@ mod tests {
 
     use super::*;
 
-    async fn server() -> (
-        std::net::SocketAddr,
-        CancellationToken,
-        JoinHandle<io::Result<()>>,
-    ) {
+    async fn server() -> (std::net::SocketAddr, CancellationToken, JoinHandle<io::Result<()>>) {
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, stop) = (tcp.local_addr().unwrap(), CancellationToken::new());
         let router = Router::new().route("/healthz", get(async || "ok"));

@@ -111,10 +111,7 @@ impl Metrics {
     /// Adds the metrics under descheduler's names.
     #[must_use]
     pub fn with_descheduler(self) -> Self {
-        Metrics {
-            descheduler: Some(DeschedulerMetrics::new()),
-            ..self
-        }
+        Metrics { descheduler: Some(DeschedulerMetrics::new()), ..self }
     }
 
     /// Returns the text of a scrape.
@@ -143,13 +140,7 @@ impl Metrics {
                 all.evictions.of([strategy, outcome]);
             }
         }
-        for family in [
-            &all.settled,
-            &all.landings,
-            &all.cycles,
-            &all.policy_reloads,
-            &all.lines,
-        ] {
+        for family in [&all.settled, &all.landings, &all.cycles, &all.policy_reloads, &all.lines] {
             family.create_all();
         }
         all.phases.create_all();
@@ -230,17 +221,13 @@ impl Metrics {
             all.entries.of([state]).set(count(entries));
         }
         all.resting.set(count(ledger.resting(now)));
-        all.repeat_offenders
-            .set(count(ledger.repeatedly_ineffective()));
+        all.repeat_offenders.set(count(ledger.repeatedly_ineffective()));
         all.rejected.set(count(ledger.rejected_pods(now).count()));
     }
 
     /// Records how right the expectations of the last hour were. Nothing while nothing is learned.
     pub fn hindsight(&self, hindsight: &Hindsight) {
-        let errors = [
-            ("usual", hindsight.usual()),
-            ("unchanged", hindsight.unchanged()),
-        ];
+        let errors = [("usual", hindsight.usual()), ("unchanged", hindsight.unchanged())];
         for (forecast, error) in errors {
             if let Some(error) = error {
                 self.all.expectation_error.of([forecast]).set(error.get());

@@ -36,19 +36,13 @@ impl TlsListener {
                     .with_single_cert(vec![generated.cert.der().clone()], key)
             });
         let acceptor = TlsAcceptor::from(Arc::new(config.map_err(io::Error::other)?));
-        Ok(TlsListener {
-            tcp: TcpListener::bind(address).await?,
-            acceptor,
-        })
+        Ok(TlsListener { tcp: TcpListener::bind(address).await?, acceptor })
     }
 }
 
 impl From<TlsListener> for Port {
     fn from(listener: TlsListener) -> Self {
-        Port {
-            tcp: listener.tcp,
-            tls: Some(listener.acceptor),
-        }
+        Port { tcp: listener.tcp, tls: Some(listener.acceptor) }
     }
 }
 
@@ -67,9 +61,7 @@ mod tests {
     #[tokio::test]
     async fn tls_clients_get_a_response_and_plain_ones_do_not_block_them() {
         let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        let mut listener = TlsListener::bind("127.0.0.1:0".parse().unwrap())
-            .await
-            .unwrap();
+        let mut listener = TlsListener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         // Replaces the certificate by one that the test client trusts.
         let key = PrivateKeyDer::Pkcs8(generated.signing_key.serialize_der().into());
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -88,10 +80,7 @@ mod tests {
         // Neither delays the others: no handshake, and one that never ends.
         let _silent = TcpStream::connect(address).await.unwrap();
         let mut plain = TcpStream::connect(address).await.unwrap();
-        plain
-            .write_all(b"GET /healthz HTTP/1.1\r\n\r\n")
-            .await
-            .unwrap();
+        plain.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").await.unwrap();
         let mut roots = RootCertStore::empty();
         roots.add(generated.cert.der().clone()).unwrap();
         let client = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -101,10 +90,7 @@ mod tests {
             client.with_root_certificates(roots).with_no_client_auth(),
         ));
         let tcp = TcpStream::connect(address).await.unwrap();
-        let mut secure = client
-            .connect("localhost".try_into().unwrap(), tcp)
-            .await
-            .unwrap();
+        let mut secure = client.connect("localhost".try_into().unwrap(), tcp).await.unwrap();
         secure
             .write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             .await

@@ -66,19 +66,15 @@ impl Traces {
         let shutdown = CancellationToken::new();
         let resource = resource(&settings);
         let exporter = BoundedExporter::new(settings.collector, runtime, shutdown.clone())?;
-        let mut provider = SdkTracerProvider::builder()
-            .with_resource(resource)
-            .with_batch_exporter(exporter);
+        let mut provider =
+            SdkTracerProvider::builder().with_resource(resource).with_batch_exporter(exporter);
         if let Some(share) = settings.share {
             // Without a share the SDK reads `OTEL_TRACES_SAMPLER` itself.
             provider = provider.with_sampler(Sampler::ParentBased(Box::new(
                 Sampler::TraceIdRatioBased(share.get()),
             )));
         }
-        Ok(Traces {
-            provider: provider.build(),
-            shutdown,
-        })
+        Ok(Traces { provider: provider.build(), shutdown })
     }
 
     /// Returns the layer that takes this program's spans, at any log level. Events go to the log
@@ -126,11 +122,7 @@ fn resource(settings: &TraceSettings) -> Resource {
         .get(&Key::from_static_str("service.name"))
         .map(|name| name.to_string())
         .filter(|name| !name.starts_with("unknown_service"));
-    let name = settings
-        .service
-        .clone()
-        .or(detected_name)
-        .unwrap_or_else(|| SERVICE.to_owned());
+    let name = settings.service.clone().or(detected_name).unwrap_or_else(|| SERVICE.to_owned());
     let namespace = settings.namespace.clone();
     Resource::builder()
         .with_service_name(name)

@@ -69,19 +69,13 @@ impl Bar {
     /// The width of each of some bars in a row with this much room, if figures of this width are
     /// beside each; zero if that leaves too little. Figures remain on a narrow terminal.
     pub fn width(room: usize, bars: usize, figures: usize, longest: usize) -> usize {
-        let width = (room / bars.max(1))
-            .saturating_sub(figures + 2)
-            .min(longest);
+        let width = (room / bars.max(1)).saturating_sub(figures + 2).min(longest);
         if width < SHORTEST { 0 } else { width }
     }
 
     /// A bar that shows a change from `before` to `after`.
     pub const fn change(before: Option<Ratio>, after: Option<Ratio>, band: TargetBand) -> Self {
-        Bar {
-            value: after,
-            reference: before,
-            band,
-        }
+        Bar { value: after, reference: before, band }
     }
 
     /// Paints the change in `width` characters, full at 100 %: `█` stays, `░` leaves, `▒` arrives.
@@ -92,10 +86,7 @@ impl Bar {
         let changed = if after < before { '░' } else { '▒' };
         let last = width.saturating_sub(1);
         // A mark at 100 % would be behind the last cell.
-        let low = self
-            .band
-            .threshold
-            .map(|ratio| cells(ratio, width).min(last));
+        let low = self.band.threshold.map(|ratio| cells(ratio, width).min(last));
         let high = self.band.target.map(|ratio| cells(ratio, width).min(last));
         (0..width)
             .map(|i| match i {
@@ -111,11 +102,7 @@ impl Bar {
     /// Writes the change as `83% →  58%`, or as one figure where both shares read the same.
     pub fn figures(self) -> String {
         let (before, after) = (figure(self.reference), figure(self.value));
-        let after = if after == before {
-            String::new()
-        } else {
-            format!(" → {after:>4}")
-        };
+        let after = if after == before { String::new() } else { format!(" → {after:>4}") };
         format!("{before:>4}{after:7}")
     }
 
@@ -184,10 +171,7 @@ mod tests {
 
     fn bar(before: Option<f64>, after: Option<f64>) -> Bar {
         let ratio = |percent: f64| Ratio::percent(percent);
-        let band = TargetBand {
-            threshold: ratio(30.0),
-            target: ratio(70.0),
-        };
+        let band = TargetBand { threshold: ratio(30.0), target: ratio(70.0) };
         Bar::change(before.and_then(ratio), after.and_then(ratio), band)
     }
 
@@ -207,10 +191,7 @@ mod tests {
             bar(None, Some(5.0)).figures(),
         ];
         assert_eq!(all, [" 83% →  58%", " 83%       ", "   ? →   5%"]);
-        assert!(
-            all.iter()
-                .all(|figures| figures.chars().count() < FIGURES_WIDTH)
-        );
+        assert!(all.iter().all(|figures| figures.chars().count() < FIGURES_WIDTH));
     }
 
     #[test]

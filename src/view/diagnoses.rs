@@ -57,21 +57,16 @@ mod tests {
 
     #[test]
     fn the_head_fits_the_terminal() {
-        let head = [
-            "checks of a-cluster.json: 10 nodes, 90 pods, 1 PodDisruptionBudget; metrics \
+        let head = ["checks of a-cluster.json: 10 nodes, 90 pods, 1 PodDisruptionBudget; metrics \
             of 10 nodes and 90 pods"
-                .to_owned(),
-        ];
+            .to_owned()];
         let text = DiagnosesText {
             diagnoses: &[Diagnosis::ok("nodes", "10 nodes, all Ready")],
             head: &head,
             screen: Screen::plain(60),
         };
         let text = text.to_string();
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 60),
-            "{text}"
-        );
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
         assert!(text.contains("\n\nok      nodes"), "{text}");
     }
 }

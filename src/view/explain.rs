@@ -39,11 +39,8 @@ impl fmt::Display for ExplanationText<'_> {
 impl ExplanationText<'_> {
     /// Writes the object and its facts; empty facts are left out.
     fn headline(&self, f: &mut fmt::Formatter<'_>, object: &str, facts: &[String]) -> fmt::Result {
-        let facts: Vec<&str> = facts
-            .iter()
-            .map(String::as_str)
-            .filter(|fact| !fact.is_empty())
-            .collect();
+        let facts: Vec<&str> =
+            facts.iter().map(String::as_str).filter(|fact| !fact.is_empty()).collect();
         writeln!(f)?;
         self.screen.heading(f, object, &facts.join(", "), None)
     }
@@ -60,8 +57,7 @@ impl ExplanationText<'_> {
         if indent == 0 {
             return self.screen.line(f, &text, Some(Ink::Dim));
         }
-        self.screen
-            .beside(f, &" ".repeat(indent), &text, Some(Ink::Dim))
+        self.screen.beside(f, &" ".repeat(indent), &text, Some(Ink::Dim))
     }
 
     /// Writes why the whole cycle makes no decisions, if it makes none.
@@ -80,13 +76,7 @@ impl ExplanationText<'_> {
 
 /// An explanation as text without colours, at most `width` columns wide.
 pub fn explanation_text(explanation: &Explanation, width: usize) -> String {
-    ExplanationText {
-        explanation,
-        head: &[],
-        all: false,
-        screen: Screen::plain(width),
-    }
-    .to_string()
+    ExplanationText { explanation, head: &[], all: false, screen: Screen::plain(width) }.to_string()
 }
 
 /// The remedy as a sentence.

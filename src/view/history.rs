@@ -124,8 +124,7 @@ impl WeekLines {
     fn sum(self, monday: Date) -> Week {
         let with = |outcomes: &[&str]| {
             let all = self.outcomes.values();
-            all.filter(|details| outcomes.contains(&details.outcome.as_str()))
-                .count()
+            all.filter(|details| outcomes.contains(&details.outcome.as_str())).count()
         };
         let settled: BTreeSet<&EvictionKey> = self.outcomes.keys().collect();
         let pending = self.evictions.keys().filter(|key| !settled.contains(key));
@@ -163,10 +162,7 @@ impl WeekLines {
         }
         let mut moved: Vec<MovedWorkload> = counts
             .into_iter()
-            .map(|(workload, evictions)| MovedWorkload {
-                workload,
-                evictions,
-            })
+            .map(|(workload, evictions)| MovedWorkload { workload, evictions })
             .collect();
         // Stable, so that equal counts stay in the order of names.
         moved.sort_by_key(|moved| Reverse(moved.evictions));
@@ -193,11 +189,7 @@ fn table(weeks: &[Week]) -> Table {
         "pending",
         "refusals",
         if is_known { "relief per eviction" } else { "" },
-        if is_measured {
-            "saved of predicted"
-        } else {
-            ""
-        },
+        if is_measured { "saved of predicted" } else { "" },
         "most moved",
     ];
     let rows = weeks.iter().map(|week| {
@@ -213,10 +205,7 @@ fn table(weeks: &[Week]) -> Table {
             week.pending.to_string(),
             week.refusals.to_string(),
             relief.collect::<Vec<_>>().join(", "),
-            week.worth
-                .as_ref()
-                .map(WeekWorth::to_string)
-                .unwrap_or_default(),
+            week.worth.as_ref().map(WeekWorth::to_string).unwrap_or_default(),
             moved.collect::<Vec<_>>().join(", "),
         ]
     });

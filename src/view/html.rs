@@ -68,21 +68,12 @@ pub fn content_security_policy(style: &str, script: &str) -> String {
 }
 
 fn source_hash(text: &str) -> String {
-    format!(
-        "'sha256-{}'",
-        STANDARD.encode(digest(&SHA256, text.as_bytes()))
-    )
+    format!("'sha256-{}'", STANDARD.encode(digest(&SHA256, text.as_bytes())))
 }
 
 fn neutralised(page: &str) -> String {
     page.chars()
-        .map(|c| {
-            if (c.is_control() && c != '\n') || changes_direction(c) {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
+        .map(|c| if (c.is_control() && c != '\n') || changes_direction(c) { '\u{fffd}' } else { c })
         .collect()
 }
 
@@ -122,9 +113,6 @@ mod tests {
     fn the_policy_allows_style_and_script_only_by_their_hashes() {
         let policy = content_security_policy("b{}", "alert()");
         assert_eq!(policy.matches("'sha256-").count(), 2);
-        assert!(
-            !policy.contains("unsafe") && !policy.contains('*'),
-            "{policy}"
-        );
+        assert!(!policy.contains("unsafe") && !policy.contains('*'), "{policy}");
     }
 }

@@ -35,8 +35,7 @@ impl fmt::Display for PlanText<'_> {
             self.screen.line(f, line, None)?;
         }
         for unknown in &self.plan.unknown {
-            self.screen
-                .line(f, &unknown.to_string(), Some(Ink::Warning))?;
+            self.screen.line(f, &unknown.to_string(), Some(Ink::Warning))?;
         }
         for paused in &self.plan.paused {
             let line = paused.to_string();
@@ -103,10 +102,7 @@ impl<'p> PlanText<'p> {
         self.screen.left_out(f, left_out, "")
     }
 
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "callers pass temporary tables"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass temporary tables")]
     fn table(&self, f: &mut fmt::Formatter<'_>, table: Table) -> fmt::Result {
         self.screen.table(f, &table)
     }
@@ -114,10 +110,7 @@ impl<'p> PlanText<'p> {
 
 fn taint_row(steer: &Steer) -> Vec<String> {
     let value = steer.action.value().map(SteerValue::text);
-    let action: Vec<&str> = [Some(steer.action.code()), value]
-        .into_iter()
-        .flatten()
-        .collect();
+    let action: Vec<&str> = [Some(steer.action.code()), value].into_iter().flatten().collect();
     vec![steer.node.clone(), action.join(" "), steer.why.to_string()]
 }
 

@@ -80,10 +80,7 @@ impl<'t> SimulationReport<'t> {
             .unwrap_or(SignedDuration::ZERO);
         SimulationReport {
             runs: labelled(traces),
-            time: TimeAxis {
-                length,
-                roomy: traces.len() == 1,
-            },
+            time: TimeAxis { length, roomy: traces.len() == 1 },
             resources: resources(traces),
         }
     }
@@ -121,9 +118,7 @@ impl<'t> SimulationReport<'t> {
     }
 
     fn same_basis(&self) -> bool {
-        self.runs
-            .windows(2)
-            .all(|pair| pair[0].trace.basis == pair[1].trace.basis)
+        self.runs.windows(2).all(|pair| pair[0].trace.basis == pair[1].trace.basis)
     }
 
     fn header(&self) -> Markup {
@@ -182,9 +177,7 @@ impl<'t> SimulationReport<'t> {
 /// Labels runs by their policies; by scenario and policy if the scenarios differ; by number if the
 /// labels are equal.
 fn labelled(traces: &[Trace]) -> Vec<LabelledRun<'_>> {
-    let one_scenario = traces
-        .windows(2)
-        .all(|pair| pair[0].scenario == pair[1].scenario);
+    let one_scenario = traces.windows(2).all(|pair| pair[0].scenario == pair[1].scenario);
     let labels: Vec<String> = traces
         .iter()
         .map(|trace| {
@@ -200,11 +193,8 @@ fn labelled(traces: &[Trace]) -> Vec<LabelledRun<'_>> {
         .enumerate()
         .map(|(i, trace)| {
             let equal = labels.iter().filter(|label| **label == labels[i]).count();
-            let label = if equal > 1 {
-                format!("{} ({})", labels[i], i + 1)
-            } else {
-                labels[i].clone()
-            };
+            let label =
+                if equal > 1 { format!("{} ({})", labels[i], i + 1) } else { labels[i].clone() };
             LabelledRun { trace, label }
         })
         .collect()
@@ -213,16 +203,10 @@ fn labelled(traces: &[Trace]) -> Vec<LabelledRun<'_>> {
 /// Returns the resources that have a band in any run, else those that are known; cpu and memory
 /// first.
 fn resources(traces: &[Trace]) -> Vec<&str> {
-    let banded: BTreeSet<&str> = traces
-        .iter()
-        .flat_map(|trace| trace.bands.keys())
-        .map(String::as_str)
-        .collect();
+    let banded: BTreeSet<&str> =
+        traces.iter().flat_map(|trace| trace.bands.keys()).map(String::as_str).collect();
     let mut resources: Vec<&str> = if banded.is_empty() {
-        ["cpu", "memory"]
-            .into_iter()
-            .filter(|resource| is_known(traces, resource))
-            .collect()
+        ["cpu", "memory"].into_iter().filter(|resource| is_known(traces, resource)).collect()
     } else {
         banded.into_iter().collect()
     };

@@ -16,22 +16,13 @@ pub struct Scale {
 impl Scale {
     /// Maps the first value to the first position and the last value to the last position.
     pub const fn new(values: (f64, f64), positions: (f64, f64)) -> Self {
-        Scale {
-            least: values.0,
-            most: values.1,
-            first: positions.0,
-            last: positions.1,
-        }
+        Scale { least: values.0, most: values.1, first: positions.0, last: positions.1 }
     }
 
     /// Returns the position of a value. A value outside the scale is at its end.
     pub fn at(self, value: f64) -> f64 {
         let width = self.most - self.least;
-        let share = if width > 0.0 {
-            ((value - self.least) / width).clamp(0.0, 1.0)
-        } else {
-            0.0
-        };
+        let share = if width > 0.0 { ((value - self.least) / width).clamp(0.0, 1.0) } else { 0.0 };
         self.first + share * (self.last - self.first)
     }
 }
@@ -58,10 +49,7 @@ pub fn share_ticks(most: f64) -> Vec<f64> {
 }
 
 /// Returns at most `count` round times from zero to `length`.
-#[expect(
-    clippy::maybe_infinite_iter,
-    reason = "the steps grow until one is long enough"
-)]
+#[expect(clippy::maybe_infinite_iter, reason = "the steps grow until one is long enough")]
 pub fn time_ticks(length: SignedDuration, count: i64) -> Vec<SignedDuration> {
     const ROUND: [i64; 20] = [
         1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600,
@@ -73,26 +61,17 @@ pub fn time_ticks(length: SignedDuration, count: i64) -> Vec<SignedDuration> {
         .chain((1..).map(|weeks| weeks * 604_800))
         .find(|step| seconds / step < count.max(1))
         .unwrap_or(seconds.max(1));
-    (0..=seconds / step)
-        .map(|i| SignedDuration::from_secs(i * step))
-        .collect()
+    (0..=seconds / step).map(|i| SignedDuration::from_secs(i * step)).collect()
 }
 
 /// Formats a number with at most one decimal: a tenth of a pixel is exact enough.
 pub fn number(value: f64) -> String {
     let tenths = (value * 10.0).round() / 10.0;
-    if tenths == 0.0 {
-        "0".to_owned()
-    } else {
-        format!("{tenths}")
-    }
+    if tenths == 0.0 { "0".to_owned() } else { format!("{tenths}") }
 }
 
 /// Converts a count to a number for a scale.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of nodes and samples, far below 2^53"
-)]
+#[expect(clippy::cast_precision_loss, reason = "counts of nodes and samples, far below 2^53")]
 pub const fn count(of: usize) -> f64 {
     of as f64
 }
@@ -141,11 +120,7 @@ mod tests {
     #[test]
     fn share_ticks_are_round() {
         let texts = |most: f64| {
-            share_ticks(most)
-                .iter()
-                .map(|t| number(t * 100.0))
-                .collect::<Vec<_>>()
-                .join(" ")
+            share_ticks(most).iter().map(|t| number(t * 100.0)).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(texts(1.0), "0 20 40 60 80 100");
         assert_eq!(texts(0.83), "0 20 40 60 80 100");
@@ -159,11 +134,7 @@ mod tests {
     fn time_ticks_are_round() {
         let texts = |seconds: i64| {
             let ticks = time_ticks(SignedDuration::from_secs(seconds), 7);
-            ticks
-                .iter()
-                .map(|t| crate::values::text::age(*t))
-                .collect::<Vec<_>>()
-                .join(" ")
+            ticks.iter().map(|t| crate::values::text::age(*t)).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(texts(7_200), "0s 20m 40m 1h 1h20m 1h40m 2h");
         assert_eq!(texts(600), "0s 2m 4m 6m 8m 10m");
@@ -173,14 +144,7 @@ mod tests {
 
     #[test]
     fn a_missing_point_interrupts_a_path() {
-        let points = [
-            Some((0.0, 1.0)),
-            Some((1.0, 2.04)),
-            None,
-            None,
-            Some((4.0, 0.0)),
-            None,
-        ];
+        let points = [Some((0.0, 1.0)), Some((1.0, 2.04)), None, None, Some((4.0, 0.0)), None];
         assert_eq!(path(points), "M0 1L1 2M4 0h0");
     }
 }

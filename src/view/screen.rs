@@ -9,9 +9,7 @@ use crate::view::table::{Table, display_width, folded, push_escaped};
 const LEAST_BESIDE: usize = 36;
 
 /// Select Graphic Rendition of ECMA-48: plain, bold, faint, red, cyan and yellow.
-const COLOURS: [&str; 6] = [
-    "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[36m", "\x1b[33m",
-];
+const COLOURS: [&str; 6] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[36m", "\x1b[33m"];
 
 /// The width and the colours of the output.
 #[derive(Clone, Copy, Debug)]
@@ -34,10 +32,7 @@ pub(crate) enum Ink {
 impl Screen {
     /// A screen of this width without colours.
     pub(crate) const fn plain(width: usize) -> Self {
-        Screen {
-            width,
-            colours: false,
-        }
+        Screen { width, colours: false }
     }
 
     pub(crate) fn paint(self, ink: Ink, text: &str) -> String {
@@ -107,9 +102,7 @@ impl Screen {
         ink: Option<Ink>,
     ) -> fmt::Result {
         let lines = folded(text, self.width, 4);
-        lines
-            .iter()
-            .try_for_each(|line| writeln!(f, "{}", self.paint_if(ink, line)))
+        lines.iter().try_for_each(|line| writeln!(f, "{}", self.paint_if(ink, line)))
     }
 
     /// Writes a text beside its head, folded under itself.
@@ -124,11 +117,7 @@ impl Screen {
         let mut lines = folded(&format!("{head}{text}"), self.width, indent).into_iter();
         let first = lines.next().unwrap_or_default();
         let text = first.strip_prefix(head).unwrap_or_default();
-        writeln!(
-            f,
-            "{}",
-            format!("{head}{}", self.paint_if(ink, text)).trim_end()
-        )?;
+        writeln!(f, "{}", format!("{head}{}", self.paint_if(ink, text)).trim_end())?;
         for line in lines {
             let text = line.trim_start();
             let indent = &line[..line.len() - text.len()];
@@ -211,26 +200,14 @@ fn is_harmful(c: char) -> bool {
 
 /// The lines of a list that are shown, and the number of those that are left out.
 pub(crate) const fn shown(all: bool, lines: usize, most: usize) -> (usize, usize) {
-    if all || lines <= most {
-        (lines, 0)
-    } else {
-        (most, lines - most)
-    }
+    if all || lines <= most { (lines, 0) } else { (most, lines - most) }
 }
 
 /// Pads each line to the width of the widest, plus a gap for the text beside it.
 pub(crate) fn padded(lines: &[String]) -> Vec<String> {
-    let width = lines
-        .iter()
-        .map(|line| display_width(line))
-        .max()
-        .unwrap_or(0)
-        + 2;
+    let width = lines.iter().map(|line| display_width(line)).max().unwrap_or(0) + 2;
     let pad = |line: &String| " ".repeat(width - display_width(line));
-    lines
-        .iter()
-        .map(|line| format!("{line}{}", pad(line)))
-        .collect()
+    lines.iter().map(|line| format!("{line}{}", pad(line))).collect()
 }
 
 #[cfg(test)]
@@ -239,10 +216,7 @@ mod tests {
 
     #[test]
     fn control_characters_are_escaped_and_colours_stay() {
-        let screen = Screen {
-            width: 80,
-            colours: true,
-        };
+        let screen = Screen { width: 80, colours: true };
         let painted = format!("{}\tn1\n", screen.paint(Ink::Hot, "hot"));
         assert_eq!(harmless(&painted), painted);
         assert_eq!(

@@ -38,11 +38,7 @@ impl fmt::Display for SimulationText<'_> {
             return Ok(());
         };
         let time = duration(first.end.duration_since(first.start));
-        writeln!(
-            f,
-            "simulated: {time}, from {:.0} to {:.0}",
-            first.start, first.end
-        )?;
+        writeln!(f, "simulated: {time}, from {:.0} to {:.0}", first.start, first.end)?;
         self.nodes(f)?;
         self.events(f, first)?;
         for trace in self.traces {
@@ -63,15 +59,11 @@ impl SimulationText<'_> {
         if trace.events.is_empty() {
             return Ok(());
         }
-        self.screen
-            .title(f, "Events", "other changes of the cluster")?;
+        self.screen.title(f, "Events", "other changes of the cluster")?;
         let (most, left_out) = shown(self.all, trace.events.len(), MOST_EVENTS);
-        let rows = trace.events[..most].iter().map(|event| {
-            vec![
-                duration(event.at.duration_since(trace.start)),
-                event.what.clone(),
-            ]
-        });
+        let rows = trace.events[..most]
+            .iter()
+            .map(|event| vec![duration(event.at.duration_since(trace.start)), event.what.clone()]);
         self.screen.table(f, &Table::new(rows))?;
         self.screen.left_out(f, left_out, " events")
     }
@@ -80,12 +72,9 @@ impl SimulationText<'_> {
         if trace.evictions.is_empty() {
             return Ok(());
         }
-        self.screen
-            .title(f, "Evictions", &format!("from → to{}", self.of(trace)))?;
+        self.screen.title(f, "Evictions", &format!("from → to{}", self.of(trace)))?;
         let (most, left_out) = shown(self.all, trace.evictions.len(), MOST_EVICTIONS);
-        let rows = trace.evictions[..most]
-            .iter()
-            .map(|eviction| eviction_row(trace, eviction));
+        let rows = trace.evictions[..most].iter().map(|eviction| eviction_row(trace, eviction));
         self.screen.table(f, &Table::new(rows))?;
         self.screen.left_out(f, left_out, " evictions")
     }
@@ -97,21 +86,14 @@ impl SimulationText<'_> {
         self.screen.title(
             f,
             "Refused",
-            &format!(
-                "times in all cycles, code and the last reason{}",
-                self.of(trace)
-            ),
+            &format!("times in all cycles, code and the last reason{}", self.of(trace)),
         )?;
         let mut refusals: Vec<_> = trace.refusals.iter().collect();
         refusals.sort_by_key(|(_, refused)| std::cmp::Reverse(refused.times));
         let rows: Vec<Vec<String>> = refusals
             .into_iter()
             .map(|(code, refused)| {
-                vec![
-                    format!("{:>6}", refused.times),
-                    code.clone(),
-                    refused.last.clone(),
-                ]
+                vec![format!("{:>6}", refused.times), code.clone(), refused.last.clone()]
             })
             .collect();
         self.screen.table(f, &Table::new(rows))
@@ -119,11 +101,7 @@ impl SimulationText<'_> {
 
     /// Names the policy of a section if two are compared.
     fn of(&self, trace: &Trace) -> String {
-        if self.traces.len() > 1 {
-            format!("; under {}", trace.policy)
-        } else {
-            String::new()
-        }
+        if self.traces.len() > 1 { format!("; under {}", trace.policy) } else { String::new() }
     }
 
     /// Writes the figures of the runs, one column per policy.
@@ -134,11 +112,7 @@ impl SimulationText<'_> {
             [_] => "before the first eviction → at the end",
             _ => "at the end",
         };
-        self.screen.title(
-            f,
-            "Outcome",
-            &format!("standard deviation {when}: less is better"),
-        )?;
+        self.screen.title(f, "Outcome", &format!("standard deviation {when}: less is better"))?;
         let mut rows = Vec::new();
         if several {
             rows.push(self.row("", |trace| trace.policy.clone()));
@@ -147,20 +121,13 @@ impl SimulationText<'_> {
             self.row("evictions", |trace| trace.summary.evictions.to_string()),
             self.row("of these helped", |trace| trace.summary.helped.to_string()),
             self.row("landed as forecast", |trace| {
-                format!(
-                    "{} of {}",
-                    trace.summary.foreseen.0, trace.summary.foreseen.1
-                )
+                format!("{} of {}", trace.summary.foreseen.0, trace.summary.foreseen.1)
             }),
             self.row("time to balance", |trace| time_to_balance(&trace.summary)),
             self.row("node-minutes above target", minutes_above_target),
             self.row("saved of predicted", relief),
-            self.row("pods without a node", |trace| {
-                trace.summary.pending.to_string()
-            }),
-            self.row("nodes without workload", |trace| {
-                trace.summary.empty_nodes.to_string()
-            }),
+            self.row("pods without a node", |trace| trace.summary.pending.to_string()),
+            self.row("nodes without workload", |trace| trace.summary.empty_nodes.to_string()),
         ]);
         rows.extend(self.evenness_rows());
         self.screen.table(f, &Table::new(rows))
@@ -170,28 +137,21 @@ impl SimulationText<'_> {
     fn evenness_rows(&self) -> Vec<Vec<String>> {
         if let [only] = self.traces {
             let before = only.summary.before.iter();
-            return before
-                .flat_map(|(resource, before)| evened(only, resource, *before))
-                .collect();
+            return before.flat_map(|(resource, before)| evened(only, resource, *before)).collect();
         }
         ["cpu", "memory"]
             .into_iter()
             .map(|resource| {
-                self.row(
-                    &format!("{resource} standard deviation by usage"),
-                    |trace| {
-                        nodes::evenness(trace, resource)
-                            .map_or("?".to_owned(), |ratio| ratio.to_string())
-                    },
-                )
+                self.row(&format!("{resource} standard deviation by usage"), |trace| {
+                    nodes::evenness(trace, resource)
+                        .map_or("?".to_owned(), |ratio| ratio.to_string())
+                })
             })
             .collect()
     }
 
     fn row(&self, name: &str, figure: impl Fn(&Trace) -> String) -> Vec<String> {
-        std::iter::once(name.to_owned())
-            .chain(self.traces.iter().map(figure))
-            .collect()
+        std::iter::once(name.to_owned()).chain(self.traces.iter().map(figure)).collect()
     }
 }
 
@@ -236,10 +196,7 @@ fn relief(trace: &Trace) -> String {
 /// Returns the run in one sentence.
 fn sentence(trace: &Trace) -> String {
     let summary = &trace.summary;
-    let evictions = count(
-        usize::try_from(summary.evictions).unwrap_or(usize::MAX),
-        "eviction",
-    );
+    let evictions = count(usize::try_from(summary.evictions).unwrap_or(usize::MAX), "eviction");
     let helped = match (summary.evictions, summary.helped, summary.unknown) {
         (0, ..) => String::new(),
         (1, 1, _) => ", which helped".to_owned(),
@@ -284,10 +241,7 @@ fn stopped(trace: &Trace) -> String {
         return String::new();
     };
     let (stopped, cycles) = (trace.summary.stopped, trace.summary.cycles);
-    format!(
-        "; evictions were stopped in {stopped} of {cycles} cycles: {}",
-        halted.last
-    )
+    format!("; evictions were stopped in {stopped} of {cycles} cycles: {}", halted.last)
 }
 
 #[cfg(test)]
@@ -322,18 +276,11 @@ workloads:
                  in {stopped} of 11 cycles: 6 of 12 pods are pending; safety.maxPending allows 20%"
             )
         );
-        let page = SimulationText {
-            traces: &[trace],
-            head: &[],
-            all: false,
-            screen: Screen::plain(60),
-        };
+        let page =
+            SimulationText { traces: &[trace], head: &[], all: false, screen: Screen::plain(60) };
         let page = page.to_string();
         assert!(page.contains("halted"), "{page}");
-        assert!(
-            page.contains("time to balance            not reached"),
-            "{page}"
-        );
+        assert!(page.contains("time to balance            not reached"), "{page}");
         let refused = page.lines().skip_while(|line| !line.starts_with("Refused"));
         let mut refused = refused.skip(1).take_while(|line| !line.is_empty());
         assert!(refused.all(|line| line.chars().count() <= 60), "{page}");
@@ -384,10 +331,7 @@ workloads:
             page.contains("node-minutes above target  not counted: the targets vary"),
             "{page}"
         );
-        assert!(
-            page.contains("; at least one node was still hot at the end"),
-            "{page}"
-        );
+        assert!(page.contains("; at least one node was still hot at the end"), "{page}");
     }
 
     #[test]
@@ -403,21 +347,12 @@ workloads:
     #[test]
     fn a_dry_run_says_that_it_is_one() {
         for (rule, end) in [
-            (
-                "dryRun: true",
-                "; the policy is a dry run, which evicts nothing\n",
-            ),
-            (
-                "approval: {required: true}",
-                "; evictions waited for an approval\n",
-            ),
+            ("dryRun: true", "; the policy is a dry run, which evicts nothing\n"),
+            ("approval: {required: true}", "; evictions waited for an approval\n"),
         ] {
             let page = page(&format!("{rule}\n{BALANCE}"), LONG);
             assert!(page.ends_with(end), "{page}");
-            assert!(
-                page.contains("standard deviation at the start → at the end"),
-                "{page}"
-            );
+            assert!(page.contains("standard deviation at the start → at the end"), "{page}");
         }
     }
 

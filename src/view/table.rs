@@ -22,10 +22,7 @@ pub struct Table {
 impl Table {
     /// A table of these rows; a row may have fewer cells than others.
     pub fn new(rows: impl IntoIterator<Item = Vec<String>>) -> Self {
-        Table {
-            rows: rows.into_iter().map(plain).collect(),
-            right: Vec::new(),
-        }
+        Table { rows: rows.into_iter().map(plain).collect(), right: Vec::new() }
     }
 
     /// Aligns a column to the right, for numbers.
@@ -53,9 +50,7 @@ impl Table {
             return Vec::new();
         };
         let mut table = comfy_table::Table::new();
-        table
-            .load_preset(presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Dynamic);
+        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
         for row in &self.rows {
             let cells = shown.iter().map(|i| row.get(*i).map_or("", String::as_str));
             table.add_row(cells);
@@ -67,11 +62,7 @@ impl Table {
                 continue;
             };
             let gap = if i == last { 0 } else { GAP };
-            let width = if i == last {
-                widths[*i].min(room)
-            } else {
-                widths[*i]
-            };
+            let width = if i == last { widths[*i].min(room) } else { widths[*i] };
             column.set_padding((0, saturated(gap)));
             column.set_constraint(Absolute(Width::Fixed(saturated(width + gap))));
             if self.right.contains(i) {
@@ -79,10 +70,7 @@ impl Table {
             }
         }
         // comfy-table fills every cell with spaces up to the width of its column.
-        table
-            .lines()
-            .map(|line| line.trim_end().to_owned())
-            .collect()
+        table.lines().map(|line| line.trim_end().to_owned()).collect()
     }
 
     /// The width of the widest cell of each column.
@@ -114,19 +102,13 @@ pub fn folded(text: &str, width: usize, indent: usize) -> Vec<String> {
         .word_splitter(textwrap::WordSplitter::NoHyphenation)
         .break_words(false);
     let lines = textwrap::wrap(text, options);
-    lines
-        .into_iter()
-        .map(|line| line.trim_end().to_owned())
-        .collect()
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// The cells without control characters, which would count as visible ones and could manipulate a
 /// terminal. A cell is one line, even if a message contains line breaks.
 fn plain(mut row: Vec<String>) -> Vec<String> {
-    for cell in row
-        .iter_mut()
-        .filter(|cell| cell.contains(char::is_control))
-    {
+    for cell in row.iter_mut().filter(|cell| cell.contains(char::is_control)) {
         let mut shown = String::new();
         for c in cell.chars() {
             match c {

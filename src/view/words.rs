@@ -66,10 +66,7 @@ mod tests {
     fn long_names_keep_both_ends_and_lose_the_shared_domain() {
         assert_eq!(short("node-0123456789", 9), "node…6789");
         assert_eq!(short("n1", 9), "n1");
-        assert_eq!(
-            node_labels(&["ip-1.eu.internal", "ip-2.eu.internal"], 9),
-            ["ip-1", "ip-2"]
-        );
+        assert_eq!(node_labels(&["ip-1.eu.internal", "ip-2.eu.internal"], 9), ["ip-1", "ip-2"]);
         assert_eq!(node_labels(&["a.eu", "a.us"], 9), ["a.eu", "a.us"]);
     }
 }

@@ -24,9 +24,7 @@ fn section(name: &str) -> impl Iterator<Item = &'static str> {
 
 /// The markers of a section, each with its advice.
 fn markers(name: &str) -> Vec<(&'static str, &'static str)> {
-    section(name)
-        .map(|line| line.split_once(" = ").unwrap())
-        .collect()
+    section(name).map(|line| line.split_once(" = ").unwrap()).collect()
 }
 
 /// The markers, read once.
@@ -35,25 +33,12 @@ struct Markers {
     phrases: Vec<(&'static str, &'static str)>,
 }
 
-static MARKERS: LazyLock<Markers> = LazyLock::new(|| Markers {
-    openings: markers("openings"),
-    phrases: markers("phrases"),
-});
+static MARKERS: LazyLock<Markers> =
+    LazyLock::new(|| Markers { openings: markers("openings"), phrases: markers("phrases") });
 
 /// Words after ", for" that start a clause, so that "for" means "because".
-const CLAUSE_STARTS: [&str; 11] = [
-    "it",
-    "they",
-    "we",
-    "he",
-    "there",
-    "nobody",
-    "none",
-    "nothing",
-    "what",
-    "those",
-    "otherwise",
-];
+const CLAUSE_STARTS: [&str; 11] =
+    ["it", "they", "we", "he", "there", "nobody", "none", "nothing", "what", "those", "otherwise"];
 /// Words after ", for" that start a clause only if a verb follows soon.
 const DETERMINERS: [&str; 8] = ["the", "a", "an", "its", "their", "each", "no", "all"];
 const VERBS: [&str; 16] = [
@@ -69,17 +54,11 @@ fn advice(text: &str) -> Option<&'static str> {
     let text = text.to_lowercase();
     sentences(&text)
         .find_map(|sentence| {
-            let opening = MARKERS
-                .openings
-                .iter()
-                .find(|(start, _)| opens_with(sentence, start));
+            let opening = MARKERS.openings.iter().find(|(start, _)| opens_with(sentence, start));
             opening.map(|(_, advice)| *advice)
         })
         .or_else(|| {
-            let phrase = MARKERS
-                .phrases
-                .iter()
-                .find(|(phrase, _)| has_words(&text, phrase));
+            let phrase = MARKERS.phrases.iter().find(|(phrase, _)| has_words(&text, phrase));
             phrase.map(|(_, advice)| *advice)
         })
         .or_else(|| has_causal_for(&text).then_some(BECAUSE))
@@ -87,9 +66,7 @@ fn advice(text: &str) -> Option<&'static str> {
 
 /// Whether a sentence starts with these words, followed by others.
 fn opens_with(sentence: &str, words: &str) -> bool {
-    sentence
-        .strip_prefix(words)
-        .is_some_and(|rest| rest.starts_with(' '))
+    sentence.strip_prefix(words).is_some_and(|rest| rest.starts_with(' '))
 }
 
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -128,9 +105,7 @@ fn complaints<'f>(
     path: &'f str,
     fragments: impl IntoIterator<Item = &'f Fragment>,
 ) -> impl Iterator<Item = String> {
-    fragments
-        .into_iter()
-        .filter_map(move |fragment| complaint(path, fragment.line, &fragment.text))
+    fragments.into_iter().filter_map(move |fragment| complaint(path, fragment.line, &fragment.text))
 }
 
 /// The messages of a file: literals of at least three words, outside tests.
@@ -154,9 +129,7 @@ fn documentation(text: &str, is_markdown: bool) -> Vec<Fragment> {
         if reads {
             fragments.push(Fragment {
                 line: index + 1,
-                text: line
-                    .trim_start_matches([' ', '-', '*', '#', '>', '|'])
-                    .to_owned(),
+                text: line.trim_start_matches([' ', '-', '*', '#', '>', '|']).to_owned(),
             });
         }
     }
@@ -188,18 +161,12 @@ fn messages_are_plain_english() {
 #[test]
 fn documentation_is_plain_english() {
     let mut found = Vec::new();
-    for (folder, extension) in [
-        ("", "md"),
-        ("deploy", "yaml"),
-        ("examples", "yaml"),
-        ("", "yaml"),
-    ] {
+    for (folder, extension) in [("", "md"), ("deploy", "yaml"), ("examples", "yaml"), ("", "yaml")]
+    {
         for path in paths_of(folder, extension) {
             let below = path.strip_prefix(root()).unwrap().to_str().unwrap();
             let is_nested_yaml = folder.is_empty() && extension == "yaml" && below.contains('/');
-            let is_foreign = ["target/", "tests/data/", "."]
-                .iter()
-                .any(|f| below.starts_with(f));
+            let is_foreign = ["target/", "tests/data/", "."].iter().any(|f| below.starts_with(f));
             if is_foreign || is_nested_yaml {
                 continue;
             }

@@ -100,10 +100,7 @@ pub(super) fn source_files() -> &'static [File] {
 
 /// The Rust files below a folder of the repository, in order.
 pub(super) fn files_of(folder: &str) -> Vec<File> {
-    paths_of(folder, "rs")
-        .iter()
-        .map(|path| File::read(path))
-        .collect()
+    paths_of(folder, "rs").iter().map(|path| File::read(path)).collect()
 }
 
 /// The files below a folder of the repository with this extension, in order.
@@ -163,8 +160,7 @@ impl Scanner {
 
     /// Whether the scanned code ends within a word: then `r"` is not the start of a raw string.
     fn in_word(&self) -> bool {
-        self.code
-            .ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        self.code.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
     }
 
     fn line(&self) -> usize {
@@ -174,10 +170,7 @@ impl Scanner {
     fn comment(&mut self, rest: &str) -> usize {
         let length = rest.find('\n').unwrap_or(rest.len());
         let text = rest[..length].trim_start_matches(['/', '!']).trim();
-        self.comments.push(Fragment {
-            line: self.line(),
-            text: text.to_owned(),
-        });
+        self.comments.push(Fragment { line: self.line(), text: text.to_owned() });
         self.blank(&rest[..length])
     }
 
@@ -185,10 +178,7 @@ impl Scanner {
     fn string(&mut self, rest: &str, from: usize, to: usize, closing: usize) -> usize {
         let first = self.line();
         for (offset, text) in rest[from..to].lines().enumerate() {
-            self.strings.push(Fragment {
-                line: first + offset,
-                text: text.to_owned(),
-            });
+            self.strings.push(Fragment { line: first + offset, text: text.to_owned() });
         }
         self.blank(&rest[..to + closing])
     }

@@ -86,9 +86,7 @@ fn branches<'a>(list: &'a str, base: &NamedPath, found: &mut Vec<NamedPath>) -> 
 #[test]
 fn lists_in_braces_are_expanded() {
     let code = "use crate::a::{self, b::{c, D as E}, *};\nlet x = super::super::f::<T>();";
-    let named: Vec<String> = named_paths(code, &["one", "two", "three"])
-        .iter()
-        .map(|path| path.join("/"))
-        .collect();
+    let named: Vec<String> =
+        named_paths(code, &["one", "two", "three"]).iter().map(|path| path.join("/")).collect();
     assert_eq!(named, ["a", "a/b/c", "a/b/D", "one/f"]);
 }

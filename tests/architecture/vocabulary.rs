@@ -17,11 +17,7 @@ fn refused_words() -> Vec<RefusedWord> {
     let words = lines.map(|line| {
         let (left, advice) = line.split_once(" = ").unwrap();
         let (word, folder) = left.split_once(" in ").unwrap_or((left, ""));
-        RefusedWord {
-            word,
-            folder,
-            advice,
-        }
+        RefusedWord { word, folder, advice }
     });
     words.collect()
 }
@@ -74,10 +70,7 @@ fn a_planted_synonym_is_found() {
         let file = File::of(path.as_ref(), code.to_owned());
         refusals(&file, &refused_words())
     };
-    let names = [
-        "pull_home: cause",
-        "ceiling: targets; `ceilings` is the field of a policy",
-    ];
+    let names = ["pull_home: cause", "ceiling: targets; `ceilings` is the field of a policy"];
     let everywhere = "Winners: possible_nodes";
     let gate = |text: &str| format!("core/src/decide/gate/planted.rs:2: {text}");
     let expected = [gate(names[0]), gate(names[1]), gate(everywhere)];

@@ -58,11 +58,7 @@ fn forbidden_patches() -> Vec<(&'static str, Value, &'static str)> {
     let [dedicated, gpu, hot] = taints();
     let owner = json!([{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}]);
     vec![
-        (
-            "a new label",
-            metadata(json!({"labels": {"a": "b"}})),
-            METADATA,
-        ),
+        ("a new label", metadata(json!({"labels": {"a": "b"}})), METADATA),
         (
             "a changed label",
             metadata(json!({"labels": {"kubernetes.io/hostname": "n2"}})),
@@ -74,32 +70,16 @@ fn forbidden_patches() -> Vec<(&'static str, Value, &'static str)> {
             METADATA,
         ),
         ("no labels", metadata(json!({"labels": null})), METADATA),
-        (
-            "an annotation",
-            metadata(json!({"annotations": {"a": "b"}})),
-            METADATA,
-        ),
-        (
-            "a finalizer",
-            metadata(json!({"finalizers": ["example.com/a"]})),
-            METADATA,
-        ),
-        (
-            "an owner",
-            metadata(json!({"ownerReferences": owner})),
-            METADATA,
-        ),
+        ("an annotation", metadata(json!({"annotations": {"a": "b"}})), METADATA),
+        ("a finalizer", metadata(json!({"finalizers": ["example.com/a"]})), METADATA),
+        ("an owner", metadata(json!({"ownerReferences": owner})), METADATA),
         (
             "a label beside the taint",
             json!({"metadata": {"labels": {"a": "b"}}, "spec": {"taints": [dedicated, gpu]}}),
             METADATA,
         ),
         ("a cordon", spec(json!({"unschedulable": true})), SPEC),
-        (
-            "a provider",
-            spec(json!({"providerID": "cloud://n1"})),
-            SPEC,
-        ),
+        ("a provider", spec(json!({"providerID": "cloud://n1"})), SPEC),
         (
             "pod addresses",
             spec(json!({"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24"]})),
@@ -134,16 +114,8 @@ fn forbidden_patches() -> Vec<(&'static str, Value, &'static str)> {
             ]),
             OTHER_TAINT,
         ),
-        (
-            "one taint less",
-            tainted(vec![gpu.clone(), hot.clone()]),
-            OTHER_TAINT,
-        ),
-        (
-            "another order",
-            tainted(vec![gpu.clone(), dedicated.clone(), hot.clone()]),
-            OTHER_TAINT,
-        ),
+        ("one taint less", tainted(vec![gpu.clone(), hot.clone()]), OTHER_TAINT),
+        ("another order", tainted(vec![gpu.clone(), dedicated.clone(), hot.clone()]), OTHER_TAINT),
         (
             "a key that begins like ours",
             tainted(vec![
@@ -156,20 +128,12 @@ fn forbidden_patches() -> Vec<(&'static str, Value, &'static str)> {
         ),
         (
             "our taint with NoExecute",
-            tainted(vec![
-                dedicated.clone(),
-                gpu.clone(),
-                steering("hot", "NoExecute"),
-            ]),
+            tainted(vec![dedicated.clone(), gpu.clone(), steering("hot", "NoExecute")]),
             FORM,
         ),
         (
             "our taint with NoSchedule",
-            tainted(vec![
-                dedicated.clone(),
-                gpu.clone(),
-                steering("hot", "NoSchedule"),
-            ]),
+            tainted(vec![dedicated.clone(), gpu.clone(), steering("hot", "NoSchedule")]),
             FORM,
         ),
         (
@@ -242,9 +206,7 @@ fn a_broken_admission_policy_affects_no_other_account() {
 
         // The policy does not limit another account.
         let label = json!({"metadata": {"labels": {"a": "b"}}});
-        send(control_plane, OTHER, Method::PATCH, NODE, &label)
-            .await
-            .unwrap();
+        send(control_plane, OTHER, Method::PATCH, NODE, &label).await.unwrap();
         // This field does not exist, so the expression fails.
         let break_it = json!([{"op": "replace", "path": "/spec/validations/0/expression",
             "value": "object.metadata.labels['missing'] == ''"}]);
@@ -265,9 +227,7 @@ fn a_broken_admission_policy_affects_no_other_account() {
         })
         .await;
         let label = json!({"metadata": {"labels": {"a": "c"}}});
-        send(control_plane, OTHER, Method::PATCH, NODE, &label)
-            .await
-            .unwrap();
+        send(control_plane, OTHER, Method::PATCH, NODE, &label).await.unwrap();
         control_plane.kubectl(&["cordon", "n1"]);
         control_plane.kubectl(&["uncordon", "n1"]);
     });
@@ -279,30 +239,14 @@ async fn prepare(control_plane: &ControlPlane) {
     control_plane.apply(WIDE_ROLE);
     scene::nodes(control_plane, 2).await;
     let patch = json!({"spec": {"taints": taints()}});
-    control_plane.kubectl(&[
-        "patch",
-        "node",
-        "n1",
-        "--type=merge",
-        &format!("--patch={patch}"),
-    ]);
+    control_plane.kubectl(&["patch", "node", "n1", "--type=merge", &format!("--patch={patch}")]);
     let mut attempts = 0;
     eventually("the admission policy", 60, async || {
         // Each attempt needs another value: one that succeeded before would change nothing.
         attempts += 1;
         let label = json!({"metadata": {"labels": {"probe": attempts.to_string()}}});
-        let refused = send(
-            control_plane,
-            USER,
-            Method::PATCH,
-            "/api/v1/nodes/n2",
-            &label,
-        )
-        .await;
-        that(
-            refused.is_err_and(|error| error.1.contains(METADATA)),
-            "not in force",
-        )
+        let refused = send(control_plane, USER, Method::PATCH, "/api/v1/nodes/n2", &label).await;
+        that(refused.is_err_and(|error| error.1.contains(METADATA)), "not in force")
     })
     .await;
 }
@@ -317,9 +261,7 @@ async fn set_size(control_plane: &ControlPlane, labels: usize, taints: usize) {
     let taints: Vec<Value> = (0..taints).map(taint).collect();
     let patch = json!({"metadata": {"labels": labels, "annotations": annotations},
         "spec": {"taints": taints}});
-    send(control_plane, OTHER, Method::PATCH, NODE, &patch)
-        .await
-        .unwrap();
+    send(control_plane, OTHER, Method::PATCH, NODE, &patch).await.unwrap();
 }
 
 async fn set_taints(
@@ -339,11 +281,8 @@ async fn send(
     path: &str,
     body: &Value,
 ) -> Result<Value, (u16, String)> {
-    let kind = if method == Method::PATCH {
-        "application/merge-patch+json"
-    } else {
-        "application/json"
-    };
+    let kind =
+        if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
     let request = http::Request::builder()
         .method(method)
         .uri(path)
@@ -359,22 +298,13 @@ async fn send(
 }
 
 fn is_refused(name: &str, response: &Result<Value, (u16, String)>, message: &str) {
-    let Err((code, text)) = response else {
-        panic!("{name} is allowed")
-    };
+    let Err((code, text)) = response else { panic!("{name} is allowed") };
     assert_eq!(*code, 403, "{name}: {text}");
-    assert!(
-        text.contains("evenkeel-steering") && text.contains(message),
-        "{name}: {text}"
-    );
+    assert!(text.contains("evenkeel-steering") && text.contains(message), "{name}: {text}");
 }
 
 /// The parts of n1 that no controller changes.
 async fn content(control_plane: &ControlPlane) -> [Value; 3] {
     let mut node = control_plane.get(NODE).await;
-    [
-        node["metadata"]["labels"].take(),
-        node["metadata"]["annotations"].take(),
-        node["spec"].take(),
-    ]
+    [node["metadata"]["labels"].take(), node["metadata"]["annotations"].take(), node["spec"].take()]
 }

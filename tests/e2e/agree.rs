@@ -24,74 +24,42 @@ use short::Cut;
 /// metrics show it.
 #[test]
 fn daily_wave_agrees() {
-    in_both(Cut {
-        scenario: "daily-wave",
-        faster: 288,
-        end: 300,
-    });
+    in_both(Cut { scenario: "daily-wave", faster: 288, end: 300 });
 }
 
 #[test]
 fn noisy_neighbour_agrees() {
-    in_both(Cut {
-        scenario: "noisy-neighbour",
-        faster: 10,
-        end: 255,
-    });
+    in_both(Cut { scenario: "noisy-neighbour", faster: 10, end: 255 });
 }
 
 #[test]
 fn late_nodes_agrees() {
-    in_both(Cut {
-        scenario: "late-nodes",
-        faster: 60,
-        end: 120,
-    });
+    in_both(Cut { scenario: "late-nodes", faster: 60, end: 120 });
 }
 
 #[test]
 fn forty_replicas_agrees() {
-    in_both(Cut {
-        scenario: "forty-replicas",
-        faster: 30,
-        end: 120,
-    });
+    in_both(Cut { scenario: "forty-replicas", faster: 30, end: 120 });
 }
 
 #[test]
 fn consolidation_agrees() {
-    in_both(Cut {
-        scenario: "consolidation",
-        faster: 30,
-        end: 90,
-    });
+    in_both(Cut { scenario: "consolidation", faster: 30, end: 90 });
 }
 
 #[test]
 fn dead_loop_agrees() {
-    in_both(Cut {
-        scenario: "dead-loop",
-        faster: 30,
-        end: 75,
-    });
+    in_both(Cut { scenario: "dead-loop", faster: 30, end: 75 });
 }
 
 #[test]
 fn two_workers_agrees() {
-    in_both(Cut {
-        scenario: "two-workers",
-        faster: 30,
-        end: 60,
-    });
+    in_both(Cut { scenario: "two-workers", faster: 30, end: 60 });
 }
 
 #[test]
 fn third_node_agrees() {
-    in_both(Cut {
-        scenario: "third-node",
-        faster: 30,
-        end: 60,
-    });
+    in_both(Cut { scenario: "third-node", faster: 30, end: 60 });
 }
 
 /// Runs the scenario in the simulator and on a control plane, and compares evictions and balance.
@@ -100,18 +68,13 @@ fn in_both(cut: Cut) {
     with_control_plane(async |control_plane| {
         let foreseen = simulate::run(&scenario, policy.clone(), "short", |_| {});
         scene::rights(control_plane);
-        let player = Player {
-            control_plane,
-            scenario: &scenario,
-        };
+        let player = Player { control_plane, scenario: &scenario };
         player.set().await;
         let launch = Launch::written(control_plane, &policy.to_native()).await;
         let config = control_plane.dir.join("scheduler.yaml");
         let mut process = launch.run(&["--scheduler-config", config.to_str().unwrap()]);
         let wanted = usize::try_from(foreseen.summary.evictions).unwrap();
-        player
-            .play(&mut process, || evictions(control_plane).len() >= wanted)
-            .await;
+        player.play(&mut process, || evictions(control_plane).len() >= wanted).await;
         process.stop(30).await;
         let (deviation, above) = player.balance().await;
         compare(&foreseen, evictions(control_plane).len(), deviation, above);
@@ -128,20 +91,8 @@ fn compare(foreseen: &Trace, evictions: usize, deviation: f64, above: f64) {
          % real",
         foreseen.scenario, summary.evictions, simulated.0, simulated.1
     ));
-    let apart = usize::try_from(summary.evictions)
-        .unwrap()
-        .abs_diff(evictions);
-    assert!(
-        apart <= 1,
-        "{}: evictions differ by {apart}",
-        foreseen.scenario
-    );
-    let far = (simulated.0 - deviation)
-        .abs()
-        .max((simulated.1 - above).abs());
-    assert!(
-        far <= 2.0,
-        "{}: balance differs by {far:.1} points",
-        foreseen.scenario
-    );
+    let apart = usize::try_from(summary.evictions).unwrap().abs_diff(evictions);
+    assert!(apart <= 1, "{}: evictions differ by {apart}", foreseen.scenario);
+    let far = (simulated.0 - deviation).abs().max((simulated.1 - above).abs());
+    assert!(far <= 2.0, "{}: balance differs by {far:.1} points", foreseen.scenario);
 }

@@ -18,9 +18,7 @@ fn evicted(control_plane: &ControlPlane) -> BTreeSet<String> {
 /// The pods of a list of moves.
 fn pods(moves: &Value) -> BTreeSet<String> {
     let moves = moves.as_array().unwrap().iter();
-    moves
-        .map(|one| one["pod"].as_str().unwrap().to_owned())
-        .collect()
+    moves.map(|one| one["pod"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -35,17 +33,13 @@ fn a_daemon_evicts_what_a_person_has_approved_and_nothing_else() {
             .eventually("a proposal", 240, async |process| {
                 let metrics = process.metrics().await;
                 let none = metrics.contains("evenkeel_proposed_moves 0");
-                that(
-                    !none && metrics.contains("evenkeel_proposed_moves "),
-                    "none",
-                )
+                that(!none && metrics.contains("evenkeel_proposed_moves "), "none")
             })
             .await;
         process.cycles(3, 120).await;
         assert!(evictions(control_plane).is_empty());
-        let stored = control_plane
-            .get("/api/v1/namespaces/kube-system/configmaps/evenkeel-proposal")
-            .await;
+        let stored =
+            control_plane.get("/api/v1/namespaces/kube-system/configmaps/evenkeel-proposal").await;
         let proposal: Value =
             serde_json::from_str(stored["data"]["proposal.json"].as_str().unwrap()).unwrap();
         let id = proposal["id"].as_str().unwrap();
@@ -81,10 +75,7 @@ fn a_plan_file_is_carried_out_once_and_not_if_it_was_altered() {
         let altered = control_plane.write("altered.json", &text.replace(pod, other));
         let output = launch.apply(&altered);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(
-            !output.status.success() && error.contains("it was altered"),
-            "{error}"
-        );
+        assert!(!output.status.success() && error.contains("it was altered"), "{error}");
         assert!(evictions(control_plane).is_empty());
 
         let plan = control_plane.write("plan.json", &text);
@@ -92,17 +83,11 @@ fn a_plan_file_is_carried_out_once_and_not_if_it_was_altered() {
         let log = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{log}");
         let made = evicted(control_plane);
-        assert!(
-            !made.is_empty() && made.is_subset(&wanted),
-            "{made:?}, not {wanted:?}"
-        );
+        assert!(!made.is_empty() && made.is_subset(&wanted), "{made:?}, not {wanted:?}");
 
         let again = launch.apply(&plan);
         let error = String::from_utf8_lossy(&again.stderr).into_owned();
-        assert!(
-            !again.status.success() && error.contains("is possible now"),
-            "{error}"
-        );
+        assert!(!again.status.success() && error.contains("is possible now"), "{error}");
         assert_eq!(evicted(control_plane), made);
     });
 }

@@ -27,9 +27,7 @@ fn full_minute_in(seconds: i64) -> Timestamp {
 async fn sum(process: &Process, series: &str) -> f64 {
     let text = process.metrics().await;
     let values = text.lines().filter(|line| line.contains(series));
-    values
-        .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
-        .sum()
+    values.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
 }
 
 #[test]
@@ -50,10 +48,7 @@ fn before_its_window_opens_it_plans_and_evicts_nothing() {
             .eventually("pods to stay because of the window", 170, async |process| {
                 let kept = sum(process, "evenkeel_kept_pods{").await;
                 let outside = sum(process, "code=\"outside-window\"").await;
-                that(
-                    outside >= 1.0,
-                    format!("{kept} pods stay for other reasons"),
-                )
+                that(outside >= 1.0, format!("{kept} pods stay for other reasons"))
             })
             .await;
         assert_eq!(evictions(control_plane).len(), 0);
@@ -74,13 +69,8 @@ fn a_node_that_can_take_pods_again_leads_to_an_early_cycle() {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         scene::cordon(control_plane, &scene::names(2, 4)).await;
-        let policy = Policy {
-            interval: "30m",
-            ..Policy::USUAL
-        };
-        let policy = policy
-            .by("")
-            .replace("sustainedFor: 10s", "sustainedFor: 0s");
+        let policy = Policy { interval: "30m", ..Policy::USUAL };
+        let policy = policy.by("").replace("sustainedFor: 10s", "sustainedFor: 0s");
         let launch = Launch::written(control_plane, &policy).await;
         let mut process = launch.run(&[]);
         process
@@ -92,18 +82,12 @@ fn a_node_that_can_take_pods_again_leads_to_an_early_cycle() {
         assert_eq!(evictions(control_plane).len(), 0);
         let uncordoned = present();
         scene::uncordon(control_plane, &scene::names(2, 4)).await;
+        process.says(&["cycle: early, nodes can take pods now"], 1, 60).await;
         process
-            .says(&["cycle: early, nodes can take pods now"], 1, 60)
-            .await;
-        process
-            .eventually(
-                "evictions long before the interval is over",
-                60,
-                async |_| {
-                    let made = evictions(control_plane).len();
-                    that(made > 0, "none")
-                },
-            )
+            .eventually("evictions long before the interval is over", 60, async |_| {
+                let made = evictions(control_plane).len();
+                that(made > 0, "none")
+            })
             .await;
         let first = evictions(control_plane)[0].at;
         say(&format!(

@@ -28,10 +28,7 @@ type ByName = BTreeMap<String, Value>;
 fn the_chart_renders_what_kustomize_builds() {
     let cases = [
         (json!({}), scene::manifests("base")),
-        (
-            json!({"kind": "CronJob"}),
-            scene::manifests("overlays/cronjob"),
-        ),
+        (json!({"kind": "CronJob"}), scene::manifests("overlays/cronjob")),
         (
             json!({"serviceMonitor": {"enabled": true}, "prometheusRule": {"enabled": true}}),
             with_monitoring(),
@@ -62,10 +59,7 @@ fn by_name(objects: Vec<Value>) -> ByName {
             let kind = object["kind"].as_str().unwrap().to_owned();
             // kustomize does not know that these have no namespace.
             if kind.starts_with("ValidatingAdmission") {
-                object["metadata"]
-                    .as_object_mut()
-                    .unwrap()
-                    .remove("namespace");
+                object["metadata"].as_object_mut().unwrap().remove("namespace");
             }
             (format!("{kind}/{}", object["metadata"]["name"]), object)
         })
@@ -114,23 +108,13 @@ struct Effect {
 
 fn effect(values: Value, kind: &'static str, field: &str, expected: Value) -> Effect {
     let field = field.to_owned();
-    Effect {
-        values,
-        kind,
-        field,
-        expected,
-    }
+    Effect { values, kind, field, expected }
 }
 
 /// A value that appears unchanged in the pod.
 fn in_pod(value: &str, content: &Value) -> Effect {
     let values = json!({"kind": "Deployment", value: content});
-    effect(
-        values,
-        "Deployment",
-        &format!("{POD}/{value}"),
-        content.clone(),
-    )
+    effect(values, "Deployment", &format!("{POD}/{value}"), content.clone())
 }
 
 /// A value that appears unchanged in the CronJob.
@@ -167,12 +151,7 @@ fn effects_on_pods() -> Vec<Effect> {
         in_pod("priorityClassName", &json!("system-node-critical")),
         in_pod("imagePullSecrets", &json!([{"name": "registry"}])),
         in_pod("automountServiceAccountToken", &json!(false)),
-        effect(
-            account,
-            "Deployment",
-            &format!("{POD}/serviceAccountName"),
-            json!("own"),
-        ),
+        effect(account, "Deployment", &format!("{POD}/serviceAccountName"), json!("own")),
         effect(
             image("mirror.example/evenkeel"),
             "Deployment",
@@ -183,10 +162,7 @@ fn effects_on_pods() -> Vec<Effect> {
             image("registry.k8s.io/descheduler/descheduler"),
             "Deployment",
             &image_field,
-            json!(concat!(
-                "ghcr.io/evenkeel/evenkeel:v",
-                env!("CARGO_PKG_VERSION")
-            )),
+            json!(concat!("ghcr.io/evenkeel/evenkeel:v", env!("CARGO_PKG_VERSION"))),
         ),
         effect(
             json!({"command": ["/bin/descheduler"]}),
@@ -266,21 +242,9 @@ fn effects_on_cron_jobs() -> Vec<Effect> {
         in_cron_job("timeZone", &json!("Etc/UTC"), "/spec/timeZone"),
         in_cron_job("suspend", &json!(true), "/spec/suspend"),
         in_cron_job("cronJobApiVersion", &json!("batch/v1"), "/apiVersion"),
-        in_cron_job(
-            "startingDeadlineSeconds",
-            &json!(200),
-            "/spec/startingDeadlineSeconds",
-        ),
-        in_cron_job(
-            "successfulJobsHistoryLimit",
-            &json!(0),
-            "/spec/successfulJobsHistoryLimit",
-        ),
-        in_cron_job(
-            "failedJobsHistoryLimit",
-            &json!(7),
-            "/spec/failedJobsHistoryLimit",
-        ),
+        in_cron_job("startingDeadlineSeconds", &json!(200), "/spec/startingDeadlineSeconds"),
+        in_cron_job("successfulJobsHistoryLimit", &json!(0), "/spec/successfulJobsHistoryLimit"),
+        in_cron_job("failedJobsHistoryLimit", &json!(7), "/spec/failedJobsHistoryLimit"),
         in_cron_job(
             "activeDeadlineSeconds",
             &json!(60),
@@ -291,21 +255,9 @@ fn effects_on_cron_jobs() -> Vec<Effect> {
             &json!(600),
             &format!("{job}/spec/ttlSecondsAfterFinished"),
         ),
-        in_cron_job(
-            "cronJobAnnotations",
-            &json!({"a": "b"}),
-            "/metadata/annotations",
-        ),
-        in_cron_job(
-            "jobAnnotations",
-            &json!({"a": "b"}),
-            &format!("{job}/metadata/annotations"),
-        ),
-        in_cron_job(
-            "jobLabels",
-            &json!({"a": "b"}),
-            &format!("{job}/metadata/labels"),
-        ),
+        in_cron_job("cronJobAnnotations", &json!({"a": "b"}), "/metadata/annotations"),
+        in_cron_job("jobAnnotations", &json!({"a": "b"}), &format!("{job}/metadata/annotations")),
+        in_cron_job("jobLabels", &json!({"a": "b"}), &format!("{job}/metadata/labels")),
         effect(
             json!({"kind": "CronJob", "cronJobLabels": {"a": "b"}}),
             "CronJob",
@@ -336,36 +288,20 @@ fn effects_on_other_objects() -> Vec<Effect> {
     let rules = json!([{"action": "keep"}]);
     vec![
         of_monitor(json!({}), "/spec/endpoints/0/honorLabels", json!(true)),
-        of_monitor(
-            json!({"interval": "1m"}),
-            "/spec/endpoints/0/interval",
-            json!("1m"),
-        ),
-        of_monitor(
-            json!({"namespace": "monitoring"}),
-            "/metadata/namespace",
-            json!("monitoring"),
-        ),
+        of_monitor(json!({"interval": "1m"}), "/spec/endpoints/0/interval", json!("1m")),
+        of_monitor(json!({"namespace": "monitoring"}), "/metadata/namespace", json!("monitoring")),
         of_monitor(
             json!({"namespace": "monitoring"}),
             "/spec/namespaceSelector/matchNames/0",
             json!("kube-system"),
         ),
-        of_monitor(
-            json!({"additionalLabels": {"a": "b"}}),
-            "/metadata/labels/a",
-            json!("b"),
-        ),
+        of_monitor(json!({"additionalLabels": {"a": "b"}}), "/metadata/labels/a", json!("b")),
         of_monitor(
             json!({"metricRelabelings": rules}),
             "/spec/endpoints/0/metricRelabelings",
             rules.clone(),
         ),
-        of_monitor(
-            json!({"relabelings": rules}),
-            "/spec/endpoints/0/relabelings",
-            rules.clone(),
-        ),
+        of_monitor(json!({"relabelings": rules}), "/spec/endpoints/0/relabelings", rules.clone()),
         effect(
             json!({"service": {"enabled": true, "ipFamilyPolicy": "SingleStack"}}),
             "Service",
@@ -391,42 +327,12 @@ fn effects_on_other_objects() -> Vec<Effect> {
             "/automountServiceAccountToken",
             json!(false),
         ),
-        effect(
-            json!({"nameOverride": "x"}),
-            "Deployment",
-            "/metadata/name",
-            json!("evenkeel-x"),
-        ),
-        effect(
-            json!({"fullnameOverride": "x"}),
-            "Deployment",
-            "/metadata/name",
-            json!("x"),
-        ),
-        effect(
-            json!({"namespaceOverride": "x"}),
-            "Deployment",
-            "/metadata/namespace",
-            json!("x"),
-        ),
-        effect(
-            json!({"commonLabels": {"a": "b"}}),
-            "Service",
-            "/metadata/labels/a",
-            Value::Null,
-        ),
-        effect(
-            json!({"commonLabels": {"a": "b"}}),
-            "Deployment",
-            "/metadata/labels/a",
-            json!("b"),
-        ),
-        effect(
-            json!({"steering": {"rights": false}}),
-            "Deployment",
-            "/kind",
-            json!("Deployment"),
-        ),
+        effect(json!({"nameOverride": "x"}), "Deployment", "/metadata/name", json!("evenkeel-x")),
+        effect(json!({"fullnameOverride": "x"}), "Deployment", "/metadata/name", json!("x")),
+        effect(json!({"namespaceOverride": "x"}), "Deployment", "/metadata/namespace", json!("x")),
+        effect(json!({"commonLabels": {"a": "b"}}), "Service", "/metadata/labels/a", Value::Null),
+        effect(json!({"commonLabels": {"a": "b"}}), "Deployment", "/metadata/labels/a", json!("b")),
+        effect(json!({"steering": {"rights": false}}), "Deployment", "/kind", json!("Deployment")),
         effect(
             json!({"grafanaDashboard": {"enabled": true}, "existingPolicy": "own"}),
             "ConfigMap/evenkeel-dashboard",
@@ -444,18 +350,8 @@ fn effects_on_other_objects() -> Vec<Effect> {
 
 #[test]
 fn each_value_has_its_effect() {
-    let effects = [
-        effects_on_pods(),
-        effects_on_cron_jobs(),
-        effects_on_other_objects(),
-    ];
-    for Effect {
-        values,
-        kind,
-        field,
-        expected,
-    } in effects.into_iter().flatten()
-    {
+    let effects = [effects_on_pods(), effects_on_cron_jobs(), effects_on_other_objects()];
+    for Effect { values, kind, field, expected } in effects.into_iter().flatten() {
         let objects = rendered(&values);
         if kind == "Service" && !objects.iter().any(|object| object["kind"] == kind) {
             assert!(expected.is_null(), "{values}: no Service");
@@ -480,21 +376,14 @@ fn args(values: &Value) -> Vec<String> {
         .find_map(|object| object.pointer(POD).or_else(|| object.pointer(RUN)))
         .unwrap();
     let args = pod["containers"][0]["args"].as_array().unwrap();
-    args.iter()
-        .map(|arg| arg.as_str().unwrap().to_owned())
-        .collect()
+    args.iter().map(|arg| arg.as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a list of values")]
 fn the_flags_follow_from_the_values() {
     let policy = json!({"profiles": [{"name": "a"}]});
     for (values, present, absent) in [
-        (
-            json!({}),
-            vec!["--policy=/etc/evenkeel/policy.yaml", "--leader-elect"],
-            "--once",
-        ),
+        (json!({}), vec!["--policy=/etc/evenkeel/policy.yaml", "--leader-elect"], "--once"),
         (json!({"kind": "CronJob"}), vec!["--once"], "--leader-elect"),
         (json!({"dryRun": true}), vec!["--dry-run"], "--once"),
         // The ports and the Lease of descheduler, but no interval: its CronJob runs once.
@@ -505,10 +394,7 @@ fn the_flags_follow_from_the_values() {
         ),
         (
             json!({"deschedulerPolicy": policy, "kind": "Deployment"}),
-            vec![
-                "--descheduling-interval=5m",
-                "--leader-elect-resource-name=evenkeel",
-            ],
+            vec!["--descheduling-interval=5m", "--leader-elect-resource-name=evenkeel"],
             "--once",
         ),
         (
@@ -518,17 +404,10 @@ fn the_flags_follow_from_the_values() {
         ),
         (
             json!({"leaderElection": {"leaseDuration": "15s", "resourceName": "descheduler"}}),
-            vec![
-                "--leader-elect-lease-duration=15s",
-                "--leader-elect-resource-name=descheduler",
-            ],
+            vec!["--leader-elect-lease-duration=15s", "--leader-elect-resource-name=descheduler"],
             "--once",
         ),
-        (
-            json!({"leaderElection": {"enabled": false}}),
-            vec!["run"],
-            "--leader-elect",
-        ),
+        (json!({"leaderElection": {"enabled": false}}), vec!["run"], "--leader-elect"),
         // A flag that is given twice would be refused.
         (
             json!({"cmdOptions": {"listen": "[::]:8080", "dry-run": null}, "dryRun": true}),
@@ -540,11 +419,7 @@ fn the_flags_follow_from_the_values() {
             vec!["--max-pods-to-evict-per-node=2000000"],
             "--once",
         ),
-        (
-            json!({"ports": [{"containerPort": 10258}]}),
-            vec!["--secure-port=10258"],
-            "--once",
-        ),
+        (json!({"ports": [{"containerPort": 10258}]}), vec!["--secure-port=10258"], "--once"),
         (
             json!({"schedulerConfig": "a: b"}),
             vec!["--scheduler-config=/etc/evenkeel-scheduler/scheduler.yaml"],
@@ -553,11 +428,7 @@ fn the_flags_follow_from_the_values() {
     ] {
         let args = args(&values);
         for flag in present {
-            assert_eq!(
-                args.iter().filter(|arg| *arg == flag).count(),
-                1,
-                "{values}: {args:?}"
-            );
+            assert_eq!(args.iter().filter(|arg| *arg == flag).count(), 1, "{values}: {args:?}");
         }
         assert!(!args.iter().any(|arg| arg == absent), "{values}: {args:?}");
     }
@@ -581,19 +452,13 @@ fn the_right_to_taint_nodes_comes_with_its_limit() {
     let descheduler = json!({"kind": "Deployment", "deschedulerPolicy": {"profiles": []}});
     for (values, steers) in [(native, true), (without, false), (descheduler, false)] {
         let objects = rendered(&values);
-        let limited = objects
-            .iter()
-            .any(|object| object["kind"] == "ValidatingAdmissionPolicy");
-        let granted = objects
-            .iter()
-            .any(|object| object.to_string().contains("\"patch\""));
+        let limited = objects.iter().any(|object| object["kind"] == "ValidatingAdmissionPolicy");
+        let granted = objects.iter().any(|object| object.to_string().contains("\"patch\""));
         assert_eq!((granted, limited), (steers, steers), "{values}");
     }
     let renamed = rendered(&json!({"serviceAccount": {"name": "own"}}));
     let limit = of_kind(&renamed, "ValidatingAdmissionPolicy");
-    let condition = limit["spec"]["matchConditions"][0]["expression"]
-        .as_str()
-        .unwrap();
+    let condition = limit["spec"]["matchConditions"][0]["expression"].as_str().unwrap();
     assert!(condition.contains(":own$"), "{condition}");
 }
 
@@ -601,17 +466,11 @@ fn the_right_to_taint_nodes_comes_with_its_limit() {
 fn mistakes_in_values_are_refused_with_the_reason() {
     for (values, reason) in [
         (json!({"kind": "Job"}), "kind"),
-        (
-            json!({"replicas": 2, "leaderElection": {"enabled": false}}),
-            "leaderElection.enabled",
-        ),
+        (json!({"replicas": 2, "leaderElection": {"enabled": false}}), "leaderElection.enabled"),
         (json!({"replicas": "two"}), "replicas"),
         (json!({"policy": {"interval": 5}}), "interval"),
         (json!({"policy": {"intervall": "5m"}}), "intervall"),
-        (
-            json!({"policy": {"strategies": [{"lowNodeUtilisation": {}}]}}),
-            "strategies",
-        ),
+        (json!({"policy": {"strategies": [{"lowNodeUtilisation": {}}]}}), "strategies"),
         (json!({"steering": {"rights": "yes"}}), "rights"),
     ] {
         let error = refused(&values);
@@ -728,13 +587,9 @@ fn a_release_is_installed_works_is_upgraded_rolled_back_and_removed() {
         // The pod is simulated, so the program starts here: with the arguments of the pod, its
         // policy, its account and the rights that the release grants.
         let deployed = deployment(control_plane).await;
-        let args = deployed
-            .pointer(&format!("{CONTAINER}/args"))
-            .unwrap()
-            .clone();
-        let config = control_plane
-            .get("/api/v1/namespaces/kube-system/configmaps/evenkeel-policy")
-            .await;
+        let args = deployed.pointer(&format!("{CONTAINER}/args")).unwrap().clone();
+        let config =
+            control_plane.get("/api/v1/namespaces/kube-system/configmaps/evenkeel-policy").await;
         let policy = config["data"]["policy.yaml"].as_str().unwrap();
         let launch = Launch::written(control_plane, policy).await;
         let mut process = launch.as_in_pod(&args);

@@ -12,11 +12,7 @@ use crate::e2e::support::usage::{at_most, in_words, used};
 use crate::e2e::support::wait::{say, that};
 
 /// The interval at which descheduler was measured, and the default limits.
-const AS_SET: Policy = Policy {
-    interval: "20s",
-    limits: "{}",
-    ..Policy::USUAL
-};
+const AS_SET: Policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
 
 /// The dead loop: seven heavy pods prefer the hot node, so that no eviction helps.
 #[test]
@@ -31,10 +27,7 @@ fn a_move_that_would_not_help_is_not_made_and_the_plan_says_why() {
         assert_eq!(evictions(control_plane).len(), 0);
         let plan = launch.plan();
         let kept = plan["kept"].as_array().unwrap();
-        let why: BTreeSet<&str> = kept
-            .iter()
-            .map(|k| k["message"].as_str().unwrap())
-            .collect();
+        let why: BTreeSet<&str> = kept.iter().map(|k| k["message"].as_str().unwrap()).collect();
         say(&format!(
             "dead loop: no eviction in 6 cycles; the plan says of {} pods: {why:?}",
             kept.len()
@@ -55,11 +48,7 @@ fn a_move_that_does_not_help_is_repeated_ever_more_rarely() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::dead_loop(control_plane).await;
-        let policy = Policy {
-            rest: "80s",
-            tolerance: "100%",
-            ..AS_SET
-        };
+        let policy = Policy { rest: "80s", tolerance: "100%", ..AS_SET };
         let mut process = Launch::new(control_plane, &policy).await.run(&[]);
         let first = first_eviction(control_plane, &mut process).await;
         // By the program's own clock, because a busy machine delays cycles.
@@ -67,21 +56,13 @@ fn a_move_that_does_not_help_is_repeated_ever_more_rarely() {
         process
             .eventually("the end of six minutes", 480, async |process| {
                 let last = process.last_cycle();
-                that(
-                    last.is_some_and(|at| at >= end),
-                    format!("the last cycle was at {last:?}"),
-                )
+                that(last.is_some_and(|at| at >= end), format!("the last cycle was at {last:?}"))
             })
             .await;
-        let times: Vec<Timestamp> = evictions(control_plane)
-            .iter()
-            .map(|e| e.at)
-            .filter(|at| *at <= end)
-            .collect();
-        let rests: Vec<i64> = times
-            .windows(2)
-            .map(|pair| pair[1].duration_since(pair[0]).as_secs())
-            .collect();
+        let times: Vec<Timestamp> =
+            evictions(control_plane).iter().map(|e| e.at).filter(|at| *at <= end).collect();
+        let rests: Vec<i64> =
+            times.windows(2).map(|pair| pair[1].duration_since(pair[0]).as_secs()).collect();
         say(&format!(
             "dead loop: {} evictions in six minutes, {rests:?} s between them",
             times.len()
@@ -120,19 +101,12 @@ fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
         let light = made.iter().filter(|e| !e.name.starts_with("hot-")).count();
         let seconds = last.duration_since(first).as_secs();
         say(&format!("late nodes, before: {}", in_words(&before)));
-        say(&format!(
-            "late nodes, after:  {}",
-            in_words(&after.percentages())
-        ));
+        say(&format!("late nodes, after:  {}", in_words(&after.percentages())));
         say(&format!(
             "late nodes: {} evictions within {seconds} s, {light} of light pods",
             made.len()
         ));
-        assert!(
-            after.highest() <= 50.0,
-            "a node is hot still: {}",
-            in_words(&after.percentages())
-        );
+        assert!(after.highest() <= 50.0, "a node is hot still: {}", in_words(&after.percentages()));
         assert!(made.len() <= 12, "eleven would do: {made:#?}");
         assert_eq!(light, 0, "{made:#?}");
     });
@@ -141,10 +115,7 @@ fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
 async fn first_eviction(control_plane: &ControlPlane, process: &mut Process) -> Timestamp {
     process
         .eventually("the first eviction", 180, async |_| {
-            evictions(control_plane)
-                .first()
-                .map(|e| e.at)
-                .ok_or_else(|| "none yet".to_owned())
+            evictions(control_plane).first().map(|e| e.at).ok_or_else(|| "none yet".to_owned())
         })
         .await
 }

@@ -36,13 +36,8 @@ fn bound_claims(control_plane: &ControlPlane, claims: &[String], mode: &str) {
 
 async fn all_bound(control_plane: &ControlPlane, claims: usize) {
     eventually("the claims to be bound", 60, async || {
-        let all = control_plane
-            .list("/api/v1/namespaces/default/persistentvolumeclaims")
-            .await;
-        let bound = all
-            .iter()
-            .filter(|c| c["status"]["phase"] == "Bound")
-            .count();
+        let all = control_plane.list("/api/v1/namespaces/default/persistentvolumeclaims").await;
+        let bound = all.iter().filter(|c| c["status"]["phase"] == "Bound").count();
         that(bound == claims, format!("{bound} of {claims}"))
     })
     .await;
@@ -64,9 +59,7 @@ async fn stateful_set(control_plane: &ControlPlane, replicas: u32) {
                     "resources": {"requests": {"storage": "1Gi"}}}}]}});
     control_plane.apply(&manifest.to_string());
     eventually("StatefulSet db", 120, async || {
-        let set = control_plane
-            .get("/apis/apps/v1/namespaces/default/statefulsets/db")
-            .await;
+        let set = control_plane.get("/apis/apps/v1/namespaces/default/statefulsets/db").await;
         let ready = &set["status"]["readyReplicas"];
         that(*ready == replicas, set["status"].to_string())
     })
@@ -89,9 +82,7 @@ async fn stateful_scene(control_plane: &ControlPlane) {
 /// The codes of the pods that stay.
 fn codes(plan: &Value) -> Vec<&str> {
     let kept = plan["kept"].as_array().unwrap();
-    kept.iter()
-        .map(|kept| kept["code"].as_str().unwrap())
-        .collect()
+    kept.iter().map(|kept| kept["code"].as_str().unwrap()).collect()
 }
 
 /// Returns the message of the scheduler about a pod that it has not placed.
@@ -132,10 +123,7 @@ fn pods_stay_while_their_claims_are_being_deleted() {
         let plan = launch.plan();
         assert_eq!(plan["moves"], json!([]), "{plan:#}");
         let codes = codes(&plan);
-        assert!(
-            !codes.is_empty() && codes.iter().all(|c| *c == "unusable-claim"),
-            "{plan:#}"
-        );
+        assert!(!codes.is_empty() && codes.iter().all(|c| *c == "unusable-claim"), "{plan:#}");
         let mut process = launch.run(&[]);
         process.says(&["unusable-claim=", "cycle: "], 2, 120).await;
         assert_eq!(evictions(control_plane).len(), 0);
@@ -146,10 +134,7 @@ fn pods_stay_while_their_claims_are_being_deleted() {
         let why = unschedulable(control_plane, "db-0", &before["metadata"]["uid"]).await;
         say(&format!("a claim that is being deleted: {why}"));
         // The old claim goes with its last pod, and nothing binds the new one.
-        assert!(
-            why.to_lowercase().contains("persistentvolumeclaim"),
-            "{why}"
-        );
+        assert!(why.to_lowercase().contains("persistentvolumeclaim"), "{why}");
     });
 }
 
@@ -174,9 +159,7 @@ fn without_the_right_to_claims_pods_with_claims_stay_and_others_go() {
                     replacement depends on them";
         assert_eq!(plan["unknown"][0]["message"], said, "{plan:#}");
         let moves = plan["moves"].as_array().unwrap();
-        let free = moves
-            .iter()
-            .all(|m| m["pod"].as_str().unwrap().starts_with("free-"));
+        let free = moves.iter().all(|m| m["pod"].as_str().unwrap().starts_with("free-"));
         assert!(free && !moves.is_empty(), "{plan:#}");
         let (_, lines) = launch.doctor(&[]);
         let kinds = lines.iter().find(|line| line["check"] == "kinds").unwrap();
@@ -190,14 +173,8 @@ fn without_the_right_to_claims_pods_with_claims_stay_and_others_go() {
             })
             .await;
         process.cycles(2, 60).await;
-        let evicted: Vec<String> = evictions(control_plane)
-            .into_iter()
-            .map(|e| e.name)
-            .collect();
-        assert!(
-            evicted.iter().all(|pod| pod.starts_with("free-")),
-            "{evicted:?}"
-        );
+        let evicted: Vec<String> = evictions(control_plane).into_iter().map(|e| e.name).collect();
+        assert!(evicted.iter().all(|pod| pod.starts_with("free-")), "{evicted:?}");
         assert_eq!(process.count(&["may not list PersistentVolumeClaims"]), 1);
 
         // The kind is known as soon as the right is there.
@@ -224,21 +201,11 @@ fn without_right(control_plane: &ControlPlane, resource: &str) {
     .unwrap();
     let mut rules = role["rules"].as_array().unwrap().clone();
     for rule in &mut rules {
-        rule["resources"]
-            .as_array_mut()
-            .unwrap()
-            .retain(|granted| granted != resource);
+        rule["resources"].as_array_mut().unwrap().retain(|granted| granted != resource);
     }
     rules.retain(|rule| !rule["resources"].as_array().unwrap().is_empty());
     let patch = json!({"rules": rules}).to_string();
-    control_plane.kubectl(&[
-        "patch",
-        "clusterrole",
-        "evenkeel",
-        "--type=merge",
-        "-p",
-        &patch,
-    ]);
+    control_plane.kubectl(&["patch", "clusterrole", "evenkeel", "--type=merge", "-p", &patch]);
 }
 
 /// The scheduler counts a volume whose pod is gone as long as its attachment exists.
@@ -258,10 +225,7 @@ fn a_volume_that_is_still_attached_counts_towards_the_limit() {
         let plan = launch.plan();
         assert_eq!(plan["moves"], json!([]), "{plan:#}");
         let kept = plan["kept"].to_string();
-        assert!(
-            kept.contains("at the limit of volumes of ebs.csi.example.com"),
-            "{plan:#}"
-        );
+        assert!(kept.contains("at the limit of volumes of ebs.csi.example.com"), "{plan:#}");
 
         // The scheduler agrees: away from n1, there is no room.
         scene::cordon(control_plane, &scene::names(1, 1)).await;

@@ -55,9 +55,7 @@ fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Process)) {
         scene::lopsided(control_plane).await;
         let originals = scene::pods(control_plane).await;
         let proxy = Proxy::start(control_plane).await;
-        let mut process = Launch::by(control_plane, &Policy::USUAL, &proxy.url())
-            .await
-            .run(&[]);
+        let mut process = Launch::by(control_plane, &Policy::USUAL, &proxy.url()).await.run(&[]);
         crash(&proxy, &mut process).await;
         let at_crash = check(control_plane, &originals).await;
 
@@ -70,9 +68,7 @@ fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Process)) {
             .await;
         process.cycles(3, 120).await;
         let in_the_end = check(control_plane, &originals).await;
-        say(&format!(
-            "crash: {at_crash} evictions made before it, {in_the_end} in all"
-        ));
+        say(&format!("crash: {at_crash} evictions made before it, {in_the_end} in all"));
         assert_eq!(in_the_end, 3, "three moves even this cluster out");
     });
 }
@@ -80,24 +76,12 @@ fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Process)) {
 /// Fails if an eviction is missing from the ledger, or if a replacement was evicted during its
 /// rest. Returns the number of evictions.
 async fn check(control_plane: &ControlPlane, originals: &BTreeSet<String>) -> usize {
-    let evicted: BTreeSet<String> = evictions(control_plane)
-        .into_iter()
-        .map(|e| e.name)
-        .collect();
-    let written: BTreeSet<String> = ledger::entries(control_plane)
-        .await
-        .iter()
-        .map(ledger::pod)
-        .collect();
+    let evicted: BTreeSet<String> = evictions(control_plane).into_iter().map(|e| e.name).collect();
+    let written: BTreeSet<String> =
+        ledger::entries(control_plane).await.iter().map(ledger::pod).collect();
     let forgotten: Vec<_> = evicted.difference(&written).collect();
-    assert!(
-        forgotten.is_empty(),
-        "evicted, and not in the ledger: {forgotten:?}"
-    );
+    assert!(forgotten.is_empty(), "evicted, and not in the ledger: {forgotten:?}");
     let replacements: Vec<_> = evicted.difference(originals).collect();
-    assert!(
-        replacements.is_empty(),
-        "replacements evicted within their rest: {replacements:?}"
-    );
+    assert!(replacements.is_empty(), "replacements evicted within their rest: {replacements:?}");
     evicted.len()
 }

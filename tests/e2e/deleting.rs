@@ -34,10 +34,7 @@ fn no_pod_goes_where_it_may_land_on_a_node_that_is_being_deleted() {
         }
         let plan = launch.plan();
         assert!(moves(&plan).is_empty(), "{plan:#}");
-        say(&format!(
-            "nodes being deleted: {} moves before, none after",
-            moves(&before).len()
-        ));
+        say(&format!("nodes being deleted: {} moves before, none after", moves(&before).len()));
     });
 }
 

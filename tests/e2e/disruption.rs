@@ -18,23 +18,16 @@ fn a_budget_is_counted_ahead_of_the_call() {
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let plan = launch.plan();
         let kept = plan["kept"].as_array().unwrap();
-        let refused = kept
-            .iter()
-            .filter(|k| k["code"] == "disruption-budget")
-            .count();
+        let refused = kept.iter().filter(|k| k["code"] == "disruption-budget").count();
         assert_eq!(plan["moves"].as_array().unwrap().len(), 1, "{plan:#}");
         assert!(refused > 0, "{kept:#?}");
 
         let mut process = launch.run(&[]);
         process
-            .eventually(
-                "an even cluster, one eviction after the other",
-                300,
-                async |_| {
-                    let used = used(control_plane).await;
-                    that(used.highest() <= 50.0, in_words(&used.percentages()))
-                },
-            )
+            .eventually("an even cluster, one eviction after the other", 300, async |_| {
+                let used = used(control_plane).await;
+                that(used.highest() <= 50.0, in_words(&used.percentages()))
+            })
             .await;
         let (calls, made) = (eviction_calls(control_plane), evictions(control_plane));
         say(&format!(
@@ -56,13 +49,9 @@ async fn one_at_a_time(control_plane: &ControlPlane) {
     });
     control_plane.apply(&budget.to_string());
     eventually("the budget to be counted", 60, async || {
-        let it = control_plane
-            .get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/hot")
-            .await;
-        that(
-            it["status"]["disruptionsAllowed"] == 1,
-            it["status"].to_string(),
-        )
+        let it =
+            control_plane.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/hot").await;
+        that(it["status"]["disruptionsAllowed"] == 1, it["status"].to_string())
     })
     .await;
 }

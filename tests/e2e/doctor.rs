@@ -9,10 +9,7 @@ fn doctor_finds_missing_rights_and_missing_metrics_and_nothing_else() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
-        let policy = Policy {
-            steering: "{taintHot: true}",
-            ..Policy::USUAL
-        };
+        let policy = Policy { steering: "{taintHot: true}", ..Policy::USUAL };
         let launch = Launch::new(control_plane, &policy).await;
         let (ended_well, lines) = launch.doctor(&[]);
         assert!(ended_well, "{lines:#?}");
@@ -26,10 +23,7 @@ fn doctor_finds_missing_rights_and_missing_metrics_and_nothing_else() {
         control_plane.component("stop", "metrics-server");
         let (ended_well, lines) = launch.doctor(&[]);
         assert!(!ended_well);
-        let failures: Vec<_> = lines
-            .iter()
-            .filter(|l| l["severity"] == "failure")
-            .collect();
+        let failures: Vec<_> = lines.iter().filter(|l| l["severity"] == "failure").collect();
         let of = |check: &str| failures.iter().find(|l| l["check"] == check);
         let rights = of("rights").unwrap()["message"].as_str().unwrap();
         assert!(rights.ends_with("may not patch nodes"), "{rights}");

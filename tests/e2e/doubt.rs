@@ -18,32 +18,18 @@ fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
         scene::rights(control_plane);
         scene::lopsided_beside_a_mute_node(control_plane).await;
         let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
-        let on_mute: Vec<String> = pods
-            .iter()
-            .filter(|p| scene::node_of(p) == MUTE)
-            .map(name)
-            .collect();
+        let on_mute: Vec<String> =
+            pods.iter().filter(|p| scene::node_of(p) == MUTE).map(name).collect();
         assert_eq!(on_mute.len(), 6);
 
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let plan = launch.plan();
         let verdicts = plan["nodes"].as_array().unwrap();
         let mute: Vec<&Value> = verdicts.iter().filter(|v| v["node"] == MUTE).collect();
-        assert!(
-            !mute.is_empty() && mute.iter().all(|v| v["code"] == "unknown"),
-            "{verdicts:#?}"
-        );
-        assert!(
-            verdicts
-                .iter()
-                .any(|v| v["node"] == "n1" && v["code"] == "hot"),
-            "{verdicts:#?}"
-        );
+        assert!(!mute.is_empty() && mute.iter().all(|v| v["code"] == "unknown"), "{verdicts:#?}");
+        assert!(verdicts.iter().any(|v| v["node"] == "n1" && v["code"] == "hot"), "{verdicts:#?}");
         let to_or_from = |m: &Value| m["node"] == MUTE || m["to"] == MUTE;
-        assert!(
-            !plan["moves"].as_array().unwrap().iter().any(to_or_from),
-            "{plan:#}"
-        );
+        assert!(!plan["moves"].as_array().unwrap().iter().any(to_or_from), "{plan:#}");
 
         let mut process = launch.run(&[]);
         process
@@ -52,26 +38,13 @@ fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
             })
             .await;
         process.cycles(2, 60).await;
-        let evicted: Vec<String> = evictions(control_plane)
-            .into_iter()
-            .map(|e| e.name)
-            .collect();
-        say(&format!(
-            "a node without metrics: {} evictions, none from it",
-            evicted.len()
-        ));
+        let evicted: Vec<String> = evictions(control_plane).into_iter().map(|e| e.name).collect();
+        say(&format!("a node without metrics: {} evictions, none from it", evicted.len()));
         assert_eq!(evicted.len(), 3, "{evicted:?}");
-        assert!(
-            evicted.iter().all(|pod| !on_mute.contains(pod)),
-            "{evicted:?} of {on_mute:?}"
-        );
+        assert!(evicted.iter().all(|pod| !on_mute.contains(pod)), "{evicted:?} of {on_mute:?}");
         let after = control_plane.list("/api/v1/namespaces/default/pods").await;
         let on_mute_now = after.iter().filter(|p| scene::node_of(p) == MUTE).count();
-        assert_eq!(
-            on_mute_now,
-            on_mute.len(),
-            "a replacement landed on the node without metrics"
-        );
+        assert_eq!(on_mute_now, on_mute.len(), "a replacement landed on the node without metrics");
         assert!(process.count(&[MUTE]) > 0, "the log does not name the node");
     });
 }

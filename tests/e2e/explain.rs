@@ -37,10 +37,7 @@ fn a_pod_that_would_return_is_explained_with_its_remedy() {
         );
         let admits = |gate: &str| {
             let answers = explanation["gates"]["answers"].as_array().unwrap();
-            answers
-                .iter()
-                .find(|answer| answer["gate"] == gate)
-                .unwrap()["admits"]
+            answers.iter().find(|answer| answer["gate"] == gate).unwrap()["admits"]
                 .as_bool()
                 .unwrap()
         };
@@ -60,10 +57,7 @@ fn a_pod_that_would_return_is_explained_with_its_remedy() {
             ),
             (Some("n1"), Some(1.0), Some(200))
         );
-        assert_eq!(
-            explanation["landing"]["nodes"].as_array().unwrap().len(),
-            10
-        );
+        assert_eq!(explanation["landing"]["nodes"].as_array().unwrap().len(), 10);
 
         // Several polls give a sparkline with a minimum and a maximum.
         let page = launch.explain_text(&["pod", &pod, "--look", "35s"]);
@@ -75,10 +69,7 @@ fn a_pod_that_would_return_is_explained_with_its_remedy() {
             "{page}"
         );
         let cpu = page.lines().find(|line| line.starts_with("cpu ")).unwrap();
-        assert!(
-            cpu.contains("█") && cpu.contains("min ") && cpu.contains("max "),
-            "{page}"
-        );
+        assert!(cpu.contains("█") && cpu.contains("min ") && cpu.contains("max "), "{page}");
 
         let page = launch.explain_text(&["node", "n1"]);
         say(&page);
@@ -99,10 +90,7 @@ fn a_pod_that_would_return_is_explained_with_its_remedy() {
         );
 
         let workload = launch.explain(&["workload", "default/hot"]);
-        assert_eq!(
-            (workload["replicas"].as_u64(), workload["ready"].as_u64()),
-            (Some(7), Some(7))
-        );
+        assert_eq!((workload["replicas"].as_u64(), workload["ready"].as_u64()), (Some(7), Some(7)));
         let error = launch.explain_error(&["pod", "default/hot"]);
         assert!(
             error.contains("default/hot is a Deployment: `explain workload default/hot`"),

@@ -127,19 +127,17 @@ impl<'c> Stage<'c> {
         let proxy = Proxy::start(control_plane).await;
         let url = proxy.url();
         let launches = [
-            Launch::through(control_plane, POLICY, &url)
-                .await
-                .with_clock(clock::set(control_plane, 0, 0)),
+            Launch::through(control_plane, POLICY, &url).await.with_clock(clock::set(
+                control_plane,
+                0,
+                0,
+            )),
             Launch::through(control_plane, POLICY, &url)
                 .await
                 .with_clock(clock::set(control_plane, 1, 0))
                 .at(control_plane.port(2)),
         ];
-        Stage {
-            control_plane,
-            proxy,
-            launches,
-        }
+        Stage { control_plane, proxy, launches }
     }
 
     fn start(&self, which: usize) -> Process {
@@ -178,32 +176,25 @@ impl<'c> Stage<'c> {
     /// Waits until the pods that an instance knows are those of the API server, by namespace, name
     /// and uid. Pods come and go meanwhile, so this may take a few attempts.
     async fn knows_all_pods(&self, instance: &Process) {
-        eventually(
-            "the pods of the API server in the cache",
-            CALM,
-            async || {
-                let before = instance.lines(KNOWN_PODS).len();
-                let pods = self.control_plane.list("/api/v1/pods").await;
-                let text =
-                    |pod: &Value, field: &str| pod["metadata"][field].as_str().unwrap().to_owned();
-                let names: Vec<[String; 3]> = pods
-                    .iter()
-                    .map(|pod| ["namespace", "name", "uid"].map(|field| text(pod, field)))
-                    .collect();
-                let listed = names.iter().map(|[namespace, name, uid]| {
-                    (namespace.as_str(), name.as_str(), uid.as_str())
-                });
-                let listed = digest(listed);
-                // The next cycle begins within a second of the list.
-                sleep(Duration::from_millis(1200)).await;
-                let known = instance.lines(KNOWN_PODS);
-                let same = known[before..].iter().any(|line| line["digest"] == *listed);
-                that(
-                    same,
-                    format!("{listed} is listed, {:?} known", &known[before..]),
-                )
-            },
-        )
+        eventually("the pods of the API server in the cache", CALM, async || {
+            let before = instance.lines(KNOWN_PODS).len();
+            let pods = self.control_plane.list("/api/v1/pods").await;
+            let text =
+                |pod: &Value, field: &str| pod["metadata"][field].as_str().unwrap().to_owned();
+            let names: Vec<[String; 3]> = pods
+                .iter()
+                .map(|pod| ["namespace", "name", "uid"].map(|field| text(pod, field)))
+                .collect();
+            let listed = names
+                .iter()
+                .map(|[namespace, name, uid]| (namespace.as_str(), name.as_str(), uid.as_str()));
+            let listed = digest(listed);
+            // The next cycle begins within a second of the list.
+            sleep(Duration::from_millis(1200)).await;
+            let known = instance.lines(KNOWN_PODS);
+            let same = known[before..].iter().any(|line| line["digest"] == *listed);
+            that(same, format!("{listed} is listed, {:?} known", &known[before..]))
+        })
         .await;
     }
 
@@ -286,22 +277,12 @@ fn check(
     for (position, first) in evicted.iter().enumerate() {
         let within = |r: &&Request| r.at.duration_since(first.at).as_secs() < 60;
         let together = evicted[position..].iter().take_while(within).count();
-        assert!(
-            together <= 2 * PER_MINUTE,
-            "{together} evictions within a minute of {}",
-            first.at
-        );
+        assert!(together <= 2 * PER_MINUTE, "{together} evictions within a minute of {}", first.at);
     }
     let minutes = usize::try_from(began.elapsed().as_secs().div_ceil(60)).unwrap();
     let since = crate::e2e::support::wait::present() - began.elapsed();
-    let asked = requests(control_plane)
-        .iter()
-        .filter(|r| r.at >= since)
-        .count();
-    assert!(
-        asked <= MOST_REQUESTS * minutes,
-        "{asked} requests in {minutes} minutes"
-    );
+    let asked = requests(control_plane).iter().filter(|r| r.at >= since).count();
+    assert!(asked <= MOST_REQUESTS * minutes, "{asked} requests in {minutes} minutes");
     for instance in instances {
         let memory = instance.resident_mebibytes();
         assert!(memory <= MOST_MEMORY, "{memory} MiB");

@@ -42,9 +42,8 @@ fn record_placements() {
         let minor: u64 = stage.release["1.".len()..].parse().unwrap();
         // Each release has clusters of its own.
         let first = if minor == OWN { 0 } else { minor * 100 };
-        let mut scenarios: Vec<Scenario> = (first..first + RECORDED)
-            .map(|seed| scenario(&THEMES[index(seed)], seed))
-            .collect();
+        let mut scenarios: Vec<Scenario> =
+            (first..first + RECORDED).map(|seed| scenario(&THEMES[index(seed)], seed)).collect();
         scenarios.push(scenario(&LARGE, first + RECORDED));
         let cases = play(&mut stage, scenarios).await;
         let recorded = folder().join(&stage.release);
@@ -76,9 +75,7 @@ fn pods_land_where_we_forecast() {
 /// Plays the scenarios, prints the accuracy of the forecast, and writes each case to a folder of
 /// its release. To debug a miss, copy its file to tests/data/placements.
 async fn play(stage: &mut Stage<'_>, scenarios: impl IntoIterator<Item = Scenario>) -> Vec<Case> {
-    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("forecast")
-        .join(&stage.release);
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("forecast").join(&stage.release);
     std::fs::create_dir_all(&kept).unwrap();
     let (mut cases, mut figures) = (Vec::new(), Figures::default());
     for scenario in scenarios {
@@ -109,11 +106,8 @@ fn file_name(case: &Case) -> String {
 /// Writes one object or placement per line, so that diffs are easy to read.
 fn text(case: &Case) -> String {
     let objects: Vec<String> = case.objects.iter().map(Value::to_string).collect();
-    let placements: Vec<String> = case
-        .placements
-        .iter()
-        .map(|p| serde_json::to_string(p).unwrap())
-        .collect();
+    let placements: Vec<String> =
+        case.placements.iter().map(|p| serde_json::to_string(p).unwrap()).collect();
     let (objects, placements) = (objects.join(",\n"), placements.join(",\n"));
     let head = format!(
         "{{\"name\":\"{}\",\"seed\":{},\"release\":\"{}\",\"plugins\":{}",

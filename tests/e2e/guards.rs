@@ -14,11 +14,8 @@ use crate::e2e::support::scene;
 use crate::e2e::support::wait::{say, that};
 
 /// One eviction in each cycle, so that something is left to stop.
-const SLOWLY: Policy = Policy {
-    interval: "5s",
-    limits: "{perCycle: 1, perWorkload: 100%}",
-    ..Policy::USUAL
-};
+const SLOWLY: Policy =
+    Policy { interval: "5s", limits: "{perCycle: 1, perWorkload: 100%}", ..Policy::USUAL };
 
 /// The alert of the second test.
 const RULES: &str = "\
@@ -34,9 +31,7 @@ struct Exporter(Arc<Mutex<String>>);
 
 impl Exporter {
     async fn start(&self) -> SocketAddr {
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
-            .await
-            .unwrap();
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let metrics = Arc::clone(&self.0);
         let answer = move || {
@@ -116,12 +111,7 @@ fn a_service_whose_errors_rise_keeps_its_pods_within_one_poll_and_the_others_go(
                          recover: 10s}\n";
         let launch = Launch::written(control_plane, &policy(&prometheus, guards)).await;
         let mut process = launch.run(&[]);
-        shows(
-            &mut process,
-            "evenkeel_guard_value{guard=\"errors\"} 0.01",
-            60,
-        )
-        .await;
+        shows(&mut process, "evenkeel_guard_value{guard=\"errors\"} 0.01", 60).await;
         process
             .eventually("an eviction", 240, async |_| {
                 that(!evictions(control_plane).is_empty(), "none")
@@ -133,9 +123,7 @@ fn a_service_whose_errors_rise_keeps_its_pods_within_one_poll_and_the_others_go(
         // A scrape after at most one second, and a poll after at most five.
         shows(&mut process, "evenkeel_guard_stops{guard=\"errors\"} 1", 20).await;
         let seconds = start.elapsed().as_secs_f64();
-        say(&format!(
-            "guards: stopped {seconds:.1} s after the errors rose"
-        ));
+        say(&format!("guards: stopped {seconds:.1} s after the errors rose"));
         assert!(seconds < 10.0, "{seconds}");
         let before = of(control_plane, "web");
         process
@@ -148,10 +136,7 @@ fn a_service_whose_errors_rise_keeps_its_pods_within_one_poll_and_the_others_go(
         let metrics = process.metrics().await;
         assert!(metrics.contains("code=\"guarded\""), "{metrics}");
         let plan = launch.plan();
-        let stop = plan["guards"][0]["message"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
+        let stop = plan["guards"][0]["message"].as_str().unwrap_or_default().to_owned();
         let expected = "guard errors stops evictions of default/Deployment/web: its value 0.4 is \
                         above 0.05";
         assert_eq!(stop, expected);
@@ -176,27 +161,15 @@ fn an_alert_stops_everything_and_a_lost_series_counts_as_configured() {
 - {name: api, query: 'errors_ratio{deployment=\"api\"}', above: 0.05, scope: workload,
    missing: allow}
 ";
-        let launch = Launch::written(control_plane, &policy(&prometheus, guards))
-            .await
-            .shown();
+        let launch = Launch::written(control_plane, &policy(&prometheus, guards)).await.shown();
         let mut process = launch.run(&[]);
         shows(&mut process, "evenkeel_guard_stops{guard=\"alerts\"} 1", 60).await;
         process.cycles(6, 120).await;
-        assert_eq!(
-            evictions(control_plane).len(),
-            0,
-            "evicted while the alert fires"
-        );
+        assert_eq!(evictions(control_plane).len(), 0, "evicted while the alert fires");
         let halted = launch.plan()["halted"].to_string();
-        assert!(
-            halted.contains("guard alerts stops all evictions"),
-            "{halted}"
-        );
+        assert!(halted.contains("guard alerts stops all evictions"), "{halted}");
         let status = launch.status_text();
-        assert!(
-            status.contains("guard alerts stops all evictions"),
-            "{status}"
-        );
+        assert!(status.contains("guard alerts stops all evictions"), "{status}");
 
         exporter.set(&["service_down 0"]);
         shows(&mut process, "evenkeel_guard_stops{guard=\"web\"} 1", 20).await;

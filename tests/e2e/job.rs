@@ -17,9 +17,7 @@ fn a_dry_run_evicts_nothing_and_writes_nothing() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
-        let mut process = Launch::new(control_plane, &Policy::USUAL)
-            .await
-            .run(&["--dry-run"]);
+        let mut process = Launch::new(control_plane, &Policy::USUAL).await.run(&["--dry-run"]);
         process
             .eventually("a plan with moves in the log", 120, async |process| {
                 that(process.count(&["hot-"]) > 0, "no line names a pod")
@@ -56,24 +54,12 @@ fn once_acts_once_and_the_next_run_remembers_it() {
         // Now only moves of replacements would help.
         heat_up_replacements(control_plane, &originals).await;
         assert!(launch.run(&["--once"]).ended(120).await.success());
-        assert_eq!(
-            evictions(control_plane).len(),
-            2,
-            "a replacement was evicted within its rest"
-        );
+        assert_eq!(evictions(control_plane).len(), 2, "a replacement was evicted within its rest");
 
         // As the manifests ship it.
         let ledger = "configmap/evenkeel-ledger";
         let empty = r#"{"data": null}"#;
-        control_plane.kubectl(&[
-            "patch",
-            "-n",
-            "kube-system",
-            ledger,
-            "--type=merge",
-            "-p",
-            empty,
-        ]);
+        control_plane.kubectl(&["patch", "-n", "kube-system", ledger, "--type=merge", "-p", empty]);
         assert!(launch.run(&["--once"]).ended(120).await.success());
         let made = evictions(control_plane).len();
         say(&format!(
@@ -97,20 +83,16 @@ fn every_eviction_has_one_event_that_says_why() {
                 .await
                 .success()
         );
-        let evicted: BTreeSet<String> = evictions(control_plane)
-            .into_iter()
-            .map(|e| e.name)
-            .collect();
+        let evicted: BTreeSet<String> =
+            evictions(control_plane).into_iter().map(|e| e.name).collect();
         assert_eq!(evicted.len(), 3);
         let events = eventually("an event for each eviction", 30, async || {
             let events = own_events(control_plane).await;
             that(events.len() >= evicted.len(), format!("{events:#?}")).map(|()| events)
         })
         .await;
-        let about: Vec<String> = events
-            .iter()
-            .map(|e| e["regarding"]["name"].as_str().unwrap().to_owned())
-            .collect();
+        let about: Vec<String> =
+            events.iter().map(|e| e["regarding"]["name"].as_str().unwrap().to_owned()).collect();
         assert_eq!(about.len(), evicted.len(), "{about:?}");
         assert_eq!(about.iter().cloned().collect::<BTreeSet<_>>(), evicted);
         for event in &events {
@@ -128,17 +110,13 @@ async fn heat_up_replacements(control_plane: &ControlPlane, originals: &BTreeSet
     let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
     let (light, heavy): (Vec<_>, Vec<_>) = pods.iter().partition(|p| originals.contains(&name(p)));
     let hot: BTreeSet<String> = heavy.iter().map(|p| scene::node_of(p)).collect();
-    let agents = control_plane
-        .list("/api/v1/namespaces/kube-system/pods?labelSelector=app%3Dagent")
-        .await;
+    let agents =
+        control_plane.list("/api/v1/namespaces/kube-system/pods?labelSelector=app%3Dagent").await;
     for agent in agents.iter().filter(|p| hot.contains(&scene::node_of(p))) {
         scene::make_use(control_plane, agent, 2000);
     }
     for (pods, millicores) in [(light, 10), (heavy, 3000)] {
-        for pod in pods
-            .iter()
-            .filter(|p| p["metadata"]["deletionTimestamp"].is_null())
-        {
+        for pod in pods.iter().filter(|p| p["metadata"]["deletionTimestamp"].is_null()) {
             scene::make_use(control_plane, pod, millicores);
         }
     }
@@ -147,13 +125,8 @@ async fn heat_up_replacements(control_plane: &ControlPlane, originals: &BTreeSet
 
 /// The events that the program created.
 async fn own_events(control_plane: &ControlPlane) -> Vec<Value> {
-    let events = control_plane
-        .list("/apis/events.k8s.io/v1/namespaces/default/events")
-        .await;
-    let own = |e: &Value| {
-        e["reportingController"]
-            .as_str()
-            .is_some_and(|who| who.contains("evenkeel"))
-    };
+    let events = control_plane.list("/apis/events.k8s.io/v1/namespaces/default/events").await;
+    let own =
+        |e: &Value| e["reportingController"].as_str().is_some_and(|who| who.contains("evenkeel"));
     events.into_iter().filter(own).collect()
 }

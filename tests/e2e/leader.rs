@@ -31,9 +31,7 @@ fn lease(duration: &str, deadline: &str) -> Vec<String> {
         flag("renew-deadline", deadline),
         flag("retry-period", "1s"),
     ];
-    std::iter::once("--leader-elect".to_owned())
-        .chain(more)
-        .collect()
+    std::iter::once("--leader-elect".to_owned()).chain(more).collect()
 }
 
 fn run(launch: &Launch, flags: &[String]) -> Process {
@@ -46,10 +44,7 @@ async fn said(process: &mut Process, words: &[&str], lines: usize, seconds: u64)
     let what = format!("{lines} lines with {words:?}");
     process
         .eventually(&what, seconds, async |process| {
-            that(
-                process.count(words) >= lines,
-                format!("{} so far", process.count(words)),
-            )
+            that(process.count(words) >= lines, format!("{} so far", process.count(words)))
         })
         .await;
 }
@@ -84,7 +79,6 @@ async fn leads(process: &Process) -> bool {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn when_the_leader_dies_the_other_continues_from_the_ledger() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
@@ -92,27 +86,18 @@ fn when_the_leader_dies_the_other_continues_from_the_ledger() {
         let originals = scene::pods(control_plane).await;
         let flags = lease("15s", "10s");
         let proxy = Proxy::start(control_plane).await;
-        let mut one = run(
-            &Launch::by(control_plane, &Policy::USUAL, &proxy.url()).await,
-            &flags,
-        );
+        let mut one = run(&Launch::by(control_plane, &Policy::USUAL, &proxy.url()).await, &flags);
         // The worst moment: a pod is evicted, and its outcome is not saved yet.
         let hold = proxy.hold(Stage::Unanswered, &[Method::POST], EVICTION);
         said(&mut one, &[LEADING], 1, 60).await;
         let mut other = run(
-            &Launch::new(control_plane, &Policy::USUAL)
-                .await
-                .at(control_plane.port(2)),
+            &Launch::new(control_plane, &Policy::USUAL).await.at(control_plane.port(2)),
             &flags,
         );
         said(&mut other, &[STANDING_BY, " leads\""], 1, 60).await;
         hold.caught(120).await;
         assert!(leads(&one).await && !leads(&other).await);
-        assert_eq!(
-            other.probe("/readyz").await,
-            Ok(200),
-            "who stands by is ready to"
-        );
+        assert_eq!(other.probe("/readyz").await, Ok(200), "who stands by is ready to");
         assert_eq!(
             (other.count(&[TRIED]), other.count(&["cycle: "])),
             (0, 0),
@@ -131,15 +116,9 @@ fn when_the_leader_dies_the_other_continues_from_the_ledger() {
         even(control_plane, &mut other).await;
         other.cycles(3, 120).await;
 
-        let evicted: Vec<String> = evictions(control_plane)
-            .into_iter()
-            .map(|e| e.name)
-            .collect();
-        let written: Vec<String> = ledger::entries(control_plane)
-            .await
-            .iter()
-            .map(ledger::pod)
-            .collect();
+        let evicted: Vec<String> = evictions(control_plane).into_iter().map(|e| e.name).collect();
+        let written: Vec<String> =
+            ledger::entries(control_plane).await.iter().map(ledger::pod).collect();
         assert!(
             evicted.iter().all(|pod| written.contains(pod)),
             "{evicted:?}, and in the ledger {written:?}"
@@ -168,15 +147,10 @@ fn a_leader_that_was_suspended_past_its_lease_evicts_nothing_when_it_resumes() {
         let flags = lease("8s", "5s");
         let proxy = Proxy::start(control_plane).await;
         let hold = proxy.hold(Stage::Unanswered, &[Method::POST], EVICTION);
-        let mut one = run(
-            &Launch::by(control_plane, &Policy::USUAL, &proxy.url()).await,
-            &flags,
-        );
+        let mut one = run(&Launch::by(control_plane, &Policy::USUAL, &proxy.url()).await, &flags);
         said(&mut one, &[LEADING], 1, 60).await;
         let mut other = run(
-            &Launch::new(control_plane, &Policy::USUAL)
-                .await
-                .at(control_plane.port(2)),
+            &Launch::new(control_plane, &Policy::USUAL).await.at(control_plane.port(2)),
             &flags,
         );
         said(&mut other, &[STANDING_BY], 1, 60).await;
@@ -194,15 +168,8 @@ fn a_leader_that_was_suspended_past_its_lease_evicts_nothing_when_it_resumes() {
 
         even(control_plane, &mut other).await;
         other.cycles(2, 60).await;
-        let (asked, untried) = (
-            eviction_calls(control_plane).len(),
-            one.count(&[TRIED, UNTRIED]),
-        );
-        assert_eq!(
-            asked,
-            1 + calls(&other),
-            "the API server was asked by one that did not lead"
-        );
+        let (asked, untried) = (eviction_calls(control_plane).len(), one.count(&[TRIED, UNTRIED]));
+        assert_eq!(asked, 1 + calls(&other), "the API server was asked by one that did not lead");
         say(&format!(
             "leader suspended: {untried} moves of its plan were not tried, 0 made after it resumed"
         ));
@@ -217,18 +184,11 @@ fn a_leader_that_is_stopped_hands_over_at_once() {
         let originals = scene::pods(control_plane).await;
         // Far longer than the test waits: only a handover can end this lease.
         let flags = lease("1h", "50m");
-        let policy = Policy {
-            limits: "{perCycle: 1, perWorkload: 100%}",
-            ..Policy::USUAL
-        };
+        let policy = Policy { limits: "{perCycle: 1, perWorkload: 100%}", ..Policy::USUAL };
         let mut one = run(&Launch::new(control_plane, &policy).await, &flags);
         said(&mut one, &[LEADING], 1, 60).await;
-        let mut other = run(
-            &Launch::new(control_plane, &policy)
-                .await
-                .at(control_plane.port(2)),
-            &flags,
-        );
+        let mut other =
+            run(&Launch::new(control_plane, &policy).await.at(control_plane.port(2)), &flags);
         said(&mut other, &[STANDING_BY], 1, 60).await;
         said(&mut one, &[TRIED], 2, 180).await;
         assert!(one.stop(30).await.success());
@@ -238,10 +198,7 @@ fn a_leader_that_is_stopped_hands_over_at_once() {
         even(control_plane, &mut other).await;
         other.cycles(2, 60).await;
 
-        let evicted: Vec<String> = evictions(control_plane)
-            .into_iter()
-            .map(|e| e.name)
-            .collect();
+        let evicted: Vec<String> = evictions(control_plane).into_iter().map(|e| e.name).collect();
         assert!(
             evicted.iter().all(|pod| originals.contains(pod)),
             "replacements went within their rest: {evicted:?}"

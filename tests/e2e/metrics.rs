@@ -16,12 +16,8 @@ use crate::e2e::support::usage::used;
 use crate::e2e::support::wait::{say, that};
 
 /// With the default limits, so that some pods have to wait.
-const STEERS: Policy = Policy {
-    interval: "5s",
-    limits: "{}",
-    steering: "{taintHot: true}",
-    ..Policy::USUAL
-};
+const STEERS: Policy =
+    Policy { interval: "5s", limits: "{}", steering: "{taintHot: true}", ..Policy::USUAL };
 /// Not exposed here, because no source and no request fails and no hour of the day comes twice.
 const UNSEEN: [&str; 4] = [
     "evenkeel_source_errors_total",
@@ -63,10 +59,8 @@ fn prometheus_and_promtool_accept_every_metric() {
         process
             .eventually("landings of all evictions", 120, async |process| {
                 let landings = samples(&process.metrics().await, "evenkeel_landings_total");
-                let counted: usize = landings
-                    .values()
-                    .map(|count| count.parse::<usize>().unwrap())
-                    .sum();
+                let counted: usize =
+                    landings.values().map(|count| count.parse::<usize>().unwrap()).sum();
                 let made = evictions(control_plane).len();
                 that(counted == made, format!("{counted} of {made}"))
             })
@@ -79,76 +73,50 @@ fn prometheus_and_promtool_accept_every_metric() {
             "{text}"
         );
         let landed = samples(&text, "evenkeel_landings_total");
-        say(&format!(
-            "metrics: {made} evictions, whose replacements landed: {landed:?}"
-        ));
+        say(&format!("metrics: {made} evictions, whose replacements landed: {landed:?}"));
         assert_eq!(landed[r#"forecast="elsewhere""#], "0", "{landed:?}");
         assert_eq!(samples(&text, "evenkeel_leader")[""], "1");
         let evicted = r#"strategy="LowNodeUtilization",outcome="evicted""#;
-        assert_eq!(
-            samples(&text, "evenkeel_evictions_total")[evicted],
-            made.to_string()
-        );
+        assert_eq!(samples(&text, "evenkeel_evictions_total")[evicted], made.to_string());
         let calls = samples(&text, "evenkeel_api_requests_total");
         assert_eq!(
             calls[r#"verb="create",resource="pods/eviction",code="2xx""#],
             made.to_string(),
             "{calls:#?}"
         );
-        let other: Vec<_> = calls
-            .keys()
-            .filter(|labels| labels.contains("other"))
-            .collect();
-        assert!(
-            other.is_empty(),
-            "requests whose resource has no name: {other:?}"
-        );
+        let other: Vec<_> = calls.keys().filter(|labels| labels.contains("other")).collect();
+        assert!(other.is_empty(), "requests whose resource has no name: {other:?}");
         scraped(&prometheus, &mut process).await;
         assert!(process.stop(10).await.success());
 
         let mut process = launch.run(&["--descheduler-metrics"]);
         process.cycles(2, 120).await;
         let counted = families(&process.metrics().await);
-        let loops: Vec<String> = [DESCHEDULER[0], DESCHEDULER[2], DESCHEDULER[3]]
-            .map(MetricInfo::full_name)
-            .to_vec();
-        assert!(
-            loops.iter().all(|name| counted.contains(name)),
-            "{counted:?}"
-        );
+        let loops: Vec<String> =
+            [DESCHEDULER[0], DESCHEDULER[2], DESCHEDULER[3]].map(MetricInfo::full_name).to_vec();
+        assert!(loops.iter().all(|name| counted.contains(name)), "{counted:?}");
     });
 }
 
 /// Prometheus, which accepts OpenMetrics, knows the type of every metric after a scrape.
 async fn scraped(prometheus: &Prometheus, process: &mut Process) {
     process
-        .eventually(
-            "Prometheus to know the type of every metric",
-            60,
-            async |process| {
-                let counted = families(&process.metrics().await);
-                let metadata = prometheus.get("/api/v1/metadata", &[]).await;
-                let known = |about: &MetricInfo| {
-                    // OpenMetrics names a counter's family without `_total`.
-                    let name = about.full_name();
-                    metadata[name.strip_suffix("_total").unwrap_or(&name)][0]["type"]
-                        == about.kind.label()
-                };
-                let metrics = Metrics::default();
-                let counted = metrics
-                    .catalogue()
-                    .iter()
-                    .filter(|about| counted.contains(&about.full_name()));
-                let otherwise: Vec<_> = counted
-                    .filter(|about| !known(about))
-                    .map(|about| about.full_name())
-                    .collect();
-                that(
-                    otherwise.is_empty(),
-                    format!("not so {otherwise:?}: {metadata}"),
-                )
-            },
-        )
+        .eventually("Prometheus to know the type of every metric", 60, async |process| {
+            let counted = families(&process.metrics().await);
+            let metadata = prometheus.get("/api/v1/metadata", &[]).await;
+            let known = |about: &MetricInfo| {
+                // OpenMetrics names a counter's family without `_total`.
+                let name = about.full_name();
+                metadata[name.strip_suffix("_total").unwrap_or(&name)][0]["type"]
+                    == about.kind.label()
+            };
+            let metrics = Metrics::default();
+            let counted =
+                metrics.catalogue().iter().filter(|about| counted.contains(&about.full_name()));
+            let otherwise: Vec<_> =
+                counted.filter(|about| !known(about)).map(|about| about.full_name()).collect();
+            that(otherwise.is_empty(), format!("not so {otherwise:?}: {metadata}"))
+        })
         .await;
     let targets = prometheus.get("/api/v1/targets", &[]).await;
     let target = &targets["activeTargets"][0];
@@ -168,16 +136,7 @@ fn families(text: &str) -> BTreeSet<String> {
 
 /// Samples of a counter or gauge by their labels.
 fn samples(text: &str, name: &str) -> BTreeMap<String, String> {
-    let lines = text
-        .lines()
-        .filter_map(|line| line.strip_prefix(name)?.rsplit_once(' '));
-    let plain = |labels: &str| {
-        labels
-            .trim_start_matches('{')
-            .trim_end_matches('}')
-            .to_owned()
-    };
-    lines
-        .map(|(labels, value)| (plain(labels), value.to_owned()))
-        .collect()
+    let lines = text.lines().filter_map(|line| line.strip_prefix(name)?.rsplit_once(' '));
+    let plain = |labels: &str| labels.trim_start_matches('{').trim_end_matches('}').to_owned();
+    lines.map(|(labels, value)| (plain(labels), value.to_owned())).collect()
 }

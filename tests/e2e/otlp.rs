@@ -11,19 +11,13 @@ use crate::e2e::support::wait::say;
 use crate::shared::otlp_collector::{Collector, Response};
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         let collector = Collector::start(Response::Status(503)).await;
-        let policy = Policy {
-            interval: "20s",
-            limits: "{}",
-            ..Policy::USUAL
-        };
-        let mut process = Launch::new(control_plane, &policy)
-            .await
-            .run(&["--otlp-endpoint", &collector.url()]);
+        let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
+        let mut process =
+            Launch::new(control_plane, &policy).await.run(&["--otlp-endpoint", &collector.url()]);
         // The collector fails and then hangs before there is anything to evict.
         process.says(&["HTTP status 503"], 1, 90).await;
         collector.respond(Response::Hang);
@@ -42,14 +36,9 @@ fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
 
         let (asked, made) = (eviction_calls(control_plane), evictions(control_plane));
         let (all, cycles) = (collector.trees(""), collector.trees("cycle"));
-        let spans: Vec<&str> = all
-            .lines()
-            .filter(|line| line.trim_start().starts_with("evict "))
-            .collect();
-        let good = spans
-            .iter()
-            .filter(|line| line.contains(" evenkeel.outcome=evicted"))
-            .count();
+        let spans: Vec<&str> =
+            all.lines().filter(|line| line.trim_start().starts_with("evict ")).collect();
+        let good = spans.iter().filter(|line| line.contains(" evenkeel.outcome=evicted")).count();
         say(&format!(
             "traces: {} evictions in the audit log, {good} spans of evictions, {} spans in all",
             made.len(),
@@ -68,18 +57,9 @@ fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
         assert_eq!(below_act_below_cycle(&cycles), spans.len(), "{cycles}");
         assert_eq!(collector.orphans(), 0, "{all}");
         assert_eq!(collector.resource()["service.name"], "evenkeel");
-        assert!(
-            collector
-                .requests()
-                .iter()
-                .all(|(path, _)| path == "/v1/traces")
-        );
+        assert!(collector.requests().iter().all(|(path, _)| path == "/v1/traces"));
         // Each successful request has its own span below.
-        assert_eq!(
-            all.matches("/eviction? http.status_code=201").count(),
-            made.len(),
-            "{all}"
-        );
+        assert_eq!(all.matches("/eviction? http.status_code=201").count(), made.len(), "{all}");
     });
 }
 

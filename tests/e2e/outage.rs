@@ -11,11 +11,8 @@ use crate::e2e::support::scene;
 use crate::e2e::support::wait::{say, that};
 
 /// Evicts one pod per cycle, so that some are left to evict after the failure.
-const SLOWLY: Policy = Policy {
-    limits: "{perCycle: 1, perWorkload: 100%}",
-    stale_after: "30s",
-    ..Policy::USUAL
-};
+const SLOWLY: Policy =
+    Policy { limits: "{perCycle: 1, perWorkload: 100%}", stale_after: "30s", ..Policy::USUAL };
 
 /// A cycle in which nothing was decided.
 const WAITING: &[&str] = &["\"outcome\":\"waiting\""];
@@ -29,9 +26,7 @@ fn it_goes_on_after_the_api_server_was_restarted() {
         more_evictions(control_plane, &mut process, 1, 180).await;
         control_plane.component("restart", "apiserver");
         let seconds = more_evictions(control_plane, &mut process, 1, 240).await;
-        say(&format!(
-            "API server restarted: the next eviction {seconds} s later"
-        ));
+        say(&format!("API server restarted: the next eviction {seconds} s later"));
     });
 }
 
@@ -41,24 +36,14 @@ fn it_waits_while_there_are_no_metrics() {
         let (proxy, mut process) = started(control_plane).await;
 
         let complaints = process.warnings();
-        let outage = proxy.answer(
-            StatusCode::SERVICE_UNAVAILABLE,
-            &[Method::GET],
-            "/apis/metrics.k8s.io",
-        );
+        let outage =
+            proxy.answer(StatusCode::SERVICE_UNAVAILABLE, &[Method::GET], "/apis/metrics.k8s.io");
         // The program may act on the last samples until they are stale, after 30 s.
         process.cycles(5, 120).await;
         let before = evictions(control_plane).len();
         process.cycles(8, 180).await;
-        assert_eq!(
-            evictions(control_plane).len(),
-            before,
-            "evicted on stale metrics"
-        );
-        assert!(
-            process.warnings() > complaints,
-            "the log says nothing of the missing metrics"
-        );
+        assert_eq!(evictions(control_plane).len(), before, "evicted on stale metrics");
+        assert!(process.warnings() > complaints, "the log says nothing of the missing metrics");
         drop(outage);
         let seconds = more_evictions(control_plane, &mut process, 1, 180).await;
         say(&format!(
@@ -85,10 +70,7 @@ fn it_waits_while_its_watches_are_cut() {
             before,
             "evicted on a stale picture of the cluster"
         );
-        assert!(
-            process.warnings() > complaints,
-            "the log says nothing of the watches"
-        );
+        assert!(process.warnings() > complaints, "the log says nothing of the watches");
         drop(outages);
         let seconds = more_evictions(control_plane, &mut process, 1, 240).await;
         say(&format!(
@@ -127,10 +109,7 @@ async fn more_evictions(
     process
         .eventually("an eviction", seconds, async |_| {
             let after = evictions(control_plane).len();
-            that(
-                after >= before + more,
-                format!("{before} before, {after} now"),
-            )
+            that(after >= before + more, format!("{before} before, {after} now"))
         })
         .await;
     start.elapsed().as_secs()

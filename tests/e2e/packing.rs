@@ -45,33 +45,13 @@ fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
         let kept = "cluster-autoscaler.kubernetes.io/scale-down-disabled=true";
         control_plane.kubectl(&["annotate", "node", "n5", kept]);
         on(control_plane, "n6", 8, "greedy", 2, "850m", &json!({})).await;
-        on(
-            control_plane,
-            "n7",
-            8,
-            "busy",
-            5,
-            "1000m",
-            &rounds::requests("1000m"),
-        )
-        .await;
-        on(
-            control_plane,
-            "n8",
-            8,
-            "other",
-            3,
-            "1000m",
-            &rounds::requests("500m"),
-        )
-        .await;
+        on(control_plane, "n7", 8, "busy", 5, "1000m", &rounds::requests("1000m")).await;
+        on(control_plane, "n8", 8, "other", 3, "1000m", &rounds::requests("500m")).await;
         let scheduler = scene::packing_scheduler(control_plane);
         scene::usage_is_steady(control_plane).await;
 
         let before = Before::look(control_plane).await;
-        let launch = Launch::written(control_plane, &policy("{}"))
-            .await
-            .with_scheduler(scheduler);
+        let launch = Launch::written(control_plane, &policy("{}")).await.with_scheduler(scheduler);
         let mut process = launch.run(&[]);
         emptied(control_plane, &mut process, &scene::names(1, 3)).await;
         let gone = rests(control_plane, &mut process).await;
@@ -81,16 +61,8 @@ fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
         }
         let why = reasons(&launch.plan());
         say(&format!("packing, reasons to stay: {why:?}"));
-        for code in [
-            "disruption-budget",
-            "not-alone",
-            "unremovable-node",
-            "would-land-hot",
-        ] {
-            assert!(
-                why.contains_key(code),
-                "no pod stays because of {code}: {why:?}"
-            );
+        for code in ["disruption-budget", "not-alone", "unremovable-node", "would-land-hot"] {
+            assert!(why.contains_key(code), "no pod stays because of {code}: {why:?}");
         }
         assert!(process.stop(10).await.success());
     });
@@ -104,26 +76,8 @@ fn where_the_scheduler_spreads_soft_taints_let_nodes_be_emptied() {
         scene::nodes(control_plane, 6).await;
         light_pods(control_plane, 6).await;
         a_kept_pod(control_plane, "n4", 6).await;
-        on(
-            control_plane,
-            "n5",
-            6,
-            "busy",
-            5,
-            "1000m",
-            &rounds::requests("1000m"),
-        )
-        .await;
-        on(
-            control_plane,
-            "n6",
-            6,
-            "other",
-            4,
-            "1000m",
-            &rounds::requests("1000m"),
-        )
-        .await;
+        on(control_plane, "n5", 6, "busy", 5, "1000m", &rounds::requests("1000m")).await;
+        on(control_plane, "n6", 6, "other", 4, "1000m", &rounds::requests("1000m")).await;
         scene::usage_is_steady(control_plane).await;
 
         let before = Before::look(control_plane).await;
@@ -141,11 +95,8 @@ fn where_the_scheduler_spreads_soft_taints_let_nodes_be_emptied() {
         assert!(reasons(&plan).contains_key("would-return"), "{plan:#}");
         assert!(process.stop(10).await.success());
 
-        let launch = Launch::written(
-            control_plane,
-            &policy("{taintEmptying: true, maxNodes: 50%}"),
-        )
-        .await;
+        let launch =
+            Launch::written(control_plane, &policy("{taintEmptying: true, maxNodes: 50%}")).await;
         let mut process = launch.run(&[]);
         emptied(control_plane, &mut process, &scene::names(1, 3)).await;
         let gone = rests(control_plane, &mut process).await;
@@ -170,11 +121,7 @@ fn check_taints(control_plane: &ControlPlane, gone: &[Gone]) {
         .collect();
     let tainted: BTreeSet<&str> = patches.iter().map(|p| p.name.as_str()).collect();
     assert_eq!(tainted, BTreeSet::from(["n1", "n2", "n3"]), "{patches:#?}");
-    assert_eq!(
-        patches.len(),
-        3,
-        "a taint went and came again: {patches:#?}"
-    );
+    assert_eq!(patches.len(), 3, "a taint went and came again: {patches:#?}");
     for (gone, eviction) in gone.iter().zip(evictions(control_plane)) {
         let first = patches.iter().find(|p| p.name == gone.node).unwrap();
         assert!(first.at < eviction.at, "{eviction:?} was before {first:?}");
@@ -225,10 +172,7 @@ async fn on(
     cpu: &str,
     more: &Value,
 ) {
-    let others: Vec<String> = scene::names(1, nodes)
-        .into_iter()
-        .filter(|n| n != node)
-        .collect();
+    let others: Vec<String> = scene::names(1, nodes).into_iter().filter(|n| n != node).collect();
     scene::cordon(control_plane, &others).await;
     scene::deployment_with(control_plane, name, replicas, cpu, more).await;
     scene::uncordon(control_plane, &others).await;
@@ -258,10 +202,8 @@ async fn emptied(control_plane: &ControlPlane, process: &mut Process, nodes: &[S
 async fn rests(control_plane: &ControlPlane, process: &mut Process) -> Vec<Gone> {
     process
         .eventually("it to learn where every pod went", 120, async |process| {
-            let (told, made) = (
-                process.lines("\"message\":\"settled: ").len(),
-                evictions(control_plane).len(),
-            );
+            let (told, made) =
+                (process.lines("\"message\":\"settled: ").len(), evictions(control_plane).len());
             that(told == made, format!("{told} of {made}"))
         })
         .await;
@@ -299,10 +241,7 @@ impl Gone {
         let gone = made.map(|line| Gone {
             pod: word(&line["pod"]),
             node: word(&line["node"]),
-            may_land: word(&line["may_land"])
-                .split(' ')
-                .map(str::to_owned)
-                .collect(),
+            may_land: word(&line["may_land"]).split(' ').map(str::to_owned).collect(),
             landed: settled.get(&word(&line["pod"])).cloned().flatten(),
         });
         gone.collect()
@@ -331,10 +270,7 @@ impl Before {
         scene::usage_is_steady(control_plane).await;
         let (after, used) = (by_node(control_plane).await, used(control_plane).await);
         say(&format!("packing, before: {}", in_words(&self.percentages)));
-        say(&format!(
-            "packing, after:  {}",
-            in_words(&used.percentages())
-        ));
+        say(&format!("packing, after:  {}", in_words(&used.percentages())));
         let drained: BTreeSet<&str> = gone.iter().map(|g| g.node.as_str()).collect();
         let made = evictions(control_plane);
         let took = made[made.len() - 1].at.duration_since(made[0].at).as_secs();
@@ -351,10 +287,7 @@ impl Before {
             if drained.contains(node.as_str()) {
                 assert!(now.is_empty(), "{node} is only partly emptied: {now:?}");
             } else {
-                assert!(
-                    now.is_superset(pods),
-                    "{node} has lost some: {now:?} of {pods:?}"
-                );
+                assert!(now.is_superset(pods), "{node} has lost some: {now:?} of {pods:?}");
             }
         }
         assert_eq!(made.len(), moves, "each pod once: {made:#?}");
@@ -363,24 +296,12 @@ impl Before {
             made.iter().map(|e| &e.name).collect::<Vec<_>>()
         );
         for it in gone {
-            let foreseen = it
-                .landed
-                .as_ref()
-                .is_some_and(|to| it.may_land.contains(to));
-            assert!(
-                foreseen,
-                "it landed on a node that the forecast did not name: {it:?}"
-            );
+            let foreseen = it.landed.as_ref().is_some_and(|to| it.may_land.contains(to));
+            assert!(foreseen, "it landed on a node that the forecast did not name: {it:?}");
         }
-        let waiting = control_plane
-            .list("/api/v1/pods?fieldSelector=status.phase%3DPending")
-            .await;
+        let waiting = control_plane.list("/api/v1/pods?fieldSelector=status.phase%3DPending").await;
         assert!(waiting.is_empty(), "{waiting:#?}");
-        assert!(
-            used.highest() <= CEILING,
-            "a node is hot: {}",
-            in_words(&used.percentages())
-        );
+        assert!(used.highest() <= CEILING, "a node is hot: {}", in_words(&used.percentages()));
     }
 }
 
@@ -388,9 +309,7 @@ impl Before {
 fn reasons(plan: &Value) -> BTreeMap<String, usize> {
     let mut codes = BTreeMap::new();
     for kept in plan["kept"].as_array().unwrap() {
-        *codes
-            .entry(kept["code"].as_str().unwrap().to_owned())
-            .or_default() += 1;
+        *codes.entry(kept["code"].as_str().unwrap().to_owned()).or_default() += 1;
     }
     codes
 }

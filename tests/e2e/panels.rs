@@ -114,11 +114,7 @@ impl Question {
 }
 
 fn in_words(questions: &[Question]) -> String {
-    questions
-        .iter()
-        .map(Question::text)
-        .collect::<Vec<_>>()
-        .join("\n")
+    questions.iter().map(Question::text).collect::<Vec<_>>().join("\n")
 }
 
 fn questions() -> Vec<Question> {
@@ -139,11 +135,8 @@ fn questions() -> Vec<Question> {
 }
 
 fn queries_of_the_first_day() -> impl Iterator<Item = Query> {
-    let absent = |query: &Query| {
-        [SECOND_DAY, NEXT_HOUR, TREND]
-            .iter()
-            .any(|text| query.expr.contains(text))
-    };
+    let absent =
+        |query: &Query| [SECOND_DAY, NEXT_HOUR, TREND].iter().any(|text| query.expr.contains(text));
     let queries = queries().into_iter();
     queries.filter(move |query| !absent(query))
 }
@@ -171,10 +164,7 @@ async fn unanswered(prometheus: &Prometheus, open: Vec<Question>) -> Vec<Questio
 /// Values of the variables if everything is chosen. A variable without "All" is the resource, set
 /// to `cpu`.
 fn everything() -> BTreeMap<String, String> {
-    variables()
-        .into_iter()
-        .map(|v| (v.name, v.all.unwrap_or_else(|| "cpu".to_owned())))
-        .collect()
+    variables().into_iter().map(|v| (v.name, v.all.unwrap_or_else(|| "cpu".to_owned()))).collect()
 }
 
 /// The same dashboard with every value chosen separately.
@@ -188,10 +178,7 @@ async fn with_values_that_were_chosen(prometheus: &Prometheus) {
         } else {
             "cpu".to_owned()
         };
-        assert!(
-            variable.all.is_some() || values.contains(&text),
-            "{text} is not among {values:?}"
-        );
+        assert!(variable.all.is_some() || values.contains(&text), "{text} is not among {values:?}");
         chosen.insert(variable.name, text.replace('.', "\\\\."));
     }
     for mut query in queries_of_the_first_day() {
@@ -210,9 +197,7 @@ async fn with_values_that_were_chosen(prometheus: &Prometheus) {
 async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String, String>) -> bool {
     let expr = STAND_INS
         .iter()
-        .fold(query.expr.as_str(), |expr, fallback| {
-            expr.split(fallback).next().unwrap()
-        });
+        .fold(query.expr.as_str(), |expr, fallback| expr.split(fallback).next().unwrap());
     let most = query.panel["maxDataPoints"].as_u64().unwrap_or(POINTS);
     let step = SHOWN.div_ceil(most).max(1);
     let expr = filled(expr, chosen, step);
@@ -222,18 +207,12 @@ async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String,
     } else {
         let from = now - i64::try_from(SHOWN).unwrap();
         let (start, end, step) = (from.to_string(), now.to_string(), step.to_string());
-        let range = [
-            ("query", expr.as_str()),
-            ("start", &start),
-            ("end", &end),
-            ("step", &step),
-        ];
+        let range = [("query", expr.as_str()), ("start", &start), ("end", &end), ("step", &step)];
         prometheus.get("/api/v1/query_range", &range).await
     };
     let series = answer["result"].as_array().unwrap();
-    for (series, label) in series
-        .iter()
-        .flat_map(|s| query.legend().into_iter().map(move |label| (s, label)))
+    for (series, label) in
+        series.iter().flat_map(|s| query.legend().into_iter().map(move |label| (s, label)))
     {
         assert!(
             series["metric"][label].is_string(),
@@ -265,23 +244,14 @@ async fn values(
     let selector = filled(&variable.selector, chosen, 1);
     let path = format!("/api/v1/label/{}/values", variable.label);
     let values = prometheus.get(&path, &[("match[]", &selector)]).await;
-    values
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|v| v.as_str().unwrap().to_owned())
-        .collect()
+    values.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect()
 }
 
 /// Whether there is exactly one value and it is a number.
 fn has_figures(answer: &Value) -> bool {
     let series = answer["result"].as_array().unwrap().iter();
-    let mut points = series.flat_map(|s| {
-        s["values"]
-            .as_array()
-            .cloned()
-            .unwrap_or_else(|| vec![s["value"].clone()])
-    });
+    let mut points = series
+        .flat_map(|s| s["values"].as_array().cloned().unwrap_or_else(|| vec![s["value"].clone()]));
     points.any(|point| point[1].as_str().is_some_and(|figure| figure != "NaN"))
 }
 
@@ -295,10 +265,6 @@ async fn rules_are_evaluated(prometheus: &Prometheus) {
         .collect();
     assert_eq!(rules.len(), alerts().len());
     for rule in rules {
-        assert_eq!(
-            rule["health"], "ok",
-            "{}: {}",
-            rule["name"], rule["lastError"]
-        );
+        assert_eq!(rule["health"], "ok", "{}: {}", rule["name"], rule["lastError"]);
     }
 }

@@ -15,9 +15,7 @@ fn a_pause_stops_a_plan_that_is_being_carried_out_until_it_is_resumed() {
         scene::rights(control_plane);
         scene::lopsided_by(control_plane, 8).await;
         let proxy = Proxy::start(control_plane).await;
-        let launch = Launch::by(control_plane, &Policy::USUAL, &proxy.url())
-            .await
-            .shown();
+        let launch = Launch::by(control_plane, &Policy::USUAL, &proxy.url()).await.shown();
         let mut process = launch.run(&[]);
         let first = proxy.hold(Stage::Unanswered, &[Method::POST], "/eviction");
         first.caught(120).await;
@@ -37,10 +35,7 @@ fn a_pause_stops_a_plan_that_is_being_carried_out_until_it_is_resumed() {
         assert!(status.contains("incident 4711"), "{status}");
 
         let said = Launch::as_person(control_plane, &["resume"]);
-        assert!(
-            said.starts_with("all evictions are allowed again"),
-            "{said}"
-        );
+        assert!(said.starts_with("all evictions are allowed again"), "{said}");
         process
             .eventually("the rest of the plan", 240, async |_| {
                 that(evictions(control_plane).len() >= 3, "fewer")

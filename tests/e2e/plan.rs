@@ -16,30 +16,19 @@ fn by_requests_no_node_is_hot_and_each_has_a_verdict() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::late_nodes(control_plane).await;
-        let launch = Launch::new(
-            control_plane,
-            &Policy {
-                basis: "requests",
-                ..Policy::USUAL
-            },
-        )
-        .await;
+        let launch =
+            Launch::new(control_plane, &Policy { basis: "requests", ..Policy::USUAL }).await;
         let plan = launch.plan();
         let verdicts = plan["nodes"].as_array().unwrap();
-        let named: BTreeSet<&str> = verdicts
-            .iter()
-            .map(|verdict| verdict["node"].as_str().unwrap())
-            .collect();
+        let named: BTreeSet<&str> =
+            verdicts.iter().map(|verdict| verdict["node"].as_str().unwrap()).collect();
         assert_eq!(named.len(), 10, "{verdicts:#?}");
         let mut codes: BTreeMap<&str, u32> = BTreeMap::new();
         for verdict in verdicts {
             *codes.entry(verdict["code"].as_str().unwrap()).or_default() += 1;
         }
         say(&format!("by requests: {codes:?}"));
-        assert!(
-            !codes.contains_key("hot") && !codes.contains_key("unknown"),
-            "{verdicts:#?}"
-        );
+        assert!(!codes.contains_key("hot") && !codes.contains_key("unknown"), "{verdicts:#?}");
         assert_eq!(plan["moves"], Value::Array(Vec::new()));
 
         let mut process = launch.run(&[]);

@@ -79,10 +79,7 @@ fn one_instance_for_each_node_pool_balances_its_own_pool_and_leaves_the_other_al
         scene::usage_is_steady(control_plane).await;
 
         let policy = |pool: &str| {
-            let policy = Policy {
-                steering: "{taintHot: true}",
-                ..Policy::USUAL
-            };
+            let policy = Policy { steering: "{taintHot: true}", ..Policy::USUAL };
             policy.by("") + &format!("nodeSelector: 'pool={pool}'\n")
         };
         let first = Launch::written(control_plane, &policy("a")).await;
@@ -104,24 +101,14 @@ fn one_instance_for_each_node_pool_balances_its_own_pool_and_leaves_the_other_al
 
         let made = evictions(control_plane);
         let of = |pool: &str| made.iter().filter(|e| e.name.starts_with(pool)).count();
-        assert_eq!(
-            (of("hot-a"), of("hot-b"), made.len()),
-            (3, 3, 6),
-            "{made:#?}"
-        );
+        assert_eq!((of("hot-a"), of("hot-b"), made.len()), (3, 3, 6), "{made:#?}");
         let ledgers = [
             workloads(ledger::NAME, control_plane).await,
             workloads("second-ledger", control_plane).await,
         ];
-        assert_eq!(
-            ledgers,
-            [["default/Deployment/hot-a"], ["default/Deployment/hot-b"]]
-        );
+        assert_eq!(ledgers, [["default/Deployment/hot-a"], ["default/Deployment/hot-b"]]);
         let began = |pool: &str| made.iter().find(|e| e.name.starts_with(pool)).unwrap().at;
-        let apart = began("hot-a")
-            .duration_since(began("hot-b"))
-            .abs()
-            .as_millis();
+        let apart = began("hot-a").duration_since(began("hot-b")).abs().as_millis();
         say(&format!(
             "two pools: 3 evictions each, the first ones {apart} ms apart, no foreign entry"
         ));

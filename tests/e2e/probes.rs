@@ -15,9 +15,7 @@ fn the_program_is_ready_after_its_first_lists_and_ends_on_sigterm() {
         scene::nodes(control_plane, 2).await;
         let proxy = Proxy::start(control_plane).await;
         let lists = proxy.hold(Stage::Unsent, &[Method::GET], "/api/v1/pods");
-        let mut process = Launch::by(control_plane, &Policy::USUAL, &proxy.url())
-            .await
-            .run(&[]);
+        let mut process = Launch::by(control_plane, &Policy::USUAL, &proxy.url()).await.run(&[]);
         lists.caught(30).await;
         process
             .eventually("the answer of a live process", 30, async |process| {
@@ -25,10 +23,7 @@ fn the_program_is_ready_after_its_first_lists_and_ends_on_sigterm() {
             })
             .await;
         let early = process.probe("/readyz").await;
-        assert!(
-            early.as_ref().is_ok_and(|code| *code >= 500),
-            "ready without the pods: {early:?}"
-        );
+        assert!(early.as_ref().is_ok_and(|code| *code >= 500), "ready without the pods: {early:?}");
 
         lists.release();
         process
@@ -55,10 +50,7 @@ fn a_single_run_answers_the_probe_of_deschedulers_manifest() {
         let mut process = launch.as_descheduler(&["--dry-run"]);
         process
             .eventually("the answer of a single run", 30, async |process| {
-                that(
-                    process.probe_by_tls("/healthz").await == Ok(200),
-                    "not alive",
-                )
+                that(process.probe_by_tls("/healthz").await == Ok(200), "not alive")
             })
             .await;
     });

@@ -16,11 +16,8 @@ use crate::e2e::support::usage::{at_most, in_words, used};
 use crate::e2e::support::wait::{say, that};
 
 /// One eviction per cycle, which leaves work for the time after a failure.
-const SLOWLY: Policy = Policy {
-    limits: "{perCycle: 1, perWorkload: 100%}",
-    stale_after: "15s",
-    ..Policy::USUAL
-};
+const SLOWLY: Policy =
+    Policy { limits: "{perCycle: 1, perWorkload: 100%}", stale_after: "15s", ..Policy::USUAL };
 
 #[test]
 fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
@@ -28,14 +25,9 @@ fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 10).await;
         scene::late_nodes(control_plane).await;
-        let policy = Policy {
-            interval: "20s",
-            limits: "{}",
-            ..Policy::USUAL
-        };
-        let mut process = Launch::written(control_plane, &policy.by(&source(&prometheus.url())))
-            .await
-            .run(&[]);
+        let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
+        let mut process =
+            Launch::written(control_plane, &policy.by(&source(&prometheus.url()))).await.run(&[]);
         process
             .eventually("every node at its target", 420, async |_| {
                 at_most(50.0, control_plane).await
@@ -47,50 +39,30 @@ fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
         scene::usage_is_steady(control_plane).await;
         let (made, after) = (evictions(control_plane), used(control_plane).await);
         let light = made.iter().filter(|e| !e.name.starts_with("hot-")).count();
-        say(&format!(
-            "Prometheus: late nodes, after: {}",
-            in_words(&after.percentages())
-        ));
-        say(&format!(
-            "Prometheus: late nodes: {} evictions, {light} of light pods",
-            made.len()
-        ));
-        assert!(
-            after.highest() <= 50.0,
-            "a node is still hot: {}",
-            in_words(&after.percentages())
-        );
+        say(&format!("Prometheus: late nodes, after: {}", in_words(&after.percentages())));
+        say(&format!("Prometheus: late nodes: {} evictions, {light} of light pods", made.len()));
+        assert!(after.highest() <= 50.0, "a node is still hot: {}", in_words(&after.percentages()));
         assert!(made.len() <= 12, "eleven evictions are enough: {made:#?}");
         assert_eq!(light, 0, "{made:#?}");
         assert!(
-            !requests(control_plane)
-                .iter()
-                .any(|r| r.group == "metrics.k8s.io"),
+            !requests(control_plane).iter().any(|r| r.group == "metrics.k8s.io"),
             "metrics-server received a request"
         );
     });
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn both_sources_agree_and_a_restarted_process_acts_in_its_first_cycle() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 4).await;
         scene::lopsided_by(control_plane, 8).await;
         let by_prometheus = Policy::USUAL.by(&source(&prometheus.url()));
-        let by_queries = ratios(
-            &mut Launch::written(control_plane, &by_prometheus)
-                .await
-                .run(&["--dry-run"]),
-        )
-        .await;
-        let by_metrics_server = ratios(
-            &mut Launch::new(control_plane, &Policy::USUAL)
-                .await
-                .run(&["--dry-run"]),
-        )
-        .await;
+        let by_queries =
+            ratios(&mut Launch::written(control_plane, &by_prometheus).await.run(&["--dry-run"]))
+                .await;
+        let by_metrics_server =
+            ratios(&mut Launch::new(control_plane, &Policy::USUAL).await.run(&["--dry-run"])).await;
         assert_eq!(
             (by_queries.len(), by_metrics_server.len()),
             (8, 8),
@@ -130,10 +102,7 @@ fn both_sources_agree_and_a_restarted_process_acts_in_its_first_cycle() {
                 .into_iter()
                 .find(|line| line.contains("\"message\":\"cycle: "))
                 .unwrap();
-            assert!(
-                first.contains("\"outcome\":\"acted\""),
-                "run {run}: {first}"
-            );
+            assert!(first.contains("\"outcome\":\"acted\""), "run {run}: {first}");
             assert_eq!(evictions(control_plane).len(), run, "run {run}");
             process.kill_9();
         }
@@ -141,10 +110,7 @@ fn both_sources_agree_and_a_restarted_process_acts_in_its_first_cycle() {
         let start = tokio::time::Instant::now();
         assert!(launch.run(&["--once"]).ended(60).await.success());
         assert_eq!(evictions(control_plane).len(), 3);
-        say(&format!(
-            "Prometheus: a single run ends after {:.1} s",
-            start.elapsed().as_secs_f64()
-        ));
+        say(&format!("Prometheus: a single run ends after {:.1} s", start.elapsed().as_secs_f64()));
     });
 }
 
@@ -155,9 +121,8 @@ fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
         let prometheus = Prometheus::start(control_plane, 4).await;
         scene::lopsided_by(control_plane, 8).await;
         let meddler = prometheus.meddler(control_plane).await;
-        let mut process = Launch::written(control_plane, &SLOWLY.by(&source(&meddler.url())))
-            .await
-            .run(&[]);
+        let mut process =
+            Launch::written(control_plane, &SLOWLY.by(&source(&meddler.url()))).await.run(&[]);
         more_evictions(control_plane, &mut process, 180).await;
 
         // Earlier readings are used until they are stale.
@@ -171,10 +136,7 @@ fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
         let refused = meddler.answer(StatusCode::UNAUTHORIZED, &[Method::GET], "/api/v1/");
         process
             .eventually("a log line about the credentials", 60, async |process| {
-                that(
-                    process.count(&["does not accept our credentials (401)"]) > 0,
-                    "none",
-                )
+                that(process.count(&["does not accept our credentials (401)"]) > 0, "none")
             })
             .await;
         process.cycles(2, 60).await;
@@ -186,11 +148,7 @@ fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
             })
             .await;
         process.cycles(2, 60).await;
-        assert_eq!(
-            evictions(control_plane).len(),
-            before,
-            "evicted on stale usage"
-        );
+        assert_eq!(evictions(control_plane).len(), before, "evicted on stale usage");
         slow.release();
         let seconds = more_evictions(control_plane, &mut process, 180).await;
         say(&format!(
@@ -220,21 +178,12 @@ fn metrics_server_is_the_fallback_while_prometheus_fails() {
         drop(failing);
         process
             .eventually("Prometheus to be used again", 60, async |process| {
-                that(
-                    process.count(&["usage comes from prometheus again"]) > 0,
-                    "not used",
-                )
+                that(process.count(&["usage comes from prometheus again"]) > 0, "not used")
             })
             .await;
         let text = process.metrics().await;
-        assert!(
-            text.contains("evenkeel_source_in_use{source=\"prometheus\"} 1\n"),
-            "{text}"
-        );
-        assert!(
-            text.contains("evenkeel_source_in_use{source=\"metricsApi\"} 0\n"),
-            "{text}"
-        );
+        assert!(text.contains("evenkeel_source_in_use{source=\"prometheus\"} 1\n"), "{text}");
+        assert!(text.contains("evenkeel_source_in_use{source=\"metricsApi\"} 0\n"), "{text}");
     });
 }
 
@@ -242,16 +191,13 @@ fn metrics_server_is_the_fallback_while_prometheus_fails() {
 async fn ratios(process: &mut Process) -> BTreeMap<String, f64> {
     process.cycles(6, 180).await;
     let text = process.metrics().await;
-    let lines = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("evenkeel_node_ratio{")?.split_once("} "));
+    let lines =
+        text.lines().filter_map(|line| line.strip_prefix("evenkeel_node_ratio{")?.split_once("} "));
     let smoothed = |labels: &str| {
         labels.contains("basis=\"actual\"") && !labels.contains("smoothing=\"none\"")
     };
     let actual = lines.filter(|(labels, _)| smoothed(labels));
-    actual
-        .map(|(labels, value)| (labels.to_owned(), value.parse().unwrap()))
-        .collect()
+    actual.map(|(labels, value)| (labels.to_owned(), value.parse().unwrap())).collect()
 }
 
 /// Waits for another eviction. Returns the seconds that it took.
@@ -307,26 +253,11 @@ const KUBE_PROMETHEUS_STACK: QueryCase = QueryCase {
             ),
             "7x20",
         ),
-        (
-            r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#,
-            "0+15x20",
-        ),
-        (
-            r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="system"}"#,
-            "0+6x20",
-        ),
-        (
-            r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="idle"}"#,
-            "0+9x20",
-        ),
-        (
-            r#"node_memory_MemTotal_bytes{instance="10.0.0.1:9100"}"#,
-            "100x20",
-        ),
-        (
-            r#"node_memory_MemAvailable_bytes{instance="10.0.0.1:9100"}"#,
-            "30x20",
-        ),
+        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#, "0+15x20"),
+        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="system"}"#, "0+6x20"),
+        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="idle"}"#, "0+9x20"),
+        (r#"node_memory_MemTotal_bytes{instance="10.0.0.1:9100"}"#, "100x20"),
+        (r#"node_memory_MemAvailable_bytes{instance="10.0.0.1:9100"}"#, "30x20"),
     ],
     expected: &[
         ("nodeCpu", r#"{instance="10.0.0.1:9100"}"#, 0.7),
@@ -341,14 +272,8 @@ const KUBE_PROMETHEUS_STACK: QueryCase = QueryCase {
 /// Only cAdvisor, with a total for the node and the node's name as instance.
 const CADVISOR: QueryCase = QueryCase {
     series: &[
-        (
-            r#"container_cpu_usage_seconds_total{instance="n1",id="/"}"#,
-            "0+60x20",
-        ),
-        (
-            r#"container_memory_working_set_bytes{instance="n1",id="/"}"#,
-            "50x20",
-        ),
+        (r#"container_cpu_usage_seconds_total{instance="n1",id="/"}"#, "0+60x20"),
+        (r#"container_memory_working_set_bytes{instance="n1",id="/"}"#, "50x20"),
         (
             concat!(
                 r#"container_cpu_usage_seconds_total{instance="n1",namespace="shop",pod="web","#,
@@ -360,21 +285,14 @@ const CADVISOR: QueryCase = QueryCase {
     expected: &[
         ("nodeCpu", r#"{instance="n1"}"#, 2.0),
         ("nodeMemory", r#"{instance="n1"}"#, 50.0),
-        (
-            "podCpu",
-            r#"{instance="n1",namespace="shop",pod="web"}"#,
-            0.5,
-        ),
+        ("podCpu", r#"{instance="n1",namespace="shop",pod="web"}"#, 0.5),
     ],
 };
 
 /// /metrics/resource of the kubelet beside cAdvisor and node-exporter: nothing counts twice.
 const RESOURCE: QueryCase = QueryCase {
     series: &[
-        (
-            r#"node_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250"}"#,
-            "0+90x20",
-        ),
+        (r#"node_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250"}"#, "0+90x20"),
         (
             concat!(
                 r#"pod_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250","#,
@@ -393,15 +311,9 @@ const RESOURCE: QueryCase = QueryCase {
             r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",id="/"}"#,
             "0+95x20",
         ),
-        (
-            r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#,
-            "0+15x20",
-        ),
+        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#, "0+15x20"),
     ],
-    expected: &[
-        ("nodeCpu", r#"{node="n1",instance="10.0.0.1:10250"}"#, 3.0),
-        ("podCpu", POD, 1.5),
-    ],
+    expected: &[("nodeCpu", r#"{node="n1",instance="10.0.0.1:10250"}"#, 3.0), ("podCpu", POD, 1.5)],
 };
 
 /// Two replicas of Prometheus in one store without deduplication: nothing counts twice.
@@ -468,11 +380,7 @@ const REPLICAS: QueryCase = QueryCase {
     ],
     expected: &[
         ("nodeCpu", r#"{cluster="a",instance="10.0.0.1:9100"}"#, 0.5),
-        (
-            "nodeMemory",
-            r#"{cluster="a",instance="10.0.0.1:9100"}"#,
-            70.0,
-        ),
+        ("nodeMemory", r#"{cluster="a",instance="10.0.0.1:9100"}"#, 70.0),
         (
             "podCpu",
             r#"{cluster="a",node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#,
@@ -503,20 +411,15 @@ fn the_default_queries_work_on_all_common_scrape_configurations() {
         let test = json!({"interval": "30s", "input_series": series, "promql_expr_test": expected});
         let file = dir.join(format!("queries-{name}.yml"));
         std::fs::write(&file, json!({"tests": [test]}).to_string()).unwrap();
-        run(std::process::Command::new("promtool")
-            .args(["test", "rules"])
-            .arg(&file));
+        run(std::process::Command::new("promtool").args(["test", "rules"]).arg(&file));
     }
 }
 
 fn default_query(name: &str) -> String {
     let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates],
         usage: {source: prometheus, prometheus: {url: 'http://p'}}}";
-    let prometheus = evenkeel::policy::Policy::parse("policy.yaml", text)
-        .unwrap()
-        .usage
-        .prometheus
-        .unwrap();
+    let prometheus =
+        evenkeel::policy::Policy::parse("policy.yaml", text).unwrap().usage.prometheus.unwrap();
     let queries = &prometheus.queries;
     let query = match name {
         "nodeCpu" => &queries.node_cpu,

@@ -10,10 +10,7 @@ use crate::e2e::support::scene;
 use crate::e2e::support::usage::{self, at_most};
 use crate::e2e::support::wait::{say, that};
 
-const NO_LIMITS: Policy = Policy {
-    limits: "{perNode: none, perWorkload: 100%}",
-    ..Policy::USUAL
-};
+const NO_LIMITS: Policy = Policy { limits: "{perNode: none, perWorkload: 100%}", ..Policy::USUAL };
 /// Over in the third cycle after the first eviction.
 const RAMP: &str = "ramp: {watch: 25s}\n";
 const PODS: &str = "/api/v1/namespaces/default/pods?labelSelector=app%3Dweb";
@@ -68,9 +65,7 @@ fn a_workload_that_its_first_eviction_harms_loses_no_second_pod() {
         let launch = Launch::written(control_plane, &policy).await.shown();
         let mut process = launch.run(&[]);
         harm_replacements(control_plane, &mut process).await;
-        process
-            .says(&["\"code\":\"got-worse\"", "restarted more often"], 1, 90)
-            .await;
+        process.says(&["\"code\":\"got-worse\"", "restarted more often"], 1, 90).await;
         process.cycles(6, 120).await;
         let made = evictions(control_plane).len();
         say(&format!("ramp: {made} of 8 evictions after a regression"));
@@ -92,10 +87,8 @@ fn a_workload_that_its_first_eviction_harms_loses_no_second_pod() {
             assert!(page.contains(part), "{part}: {page}");
         }
         let metrics = process.metrics().await;
-        for part in [
-            "evenkeel_settled_moves_total{ending=\"got-worse\"} 1\n",
-            "code=\"got-worse\"",
-        ] {
+        for part in ["evenkeel_settled_moves_total{ending=\"got-worse\"} 1\n", "code=\"got-worse\""]
+        {
             assert!(metrics.contains(part), "{part}: {metrics}");
         }
         let events = "/apis/events.k8s.io/v1/namespaces/default/events";
@@ -150,9 +143,7 @@ fn a_workload_that_stays_well_loses_all_eight() {
         let made = evictions(control_plane);
         assert_eq!(made.len(), 8, "{made:#?}");
         let waited = made[1].at.duration_since(made[0].at);
-        say(&format!(
-            "ramp: the second eviction came {waited:#} after the first"
-        ));
+        say(&format!("ramp: the second eviction came {waited:#} after the first"));
         assert!(waited.as_secs() >= 25, "{made:#?}");
     });
 }

@@ -31,11 +31,8 @@ fn each_eviction_has_one_line_also_after_a_kill() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided_by(control_plane, 8).await;
-        let policy = Policy {
-            interval: "5s",
-            limits: "{perCycle: 1, perWorkload: 100%}",
-            ..Policy::USUAL
-        };
+        let policy =
+            Policy { interval: "5s", limits: "{perCycle: 1, perWorkload: 100%}", ..Policy::USUAL };
         let launch = Launch::new(control_plane, &policy).await;
         let record = control_plane.dir.join("record.jsonl");
         let flags = ["--record", record.to_str().unwrap()];
@@ -57,10 +54,7 @@ fn each_eviction_has_one_line_also_after_a_kill() {
         let lines = recorded(&record);
         let pods: Vec<&String> = lines.keys().collect();
         assert_eq!(lines.len(), made.len(), "{pods:?}");
-        assert!(
-            made.iter().all(|one| lines.contains_key(&one.name)),
-            "{pods:?}"
-        );
+        assert!(made.iter().all(|one| lines.contains_key(&one.name)), "{pods:?}");
         assert!(lines.values().all(|unmarked| *unmarked <= 1), "{lines:?}");
         let history = Launch::history(&record);
         assert!(history.contains(&format!("{} ", made.len())), "{history}");

@@ -87,15 +87,7 @@ fn a_single_run_without_the_right_to_evict_exits_with_1() {
         // As the manifests ship both.
         scene::rights(control_plane);
         let (ledger, empty) = ("configmap/evenkeel-ledger", r#"{"data": null}"#);
-        let patch = [
-            "patch",
-            "-n",
-            "kube-system",
-            ledger,
-            "--type=merge",
-            "-p",
-            empty,
-        ];
+        let patch = ["patch", "-n", "kube-system", ledger, "--type=merge", "-p", empty];
         control_plane.kubectl(&patch);
         assert!(launch.run(&["--once"]).ended(120).await.success());
         assert!(!evictions(control_plane).is_empty());
@@ -164,19 +156,9 @@ async fn forbid_evictions(control_plane: &ControlPlane) {
     let path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/evenkeel";
     let cluster_role = control_plane.get(path).await;
     let is_eviction = |rule: &&Value| rule["resources"] == json!(["pods/eviction"]);
-    let (gone, kept): (Vec<&Value>, Vec<&Value>) = cluster_role["rules"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .partition(is_eviction);
+    let (gone, kept): (Vec<&Value>, Vec<&Value>) =
+        cluster_role["rules"].as_array().unwrap().iter().partition(is_eviction);
     assert_eq!(gone.len(), 1);
     let rules = json!({"rules": kept}).to_string();
-    control_plane.kubectl(&[
-        "patch",
-        "clusterrole",
-        "evenkeel",
-        "--type=merge",
-        "-p",
-        &rules,
-    ]);
+    control_plane.kubectl(&["patch", "clusterrole", "evenkeel", "--type=merge", "-p", &rules]);
 }

@@ -34,33 +34,23 @@ async fn status(launch: &Launch) -> Value {
 
 async fn gauge(process: &Process, name: &str) -> Option<String> {
     let text = process.metrics().await;
-    let line = text
-        .lines()
-        .find(|line| line.starts_with(&format!("{name} ")));
+    let line = text.lines().find(|line| line.starts_with(&format!("{name} ")));
     line.map(|line| line.rsplit(' ').next().unwrap().to_owned())
 }
 
 fn with_target(percent: u32) -> String {
-    let policy = Policy {
-        limits: "{perCycle: 1, perWorkload: 100%}",
-        ..Policy::USUAL
-    };
+    let policy = Policy { limits: "{perCycle: 1, perWorkload: 100%}", ..Policy::USUAL };
     let target = format!("targetThresholds: {{cpu: {percent}%}}");
-    policy
-        .by("")
-        .replace("targetThresholds: {cpu: 50%}", &target)
+    policy.by("").replace("targetThresholds: {cpu: 50%}", &target)
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn only_a_valid_policy_takes_effect_and_windows_and_ledger_stay() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         own_pod(control_plane).await;
-        let launch = Launch::written(control_plane, &with_target(90))
-            .await
-            .shown();
+        let launch = Launch::written(control_plane, &with_target(90)).await.shown();
         let mut process = launch.run(&["--instance", POD]);
         process.cycles(6, 120).await;
         assert!(evictions(control_plane).is_empty(), "no node is above 90%");
@@ -70,30 +60,17 @@ fn only_a_valid_policy_takes_effect_and_windows_and_ledger_stay() {
         launch.rewrite(&with_target(50).replace("interval:", "intervall:"));
         process.says(&["policy refused"], 1, 30).await;
         process.cycles(2, 60).await;
-        assert!(
-            evictions(control_plane).is_empty(),
-            "an invalid policy took effect"
-        );
-        assert_eq!(
-            process.count(&["policy refused"]),
-            1,
-            "reported more than once"
-        );
-        assert_eq!(
-            gauge(&process, "evenkeel_policy_refused").await.as_deref(),
-            Some("1")
-        );
+        assert!(evictions(control_plane).is_empty(), "an invalid policy took effect");
+        assert_eq!(process.count(&["policy refused"]), 1, "reported more than once");
+        assert_eq!(gauge(&process, "evenkeel_policy_refused").await.as_deref(), Some("1"));
         let about = status(&launch).await["about"].clone();
         let error = about["policy_refused"]["error"].as_str().unwrap();
         assert!(error.contains("intervall"), "{error}");
         assert_eq!(about["policy_since"], first);
-        let events = control_plane
-            .list("/apis/events.k8s.io/v1/namespaces/kube-system/events")
-            .await;
-        let refused: Vec<&Value> = events
-            .iter()
-            .filter(|e| e["reason"] == "PolicyRefused")
-            .collect();
+        let events =
+            control_plane.list("/apis/events.k8s.io/v1/namespaces/kube-system/events").await;
+        let refused: Vec<&Value> =
+            events.iter().filter(|e| e["reason"] == "PolicyRefused").collect();
         assert_eq!(refused.len(), 1, "{refused:?}");
         assert_eq!(
             (&refused[0]["regarding"]["name"], &refused[0]["type"]),
@@ -108,10 +85,7 @@ fn only_a_valid_policy_takes_effect_and_windows_and_ledger_stay() {
                 that(!evictions(control_plane).is_empty(), "none")
             })
             .await;
-        assert_eq!(
-            gauge(&process, "evenkeel_policy_refused").await.as_deref(),
-            Some("0")
-        );
+        assert_eq!(gauge(&process, "evenkeel_policy_refused").await.as_deref(), Some("0"));
         let about = status(&launch).await["about"].clone();
         assert!(about["policy_refused"].is_null() && about["policy_since"] != first);
 
@@ -143,33 +117,23 @@ fn a_reload_that_ends_the_dry_run_waits_for_the_lease_and_one_that_begins_it_rel
                 that(!evictions(control_plane).is_empty(), "none")
             })
             .await;
-        assert!(
-            holder(control_plane).await.is_some(),
-            "it evicts without the Lease"
-        );
+        assert!(holder(control_plane).await.is_some(), "it evicts without the Lease");
 
         launch.rewrite(&policy(true));
         process.says(&["policy reloaded"], 1, 30).await;
         let made = evictions(control_plane).len();
         process.cycles(2, 60).await;
         assert_eq!(evictions(control_plane).len(), made, "a dry run evicted");
-        assert_eq!(
-            holder(control_plane).await,
-            None,
-            "a dry run keeps the Lease"
-        );
+        assert_eq!(holder(control_plane).await, None, "a dry run keeps the Lease");
         assert_eq!(status(&launch).await["about"]["dry_run"], true);
     });
 }
 
 /// The instance that holds the Lease.
 async fn holder(control_plane: &ControlPlane) -> Option<String> {
-    let leases = control_plane
-        .list("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases")
-        .await;
-    let lease = leases
-        .iter()
-        .find(|lease| lease["metadata"]["name"] == "evenkeel")?;
+    let leases =
+        control_plane.list("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases").await;
+    let lease = leases.iter().find(|lease| lease["metadata"]["name"] == "evenkeel")?;
     let holder = lease["spec"]["holderIdentity"].as_str()?;
     Some(holder.to_owned()).filter(|holder| !holder.is_empty())
 }

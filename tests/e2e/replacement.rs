@@ -28,8 +28,7 @@ fn policy(limit: &str) -> String {
 fn kept(plan: &Value) -> Vec<String> {
     let word = |kept: &Value, field: &str| kept[field].as_str().unwrap().to_owned();
     let kept = plan["kept"].as_array().unwrap().iter();
-    kept.map(|kept| format!("{} {}", word(kept, "pod"), word(kept, "code")))
-        .collect()
+    kept.map(|kept| format!("{} {}", word(kept, "pod"), word(kept, "code"))).collect()
 }
 
 async fn evict(control_plane: &ControlPlane, pod: &str) {
@@ -37,11 +36,7 @@ async fn evict(control_plane: &ControlPlane, pod: &str) {
     let body = json!({"apiVersion": "policy/v1", "kind": "Eviction",
         "metadata": {"name": pod, "namespace": "default"}});
     let request = http::Request::post(path).body(body.to_string().into_bytes());
-    let _: Value = control_plane
-        .client
-        .request(request.unwrap())
-        .await
-        .unwrap();
+    let _: Value = control_plane.client.request(request.unwrap()).await.unwrap();
 }
 
 async fn pods_of(control_plane: &ControlPlane, app: &str) -> Vec<Value> {
@@ -85,9 +80,7 @@ async fn all_ready(control_plane: &ControlPlane, app: &str, replicas: usize) {
 fn is_ready(pod: &Value) -> bool {
     let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
     pod["metadata"]["deletionTimestamp"].is_null()
-        && conditions
-            .into_iter()
-            .any(|c| c["type"] == "Ready" && c["status"] == "True")
+        && conditions.into_iter().any(|c| c["type"] == "Ready" && c["status"] == "True")
 }
 
 #[test]
@@ -102,10 +95,7 @@ fn one_eviction_fails_a_job_without_retries_and_its_pods_stay() {
         }
         eventually("four pods on nodes", 60, async || {
             let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
-            let bound = pods
-                .iter()
-                .filter(|pod| !scene::node_of(pod).is_empty())
-                .count();
+            let bound = pods.iter().filter(|pod| !scene::node_of(pod).is_empty()).count();
             that(bound == 4, format!("{bound} of 4"))
         })
         .await;
@@ -117,24 +107,12 @@ fn one_eviction_fails_a_job_without_retries_and_its_pods_stay() {
             that(moves > 0, kept(&plan).join(", ")).map(|()| plan)
         })
         .await;
-        let moved = plan["moves"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|m| m["pod"].to_string());
-        assert!(
-            moved.into_iter().all(|pod| pod.contains("robust-")),
-            "{plan:#}"
-        );
+        let moved = plan["moves"].as_array().unwrap().iter().map(|m| m["pod"].to_string());
+        assert!(moved.into_iter().all(|pod| pod.contains("robust-")), "{plan:#}");
         let stay = kept(&plan);
         let fragile = |line: &&String| line.starts_with("fragile-");
         assert_eq!(stay.iter().filter(fragile).count(), 2, "{stay:?}");
-        assert!(
-            stay.iter()
-                .filter(fragile)
-                .all(|l| l.ends_with(" job-would-fail")),
-            "{stay:?}"
-        );
+        assert!(stay.iter().filter(fragile).all(|l| l.ends_with(" job-would-fail")), "{stay:?}");
 
         let pods = pods_of(control_plane, "fragile").await;
         evict(control_plane, &name(&pods[0])).await;
@@ -143,10 +121,7 @@ fn one_eviction_fails_a_job_without_retries_and_its_pods_stay() {
             let status = &control_plane.get(job).await["status"];
             let conditions = status["conditions"].as_array().into_iter().flatten();
             let mut reasons = conditions.into_iter().map(|c| c["reason"].to_string());
-            that(
-                reasons.any(|reason| reason.contains("BackoffLimitExceeded")),
-                status.to_string(),
-            )
+            that(reasons.any(|reason| reason.contains("BackoffLimitExceeded")), status.to_string())
         })
         .await;
         say("one eviction failed a Job with backoffLimit 0, and evenkeel had left it alone");
@@ -188,11 +163,7 @@ fn pods_stay_while_other_replicas_are_away() {
         // The StatefulSet creates no db-2 as long as db-0 waits.
         evict(control_plane, "db-2").await;
         eventually("the end of db-2", 60, async || {
-            let names: Vec<String> = pods_of(control_plane, "db")
-                .await
-                .iter()
-                .map(name)
-                .collect();
+            let names: Vec<String> = pods_of(control_plane, "db").await.iter().map(name).collect();
             that(names == ["db-0", "db-1"], names.join(", "))
         })
         .await;
@@ -254,9 +225,7 @@ fn no_move_of_a_broken_cluster_leaves_a_pod_pending() {
         assert!(pending.is_empty(), "{pending:?}");
         // Those without a replacement are still the pods that were created first.
         assert_eq!(pods.len(), PODS, "a pod was lost");
-        say(&format!(
-            "{moved} moves in {rounds} rounds, and every replacement runs"
-        ));
+        say(&format!("{moved} moves in {rounds} rounds, and every replacement runs"));
     });
 }
 
@@ -278,11 +247,7 @@ async fn broken_workloads(control_plane: &ControlPlane) -> Vec<(String, usize)> 
     let (mut orphans, mut claims) = (Vec::new(), Vec::new());
     for number in 0..PODS / 4 {
         // Two of three are sound.
-        let flaw = if number % 3 == 0 {
-            FLAWS[number / 3 % FLAWS.len()]
-        } else {
-            Flaw::None
-        };
+        let flaw = if number % 3 == 0 { FLAWS[number / 3 % FLAWS.len()] } else { Flaw::None };
         let app = format!("app{number}");
         manifests.extend(broken(&app, number, flaw, &uid));
         match flaw {
@@ -293,9 +258,7 @@ async fn broken_workloads(control_plane: &ControlPlane) -> Vec<(String, usize)> 
         }
     }
     let list = manifests.join(",");
-    control_plane.apply(&format!(
-        r#"{{"apiVersion": "v1", "kind": "List", "items": [{list}]}}"#
-    ));
+    control_plane.apply(&format!(r#"{{"apiVersion": "v1", "kind": "List", "items": [{list}]}}"#));
     eventually("all pods to be Ready", 240, async || {
         let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
         let ready = pods.iter().filter(|pod| is_ready(pod)).count();
@@ -319,9 +282,7 @@ async fn broken_workloads(control_plane: &ControlPlane) -> Vec<(String, usize)> 
 fn broken(app: &str, number: usize, flaw: Flaw, uid: &Value) -> Vec<String> {
     let spec = |more: Value| {
         let mut spec = json!({"containers": containers()});
-        spec.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         spec
     };
     let pods = |owner: Value, more: Value| {

@@ -38,11 +38,7 @@ fn a_replay_of_a_recorded_run_gives_the_same_evictions_and_the_same_balance() {
         let prometheus = Prometheus::start(control_plane, 10).await;
         scene::late_nodes(control_plane).await;
         scraped(&prometheus).await;
-        let policy = Policy {
-            interval: "20s",
-            limits: "{}",
-            ..Policy::USUAL
-        };
+        let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
         let policy = policy.by(&source(&prometheus.url()));
         let launch = Launch::written(control_plane, &policy).await;
         let mut process = launch.run(&[]);
@@ -66,10 +62,8 @@ fn a_replay_of_a_recorded_run_gives_the_same_evictions_and_the_same_balance() {
             .map(|node| node["actual"]["cpu"].as_array().unwrap().last().unwrap())
             .map(|share| share.as_f64().unwrap() * 100.0)
             .collect();
-        let [before, after] = [
-            deviation(&percentages.values().copied().collect::<Vec<_>>()),
-            deviation(&ends),
-        ];
+        let [before, after] =
+            [deviation(&percentages.values().copied().collect::<Vec<_>>()), deviation(&ends)];
         say(&format!(
             "replay: {made} evictions, {replayed} replayed; standard deviation {before:.1} and \
              {after:.1} points; nodes at the end {}",

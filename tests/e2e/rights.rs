@@ -16,18 +16,13 @@ fn every_right_of_the_role_is_used_and_none_is_missing() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
-        let granted = granted(
-            control_plane
-                .list("/apis/rbac.authorization.k8s.io/v1/clusterroles")
-                .await,
-        )
-        .into_iter()
-        .chain(granted(
-            control_plane
-                .list("/apis/rbac.authorization.k8s.io/v1/roles")
-                .await,
-        ))
-        .collect::<BTreeSet<Right>>();
+        let granted =
+            granted(control_plane.list("/apis/rbac.authorization.k8s.io/v1/clusterroles").await)
+                .into_iter()
+                .chain(granted(
+                    control_plane.list("/apis/rbac.authorization.k8s.io/v1/roles").await,
+                ))
+                .collect::<BTreeSet<Right>>();
         let policy = Policy {
             limits: "{perCycle: 1, perWorkload: 100%}",
             steering: "{taintHot: true}",
@@ -46,11 +41,7 @@ fn every_right_of_the_role_is_used_and_none_is_missing() {
 
         let used: BTreeSet<Right> = requests(control_plane).iter().map(Request::right).collect();
         let idle: Vec<&Right> = granted.difference(&used).collect();
-        say(&format!(
-            "rights: {} granted, {} of them not used",
-            granted.len(),
-            idle.len()
-        ));
+        say(&format!("rights: {} granted, {} of them not used", granted.len(), idle.len()));
         assert!(idle.is_empty(), "granted, and not used: {idle:#?}");
         assert_eq!(process.count(&["forbidden"]), 0);
     });
@@ -67,41 +58,22 @@ fn the_manifests_are_valid() {
 
 /// The rights that the program's roles grant.
 fn granted(roles: Vec<Value>) -> Vec<Right> {
-    let own = roles
-        .into_iter()
-        .filter(|role| name(role).starts_with("evenkeel"));
+    let own = roles.into_iter().filter(|role| name(role).starts_with("evenkeel"));
     own.flat_map(|role| {
-        role["rules"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .flat_map(product)
-            .collect::<Vec<_>>()
+        role["rules"].as_array().unwrap().iter().flat_map(product).collect::<Vec<_>>()
     })
     .collect()
 }
 
 fn product(rule: &Value) -> Vec<Right> {
     let words = |key: &str| {
-        rule[key]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|w| w.as_str().unwrap().to_owned())
-            .collect()
+        rule[key].as_array().unwrap().iter().map(|w| w.as_str().unwrap().to_owned()).collect()
     };
     let (groups, resources, verbs): (Vec<String>, Vec<String>, Vec<String>) =
         (words("apiGroups"), words("resources"), words("verbs"));
     let mut rights = Vec::new();
-    for (group, resource) in groups
-        .iter()
-        .flat_map(|g| resources.iter().map(move |r| (g, r)))
-    {
-        rights.extend(
-            verbs
-                .iter()
-                .map(|verb| (group.clone(), resource.clone(), verb.clone())),
-        );
+    for (group, resource) in groups.iter().flat_map(|g| resources.iter().map(move |r| (g, r))) {
+        rights.extend(verbs.iter().map(|verb| (group.clone(), resource.clone(), verb.clone())));
     }
     rights
 }

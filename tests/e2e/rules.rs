@@ -33,14 +33,8 @@ fn the_manifests_of_monitoring_use_the_namespace_of_the_base() {
     let built = scene::kustomized(&folder, "monitoring", "namespace: balance\n");
     for kind in ["Deployment", "Service", "ServiceMonitor", "PrometheusRule"] {
         let kind = format!("kind: {kind}\n");
-        let one = built
-            .split("\n---\n")
-            .filter(|m| m.contains(&kind))
-            .collect::<Vec<_>>();
-        assert!(
-            one.len() == 1 && one[0].contains("\n  namespace: balance\n"),
-            "{kind}: {one:?}"
-        );
+        let one = built.split("\n---\n").filter(|m| m.contains(&kind)).collect::<Vec<_>>();
+        assert!(one.len() == 1 && one[0].contains("\n  namespace: balance\n"), "{kind}: {one:?}");
     }
     assert!(
         built.contains("{{ $labels.job }}"),

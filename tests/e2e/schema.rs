@@ -12,11 +12,8 @@ fn chart() -> PathBuf {
     let folder =
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("schema-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(
-        folder.join("Chart.yaml"),
-        "apiVersion: v2\nname: policy\nversion: 0.1.0\n",
-    )
-    .unwrap();
+    std::fs::write(folder.join("Chart.yaml"), "apiVersion: v2\nname: policy\nversion: 0.1.0\n")
+        .unwrap();
     std::fs::write(folder.join("values.schema.json"), Policy::schema()).unwrap();
     folder
 }
@@ -25,11 +22,7 @@ fn chart() -> PathBuf {
 fn error(chart: &Path, policy: &str) -> Option<String> {
     let file = chart.join("policy.txt");
     std::fs::write(&file, policy).unwrap();
-    let output = helm(&["template", "policy"])
-        .arg(chart)
-        .arg("--values")
-        .arg(&file)
-        .output();
+    let output = helm(&["template", "policy"]).arg(chart).arg("--values").arg(&file).output();
     let output = output.unwrap();
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     (!output.status.success()).then_some(error)
@@ -41,10 +34,7 @@ fn policies() -> Vec<(String, String)> {
     let read = |path: &Path| std::fs::read_to_string(path).unwrap();
     let mut policies = vec![
         ("example".to_owned(), Policy::example()),
-        (
-            "deploy/base".to_owned(),
-            read(&root.join("deploy/base/policy.yaml")),
-        ),
+        ("deploy/base".to_owned(), read(&root.join("deploy/base/policy.yaml"))),
     ];
     for entry in std::fs::read_dir(root.join("tests/e2e/policies")).unwrap() {
         let path = entry.unwrap().path();
@@ -86,17 +76,11 @@ fn the_schema_accepts_valid_policies_and_refuses_what_the_reader_refuses() {
             ("kind", "kind: Policy"),
             ("strategies", "strategies: [removeDuplicates]"),
         ];
-        let mut text: Vec<&str> = base
-            .iter()
-            .filter(|(f, _)| *f != field)
-            .map(|(_, l)| *l)
-            .collect();
+        let mut text: Vec<&str> =
+            base.iter().filter(|(f, _)| *f != field).map(|(_, l)| *l).collect();
         text.push(wrong);
         let text = text.join("\n") + "\n";
-        assert!(
-            Policy::parse("wrong.yaml", &text).is_err(),
-            "the reader accepts {wrong}"
-        );
+        assert!(Policy::parse("wrong.yaml", &text).is_err(), "the reader accepts {wrong}");
         assert!(error(&chart, &text).is_some(), "the schema accepts {wrong}");
     }
     std::fs::remove_dir_all(chart).unwrap();

@@ -50,18 +50,9 @@ fn forty_on_one_of_four_nodes_are_spread() {
         healed(control_plane).await;
         process.says(&["cycle: "], 2, 60).await;
         assert!(process.stop(10).await.success());
-        let (after, made) = (
-            spread(control_plane, "nginx").await,
-            evictions(control_plane).len(),
-        );
-        say(&format!(
-            "nginx: n3 40 became {}; {made} evicted",
-            in_words(&after)
-        ));
-        assert!(
-            after.len() == 4 && after.values().all(|n| (8..=12).contains(n)),
-            "{after:?}"
-        );
+        let (after, made) = (spread(control_plane, "nginx").await, evictions(control_plane).len());
+        say(&format!("nginx: n3 40 became {}; {made} evicted", in_words(&after)));
+        assert!(after.len() == 4 && after.values().all(|n| (8..=12).contains(n)), "{after:?}");
         assert!((30..=32).contains(&made), "thirty would do");
     });
 }
@@ -78,33 +69,15 @@ fn the_flags_of_its_manifests_are_understood() {
         let launch = Launch::written(control_plane, &policy(SHIPPED)).await;
         let mut process = launch.as_descheduler(&["--descheduling-interval", "5m", "--v", "3"]);
         process.says(&["cycle: "], 1, 60).await;
-        assert_eq!(
-            evictions(control_plane).len(),
-            1,
-            "a quarter of six at a time"
-        );
+        assert_eq!(evictions(control_plane).len(), 1, "a quarter of six at a time");
         assert_eq!(process.probe("/healthz").await, Ok(200));
-        assert_eq!(
-            process.probe_by_tls("/healthz").await,
-            Ok(200),
-            "as its livenessProbe asks"
-        );
+        assert_eq!(process.probe_by_tls("/healthz").await, Ok(200), "as its livenessProbe asks");
         assert!(process.stop(10).await.success());
         assert_eq!(process.count(&["has no effect"]), 0);
         healed(control_plane).await;
 
-        assert!(
-            launch
-                .as_descheduler(&["--v", "3"])
-                .ended(60)
-                .await
-                .success()
-        );
-        assert_eq!(
-            evictions(control_plane).len(),
-            2,
-            "without an interval it runs once"
-        );
+        assert!(launch.as_descheduler(&["--v", "3"]).ended(60).await.success());
+        assert_eq!(evictions(control_plane).len(), 2, "without an interval it runs once");
         its_account_gets_the_rights_that_we_say(control_plane).await;
     });
 }
@@ -115,24 +88,14 @@ async fn its_account_gets_the_rights_that_we_say(control_plane: &ControlPlane) {
     let page = include_str!("../../docs/from-descheduler.md");
     let (_, rest) = page.split_once("## In a manifest").unwrap();
     let (chapter, _) = rest.split_once("\n## ").unwrap();
-    let commands: Vec<&str> = chapter
-        .lines()
-        .filter_map(|line| line.strip_prefix("    kubectl "))
-        .collect();
+    let commands: Vec<&str> =
+        chapter.lines().filter_map(|line| line.strip_prefix("    kubectl ")).collect();
     assert!(commands.len() > 1, "{chapter}");
-    control_plane.kubectl(&[
-        "delete",
-        "role,rolebinding",
-        "-n",
-        "kube-system",
-        "evenkeel",
-    ]);
+    control_plane.kubectl(&["delete", "role,rolebinding", "-n", "kube-system", "evenkeel"]);
     for command in commands {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/");
-        let words: Vec<String> = command
-            .split(' ')
-            .map(|word| word.replace("deploy/", root))
-            .collect();
+        let words: Vec<String> =
+            command.split(' ').map(|word| word.replace("deploy/", root)).collect();
         control_plane.kubectl(&words.iter().map(String::as_str).collect::<Vec<_>>());
     }
     for asked in [
@@ -144,10 +107,8 @@ async fn its_account_gets_the_rights_that_we_say(control_plane: &ControlPlane) {
             "name": "evenkeel-ledger"}),
     ] {
         let what = format!("the right to {asked}");
-        eventually(&what, 30, async || {
-            that(may(control_plane, &asked).await, "it is not given")
-        })
-        .await;
+        eventually(&what, 30, async || that(may(control_plane, &asked).await, "it is not given"))
+            .await;
     }
 }
 
@@ -158,9 +119,7 @@ async fn may(control_plane: &ControlPlane, what: &Value) -> bool {
     let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
         "spec": spec});
     let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-    let request = http::Request::post(path)
-        .body(review.to_string().into_bytes())
-        .unwrap();
+    let request = http::Request::post(path).body(review.to_string().into_bytes()).unwrap();
     let answer: Value = control_plane.client.request(request).await.unwrap();
     answer["status"]["allowed"] == true
 }
@@ -178,12 +137,7 @@ async fn one_of_three_moves_to_a_node_that_joins(control_plane: &ControlPlane) {
 
 /// A master and two workers, one of them cordoned while six pods start; then a CronJob.
 async fn six_on_one_of_two_workers_are_evened_out(control_plane: &ControlPlane) {
-    control_plane.kubectl(&[
-        "taint",
-        "node",
-        "n1",
-        "node-role.kubernetes.io/master:NoSchedule",
-    ]);
+    control_plane.kubectl(&["taint", "node", "n1", "node-role.kubernetes.io/master:NoSchedule"]);
     scene::cordon(control_plane, &scene::names(3, 3)).await;
     scene::deployment(control_plane, "web1", 6, "10m").await;
     scene::uncordon(control_plane, &scene::names(3, 3)).await;
@@ -202,23 +156,14 @@ async fn by_requests_a_full_node_gives_to_the_others(control_plane: &ControlPlan
     scene::cordon(control_plane, &scene::names(2, 4)).await;
     scene::deployment_with(control_plane, "busy", 7, "10m", &requests("1000m")).await;
     scene::uncordon(control_plane, &scene::names(2, 4)).await;
-    let runs = carry_out(
-        control_plane,
-        "LowNodeUtilization",
-        "v1alpha1-utilization",
-        "busy",
-    )
-    .await;
+    let runs = carry_out(control_plane, "LowNodeUtilization", "v1alpha1-utilization", "busy").await;
     assert_eq!(
         runs.iter().sum::<usize>(),
         4,
         "three of a core each come to less than half of eight"
     );
     let after = spread(control_plane, "busy").await;
-    assert!(
-        after["n1"] == 3 && after.values().all(|n| *n <= 3),
-        "{after:?}"
-    );
+    assert!(after["n1"] == 3 && after.values().all(|n| *n <= 3), "{after:?}");
     remove(control_plane, "busy").await;
 }
 
@@ -231,11 +176,8 @@ async fn carry_out(
 ) -> Vec<usize> {
     let before = spread(control_plane, app).await;
     let launch = Launch::written(control_plane, &policy(file)).await;
-    let runs: Vec<usize> = rounds(control_plane, &launch, strategy)
-        .await
-        .iter()
-        .map(Vec::len)
-        .collect();
+    let runs: Vec<usize> =
+        rounds(control_plane, &launch, strategy).await.iter().map(Vec::len).collect();
     let after = spread(control_plane, app).await;
     say(&format!(
         "{app}: {} became {}; evicted run by run: {runs:?}",
@@ -250,9 +192,5 @@ async fn sizes(control_plane: &ControlPlane, app: &str) -> Vec<usize> {
 }
 
 fn in_words(spread: &BTreeMap<String, usize>) -> String {
-    spread
-        .iter()
-        .map(|(node, pods)| format!("{node} {pods}"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    spread.iter().map(|(node, pods)| format!("{node} {pods}")).collect::<Vec<_>>().join(", ")
 }

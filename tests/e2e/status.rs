@@ -51,10 +51,7 @@ fn picture(name: String) -> NodePicture {
         ("cpu".to_owned(), Ratio::percent(80.0)),
         (name.clone(), Ratio::percent(80.0)),
     ]);
-    let band = TargetBand {
-        threshold: Ratio::percent(30.0),
-        target: Ratio::percent(50.0),
-    };
+    let band = TargetBand { threshold: Ratio::percent(30.0), target: Ratio::percent(50.0) };
     NodePicture {
         ratios: ratios.clone(),
         requests: ratios.clone(),
@@ -95,22 +92,10 @@ fn hostile(at: Timestamp) -> Board {
             possible_nodes: (0..9).map(evil).collect(),
             strategy: "LowNodeUtilization",
             profile: evil(i),
-            owner: Owner {
-                kind: evil(i),
-                name: evil(i),
-                controller: true,
-                ..Owner::default()
-            },
-            workload: Some(OwnerKey {
-                namespace: evil(i),
-                kind: evil(i),
-                name: evil(i + 2),
-            }),
+            owner: Owner { kind: evil(i), name: evil(i), controller: true, ..Owner::default() },
+            workload: Some(OwnerKey { namespace: evil(i), kind: evil(i), name: evil(i + 2) }),
             aim: Aim::Move,
-            reason: Reason::Neighbour {
-                pod: evil(i + 4),
-                topology_key: evil(i),
-            },
+            reason: Reason::Neighbour { pod: evil(i + 4), topology_key: evil(i) },
             relief: None,
             saves: None,
             worth: None,
@@ -149,10 +134,7 @@ fn hostile(at: Timestamp) -> Board {
         proposal: None,
         guards: Truncated::first(10, (0..5).map(stopped)),
         basis: Basis::Actual,
-        classes: vec![ClassCount {
-            class: "hot",
-            nodes: 5,
-        }],
+        classes: vec![ClassCount { class: "hot", nodes: 5 }],
         balance: BTreeMap::new(),
         nodes: Truncated::first(30, (0..40).map(node)),
         moves: Truncated::first(10, (0..5).map(moved)),
@@ -193,20 +175,13 @@ async fn a_hostile_pod_name_is_shown_and_harmless() {
     let browser = Browser::start(&pictures());
     browser.visit(&url).await;
     let assert_harmless = |when: &str| {
-        assert_eq!(
-            browser.eval("typeof window.pwned"),
-            "undefined",
-            "{when}: a name was executed"
-        );
+        assert_eq!(browser.eval("typeof window.pwned"), "undefined", "{when}: a name was executed");
         let elements = browser
             .eval("document.querySelectorAll('img,iframe,script,svg[onload],[onfocus]').length");
         assert_eq!(elements, 1, "{when}: the page has foreign elements");
         let text = browser.eval("document.body.textContent");
         for name in &EVIL[..4] {
-            assert!(
-                text.as_str().unwrap().contains(name),
-                "{when}: {name} is not shown"
-            );
+            assert!(text.as_str().unwrap().contains(name), "{when}: {name} is not shown");
         }
     };
     assert_harmless("loaded");
@@ -236,10 +211,7 @@ async fn a_hostile_pod_name_is_shown_and_harmless() {
     );
     eventually("the browser to block the script", 30, async || {
         that(
-            browser
-                .complaints()
-                .iter()
-                .any(|c| c.contains("Content Security Policy")),
+            browser.complaints().iter().any(|c| c.contains("Content Security Policy")),
             "no complaint yet",
         )
     })
@@ -250,17 +222,11 @@ async fn a_hostile_pod_name_is_shown_and_harmless() {
 
 /// A Prometheus that answers every query with an error that looks like markup.
 async fn hostile_prometheus(port: u16) {
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port))
-        .await
-        .unwrap();
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
     let answer = async || {
         let body =
             json!({"status": "error", "errorType": "internal", "error": EVIL[0]}).to_string();
-        (
-            StatusCode::INTERNAL_SERVER_ERROR,
-            [("content-type", "application/json")],
-            body,
-        )
+        (StatusCode::INTERNAL_SERVER_ERROR, [("content-type", "application/json")], body)
     };
     let router = axum::Router::new().fallback(answer);
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
@@ -278,9 +244,7 @@ fn the_page_follows_a_run_from_hot_to_even() {
                 metricsApi, ",
             control_plane.port(2)
         );
-        let launch = Launch::written(control_plane, &Policy::USUAL.by(&source))
-            .await
-            .shown();
+        let launch = Launch::written(control_plane, &Policy::USUAL.by(&source)).await.shown();
         let url = launch.status_url();
         // The first run is a dry run, so that hot nodes stay hot while the test looks at them.
         let mut process = launch.run(&["--dry-run", "--instance", EVIL[0]]);
@@ -289,11 +253,7 @@ fn the_page_follows_a_run_from_hot_to_even() {
         let text = launch.status_text().replace("\n    ", " ");
         assert!(text.contains(headline), "{headline} is not in {text}");
         let classes = classes(&before);
-        assert_eq!(
-            [&classes["n1"], &classes["n2"], &classes["n3"]],
-            ["hot"; 3],
-            "{classes:?}"
-        );
+        assert_eq!([&classes["n1"], &classes["n2"], &classes["n3"]], ["hot"; 3], "{classes:?}");
         let browser = Browser::start(&control_plane.dir);
         browser.visit(&url).await;
         let text = browser.eval("document.body.innerText");
@@ -307,10 +267,7 @@ fn the_page_follows_a_run_from_hot_to_even() {
             "metricsApi",
             EVIL[0],
         ] {
-            assert!(
-                text.as_str().unwrap().contains(part),
-                "{part} is not in {text}"
-            );
+            assert!(text.as_str().unwrap().contains(part), "{part} is not in {text}");
         }
         assert_eq!(hot_rows(&browser), ["n1", "n2", "n3"]);
         take_screenshots(&browser, "before");
@@ -324,20 +281,13 @@ fn the_page_follows_a_run_from_hot_to_even() {
                 "document.getElementById('lost').hidden ? '' : \
                     document.getElementById('lost').textContent",
             );
-            that(
-                lost.as_str().unwrap().starts_with("No answer since"),
-                lost.to_string(),
-            )
+            that(lost.as_str().unwrap().starts_with("No answer since"), lost.to_string())
         })
         .await;
         let mut process = launch.run(&["--instance", EVIL[0]]);
         process
             .eventually("no hot bar in the tab", 240, async |_| {
-                let text = browser
-                    .eval("document.body.innerText")
-                    .as_str()
-                    .unwrap()
-                    .to_owned();
+                let text = browser.eval("document.body.innerText").as_str().unwrap().to_owned();
                 let parts = [
                     "Even: ",
                     "the replacement is Ready on another node that is not hot",
@@ -350,24 +300,13 @@ fn the_page_follows_a_run_from_hot_to_even() {
                 )
             })
             .await;
-        assert_eq!(
-            browser.eval("window.untouched"),
-            true,
-            "the page was reloaded"
-        );
+        assert_eq!(browser.eval("window.untouched"), true, "the page was reloaded");
         assert_eq!(browser.eval("document.getElementById('lost').hidden"), true);
         assert_eq!(browser.eval("typeof window.pwned"), "undefined");
-        assert!(
-            browser.complaints().is_empty(),
-            "{:#?}",
-            browser.complaints()
-        );
+        assert!(browser.complaints().is_empty(), "{:#?}", browser.complaints());
         take_screenshots(&browser, "after");
         let after = get(&format!("{url}status.json")).await;
-        let moved = after["ledger"]["entries"]["items"]
-            .as_array()
-            .unwrap()
-            .len();
+        let moved = after["ledger"]["entries"]["items"].as_array().unwrap().len();
         say(&format!(
             "status page: 3 hot nodes became 0 after {moved} moves, and the tab followed without a \
                 reload"
@@ -381,30 +320,16 @@ fn the_page_follows_a_run_from_hot_to_even() {
 async fn without_scripts(browser: &Browser, url: &str) {
     browser.scripts(false);
     browser.visit(&format!("{url}?plain")).await;
-    let text = browser
-        .eval("document.body.innerText")
-        .as_str()
-        .unwrap()
-        .to_owned();
-    for part in [
-        "Nodes",
-        "n1",
-        "Ledger",
-        "the replacement is Ready on another node that is not hot",
-    ] {
+    let text = browser.eval("document.body.innerText").as_str().unwrap().to_owned();
+    for part in
+        ["Nodes", "n1", "Ledger", "the replacement is Ready on another node that is not hot"]
+    {
         assert!(text.contains(part), "{part} is not in {text}");
     }
-    assert_eq!(
-        browser.eval("document.getElementById('live').textContent"),
-        "",
-        "a script ran"
-    );
+    assert_eq!(browser.eval("document.getElementById('live').textContent"), "", "a script ran");
     let loaded = browser.eval("performance.timeOrigin");
     eventually("the page to reload itself", 60, async || {
-        that(
-            browser.eval("performance.timeOrigin") != loaded,
-            "not reloaded yet",
-        )
+        that(browser.eval("performance.timeOrigin") != loaded, "not reloaded yet")
     })
     .await;
 }
@@ -414,10 +339,7 @@ async fn with_state(process: &mut Process, url: &str, state: &str) -> Value {
     process
         .eventually(state, 180, async |_| {
             let status = get(&format!("{url}status.json")).await;
-            let now = status["state"]["code"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned();
+            let now = status["state"]["code"].as_str().unwrap_or_default().to_owned();
             if now == state {
                 Ok(status)
             } else {
@@ -433,10 +355,7 @@ async fn get(url: &str) -> Value {
     let mut config = kube::Config::new(server.parse().unwrap());
     config.default_retry = false;
     let client = kube::Client::try_from(config).unwrap();
-    client
-        .request(http::Request::get(path).body(Vec::new()).unwrap())
-        .await
-        .unwrap_or_default()
+    client.request(http::Request::get(path).body(Vec::new()).unwrap()).await.unwrap_or_default()
 }
 
 fn classes(status: &Value) -> BTreeMap<String, String> {
@@ -455,23 +374,13 @@ fn hot_rows(browser: &Browser) -> Vec<String> {
         r.querySelector('.tag.hot') \
         && r.querySelector('.fill.hot')).map(r => r.querySelector('th').textContent).sort().join(' \
         ')";
-    browser
-        .eval(rows)
-        .as_str()
-        .unwrap()
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect()
+    browser.eval(rows).as_str().unwrap().split_whitespace().map(str::to_owned).collect()
 }
 
 /// Takes screenshots: wide and narrow, light and dark.
 fn take_screenshots(browser: &Browser, name: &str) {
     for (width, dark) in [(1280, false), (1280, true), (400, false)] {
         let scheme = if dark { "-dark" } else { "" };
-        browser.picture(
-            &pictures().join(format!("{name}-{width}{scheme}.png")),
-            width,
-            dark,
-        );
+        browser.picture(&pictures().join(format!("{name}-{width}{scheme}.png")), width, dark);
     }
 }

@@ -45,11 +45,7 @@ const STEERS: Policy = Policy {
     ..Policy::USUAL
 };
 /// Steers but evicts nothing.
-const STEERS_ALONE: Policy = Policy {
-    interval: "5s",
-    limits: "{perCycle: 0}",
-    ..STEERS
-};
+const STEERS_ALONE: Policy = Policy { interval: "5s", limits: "{perCycle: 0}", ..STEERS };
 
 /// Seven heavy pods prefer the hot node. Without steering, each of them would come back.
 #[test]
@@ -65,10 +61,7 @@ fn the_dead_loop_is_balanced_and_stays_so() {
             (&json!(1), &json!(1)),
             "{trial}"
         );
-        say(&format!(
-            "dead loop, before the taint: {}",
-            trial["message"]
-        ));
+        say(&format!("dead loop, before the taint: {}", trial["message"]));
         let mut process = launch.run(&[]);
         tainted(control_plane, &mut process, true).await;
         process
@@ -79,39 +72,23 @@ fn the_dead_loop_is_balanced_and_stays_so() {
         // It keeps the taint, because it is still above 65 % of its target.
         tainted(control_plane, &mut process, true).await;
         let times: Vec<Timestamp> = evictions(control_plane).iter().map(|e| e.at).collect();
-        let (made, took) = (
-            times.len(),
-            times[times.len() - 1].duration_since(times[0]).as_secs(),
-        );
+        let (made, took) = (times.len(), times[times.len() - 1].duration_since(times[0]).as_secs());
         // By the program's own clock.
         let end = process.last_cycle().unwrap() + SignedDuration::from_mins(5);
         process
             .eventually("the end of five minutes", 420, async |process| {
                 let last = process.last_cycle();
-                that(
-                    last.is_some_and(|at| at >= end),
-                    format!("the last cycle was at {last:?}"),
-                )
+                that(last.is_some_and(|at| at >= end), format!("the last cycle was at {last:?}"))
             })
             .await;
         let after = used(control_plane).await;
-        say(&format!(
-            "dead loop, steered, before: {}",
-            in_words(&before)
-        ));
-        say(&format!(
-            "dead loop, steered, after:  {}",
-            in_words(&after.percentages())
-        ));
+        say(&format!("dead loop, steered, before: {}", in_words(&before)));
+        say(&format!("dead loop, steered, after:  {}", in_words(&after.percentages())));
         say(&format!(
             "dead loop, steered: {made} evictions within {took} s, and none in the five minutes \
                 after"
         ));
-        assert!(
-            after.highest() <= 50.0,
-            "a node is hot again: {}",
-            in_words(&after.percentages())
-        );
+        assert!(after.highest() <= 50.0, "a node is hot again: {}", in_words(&after.percentages()));
         assert_eq!(evictions(control_plane).len(), made, "it goes on evicting");
         assert!(made <= 6, "four would do: {made}");
         assert!(process.stop(5).await.success());
@@ -140,25 +117,14 @@ fn it_touches_no_other_taint_and_leaves_none_behind() {
             .filter(|r| r.verb == "patch" && !r.dry_run)
             .map(|r| (r.resource, r.name));
         let n1 = || ("nodes".to_owned(), "n1".to_owned());
-        assert_eq!(
-            patches.collect::<Vec<_>>(),
-            [n1(), n1()],
-            "once on, once off"
-        );
+        assert_eq!(patches.collect::<Vec<_>>(), [n1(), n1()], "once on, once off");
 
         // After a crash the next process removes the taint, even if its policy does not steer.
         let mut process = Launch::new(control_plane, &STEERS_ALONE).await.run(&[]);
         tainted(control_plane, &mut process, true).await;
         process.kill_9();
-        let mut process = Launch::new(
-            control_plane,
-            &Policy {
-                steering: "{}",
-                ..STEERS_ALONE
-            },
-        )
-        .await
-        .run(&[]);
+        let mut process =
+            Launch::new(control_plane, &Policy { steering: "{}", ..STEERS_ALONE }).await.run(&[]);
         tainted(control_plane, &mut process, false).await;
         assert_eq!(scene::taints(control_plane, "n1").await, [OTHER]);
         assert_eq!((process.warnings(), evictions(control_plane).len()), (0, 0));
@@ -170,10 +136,7 @@ fn without_the_right_to_steer_everything_else_goes_on() {
     with_control_plane(async |control_plane| {
         scene::rights_without_steering(control_plane);
         scene::lopsided(control_plane).await;
-        let policy = Policy {
-            interval: "5s",
-            ..STEERS
-        };
+        let policy = Policy { interval: "5s", ..STEERS };
         let launch = Launch::new(control_plane, &policy).await.shown();
         let mut process = launch.run(&[]);
         process.says(DISABLED, 1, 180).await;
@@ -186,10 +149,7 @@ fn without_the_right_to_steer_everything_else_goes_on() {
         process.cycles(2, 60).await;
         let page = status(&launch).await;
         let reason = page["plan"]["steering_denied"].as_str().unwrap();
-        assert!(
-            reason.contains("cannot patch resource \"nodes\""),
-            "{reason}"
-        );
+        assert!(reason.contains("cannot patch resource \"nodes\""), "{reason}");
         assert_eq!((process.count(DISABLED), process.warnings()), (1, 1));
         say(&format!(
             "without the right to steer: {} evictions, one warning",
@@ -266,18 +226,11 @@ async fn status(launch: &Launch) -> Value {
 
 /// Waits until n1 has the taint, or has lost it.
 async fn tainted(control_plane: &ControlPlane, process: &mut Process, whether: bool) {
-    let what = if whether {
-        "the taint"
-    } else {
-        "the taint to go"
-    };
+    let what = if whether { "the taint" } else { "the taint to go" };
     process
         .eventually(what, 180, async |_| {
             let taints = scene::taints(control_plane, "n1").await;
-            that(
-                taints.iter().any(|t| t == HOT) == whether,
-                format!("{taints:?}"),
-            )
+            that(taints.iter().any(|t| t == HOT) == whether, format!("{taints:?}"))
         })
         .await;
 }

@@ -19,10 +19,7 @@ async fn started(control_plane: &ControlPlane) -> (Proxy, Process) {
     scene::rights(control_plane);
     scene::lopsided_by(control_plane, 8).await;
     let proxy = Proxy::start(control_plane).await;
-    let policy = Policy {
-        steering: "{taintHot: true}",
-        ..Policy::USUAL
-    };
+    let policy = Policy { steering: "{taintHot: true}", ..Policy::USUAL };
     let launch = Launch::by(control_plane, &policy, &proxy.url()).await;
     (proxy, launch.run(&["--leader-elect"]))
 }
@@ -36,10 +33,7 @@ fn a_stop_while_everything_hangs_ends_the_program_and_its_plan() {
         let _writes = proxy.hold(Stage::Unsent, WRITES, "/");
         let start = tokio::time::Instant::now();
         assert!(process.stop(LONGEST).await.success());
-        say(&format!(
-            "stopped within {} s while each write hung",
-            start.elapsed().as_secs()
-        ));
+        say(&format!("stopped within {} s while each write hung", start.elapsed().as_secs()));
         let evicted = evictions(control_plane);
         let written: Vec<_> = ledger::entries(control_plane).await;
         assert_eq!(evicted.len(), 1, "the one that was in flight");

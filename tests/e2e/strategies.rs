@@ -49,18 +49,9 @@ async fn duplicates_are_spread(control_plane: &ControlPlane) {
 /// Six pods that request a core each, on one node of eight cores: at most three can stay.
 async fn a_full_node_gives_to_the_empty_ones(control_plane: &ControlPlane) {
     on_n1(control_plane, "large", 6, &requests("1000m")).await;
-    carry_out(
-        control_plane,
-        "LowNodeUtilization",
-        "low-node-utilization",
-        3,
-    )
-    .await;
+    carry_out(control_plane, "LowNodeUtilization", "low-node-utilization", 3).await;
     let after = spread(control_plane, "large").await;
-    assert!(
-        after["n1"] <= 3 && after.values().all(|n| *n <= 3),
-        "{after:?}"
-    );
+    assert!(after["n1"] <= 3 && after.values().all(|n| *n <= 3), "{after:?}");
     remove(control_plane, "large").await;
 }
 
@@ -80,18 +71,10 @@ async fn a_topology_spread_constraint_is_kept(control_plane: &ControlPlane) {
     )
     .await;
     scene::uncordon(control_plane, &scene::names(3, 4)).await;
-    carry_out(
-        control_plane,
-        "RemovePodsViolatingTopologySpreadConstraint",
-        "topology-spread",
-        2,
-    )
-    .await;
+    carry_out(control_plane, "RemovePodsViolatingTopologySpreadConstraint", "topology-spread", 2)
+        .await;
     let after = spread(control_plane, "even").await;
-    assert!(
-        after.len() == 4 && after.values().all(|n| *n <= 2),
-        "{after:?}"
-    );
+    assert!(after.len() == 4 && after.values().all(|n| *n <= 2), "{after:?}");
     remove(control_plane, "even").await;
 }
 
@@ -108,10 +91,7 @@ async fn a_node_with_little_on_it_is_emptied(control_plane: &ControlPlane) {
         .await
         .with_scheduler(scheduler);
     carry_out_by(control_plane, &launch, "HighNodeUtilization", 2).await;
-    assert_eq!(
-        spread(control_plane, "few").await,
-        BTreeMap::from([("n1".to_owned(), 2)])
-    );
+    assert_eq!(spread(control_plane, "few").await, BTreeMap::from([("n1".to_owned(), 2)]));
     remove(control_plane, "few").await;
     remove(control_plane, "many").await;
 }
@@ -141,25 +121,10 @@ async fn a_node_that_affinity_no_longer_admits_is_left(control_plane: &ControlPl
     let ssd = json!({"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]});
     let required =
         json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [ssd]}});
-    on_n1(
-        control_plane,
-        "fast",
-        2,
-        &json!({"affinity": {"nodeAffinity": required}}),
-    )
-    .await;
+    on_n1(control_plane, "fast", 2, &json!({"affinity": {"nodeAffinity": required}})).await;
     control_plane.kubectl(&["label", "--overwrite", "node", "n1", "disk=hdd"]);
-    carry_out(
-        control_plane,
-        "RemovePodsViolatingNodeAffinity",
-        "node-affinity",
-        2,
-    )
-    .await;
-    assert_eq!(
-        spread(control_plane, "fast").await,
-        BTreeMap::from([("n2".to_owned(), 2)])
-    );
+    carry_out(control_plane, "RemovePodsViolatingNodeAffinity", "node-affinity", 2).await;
+    assert_eq!(spread(control_plane, "fast").await, BTreeMap::from([("n2".to_owned(), 2)]));
     remove(control_plane, "fast").await;
 }
 
@@ -176,13 +141,7 @@ async fn a_tainted_node_is_left(control_plane: &ControlPlane) {
         "reserved=yes:NoSchedule",
     ]);
     let stays = names_of(control_plane, "tolerant").await;
-    carry_out(
-        control_plane,
-        "RemovePodsViolatingNodeTaints",
-        "node-taints",
-        2,
-    )
-    .await;
+    carry_out(control_plane, "RemovePodsViolatingNodeTaints", "node-taints", 2).await;
     assert_left(control_plane, "plain").await;
     assert_eq!(names_of(control_plane, "tolerant").await, stays);
     control_plane.kubectl(&["taint", "node", "n1", "dedicated-", "reserved-"]);
@@ -195,13 +154,8 @@ async fn a_pod_with_too_many_restarts_goes(control_plane: &ControlPlane) {
     let names: Vec<String> = names_of(control_plane, "shaky").await.into_iter().collect();
     set_status(control_plane, &names[0], &container_status(120));
     set_status(control_plane, &names[1], &container_status(99));
-    let evicted = carry_out(
-        control_plane,
-        "RemovePodsHavingTooManyRestarts",
-        "too-many-restarts",
-        1,
-    )
-    .await;
+    let evicted =
+        carry_out(control_plane, "RemovePodsHavingTooManyRestarts", "too-many-restarts", 1).await;
     assert_eq!(evicted, names[..1]);
     remove(control_plane, "shaky").await;
 }
@@ -210,24 +164,13 @@ async fn a_pod_with_too_many_restarts_goes(control_plane: &ControlPlane) {
 async fn a_failed_pod_is_cleared_away(control_plane: &ControlPlane) {
     scene::deployment(control_plane, "worn", 3, "10m").await;
     let names: Vec<String> = names_of(control_plane, "worn").await.into_iter().collect();
-    set_status(
-        control_plane,
-        &names[0],
-        &json!({"phase": "Failed", "reason": "Evicted"}),
-    );
-    set_status(
-        control_plane,
-        &names[1],
-        &json!({"phase": "Failed", "reason": "Shutdown"}),
-    );
+    set_status(control_plane, &names[0], &json!({"phase": "Failed", "reason": "Evicted"}));
+    set_status(control_plane, &names[1], &json!({"phase": "Failed", "reason": "Shutdown"}));
     healed(control_plane).await;
     let evicted = carry_out(control_plane, "RemoveFailedPods", "failed-pods", 1).await;
     assert_eq!(evicted, names[..1]);
     let all = scene::pods(control_plane).await;
-    assert!(
-        !all.contains(&names[0]) && all.contains(&names[1]),
-        "{all:?}"
-    );
+    assert!(!all.contains(&names[0]) && all.contains(&names[1]), "{all:?}");
     remove(control_plane, "worn").await;
 }
 
@@ -237,19 +180,14 @@ async fn old_pods_are_replaced(control_plane: &ControlPlane) {
     // Wait for all of them: they may have been created in different seconds.
     eventually("pods older than 30 s", 90, async || {
         let plan = launch.plan();
-        let asked = ["moves", "kept"]
-            .iter()
-            .flat_map(|list| plan[list].as_array().unwrap());
-        let old: BTreeSet<String> = asked
-            .map(|it| it["pod"].as_str().unwrap().to_owned())
-            .collect();
+        let asked = ["moves", "kept"].iter().flat_map(|list| plan[list].as_array().unwrap());
+        let old: BTreeSet<String> =
+            asked.map(|it| it["pod"].as_str().unwrap().to_owned()).collect();
         that(old == originals, format!("only {old:?}"))
     })
     .await;
-    let evicted: BTreeSet<String> = carry_out(control_plane, "PodLifeTime", "pod-life-time", 4)
-        .await
-        .into_iter()
-        .collect();
+    let evicted: BTreeSet<String> =
+        carry_out(control_plane, "PodLifeTime", "pod-life-time", 4).await.into_iter().collect();
     assert_eq!(evicted, originals);
     remove(control_plane, "aged").await;
 }
@@ -279,15 +217,8 @@ async fn carry_out_by(
 ) -> Vec<String> {
     let rounds = rounds(control_plane, launch, strategy).await;
     let evicted = rounds.concat();
-    say(&format!(
-        "{strategy}: {} evicted in {} runs",
-        evicted.len(),
-        rounds.len()
-    ));
-    assert!(
-        (1..=most).contains(&evicted.len()),
-        "1 to {most} would do: {evicted:?}"
-    );
+    say(&format!("{strategy}: {} evicted in {} runs", evicted.len(), rounds.len()));
+    assert!((1..=most).contains(&evicted.len()), "1 to {most} would do: {evicted:?}");
     evicted
 }
 
@@ -296,13 +227,7 @@ async fn on_n1(control_plane: &ControlPlane, name: &str, replicas: u32, more: &V
     scene::cordon(control_plane, &scene::names(2, 4)).await;
     scene::deployment_with(control_plane, name, replicas, "10m", more).await;
     scene::uncordon(control_plane, &scene::names(2, 4)).await;
-    assert_eq!(
-        spread(control_plane, name)
-            .await
-            .into_keys()
-            .collect::<Vec<_>>(),
-        ["n1"]
-    );
+    assert_eq!(spread(control_plane, name).await.into_keys().collect::<Vec<_>>(), ["n1"]);
 }
 
 async fn assert_left(control_plane: &ControlPlane, deployment: &str) {
@@ -311,11 +236,7 @@ async fn assert_left(control_plane: &ControlPlane, deployment: &str) {
 }
 
 async fn names_of(control_plane: &ControlPlane, deployment: &str) -> BTreeSet<String> {
-    pods_of(control_plane, deployment)
-        .await
-        .iter()
-        .map(name)
-        .collect()
+    pods_of(control_plane, deployment).await.iter().map(name).collect()
 }
 
 fn container_status(restarts: u32) -> Value {

@@ -34,11 +34,7 @@ fn text(plan: &Plan) -> String {
     let moves = plan.moves.iter().map(|m| line("move", m));
     let waiting = plan.proposed.iter().map(|m| line("ask for", m));
     let unmade = plan.unmade.iter().map(ToString::to_string);
-    moves
-        .chain(waiting)
-        .chain(unmade)
-        .collect::<Vec<_>>()
-        .join("\n")
+    moves.chain(waiting).chain(unmade).collect::<Vec<_>>().join("\n")
 }
 
 fn plan(cluster: &Cluster, approval: &str) -> Plan {
@@ -90,10 +86,7 @@ fn a_plan_proposes_what_it_would_do_without_approvals() {
 
 #[test]
 fn some_evictions_of_a_cycle_may_need_no_approval() {
-    let plan = plan(
-        &Cluster::parse(CLUSTER),
-        "approval: {required: true, automatic: 1}\n",
-    );
+    let plan = plan(&Cluster::parse(CLUSTER), "approval: {required: true, automatic: 1}\n");
     insta::assert_snapshot!(text(&plan), @"
     move api-1
     ask for job-1
@@ -181,10 +174,7 @@ fn explain_looks_past_a_missing_approval() {
         let line = format!("LowNodeUtilization: proposed: {expected}");
         assert!(text.contains(&line), "{text}");
         assert!(text.contains("to change that: approve it"), "{text}");
-        assert!(
-            text.contains("refuses: a person has to approve its eviction"),
-            "{text}"
-        );
+        assert!(text.contains("refuses: a person has to approve its eviction"), "{text}");
     }
     for pod in ["web-1", "db-1"] {
         let (free, asked) = (verdict("", pod), verdict(REQUIRED, pod));

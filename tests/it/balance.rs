@@ -30,18 +30,13 @@ fn duplicates() -> Policy {
 }
 
 fn spread() -> Policy {
-    let scope = Scope {
-        namespaces: Names::ALL,
-        pods: None,
-    };
-    only(Rule::RemovePodsViolatingTopologySpreadConstraint(
-        TopologySpread {
-            scope,
-            hard: true,
-            soft: false,
-            node_fit: true,
-        },
-    ))
+    let scope = Scope { namespaces: Names::ALL, pods: None };
+    only(Rule::RemovePodsViolatingTopologySpreadConstraint(TopologySpread {
+        scope,
+        hard: true,
+        soft: false,
+        node_fit: true,
+    }))
 }
 
 /// Empties nodes at or below 20% of cpu.
@@ -128,9 +123,7 @@ mod duplicates {
     #[test]
     fn in_exact_mode_the_first_of_equal_pods_does_not_decide_where_the_others_may_go() {
         let cluster = |second: &str| {
-            Cluster::parse(&format!(
-                "node a\n web cpu=1\n web cpu=1 {second}\nnode b\nnode c"
-            ))
+            Cluster::parse(&format!("node a\n web cpu=1\n web cpu=1 {second}\nnode b\nnode c"))
         };
         let moves = |second: &str| {
             let plan = cluster(second).plan_by(duplicates().exactly());
@@ -150,11 +143,7 @@ mod duplicates {
             let mut second = pod.owners[0].clone();
             second.name = "second".to_owned();
             pod.owners.push(second);
-            cluster
-                .objects
-                .apply(evenkeel::model::snapshot::objects::Object::Pod(Box::new(
-                    pod,
-                )));
+            cluster.objects.apply(evenkeel::model::snapshot::objects::Object::Pod(Box::new(pod)));
         }
         assert_eq!(cluster.plan_by(duplicates()).moves.len(), 1);
         assert_eq!(cluster.plan_by(duplicates().exactly()).moves.len(), 1);
@@ -204,16 +193,8 @@ mod topology {
             (&[2, 5, 3, 8, 5, 7], 5, 5),
             (&[2, 1, 2], 0, 0),
         ] {
-            assert_eq!(
-                zones(sizes).plan_by(spread().exactly()).moves.len(),
-                theirs,
-                "{sizes:?}"
-            );
-            assert_eq!(
-                zones(sizes).plan_by(spread()).moves.len(),
-                ours,
-                "{sizes:?}"
-            );
+            assert_eq!(zones(sizes).plan_by(spread().exactly()).moves.len(), theirs, "{sizes:?}");
+            assert_eq!(zones(sizes).plan_by(spread()).moves.len(), ours, "{sizes:?}");
         }
     }
 
@@ -244,18 +225,13 @@ mod topology {
         let cluster =
             "node n0 labels=zone:a\nnode n1 labels=zone:b\n web*4 cpu=1 spread=zone:1 soft";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 0);
-        let scope = Scope {
-            namespaces: Names::ALL,
-            pods: None,
-        };
-        let soft = only(Rule::RemovePodsViolatingTopologySpreadConstraint(
-            TopologySpread {
-                scope,
-                hard: false,
-                soft: true,
-                node_fit: true,
-            },
-        ));
+        let scope = Scope { namespaces: Names::ALL, pods: None };
+        let soft = only(Rule::RemovePodsViolatingTopologySpreadConstraint(TopologySpread {
+            scope,
+            hard: false,
+            soft: true,
+            node_fit: true,
+        }));
         assert_eq!(Cluster::parse(cluster).plan_by(soft).moves.len(), 2);
     }
 
@@ -266,18 +242,9 @@ mod topology {
         let cluster = "node n0 labels=zone:a\n web*2 cpu=1 spread=zone:3 domains=3\nnode n1 \
             labels=zone:b\n web*4 cpu=1 spread=zone:3 domains=3";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 1);
+        assert_eq!(Cluster::parse(cluster).plan_by(spread().exactly()).moves.len(), 0);
         assert_eq!(
-            Cluster::parse(cluster)
-                .plan_by(spread().exactly())
-                .moves
-                .len(),
-            0
-        );
-        assert_eq!(
-            Cluster::parse(&cluster.replace(" domains=3", ""))
-                .plan_by(spread())
-                .moves
-                .len(),
+            Cluster::parse(&cluster.replace(" domains=3", "")).plan_by(spread()).moves.len(),
             0
         );
     }
@@ -295,13 +262,7 @@ mod topology {
         keep web-5 on n1: no other node can take it: 1 is short of cpu by requests
         ");
         let none = cluster.replace("cpu=1500m", "cordoned");
-        assert_eq!(
-            Cluster::parse(&none)
-                .plan_by(spread().exactly())
-                .moves
-                .len(),
-            0
-        );
+        assert_eq!(Cluster::parse(&none).plan_by(spread().exactly()).moves.len(), 0);
     }
 
     #[test]
@@ -309,13 +270,7 @@ mod topology {
         let cluster = "node n0 labels=zone:a\n web cpu=1 spread=zone:1\nnode n1 labels=zone:b\n \
             web*3 cpu=1 spread=zone:1 emptydir\n web cpu=1 spread=zone:1";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 1);
-        assert_eq!(
-            Cluster::parse(cluster)
-                .plan_by(spread().exactly())
-                .moves
-                .len(),
-            0
-        );
+        assert_eq!(Cluster::parse(cluster).plan_by(spread().exactly()).moves.len(), 0);
     }
 }
 
@@ -363,10 +318,7 @@ mod packing {
             moves.into_iter().map(|m| m.pod).collect::<Vec<_>>()
         };
         assert!(moved(cluster, pack(high())).is_empty());
-        assert_eq!(
-            moved(&cluster.replace(" lost cpu=100m bare\n", ""), pack(high())),
-            ["web-1"]
-        );
+        assert_eq!(moved(&cluster.replace(" lost cpu=100m bare\n", ""), pack(high())), ["web-1"]);
         // descheduler evicts the pods that it may evict.
         assert_eq!(moved(cluster, pack(high()).exactly()), ["web-1"]);
     }
@@ -378,11 +330,8 @@ mod packing {
                 d cpu=50m",
         );
         let plan = cluster.plan_by(pack(high()));
-        let moves: Vec<_> = plan
-            .moves
-            .iter()
-            .map(|m| (m.node.as_str(), m.to.as_deref().unwrap()))
-            .collect();
+        let moves: Vec<_> =
+            plan.moves.iter().map(|m| (m.node.as_str(), m.to.as_deref().unwrap())).collect();
         assert_eq!(moves, [("n4", "n3"), ("n1", "n3"), ("n2", "n3")]);
         let theirs = cluster.plan_by(pack(high()).exactly());
         assert_snapshot!(
@@ -394,10 +343,7 @@ mod packing {
     #[test]
     fn nodes_are_emptied_only_above_number_of_nodes() {
         let cluster = Cluster::parse("node n1\n a cpu=100m\nnode n2\n b cpu=4");
-        let rule = || HighNodeUtilization {
-            number_of_nodes: 1,
-            ..high()
-        };
+        let rule = || HighNodeUtilization { number_of_nodes: 1, ..high() };
         for policy in [pack(rule()), pack(rule()).exactly()] {
             assert_eq!(
                 text(&cluster.plan_by(policy)),
@@ -410,19 +356,10 @@ mod packing {
     fn pods_without_thresholding_requests_stay_on_request() {
         let cluster =
             Cluster::parse("node n1\n a cpu=100m image=x\n b cpu=100m\nnode n2\n c cpu=4");
-        let rule = || HighNodeUtilization {
-            only_thresholding_resources: true,
-            ..high()
-        };
+        let rule = || HighNodeUtilization { only_thresholding_resources: true, ..high() };
         for policy in [pack(rule()), pack(rule()).exactly()] {
             let plan = cluster.plan_by(policy);
-            assert_eq!(
-                plan.moves
-                    .iter()
-                    .map(|m| m.pod.as_str())
-                    .collect::<Vec<_>>(),
-                ["a-1"]
-            );
+            assert_eq!(plan.moves.iter().map(|m| m.pod.as_str()).collect::<Vec<_>>(), ["a-1"]);
         }
     }
 }
@@ -433,33 +370,21 @@ mod as_descheduler {
     #[test]
     fn a_ratio_equal_to_a_threshold_or_target_does_not_exceed_it() {
         let cluster = |a: &str, b: &str| {
-            Cluster::parse(&format!(
-                "node n1 cpu=10\n x*5 cpu={a}\nnode n2 cpu=10\n y cpu={b}"
-            ))
+            Cluster::parse(&format!("node n1 cpu=10\n x*5 cpu={a}\nnode n2 cpu=10\n y cpu={b}"))
         };
         let classes = |a: &str, b: &str| {
             let plan = cluster(a, b).plan_by(even(low()));
-            plan.nodes
-                .iter()
-                .map(|v| v.class.code())
-                .collect::<Vec<_>>()
+            plan.nodes.iter().map(|v| v.class.code()).collect::<Vec<_>>()
         };
         assert_eq!(classes("1", "2"), ["even", "cold"]);
         assert_eq!(classes("1001m", "2001m"), ["hot", "even"]);
         // 55% times 100 is slightly more than 55 in binary floating point.
         let marks = |percent| LowNodeUtilization {
-            pools: vec![Pool {
-                targets: shares(&[("cpu", percent)]),
-                ..low().pools.remove(0)
-            }],
+            pools: vec![Pool { targets: shares(&[("cpu", percent)]), ..low().pools.remove(0) }],
             ..low()
         };
         let plan = cluster("1100m", "1").plan_by(even(marks(55.0)));
-        assert_eq!(
-            plan.nodes[0].class.code(),
-            "hot",
-            "as 5.5 / 10 * 100 is in the peer"
-        );
+        assert_eq!(plan.nodes[0].class.code(), "hot", "as 5.5 / 10 * 100 is in the peer");
     }
 
     #[test]
@@ -484,22 +409,11 @@ mod as_descheduler {
     #[test]
     fn notes_are_in_the_order_of_the_checks() {
         let note = |cluster: &str, number_of_nodes: u32| {
-            let rule = LowNodeUtilization {
-                number_of_nodes: Some(number_of_nodes),
-                ..low()
-            };
-            Cluster::parse(cluster).plan_by(even(rule)).notes[0]
-                .why
-                .code()
+            let rule = LowNodeUtilization { number_of_nodes: Some(number_of_nodes), ..low() };
+            Cluster::parse(cluster).plan_by(even(rule)).notes[0].why.code()
         };
-        assert_eq!(
-            note("node n1\n a cpu=5\nnode n2\n b cpu=3", 0),
-            "nothing-cold"
-        );
-        assert_eq!(
-            note("node n1\n a cpu=3\nnode n2\n b cpu=3", 0),
-            "nothing-hot"
-        );
+        assert_eq!(note("node n1\n a cpu=5\nnode n2\n b cpu=3", 0), "nothing-cold");
+        assert_eq!(note("node n1\n a cpu=3\nnode n2\n b cpu=3", 0), "nothing-hot");
         assert_eq!(note("node n1\n a cpu=5\nnode n2", 1), "few-cold");
         assert_eq!(note("node n1\nnode n2", 0), "all-cold");
         assert_eq!(note("node n1\n a cpu=3\nnode n2", 0), "nothing-hot");
@@ -512,30 +426,16 @@ mod as_descheduler {
             Cluster::parse(&cluster).plan_by(even(low()))
         };
         assert_eq!(moves("x:PreferNoSchedule", "").moves.len(), 1);
-        assert_eq!(
-            moves("x:NoSchedule,y:NoExecute", "tolerates=x:NoSchedule")
-                .moves
-                .len(),
-            0
-        );
+        assert_eq!(moves("x:NoSchedule,y:NoExecute", "tolerates=x:NoSchedule").moves.len(), 0);
         assert_eq!(codes(&moves("x:NoSchedule", "")), ["no-room"; 3]);
-        assert_eq!(
-            moves("x:NoSchedule", "tolerates=x:NoSchedule").moves.len(),
-            1
-        );
+        assert_eq!(moves("x:NoSchedule", "tolerates=x:NoSchedule").moves.len(), 1);
     }
 
     #[test]
     fn terminating_pods_count_as_load_and_never_move() {
         let plan = Cluster::parse("node n1\n a*2 cpu=2 terminating\n b cpu=1\nnode n2")
             .plan_by(even(low()));
-        assert_eq!(
-            plan.moves
-                .iter()
-                .map(|m| m.pod.as_str())
-                .collect::<Vec<_>>(),
-            ["b-1"]
-        );
+        assert_eq!(plan.moves.iter().map(|m| m.pod.as_str()).collect::<Vec<_>>(), ["b-1"]);
     }
 
     #[test]
@@ -559,18 +459,12 @@ mod as_descheduler {
         assert_eq!(plan.moves.len(), 1);
         assert_eq!(codes(&plan), ["unmeasured"]);
         assert_eq!(plan.nodes[2].class.code(), "unknown");
-        assert_eq!(
-            actual(cluster, "nvidia.com/gpu").notes[0].why.code(),
-            "unmeasurable"
-        );
+        assert_eq!(actual(cluster, "nvidia.com/gpu").notes[0].why.code(), "unmeasurable");
     }
 
     #[test]
     fn a_node_at_its_eviction_limit_gives_no_more_pods() {
-        let rule = LowNodeUtilization {
-            per_node: Some(1),
-            ..low()
-        };
+        let rule = LowNodeUtilization { per_node: Some(1), ..low() };
         let plan =
             Cluster::parse("node n1\n a*7 cpu=1\nnode n2\n b*7 cpu=1\nnode n3").plan_by(even(rule));
         assert_eq!((plan.moves.len(), codes(&plan)), (2, vec!["node-limit"; 2]));
@@ -583,11 +477,7 @@ mod as_descheduler {
             targets: shares(&[("cpu", 10.0)]),
             ..low().pools.remove(0)
         }];
-        let rule = LowNodeUtilization {
-            deviation: true,
-            pools,
-            ..low()
-        };
+        let rule = LowNodeUtilization { deviation: true, pools, ..low() };
         let plan = Cluster::parse("node n1\n a*3 cpu=1\nnode n2\n b cpu=1\nnode n3\n c*2 cpu=1")
             .plan_by(even(rule));
         assert_snapshot!(
@@ -600,21 +490,11 @@ mod as_descheduler {
 /// Generates up to seven nodes in up to three zones, with pods of a few apps, some of them
 /// protected.
 fn clusters() -> impl Strategy<Value = String> {
-    let marks = [
-        "daemon",
-        "bare",
-        "emptydir",
-        "mirror",
-        "terminating",
-        "tolerates=a:NoSchedule",
-    ];
+    let marks = ["daemon", "bare", "emptydir", "mirror", "terminating", "tolerates=a:NoSchedule"];
     let mark = random_cluster::one_of(5, &marks);
     let pod = (0..4_u8, 1..16_u32, mark).prop_map(|(app, size, mark)| {
         let priority = ["", " priority=5"][usize::from(size % 5 == 0)];
-        format!(
-            "  app{app} cpu={}m memory=64Mi spread=zone:1 {mark}{priority}\n",
-            size * 100
-        )
+        format!("  app{app} cpu={}m memory=64Mi spread=zone:1 {mark}{priority}\n", size * 100)
     });
     let kinds = ["cordoned", "not-ready", "taint=a:NoSchedule", "cpu=2"];
     let pods = prop::collection::vec(pod, 0..9);
@@ -624,12 +504,7 @@ fn clusters() -> impl Strategy<Value = String> {
 fn carry_out(cluster: &mut Cluster, plan: &Plan) {
     for m in &plan.moves {
         let to = m.to.as_deref().unwrap();
-        cluster.replace(
-            &m.namespace,
-            &m.pod,
-            to,
-            noon() - SignedDuration::from_hours(1),
-        );
+        cluster.replace(&m.namespace, &m.pod, to, noon() - SignedDuration::from_hours(1));
     }
 }
 

@@ -15,9 +15,7 @@ fn read(path: &Path) -> String {
 fn pages_in(folder: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join(folder)).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
-    paths
-        .filter(|path| path.extension().is_some_and(|e| e == "md"))
-        .collect()
+    paths.filter(|path| path.extension().is_some_and(|e| e == "md")).collect()
 }
 
 /// The targets of all links of a page, without code.
@@ -39,31 +37,20 @@ fn links(text: &str) -> Vec<String> {
 /// The anchor of a heading, as GitHub and mdBook write it.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase();
-    let kept = kept
-        .chars()
-        .filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
-    headings
-        .map(|line| anchor(line.trim_start_matches('#')))
-        .collect()
+    headings.map(|line| anchor(line.trim_start_matches('#'))).collect()
 }
 
 #[test]
 fn every_relative_link_leads_to_a_file_and_a_heading() {
     let mut broken = Vec::new();
-    let folders = [
-        "",
-        "docs",
-        "docs/decisions",
-        "deploy",
-        "deploy/helm/evenkeel",
-        "tests",
-        "tests/testbed",
-    ];
+    let folders =
+        ["", "docs", "docs/decisions", "deploy", "deploy/helm/evenkeel", "tests", "tests/testbed"];
     for page in folders.iter().flat_map(|folder| pages_in(folder)) {
         let text = read(&page);
         for link in links(&text) {
@@ -71,11 +58,8 @@ fn every_relative_link_leads_to_a_file_and_a_heading() {
                 continue;
             }
             let (file, heading) = link.split_once('#').unwrap_or((&link, ""));
-            let target = if file.is_empty() {
-                page.clone()
-            } else {
-                page.parent().unwrap().join(file)
-            };
+            let target =
+                if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
             let is_page = target.extension().is_some_and(|e| e == "md");
             let found = target.exists()
                 && (heading.is_empty() || !is_page || anchors(&read(&target)).contains(heading));

@@ -90,10 +90,7 @@ fn check(name: &str, text: &str) {
         std::fs::write(path(&name), text).unwrap();
     }
     let current = std::fs::read_to_string(path(&name)).unwrap_or_default();
-    assert!(
-        current == text,
-        "{name} is not current: UPDATE_DOCS=1 cargo test --test it chart"
-    );
+    assert!(current == text, "{name} is not current: UPDATE_DOCS=1 cargo test --test it chart");
 }
 
 /// A value that has a comment, or a heading.
@@ -143,11 +140,7 @@ fn default_text(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     };
-    if text.len() > 60 {
-        "see values.yaml".to_owned()
-    } else {
-        format!("`{text}`")
-    }
+    if text.len() > 60 { "see values.yaml".to_owned() } else { format!("`{text}`") }
 }
 
 fn readme() -> String {
@@ -155,10 +148,9 @@ fn readme() -> String {
     let mut table = String::new();
     for line in documented() {
         match line {
-            Line::Heading(heading) => write!(
-                table,
-                "\n### {heading}\n\n| value | meaning | default |\n|---|---|---|\n"
-            ),
+            Line::Heading(heading) => {
+                write!(table, "\n### {heading}\n\n| value | meaning | default |\n|---|---|---|\n")
+            }
             Line::Documented { path, help } => {
                 let default = default_text(value_at(&values, &path));
                 writeln!(table, "| `{}` | {help} | {default} |", path.join("."))
@@ -348,15 +340,7 @@ fn the_chart_shares_rights_alerts_and_dashboard_with_the_manifests() {
 fn the_chart_has_the_version_of_the_program() {
     let chart = yaml(&format!("{CHART}/Chart.yaml"));
     let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(
-        (&chart["version"], &chart["appVersion"]),
-        (&json!(version), &json!(version))
-    );
-    let images = chart["annotations"]["artifacthub.io/images"]
-        .as_str()
-        .unwrap();
-    assert!(
-        images.contains(&format!("evenkeel:v{version}\n")),
-        "{images}"
-    );
+    assert_eq!((&chart["version"], &chart["appVersion"]), (&json!(version), &json!(version)));
+    let images = chart["annotations"]["artifacthub.io/images"].as_str().unwrap();
+    assert!(images.contains(&format!("evenkeel:v{version}\n")), "{images}");
 }

@@ -21,18 +21,11 @@ impl Watched {
     }
 
     fn standing(&self) -> [(&'static str, usize); 3] {
-        self.engine
-            .ledger()
-            .by_phase(&self.engine.policy().cooldown, self.now)
+        self.engine.ledger().by_phase(&self.engine.policy().cooldown, self.now)
     }
 
     fn ending(&self) -> Vec<String> {
-        self.engine
-            .ledger()
-            .entries()
-            .iter()
-            .map(|e| format!("{:?}", e.state))
-            .collect()
+        self.engine.ledger().entries().iter().map(|e| format!("{:?}", e.state)).collect()
     }
 }
 
@@ -58,12 +51,7 @@ fn defer_one(watch: &mut Watched) -> String {
 
 #[test]
 fn an_eviction_that_another_component_makes_later_counts_against_all_limits() {
-    for limit in [
-        "perCycle: 1",
-        "perNode: 1",
-        "perNamespace: 1",
-        "perWorkload: 1",
-    ] {
+    for limit in ["perCycle: 1", "perNode: 1", "perNamespace: 1", "perWorkload: 1"] {
         let policy = format!("limits: {{{limit}}}\ncooldown: {{rest: 1m, cap: 1h}}\n{EVEN}");
         let mut watch = watched(HOT, &policy);
         defer_one(&mut watch);
@@ -114,11 +102,7 @@ fn each_return_to_the_same_node_doubles_the_rest_of_the_workload() {
         watch.pass(15);
     }
     let rests: Vec<_> = evicted_at.windows(2).map(|w| (w[1] - w[0]) / 60).collect();
-    assert_eq!(
-        rests,
-        [10, 20, 40, 60, 60],
-        "minutes between evictions, up to the cap of an hour"
-    );
+    assert_eq!(rests, [10, 20, 40, 60, 60], "minutes between evictions, up to the cap of an hour");
 }
 
 #[test]
@@ -135,17 +119,9 @@ fn workloads_with_repeatedly_ineffective_moves_are_counted() {
     }
     seen.dedup();
     let [open, resting, settled] = ["open", "resting", "settled"];
-    let states = |counts: [usize; 3]| {
-        [
-            (open, counts[0]),
-            (resting, counts[1]),
-            (settled, counts[2]),
-        ]
-    };
-    assert_eq!(
-        seen,
-        [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1]].map(states)
-    );
+    let states =
+        |counts: [usize; 3]| [(open, counts[0]), (resting, counts[1]), (settled, counts[2])];
+    assert_eq!(seen, [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1]].map(states));
     assert_eq!(watch.engine.ledger().resting(watch.now), 1);
 }
 
@@ -177,17 +153,11 @@ fn a_replacement_rests_on_any_node() {
         watch
             .cluster
             .objects
-            .apply(evenkeel::model::snapshot::objects::Object::Pod(Box::new(
-                (**pod).clone(),
-            )));
+            .apply(evenkeel::model::snapshot::objects::Object::Pod(Box::new((**pod).clone())));
     }
     watch.pass(240);
     let plan = watch.plan();
-    let replacement = plan
-        .kept
-        .iter()
-        .find(|k| k.pod.contains('+'))
-        .expect("asked for");
+    let replacement = plan.kept.iter().find(|k| k.pod.contains('+')).expect("asked for");
     assert_eq!(replacement.refusal.code(), "resting", "{}", text(&plan));
 }
 
@@ -206,13 +176,7 @@ fn the_workload_limit_bounds_the_pods_being_replaced() {
     // Nothing has replaced the pod yet, so the next one has to wait.
     let plan = watch.plan();
     assert!(plan.moves.is_empty());
-    assert!(
-        plan.kept
-            .iter()
-            .all(|k| k.refusal.code() == "workload-limit"),
-        "{}",
-        text(&plan)
-    );
+    assert!(plan.kept.iter().all(|k| k.refusal.code() == "workload-limit"), "{}", text(&plan));
 }
 
 #[test]
@@ -224,16 +188,9 @@ fn a_recorded_eviction_counts_for_a_minute_after_a_crash() {
     let written = watch.engine.ledger().write();
     watch.engine.reload(Ledger::parse(&written).unwrap());
     watch.pass(30);
-    assert!(
-        watch.plan().moves.is_empty(),
-        "the call may still be on its way"
-    );
+    assert!(watch.plan().moves.is_empty(), "the call may still be on its way");
     watch.pass(60);
-    assert_eq!(
-        watch.plan().moves.len(),
-        1,
-        "the pod is still there: the call was never made"
-    );
+    assert_eq!(watch.plan().moves.len(), 1, "the pod is still there: the call was never made");
 }
 
 #[test]
@@ -242,25 +199,15 @@ fn a_crash_after_an_eviction_loses_nothing() {
     let plan = watch.plan();
     watch.intend(&plan);
     let written = watch.engine.ledger().write();
-    let made = watch
-        .cluster
-        .replace("default", &plan.moves[0].pod, "n1", after(301));
+    let made = watch.cluster.replace("default", &plan.moves[0].pod, "n1", after(301));
     watch.engine.reload(Ledger::parse(&written).unwrap());
     watch.pass(15);
     let entry = &watch.engine.ledger().entries()[0];
-    assert_eq!(
-        entry.state,
-        evenkeel::model::ledger::State::Settled(Ending::SameNode)
-    );
-    assert_eq!(
-        entry.replacement.as_deref(),
-        Some(format!("uid-{made}").as_str())
-    );
+    assert_eq!(entry.state, evenkeel::model::ledger::State::Settled(Ending::SameNode));
+    assert_eq!(entry.replacement.as_deref(), Some(format!("uid-{made}").as_str()));
     let siblings = watch.plan().kept.into_iter().filter(|k| k.pod != made);
     assert!(
-        siblings
-            .map(|k| k.refusal.code())
-            .all(|code| code == "ineffective-move"),
+        siblings.map(|k| k.refusal.code()).all(|code| code == "ineffective-move"),
         "{}",
         text(&watch.plan())
     );
@@ -271,9 +218,7 @@ fn a_refused_eviction_leaves_no_entry() {
     let mut watch = watched(HOT, &one_at_a_time());
     let plan = watch.plan();
     watch.intend(&plan);
-    watch
-        .engine
-        .resolve(&plan.moves[0], &Outcome::Refused("budget".to_owned()));
+    watch.engine.resolve(&plan.moves[0], &Outcome::Refused("budget".to_owned()));
     assert!(watch.engine.ledger().entries().is_empty());
 }
 
@@ -312,18 +257,12 @@ fn evicting_a_failed_pod_does_not_delay_its_workload() {
     watch.intend(&plan);
     watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
     let key = ("default".to_owned(), plan.moves[0].pod.clone());
-    watch
-        .cluster
-        .objects
-        .delete(evenkeel::model::snapshot::objects::ObjectKind::Pod, &key);
+    watch.cluster.objects.delete(evenkeel::model::snapshot::objects::ObjectKind::Pod, &key);
     let new = watch.cluster.replace("default", "web-2", "n2", after(301));
     watch.pass(15);
     assert_eq!(watch.ending(), ["Settled(NotReplaced)"]);
     let (ledger, snapshot) = (watch.engine.ledger(), watch.snapshot());
     let new = snapshot.find_pod("default", &new).unwrap();
     assert_eq!(ledger.away(&ledger.entries()[0].workload), 0);
-    assert_eq!(
-        ledger.rest(&snapshot, new, &watch.engine.policy().cooldown, watch.now),
-        None
-    );
+    assert_eq!(ledger.rest(&snapshot, new, &watch.engine.policy().cooldown, watch.now), None);
 }

@@ -30,11 +30,7 @@ fn dashboard_selectors() -> BTreeSet<Selector> {
 
 /// Every selector of the alerts.
 fn alert_selectors() -> BTreeSet<Selector> {
-    alerts()
-        .iter()
-        .flat_map(asked_by)
-        .flat_map(|text| selectors(&text))
-        .collect()
+    alerts().iter().flat_map(asked_by).flat_map(|text| selectors(&text)).collect()
 }
 
 fn exposed() -> BTreeMap<String, &'static MetricInfo> {
@@ -45,31 +41,21 @@ fn exposed() -> BTreeMap<String, &'static MetricInfo> {
 
 /// Returns the metric that a series belongs to.
 fn base(name: &str) -> &str {
-    ["_bucket", "_sum", "_count"]
-        .iter()
-        .find_map(|s| name.strip_suffix(s))
-        .unwrap_or(name)
+    ["_bucket", "_sum", "_count"].iter().find_map(|s| name.strip_suffix(s)).unwrap_or(name)
 }
 
 #[test]
 fn dashboard_and_alerts_use_exposed_metrics_and_the_dashboard_shows_all_of_them() {
     let exposed = exposed();
     for selector in dashboard_selectors().iter().chain(&alert_selectors()) {
-        assert!(
-            exposed.contains_key(base(&selector.metric)),
-            "{} is not exposed",
-            selector.metric
-        );
+        assert!(exposed.contains_key(base(&selector.metric)), "{} is not exposed", selector.metric);
     }
     let of_panels: BTreeSet<String> = queries()
         .iter()
         .flat_map(|q| selectors(&q.expr))
         .map(|s| base(&s.metric).to_owned())
         .collect();
-    let hidden: Vec<_> = exposed
-        .keys()
-        .filter(|name| !of_panels.contains(*name))
-        .collect();
+    let hidden: Vec<_> = exposed.keys().filter(|name| !of_panels.contains(*name)).collect();
     assert!(hidden.is_empty(), "exposed and shown nowhere: {hidden:?}");
 }
 
@@ -83,13 +69,8 @@ fn selectors_use_existing_labels_and_values() {
                 continue;
             }
             let known = info.labels.iter().find(|known| known.0 == label);
-            let Some(known) = known else {
-                panic!("{} has no label {label}", selector.text())
-            };
-            for word in value
-                .split('|')
-                .filter(|word| !word.starts_with('$') && *word != ".*")
-            {
+            let Some(known) = known else { panic!("{} has no label {label}", selector.text()) };
+            for word in value.split('|').filter(|word| !word.starts_with('$') && *word != ".*") {
                 let there = match known.1 {
                     LabelValues::Fixed(values) => values.contains(&word),
                     LabelValues::Codes(_) => {
@@ -111,11 +92,8 @@ fn queries_group_by_existing_labels_and_legends_use_grouped_labels() {
         let asked = selectors(&query.expr);
         let mut labels: BTreeSet<&str> = BTreeSet::from(["le"]);
         labels.extend(TARGET_LABELS);
-        labels.extend(
-            asked
-                .iter()
-                .flat_map(|s| exposed[base(&s.metric)].labels.iter().map(|l| l.0)),
-        );
+        labels
+            .extend(asked.iter().flat_map(|s| exposed[base(&s.metric)].labels.iter().map(|l| l.0)));
         let mut kept = BTreeSet::new();
         for part in query.expr.split("by (").skip(1) {
             kept.extend(part.split_once(')').unwrap().0.split(", "));
@@ -133,11 +111,7 @@ fn queries_group_by_existing_labels_and_legends_use_grouped_labels() {
 fn queries_select_the_chosen_instances_and_every_variable_is_used() {
     for selector in queries().iter().flat_map(|q| selectors(&q.expr)) {
         for of_the_target in ["job", "instance"] {
-            let wanted = (
-                of_the_target.to_owned(),
-                "=~".to_owned(),
-                format!("${of_the_target}"),
-            );
+            let wanted = (of_the_target.to_owned(), "=~".to_owned(), format!("${of_the_target}"));
             assert!(
                 selector.matchers.contains(&wanted),
                 "{} is of any {of_the_target}",
@@ -148,33 +122,19 @@ fn queries_select_the_chosen_instances_and_every_variable_is_used() {
     let asked: Vec<Selector> = dashboard_selectors().into_iter().collect();
     let uses = |word: &str| asked.iter().any(|s| s.matchers.iter().any(|m| m.2 == word));
     let known: BTreeSet<String> = variables().iter().map(|v| format!("${}", v.name)).collect();
-    assert!(
-        known.iter().all(|word| uses(word)),
-        "of no effect: one of {known:?}"
-    );
-    for (_, operator, value) in asked
-        .iter()
-        .flat_map(|s| &s.matchers)
-        .filter(|m| m.2.starts_with('$'))
+    assert!(known.iter().all(|word| uses(word)), "of no effect: one of {known:?}");
+    for (_, operator, value) in
+        asked.iter().flat_map(|s| &s.matchers).filter(|m| m.2.starts_with('$'))
     {
         assert!(known.contains(value), "{value} is no variable");
         // A variable with several values needs a regular expression.
-        let several = variables()
-            .iter()
-            .any(|v| format!("${}", v.name) == *value && v.all.is_some());
+        let several =
+            variables().iter().any(|v| format!("${}", v.name) == *value && v.all.is_some());
         assert_eq!(operator, if several { "=~" } else { "=" }, "{value}");
     }
     for variable in variables() {
-        let metric = &selectors(&variable.selector)
-            .iter()
-            .next()
-            .unwrap()
-            .metric
-            .clone();
-        let known = exposed()[metric]
-            .labels
-            .iter()
-            .any(|label| label.0 == variable.label);
+        let metric = &selectors(&variable.selector).iter().next().unwrap().metric.clone();
+        let known = exposed()[metric].labels.iter().any(|label| label.0 == variable.label);
         assert!(
             known || TARGET_LABELS.contains(&variable.label.as_str()),
             "{metric} has no {}",
@@ -182,12 +142,7 @@ fn queries_select_the_chosen_instances_and_every_variable_is_used() {
         );
     }
     for variable in variables().iter().filter(|v| v.name != "resource") {
-        assert_eq!(
-            variable.all.as_deref(),
-            Some(".*"),
-            "{} cannot be all",
-            variable.name
-        );
+        assert_eq!(variable.all.as_deref(), Some(".*"), "{} cannot be all", variable.name);
     }
 }
 
@@ -198,14 +153,9 @@ fn every_node_class_has_its_own_colour() {
     let (section, _) = section.split_once("\n## ").unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| `"));
     let mut all: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
-    let query = queries()
-        .into_iter()
-        .find(|q| q.panel["title"] == "Hot or cold, by node")
-        .unwrap();
+    let query = queries().into_iter().find(|q| q.panel["title"] == "Hot or cold, by node").unwrap();
     let shown = selectors(&query.expr);
-    let classes = shown
-        .iter()
-        .flat_map(|s| s.matchers.iter().filter(|m| m.0 == "class"));
+    let classes = shown.iter().flat_map(|s| s.matchers.iter().filter(|m| m.0 == "class"));
     let mut coloured: Vec<&str> = classes.flat_map(|m| m.2.split('|')).collect();
     all.sort_unstable();
     coloured.sort_unstable();
@@ -215,35 +165,19 @@ fn every_node_class_has_its_own_colour() {
 #[test]
 fn a_node_that_is_gone_has_no_series() {
     let metrics = Metrics::default();
-    metrics.plan(
-        &Cluster::parse("node n1\n web cpu=1 uses=1\nnode n2").plan(EVEN),
-        &parse(EVEN),
-    );
+    metrics.plan(&Cluster::parse("node n1\n web cpu=1 uses=1\nnode n2").plan(EVEN), &parse(EVEN));
+    assert!(metrics.text(ExpositionFormat::Classic).contains("node=\"n2\""));
+    metrics.plan(&Cluster::parse("node n1\n web cpu=1 uses=1\nnode n3").plan(EVEN), &parse(EVEN));
     assert!(
-        metrics
-            .text(ExpositionFormat::Classic)
-            .contains("node=\"n2\"")
-    );
-    metrics.plan(
-        &Cluster::parse("node n1\n web cpu=1 uses=1\nnode n3").plan(EVEN),
-        &parse(EVEN),
-    );
-    assert!(
-        !metrics
-            .text(ExpositionFormat::Classic)
-            .contains("node=\"n2\"")
-            && metrics
-                .text(ExpositionFormat::Classic)
-                .contains("node=\"n3\"")
+        !metrics.text(ExpositionFormat::Classic).contains("node=\"n2\"")
+            && metrics.text(ExpositionFormat::Classic).contains("node=\"n3\"")
     );
 }
 
 /// Only the leader exposes values of a plan.
 #[test]
 fn a_standby_exposes_no_plan_and_no_ledger() {
-    let policy = parse(&format!(
-        "steering: {{taintHot: true, maxNodes: none}}\n{EVEN}"
-    ));
+    let policy = parse(&format!("steering: {{taintHot: true, maxNodes: none}}\n{EVEN}"));
     let cluster = Cluster::parse(
         "node n1\n  hot*4 cpu=100m memory=100Mi uses=1/200Mi\n  db cpu=100m uses=1500m \
             owner=StatefulSet\nnode n2\nnode n3 unready",
@@ -306,11 +240,7 @@ fn rows_have_a_fixed_order() {
 #[test]
 fn the_first_line_has_one_value_for_each_question() {
     let dashboard = dashboard();
-    let panels = dashboard["panels"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .take_while(|p| p["type"] != "row");
+    let panels = dashboard["panels"].as_array().unwrap().iter().take_while(|p| p["type"] != "row");
     let figures: Vec<&str> = panels.map(|p| p["title"].as_str().unwrap()).collect();
     assert_eq!(
         figures,
@@ -331,9 +261,8 @@ fn the_first_line_has_one_value_for_each_question() {
 /// healthy.
 #[test]
 fn no_panel_keeps_the_last_value_of_a_dead_program() {
-    for query in queries()
-        .into_iter()
-        .filter(|q| q.panel["type"] == "stat" && q.target["instant"] != true)
+    for query in
+        queries().into_iter().filter(|q| q.panel["type"] == "stat" && q.target["instant"] != true)
     {
         let title = &query.panel["title"];
         assert_eq!(
@@ -341,10 +270,7 @@ fn no_panel_keeps_the_last_value_of_a_dead_program() {
             serde_json::json!(["last"]),
             "{title}"
         );
-        assert!(
-            query.expr.contains(" or vector("),
-            "{title}: no fallback for an empty result"
-        );
+        assert!(query.expr.contains(" or vector("), "{title}: no fallback for an empty result");
     }
 }
 
@@ -388,47 +314,26 @@ fn panels_do_not_overlap_and_each_has_a_description() {
         assert!(at(panel, "x") + at(panel, "w") <= 24);
         for x in at(panel, "x")..at(panel, "x") + at(panel, "w") {
             for y in at(panel, "y")..at(panel, "y") + at(panel, "h") {
-                assert!(
-                    cells.insert((x, y)),
-                    "{} overlaps another panel",
-                    panel["title"]
-                );
+                assert!(cells.insert((x, y)), "{} overlaps another panel", panel["title"]);
             }
         }
         let Some(targets) = panel["targets"].as_array() else {
             assert_eq!(panel["type"], "row", "{} has no query", panel["title"]);
             continue;
         };
-        assert!(
-            panel["description"].as_str().is_some_and(|d| d.len() > 20),
-            "{}",
-            panel["title"]
-        );
-        let letters: BTreeSet<&str> = targets
-            .iter()
-            .map(|t| t["refId"].as_str().unwrap())
-            .collect();
-        assert_eq!(
-            letters.len(),
-            targets.len(),
-            "{}: two queries of one letter",
-            panel["title"]
-        );
+        assert!(panel["description"].as_str().is_some_and(|d| d.len() > 20), "{}", panel["title"]);
+        let letters: BTreeSet<&str> =
+            targets.iter().map(|t| t["refId"].as_str().unwrap()).collect();
+        assert_eq!(letters.len(), targets.len(), "{}: two queries of one letter", panel["title"]);
     }
 }
 
 /// Every column of a table must come from a query, and renamed columns must be used by their new
 /// name.
 #[test]
-#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn the_columns_of_tables_exist() {
     let dashboard = dashboard();
-    for table in dashboard["panels"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|p| p["type"] == "table")
-    {
+    for table in dashboard["panels"].as_array().unwrap().iter().filter(|p| p["type"] == "table") {
         let targets = table["targets"].as_array().unwrap();
         let mut columns: BTreeSet<String> = BTreeSet::from(["Time".to_owned()]);
         for target in targets {
@@ -439,14 +344,7 @@ fn the_columns_of_tables_exist() {
                 table["title"]
             );
             let (_, labels) = target["expr"].as_str().unwrap().split_once("by (").unwrap();
-            columns.extend(
-                labels
-                    .split_once(')')
-                    .unwrap()
-                    .0
-                    .split(", ")
-                    .map(str::to_owned),
-            );
+            columns.extend(labels.split_once(')').unwrap().0.split(", ").map(str::to_owned));
             let letter = target["refId"].as_str().unwrap();
             columns.insert(if targets.len() == 1 {
                 "Value".to_owned()
@@ -457,12 +355,7 @@ fn the_columns_of_tables_exist() {
         let steps = table["transformations"].as_array().unwrap();
         let options = &steps.iter().find(|t| t["id"] == "organize").unwrap()["options"];
         let columns_of = |part: &str| {
-            options[part]
-                .as_object()
-                .unwrap()
-                .keys()
-                .cloned()
-                .collect::<BTreeSet<_>>()
+            options[part].as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>()
         };
         for part in ["excludeByName", "indexByName", "renameByName"] {
             assert!(
@@ -481,11 +374,8 @@ fn the_columns_of_tables_exist() {
             .unwrap()
             .iter()
             .map(|o| &o["matcher"]["options"]);
-        let sorted = table["options"]["sortBy"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|s| &s["displayName"]);
+        let sorted =
+            table["options"]["sortBy"].as_array().unwrap().iter().map(|s| &s["displayName"]);
         for column in overridden.chain(sorted) {
             assert!(
                 headings.contains(column.as_str().unwrap()),

@@ -27,9 +27,7 @@ fn documents(path: &str) -> Vec<Value> {
 
 fn document(path: &str) -> Value {
     let documents = documents(path);
-    let [one] = documents.as_slice() else {
-        panic!("{path} has {} documents", documents.len())
-    };
+    let [one] = documents.as_slice() else { panic!("{path} has {} documents", documents.len()) };
     one.clone()
 }
 
@@ -39,12 +37,7 @@ fn manifests() -> Vec<(String, Value)> {
     let (mut folders, mut found): (Vec<PathBuf>, _) = (vec![root().join("deploy")], Vec::new());
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
-            let path = entry
-                .strip_prefix(root())
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .to_owned();
+            let path = entry.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
             if entry.ends_with("deploy/helm") {
                 // tests/it/chart.rs and tests/e2e/chart.rs check the chart.
             } else if entry.is_dir() {
@@ -56,33 +49,23 @@ fn manifests() -> Vec<(String, Value)> {
             }
         }
     }
-    assert!(
-        found.len() > 10,
-        "only {} documents below deploy/",
-        found.len()
-    );
+    assert!(found.len() > 10, "only {} documents below deploy/", found.len());
     found
 }
 
 /// Returns every key of a document, at any depth.
 fn keys(value: &Value) -> BTreeSet<&str> {
     match value {
-        Value::Object(map) => map
-            .iter()
-            .flat_map(|(k, v)| keys(v).into_iter().chain([k.as_str()]))
-            .collect(),
+        Value::Object(map) => {
+            map.iter().flat_map(|(k, v)| keys(v).into_iter().chain([k.as_str()])).collect()
+        }
         Value::Array(list) => list.iter().flat_map(keys).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => BTreeSet::new(),
     }
 }
 
 fn strings(value: &Value) -> Vec<&str> {
-    value
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|v| v.as_str().unwrap())
-        .collect()
+    value.as_array().into_iter().flatten().map(|v| v.as_str().unwrap()).collect()
 }
 
 /// Returns the pod of the Deployment and its only container.
@@ -94,10 +77,8 @@ fn pod() -> (Value, Value) {
 }
 
 fn option<'a>(args: &[&'a str], name: &str) -> &'a str {
-    let found: Vec<_> = args
-        .iter()
-        .filter_map(|a| a.strip_prefix(name)?.strip_prefix('='))
-        .collect();
+    let found: Vec<_> =
+        args.iter().filter_map(|a| a.strip_prefix(name)?.strip_prefix('=')).collect();
     assert_eq!(found.len(), 1, "{name} in {args:?}");
     found[0]
 }
@@ -121,13 +102,7 @@ fn the_pod_has_no_privileges() {
     for volume in pod["volumes"].as_array().unwrap() {
         assert_eq!(keys(volume), BTreeSet::from(["configMap", "name"]));
     }
-    assert!(
-        container["volumeMounts"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|m| m["readOnly"] == true)
-    );
+    assert!(container["volumeMounts"].as_array().unwrap().iter().all(|m| m["readOnly"] == true));
 }
 
 #[test]
@@ -146,12 +121,8 @@ fn no_other_manifest_gives_the_pod_more() {
             "Component" => known.extend(["patches", "replacements"]),
             _ => continue,
         }
-        let fields: BTreeSet<_> = manifest
-            .as_object()
-            .unwrap()
-            .keys()
-            .map(String::as_str)
-            .collect();
+        let fields: BTreeSet<_> =
+            manifest.as_object().unwrap().keys().map(String::as_str).collect();
         assert!(fields.is_subset(&known), "{path}: {fields:?}");
     }
     for (path, manifest) in manifests().iter().filter(|(path, _)| path != DEPLOYMENT) {
@@ -168,18 +139,10 @@ fn no_other_manifest_gives_the_pod_more() {
         }
     }
     for (path, manifest) in manifests() {
-        for of_the_node in [
-            "hostNetwork",
-            "hostPID",
-            "hostIPC",
-            "hostPath",
-            "hostPort",
-            "privileged",
-        ] {
-            assert!(
-                !keys(&manifest).contains(of_the_node),
-                "{path} sets {of_the_node}"
-            );
+        for of_the_node in
+            ["hostNetwork", "hostPID", "hostIPC", "hostPath", "hostPort", "privileged"]
+        {
+            assert!(!keys(&manifest).contains(of_the_node), "{path} sets {of_the_node}");
         }
     }
 }
@@ -189,18 +152,11 @@ fn probes_use_the_port_that_the_pod_listens_on() {
     let (_, container) = pod();
     let port = container["ports"][0].clone();
     assert_eq!(port["name"], "http");
-    let listen = option(&strings(&container["args"]), "--listen")
-        .rsplit_once(':')
-        .unwrap()
-        .1
-        .to_owned();
+    let listen =
+        option(&strings(&container["args"]), "--listen").rsplit_once(':').unwrap().1.to_owned();
     assert_eq!(port["containerPort"].to_string(), listen);
     for (probe, path) in [("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")] {
-        assert_eq!(
-            container[probe]["httpGet"],
-            json!({"path": path, "port": "http"}),
-            "{probe}"
-        );
+        assert_eq!(container[probe]["httpGet"], json!({"path": path, "port": "http"}), "{probe}");
     }
 }
 
@@ -208,21 +164,12 @@ fn probes_use_the_port_that_the_pod_listens_on() {
 fn the_pod_has_high_priority_and_one_instance_acts() {
     let (pod, container) = pod();
     assert_eq!(pod["priorityClassName"], "system-cluster-critical");
-    assert_eq!(
-        container["resources"]["requests"],
-        json!({"cpu": "50m", "memory": "64Mi"})
-    );
-    assert!(
-        container["resources"]["limits"]["memory"].is_string(),
-        "no memory limit"
-    );
+    assert_eq!(container["resources"]["requests"], json!({"cpu": "50m", "memory": "64Mi"}));
+    assert!(container["resources"]["limits"]["memory"].is_string(), "no memory limit");
     let spec = &document(DEPLOYMENT)["spec"];
     let by_and_by =
         json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}});
-    assert_eq!(
-        (&spec["replicas"], &spec["strategy"]),
-        (&json!(1), &by_and_by)
-    );
+    assert_eq!((&spec["replicas"], &spec["strategy"]), (&json!(1), &by_and_by));
     // Two instances run at the same time during a rollout, so a Lease decides which one acts.
     assert!(strings(&container["args"]).contains(&"--leader-elect"));
 }
@@ -239,10 +186,7 @@ fn the_policy_is_mounted_at_its_path_and_a_change_rolls_the_pod() {
     assert_eq!(volume["name"], mount["name"]);
     let file = strings(&map["files"])[0].to_owned();
     let looks = option(&strings(&container["args"]), "--policy").to_owned();
-    assert_eq!(
-        looks,
-        format!("{}/{file}", mount["mountPath"].as_str().unwrap())
-    );
+    assert_eq!(looks, format!("{}/{file}", mount["mountPath"].as_str().unwrap()));
     assert!(root().join("deploy/base").join(file).is_file());
 }
 
@@ -250,10 +194,7 @@ fn the_policy_is_mounted_at_its_path_and_a_change_rolls_the_pod() {
 #[test]
 fn a_release_names_its_image_by_digest() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pinned");
-    let files = [
-        "deploy/helm/evenkeel/values.yaml",
-        "deploy/base/deployment.yaml",
-    ];
+    let files = ["deploy/helm/evenkeel/values.yaml", "deploy/base/deployment.yaml"];
     for file in files {
         let copy = folder.join(file);
         fs::create_dir_all(copy.parent().unwrap()).unwrap();
@@ -296,10 +237,7 @@ fn the_image_is_of_this_version_and_of_the_same_user() {
         container["image"],
         concat!("ghcr.io/evenkeel/evenkeel:v", env!("CARGO_PKG_VERSION"))
     );
-    assert!(
-        container["command"].is_null(),
-        "the image knows its program"
-    );
+    assert!(container["command"].is_null(), "the image knows its program");
     let dockerfile = read("Dockerfile");
     let (_, last) = dockerfile.rsplit_once("\nFROM ").unwrap();
     assert!(
@@ -308,10 +246,7 @@ fn the_image_is_of_this_version_and_of_the_same_user() {
         "{last}"
     );
     let user = last.lines().find_map(|l| l.strip_prefix("USER ")).unwrap();
-    assert_eq!(
-        user,
-        format!("{0}:{0}", pod["securityContext"]["runAsUser"])
-    );
+    assert_eq!(user, format!("{0}:{0}", pod["securityContext"]["runAsUser"]));
 }
 
 // ---- permissions ----
@@ -372,10 +307,7 @@ fn the_roles_grant_what_the_program_does() {
         "Role configmaps: get update only evenkeel-ledger evenkeel-proposal",
         "Role leases.coordination.k8s.io: get update only evenkeel",
     ];
-    assert_eq!(
-        grants.iter().map(String::as_str).collect::<Vec<_>>(),
-        expected
-    );
+    assert_eq!(grants.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -418,12 +350,7 @@ fn only_the_port_of_the_probes_is_open() {
 #[test]
 fn the_roles_never_grant_more_than_reading_evicting_events_and_own_objects() {
     for (kind, rule) in rules() {
-        let fields: BTreeSet<_> = rule
-            .as_object()
-            .unwrap()
-            .keys()
-            .map(String::as_str)
-            .collect();
+        let fields: BTreeSet<_> = rule.as_object().unwrap().keys().map(String::as_str).collect();
         let known = BTreeSet::from(["apiGroups", "resources", "resourceNames", "verbs"]);
         assert!(fields.is_subset(&known), "{rule}");
         let (resources, verbs) = (strings(&rule["resources"]), strings(&rule["verbs"]));
@@ -434,20 +361,11 @@ fn the_roles_never_grant_more_than_reading_evicting_events_and_own_objects() {
             );
         }
         for resource in &resources {
-            assert!(
-                !["*", "secrets", "serviceaccounts"].contains(resource),
-                "{rule}"
-            );
-            assert!(
-                !resource.contains('/') || *resource == "pods/eviction",
-                "{rule}"
-            );
+            assert!(!["*", "secrets", "serviceaccounts"].contains(resource), "{rule}");
+            assert!(!resource.contains('/') || *resource == "pods/eviction", "{rule}");
         }
         let group = strings(&rule["apiGroups"]);
-        assert!(
-            !group.contains(&"*") && !group.contains(&"rbac.authorization.k8s.io"),
-            "{rule}"
-        );
+        assert!(!group.contains(&"*") && !group.contains(&"rbac.authorization.k8s.io"), "{rule}");
         if kind == "ClusterRole" && verbs.iter().any(|v| !["list", "watch"].contains(v)) {
             assert!(verbs == ["create"], "{rule}");
             assert!(
@@ -456,15 +374,9 @@ fn the_roles_never_grant_more_than_reading_evicting_events_and_own_objects() {
             );
         }
         // RBAC cannot restrict a create to one name.
-        assert!(
-            kind == "ClusterRole" || !verbs.contains(&"create"),
-            "{rule}"
-        );
+        assert!(kind == "ClusterRole" || !verbs.contains(&"create"), "{rule}");
         if verbs.iter().any(|v| ["get", "update"].contains(v)) {
-            assert!(
-                !strings(&rule["resourceNames"]).is_empty(),
-                "{rule} is for any name"
-            );
+            assert!(!strings(&rule["resourceNames"]).is_empty(), "{rule} is for any name");
         }
     }
 }
@@ -473,14 +385,8 @@ fn the_roles_never_grant_more_than_reading_evicting_events_and_own_objects() {
 fn the_roles_are_bound_only_to_its_own_account() {
     let account = document("deploy/base/serviceaccount.yaml");
     assert_eq!(pod().0["serviceAccountName"], account["metadata"]["name"]);
-    let (name, namespace) = (
-        &account["metadata"]["name"],
-        &account["metadata"]["namespace"],
-    );
-    assert_eq!(
-        (name, namespace),
-        (&json!("evenkeel"), &json!("kube-system"))
-    );
+    let (name, namespace) = (&account["metadata"]["name"], &account["metadata"]["namespace"]);
+    assert_eq!((name, namespace), (&json!("evenkeel"), &json!("kube-system")));
     let subject = json!([{"kind": "ServiceAccount", "name": name, "namespace": namespace}]);
     let (mut roles, mut bound) = (BTreeSet::new(), BTreeSet::new());
     for manifest in documents(RBAC) {
@@ -496,9 +402,7 @@ fn the_roles_are_bound_only_to_its_own_account() {
         }
     }
     assert_eq!(bound, roles);
-    for (path, manifest) in manifests()
-        .iter()
-        .filter(|(path, _)| path != RBAC && path != STEERING)
+    for (path, manifest) in manifests().iter().filter(|(path, _)| path != RBAC && path != STEERING)
     {
         assert!(
             !manifest["kind"].as_str().unwrap().contains("Role"),
@@ -519,18 +423,13 @@ fn patching_nodes_is_granted_only_with_the_admission_policy() {
         json!([{"apiGroups": [""], "resources": ["nodes"], "verbs": ["patch"]}])
     );
     assert!(role["aggregationRule"].is_null());
-    let of_the_base = documents(RBAC)
-        .into_iter()
-        .find(|d| d["kind"] == "ClusterRoleBinding")
-        .unwrap();
+    let of_the_base =
+        documents(RBAC).into_iter().find(|d| d["kind"] == "ClusterRoleBinding").unwrap();
     assert_eq!(binding["subjects"], of_the_base["subjects"]);
     let name = &role["metadata"]["name"];
     let reference =
         json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name});
-    assert_eq!(
-        (&role["kind"], &binding["roleRef"]),
-        (&json!("ClusterRole"), &reference)
-    );
+    assert_eq!((&role["kind"], &binding["roleRef"]), (&json!("ClusterRole"), &reference));
     assert_eq!(
         (&policy["kind"], &policy["spec"]["failurePolicy"]),
         (&json!("ValidatingAdmissionPolicy"), &json!("Fail"))
@@ -556,11 +455,7 @@ fn the_admission_policy_names_the_taint_and_the_account() {
     let values = SteerValue::ALL.map(SteerValue::text);
     let allowed = format!("in ['{}']", values.join("', '"));
     let expressions = policy["spec"]["validations"].as_array().unwrap();
-    assert!(
-        expressions
-            .iter()
-            .any(|v| v["expression"].as_str().unwrap().contains(&allowed))
-    );
+    assert!(expressions.iter().any(|v| v["expression"].as_str().unwrap().contains(&allowed)));
     // 403 tells the program that a retry is useless.
     assert!(expressions.iter().all(|v| v["reason"] == "Forbidden"));
     let account = document("deploy/base/serviceaccount.yaml");
@@ -575,21 +470,13 @@ fn the_admission_policy_names_the_taint_and_the_account() {
 fn one_component_removes_everything_for_steering() {
     let component = document("deploy/components/without-steering/kustomization.yaml");
     assert_eq!(component["kind"], "Component");
-    let kind_and_name = |manifest: &Value| {
-        (
-            manifest["kind"].to_string(),
-            manifest["metadata"]["name"].to_string(),
-        )
-    };
-    let removed = component["patches"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|entry| {
-            let patch: Value = serde_saphyr::from_str(entry["patch"].as_str().unwrap()).unwrap();
-            assert_eq!(patch["$patch"], "delete");
-            kind_and_name(&patch)
-        });
+    let kind_and_name =
+        |manifest: &Value| (manifest["kind"].to_string(), manifest["metadata"]["name"].to_string());
+    let removed = component["patches"].as_array().unwrap().iter().map(|entry| {
+        let patch: Value = serde_saphyr::from_str(entry["patch"].as_str().unwrap()).unwrap();
+        assert_eq!(patch["$patch"], "delete");
+        kind_and_name(&patch)
+    });
     let present: Vec<_> = documents(STEERING).iter().map(kind_and_name).collect();
     assert_eq!(removed.collect::<Vec<_>>(), present);
 }
@@ -600,13 +487,8 @@ fn the_readme_explains_every_permission() {
     for (_, rule) in rules() {
         for resource in strings(&rule["resources"]) {
             let named = format!("`{resource}`");
-            let explained = readme
-                .lines()
-                .any(|l| l.starts_with('|') && l.contains(&named));
-            assert!(
-                explained,
-                "{resource} is not in a table of deploy/README.md"
-            );
+            let explained = readme.lines().any(|l| l.starts_with('|') && l.contains(&named));
+            assert!(explained, "{resource} is not in a table of deploy/README.md");
         }
     }
 }
@@ -639,17 +521,13 @@ fn overlays_take_the_pod_of_the_deployment_and_leave_the_deployment_out() {
         copy["source"],
         json!({"kind": "Deployment", "name": "evenkeel", "fieldPath": "spec.template"})
     );
-    for (overlay, kind, to) in [
-        ("job", "Job", "spec.template"),
-        ("cronjob", "CronJob", "spec.jobTemplate.spec.template"),
-    ] {
+    for (overlay, kind, to) in
+        [("job", "Job", "spec.template"), ("cronjob", "CronJob", "spec.jobTemplate.spec.template")]
+    {
         let kustomization = document(&format!("deploy/overlays/{overlay}/kustomization.yaml"));
         let own = format!("{overlay}.yaml");
         assert_eq!(strings(&kustomization["resources"]), ["../../base", &own]);
-        assert_eq!(
-            strings(&kustomization["components"]),
-            ["../../components/once"]
-        );
+        assert_eq!(strings(&kustomization["components"]), ["../../components/once"]);
         let patches = kustomization["patches"].as_array().unwrap();
         let patch: Value = serde_saphyr::from_str(patches[0]["patch"].as_str().unwrap()).unwrap();
         assert_eq!(
@@ -662,10 +540,7 @@ fn overlays_take_the_pod_of_the_deployment_and_leave_the_deployment_out() {
             (&manifest["kind"], &manifest["metadata"]["name"]),
             (&json!(kind), &json!("evenkeel"))
         );
-        assert!(
-            !keys(&manifest).contains("containers"),
-            "{own} has a pod of its own"
-        );
+        assert!(!keys(&manifest).contains("containers"), "{own} has a pod of its own");
         let target = copy["targets"]
             .as_array()
             .unwrap()
@@ -683,11 +558,7 @@ fn runs_end_and_do_not_pile_up() {
     let cron = document("deploy/overlays/cronjob/cronjob.yaml")["spec"].clone();
     for spec in [&job, &cron["jobTemplate"]["spec"]] {
         assert_eq!(spec["backoffLimit"], 0);
-        assert!(
-            spec["activeDeadlineSeconds"]
-                .as_u64()
-                .is_some_and(|s| (60..=600).contains(&s))
-        );
+        assert!(spec["activeDeadlineSeconds"].as_u64().is_some_and(|s| (60..=600).contains(&s)));
     }
     assert!(job["ttlSecondsAfterFinished"].is_u64());
     assert_eq!(
@@ -695,16 +566,9 @@ fn runs_end_and_do_not_pile_up() {
         (&json!("*/5 * * * *"), &json!("Forbid"))
     );
     // The CronJob controller checks every 10 s and starts nothing with a shorter deadline.
-    assert!(
-        cron["startingDeadlineSeconds"]
-            .as_u64()
-            .is_some_and(|s| (10..300).contains(&s))
-    );
+    assert!(cron["startingDeadlineSeconds"].as_u64().is_some_and(|s| (10..300).contains(&s)));
     for kept in ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"] {
-        assert!(
-            cron[kept].as_u64().is_some_and(|n| (1..=3).contains(&n)),
-            "{kept}"
-        );
+        assert!(cron[kept].as_u64().is_some_and(|n| (1..=3).contains(&n)), "{kept}");
     }
 }
 
@@ -717,10 +581,7 @@ fn policy(path: &str) -> Policy {
 #[test]
 fn the_installed_policy_starts_in_dry_run_and_evicts_few_pods() {
     let policy = policy("deploy/base/policy.yaml");
-    assert!(
-        policy.dry_run,
-        "applying deploy/base without changes must not evict pods"
-    );
+    assert!(policy.dry_run, "applying deploy/base without changes must not evict pods");
     assert!(policy.steering.hot && !policy.steering.emptying);
     let limits = &policy.limits;
     let of_pods = |share: Option<Share>| share.map(|share| share.of(100_000));
@@ -730,10 +591,7 @@ fn the_installed_policy_starts_in_dry_run_and_evicts_few_pods() {
         ("perNamespace", limits.per_namespace, 10),
         ("perMinute", of_pods(limits.per_minute), 10),
     ] {
-        assert!(
-            limit.is_some_and(|n| n > 0 && n <= most),
-            "{name} is {limit:?}"
-        );
+        assert!(limit.is_some_and(|n| n > 0 && n <= most), "{name} is {limit:?}");
     }
     // At most two of ten replicas are replaced at a time, and one of three.
     let away = |replicas| limits.per_workload.map(|share| share.of(replicas));
@@ -743,9 +601,7 @@ fn the_installed_policy_starts_in_dry_run_and_evicts_few_pods() {
         limits.per_workload
     );
     for strategy in &policy.strategies {
-        let Rule::LowNodeUtilization(rule) = &strategy.rule else {
-            panic!("another rule")
-        };
+        let Rule::LowNodeUtilization(rule) = &strategy.rule else { panic!("another rule") };
         for pool in &rule.pools {
             for ((resource, cold), (_, hot)) in pool.thresholds.iter().zip(&pool.targets) {
                 assert!(

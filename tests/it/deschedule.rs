@@ -17,10 +17,7 @@ use proptest::prelude::*;
 use crate::it::support::{Cluster, cases, noon, only, text};
 
 fn everywhere() -> Scope {
-    Scope {
-        namespaces: Names::ALL,
-        pods: None,
-    }
+    Scope { namespaces: Names::ALL, pods: None }
 }
 
 fn names(names: &[&str]) -> Vec<String> {
@@ -61,11 +58,7 @@ fn failed() -> FailedPods {
 }
 
 fn taints() -> NodeTaints {
-    NodeTaints {
-        scope: everywhere(),
-        include_prefer_no_schedule: false,
-        taints: Names::ALL,
-    }
+    NodeTaints { scope: everywhere(), include_prefer_no_schedule: false, taints: Names::ALL }
 }
 
 fn affinity(kinds: &[AffinityKind]) -> Rule {
@@ -82,11 +75,7 @@ fn said(cluster: &str, policy: Policy) -> String {
 /// The names of the moved pods, in order. Fails if a pod is refused.
 fn moved(cluster: &str, policy: Policy) -> String {
     let plan = Cluster::parse(cluster).plan_by(policy);
-    assert!(
-        plan.kept.is_empty() && plan.halted.is_none(),
-        "{}",
-        text(&plan)
-    );
+    assert!(plan.kept.is_empty() && plan.halted.is_none(), "{}", text(&plan));
     pods_of(&plan)
 }
 
@@ -118,30 +107,17 @@ const LIMPING: &str = "
 ";
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn too_many_restarts() {
     let rule = Rule::RemovePodsHavingTooManyRestarts;
     let scope = |namespaces, pods| Scope { namespaces, pods };
-    let with = |states: &[&str]| TooManyRestarts {
-        states: names(states),
-        ..restarts()
-    };
+    let with = |states: &[&str]| TooManyRestarts { states: names(states), ..restarts() };
     each(
         LIMPING,
         [
             (rule(restarts()), "most-1 dead-1 other-1 many-1"),
+            (rule(TooManyRestarts { threshold: 201, ..restarts() }), "most-1"),
             (
-                rule(TooManyRestarts {
-                    threshold: 201,
-                    ..restarts()
-                }),
-                "most-1",
-            ),
-            (
-                rule(TooManyRestarts {
-                    including_init_containers: true,
-                    ..restarts()
-                }),
+                rule(TooManyRestarts { including_init_containers: true, ..restarts() }),
                 "most-1 dead-1 other-1 both-1 many-1",
             ),
             (rule(with(&["CrashLoopBackOff"])), "most-1"),
@@ -177,10 +153,7 @@ fn too_many_restarts() {
             ),
         ],
     );
-    let plan = said(
-        &format!("node n1\n{LIMPING}\nnode n2"),
-        only(rule(restarts())),
-    );
+    let plan = said(&format!("node n1\n{LIMPING}\nnode n2"), only(rule(restarts())));
     assert!(
         plan.starts_with("move most-1 from n1 to n2: restarted 300 times, and the limit is 100"),
         "{plan}"
@@ -205,52 +178,23 @@ const AGEING: &str = "
 #[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn pod_life_time() {
     let rule = Rule::PodLifeTime;
-    let week = PodLifeTime {
-        max_age: Some(SignedDuration::from_hours(168)),
-        ..life_time()
-    };
-    let with = |states: &[&str]| PodLifeTime {
-        states: names(states),
-        ..life_time()
-    };
-    let code = |code| PodLifeTime {
-        exit_codes: vec![code],
-        ..life_time()
-    };
-    let none = ConditionTest {
-        kind: None,
-        status: None,
-        reason: None,
-        for_at_least: None,
-    };
-    let when = |test: ConditionTest| PodLifeTime {
-        conditions: vec![test],
-        ..life_time()
-    };
+    let week = PodLifeTime { max_age: Some(SignedDuration::from_hours(168)), ..life_time() };
+    let with = |states: &[&str]| PodLifeTime { states: names(states), ..life_time() };
+    let code = |code| PodLifeTime { exit_codes: vec![code], ..life_time() };
+    let none = ConditionTest { kind: None, status: None, reason: None, for_at_least: None };
+    let when = |test: ConditionTest| PodLifeTime { conditions: vec![test], ..life_time() };
     let text = |text: &str| Some(text.to_owned());
     each(
         AGEING,
         [
             (rule(week.clone()), "older-1 old-1"),
-            (
-                rule(PodLifeTime {
-                    states: names(&["Failed"]),
-                    ..week.clone()
-                }),
-                "",
-            ),
+            (rule(PodLifeTime { states: names(&["Failed"]), ..week.clone() }), ""),
             (rule(with(&["Evicted"])), "gone-1"),
             (rule(with(&["Succeeded", "Failed"])), "done-1 gone-1"),
-            (
-                rule(with(&["ImagePullBackOff", "OOMKilled"])),
-                "sick-1 young-1",
-            ),
+            (rule(with(&["ImagePullBackOff", "OOMKilled"])), "sick-1 young-1"),
             (rule(with(&["PodInitializing", "ErrImagePull"])), ""),
             (
-                rule(PodLifeTime {
-                    including_init_containers: true,
-                    ..with(&["PodInitializing"])
-                }),
+                rule(PodLifeTime { including_init_containers: true, ..with(&["PodInitializing"]) }),
                 "init-1",
             ),
             (
@@ -262,20 +206,8 @@ fn pod_life_time() {
             ),
             (rule(code(137)), "sick-1"),
             (rule(code(2)), ""),
-            (
-                rule(PodLifeTime {
-                    including_init_containers: true,
-                    ..code(2)
-                }),
-                "init-1",
-            ),
-            (
-                rule(PodLifeTime {
-                    including_ephemeral_containers: true,
-                    ..code(3)
-                }),
-                "",
-            ),
+            (rule(PodLifeTime { including_init_containers: true, ..code(2) }), "init-1"),
+            (rule(PodLifeTime { including_ephemeral_containers: true, ..code(3) }), ""),
             (
                 rule(PodLifeTime {
                     owner_kinds: Names::Only(names(&["Job"])),
@@ -306,13 +238,7 @@ fn pod_life_time() {
                 })),
                 "",
             ),
-            (
-                rule(when(ConditionTest {
-                    reason: text("NotServing"),
-                    ..none.clone()
-                })),
-                "sick-1",
-            ),
+            (rule(when(ConditionTest { reason: text("NotServing"), ..none.clone() })), "sick-1"),
             (
                 rule(when(ConditionTest {
                     for_at_least: Some(SignedDuration::from_mins(30)),
@@ -329,20 +255,8 @@ fn pod_life_time() {
             ),
         ],
     );
-    let in_scope = Scope {
-        namespaces: Names::Only(names(&["other"])),
-        pods: None,
-    };
-    each(
-        AGEING,
-        [(
-            rule(PodLifeTime {
-                scope: in_scope,
-                ..week
-            }),
-            "older-1",
-        )],
-    );
+    let in_scope = Scope { namespaces: Names::Only(names(&["other"])), pods: None };
+    each(AGEING, [(rule(PodLifeTime { scope: in_scope, ..week }), "older-1")]);
 }
 
 #[test]
@@ -353,10 +267,7 @@ fn the_reason_names_every_condition_of_the_policy() {
         owner_kinds: Names::Only(names(&["ReplicaSet"])),
         ..life_time()
     };
-    let plan = said(
-        &format!("node n1\n{AGEING}\nnode n2"),
-        only(Rule::PodLifeTime(rule)),
-    );
+    let plan = said(&format!("node n1\n{AGEING}\nnode n2"), only(Rule::PodLifeTime(rule)));
     insta::assert_snapshot!(
         plan,
         @"move sick-1 from n1 to n2: is 2h old, older than 1h, has a container that ended with exit \
@@ -366,14 +277,8 @@ fn the_reason_names_every_condition_of_the_policy() {
 
 #[test]
 fn an_age_shows_its_two_largest_units() {
-    let week = PodLifeTime {
-        max_age: Some(SignedDuration::from_hours(168)),
-        ..life_time()
-    };
-    let plan = said(
-        &format!("node n1\n{AGEING}\nnode n2"),
-        only(Rule::PodLifeTime(week)),
-    );
+    let week = PodLifeTime { max_age: Some(SignedDuration::from_hours(168)), ..life_time() };
+    let plan = said(&format!("node n1\n{AGEING}\nnode n2"), only(Rule::PodLifeTime(week)));
     insta::assert_snapshot!(plan, @r"
     move older-1 from n1 to n2: is 8d3h old, older than 7d
     move old-1 from n1 to n2: is 8d old, older than 7d
@@ -399,16 +304,8 @@ fn the_oldest_pods_go_first_on_all_nodes_together() {
     let mut policy = only(rule);
     policy.limits.per_node = Some(1);
     assert_eq!(
-        said(cluster, policy)
-            .lines()
-            .map(|l| l.split(':').next().unwrap())
-            .collect::<Vec<_>>(),
-        [
-            "move a-1 from n2 to n1",
-            "move b-1 from n1 to n2",
-            "keep c-1 on n2",
-            "keep d-1 on n1"
-        ]
+        said(cluster, policy).lines().map(|l| l.split(':').next().unwrap()).collect::<Vec<_>>(),
+        ["move a-1 from n2 to n1", "move b-1 from n1 to n2", "keep c-1 on n2", "keep d-1 on n1"]
     );
 }
 
@@ -424,59 +321,32 @@ const FALLEN: &str = "
 #[test]
 fn failed_pods() {
     let rule = Rule::RemoveFailedPods;
-    let because = |reasons: &[&str]| FailedPods {
-        reasons: names(reasons),
-        ..failed()
-    };
-    let code = |code| FailedPods {
-        exit_codes: vec![code],
-        ..failed()
-    };
-    let init = |rule| FailedPods {
-        including_init_containers: true,
-        ..rule
-    };
+    let because = |reasons: &[&str]| FailedPods { reasons: names(reasons), ..failed() };
+    let code = |code| FailedPods { exit_codes: vec![code], ..failed() };
+    let init = |rule| FailedPods { including_init_containers: true, ..rule };
     each(
         FALLEN,
         [
             (rule(failed()), "evicted-1 init-1 job-1 other-1"),
             (
-                rule(FailedPods {
-                    min_age: SignedDuration::ZERO,
-                    ..failed()
-                }),
+                rule(FailedPods { min_age: SignedDuration::ZERO, ..failed() }),
                 "evicted-1 fresh-1 init-1 job-1 other-1",
             ),
             (rule(because(&["Evicted"])), "evicted-1"),
-            (
-                rule(because(&["Error", "CreateContainerError"])),
-                "job-1 other-1",
-            ),
+            (rule(because(&["Error", "CreateContainerError"])), "job-1 other-1"),
             (rule(because(&["StartError"])), ""),
             (rule(init(because(&["StartError"]))), "init-1"),
             (rule(code(1)), "job-1"),
             (rule(code(128)), ""),
             (rule(init(code(128))), "init-1"),
+            (rule(FailedPods { exit_codes: vec![1], ..because(&["Evicted"]) }), ""),
             (
-                rule(FailedPods {
-                    exit_codes: vec![1],
-                    ..because(&["Evicted"])
-                }),
-                "",
-            ),
-            (
-                rule(FailedPods {
-                    exclude_owner_kinds: names(&["Job"]),
-                    ..failed()
-                }),
+                rule(FailedPods { exclude_owner_kinds: names(&["Job"]), ..failed() }),
                 "evicted-1 init-1 other-1",
             ),
             (
                 rule(FailedPods {
-                    scope: Scope {
-                        namespaces: Names::Only(names(&["other"])),
-                        pods: None,
-                    },
+                    scope: Scope { namespaces: Names::Only(names(&["other"])), pods: None },
                     ..failed()
                 }),
                 "other-1",
@@ -515,10 +385,7 @@ fn a_finished_pod_needs_no_room_no_budget_and_no_siblings() {
 fn a_failed_bare_pod_goes_if_the_policy_allows_it() {
     let cluster = "node n1\n lone bare phase=Failed age=2h\nnode n2";
     let mut policy = only(Rule::RemoveFailedPods(failed()));
-    assert_eq!(
-        said(cluster, policy.clone()),
-        "keep lone-1 on n1: no controller would recreate it"
-    );
+    assert_eq!(said(cluster, policy.clone()), "keep lone-1 on n1: no controller would recreate it");
     policy.profiles[0].evictable.protected.failed_bare = false;
     assert_eq!(moved(cluster, policy), "lone-1");
 }
@@ -534,18 +401,9 @@ fn node_taints() {
           other namespace=other
         node n2
     ";
-    let soft = NodeTaints {
-        include_prefer_no_schedule: true,
-        ..taints()
-    };
-    let but = |keys: &[&str]| NodeTaints {
-        taints: Names::Except(names(keys)),
-        ..taints()
-    };
-    let just = |keys: &[&str]| NodeTaints {
-        taints: Names::Only(names(keys)),
-        ..taints()
-    };
+    let soft = NodeTaints { include_prefer_no_schedule: true, ..taints() };
+    let but = |keys: &[&str]| NodeTaints { taints: Names::Except(names(keys)), ..taints() };
+    let just = |keys: &[&str]| NodeTaints { taints: Names::Only(names(keys)), ..taints() };
     for (rule, expected) in [
         (rule(taints()), "web-1 other-1"),
         (rule(soft.clone()), "db-1 web-1 other-1"),
@@ -554,20 +412,11 @@ fn node_taints() {
         (rule(but(&["dedicated=web", "out"])), "web-1 other-1"),
         (rule(just(&["dedicated=db"])), "web-1 other-1"),
         (rule(just(&["soft"])), ""),
-        (
-            rule(NodeTaints {
-                taints: Names::Only(names(&["soft"])),
-                ..soft
-            }),
-            "db-1 web-1 other-1",
-        ),
+        (rule(NodeTaints { taints: Names::Only(names(&["soft"])), ..soft }), "db-1 web-1 other-1"),
         (rule(just(&[])), ""),
         (
             rule(NodeTaints {
-                scope: Scope {
-                    namespaces: Names::Except(names(&["other"])),
-                    pods: None,
-                },
+                scope: Scope { namespaces: Names::Except(names(&["other"])), pods: None },
                 ..taints()
             }),
             "web-1",
@@ -641,22 +490,10 @@ fn required_node_affinity() {
     move other-1 from n1 to n2: its node affinity no longer matches its node
     keep nowhere-1 on n1: no other node can take it: 1 is not matching its node affinity
     ");
-    assert_eq!(
-        said(cluster, only(affinity(&[AffinityKind::Preferred]))),
-        ""
-    );
-    let scope = Scope {
-        namespaces: Names::Only(names(&["other"])),
-        pods: None,
-    };
-    let rule = NodeAffinity {
-        scope,
-        kinds: vec![AffinityKind::Required],
-    };
-    assert_eq!(
-        moved(cluster, only(Rule::RemovePodsViolatingNodeAffinity(rule))),
-        "other-1"
-    );
+    assert_eq!(said(cluster, only(affinity(&[AffinityKind::Preferred]))), "");
+    let scope = Scope { namespaces: Names::Only(names(&["other"])), pods: None };
+    let rule = NodeAffinity { scope, kinds: vec![AffinityKind::Required] };
+    assert_eq!(moved(cluster, only(Rule::RemovePodsViolatingNodeAffinity(rule))), "other-1");
 }
 
 #[test]
@@ -684,10 +521,7 @@ fn a_preferred_node_counts_only_if_it_has_room() {
     assert_eq!(said(&cluster("cpu=500m"), preferred()), elsewhere);
     // The exact mode does not move it either, because it would be evicted again and again.
     assert_eq!(said(&cluster("cpu=500m"), preferred().exactly()), full);
-    assert_eq!(
-        said(&cluster(""), only(affinity(&[AffinityKind::Required]))),
-        ""
-    );
+    assert_eq!(said(&cluster(""), only(affinity(&[AffinityKind::Required]))), "");
     assert_eq!(
         said(
             "node n1 labels=disk:ssd\n web prefers=disk:ssd*1\nnode n2 labels=disk:ssd",
@@ -705,10 +539,7 @@ fn a_pod_that_violates_several_rules_is_moved_once() {
           full cpu=99 requires=disk:ssd prefers=disk:ssd*5
         node n2 labels=disk:ssd
     ";
-    let plan = said(
-        cluster,
-        only(affinity(&[AffinityKind::Preferred, AffinityKind::Required])),
-    );
+    let plan = said(cluster, only(affinity(&[AffinityKind::Preferred, AffinityKind::Required])));
     assert_eq!(plan.lines().count(), 2, "{plan}");
     // A second strategy does not select a pod that is already to be moved.
     let mut policy = only(affinity(&[AffinityKind::Required]));
@@ -718,11 +549,7 @@ fn a_pod_that_violates_several_rules_is_moved_once() {
 
 #[test]
 fn one_of_two_pods_that_avoid_each_other_goes() {
-    let rule = || {
-        only(Rule::RemovePodsViolatingInterPodAntiAffinity(
-            everywhere().into(),
-        ))
-    };
+    let rule = || only(Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere().into()));
     let cluster = "
         node n1
           web priority=5 anti-affinity=web
@@ -754,11 +581,7 @@ fn one_of_two_pods_that_avoid_each_other_goes() {
 
 #[test]
 fn neighbours_are_matched_by_domain_label_and_namespace() {
-    let rule = || {
-        only(Rule::RemovePodsViolatingInterPodAntiAffinity(
-            everywhere().into(),
-        ))
-    };
+    let rule = || only(Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere().into()));
     let zones = |zone: &str| {
         format!(
             "
@@ -788,14 +611,8 @@ fn neighbours_are_matched_by_domain_label_and_namespace() {
     // The pod with the same name in another namespace is another pod. It counts if the rule
     // includes that namespace.
     assert_eq!(moved(&namespaces("anti-affinity=web"), rule()), "");
-    assert_eq!(
-        moved(&namespaces("anti-affinity=web avoids-in=team:a"), rule()),
-        "web-1"
-    );
-    assert_eq!(
-        moved(&namespaces("anti-affinity=web avoids-in=team:b"), rule()),
-        ""
-    );
+    assert_eq!(moved(&namespaces("anti-affinity=web avoids-in=team:a"), rule()), "web-1");
+    assert_eq!(moved(&namespaces("anti-affinity=web avoids-in=team:b"), rule()), "");
     // Descheduler counts a terminating neighbour, and a node as one domain with itself even without
     // the label.
     for cluster in [
@@ -811,15 +628,10 @@ fn neighbours_are_matched_by_domain_label_and_namespace() {
 
 #[test]
 fn in_exact_mode_a_pod_that_another_strategy_evicts_is_still_a_neighbour() {
-    let mut policy = only(Rule::PodLifeTime(PodLifeTime {
-        states: names(&["Pending"]),
-        ..life_time()
-    }));
+    let mut policy =
+        only(Rule::PodLifeTime(PodLifeTime { states: names(&["Pending"]), ..life_time() }));
     let apart = Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere().into());
-    policy.strategies.push(evenkeel::policy::Strategy {
-        profile: 0,
-        rule: apart,
-    });
+    policy.strategies.push(evenkeel::policy::Strategy { profile: 0, rule: apart });
     let cluster = "node n1\n web anti-affinity=db\n db phase=Pending\nnode n2";
     assert_eq!(moved(cluster, policy.clone()), "db-1");
     policy = policy.exactly();
@@ -827,10 +639,7 @@ fn in_exact_mode_a_pod_that_another_strategy_evicts_is_still_a_neighbour() {
     // A finished pod is gone at once.
     policy.strategies[0].rule = Rule::RemoveFailedPods(failed());
     assert_eq!(
-        moved(
-            "node n1\n web anti-affinity=db\n db phase=Failed age=2h\nnode n2",
-            policy
-        ),
+        moved("node n1\n web anti-affinity=db\n db phase=Failed age=2h\nnode n2", policy),
         "db-1"
     );
 }
@@ -839,10 +648,7 @@ fn in_exact_mode_a_pod_that_another_strategy_evicts_is_still_a_neighbour() {
 fn in_exact_mode_an_evicted_finished_pod_is_no_replica() {
     let mut policy = only(Rule::RemoveFailedPods(failed()));
     let restarting = Rule::RemovePodsHavingTooManyRestarts(restarts());
-    policy.strategies.push(evenkeel::policy::Strategy {
-        profile: 0,
-        rule: restarting,
-    });
+    policy.strategies.push(evenkeel::policy::Strategy { profile: 0, rule: restarting });
     policy.profiles[0].evictable.min_replicas = 2;
     policy = policy.exactly();
     let cluster =
@@ -859,10 +665,8 @@ fn in_exact_mode_an_evicted_finished_pod_is_no_replica() {
     move web-1 from n1 to ?: restarted 200 times, and the limit is 100
     keep web-2 on n2: its workload has 1 of the 2 replicas that the policy requires
     ");
-    policy.strategies[0].rule = Rule::PodLifeTime(PodLifeTime {
-        states: names(&["Failed"]),
-        ..life_time()
-    });
+    policy.strategies[0].rule =
+        Rule::PodLifeTime(PodLifeTime { states: names(&["Failed"]), ..life_time() });
     assert_eq!(moved(apart, policy), "web-1 web-2");
 }
 
@@ -897,10 +701,7 @@ fn in_exact_mode_the_priority_threshold_goes_with_the_protection_of_critical_pod
     let cluster = "node n1\n web restarts=200 priority=5000\nnode n2";
     assert_eq!(moved_among_others(cluster, policy.clone().exactly()), "");
     policy.profiles[0].evictable.protected.system_critical = false;
-    assert_eq!(
-        moved_among_others(cluster, policy.clone().exactly()),
-        "web-1"
-    );
+    assert_eq!(moved_among_others(cluster, policy.clone().exactly()), "web-1");
     assert_eq!(moved_among_others(cluster, policy), "");
 }
 
@@ -912,33 +713,18 @@ fn in_exact_mode_node_fit_and_node_affinity_each_look_for_a_node_of_their_own() 
     policy.profiles[0].evictable.destinations = Selector::parse("pool=b").ok();
     policy = policy.exactly();
     let home = "node n1 labels=pool:a\n web requires=disk:ssd\n";
-    let (ours, theirs) = (
-        "node n2 labels=pool:a,disk:ssd\n",
-        "node n3 labels=pool:b,disk:ssd\n",
-    );
-    assert_eq!(
-        moved_among_others(&format!("{home}{ours}{theirs}"), policy.clone()),
-        "web-1"
-    );
-    assert_eq!(
-        moved_among_others(&format!("{home}{ours}"), policy.clone()),
-        ""
-    );
+    let (ours, theirs) = ("node n2 labels=pool:a,disk:ssd\n", "node n3 labels=pool:b,disk:ssd\n");
+    assert_eq!(moved_among_others(&format!("{home}{ours}{theirs}"), policy.clone()), "web-1");
+    assert_eq!(moved_among_others(&format!("{home}{ours}"), policy.clone()), "");
     assert_eq!(moved_among_others(&format!("{home}{theirs}"), policy), "");
 }
 
 #[test]
 fn the_scope_of_anti_affinity_also_limits_the_neighbours() {
-    let scope = |namespaces, pods: &str| Scope {
-        namespaces,
-        pods: Selector::parse(pods).ok(),
-    };
+    let scope = |namespaces, pods: &str| Scope { namespaces, pods: Selector::parse(pods).ok() };
     let cluster = "node n1\n web anti-affinity=db\n db\nnode n2";
     let moved_by = |scope: Scope| {
-        moved(
-            cluster,
-            only(Rule::RemovePodsViolatingInterPodAntiAffinity(scope.into())),
-        )
+        moved(cluster, only(Rule::RemovePodsViolatingInterPodAntiAffinity(scope.into())))
     };
     assert_eq!(moved_by(scope(Names::ALL, "app in (web,db)")), "web-1");
     assert_eq!(moved_by(scope(Names::ALL, "app=web")), "");
@@ -977,10 +763,8 @@ fn exact_mode_drops_the_extra_checks_but_keeps_the_corrections() {
 
 #[test]
 fn a_pod_that_the_kubelet_has_not_started_is_young_in_exact_mode_only() {
-    let mut policy = only(Rule::PodLifeTime(PodLifeTime {
-        states: names(&["Pending"]),
-        ..life_time()
-    }));
+    let mut policy =
+        only(Rule::PodLifeTime(PodLifeTime { states: names(&["Pending"]), ..life_time() }));
     policy.profiles[0].evictable.min_pod_age = SignedDuration::from_mins(1);
     let cluster = "node n1\n web phase=Pending not-started age=1h\nnode n2";
     assert_eq!(moved(cluster, policy.clone()), "web-1");
@@ -1023,13 +807,7 @@ fn clusters() -> impl Strategy<Value = String> {
         "taint=a=b:NoSchedule",
         "taint=c:NoExecute,d:PreferNoSchedule",
     ];
-    let labels = vec![
-        "disk:ssd",
-        "disk:hdd",
-        "zone:a",
-        "zone:a,disk:ssd",
-        "zone:b",
-    ];
+    let labels = vec!["disk:ssd", "disk:hdd", "zone:a", "zone:a,disk:ssd", "zone:b"];
     let node = (
         prop::collection::vec(pod, 0..10),
         prop::sample::select(kind),
@@ -1038,11 +816,7 @@ fn clusters() -> impl Strategy<Value = String> {
     prop::collection::vec(node, 2..6).prop_map(|nodes| {
         let mut text = String::new();
         for (position, (pods, kind, labels)) in nodes.iter().enumerate() {
-            let _ = write!(
-                text,
-                "node n{position} labels={labels} {kind}\n{}",
-                pods.concat()
-            );
+            let _ = write!(text, "node n{position} labels={labels} {kind}\n{}", pods.concat());
         }
         text
     })
@@ -1050,29 +824,18 @@ fn clusters() -> impl Strategy<Value = String> {
 
 /// All six strategies with few arguments.
 fn everything(exact: bool, node_fit: bool) -> Policy {
-    let week = PodLifeTime {
-        max_age: Some(SignedDuration::from_hours(24)),
-        ..life_time()
-    };
+    let week = PodLifeTime { max_age: Some(SignedDuration::from_hours(24)), ..life_time() };
     let rules = [
         Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere().into()),
         affinity(&[AffinityKind::Required, AffinityKind::Preferred]),
         Rule::RemovePodsViolatingNodeTaints(taints()),
-        Rule::RemovePodsHavingTooManyRestarts(TooManyRestarts {
-            threshold: 10,
-            ..restarts()
-        }),
+        Rule::RemovePodsHavingTooManyRestarts(TooManyRestarts { threshold: 10, ..restarts() }),
         Rule::PodLifeTime(week),
-        Rule::RemoveFailedPods(FailedPods {
-            min_age: SignedDuration::ZERO,
-            ..failed()
-        }),
+        Rule::RemoveFailedPods(FailedPods { min_age: SignedDuration::ZERO, ..failed() }),
     ];
     let mut policy = only(rules[0].clone());
-    policy.strategies = rules
-        .into_iter()
-        .map(|rule| evenkeel::policy::Strategy { profile: 0, rule })
-        .collect();
+    policy.strategies =
+        rules.into_iter().map(|rule| evenkeel::policy::Strategy { profile: 0, rule }).collect();
     policy.safety.max_not_ready = evenkeel::values::Ratio::ONE;
     policy.profiles[0].evictable.node_fit = node_fit;
     if exact { policy.exactly() } else { policy }
@@ -1088,10 +851,8 @@ fn breaks(strategy: &str, pod: &Pod, snapshot: &Snapshot) -> bool {
             pod.required_anti_affinity.iter().any(|term| {
                 let other =
                     |p: &&Pod| p.uid != pod.uid && p.namespace == pod.namespace && !p.finished();
-                let label = |p: &Pod| {
-                    p.node
-                        .and_then(|n| snapshot.node(n).labels.get(&term.topology_key))
-                };
+                let label =
+                    |p: &Pod| p.node.and_then(|n| snapshot.node(n).labels.get(&term.topology_key));
                 let near = |p: &&Pod| {
                     label(p) == label(pod) && (label(pod).is_some() || p.node == pod.node)
                 };

@@ -29,10 +29,7 @@ fn why(plan: &Plan) -> String {
 
 fn landings(cluster: &Cluster) -> Vec<String> {
     let plan = cluster.plan(EVEN);
-    plan.moves
-        .iter()
-        .flat_map(|m| m.possible_nodes.clone())
-        .collect()
+    plan.moves.iter().flat_map(|m| m.possible_nodes.clone()).collect()
 }
 
 #[test]
@@ -70,10 +67,7 @@ fn a_node_with_an_unreadable_pod_takes_no_pods() {
 fn the_scheduler_may_choose_a_node_that_is_being_deleted() {
     // Nothing tells the scheduler, so both nodes may win.
     let plan = hot("", "closed=Deleting", "").plan(EVEN);
-    assert_eq!(
-        why(&plan),
-        "its replacement could land on n2, which is being deleted"
-    );
+    assert_eq!(why(&plan), "its replacement could land on n2, which is being deleted");
 }
 
 #[test]
@@ -91,20 +85,13 @@ fn a_node_that_is_being_deleted_gives_no_pods_because_they_are_drained() {
 
 #[test]
 fn a_node_with_a_bad_condition_takes_no_pods_even_before_its_taint_is_set() {
-    for closure in [
-        "MemoryPressure",
-        "DiskPressure",
-        "PIDPressure",
-        "NetworkUnavailable",
-        "NeverReady",
-    ] {
+    for closure in
+        ["MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", "NeverReady"]
+    {
         let cluster = hot("", &format!("closed={closure}"), "");
         let landings = landings(&cluster);
         assert!(!landings.is_empty(), "{closure}");
-        assert!(
-            landings.iter().all(|node| node == "n3"),
-            "{closure}: {landings:?}"
-        );
+        assert!(landings.iter().all(|node| node == "n3"), "{closure}: {landings:?}");
         let only = hot("", &format!("closed={closure}"), "cordoned").plan(EVEN);
         assert!(only.moves.is_empty(), "{closure}: {}", text(&only));
     }
@@ -116,10 +103,7 @@ fn a_toleration_makes_a_closed_node_no_better() {
     let plan = hot(tolerates, "closed=DiskPressure", "cordoned system=3").plan(EVEN);
     assert!(plan.moves.is_empty());
     let plan = hot(tolerates, "closed=DiskPressure", "").plan(EVEN);
-    assert_eq!(
-        why(&plan),
-        "its replacement could land on n2, which is under disk pressure"
-    );
+    assert_eq!(why(&plan), "its replacement could land on n2, which is under disk pressure");
 }
 
 #[test]
@@ -176,10 +160,7 @@ fn no_pod_that_names_a_system_goes_where_the_system_is_unknown() {
 #[test]
 fn a_pod_that_names_no_system_or_that_of_every_node_may_go() {
     for (pods, node) in [("", "os=windows"), ("", ""), ("os=linux", "os=linux")] {
-        assert!(
-            !landings(&hot(pods, node, node)).is_empty(),
-            "{pods} {node}"
-        );
+        assert!(!landings(&hot(pods, node, node)).is_empty(), "{pods} {node}");
     }
 }
 
@@ -220,11 +201,7 @@ fn no_pod_goes_where_a_taint_removes_it_after_a_while() {
     );
     let for_ever = hot("tolerates=maintenance:NoExecute", maintained, "cordoned");
     assert!(!landings(&for_ever).is_empty());
-    let soft = hot(
-        "tolerates=*:NoExecute@60",
-        "taint=maintenance:NoSchedule",
-        "cordoned",
-    );
+    let soft = hot("tolerates=*:NoExecute@60", "taint=maintenance:NoSchedule", "cordoned");
     assert!(!landings(&soft).is_empty());
 }
 

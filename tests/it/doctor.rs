@@ -55,83 +55,41 @@ fn a_healthy_cluster_has_no_warning() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a list of defects")]
 fn each_defect_is_named_by_its_own_line() {
     use Severity::{Failure, Warning};
     for (defect, check, severity, part) in [
-        (
-            "node n4 not-ready",
-            "nodes",
-            Warning,
-            "1 of 4 nodes not Ready: n4",
-        ),
+        ("node n4 not-ready", "nodes", Warning, "1 of 4 nodes not Ready: n4"),
         ("node n4 no-metrics", "usage", Warning, "3 of 4 nodes"),
-        (
-            "  web cpu=100m no-metrics age=9h",
-            "usage",
-            Warning,
-            "3 of 4 pods",
-        ),
-        (
-            "  batch*3 cpu=100m uses=10m scheduler=packer",
-            "scheduler",
-            Warning,
-            "packer",
-        ),
+        ("  web cpu=100m no-metrics age=9h", "usage", Warning, "3 of 4 pods"),
+        ("  batch*3 cpu=100m uses=10m scheduler=packer", "scheduler", Warning, "packer"),
         (
             "  shop*3 cpu=100m uses=10m\nbudget shop allows=0 desired=3",
             "budgets",
             Warning,
             "default/shop",
         ),
-        (
-            "  db cpu=100m uses=10m",
-            "replicas",
-            Warning,
-            "default/Deployment/db",
-        ),
-        (
-            "  cache*2 cpu=100m uses=10m emptydir",
-            "pods",
-            Warning,
-            "2 local-storage",
-        ),
+        ("  db cpu=100m uses=10m", "replicas", Warning, "default/Deployment/db"),
+        ("  cache*2 cpu=100m uses=10m emptydir", "pods", Warning, "2 local-storage"),
         (
             "  descheduler*2 cpu=100m uses=10m namespace=kube-system",
             "deschedulers",
             Failure,
             "kube-system/descheduler-",
         ),
-        (
-            "  cluster-autoscaler*2 cpu=100m uses=10m",
-            "autoscalers",
-            Warning,
-            "cluster-autoscaler-",
-        ),
+        ("  cluster-autoscaler*2 cpu=100m uses=10m", "autoscalers", Warning, "cluster-autoscaler-"),
     ] {
         let all = examined(&Cluster::parse(&format!("{HEALTHY}{defect}\n")));
         let found = wrong(&all);
-        assert_eq!(
-            (found.check, found.severity),
-            (check, severity),
-            "{found:?}"
-        );
+        assert_eq!((found.check, found.severity), (check, severity), "{found:?}");
         assert!(found.message.contains(part), "{found:?}");
-        assert!(
-            found.remedy.as_ref().is_some_and(|r| !r.is_empty()),
-            "{found:?}"
-        );
+        assert!(found.remedy.as_ref().is_some_and(|r| !r.is_empty()), "{found:?}");
     }
 }
 
 #[test]
 fn budgets_that_forbid_every_eviction_are_named_with_what_helps() {
     for (budgets, names, helps) in [
-        (
-            "budget shop allows=0 desired=3",
-            "default/shop",
-            "add replicas",
-        ),
+        ("budget shop allows=0 desired=3", "default/shop", "add replicas"),
         (
             "budget shop allows=1 desired=2\nbudget shop name=all allows=1 desired=2",
             "default/all, default/shop",
@@ -178,9 +136,7 @@ fn a_cluster_without_metrics_or_destinations_is_a_failure() {
 #[test]
 fn usage_is_not_needed_by_a_policy_that_compares_requests() {
     let policy = format!("basis: requests\n{EVEN}");
-    let without = HEALTHY
-        .replace(" uses=100m", "")
-        .replace("node n1", "node n1 no-metrics");
+    let without = HEALTHY.replace(" uses=100m", "").replace("node n1", "node n1 no-metrics");
     for diagnosis in examined_by(&Cluster::parse(&without), &policy) {
         assert_eq!(diagnosis.severity, Severity::Ok, "{diagnosis:?}");
     }

@@ -59,9 +59,7 @@ fn a_file_gives_the_same_facts_as_the_api_server() {
 #[test]
 fn the_recorded_pod_has_every_fact() {
     let pod = import::protobuf(ObjectKind::Pod, &message("Pod-web-1.pb")).unwrap();
-    let Object::Pod(pod) = pod else {
-        panic!("{pod:?}")
-    };
+    let Object::Pod(pod) = pod else { panic!("{pod:?}") };
     let counts = [
         pod.labels.len(),
         pod.owners.len(),

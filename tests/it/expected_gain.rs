@@ -24,10 +24,8 @@ node n4
     assert!(!plan.moves.is_empty(), "{}", text(&plan));
     assert!(plan.moves.iter().all(|m| m.node == "n1"), "{}", text(&plan));
     // By descheduler's rule, which a number asks for, nothing happens.
-    let counted = SIXTY.replace(
-        "thresholds: {cpu: 30%}",
-        "numberOfNodes: 0, thresholds: {cpu: 30%}",
-    );
+    let counted =
+        SIXTY.replace("thresholds: {cpu: 30%}", "numberOfNodes: 0, thresholds: {cpu: 30%}");
     assert_snapshot!(
         text(&Cluster::parse(cluster).plan(&counted)),
         @"default: 1 node is above its target, but no node below its thresholds can take pods"
@@ -44,11 +42,7 @@ node n2
 node n3
 ";
     let plan = Cluster::parse(cluster).plan(SIXTY);
-    let moved = plan
-        .moves
-        .iter()
-        .filter(|m| m.pod.starts_with("web"))
-        .count();
+    let moved = plan.moves.iter().filter(|m| m.pod.starts_with("web")).count();
     assert!(moved >= 18 && moved == plan.moves.len(), "{}", text(&plan));
 }
 

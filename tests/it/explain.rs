@@ -41,12 +41,8 @@ strategies:
 ";
 
 fn pod(engine: &Engine, snapshot: &Snapshot, name: &str) -> PodExplanation {
-    let explanation = engine
-        .explain(snapshot, &Subject::Pod(name.to_owned()), noon())
-        .unwrap();
-    let Explanation::Pod(pod) = explanation else {
-        panic!("{explanation:?}")
-    };
+    let explanation = engine.explain(snapshot, &Subject::Pod(name.to_owned()), noon()).unwrap();
+    let Explanation::Pod(pod) = explanation else { panic!("{explanation:?}") };
     *pod
 }
 
@@ -229,11 +225,7 @@ impl Case {
 
     /// A refusal for one of seven equal pods on a hot node, three of which would have to move.
     fn of_seven(code: &'static str, more: &str, policy: &str) -> Self {
-        Case::new(
-            code,
-            format!("node n1\n  web*7 cpu=100m uses=1\nnode n2\n{more}"),
-            policy,
-        )
+        Case::new(code, format!("node n1\n  web*7 cpu=100m uses=1\nnode n2\n{more}"), policy)
     }
 
     /// The same after a person has approved that a pod moves to a node.
@@ -247,10 +239,7 @@ impl Case {
             strategy: "LowNodeUtilization".to_owned(),
             why: String::new(),
         };
-        Case {
-            approved: vec![approved],
-            ..self
-        }
+        Case { approved: vec![approved], ..self }
     }
 
     /// The same with more lines of the cluster.
@@ -261,10 +250,7 @@ impl Case {
 
     /// The same with another strategy.
     fn with_strategy(self, strategy: &str) -> Self {
-        Case {
-            policy: strategy.to_owned(),
-            ..self
-        }
+        Case { policy: strategy.to_owned(), ..self }
     }
 
     fn with_ledger(self, entries: &str, resting: &str) -> Self {
@@ -284,11 +270,7 @@ impl Case {
 
     /// The engine, the snapshot and the pod that is refused.
     fn run(&self) -> (Engine, Snapshot, String) {
-        let policy = if self.exact {
-            parse(&self.policy).exactly()
-        } else {
-            parse(&self.policy)
-        };
+        let policy = if self.exact { parse(&self.policy).exactly() } else { parse(&self.policy) };
         let mut cluster = Cluster::parse(&self.cluster);
         if self.code == "doubtful-node" {
             let (kind, namespace, name) = ("Pod".to_owned(), "shop".to_owned(), "odd".to_owned());
@@ -310,10 +292,7 @@ impl Case {
         engine.approve(&self.approved);
         engine.observe_guards(&snapshot, &[errors()]);
         let plan = engine.decide(&snapshot, noon());
-        let kept = plan
-            .kept
-            .iter()
-            .find(|kept| kept.refusal.code() == self.code);
+        let kept = plan.kept.iter().find(|kept| kept.refusal.code() == self.code);
         let kept = kept
             .unwrap_or_else(|| panic!("no pod is refused with {}:\n{}", self.code, text(&plan)));
         let name = format!("{}/{}", kept.namespace, kept.pod);
@@ -329,10 +308,7 @@ fn errors() -> GuardReading {
     };
     GuardReading {
         guard: "errors".to_owned(),
-        answers: Ok(vec![GuardAnswer {
-            at: noon(),
-            series: vec![series],
-        }]),
+        answers: Ok(vec![GuardAnswer { at: noon(), series: vec![series] }]),
     }
 }
 
@@ -350,26 +326,15 @@ fn refusals_by_pod() -> Vec<Case> {
     vec![
         Case::of_pod("mirror-pod", "mirror", ""),
         Case::of_pod("static-pod", "static", ""),
-        Case {
-            exact: true,
-            ..Case::of_pod("terminating", "terminating", "")
-        },
+        Case { exact: true, ..Case::of_pod("terminating", "terminating", "") },
         Case::of_pod("daemon-set", "daemon", ""),
         Case::of_pod("system-critical", "priority=2000000000", ""),
         Case::of_pod("priority", "priority=10", "evictable: {priorityBelow: 10}"),
-        Case::of_pod(
-            "unknown-priority-class",
-            "priority=10",
-            "evictable: {priorityBelow: absent}",
-        ),
+        Case::of_pod("unknown-priority-class", "priority=10", "evictable: {priorityBelow: absent}"),
         Case::of_pod("bare-pod", "bare", ""),
         Case::of_pod("unknown-priority", "class=absent", ""),
         Case::of_pod("local-storage", "emptydir", ""),
-        Case::of_pod(
-            "persistent-volume",
-            "claim",
-            "evictable: {protect: [persistentVolumes]}",
-        ),
+        Case::of_pod("persistent-volume", "claim", "evictable: {protect: [persistentVolumes]}"),
         Case::of_pod("resource-claims", "devices", ""),
         Case::of_pod("do-not-disrupt", "do-not-disrupt=true", ""),
         Case::of_pod("not-safe-to-evict", "safe-to-evict=false", ""),
@@ -381,11 +346,7 @@ fn refusals_by_pod() -> Vec<Case> {
         Case::of_pod("no-budget", "", "evictable: {protect: [withoutBudget]}"),
         Case::of_pod("prefer-no-eviction", "stay", ""),
         Case::of_pod("evict-false", "evict=false", ""),
-        Case::of_pod(
-            "namespace",
-            "",
-            "evictable: {namespaces: {exclude: [default]}}",
-        ),
+        Case::of_pod("namespace", "", "evictable: {namespaces: {exclude: [default]}}"),
         Case::of_pod("pod-selector", "", "evictable: {podSelector: tier=web}"),
         Case::of_pod("too-young", "age=20s", ""),
         Case::of_pod("too-few-replicas", "namespace=other", ""),
@@ -399,12 +360,8 @@ fn refusals_by_pod() -> Vec<Case> {
             "node n1 system=6\n web uses=1 no-metrics\nnode n2\n web\nnode n3",
             "",
         ),
-        Case::new(
-            "doubtful-node",
-            "node n1 taint=a:NoSchedule\n web*2\nnode n2",
-            "",
-        )
-        .with_strategy("strategies: [{removePodsViolatingNodeTaints: {}}]"),
+        Case::new("doubtful-node", "node n1 taint=a:NoSchedule\n web*2\nnode n2", "")
+            .with_strategy("strategies: [{removePodsViolatingNodeTaints: {}}]"),
     ]
 }
 
@@ -412,22 +369,14 @@ fn refusals_by_volumes() -> Vec<Case> {
     vec![
         Case::of_pod("new-volume", "ephemeral=absent", ""),
         Case::of_pod("unusable-claim", "claim", ""),
-        Case::of_pod(
-            "shared-volume",
-            "shares=ebs\n aux cpu=100m uses=0 shares=ebs",
-            "",
-        ),
+        Case::of_pod("shared-volume", "shares=ebs\n aux cpu=100m uses=0 shares=ebs", ""),
         Case::of_pod("unknown-objects", "claim", "").and("lacking PersistentVolumeClaim"),
     ]
 }
 
 fn refusals_by_replacement() -> Vec<Case> {
     vec![
-        Case::new(
-            "no-replacement",
-            "node n1 system=2\n web*2 uses=3 owner-deleting\nnode n2",
-            "",
-        ),
+        Case::new("no-replacement", "node n1 system=2\n web*2 uses=3 owner-deleting\nnode n2", ""),
         Case::new(
             "namespace-deleted",
             "namespace default deleting\nnode n1 system=2\n web*2 uses=3\nnode n2",
@@ -435,16 +384,8 @@ fn refusals_by_replacement() -> Vec<Case> {
         ),
         Case::of_pod("runs-to-completion", "owner=Workflow runs-once", ""),
         Case::of_pod("job-would-fail", "owner=Job runs-once backoff=0", ""),
-        Case::new(
-            "names-node",
-            "node n1 system=2\n web*2 uses=3 template-node=n1\nnode n2",
-            "",
-        ),
-        Case::new(
-            "gated",
-            "node n1 system=2\n web*2 uses=3 template-gated\nnode n2",
-            "",
-        ),
+        Case::new("names-node", "node n1 system=2\n web*2 uses=3 template-node=n1\nnode n2", ""),
+        Case::new("gated", "node n1 system=2\n web*2 uses=3 template-gated\nnode n2", ""),
         Case::new(
             "missing-priority-class",
             "class other value=7\nnode n1 system=2\n web*2 uses=3 class=gone priority=1\nnode n2",
@@ -471,18 +412,13 @@ fn refusals_by_people() -> Vec<Case> {
     let required = "approval: {required: true}";
     let evenly = |code| Case::of_pod(code, "", required);
     vec![
-        Case::of_seven(
-            "paused",
-            "namespace default annotations=evenkeel.io/pause:audit",
-            "",
-        ),
+        Case::of_seven("paused", "namespace default annotations=evenkeel.io/pause:audit", ""),
         Case::of_seven("guarded", "namespace default", ERRORS),
         evenly("not-approved").with_approval("another", "n3"),
         evenly("lands-elsewhere").with_approval("uid-default-web-1", "n9"),
     ]
 }
 
-#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn refusals_by_time() -> Vec<Case> {
     let useless = r#""default/Deployment/web":{"useless":2,"until":"2026-11-21T12:18:00Z",
         "attempt":"2026-11-21T11:40:00Z"}"#;
@@ -504,16 +440,8 @@ fn refusals_by_time() -> Vec<Case> {
             "",
             "limits: {perNamespace: 1, perWorkload: none, perMinute: none}",
         ),
-        Case::of_seven(
-            "rate-limit",
-            "",
-            "limits: {perMinute: 1, perWorkload: none}",
-        ),
-        Case::of_seven(
-            "workload-limit",
-            "",
-            "limits: {perWorkload: 1, perMinute: none}",
-        ),
+        Case::of_seven("rate-limit", "", "limits: {perMinute: 1, perWorkload: none}"),
+        Case::of_seven("workload-limit", "", "limits: {perWorkload: 1, perMinute: none}"),
         Case::of_seven("disruption-budget", "budget web allows=1", ""),
         Case::of_seven(
             "several-budgets",
@@ -521,23 +449,13 @@ fn refusals_by_time() -> Vec<Case> {
             "",
         ),
         Case::of_seven("stale-budget", "budget web allows=9 stale", ""),
-        Case::of_seven(
-            "unreadable-budget",
-            "unreadable PodDisruptionBudget name=web",
-            "",
-        ),
+        Case::of_seven("unreadable-budget", "unreadable PodDisruptionBudget name=web", ""),
         Case::of_pod("outside-window", "", "windows: {forbid: [Sat]}"),
-        Case::of_pod("under-way", "", "").with_ledger(
-            &evicted("web").replace("uid-gone-web", "uid-default-web-1"),
-            "",
-        ),
+        Case::of_pod("under-way", "", "")
+            .with_ledger(&evicted("web").replace("uid-gone-web", "uid-default-web-1"), ""),
         Case::of_pod("resting", "age=5m", "").with_ledger(&evicted("web"), ""),
         Case::of_pod("ineffective-move", "", "").with_ledger("", useless),
-        Case::of_seven(
-            "trial",
-            "",
-            "ramp: {watch: 2m}\nlimits: {perWorkload: none}",
-        ),
+        Case::of_seven("trial", "", "ramp: {watch: 2m}\nlimits: {perWorkload: none}"),
         Case::of_pod("got-worse", "", "").with_ledger("", &worse),
         Case::of_pod("rejected-eviction", "", "").with_rejected(
             "uid-default-web-1",
@@ -647,10 +565,8 @@ fn refusals_by_landing() -> Vec<Case> {
 
 #[test]
 fn every_refusal_is_explained_with_its_remedy() {
-    let mut missing: BTreeSet<&str> = crate::it::reasons::refusals()
-        .iter()
-        .map(Refusal::code)
-        .collect();
+    let mut missing: BTreeSet<&str> =
+        crate::it::reasons::refusals().iter().map(Refusal::code).collect();
     // Such a pod is proposed: see the tests of approvals.
     missing.remove("needs-approval");
     for case in refusals_by_pod()
@@ -662,28 +578,16 @@ fn every_refusal_is_explained_with_its_remedy() {
         .chain(refusals_by_landing())
     {
         let (engine, snapshot, name) = case.run();
-        let explanation = engine
-            .explain(&snapshot, &Subject::Pod(name.clone()), noon())
-            .unwrap();
-        let Explanation::Pod(explained) = &explanation else {
-            panic!("{explanation:?}")
-        };
+        let explanation = engine.explain(&snapshot, &Subject::Pod(name.clone()), noon()).unwrap();
+        let Explanation::Pod(explained) = &explanation else { panic!("{explanation:?}") };
         let line = foremost(&explained.verdicts).unwrap();
-        let PodVerdict::Kept(refusal) = &line.verdict else {
-            panic!("{name}: {}", line.verdict)
-        };
+        let PodVerdict::Kept(refusal) = &line.verdict else { panic!("{name}: {}", line.verdict) };
         assert_eq!(refusal.code(), case.code);
         // Lines are folded, so the comparison ignores line breaks.
-        let words: Vec<String> = explanation_text(&explanation, 80)
-            .split_whitespace()
-            .map(str::to_owned)
-            .collect();
+        let words: Vec<String> =
+            explanation_text(&explanation, 80).split_whitespace().map(str::to_owned).collect();
         let page = words.join(" ");
-        assert!(
-            page.contains(&format!(": stays: {refusal}")),
-            "{}: {page}",
-            case.code
-        );
+        assert!(page.contains(&format!(": stays: {refusal}")), "{}: {page}", case.code);
         let remedy = match refusal.remedy().strip_prefix("nothing") {
             Some(rest) => format!("nothing to change{rest}"),
             None => format!("to change that: {}", refusal.remedy()),
@@ -712,15 +616,12 @@ fn dead_loop(policy: &str) -> (Engine, Snapshot) {
         budget hot allows=2
         ",
     );
-    let ledger = evicted("hot")
-        .replace("helped", "sameNode")
-        .replace("11:55", "11:20");
+    let ledger = evicted("hot").replace("helped", "sameNode").replace("11:55", "11:20");
     let useless = r#""default/Deployment/hot":{"useless":1,"until":"2026-11-21T11:30:00Z",
         "attempt":"2026-11-21T11:20:00Z"}"#;
-    let ledger = Ledger::parse(&format!(
-        r#"{{"version":1,"entries":[{ledger}],"resting":{{{useless}}}}}"#
-    ))
-    .unwrap();
+    let ledger =
+        Ledger::parse(&format!(r#"{{"version":1,"entries":[{ledger}],"resting":{{{useless}}}}}"#))
+            .unwrap();
     let mut policy = parse(policy);
     policy.usage.smoothing = Smoothing::HalfLife(SignedDuration::from_mins(2));
     let snapshot = cluster.snapshot(&policy);
@@ -728,11 +629,7 @@ fn dead_loop(policy: &str) -> (Engine, Snapshot) {
     for (minute, share) in [(4, 40), (3, 55), (2, 70), (1, 90), (0, 100)] {
         let at = noon() - SignedDuration::from_mins(minute);
         let mut readings = cluster.readings(at);
-        for sample in readings
-            .pods
-            .values_mut()
-            .chain(readings.nodes.values_mut())
-        {
+        for sample in readings.pods.values_mut().chain(readings.nodes.values_mut()) {
             sample.used.cpu = Amount::new(sample.used.cpu.get() / 100 * share);
         }
         engine.observe_steady(&snapshot, &readings, at);
@@ -892,12 +789,7 @@ fn the_page_of_a_workload() {
 #[test]
 fn an_unknown_name_is_answered_with_similar_names() {
     let (engine, snapshot) = dead_loop(EVEN);
-    let error = |subject| {
-        engine
-            .explain(&snapshot, &subject, noon())
-            .unwrap_err()
-            .to_string()
-    };
+    let error = |subject| engine.explain(&snapshot, &subject, noon()).unwrap_err().to_string();
     let pod = |name: &str| error(Subject::Pod(name.to_owned()));
     assert_eq!(
         pod("default/hto-1"),
@@ -910,10 +802,7 @@ fn an_unknown_name_is_answered_with_similar_names() {
     );
     assert_eq!(pod("age"), "no pod age; did you mean default/agent-1?");
     assert_eq!(pod("unheard-of"), "no pod unheard-of");
-    assert_eq!(
-        error(Subject::Node("n9".to_owned())),
-        "no node n9; did you mean n1, n2, n3 or n4?"
-    );
+    assert_eq!(error(Subject::Node("n9".to_owned())), "no node n9; did you mean n1, n2, n3 or n4?");
     let workload = |name: &str| error(Subject::Workload(name.to_owned()));
     assert_eq!(
         workload("default/hot-1"),
@@ -926,12 +815,7 @@ fn an_unknown_name_is_answered_with_similar_names() {
 fn an_ambiguous_name_is_answered_with_the_candidates() {
     let (engine, snapshot) = Cluster::parse("node n1\n web\n web namespace=shop\nnode n2")
         .seen(parse(EVEN), Ledger::default());
-    let error = |subject| {
-        engine
-            .explain(&snapshot, &subject, noon())
-            .unwrap_err()
-            .to_string()
-    };
+    let error = |subject| engine.explain(&snapshot, &subject, noon()).unwrap_err().to_string();
     assert_eq!(
         error(Subject::Workload("web".to_owned())),
         "more than one workload is called web; say which: default/Deployment/web or \
@@ -939,18 +823,10 @@ fn an_ambiguous_name_is_answered_with_the_candidates() {
     );
     assert!(
         engine
-            .explain(
-                &snapshot,
-                &Subject::Workload("deployments/web".to_owned()),
-                noon()
-            )
+            .explain(&snapshot, &Subject::Workload("deployments/web".to_owned()), noon())
             .is_err()
     );
-    assert!(
-        engine
-            .explain(&snapshot, &Subject::Workload("shop/web".to_owned()), noon())
-            .is_ok()
-    );
+    assert!(engine.explain(&snapshot, &Subject::Workload("shop/web".to_owned()), noon()).is_ok());
 }
 
 fn program(arguments: &[&str]) -> std::process::Output {
@@ -1005,11 +881,9 @@ fn a_node_of_unknown_usage_has_no_value_that_decisions_use() {
 
 #[test]
 fn a_ledger_in_the_file_is_used() {
-    let cluster = std::fs::read_to_string(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/examples/late-nodes.yaml"
-    ))
-    .unwrap();
+    let cluster =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/late-nodes.yaml"))
+            .unwrap();
     let pod = "default/hot-6f9c7d8b54-5pztx";
     let explain = |name: &str, data: &str| {
         let map = format!(
@@ -1017,25 +891,14 @@ fn a_ledger_in_the_file_is_used() {
         );
         let file = format!("{}/{name}.yaml", env!("CARGO_TARGET_TMPDIR"));
         std::fs::write(&file, format!("{cluster}\n{map}")).unwrap();
-        program(&[
-            "explain",
-            "pod",
-            pod,
-            "--from",
-            &file,
-            "--namespace",
-            "kube-system",
-        ])
+        program(&["explain", "pod", pod, "--from", &file, "--namespace", "kube-system"])
     };
     let useless = r#"{"version":1,"entries":[],
         "resting":{"default/Deployment/hot":{"useless":2,"until":"2026-11-21T07:48:00Z",
           "attempt":"2026-11-21T07:00:00Z"}}}"#;
     let data = format!("data: {{ledger.json: '{useless}'}}\n");
     let page = String::from_utf8(explain("evenkeel-ledger", &data).stdout).unwrap();
-    assert!(
-        page.contains("ledger: configmap kube-system/evenkeel-ledger of the file"),
-        "{page}"
-    );
+    assert!(page.contains("ledger: configmap kube-system/evenkeel-ledger of the file"), "{page}");
     assert!(
         page.contains(
             "the last 2 moves of its workload did not help; the workload rests for another 18m"

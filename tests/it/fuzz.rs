@@ -232,11 +232,9 @@ fn what_is_tampered_with_is_sound_before() {
     Ledger::parse(LEDGER).unwrap_or_else(|error| panic!("{error}"));
     let line = RecordLine::parse(&record()).unwrap_or_else(|error| panic!("{error}"));
     assert!(line.details().unwrap().is_some());
-    for (kind, text) in [
-        (ObjectKind::Pod, POD),
-        (ObjectKind::Node, NODE),
-        (ObjectKind::Budget, BUDGET),
-    ] {
+    for (kind, text) in
+        [(ObjectKind::Pod, POD), (ObjectKind::Node, NODE), (ObjectKind::Budget, BUDGET)]
+    {
         import::json(kind, text.as_bytes()).unwrap_or_else(|skipped| panic!("{skipped}"));
     }
     for format in [NATIVE, V1ALPHA2, V1ALPHA1] {

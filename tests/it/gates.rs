@@ -31,18 +31,12 @@ fn answer(pod: &str, policy: &str) -> String {
 
 fn refused(pod: &str, policy: &str, code: &str) {
     let said = answer(pod, &format!("{policy}\n{EVEN}"));
-    assert!(
-        said.starts_with(&format!("{code}: ")),
-        "{pod:?} with {policy:?}: {said}"
-    );
+    assert!(said.starts_with(&format!("{code}: ")), "{pod:?} with {policy:?}: {said}");
 }
 
 fn moved(pod: &str, policy: &str) {
     let said = answer(pod, &format!("{policy}\n{EVEN}"));
-    assert!(
-        said.starts_with("move web-1 from n1 to n"),
-        "{pod:?} with {policy:?}: {said}"
-    );
+    assert!(said.starts_with("move web-1 from n1 to n"), "{pod:?} with {policy:?}: {said}");
 }
 
 #[test]
@@ -53,47 +47,15 @@ fn an_ordinary_pod_moves() {
 #[test]
 fn properties_of_a_pod_protect_it() {
     for (pod, code, lifted_by) in [
-        (
-            "daemon",
-            "daemon-set",
-            "evictable: {minReplicas: 1, allow: [daemonSets]}",
-        ),
-        (
-            "emptydir",
-            "local-storage",
-            "evictable: {allow: [localStorage]}",
-        ),
-        (
-            "stay",
-            "prefer-no-eviction",
-            "evictable: {allow: [preferNoEviction]}",
-        ),
-        (
-            "devices",
-            "resource-claims",
-            "evictable: {allow: [resourceClaims]}",
-        ),
-        (
-            "do-not-disrupt=true",
-            "do-not-disrupt",
-            "evictable: {allow: [doNotDisrupt]}",
-        ),
-        (
-            "safe-to-evict=false",
-            "not-safe-to-evict",
-            "evictable: {allow: [notSafeToEvict]}",
-        ),
-        (
-            "priority=2000000000",
-            "system-critical",
-            "evictable: {allow: [systemCritical]}",
-        ),
+        ("daemon", "daemon-set", "evictable: {minReplicas: 1, allow: [daemonSets]}"),
+        ("emptydir", "local-storage", "evictable: {allow: [localStorage]}"),
+        ("stay", "prefer-no-eviction", "evictable: {allow: [preferNoEviction]}"),
+        ("devices", "resource-claims", "evictable: {allow: [resourceClaims]}"),
+        ("do-not-disrupt=true", "do-not-disrupt", "evictable: {allow: [doNotDisrupt]}"),
+        ("safe-to-evict=false", "not-safe-to-evict", "evictable: {allow: [notSafeToEvict]}"),
+        ("priority=2000000000", "system-critical", "evictable: {allow: [systemCritical]}"),
         ("age=20s", "too-young", "evictable: {minPodAge: 10s}"),
-        (
-            "namespace=other",
-            "too-few-replicas",
-            "evictable: {minReplicas: 1}",
-        ),
+        ("namespace=other", "too-few-replicas", "evictable: {minReplicas: 1}"),
     ] {
         refused(pod, "", code);
         moved(pod, lifted_by);
@@ -210,16 +172,10 @@ fn a_pod_moves_if_its_new_volume_is_provisioned_where_it_lands() {
     };
     assert_eq!(answer("", ""), stays);
     assert_eq!(answer("storage-class fast driver=ebs immediate", ""), stays);
-    assert_eq!(
-        answer("storage-class fast driver=kubernetes.io/no-provisioner", ""),
-        stays
-    );
+    assert_eq!(answer("storage-class fast driver=kubernetes.io/no-provisioner", ""), stays);
     assert_eq!(answer("", "evictable: {allow: [newVolumes]}\n"), to("n4"));
     assert_eq!(answer("storage-class fast driver=ebs", ""), to("n4"));
-    assert_eq!(
-        answer("storage-class fast driver=ebs zones=a,c", ""),
-        to("n3")
-    );
+    assert_eq!(answer("storage-class fast driver=ebs zones=a,c", ""), to("n3"));
     assert_snapshot!(
         answer("storage-class fast driver=ebs zones=a", ""),
         @"keep web-1 on n1: no other node can take it: 3 are unable to reach its volumes"
@@ -258,11 +214,7 @@ profiles:
 
 #[test]
 fn no_setting_overrides_the_protection_of_mirror_static_and_terminating_pods() {
-    for (pod, code) in [
-        ("mirror", "mirror-pod"),
-        ("static", "static-pod"),
-        ("bare", "bare-pod"),
-    ] {
+    for (pod, code) in [("mirror", "mirror-pod"), ("static", "static-pod"), ("bare", "bare-pod")] {
         let all = "evictable: {minReplicas: 1, allow: [localStorage, daemonSets, systemCritical, failedBare]}";
         refused(pod, all, code);
     }
@@ -273,11 +225,7 @@ fn no_setting_overrides_the_protection_of_mirror_static_and_terminating_pods() {
     refused("bare evict=true", "", "bare-pod");
     for (pod, code, allow) in [
         ("owner=DaemonSet evict=true", "daemon-set", "daemonSets"),
-        (
-            "priority=2000000000 evict=true",
-            "system-critical",
-            "systemCritical",
-        ),
+        ("priority=2000000000 evict=true", "system-critical", "systemCritical"),
     ] {
         refused(pod, "", code);
         moved(pod, &format!("evictable: {{allow: [{allow}]}}"));
@@ -289,24 +237,12 @@ fn no_setting_overrides_the_protection_of_mirror_static_and_terminating_pods() {
 
 #[test]
 fn the_policy_may_protect_more() {
-    refused(
-        "claim",
-        "evictable: {protect: [persistentVolumes]}",
-        "persistent-volume",
-    );
+    refused("claim", "evictable: {protect: [persistentVolumes]}", "persistent-volume");
     refused("", "evictable: {protect: [withoutBudget]}", "no-budget");
     refused("priority=10", "evictable: {priorityBelow: 10}", "priority");
     moved("priority=9", "evictable: {priorityBelow: 10}");
-    refused(
-        "priority=10",
-        "evictable: {priorityBelow: absent}",
-        "unknown-priority-class",
-    );
-    refused(
-        "",
-        "evictable: {namespaces: {exclude: [default]}}",
-        "namespace",
-    );
+    refused("priority=10", "evictable: {priorityBelow: absent}", "unknown-priority-class");
+    refused("", "evictable: {namespaces: {exclude: [default]}}", "namespace");
     refused("", "evictable: {podSelector: tier=web}", "pod-selector");
     moved("labels=tier:web", "evictable: {podSelector: tier=web}");
     refused("", "evictable: {minReplicas: 3}", "too-few-replicas");
@@ -349,16 +285,10 @@ fn a_single_replica_moves_if_its_owner_or_its_budget_admits_it() {
     };
     assert_eq!(answer("", "", ""), "too-few-replicas");
     assert_eq!(answer("evict-single", "", ""), "moved");
-    assert_eq!(
-        answer("evict-single", "budget db allows=0", ""),
-        "disruption-budget"
-    );
+    assert_eq!(answer("evict-single", "budget db allows=0", ""), "disruption-budget");
     assert_eq!(answer("", "budget db allows=1", ""), "too-few-replicas");
     assert_eq!(answer("", "budget db allows=1", with_budget), "moved");
-    assert_eq!(
-        answer("", "budget db allows=0", with_budget),
-        "too-few-replicas"
-    );
+    assert_eq!(answer("", "budget db allows=0", with_budget), "too-few-replicas");
     assert_eq!(answer("", "", with_budget), "too-few-replicas");
     let two = "budget db allows=1\nbudget db allows=1 name=second";
     assert_eq!(answer("", two, with_budget), "too-few-replicas");
@@ -398,35 +328,22 @@ fn a_trial_shows_what_single_replicas_cost() {
     );
     // The limits of a cycle do not apply to the trial.
     let limited = format!("limits: {{perCycle: 0}}\n{EVEN}");
-    assert_eq!(
-        replica_trial(SINGLES, &limited),
-        replica_trial(SINGLES, EVEN)
-    );
+    assert_eq!(replica_trial(SINGLES, &limited), replica_trial(SINGLES, EVEN));
     let pairs = SINGLES.replace("node n4", "node n4\n a cpu=100m uses=0");
     let three = format!("evictable: {{minReplicas: 3}}\n{EVEN}");
     let said = replica_trial(&pairs, &three);
-    assert!(
-        said.contains("belong to workloads with too few replicas; with"),
-        "{said}"
-    );
+    assert!(said.contains("belong to workloads with too few replicas; with"), "{said}");
 }
 
 #[test]
 fn without_single_replicas_or_without_a_gain_there_is_no_replica_trial() {
     // The only pods that may move do so.
-    assert_eq!(
-        replica_trial(SINGLES, &format!("evictable: {{minReplicas: 1}}\n{EVEN}")),
-        ""
-    );
+    assert_eq!(replica_trial(SINGLES, &format!("evictable: {{minReplicas: 1}}\n{EVEN}")), "");
     // Other nodes cannot take the pods.
-    let full = SINGLES
-        .replace("node n3", "")
-        .replace("node n4", "node n4 taint=a:NoSchedule");
+    let full = SINGLES.replace("node n3", "").replace("node n4", "node n4 taint=a:NoSchedule");
     assert_eq!(replica_trial(&full, EVEN), "");
     // Most candidates stay for another reason.
-    let local = SINGLES
-        .replace("uses=1", "uses=1 emptydir")
-        .replace("uses=2", "uses=2 stay");
+    let local = SINGLES.replace("uses=1", "uses=1 emptydir").replace("uses=2", "uses=2 stay");
     assert_eq!(replica_trial(&local, EVEN), "");
 }
 
@@ -447,12 +364,7 @@ fn a_budget_is_checked_in_advance() {
     assert_eq!(moves("budget web allows=1"), 1);
     assert_eq!(moves("budget web allows=0"), 0);
     let codes = |budget: &str| {
-        cluster(budget)
-            .plan(EVEN)
-            .kept
-            .iter()
-            .map(|k| k.refusal.code())
-            .collect::<Vec<_>>()
+        cluster(budget).plan(EVEN).kept.iter().map(|k| k.refusal.code()).collect::<Vec<_>>()
     };
     assert_eq!(codes("budget web allows=0"), ["disruption-budget"; 7]);
     // The other two pods wait for the first. No other pod is selected instead of them.
@@ -510,47 +422,25 @@ fn each_limit_applies_on_its_own() {
         ",
     );
     for (limits, expected, code) in [
-        (
-            "{perCycle: 4, perWorkload: none, perMinute: none, perNode: none}",
-            4,
-            "cycle-limit",
-        ),
+        ("{perCycle: 4, perWorkload: none, perMinute: none, perNode: none}", 4, "cycle-limit"),
         (
             "{perCycle: 1 or 25%, perWorkload: none, perMinute: none, perNode: none}",
             4,
             "cycle-limit",
         ),
-        (
-            "{perMinute: 3 or 12.5%, perWorkload: none, perNode: none}",
-            3,
-            "rate-limit",
-        ),
-        (
-            "{perNode: 2, perWorkload: none, perMinute: none}",
-            4,
-            "node-limit",
-        ),
-        (
-            "{perNamespace: 1, perWorkload: none, perMinute: none}",
-            1,
-            "namespace-limit",
-        ),
+        ("{perMinute: 3 or 12.5%, perWorkload: none, perNode: none}", 3, "rate-limit"),
+        ("{perNode: 2, perWorkload: none, perMinute: none}", 4, "node-limit"),
+        ("{perNamespace: 1, perWorkload: none, perMinute: none}", 1, "namespace-limit"),
         ("{perMinute: 5, perWorkload: none}", 5, "rate-limit"),
         ("{perWorkload: 2, perMinute: none}", 4, "workload-limit"),
         ("{perCycle: 0}", 0, "cycle-limit"),
     ] {
         let plan = cluster.plan(&format!("limits: {limits}\n{EVEN}"));
         assert_eq!(plan.moves.len(), expected, "{limits}: {}", text(&plan));
-        assert!(
-            plan.kept.iter().all(|k| k.refusal.code() == code),
-            "{limits}: {}",
-            text(&plan)
-        );
+        assert!(plan.kept.iter().all(|k| k.refusal.code() == code), "{limits}: {}", text(&plan));
     }
-    let own = EVEN.replace(
-        "thresholds: {cpu: 30%}",
-        "evictionLimits: {node: 1}, thresholds: {cpu: 30%}",
-    );
+    let own =
+        EVEN.replace("thresholds: {cpu: 30%}", "evictionLimits: {node: 1}, thresholds: {cpu: 30%}");
     assert_eq!(cluster.plan(&own).moves.len(), 2);
 }
 
@@ -621,23 +511,14 @@ fn outside_a_window_the_plan_lists_the_pods_that_would_move() {
         ",
     );
     let today = noon().strftime("%a").to_string();
-    let open = cluster.plan(&format!(
-        "windows: {{allow: ['{today} 11:00-13:00']}}\n{EVEN}"
-    ));
+    let open = cluster.plan(&format!("windows: {{allow: ['{today} 11:00-13:00']}}\n{EVEN}"));
     assert!(!open.moves.is_empty(), "{}", text(&open));
-    let closed = cluster.plan(&format!(
-        "windows: {{forbid: ['{today} 11:00-13:00']}}\n{EVEN}"
-    ));
+    let closed = cluster.plan(&format!("windows: {{forbid: ['{today} 11:00-13:00']}}\n{EVEN}"));
     assert!(closed.moves.is_empty(), "{}", text(&closed));
     let named = |pods: Vec<&str>| pods.into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
     assert_eq!(
         named(closed.kept.iter().map(|kept| kept.pod.as_str()).collect()),
-        named(
-            open.moves
-                .iter()
-                .map(|planned| planned.pod.as_str())
-                .collect()
-        ),
+        named(open.moves.iter().map(|planned| planned.pod.as_str()).collect()),
     );
     for kept in &closed.kept {
         assert_eq!(kept.refusal.code(), "outside-window");
@@ -681,17 +562,11 @@ fn a_move_that_would_preempt_another_pod_is_refused() {
     let allowed = |policy: &mut Policy| policy.profiles[0].evictable.protected.preemption = false;
     assert_eq!(without_node_fit(high, "", "", allowed), moves);
     // The replacement would stay pending without harm.
-    assert_eq!(
-        without_node_fit("priority=10 never-preempts", "", "", same),
-        moves
-    );
+    assert_eq!(without_node_fit("priority=10 never-preempts", "", "", same), moves);
     assert_eq!(without_node_fit("", "", "", same), moves);
     assert_eq!(without_node_fit(high, "priority=10", "", same), moves);
     // Another node has room.
-    assert_eq!(
-        without_node_fit(high, "", "node n3", same),
-        moves.replace('?', "n3")
-    );
+    assert_eq!(without_node_fit(high, "", "node n3", same), moves.replace('?', "n3"));
     // A pod of lower priority whose removal does not help.
     let beside = "node n3 taint=a:NoSchedule\n low cpu=4 tolerates=a:NoSchedule";
     assert_eq!(without_node_fit(high, "priority=10", beside, same), moves);

@@ -64,10 +64,7 @@ impl Asked {
 
     /// Records an answer at this second after noon, or an error.
     fn hears(&mut self, second: i64, answer: Result<&str, &str>) {
-        let answer = answer.map(|text| GuardAnswer {
-            at: after(second),
-            series: series(text),
-        });
+        let answer = answer.map(|text| GuardAnswer { at: after(second), series: series(text) });
         let reading = GuardReading {
             guard: "g".to_owned(),
             answers: answer.map(|one| vec![one]).map_err(str::to_owned),
@@ -97,10 +94,7 @@ impl Asked {
 #[test]
 fn a_workload_whose_value_is_above_the_limit_stays_and_the_others_go() {
     let mut asked = Asked::guard(", scope: workload");
-    asked.hears(
-        1,
-        Ok("namespace=bank deployment=api: 0.3, namespace=shop pod=web-1: 0.01"),
-    );
+    asked.hears(1, Ok("namespace=bank deployment=api: 0.3, namespace=shop pod=web-1: 0.01"));
     insta::assert_snapshot!(asked.plan(1), @"
     api-1 stays, guarded: guard g stops evictions of bank/Deployment/api: its value 0.3 is above \
         0.05
@@ -142,11 +136,7 @@ fn a_value_must_be_above_the_limit_for_some_time() {
     assert_eq!(asked.after(45, ": 1"), "");
     assert_eq!(asked.after(104, ": 1"), "");
     assert_ne!(asked.after(105, ": 1"), "");
-    assert_eq!(
-        asked.after(120, ": 0.05"),
-        "",
-        "the limit itself is allowed"
-    );
+    assert_eq!(asked.after(120, ": 0.05"), "", "the limit itself is allowed");
 }
 
 #[test]
@@ -241,10 +231,7 @@ fn series_without_the_labels_of_the_scope_are_no_answer() {
     ] {
         let mut asked = Asked::guard(&format!(", scope: {scope}"));
         let stops = asked.after(0, labels);
-        assert!(
-            stops.starts_with("guard g stops all evictions: its series need"),
-            "{stops}"
-        );
+        assert!(stops.starts_with("guard g stops all evictions: its series need"), "{stops}");
         let mut allowed = Asked::guard(&format!(", scope: {scope}, missing: allow"));
         assert_eq!(allowed.after(0, labels), "");
     }
@@ -280,26 +267,16 @@ fn labels_name_workloads_of_any_kind() {
     let mut asked = Asked::guard(", scope: workload");
     let stops = |asked: &mut Asked, second, labels: &str| asked.after(second, labels);
     let by_workload = stops(&mut asked, 0, "namespace=shop workload=web: 1");
-    assert!(
-        by_workload.contains("evictions of shop/Deployment/web"),
-        "{by_workload}"
-    );
+    assert!(by_workload.contains("evictions of shop/Deployment/web"), "{by_workload}");
     // An exporter may add its own pod.
-    let both = stops(
-        &mut asked,
-        15,
-        "namespace=bank deployment=api pod=exporter-0: 1",
-    );
+    let both = stops(&mut asked, 15, "namespace=bank deployment=api pod=exporter-0: 1");
     assert!(both.contains("evictions of bank/Deployment/api"), "{both}");
 }
 
 #[test]
 fn a_guard_stops_a_plan_that_is_being_carried_out() {
     let mut asked = Asked::guard(", scope: workload");
-    asked.hears(
-        0,
-        Ok("namespace=shop deployment=web: 0, namespace=bank deployment=api: 0"),
-    );
+    asked.hears(0, Ok("namespace=shop deployment=web: 0, namespace=bank deployment=api: 0"));
     let plan = asked.engine.decide(&asked.snapshot, after(0));
     let planned = &plan.moves[0];
     let untried = |asked: &Asked, second| {
@@ -321,10 +298,7 @@ fn a_guard_stops_a_plan_that_is_being_carried_out() {
     assert!(matches!(why, Untried::Guarded(_)), "{why}");
     assert!(!why.ends_the_plan(), "the others go on");
     let all = untried(&asked, 96).unwrap();
-    assert!(
-        all.to_string().contains("its newest answer is 1m31s old"),
-        "{all}"
-    );
+    assert!(all.to_string().contains("its newest answer is 1m31s old"), "{all}");
     assert!(all.ends_the_plan());
 }
 
@@ -336,18 +310,10 @@ fn a_changed_guard_is_asked_anew_and_an_unchanged_one_keeps_its_state() {
     let mut changed = policy.clone();
     changed.dry_run = true;
     asked.engine.change_policy(changed.clone());
-    assert!(
-        asked.stops(1).contains("its value 1 is above"),
-        "{}",
-        asked.stops(1)
-    );
+    assert!(asked.stops(1).contains("its value 1 is above"), "{}", asked.stops(1));
     changed.guards[0].above = QueryValue::new(7.0).unwrap();
     asked.engine.change_policy(changed);
-    assert!(
-        asked.stops(1).contains("has not been asked yet"),
-        "{}",
-        asked.stops(1)
-    );
+    assert!(asked.stops(1).contains("has not been asked yet"), "{}", asked.stops(1));
 }
 
 /// Two workloads on one hot node. The errors of one rise for the first half hour.
@@ -388,25 +354,14 @@ fn minutes_of_evictions(scenario: &Scenario, policy: Policy) -> BTreeMap<String,
 #[test]
 fn a_simulated_workload_stays_while_its_errors_are_high_and_the_others_go() {
     let scenario = Scenario::parse("s.yaml", SCENARIO).unwrap_or_else(|e| panic!("{e}"));
-    let Some(PolicySource::Inline(policy)) = scenario.policy.clone() else {
-        panic!("{SCENARIO}")
-    };
+    let Some(PolicySource::Inline(policy)) = scenario.policy.clone() else { panic!("{SCENARIO}") };
     let minutes = minutes_of_evictions(&scenario, (*policy).clone());
     assert!(minutes["api"].0 < 10, "{minutes:?}");
-    assert!(
-        !minutes.contains_key("web") || minutes["web"].0 >= 40,
-        "{minutes:?}"
-    );
+    assert!(!minutes.contains_key("web") || minutes["web"].0 >= 40, "{minutes:?}");
 
-    let without = Scenario {
-        guard_courses: Vec::new(),
-        ..scenario
-    };
+    let without = Scenario { guard_courses: Vec::new(), ..scenario };
     let free = minutes_of_evictions(&without, *policy);
-    assert!(
-        free["web"].0 < 10,
-        "a guard without a series is ignored: {free:?}"
-    );
+    assert!(free["web"].0 < 10, "a guard without a series is ignored: {free:?}");
 }
 
 #[test]
@@ -421,9 +376,7 @@ fn while_a_simulated_prometheus_is_down_a_guard_does_what_its_missing_says() {
     );
     let first = |text: &str| {
         let scenario = Scenario::parse("s.yaml", text).unwrap_or_else(|e| panic!("{e}"));
-        let Some(PolicySource::Inline(policy)) = scenario.policy.clone() else {
-            panic!("{text}")
-        };
+        let Some(PolicySource::Inline(policy)) = scenario.policy.clone() else { panic!("{text}") };
         let minutes = minutes_of_evictions(&scenario, *policy);
         minutes.values().map(|(first, _)| *first).min()
     };
@@ -458,10 +411,7 @@ fn doctor_says_whether_a_guard_answers_and_what_its_labels_name() {
     for (second, answer) in [
         (1, Err("Prometheus at http://p does not respond")),
         (2, Ok("")),
-        (
-            3,
-            Ok("namespace=shop deployment=web: 0.01, namespace=shop deployment=gone: 0"),
-        ),
+        (3, Ok("namespace=shop deployment=web: 0.01, namespace=shop deployment=gone: 0")),
         (4, Ok("namespace=shop deployment=web: 0.01")),
         (5, Ok("namespace=shop deployment=web: 0.3")),
         (6, Ok("job=web: 0.3")),
@@ -505,11 +455,7 @@ fn the_status_names_each_guard_with_its_newest_value() {
             let text = value.as_str().map(str::to_owned);
             text.unwrap_or_else(|| value.to_string())
         };
-        [
-            "guard", "scope", "value", "limit", "answered", "state", "message",
-        ]
-        .map(text)
-        .join(" | ")
+        ["guard", "scope", "value", "limit", "answered", "state", "message"].map(text).join(" | ")
     };
     let mut asked = Asked::guard(", scope: namespace, for: 1m");
     insta::assert_snapshot!(shown(&asked, 0), @"

@@ -27,10 +27,7 @@ fn plan(cluster: &str) -> Plan {
 }
 
 fn moved(plan: &Plan) -> Vec<(&str, &str)> {
-    plan.moves
-        .iter()
-        .map(|m| (m.pod.as_str(), m.to.as_deref().unwrap()))
-        .collect()
+    plan.moves.iter().map(|m| (m.pod.as_str(), m.to.as_deref().unwrap())).collect()
 }
 
 #[test]
@@ -87,10 +84,7 @@ fn no_node_is_filled_above_the_ceiling_by_usage() {
 fn the_ceiling_of_usage_also_applies_on_the_basis_of_requests() {
     let policy = BY_USAGE.replace("actual", "requests");
     let cluster = Cluster::parse("node n1\n web cpu=100m uses=1500m\nnode n2\n api cpu=4 uses=5");
-    assert_eq!(
-        cluster.plan_by(packing(&policy)).kept[0].refusal.code(),
-        "would-land-hot"
-    );
+    assert_eq!(cluster.plan_by(packing(&policy)).kept[0].refusal.code(), "would-land-hot");
 }
 
 #[test]
@@ -302,11 +296,7 @@ mod cluster_autoscaler {
     }
 
     fn soft(key: &str) -> Taint {
-        Taint {
-            key: key.to_owned(),
-            value: String::new(),
-            effect: Effect::PreferNoSchedule,
-        }
+        Taint { key: key.to_owned(), value: String::new(), effect: Effect::PreferNoSchedule }
     }
 
     #[test]
@@ -332,10 +322,8 @@ mod cluster_autoscaler {
         let plan = cluster.plan_by(packing(BY_USAGE));
         assert_eq!(moved(&plan), [("b-1", "n3")]);
         // The policy may lift the protection for other strategies. The node stays useless to empty.
-        let lifted = BY_USAGE.replace(
-            "{minReplicas: 1}",
-            "{minReplicas: 1, allow: [notSafeToEvict]}",
-        );
+        let lifted =
+            BY_USAGE.replace("{minReplicas: 1}", "{minReplicas: 1, allow: [notSafeToEvict]}");
         let plan = cluster.plan_by(packing(&lifted));
         assert_eq!(moved(&plan), [("b-1", "n3")]);
         assert_eq!(plan.kept[0].refusal.code(), "unremovable-node");
@@ -351,11 +339,7 @@ mod cluster_autoscaler {
         let plan = candidate("n2").plan_by(packing(BY_USAGE));
         assert_eq!(moved(&plan), [("b-1", "n3"), ("a-1", "n3")]);
         let plan = candidate("n3").plan_by(packing(BY_USAGE));
-        assert!(
-            plan.moves.iter().all(|m| m.to.as_deref() != Some("n3")),
-            "{}",
-            text(&plan)
-        );
+        assert!(plan.moves.iter().all(|m| m.to.as_deref() != Some("n3")), "{}", text(&plan));
         assert!(
             nodes(&plan)
                 .contains("n3: above a threshold, but an autoscaler removes it: takes no pods")

@@ -41,10 +41,7 @@ fn before_1_36_a_pod_returns_to_the_node_that_stays_balanced() {
     for minor in [31, 35] {
         let (moves, refusals) = decided(CLUSTER, minor);
         assert!(moves.is_empty(), "1.{minor}: {moves:?}");
-        assert!(
-            refusals.contains(&"would-return"),
-            "1.{minor}: {refusals:?}"
-        );
+        assert!(refusals.contains(&"would-return"), "1.{minor}: {refusals:?}");
     }
     for minor in [36, 37] {
         assert_eq!(decided(CLUSTER, minor).0, ["n2"], "1.{minor}");
@@ -67,13 +64,7 @@ fn a_scheduler_configuration_keeps_the_release() {
     let profiles = "profiles: [{schedulerName: default-scheduler}, {schedulerName: second}]";
     let config = evenkeel::policy::SchedulerConfig::parse("s.yaml", &format!("{head}{profiles}"));
     let release = KubernetesRelease::new(32);
-    let policy = parse(EVEN)
-        .with_release(release)
-        .with_schedulers(config.unwrap());
+    let policy = parse(EVEN).with_release(release).with_schedulers(config.unwrap());
     assert_eq!(policy.schedulers().count(), 2);
-    assert!(
-        policy
-            .schedulers()
-            .all(|profile| profile.release == release)
-    );
+    assert!(policy.schedulers().all(|profile| profile.release == release));
 }

@@ -135,10 +135,7 @@ fn what_repeats_leads_to_less_time_above_the_target_with_no_more_evictions() {
         .unwrap();
     }
     println!("{report}");
-    assert!(
-        each && evictions.1 <= evictions.0 && minutes.1 < minutes.0,
-        "{report}"
-    );
+    assert!(each && evictions.1 <= evictions.0 && minutes.1 < minutes.0, "{report}");
 }
 
 /// Whether an eviction says the expected usage. On the first day nothing is known yet.
@@ -155,11 +152,7 @@ fn says_what_was_expected(trace: &Trace) -> bool {
 fn observe_office(engine: &mut Engine, cluster: &Cluster, minutes: Range<i64>) {
     observe_hours(engine, cluster, minutes, |_, hour| {
         let weekend = hour / 24 % 7 < 2;
-        if !weekend && (9..17).contains(&(hour % 24)) {
-            800
-        } else {
-            100
-        }
+        if !weekend && (9..17).contains(&(hour % 24)) { 800 } else { 100 }
     });
 }
 
@@ -210,20 +203,11 @@ fn expected_of_new_pod(policy: &str, minutes: i64) -> u64 {
 #[test]
 fn a_pod_without_samples_is_expected_to_use_what_its_siblings_usually_do() {
     let tuesday_at_half_past_eight = 68 * 60 + 30;
-    assert_eq!(
-        expected_of_new_pod(&learning(), tuesday_at_half_past_eight),
-        800
-    );
+    assert_eq!(expected_of_new_pod(&learning(), tuesday_at_half_past_eight), 800);
     let saturday_at_half_past_ten_pm = (7 * 24 + 10) * 60 + 30;
-    assert_eq!(
-        expected_of_new_pod(&learning(), saturday_at_half_past_ten_pm),
-        100
-    );
+    assert_eq!(expected_of_new_pod(&learning(), saturday_at_half_past_ten_pm), 100);
     let beyond_sunday = learning().replace("ahead: 2h", "ahead: 36h");
-    assert_eq!(
-        expected_of_new_pod(&beyond_sunday, saturday_at_half_past_ten_pm),
-        800
-    );
+    assert_eq!(expected_of_new_pod(&beyond_sunday, saturday_at_half_past_ten_pm), 800);
 }
 
 /// Returns the plan at half past midnight on Tuesday, after two and a half days. Batch pods use a

@@ -167,21 +167,12 @@ fn a_ledger_has_room_for_thirty_evictions_a_minute_during_a_rest_of_six_hours() 
         let mut cluster = workloads(minute * 30..(minute + 1) * 30);
         let at = after(i64::try_from(minute).unwrap() * 60);
         let snapshot = cluster.snapshot(&policy);
-        assert!(
-            !ledger.size().is_full(29),
-            "{} bytes after {minute} minutes",
-            ledger.bytes()
-        );
+        assert!(!ledger.size().is_full(29), "{} bytes after {minute} minutes", ledger.bytes());
         for pod in snapshot.pod_ids() {
             evict(&mut ledger, &snapshot, pod, at);
         }
         for pod in &snapshot.pods {
-            cluster.replace(
-                &pod.namespace,
-                &pod.name,
-                "n8",
-                at + SignedDuration::from_secs(5),
-            );
+            cluster.replace(&pod.namespace, &pod.name, "n8", at + SignedDuration::from_secs(5));
         }
         let snapshot = cluster.snapshot(&policy);
         let soon = at + SignedDuration::from_secs(30);
@@ -211,28 +202,16 @@ fn a_ledger_has_room_for_thirty_evictions_a_minute_during_a_rest_of_six_hours() 
 #[test]
 fn stored_forecasts_are_bounded() {
     let snapshot = hot(2000).snapshot(&parse(EVEN));
-    let nodes: Vec<String> = (0..32)
-        .map(|n| format!("ip-10-0-{n}-17.eu-central-1.compute.internal"))
-        .collect();
+    let nodes: Vec<String> =
+        (0..32).map(|n| format!("ip-10-0-{n}-17.eu-central-1.compute.internal")).collect();
     let mut ledger = Ledger::default();
     for position in 0..1500 {
         ledger.intend(&snapshot, PodId(position), Aim::Move, &nodes, noon());
     }
-    let kept: usize = ledger
-        .entries()
-        .iter()
-        .flat_map(|e| &e.possible_nodes)
-        .map(String::len)
-        .sum();
-    assert!(
-        kept > MOST_FORESEEN_BYTES / 2 && kept <= MOST_FORESEEN_BYTES,
-        "{kept} bytes of names"
-    );
-    assert!(
-        ledger.write().len() * 2 < 1024 * 1024,
-        "{} bytes",
-        ledger.write().len()
-    );
+    let kept: usize =
+        ledger.entries().iter().flat_map(|e| &e.possible_nodes).map(String::len).sum();
+    assert!(kept > MOST_FORESEEN_BYTES / 2 && kept <= MOST_FORESEEN_BYTES, "{kept} bytes of names");
+    assert!(ledger.write().len() * 2 < 1024 * 1024, "{} bytes", ledger.write().len());
     let mut ledger = Ledger::default();
     let most = [nodes, vec!["one-more".to_owned()]].concat();
     ledger.intend(&snapshot, PodId(0), Aim::Move, &most, noon());
@@ -253,12 +232,7 @@ fn a_count_of_bad_landings_at_its_limit_does_not_overflow() {
         "resting":{"default/Deployment/web":{"useless":4294967295,"until":"2026-11-21T11:00:00Z",
         "attempt":"2026-11-21T11:00:00Z","foreseen":4294967295}}}"#;
     let mut ledger = Ledger::parse(text).unwrap();
-    let settled = ledger.settle(
-        &cluster.snapshot(&policy),
-        |_| true,
-        &policy.cooldown,
-        noon(),
-    );
+    let settled = ledger.settle(&cluster.snapshot(&policy), |_| true, &policy.cooldown, noon());
     assert_eq!(settled[0].ending, Ending::HotNode);
     // Three unlucky moves of four billion do not shorten the rest.
     let written: serde_json::Value = serde_json::from_str(&ledger.write()).unwrap();
@@ -321,10 +295,7 @@ fn old_entries_are_removed() {
     engine.settle(&snapshot, after(30));
     assert_eq!(engine.ledger().entries().len(), 1, "its replacement rests");
     engine.settle(&snapshot, after(2 * 600 + 1));
-    assert!(
-        engine.ledger().entries().is_empty(),
-        "twice the rest has passed"
-    );
+    assert!(engine.ledger().entries().is_empty(), "twice the rest has passed");
 }
 
 /// A workload that was scaled a moment ago has many siblings of the same second.
@@ -368,8 +339,5 @@ fn siblings_created_in_the_same_second_are_not_replacements() {
     let new = cluster.replace("default", "web-4", "n2", noon());
     let settled = engine.settle(&cluster.snapshot(engine.policy()), after(1));
     assert_eq!(settled[0].to.as_deref(), Some("n2"), "{settled:?}");
-    assert_eq!(
-        engine.ledger().entries()[0].replacement,
-        Some(format!("uid-{new}"))
-    );
+    assert_eq!(engine.ledger().entries()[0].replacement, Some(format!("uid-{new}")));
 }

@@ -14,9 +14,8 @@ use crate::it::support::{Cluster, EVEN, nodes, parse, text};
 /// Three hot nodes with heavy pods, and seven newer nodes with light ones.
 fn late_nodes() -> Cluster {
     let mut text = String::new();
-    for (node, heavy, light) in [(1, 7, 1), (2, 7, 1), (3, 6, 2)]
-        .into_iter()
-        .chain((4..=10).map(|n| (n, 0, 8)))
+    for (node, heavy, light) in
+        [(1, 7, 1), (2, 7, 1), (3, 6, 2)].into_iter().chain((4..=10).map(|n| (n, 0, 8)))
     {
         let _ = writeln!(text, "node n{node}\n agent cpu=100m uses=100m/200Mi daemon");
         let _ = writeln!(
@@ -34,35 +33,23 @@ fn moved(plan: &Plan, app: &str) -> usize {
 #[test]
 fn late_nodes_take_eleven_heavy_pods_and_no_light_one() {
     let plan = late_nodes().plan(EVEN);
-    assert_eq!(
-        (moved(&plan, "hot"), moved(&plan, "cold"), plan.moves.len()),
-        (11, 0, 11)
-    );
-    let hottest = plan
-        .after
-        .nodes
-        .iter()
-        .filter_map(|n| n.ratios["cpu"])
-        .map(Ratio::get)
-        .fold(0.0, f64::max);
+    assert_eq!((moved(&plan, "hot"), moved(&plan, "cold"), plan.moves.len()), (11, 0, 11));
+    let hottest =
+        plan.after.nodes.iter().filter_map(|n| n.ratios["cpu"]).map(Ratio::get).fold(0.0, f64::max);
     assert!(hottest <= 0.5, "{hottest}");
 }
 
 #[test]
 fn the_same_cluster_is_balanced_by_requests() {
-    let plan = late_nodes().plan(&EVEN.replace(
-        "thresholds: {cpu: 30%}",
-        "basis: requests, thresholds: {cpu: 30%}",
-    ));
+    let plan = late_nodes()
+        .plan(&EVEN.replace("thresholds: {cpu: 30%}", "basis: requests, thresholds: {cpu: 30%}"));
     assert_snapshot!(
         text(&plan),
         @"default: every measured node is below its thresholds: idle, not unbalanced"
     );
     assert_eq!(plan.nodes.len(), 10);
     assert!(
-        nodes(&plan)
-            .lines()
-            .all(|l| l.ends_with("at or below every threshold: may take pods"))
+        nodes(&plan).lines().all(|l| l.ends_with("at or below every threshold: may take pods"))
     );
 }
 
@@ -73,13 +60,7 @@ fn light_pods_do_not_replace_heavy_pods_that_wait_for_a_limit() {
     );
     let plan = late_nodes().plan(&policy);
     assert_eq!((moved(&plan, "hot"), moved(&plan, "cold")), (5, 0));
-    assert!(
-        plan.kept
-            .iter()
-            .all(|k| k.refusal.code() == "workload-limit"),
-        "{}",
-        text(&plan)
-    );
+    assert!(plan.kept.iter().all(|k| k.refusal.code() == "workload-limit"), "{}", text(&plan));
 }
 
 #[test]
@@ -149,9 +130,7 @@ fn a_node_without_metrics_is_neither_source_nor_destination() {
     n3: at or below every threshold: may take pods
     ");
     assert!(
-        plan.moves
-            .iter()
-            .all(|m| m.node == "n1" && m.to.as_deref() == Some("n3")),
+        plan.moves.iter().all(|m| m.node == "n1" && m.to.as_deref() == Some("n3")),
         "{}",
         text(&plan)
     );
@@ -169,11 +148,7 @@ fn a_cordoned_node_gives_pods_but_takes_none() {
         ",
     )
     .plan(EVEN);
-    assert!(
-        plan.moves
-            .iter()
-            .all(|m| m.node == "n1" && m.to.as_deref() == Some("n3"))
-    );
+    assert!(plan.moves.iter().all(|m| m.node == "n1" && m.to.as_deref() == Some("n3")));
     assert_eq!(plan.moves.len(), 2);
     assert!(nodes(&plan).contains("n2: at or below every threshold, but cordoned: takes no pods"));
 }
@@ -257,10 +232,7 @@ fn number_of_nodes_requires_more_cold_nodes_than_its_value() {
         node n2
         ",
     );
-    let policy = EVEN.replace(
-        "thresholds: {cpu: 30%}",
-        "numberOfNodes: 1, thresholds: {cpu: 30%}",
-    );
+    let policy = EVEN.replace("thresholds: {cpu: 30%}", "numberOfNodes: 1, thresholds: {cpu: 30%}");
     assert_snapshot!(
         text(&cluster.plan(&policy)),
         @"default: nodes below their thresholds: 1; numberOfNodes requires more than 1"
@@ -313,26 +285,15 @@ fn gated_pods_do_not_count_as_pending() {
         for number in 0..6 {
             let name = format!("job-{number}");
             let node = node.map(str::to_owned);
-            let mut pod = PodFacts {
-                uid: name.clone(),
-                name,
-                node,
-                ..(**snapshot.pod(PodId(0))).clone()
-            };
+            let mut pod =
+                PodFacts { uid: name.clone(), name, node, ..(**snapshot.pod(PodId(0))).clone() };
             pod.gated = gated;
             (pod.phase, pod.ready, pod.started) = (PodPhase::Pending, false, None);
             cluster.objects.apply(Object::Pod(Box::new(pod)));
         }
         cluster.plan(EVEN)
     };
-    assert!(matches!(
-        plan(false, None).halted,
-        Some(Halt::Pending {
-            pending: 6,
-            of: 12,
-            ..
-        })
-    ));
+    assert!(matches!(plan(false, None).halted, Some(Halt::Pending { pending: 6, of: 12, .. })));
     assert_eq!(plan(true, None).halted, None);
     assert!(!plan(true, None).moves.is_empty());
     // Their node has just disappeared, or cannot be read.

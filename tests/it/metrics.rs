@@ -81,10 +81,7 @@ async fn failed_requests() -> RequestMetrics {
         "/apis/secret.example/v1/secrets/secret",
         "/version",
     ] {
-        client
-            .request_text(http::Request::get(path).body(Vec::new()).unwrap())
-            .await
-            .unwrap_err();
+        client.request_text(http::Request::get(path).body(Vec::new()).unwrap()).await.unwrap_err();
     }
     requests
 }
@@ -103,10 +100,7 @@ async fn full_metrics() -> Metrics {
     metrics.expect(&policy);
     metrics.leader(true);
     metrics.plan(&plan, &policy);
-    metrics.taint(
-        &plan.steering[0],
-        &SteerOutcome::Failed("secret error".to_owned()),
-    );
+    metrics.taint(&plan.steering[0], &SteerOutcome::Failed("secret error".to_owned()));
     metrics.outcome(&plan.moves[0], &Outcome::Evicted);
     metrics.outcome(&plan.moves[0], &Outcome::Failed("secret error".to_owned()));
     metrics.strategy(
@@ -149,12 +143,7 @@ fn guard_report() -> GuardReport {
 /// A pod that used twice its usual cpu, as in the hour before.
 fn hindsight() -> Hindsight {
     let mut hindsight = Hindsight::default();
-    hindsight.add(EndedHour {
-        hour: 7,
-        used: 2e8,
-        usual: 1e8,
-        unchanged: 2e8,
-    });
+    hindsight.add(EndedHour { hour: 7, used: 2e8, usual: 1e8, unchanged: 2e8 });
     hindsight
 }
 
@@ -171,26 +160,20 @@ fn families(text: &str) -> BTreeMap<&str, ExposedFamily<'_>> {
     let mut families: BTreeMap<&str, ExposedFamily<'_>> = BTreeMap::new();
     let mut last = "";
     for line in text.lines() {
-        if let Some((name, help)) = line
-            .strip_prefix("# HELP ")
-            .map(|l| l.split_once(' ').unwrap())
+        if let Some((name, help)) = line.strip_prefix("# HELP ").map(|l| l.split_once(' ').unwrap())
         {
             last = name;
             families.entry(last).or_default().help = help;
-        } else if let Some((name, kind)) = line
-            .strip_prefix("# TYPE ")
-            .map(|l| l.split_once(' ').unwrap())
+        } else if let Some((name, kind)) =
+            line.strip_prefix("# TYPE ").map(|l| l.split_once(' ').unwrap())
         {
             families.get_mut(name).unwrap().kind = kind;
         } else {
             assert!(line.starts_with(last), "{line} is below {last}");
-            let labels = line
-                .split_once('{')
-                .map_or("", |(_, rest)| rest.split_once('}').unwrap().0);
-            for (name, value) in labels
-                .split(',')
-                .filter(|l| !l.is_empty())
-                .map(|l| l.split_once('=').unwrap())
+            let labels =
+                line.split_once('{').map_or("", |(_, rest)| rest.split_once('}').unwrap().0);
+            for (name, value) in
+                labels.split(',').filter(|l| !l.is_empty()).map(|l| l.split_once('=').unwrap())
             {
                 families
                     .get_mut(last)
@@ -219,41 +202,22 @@ async fn each_metric_is_exposed_as_in_the_catalogue() {
     let text = full_metrics().await.text(ExpositionFormat::Classic);
     let exposed = families(&text);
     let listed: BTreeSet<String> = all().map(MetricInfo::full_name).collect();
-    assert_eq!(
-        exposed
-            .keys()
-            .map(|name| (*name).to_owned())
-            .collect::<BTreeSet<_>>(),
-        listed
-    );
+    assert_eq!(exposed.keys().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>(), listed);
     for info in all() {
         let (name, family) = (info.full_name(), &exposed[&*info.full_name()]);
-        assert_eq!(
-            (family.help, family.kind),
-            (&*format!("{}.", info.help), info.kind.label())
-        );
-        let labels: BTreeSet<&str> = family
-            .labels
-            .keys()
-            .copied()
-            .filter(|l| *l != "le")
-            .collect();
+        assert_eq!((family.help, family.kind), (&*format!("{}.", info.help), info.kind.label()));
+        let labels: BTreeSet<&str> = family.labels.keys().copied().filter(|l| *l != "le").collect();
         assert_eq!(
             labels,
-            info.labels
-                .iter()
-                .map(|MetricLabel(label, _)| *label)
-                .collect(),
+            info.labels.iter().map(|MetricLabel(label, _)| *label).collect(),
             "{name}"
         );
         for MetricLabel(label, values) in info.labels {
             let LabelValues::Fixed(words) = values else {
                 continue;
             };
-            let others: Vec<_> = family.labels[*label]
-                .iter()
-                .filter(|v| !words.contains(v))
-                .collect();
+            let others: Vec<_> =
+                family.labels[*label].iter().filter(|v| !words.contains(v)).collect();
             assert!(others.is_empty(), "{name} has {label} of {others:?}");
         }
     }
@@ -269,15 +233,8 @@ async fn both_formats_have_the_same_samples() {
             .map(str::to_owned)
             .collect::<BTreeSet<String>>()
     };
-    assert_eq!(
-        samples(ExpositionFormat::Classic),
-        samples(ExpositionFormat::OpenMetrics)
-    );
-    assert!(
-        metrics
-            .text(ExpositionFormat::OpenMetrics)
-            .ends_with("# EOF\n")
-    );
+    assert_eq!(samples(ExpositionFormat::Classic), samples(ExpositionFormat::OpenMetrics));
+    assert!(metrics.text(ExpositionFormat::OpenMetrics).ends_with("# EOF\n"));
 }
 
 /// Labels must not contain values without a bound: pods, workloads and error messages. Only a
@@ -322,10 +279,7 @@ fn counters_exist_from_the_start() {
         r#"evenkeel_phase_duration_seconds_count{phase="act"} 0"#,
         "evenkeel_leader 0",
     ] {
-        assert!(
-            text.lines().any(|l| l == series),
-            "{series} is not in\n{text}"
-        );
+        assert!(text.lines().any(|l| l == series), "{series} is not in\n{text}");
     }
 }
 
@@ -342,10 +296,8 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, nvidia.com/gpu: 10%},
         Cluster::parse("node n1 gpu=4\n  web cpu=1 gpu=1 uses=6\nnode n2 gpu=4 no-metrics");
     metrics.plan(&cluster.plan(policy), &parse(policy));
     let text = metrics.text(ExpositionFormat::Classic);
-    let lines: Vec<&str> = text
-        .lines()
-        .filter_map(|l| l.strip_prefix("evenkeel_node_ratio"))
-        .collect();
+    let lines: Vec<&str> =
+        text.lines().filter_map(|l| l.strip_prefix("evenkeel_node_ratio")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     {node="n1",resource="cpu",basis="actual",smoothing="max"} 0.75
     {node="n1",resource="cpu",basis="actual",smoothing="none"} 0.75
@@ -358,10 +310,8 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, nvidia.com/gpu: 10%},
     {node="n2",resource="memory",basis="requests",smoothing="none"} 0.0
     {node="n2",resource="nvidia.com/gpu",basis="requests",smoothing="none"} 0.0
     "#);
-    let bands: Vec<&str> = text
-        .lines()
-        .filter_map(|l| l.strip_prefix("evenkeel_band_ratio"))
-        .collect();
+    let bands: Vec<&str> =
+        text.lines().filter_map(|l| l.strip_prefix("evenkeel_band_ratio")).collect();
     insta::assert_snapshot!(bands.join("\n"), @r#"
     {pool="default",resource="cpu",basis="actual",bound="high"} 0.5
     {pool="default",resource="cpu",basis="actual",bound="low"} 0.3
@@ -373,19 +323,13 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, nvidia.com/gpu: 10%},
 #[test]
 fn halted_plans_and_idle_strategies_are_exposed() {
     let metrics = Metrics::default();
-    metrics.plan(
-        &Cluster::parse("node n1\n  web cpu=1 uses=1\nnode n2").plan(EVEN),
-        &parse(EVEN),
-    );
+    metrics.plan(&Cluster::parse("node n1\n  web cpu=1 uses=1\nnode n2").plan(EVEN), &parse(EVEN));
     let text = metrics.text(ExpositionFormat::Classic);
     assert!(text.contains("\nevenkeel_halted 0\n"));
     let labels = r#"{strategy="LowNodeUtilization",pool="default",code="all-cold"}"#;
     let idle = &format!("evenkeel_idle_strategies{labels} 1");
     assert!(text.contains(idle), "{text}");
-    metrics.plan(
-        &Cluster::parse("node n1\n  web cpu=1 uses=1").plan(EVEN),
-        &parse(EVEN),
-    );
+    metrics.plan(&Cluster::parse("node n1\n  web cpu=1 uses=1").plan(EVEN), &parse(EVEN));
     let text = metrics.text(ExpositionFormat::Classic);
     assert!(
         text.contains("\nevenkeel_halted 1\n") && !text.contains("evenkeel_idle_strategies{"),
@@ -406,32 +350,20 @@ fn landings_are_compared_with_the_forecast() {
         let snapshot = cluster.snapshot(engine.policy());
         engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
         let moves = engine.decide(&snapshot, noon()).moves;
-        assert!(
-            moves.len() >= 2 && moves.iter().all(|m| m.possible_nodes == ["n2"]),
-            "{moves:?}"
-        );
+        assert!(moves.len() >= 2 && moves.iter().all(|m| m.possible_nodes == ["n2"]), "{moves:?}");
         engine.intend(&snapshot, &moves[..2], noon());
         engine.reload(Ledger::parse(&engine.ledger().write()).unwrap());
         for (planned, to) in moves.iter().zip(to) {
             engine.resolve(planned, &Outcome::Evicted);
             cluster.replace("default", &planned.pod, to, crate::it::support::after(1));
         }
-        let settled = engine.settle(
-            &cluster.snapshot(engine.policy()),
-            crate::it::support::after(30),
-        );
+        let settled =
+            engine.settle(&cluster.snapshot(engine.policy()), crate::it::support::after(30));
         assert!(
-            engine
-                .ledger()
-                .entries()
-                .iter()
-                .all(|e| e.possible_nodes.is_empty()),
+            engine.ledger().entries().iter().all(|e| e.possible_nodes.is_empty()),
             "settled entries keep no forecast"
         );
-        settled
-            .iter()
-            .map(|s| s.landed.unwrap().code())
-            .collect::<Vec<_>>()
+        settled.iter().map(|s| s.landed.unwrap().code()).collect::<Vec<_>>()
     };
     assert_eq!(land(["n2", "n2"]), ["as_foreseen", "as_foreseen"]);
     assert_eq!(land(["n2", "n3"]), ["as_foreseen", "elsewhere"]);
@@ -460,19 +392,14 @@ fn document() -> String {
     let mut labels: BTreeMap<(&str, LabelValues), Vec<String>> = BTreeMap::new();
     for info in all() {
         for MetricLabel(label, values) in info.labels {
-            labels
-                .entry((label, *values))
-                .or_default()
-                .push(format!("`{}`", info.full_name()));
+            labels.entry((label, *values)).or_default().push(format!("`{}`", info.full_name()));
         }
     }
     for ((label, values), names) in labels {
         let values = match values {
-            LabelValues::Fixed(words) => words
-                .iter()
-                .map(|w| format!("`{w}`"))
-                .collect::<Vec<_>>()
-                .join(", "),
+            LabelValues::Fixed(words) => {
+                words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", ")
+            }
             LabelValues::Codes(page) => format!("the codes of [{page}]({page})"),
             LabelValues::Names(bound) => bound.to_owned(),
         };
@@ -484,18 +411,10 @@ fn document() -> String {
 fn rows(metrics: &[&MetricInfo]) -> String {
     let mut out = String::new();
     for info in metrics {
-        let labels: Vec<String> = info
-            .labels
-            .iter()
-            .map(|MetricLabel(label, _)| format!("`{label}`"))
-            .collect();
+        let labels: Vec<String> =
+            info.labels.iter().map(|MetricLabel(label, _)| format!("`{label}`")).collect();
         let (name, kind) = (info.full_name(), info.kind.label());
-        let _ = writeln!(
-            out,
-            "| `{name}` | {kind} | {} | {}. |",
-            labels.join(", "),
-            info.help
-        );
+        let _ = writeln!(out, "| `{name}` | {kind} | {} | {}. |", labels.join(", "), info.help);
     }
     out
 }
@@ -519,11 +438,8 @@ fn linked_sections_of_codes_exist() {
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reasons.md"))
             .unwrap();
     let anchor = |title: &str| title.to_lowercase().replace(' ', "-").replace(',', "");
-    let anchors: BTreeSet<String> = reasons
-        .lines()
-        .filter_map(|l| l.strip_prefix("## "))
-        .map(anchor)
-        .collect();
+    let anchors: BTreeSet<String> =
+        reasons.lines().filter_map(|l| l.strip_prefix("## ")).map(anchor).collect();
     for MetricLabel(_, values) in all().flat_map(|a| a.labels) {
         if let LabelValues::Codes(page) = values {
             let wanted = page.strip_prefix("reasons.md#").unwrap();
@@ -535,27 +451,16 @@ fn linked_sections_of_codes_exist() {
 #[test]
 fn names_follow_the_conventions() {
     for info in catalogue() {
-        assert!(
-            info.kind != MetricKind::Counter || !info.name.ends_with("total"),
-            "{}",
-            info.name
-        );
+        assert!(info.kind != MetricKind::Counter || !info.name.ends_with("total"), "{}", info.name);
         assert!(
             info.kind != MetricKind::Histogram
-                || ["_seconds", "_ratio"]
-                    .iter()
-                    .any(|unit| info.name.ends_with(unit)),
+                || ["_seconds", "_ratio"].iter().any(|unit| info.name.ends_with(unit)),
             "{}",
             info.name
         );
+        assert!(!info.help.ends_with('.') && !info.help.contains(['\\', '\n']), "{}", info.help);
         assert!(
-            !info.help.ends_with('.') && !info.help.contains(['\\', '\n']),
-            "{}",
-            info.help
-        );
-        assert!(
-            info.help
-                .starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit()),
+            info.help.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit()),
             "{}",
             info.help
         );

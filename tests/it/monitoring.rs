@@ -38,15 +38,9 @@ fn every_alert_has_texts_a_severity_and_a_runbook() {
                 "{name} has no {text}"
             );
         }
-        assert_eq!(
-            annotations["runbook_url"],
-            format!("{PAGE}{}", name.to_lowercase())
-        );
+        assert_eq!(annotations["runbook_url"], format!("{PAGE}{}", name.to_lowercase()));
         assert!(
-            selectors(alert["expr"].as_str().unwrap())
-                .iter()
-                .next()
-                .is_some(),
+            selectors(alert["expr"].as_str().unwrap()).iter().next().is_some(),
             "{name} uses none of our metrics"
         );
     }
@@ -64,25 +58,15 @@ fn the_page_of_alerts_has_exactly_the_alerts() {
     let names: BTreeSet<&str> = alerts.iter().map(name).collect();
     assert_eq!(sections.keys().copied().collect::<BTreeSet<_>>(), names);
     for alert in &alerts {
-        let severity = format!(
-            "Severity: {}.",
-            alert["labels"]["severity"].as_str().unwrap()
-        );
-        assert!(
-            sections[name(alert)].contains(&severity),
-            "{}: {severity}",
-            name(alert)
-        );
+        let severity = format!("Severity: {}.", alert["labels"]["severity"].as_str().unwrap());
+        assert!(sections[name(alert)].contains(&severity), "{}: {severity}", name(alert));
     }
     // Every code on the page exists.
     let reasons = read("docs/reasons.md");
     let rows = page.lines().filter(|line| line.starts_with("| `"));
     for code in rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2)) {
         let ends = endings().iter().any(|(ending, _)| *ending == code);
-        assert!(
-            ends || reasons.contains(&format!("| `{code}` |")),
-            "unknown code {code}"
-        );
+        assert!(ends || reasons.contains(&format!("| `{code}` |")), "unknown code {code}");
     }
 }
 
@@ -91,10 +75,8 @@ fn every_alert_has_a_test_that_fires_and_one_that_does_not() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules");
     let (mut firing, mut silent) = (BTreeSet::new(), BTreeSet::new());
     for file in std::fs::read_dir(folder).unwrap() {
-        let tests = document(&format!(
-            "tests/rules/{}",
-            file.unwrap().file_name().to_str().unwrap()
-        ));
+        let tests =
+            document(&format!("tests/rules/{}", file.unwrap().file_name().to_str().unwrap()));
         let all = tests["tests"]
             .as_array()
             .unwrap()
@@ -124,29 +106,18 @@ fn endings() -> Vec<(&'static str, bool)> {
         Ending::GotWorse(Decline::Restarts),
         Ending::NotReplaced,
     ];
-    all.iter()
-        .map(|ending| (ending.code(), ending.is_ineffective()))
-        .collect()
+    all.iter().map(|ending| (ending.code(), ending.is_ineffective())).collect()
 }
 
 #[test]
 fn the_alert_counts_the_endings_that_make_a_workload_rest() {
     let alerts = alerts();
-    let alert = alerts
-        .iter()
-        .find(|a| name(a) == "EvenkeelEvictionsDoNotHelp")
-        .unwrap();
+    let alert = alerts.iter().find(|a| name(a) == "EvenkeelEvictionsDoNotHelp").unwrap();
     let counted = selectors(alert["expr"].as_str().unwrap());
     let matched: BTreeSet<&str> = counted.iter().map(|s| s.matchers[0].2.as_str()).collect();
-    let useless: Vec<&str> = endings()
-        .into_iter()
-        .filter(|(_, useless)| *useless)
-        .map(|(code, _)| code)
-        .collect();
-    assert_eq!(
-        matched,
-        BTreeSet::from([useless.join("|").as_str(), "not-replaced"])
-    );
+    let useless: Vec<&str> =
+        endings().into_iter().filter(|(_, useless)| *useless).map(|(code, _)| code).collect();
+    assert_eq!(matched, BTreeSet::from([useless.join("|").as_str(), "not-replaced"]));
 }
 
 // ---- the manifests ----
@@ -169,24 +140,16 @@ fn the_service_and_the_service_monitor_find_the_pod() {
         .unwrap()
         .clone();
     let port = &service["spec"]["ports"][0];
-    let pod_port = ports
-        .iter()
-        .find(|p| p["name"] == port["targetPort"])
-        .unwrap();
+    let pod_port = ports.iter().find(|p| p["name"] == port["targetPort"]).unwrap();
     assert_eq!(port["port"], pod_port["containerPort"]);
 
     let monitor = document(&format!("{FOLDER}/servicemonitor.yaml"));
     assert_eq!(monitor["spec"]["selector"]["matchLabels"], labels["pairs"]);
     assert!(
-        service["metadata"]["labels"]
-            .get(monitor["spec"]["jobLabel"].as_str().unwrap())
-            .is_some()
+        service["metadata"]["labels"].get(monitor["spec"]["jobLabel"].as_str().unwrap()).is_some()
     );
     let endpoint = &monitor["spec"]["endpoints"][0];
-    assert_eq!(
-        (&endpoint["port"], endpoint["path"].as_str()),
-        (&port["name"], Some("/metrics"))
-    );
+    assert_eq!((&endpoint["port"], endpoint["path"].as_str()), (&port["name"], Some("/metrics")));
     // Without it, Prometheus would replace a workload's namespace by the one of the scraped pod.
     assert_eq!(endpoint["honorLabels"], true);
 }
@@ -195,34 +158,23 @@ fn the_service_and_the_service_monitor_find_the_pod() {
 fn only_the_monitoring_component_needs_the_operator() {
     let component = document(&format!("{FOLDER}/kustomization.yaml"));
     assert_eq!(component["kind"], "Component");
-    let listed: BTreeSet<&str> = component["resources"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|r| r.as_str().unwrap())
-        .collect();
+    let listed: BTreeSet<&str> =
+        component["resources"].as_array().unwrap().iter().map(|r| r.as_str().unwrap()).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER);
-    let files = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|f| f.unwrap().file_name().into_string().unwrap());
+    let files =
+        std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap());
     let files: BTreeSet<String> = files.filter(|f| f != "kustomization.yaml").collect();
     assert_eq!(listed, files.iter().map(String::as_str).collect());
     for file in &files {
         let object = document(&format!("{FOLDER}/{file}"));
         assert_eq!(
-            (
-                &object["metadata"]["name"],
-                &object["metadata"]["namespace"]
-            ),
+            (&object["metadata"]["name"], &object["metadata"]["namespace"]),
             (&"evenkeel".into(), &"kube-system".into())
         );
     }
     for other in ["base", "overlays/job", "overlays/cronjob"] {
         let text = read(&format!("deploy/{other}/kustomization.yaml"));
-        assert!(
-            !text.contains("monitoring"),
-            "deploy/{other} uses the monitoring component"
-        );
+        assert!(!text.contains("monitoring"), "deploy/{other} uses the monitoring component");
     }
     assert!(
         read("deploy/README.md").contains("components/monitoring"),

@@ -28,10 +28,7 @@ fn a_light_pod_with_large_requests_moves_first() {
     let moves: Vec<&str> = plan.moves.iter().map(|m| m.pod.as_str()).collect();
     assert_eq!(moves, ["wide-1"], "{}", text(&plan));
     let opened = &plan.moves[0];
-    assert_eq!(
-        (opened.node.as_str(), opened.to.as_deref()),
-        ("n2", Some("n1"))
-    );
+    assert_eq!((opened.node.as_str(), opened.to.as_deref()), ("n2", Some("n1")));
     assert!(
         matches!(&opened.reason, Reason::Opening { node, .. } if node == "n1"),
         "{}",
@@ -42,9 +39,7 @@ fn a_light_pod_with_large_requests_moves_first() {
 #[test]
 fn nothing_moves_first_where_no_pod_of_the_hot_node_could_follow() {
     // The other nodes have no room below the target for a heavy pod.
-    let full = CLUSTER
-        .replace("uses=300m", "uses=3")
-        .replace("uses=100m", "uses=1");
+    let full = CLUSTER.replace("uses=300m", "uses=3").replace("uses=100m", "uses=1");
     let plan = Cluster::parse(&full).plan(POLICY);
     assert!(plan.moves.is_empty(), "{}", text(&plan));
 }
@@ -72,22 +67,10 @@ workloads:
 ";
     let scenario = Scenario::parse("opening.yaml", scenario).unwrap();
     let trace = simulate::run(&scenario, parse(POLICY), "test", |_| {});
-    assert!(
-        trace.summary.time_to_balance.is_some(),
-        "{:?}",
-        trace.refusals
-    );
+    assert!(trace.summary.time_to_balance.is_some(), "{:?}", trace.refusals);
     let evictions = trace.evictions.iter();
-    let went: Vec<_> = evictions
-        .map(|e| (e.from.as_str(), e.to.as_deref(), e.helped))
-        .collect();
-    assert_eq!(
-        went,
-        [
-            ("n2", Some("n1"), Some(true)),
-            ("n1", Some("n2"), Some(true))
-        ]
-    );
+    let went: Vec<_> = evictions.map(|e| (e.from.as_str(), e.to.as_deref(), e.helped)).collect();
+    assert_eq!(went, [("n2", Some("n1"), Some(true)), ("n1", Some("n2"), Some(true))]);
 }
 
 #[test]
@@ -108,9 +91,7 @@ workloads:
     let scenario = Scenario::parse("chain.yaml", scenario).unwrap();
     let trace = simulate::run(&scenario, parse(POLICY), "test", |_| {});
     let evictions = trace.evictions.iter();
-    let went: Vec<_> = evictions
-        .map(|e| (e.from.as_str(), e.to.as_deref()))
-        .collect();
+    let went: Vec<_> = evictions.map(|e| (e.from.as_str(), e.to.as_deref())).collect();
     assert_eq!(
         went,
         [("n2", Some("n1")), ("n2", Some("n1")), ("n1", Some("n2"))],

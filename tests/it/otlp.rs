@@ -61,31 +61,18 @@ fn without_times(log: &str) -> String {
 }
 
 fn warnings(exit: &Exit) -> Vec<&str> {
-    exit.log
-        .lines()
-        .filter(|line| line.contains(r#""level":"WARN""#))
-        .collect()
+    exit.log.lines().filter(|line| line.contains(r#""level":"WARN""#)).collect()
 }
 
 fn assert_no_warning(exit: &Exit) {
-    assert_eq!(
-        (exit.code, warnings(exit).len()),
-        (Some(0), 0),
-        "{}",
-        exit.log
-    );
+    assert_eq!((exit.code, warnings(exit).len()), (Some(0), 0), "{}", exit.log);
 }
 
 /// Asserts that the cycle did the same work as without a collector, and logged only this warning.
 fn assert_only_warning(server: &ApiServer, exit: &Exit, warning: &str) {
     assert_eq!(exit.code, Some(0), "{}", exit.log);
     assert_eq!(server.evicted(), ["web-1", "web-2"], "{}", exit.log);
-    assert!(
-        exit.log
-            .contains(r#""message":"cycle: 1 of 2 pods evicted""#),
-        "{}",
-        exit.log
-    );
+    assert!(exit.log.contains(r#""message":"cycle: 1 of 2 pods evicted""#), "{}", exit.log);
     let warnings = warnings(exit);
     assert_eq!(warnings.len(), 1, "{warnings:#?}");
     assert!(warnings[0].contains(warning), "{}", warnings[0]);
@@ -110,10 +97,7 @@ async fn a_cycle_is_a_trace_down_to_each_eviction_and_a_poll_is_another_trace() 
 async fn the_flags_of_descheduler_send_http_to_the_same_address() {
     let (server, collector) = servers(Response::Success).await;
     let exit = Program::once(&server)
-        .flag(
-            "--otel-collector-endpoint",
-            collector.url().trim_start_matches("http://"),
-        )
+        .flag("--otel-collector-endpoint", collector.url().trim_start_matches("http://"))
         .flag("--otel-service-name", "descheduler")
         .flag("--otel-trace-namespace", "kube-system")
         .flag("--otel-sample-rate", "1.0")
@@ -124,12 +108,7 @@ async fn the_flags_of_descheduler_send_http_to_the_same_address() {
     let resource = collector.resource();
     assert_eq!(resource["service.name"], "descheduler");
     assert_eq!(resource["service.namespace"], "kube-system");
-    assert!(
-        collector
-            .requests()
-            .iter()
-            .all(|(path, _)| path == "/v1/traces")
-    );
+    assert!(collector.requests().iter().all(|(path, _)| path == "/v1/traces"));
 }
 
 #[tokio::test]
@@ -142,10 +121,7 @@ async fn a_grpc_port_ends_the_program_unless_the_fallback_is_on() {
     assert_eq!(exit.code, Some(2), "{}", exit.log);
     assert!(exit.log.contains(reason), "{}", exit.log);
     assert!(server.evicted().is_empty());
-    let exit = program()
-        .flag("--otel-fallback-no-op-on-error", "true")
-        .run()
-        .await;
+    let exit = program().flag("--otel-fallback-no-op-on-error", "true").run().await;
     assert_only_warning(&server, &exit, reason);
 }
 
@@ -154,23 +130,13 @@ async fn the_environment_variables_of_opentelemetry_are_respected() {
     let (server, collector) = servers(Response::Success).await;
     let exit = Program::once(&server)
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url())
-        .env(
-            "OTEL_EXPORTER_OTLP_HEADERS",
-            "authorization=Bearer%20abc,x-tenant=shop",
-        )
-        .env(
-            "OTEL_RESOURCE_ATTRIBUTES",
-            "deployment.environment=test,service.name=keel",
-        )
+        .env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20abc,x-tenant=shop")
+        .env("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment=test,service.name=keel")
         .env("RUST_LOG", "warn")
         .run()
         .await;
     assert_eq!((exit.code, exit.log.as_str()), (Some(0), ""));
-    assert_eq!(
-        collector.trees("cycle"),
-        CYCLE,
-        "the log level does not change the trace"
-    );
+    assert_eq!(collector.trees("cycle"), CYCLE, "the log level does not change the trace");
     for (path, headers) in collector.requests() {
         assert_eq!(path, "/v1/traces");
         assert_eq!(
@@ -182,28 +148,17 @@ async fn the_environment_variables_of_opentelemetry_are_respected() {
         assert_eq!(headers["content-type"], "application/x-protobuf");
     }
     let resource = collector.resource();
-    let attributes = [
-        "service.name",
-        "service.version",
-        "service.instance.id",
-        "deployment.environment",
-    ]
-    .map(|key| &resource[key]);
-    assert_eq!(
-        attributes,
-        ["keel", env!("CARGO_PKG_VERSION"), "keel-0", "test"]
-    );
+    let attributes =
+        ["service.name", "service.version", "service.instance.id", "deployment.environment"]
+            .map(|key| &resource[key]);
+    assert_eq!(attributes, ["keel", env!("CARGO_PKG_VERSION"), "keel-0", "test"]);
 }
 
 #[tokio::test]
 async fn no_endpoint_or_a_share_of_zero_sends_nothing() {
     let (server, collector) = servers(Response::Success).await;
     assert_eq!(
-        Program::once(&server)
-            .env("OTEL_EXPORTER_OTLP_ENDPOINT", "")
-            .run()
-            .await
-            .code,
+        Program::once(&server).env("OTEL_EXPORTER_OTLP_ENDPOINT", "").run().await.code,
         Some(0)
     );
     let none = Program::traced(&server, &collector.url()).flag("--otlp-sample-ratio", "0");
@@ -224,11 +179,7 @@ async fn log_lines_are_the_same_with_traces_and_without() {
         }
         assert_eq!(logs[0].lines().count(), 9, "{}", logs[0]);
         assert_eq!(logs[0], logs[1]);
-        assert!(
-            !logs[1].contains("span") && !logs[1].contains("k8s."),
-            "{}",
-            logs[1]
-        );
+        assert!(!logs[1].contains("span") && !logs[1].contains("k8s."), "{}", logs[1]);
     }
 }
 
@@ -238,10 +189,7 @@ async fn an_unreachable_collector_costs_only_a_warning() {
     let exit = Program::traced(&server, "http://127.0.0.1:1").run().await;
     assert_only_warning(&server, &exit, "traces are lost: cannot connect: ");
     let warning = warnings(&exit)[0];
-    assert!(
-        warning.contains(r#""collector":"http://127.0.0.1:1/v1/traces""#),
-        "{warning}"
-    );
+    assert!(warning.contains(r#""collector":"http://127.0.0.1:1/v1/traces""#), "{warning}");
 }
 
 #[tokio::test]
@@ -282,11 +230,7 @@ async fn a_refusal_is_a_warning_without_the_password() {
 async fn rejected_spans_are_a_warning_with_the_reason() {
     let (server, collector) = servers(Response::PartialSuccess).await;
     let exit = Program::traced(&server, &collector.url()).run().await;
-    assert_only_warning(
-        &server,
-        &exit,
-        "traces are lost: 1 spans rejected: quota exceeded",
-    );
+    assert_only_warning(&server, &exit, "traces are lost: 1 spans rejected: quota exceeded");
     assert_eq!(collector.trees("cycle"), CYCLE);
 }
 
@@ -295,11 +239,7 @@ async fn a_hanging_collector_delays_neither_the_cycle_nor_the_end() {
     let (server, collector) = servers(Response::Hang).await;
     // The test's own timeout is far shorter than these five minutes.
     let program = Program::traced(&server, &collector.url()).flag("--otlp-timeout", "5m");
-    assert_only_warning(
-        &server,
-        &program.run().await,
-        "traces are lost: no response within 4 s",
-    );
+    assert_only_warning(&server, &program.run().await, "traces are lost: no response within 4 s");
 }
 
 #[tokio::test]
@@ -322,32 +262,20 @@ async fn an_outage_and_its_end_are_each_logged_once() {
     let count = |words: &str| log.lines().filter(|line| line.contains(words)).count();
     assert_eq!(count("HTTP status 503: Service Unavailable"), 1, "{log}");
     assert_eq!(count("takes traces again; "), 1, "{log}");
-    assert!(
-        collector.trees("cycle").contains("evenkeel.outcome="),
-        "{}",
-        collector.trees("")
-    );
+    assert!(collector.trees("cycle").contains("evenkeel.outcome="), "{}", collector.trees(""));
 }
 
 #[tokio::test]
 async fn a_private_authority_is_trusted_by_its_ca_file() {
     let (url, collector, ca_file) = tls::start().await;
     let (server, file) = (ApiServer::start().await, ca_file.path());
-    let exit = Program::traced(&server, &url)
-        .flag("--otlp-ca-file", file)
-        .run()
-        .await;
+    let exit = Program::traced(&server, &url).flag("--otlp-ca-file", file).run().await;
     assert_no_warning(&exit);
     assert_eq!(collector.trees("cycle"), CYCLE);
 
-    let descheduler = Program::once(&server).flag(
-        "--otel-collector-endpoint",
-        url.trim_start_matches("https://"),
-    );
-    let exit = descheduler
-        .flag("--otel-transport-ca-cert", file)
-        .run()
-        .await;
+    let descheduler = Program::once(&server)
+        .flag("--otel-collector-endpoint", url.trim_start_matches("https://"));
+    let exit = descheduler.flag("--otel-transport-ca-cert", file).run().await;
     assert_no_warning(&exit);
     assert_eq!(collector.trees("cycle"), CYCLE.repeat(2));
 
@@ -372,10 +300,7 @@ async fn a_missing_ca_file_ends_the_program_unless_the_fallback_is_on() {
     assert!(exit.log.starts_with(prefix), "{}", exit.log);
     assert!(exit.log.contains(reason), "{}", exit.log);
     assert!(server.evicted().is_empty());
-    let exit = program()
-        .flag("--otel-fallback-no-op-on-error", "true")
-        .run()
-        .await;
+    let exit = program().flag("--otel-fallback-no-op-on-error", "true").run().await;
     assert_only_warning(
         &server,
         &exit,

@@ -62,18 +62,12 @@ node cool-{group} labels=group:{group}
 
 #[test]
 fn an_uncertain_move_waits_for_certain_ones() {
-    assert_eq!(
-        moved(&[uncertain("a"), certain(&["c", "e"])].concat()),
-        ["heavy-c-1", "heavy-e-1"]
-    );
+    assert_eq!(moved(&[uncertain("a"), certain(&["c", "e"])].concat()), ["heavy-c-1", "heavy-e-1"]);
 }
 
 #[test]
 fn the_number_of_certain_moves_is_not_limited() {
-    assert_eq!(
-        moved(&certain(&["c", "d", "e"])),
-        ["heavy-c-1", "heavy-d-1", "heavy-e-1"]
-    );
+    assert_eq!(moved(&certain(&["c", "d", "e"])), ["heavy-c-1", "heavy-d-1", "heavy-e-1"]);
 }
 
 #[test]
@@ -101,12 +95,7 @@ node cool-s labels=group:s
 #[test]
 fn a_pod_that_would_land_badly_says_so_when_the_cycle_ends_early() {
     let plan = Cluster::parse(STEPS).plan(POLICY);
-    let kept = |pod: &str| {
-        plan.kept
-            .iter()
-            .find(|k| k.pod == pod)
-            .map(|k| k.refusal.code())
-    };
+    let kept = |pod: &str| plan.kept.iter().find(|k| k.pod == pod).map(|k| k.refusal.code());
     assert_eq!(kept("heavy-s-1"), Some("would-land-hot"), "{}", text(&plan));
     assert_eq!(kept("lime-s-1"), None, "{}", text(&plan));
 }

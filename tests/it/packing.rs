@@ -80,9 +80,7 @@ fn cluster(seed: u64, draw: Draw, steering: &str) -> Packed {
 
 fn run(text: &str) -> Trace {
     let scenario = Scenario::parse("scenario.yaml", text).unwrap_or_else(|e| panic!("{e}"));
-    let Some(PolicySource::Inline(policy)) = &scenario.policy else {
-        panic!("{text}")
-    };
+    let Some(PolicySource::Inline(policy)) = &scenario.policy else { panic!("{text}") };
     simulate::run(&scenario, (**policy).clone(), "policy.yaml", |_| {})
 }
 
@@ -109,11 +107,7 @@ fn emptied(draw: Draw, steering: &str) -> u32 {
         let points = trace.nodes.iter().flat_map(|node| &node.actual["cpu"]);
         let points: Vec<Ratio> = points.copied().flatten().collect();
         let above = points.iter().filter(|ratio| **ratio > ceiling).count();
-        assert!(
-            above * 50 <= points.len(),
-            "seed {seed}: {above} of {} points",
-            points.len()
-        );
+        assert!(above * 50 <= points.len(), "seed {seed}: {above} of {} points", points.len());
         emptied += summary.empty_nodes;
         possible += NODES - cluster.needed;
     }

@@ -46,16 +46,11 @@ fn data() -> PathBuf {
 static CASES: LazyLock<BTreeMap<String, Vec<Case>>> = LazyLock::new(read_cases);
 
 fn read_cases() -> BTreeMap<String, Vec<Case>> {
-    let files = fs::read_dir(data())
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+    let files = fs::read_dir(data()).unwrap().map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.extension().is_some_and(|e| e == "json"));
     let read = |path: PathBuf| {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        (
-            name,
-            serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap(),
-        )
+        (name, serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap())
     };
     files.map(read).collect()
 }
@@ -66,18 +61,14 @@ fn known() -> BTreeMap<String, String> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines
         .map(|line| {
-            line.split_once(": ")
-                .map(|(name, why)| (name.to_owned(), why.to_owned()))
-                .unwrap()
+            line.split_once(": ").map(|(name, why)| (name.to_owned(), why.to_owned())).unwrap()
         })
         .collect()
 }
 
 /// Returns the moves of evenkeel, or the reason why it rejects the policy.
 fn plan(case: &Case) -> Result<Vec<Move>, String> {
-    let policy = Policy::parse("policy.yaml", &case.policy)
-        .map_err(|e| e.to_string())?
-        .exactly();
+    let policy = Policy::parse("policy.yaml", &case.policy).map_err(|e| e.to_string())?.exactly();
     let (mut objects, mut readings) = (Objects::default(), Readings::default());
     for value in &case.objects {
         if !metrics::take(value, &mut readings) {
@@ -100,11 +91,7 @@ impl Case {
     /// Returns the first owner of each pod.
     fn owners(&self) -> BTreeMap<(&str, &str), String> {
         let text = |value: &'_ Value, path: &str| {
-            value
-                .pointer(path)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
+            value.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned()
         };
         let pods = self.objects.iter().filter(|o| o["kind"] == "Pod");
         pods.map(|pod| {
@@ -152,16 +139,12 @@ impl Case {
             let mut count = Count::new();
             for (strategy, node, namespace, pod) in evictions {
                 let owner = owners[&(namespace.as_str(), pod.as_str())].clone();
-                *count
-                    .entry((strategy.clone(), node.clone(), owner))
-                    .or_default() += 1;
+                *count.entry((strategy.clone(), node.clone(), owner)).or_default() += 1;
             }
             count
         };
-        let (mine, theirs) = (
-            count(&ours),
-            self.runs.iter().map(|run| count(run)).collect::<Vec<_>>(),
-        );
+        let (mine, theirs) =
+            (count(&ours), self.runs.iter().map(|run| count(run)).collect::<Vec<_>>());
         if theirs.contains(&mine) {
             Ok(())
         } else {
@@ -211,10 +194,7 @@ fn a_converted_policy_equals_the_original() {
         let again = Policy::parse("native.yaml", &native)
             .unwrap_or_else(|e| panic!("{}: {e}\n{native}", case.name));
         // Both may warn, at different places of the files.
-        let silent = |policy: Policy| Policy {
-            warnings: Vec::new(),
-            ..policy
-        };
+        let silent = |policy: Policy| Policy { warnings: Vec::new(), ..policy };
         assert_eq!(silent(again), silent(policy), "{}:\n{native}", case.name);
         seen += 1;
     }

@@ -12,10 +12,7 @@ use crate::it::support::{Cluster, EVEN, after, nodes, parse};
 const HOT: &str = "node n1 system=100m\n  web*6 cpu=100m uses=1\nnode n2 system=100m";
 
 fn engine() -> Engine {
-    let policy = EVEN.replace(
-        "thresholds: {cpu: 30%}",
-        "sustainedFor: 1m, thresholds: {cpu: 30%}",
-    );
+    let policy = EVEN.replace("thresholds: {cpu: 30%}", "sustainedFor: 1m, thresholds: {cpu: 30%}");
     Engine::new(
         parse(&format!("usage: {{window: 2m, smoothing: mean}}\n{policy}")),
         Ledger::default(),
@@ -24,9 +21,7 @@ fn engine() -> Engine {
 
 fn past(cluster: &Cluster, from: i64, to: i64) -> Vec<(Timestamp, Readings)> {
     let moments = (from..=to).step_by(15);
-    moments
-        .map(|at| (after(at), cluster.readings(after(at))))
-        .collect()
+    moments.map(|at| (after(at), cluster.readings(after(at)))).collect()
 }
 
 /// Records past usage in the order of time.
@@ -97,10 +92,7 @@ fn a_departed_pod_in_past_samples_does_not_count_on_its_node() {
     // A pod with four cores ran there for the first minute and a half.
     let batch = ("default".to_owned(), "batch".to_owned());
     for (at, readings) in told.iter_mut().take(6) {
-        let used = Measure {
-            cpu: Amount::millicores(4000),
-            memory: Amount::ZERO,
-        };
+        let used = Measure { cpu: Amount::millicores(4000), memory: Amount::ZERO };
         readings.pods.insert(
             batch.clone(),
             Sample {
@@ -128,10 +120,7 @@ fn the_last_sample_of_a_departed_pod_is_not_subtracted_forever() {
     // The source keeps reporting the last sample of a pod that left long ago.
     let batch = ("default".to_owned(), "batch".to_owned());
     for (_, readings) in &mut told {
-        let used = Measure {
-            cpu: Amount::millicores(2000),
-            memory: Amount::ZERO,
-        };
+        let used = Measure { cpu: Amount::millicores(2000), memory: Amount::ZERO };
         readings.pods.insert(
             batch.clone(),
             Sample {
@@ -159,9 +148,7 @@ fn a_pod_that_started_later_is_not_part_of_an_earlier_sample() {
     let placed = |mut told: Vec<(Timestamp, Readings)>| {
         for (_, readings) in &mut told {
             let names: Vec<_> = readings.pods.keys().cloned().collect();
-            readings
-                .placed
-                .extend(names.into_iter().map(|pod| (pod, "n1".to_owned())));
+            readings.placed.extend(names.into_iter().map(|pod| (pod, "n1".to_owned())));
         }
         told
     };
@@ -177,9 +164,7 @@ fn a_restart_during_balancing_continues_at_once() {
     let mut told = past(&cluster, 0, 120);
     for (_, readings) in &mut told {
         let names: Vec<_> = readings.pods.keys().cloned().collect();
-        readings
-            .placed
-            .extend(names.into_iter().map(|pod| (pod, "n1".to_owned())));
+        readings.placed.extend(names.into_iter().map(|pod| (pod, "n1".to_owned())));
     }
     let mut engine = engine();
     let snapshot = cluster.snapshot(engine.policy());
@@ -210,8 +195,5 @@ fn a_restart_during_balancing_continues_at_once() {
     told.drain(..6);
     catch_up(&mut engine, &snapshot, &told, 123);
     let plan = engine.decide(&snapshot, after(123));
-    assert_eq!(
-        nodes(&plan).lines().next(),
-        Some("n1: left alone: 0 of 3 required samples")
-    );
+    assert_eq!(nodes(&plan).lines().next(), Some("n1: left alone: 0 of 3 required samples"));
 }

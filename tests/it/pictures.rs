@@ -15,11 +15,8 @@ fn show(report: &BalanceReport) -> String {
     for pool in &report.pools {
         let (name, basis, nodes) = (&pool.name, pool.basis.label(), pool.nodes);
         let outside = pool.outside_band.map_or("?".to_owned(), |n| n.to_string());
-        let _ = writeln!(
-            out,
-            "{name} by {basis}: {outside} of {nodes} outside {}",
-            band(&pool.band)
-        );
+        let _ =
+            writeln!(out, "{name} by {basis}: {outside} of {nodes} outside {}", band(&pool.band));
         for (resource, balance) in &pool.balance {
             let (mean, deviation, above) = (balance.mean, balance.deviation, balance.above_mean);
             let _ = writeln!(
@@ -31,12 +28,7 @@ fn show(report: &BalanceReport) -> String {
     for node in &report.nodes {
         let pool = node.pool.as_deref().unwrap_or("no pool");
         let latest = node.latest["cpu"].map_or("unknown".to_owned(), |r| r.to_string());
-        let _ = writeln!(
-            out,
-            "{}: {pool}, cpu read {latest}, {}",
-            node.name,
-            band(&node.band)
-        );
+        let _ = writeln!(out, "{}: {pool}, cpu read {latest}, {}", node.name, band(&node.band));
     }
     out
 }
@@ -44,11 +36,7 @@ fn show(report: &BalanceReport) -> String {
 fn band(band: &BTreeMap<String, TargetBand>) -> String {
     let bound = |ratio: Option<Ratio>| ratio.map_or("-".to_owned(), |ratio| ratio.to_string());
     let each = |(resource, band): (&String, &TargetBand)| {
-        format!(
-            "{resource} {} to {}",
-            bound(band.threshold),
-            bound(band.target)
-        )
+        format!("{resource} {} to {}", bound(band.threshold), bound(band.target))
     };
     if band.is_empty() {
         return "no band".to_owned();
@@ -164,9 +152,7 @@ fn without_a_balancing_strategy_all_nodes_are_one_pool() {
 
 #[test]
 fn the_newest_reading_is_reported_beside_the_smoothed_one_until_it_is_stale() {
-    let policy = parse(&format!(
-        "{EVEN}usage: {{minSamples: 1, smoothing: mean, staleAfter: 2m}}"
-    ));
+    let policy = parse(&format!("{EVEN}usage: {{minSamples: 1, smoothing: mean, staleAfter: 2m}}"));
     let mut cluster = Cluster::parse("node n1\n a cpu=1 uses=2\nnode n2\n b cpu=1 uses=2");
     let snapshot = cluster.snapshot(&policy);
     let mut engine =
@@ -177,9 +163,7 @@ fn the_newest_reading_is_reported_beside_the_smoothed_one_until_it_is_stale() {
         ..Default::default()
     };
     cluster.nodes.insert("n1".to_owned(), more);
-    cluster
-        .pods
-        .insert(("default".to_owned(), "a-1".to_owned()), more);
+    cluster.pods.insert(("default".to_owned(), "a-1".to_owned()), more);
     engine.observe(&snapshot, &cluster.readings(after(30)), after(30));
     let n1 = |now| {
         let report = engine.decide(&snapshot, now).before;

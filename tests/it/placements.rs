@@ -38,10 +38,7 @@ fn pods_land_where_the_forecast_expects_them_by_the_rules_of_each_release() {
         }
         println!("kube-scheduler {release}: {figures}\n");
         let least = if release == COMPLETE { 1000 } else { 150 };
-        assert!(
-            figures.landed >= least,
-            "cases of {release} are missing from the recorded data"
-        );
+        assert!(figures.landed >= least, "cases of {release} are missing from the recorded data");
         // By the rules of a release with other formulas, less than 83 % of the scores agree.
         assert!(
             figures.hits() >= 98.0 && figures.width() <= 1.2 && figures.agreement() >= 90.0,

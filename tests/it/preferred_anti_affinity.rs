@@ -40,10 +40,7 @@ fn a_pod_moves_where_preferred_anti_affinity_is_violated_less() {
           against another"
     );
     // Every node has such a pod already.
-    let full = cluster.replace(
-        "node n3",
-        "node n3\n web cpu=100m memory=100Mi dislikes=web*100",
-    );
+    let full = cluster.replace("node n3", "node n3\n web cpu=100m memory=100Mi dislikes=web*100");
     assert_eq!(moved(&full, policy(PREFERRED)), "");
     // The scheduler would put the replacement back, because the other node is too full.
     let heavy = cluster.replace("node n3", "node n3 cpu=50m");
@@ -76,13 +73,6 @@ fn preferred_anti_affinity_comes_to_rest_on_a_simulated_cluster() {
     let scenario = Scenario::of("cluster.yaml".to_owned(), given);
     let trace = simulate::run(&scenario, policy, "policy.yaml", |_| {});
     let last = trace.evictions.last().unwrap().at;
-    assert!(
-        (3..=8).contains(&trace.summary.evictions),
-        "{:?}",
-        trace.evictions
-    );
-    assert!(
-        trace.end.duration_since(last) > SignedDuration::from_mins(30),
-        "{last}"
-    );
+    assert!((3..=8).contains(&trace.summary.evictions), "{:?}", trace.evictions);
+    assert!(trace.end.duration_since(last) > SignedDuration::from_mins(30), "{last}");
 }

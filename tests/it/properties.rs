@@ -47,10 +47,7 @@ fn most(counts: &BTreeMap<String, usize>) -> usize {
 /// such a search may never end.
 fn candidates(cluster: &str, policy: &str, approved: &Approved) -> Vec<String> {
     // Nothing was observed before, so that a node has been hot for no time.
-    let policy = policy.replace(
-        "lowNodeUtilization: {",
-        "lowNodeUtilization: {sustainedFor: 0s, ",
-    );
+    let policy = policy.replace("lowNodeUtilization: {", "lowNodeUtilization: {sustainedFor: 0s, ");
     let (engine, snapshot) = Cluster::parse(cluster).seen(parse(&policy), Ledger::default());
     let usage = engine.usage(&snapshot, noon());
     let mut draft = Draft::new(World {
@@ -60,10 +57,7 @@ fn candidates(cluster: &str, policy: &str, approved: &Approved) -> Vec<String> {
     let mut asked = Vec::new();
     strategy::run(&mut draft, 0, |candidate, _| {
         let name = snapshot.pod(candidate.pod).name.clone();
-        assert!(
-            !asked.contains(&name),
-            "{name} is a candidate for the second time"
-        );
+        assert!(!asked.contains(&name), "{name} is a candidate for the second time");
         asked.push(name);
     });
     asked

@@ -275,10 +275,7 @@ fn a_trial_goes_on_with_the_stored_ledger() {
     let (mut ramp, replacement) = begun();
     ramp.pass(30);
     let written = ramp.engine.ledger().write();
-    assert!(
-        written.contains(r#""state":"watched","trial":8"#),
-        "{written}"
-    );
+    assert!(written.contains(r#""state":"watched","trial":8"#), "{written}");
     ramp.engine.reload(Ledger::parse(&written).unwrap());
     assert_eq!(ramp.next(), "0 move, stay: trial");
     ramp.restart(&replacement, 1);
@@ -293,8 +290,7 @@ fn a_trial_goes_on_with_the_stored_ledger() {
 fn a_ramp_that_is_turned_off_lets_the_next_pods_go() {
     let (mut ramp, _) = begun();
     ramp.pass(30);
-    ramp.engine
-        .change_policy(parse(&format!("{ALL_AT_ONCE}{EVEN}")));
+    ramp.engine.change_policy(parse(&format!("{ALL_AT_ONCE}{EVEN}")));
     assert_eq!(ramp.next(), "4 move, stay: ");
     ramp.pass(15);
     assert_eq!(ramp.ledger(), "Settled(Helped)");
@@ -313,16 +309,10 @@ fn guarded(answer: Result<f64, &str>) -> String {
             labels: labels.map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
             value: QueryValue::new(value),
         };
-        let answers = answer.map(|value| {
-            vec![GuardAnswer {
-                at: ramp.now,
-                series: vec![series(value)],
-            }]
-        });
-        let reading = GuardReading {
-            guard: "errors".to_owned(),
-            answers: answers.map_err(str::to_owned),
-        };
+        let answers =
+            answer.map(|value| vec![GuardAnswer { at: ramp.now, series: vec![series(value)] }]);
+        let reading =
+            GuardReading { guard: "errors".to_owned(), answers: answers.map_err(str::to_owned) };
         let snapshot = ramp.snapshot();
         ramp.engine.observe_guards(&snapshot, &[reading]);
     };
@@ -340,10 +330,7 @@ fn guarded(answer: Result<f64, &str>) -> String {
 #[test]
 fn a_trial_ends_well_only_while_the_guards_are_quiet() {
     assert_eq!(guarded(Ok(0.02)), "Settled(Helped), then Settled(Helped)");
-    assert_eq!(
-        guarded(Ok(0.4)),
-        "Settled(GotWorse(Guard)), then Settled(GotWorse(Guard))"
-    );
+    assert_eq!(guarded(Ok(0.4)), "Settled(GotWorse(Guard)), then Settled(GotWorse(Guard))");
     assert_eq!(guarded(Err("timeout")), "Watched, then Settled(Helped)");
 }
 
@@ -366,10 +353,7 @@ fn late_nodes_are_relieved_later_by_the_intervals_that_the_watch_needs() {
         let strategies = EVEN.replace("50%", "60%");
         let policy = parse(&format!("ramp: {ramp}\n{strategies}"));
         let summary = simulate::run(&scenario, policy, "policy.yaml", |_| {}).summary;
-        (
-            summary.evictions,
-            summary.time_to_balance.unwrap().as_mins(),
-        )
+        (summary.evictions, summary.time_to_balance.unwrap().as_mins())
     };
     assert_eq!(balanced_after("none"), (8, 12));
     assert_eq!(balanced_after("{watch: 30s}"), (8, 13));

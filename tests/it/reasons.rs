@@ -57,12 +57,7 @@ fn web() -> GuardTarget {
 #[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 pub(crate) fn refusals() -> Vec<Refusal> {
     let minutes = SignedDuration::from_mins;
-    let rest = |cause, left| {
-        Refusal::Rest(Rest {
-            cause,
-            left: minutes(left),
-        })
-    };
+    let rest = |cause, left| Refusal::Rest(Rest { cause, left: minutes(left) });
     let cause = PlacementCause::Score(ScorePlugin::NodeAffinity);
     vec![
         Protected::Mirror.into(),
@@ -70,10 +65,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Temporary::Terminating.into(),
         Protected::DaemonSet.into(),
         Protected::SystemCritical.into(),
-        Refusal::Protected(Protected::Priority {
-            priority: 1000,
-            threshold: 500,
-        }),
+        Refusal::Protected(Protected::Priority { priority: 1000, threshold: 500 }),
         Protected::UnknownPriorityClass("batch".to_owned()).into(),
         Replacement::Bare.into(),
         Replacement::UnknownOwner("Job calc".to_owned()).into(),
@@ -85,10 +77,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Replacement::RunsToCompletion("Workflow build".to_owned()).into(),
         Refusal::Replacement(Replacement::JobWouldFail {
             job: "Job calc".to_owned(),
-            cause: JobFailureCause::BackoffLimit {
-                failed: 6,
-                limit: 6,
-            },
+            cause: JobFailureCause::BackoffLimit { failed: 6, limit: 6 },
         }),
         Refusal::Replacement(Replacement::NamesNode {
             owner: "ReplicaSet web".to_owned(),
@@ -122,16 +111,9 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Protected::NotSafeToEvict.into(),
         Protected::Namespace("kube-system".to_owned()).into(),
         Protected::PodSelector.into(),
-        Refusal::Temporary(Temporary::Young {
-            age: minutes(1),
-            least: minutes(5),
-        }),
+        Refusal::Temporary(Temporary::Young { age: minutes(1), least: minutes(5) }),
         Refusal::Disruption(Disruption::TooFewReplicas { have: 1, least: 2 }),
-        Refusal::Disruption(Disruption::LastReady {
-            left: 0,
-            least: 1,
-            planned: 0,
-        }),
+        Refusal::Disruption(Disruption::LastReady { left: 0, least: 1, planned: 0 }),
         Stop::Unmeasured(Unmeasured::Missing).into(),
         Stop::Unreadable("Pod shop/odd cannot be read: spec".to_owned()).into(),
         Temporary::OutsideWindow(minutes(90)).into(),
@@ -185,10 +167,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             within_a_day: false,
         }),
         BadLanding::WouldBeUnknown("n5".to_owned()).into(),
-        Refusal::Landing(BadLanding::WouldNotHelp {
-            node: "n5".to_owned(),
-            why: NoGain::NoPool,
-        }),
+        Refusal::Landing(BadLanding::WouldNotHelp { node: "n5".to_owned(), why: NoGain::NoPool }),
         BadLanding::WouldTrade("n5".to_owned(), BrokenPreference::Spread("zone".to_owned())).into(),
         BadLanding::WouldBeUnreadable(
             "n5".to_owned(),
@@ -210,10 +189,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         )),
         BadLanding::WouldBeRefused(
             "n5".to_owned(),
-            OtherSystem {
-                needs: "linux".to_owned(),
-                runs: Some("windows".to_owned()),
-            },
+            OtherSystem { needs: "linux".to_owned(), runs: Some("windows".to_owned()) },
         )
         .into(),
         BadLanding::WouldBeExcluded("n5".to_owned()).into(),
@@ -223,10 +199,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
 }
 
 /// Fails to compile for a new refusal: add it above and here.
-#[expect(
-    clippy::match_same_arms,
-    reason = "a list, in lines that a person can read"
-)]
+#[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
 fn is_listed(refusal: &Refusal) {
     match refusal {
         Refusal::Protected(Protected::Mirror | Protected::Static | Protected::DaemonSet) => {}
@@ -275,26 +248,12 @@ fn is_listed(refusal: &Refusal) {
 }
 
 fn classes() -> Vec<Class> {
-    let (resource, ratio, target) = (
-        "cpu".to_owned(),
-        Ratio::percent(83.0).unwrap(),
-        Ratio::percent(60.0).unwrap(),
-    );
+    let (resource, ratio, target) =
+        ("cpu".to_owned(), Ratio::percent(83.0).unwrap(), Ratio::percent(60.0).unwrap());
     let (since, sustained_for) = (SignedDuration::from_secs(40), SignedDuration::from_mins(2));
     vec![
-        Class::Hot {
-            resource: resource.clone(),
-            ratio,
-            target,
-            needed: Some(2),
-        },
-        Class::Warming {
-            resource,
-            ratio,
-            target,
-            since,
-            sustained_for,
-        },
+        Class::Hot { resource: resource.clone(), ratio, target, needed: Some(2) },
+        Class::Warming { resource, ratio, target, since, sustained_for },
         Class::Cold,
         Class::ColdCordoned,
         Class::ColdClosed(NodeClosure::DiskPressure),
@@ -320,10 +279,7 @@ fn idles() -> Vec<Idle> {
         Idle::NotForLong(3),
         Idle::NothingCold(2),
         Idle::AllCold,
-        Idle::FewCold {
-            cold: 1,
-            more_than: 1,
-        },
+        Idle::FewCold { cold: 1, more_than: 1 },
         Idle::NothingUnderused,
         Idle::NothingToEmpty {
             in_use: 40,
@@ -331,10 +287,7 @@ fn idles() -> Vec<Idle> {
             resource: "cpu".to_owned(),
             basis: Basis::Actual,
         },
-        Idle::SearchUnfinished {
-            tried: 140,
-            underused: 900,
-        },
+        Idle::SearchUnfinished { tried: 140, underused: 900 },
         Idle::NoDestination,
         Idle::Unmeasurable("nvidia.com/gpu".to_owned()),
     ]
@@ -343,10 +296,8 @@ fn idles() -> Vec<Idle> {
 /// Returns one reason of each kind for not selecting a pod.
 #[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn not_selected() -> Vec<NotSelected> {
-    let (hours, late) = (
-        SignedDuration::from_hours,
-        Box::new(Refusal::Temporary(Temporary::NodeLimit(5))),
-    );
+    let (hours, late) =
+        (SignedDuration::from_hours, Box::new(Refusal::Temporary(Temporary::NodeLimit(5))));
     vec![
         NotSelected::Halted(Halt::FewNodes(1)),
         NotSelected::MovedBefore("RemoveDuplicates"),
@@ -360,10 +311,7 @@ fn not_selected() -> Vec<NotSelected> {
         NotSelected::Idle(Idle::NothingCold(2)),
         NotSelected::Late(late),
         NotSelected::MayNotGo(Box::new(Refusal::Replacement(Replacement::Bare))),
-        NotSelected::Enough {
-            going: 2,
-            waiting: 1,
-        },
+        NotSelected::Enough { going: 2, waiting: 1 },
         NotSelected::RelievesNothing(vec!["memory".to_owned()]),
         NotSelected::TooLight {
             relief: Ratio::percent(0.2).unwrap(),
@@ -393,12 +341,7 @@ fn not_selected() -> Vec<NotSelected> {
         NotSelected::WithinShare { here: 2, share: 2 },
         NotSelected::NoSpread,
         NotSelected::NoPlace("zone".to_owned()),
-        NotSelected::WithinSkew {
-            key: "zone".to_owned(),
-            here: 3,
-            least: 2,
-            max_skew: 1,
-        },
+        NotSelected::WithinSkew { key: "zone".to_owned(), here: 3, least: 2, max_skew: 1 },
         NotSelected::NoAntiAffinity,
         NotSelected::NoNeighbour,
         NotSelected::NoBetterNode,
@@ -408,14 +351,8 @@ fn not_selected() -> Vec<NotSelected> {
         NotSelected::NoTaint,
         NotSelected::Tolerated,
         NotSelected::NoLessTainted,
-        NotSelected::FewRestarts {
-            restarts: 3,
-            limit: 100,
-        },
-        NotSelected::NotOld {
-            age: hours(30),
-            least: hours(168),
-        },
+        NotSelected::FewRestarts { restarts: 3, limit: 100 },
+        NotSelected::NotOld { age: hours(30), least: hours(168) },
         NotSelected::OtherState,
         NotSelected::OtherCondition,
         NotSelected::OtherExitCode,
@@ -427,16 +364,8 @@ fn halts() -> Vec<Halt> {
     let most = Ratio::percent(40.0).unwrap();
     vec![
         Halt::FewNodes(1),
-        Halt::NotReady {
-            not_ready: 3,
-            of: 5,
-            most,
-        },
-        Halt::Pending {
-            pending: 30,
-            of: 60,
-            most,
-        },
+        Halt::NotReady { not_ready: 3, of: 5, most },
+        Halt::Pending { pending: 30, of: 60, most },
         Halt::Paused(pause(PauseScope::Cluster)),
         Halt::Guarded(Box::new(stop(GuardTarget::Cluster))),
     ]
@@ -510,21 +439,9 @@ fn is_listed_untried(why: &Untried) {
 fn steer_reasons() -> Vec<SteerReason> {
     let ratio = |percent| Ratio::percent(percent).unwrap();
     vec![
-        SteerReason::Hot {
-            resource: "cpu".to_owned(),
-            ratio: ratio(83.0),
-            target: ratio(60.0),
-        },
-        SteerReason::Warm {
-            resource: "cpu".to_owned(),
-            ratio: ratio(55.0),
-            limit: ratio(51.0),
-        },
-        SteerReason::Cooling {
-            resource: "cpu".to_owned(),
-            ratio: ratio(57.0),
-            cool: ratio(54.0),
-        },
+        SteerReason::Hot { resource: "cpu".to_owned(), ratio: ratio(83.0), target: ratio(60.0) },
+        SteerReason::Warm { resource: "cpu".to_owned(), ratio: ratio(55.0), limit: ratio(51.0) },
+        SteerReason::Cooling { resource: "cpu".to_owned(), ratio: ratio(57.0), cool: ratio(54.0) },
         SteerReason::Unlanded,
         SteerReason::Emptying,
         SteerReason::Empty,
@@ -557,36 +474,21 @@ const CODES: [(Code, &str); 12] = [
         "The file is not YAML, or uses an unsupported part of it, such as tags or a second \
             document.",
     ),
-    (
-        Code::UnsupportedVersion,
-        "The file has an unsupported version or kind.",
-    ),
-    (
-        Code::UnknownField,
-        "An unknown field. The message suggests a similar one.",
-    ),
+    (Code::UnsupportedVersion, "The file has an unsupported version or kind."),
+    (Code::UnknownField, "An unknown field. The message suggests a similar one."),
     (Code::RepeatedField, "A field that occurs twice."),
     (Code::MissingField, "A required field is missing."),
     (Code::WrongType, "A value with the wrong type or format."),
     (Code::OutOfRange, "A value that is too large or too small."),
     (Code::BadSelector, "An invalid label selector."),
-    (
-        Code::Conflict,
-        "Values that are valid separately but not together.",
-    ),
+    (Code::Conflict, "Values that are valid separately but not together."),
     (Code::Unsupported, "Valid, but not supported here."),
-    (
-        Code::Ignored,
-        "A warning: the field has no effect, or another effect than expected.",
-    ),
+    (Code::Ignored, "A warning: the field has no effect, or another effect than expected."),
     (Code::Deprecated, "A warning: an old form that still works."),
 ];
 
 const CYCLES: [(&str, &str); 6] = [
-    (
-        "acted",
-        "Evictions were requested. `evicted` is the number that succeeded.",
-    ),
+    ("acted", "Evictions were requested. `evicted` is the number that succeeded."),
     ("dry-run", "Pods would be evicted, but this is a dry run."),
     ("idle", "No pod moves."),
     ("halted", "No pod is considered."),
@@ -594,10 +496,7 @@ const CYCLES: [(&str, &str); 6] = [
         "waiting",
         "A watch is cut off, Namespaces cannot be listed, the clocks differ, or the ledger is uncertain: nothing is decided.",
     ),
-    (
-        "failed",
-        "An error ended the cycle, such as a ledger that cannot be saved.",
-    ),
+    ("failed", "An error ended the cycle, such as a ledger that cannot be saved."),
 ];
 
 /// Returns the causes that the log shows with a code.
@@ -655,11 +554,7 @@ fn states() -> Vec<Headline> {
         Headline::Packed(5),
         Headline::Warming(1),
         Headline::Blind(4),
-        Headline::Even {
-            even: 9,
-            cold: 3,
-            unknown: 0,
-        },
+        Headline::Even { even: 9, cold: 3, unknown: 0 },
         Headline::Idle,
     ]
 }
@@ -688,12 +583,7 @@ fn document() -> String {
         `evenkeel_kept_pods`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for refusal in refusals() {
         is_listed(&refusal);
-        let _ = writeln!(
-            doc,
-            "| `{}` | {refusal} | {} |",
-            refusal.code(),
-            refusal.remedy()
-        );
+        let _ = writeln!(doc, "| `{}` | {refusal} | {} |", refusal.code(), refusal.remedy());
     }
     doc += "\n## Why a strategy does not select a pod\n\n`verdicts[].code` of `evenkeel explain pod \
         -o json`.\n\n| code | example message | remedy |\n|---|---|---|\n";
@@ -725,11 +615,7 @@ fn document() -> String {
             message | the rest of the plan |\n|---|---|\n";
     for why in untried() {
         is_listed_untried(&why);
-        let rest = if why.ends_the_plan() {
-            "waits"
-        } else {
-            "goes on"
-        };
+        let rest = if why.ends_the_plan() { "waits" } else { "goes on" };
         let _ = writeln!(doc, "| {why} | {rest} |");
     }
     doc += "\n## Outcomes of moves\n\n`settled` in the log, and the metric \
@@ -743,12 +629,8 @@ fn document() -> String {
         the metric `evenkeel_steered_nodes`.\n\n| code | example message | remedy \
         |\n|---|---|---|\n";
     for why in steer_reasons() {
-        let _ = writeln!(
-            doc,
-            "| `{}` | {why} | {} |",
-            why.code(),
-            why.remedy().unwrap_or_default()
-        );
+        let _ =
+            writeln!(doc, "| `{}` | {why} | {} |", why.code(), why.remedy().unwrap_or_default());
     }
     doc += "\n## Outcomes of taint changes\n\n`outcome` in the log, and the metric \
         `evenkeel_taint_changes_total`.\n\n| code | message |\n|---|---|\n";
@@ -779,11 +661,7 @@ fn document() -> String {
     doc += "\n## Policy errors\n\n`evenkeel policy check` names file, line, column and field, the \
         value found and the values allowed.\n\n| code | meaning |\n|---|---|\n";
     for (code, meaning) in CODES {
-        let _ = writeln!(
-            doc,
-            "| `{}` | {meaning} |",
-            serde_json::json!(code).as_str().unwrap()
-        );
+        let _ = writeln!(doc, "| `{}` | {meaning} |", serde_json::json!(code).as_str().unwrap());
     }
     doc
 }
@@ -811,22 +689,13 @@ fn codes<T>(examples: &[T], code: fn(&T) -> &'static str) -> Vec<&'static str> {
 
 #[test]
 fn every_code_has_an_example() {
-    assert_eq!(
-        codes(&not_selected(), NotSelected::code),
-        NotSelected::CODES
-    );
+    assert_eq!(codes(&not_selected(), NotSelected::code), NotSelected::CODES);
     assert_eq!(codes(&classes(), Class::code), Class::CODES);
     assert_eq!(codes(&idles(), Idle::code), Idle::CODES);
     assert_eq!(codes(&outcomes(), Outcome::code), Outcome::CODES);
     assert_eq!(codes(&endings(), Ending::code), Ending::CODES);
-    assert_eq!(
-        codes(&steer_reasons(), SteerReason::code),
-        SteerReason::CODES
-    );
-    assert_eq!(
-        codes(&steer_outcomes(), SteerOutcome::code),
-        SteerOutcome::CODES
-    );
+    assert_eq!(codes(&steer_reasons(), SteerReason::code), SteerReason::CODES);
+    assert_eq!(codes(&steer_outcomes(), SteerOutcome::code), SteerOutcome::CODES);
     assert_eq!(codes(&states(), Headline::code), Headline::CODES);
 }
 
@@ -855,9 +724,6 @@ fn refusal_codes_are_unique_and_every_refusal_has_a_remedy() {
 /// Requires a clause: without a full stop, and long enough to have a meaning.
 fn says_enough(sentence: &str, remedy: &str) {
     for text in [sentence, remedy] {
-        assert!(
-            text.len() > 10 && !text.ends_with('.'),
-            "{sentence}: {remedy}"
-        );
+        assert!(text.len() > 10 && !text.ends_with('.'), "{sentence}: {remedy}");
     }
 }

@@ -33,12 +33,7 @@ impl Planned {
         let (engine, decided) = cluster.seen(policy, Ledger::default());
         let plan = engine.decide(&decided, noon());
         assert!(!plan.moves.is_empty());
-        Planned {
-            cluster,
-            engine,
-            decided,
-            plan,
-        }
+        Planned { cluster, engine, decided, plan }
     }
 
     /// Why the first move is not made after this change of the cluster.
@@ -48,19 +43,14 @@ impl Planned {
         let newer = cluster.snapshot(self.engine.policy());
         let moves = &self.plan.moves;
         let current = self.engine.gates_again(moves, newer, noon());
-        self.engine
-            .recheck(&moves[0], &self.decided, &current, noon())
+        self.engine.recheck(&moves[0], &self.decided, &current, noon())
     }
 
     /// Makes every pod but that of the first move not Ready.
     fn unready(&self, cluster: &mut Cluster) {
         let planned = &self.plan.moves[0];
-        let others: Vec<PodFacts> = cluster
-            .objects
-            .pods()
-            .filter(|pod| pod.name != planned.pod)
-            .cloned()
-            .collect();
+        let others: Vec<PodFacts> =
+            cluster.objects.pods().filter(|pod| pod.name != planned.pod).cloned().collect();
         for mut pod in others {
             pod.set_ready(false, noon());
             cluster.objects.apply(Object::Pod(Box::new(pod)));
@@ -84,10 +74,7 @@ fn a_move_is_made_if_nothing_has_changed() {
 fn a_pod_stays_whose_siblings_have_become_unready() {
     let planned = Planned::by(parse(EVEN));
     let why = why(planned.after(|cluster| planned.unready(cluster)));
-    assert!(
-        why.contains("since the plan was made: 0 other replicas would be Ready"),
-        "{why}"
-    );
+    assert!(why.contains("since the plan was made: 0 other replicas would be Ready"), "{why}");
 }
 
 #[test]
@@ -103,13 +90,8 @@ fn a_pod_stays_whose_controller_or_namespace_is_gone() {
     });
     assert!(why(deleted).contains("its ReplicaSet web does not exist"));
     let deleting = planned.after(|cluster| {
-        let facts = NamespaceFacts {
-            deleting: true,
-            ..NamespaceFacts::default()
-        };
-        cluster
-            .objects
-            .apply(Object::Namespace("default".to_owned(), facts));
+        let facts = NamespaceFacts { deleting: true, ..NamespaceFacts::default() };
+        cluster.objects.apply(Object::Namespace("default".to_owned(), facts));
     });
     assert!(why(deleting).contains("its namespace default is being deleted"));
 }

@@ -79,13 +79,7 @@ fn run(all: &[Value], policy: &str) -> Trace {
     for kind in [ObjectKind::Namespace, ObjectKind::ReplicaSet] {
         objects.set_lacking(kind, Some(Lack::NotInFile));
     }
-    let given = Given {
-        objects,
-        readings,
-        at: noon(),
-        history: None,
-        guards: Vec::new(),
-    };
+    let given = Given { objects, readings, at: noon(), history: None, guards: Vec::new() };
     let mut scenario = Scenario::of("cluster.json".to_owned(), given);
     scenario.duration = SignedDuration::from_mins(20);
     simulate::run(&scenario, parse(policy), "policy.yaml", |_| {})
@@ -100,11 +94,7 @@ fn pods(trace: &Trace) -> Vec<(u32, u32)> {
 #[test]
 fn a_stateful_set_keeps_its_pods_with_any_names() {
     for names in [["web-1", "web-2"], ["pod-7", "pod-4"]] {
-        let all = with(
-            names
-                .iter()
-                .flat_map(|name| pod(name, "StatefulSet/web", "a")),
-        );
+        let all = with(names.iter().flat_map(|name| pod(name, "StatefulSet/web", "a")));
         let trace = run(&[all, vec![set(2)]].concat(), POLICY);
         assert_eq!(pods(&trace), [(2, 1), (0, 1)], "{:?}", trace.refusals);
         assert_eq!(trace.evictions[0].to.as_deref(), Some("b"));
@@ -149,11 +139,7 @@ strategies: [{podLifeTime: {maxPodLifeTimeSeconds: 3600}}]
 
 #[test]
 fn a_job_with_completed_pods_replaces_an_evicted_one() {
-    let mut all = with(
-        ["j-1", "j-2", "j-3"]
-            .iter()
-            .flat_map(|name| pod(name, "Job/j", "a")),
-    );
+    let mut all = with(["j-1", "j-2", "j-3"].iter().flat_map(|name| pod(name, "Job/j", "a")));
     for name in ["j-done-1", "j-done-2", "j-done-3"] {
         let [mut done, _] = pod(name, "Job/j", "a");
         done["status"]["phase"] = json!("Succeeded");
@@ -162,10 +148,7 @@ fn a_job_with_completed_pods_replaces_an_evicted_one() {
     all.push(json!({"apiVersion": "batch/v1", "kind": "Job",
         "metadata": {"name": "j", "namespace": "default"},
         "spec": {"parallelism": 3, "completions": 9}, "status": {"active": 3, "succeeded": 3}}));
-    let policy = POLICY.replace(
-        "minReplicas: 1",
-        "minReplicas: 1, allow: [runsToCompletion]",
-    );
+    let policy = POLICY.replace("minReplicas: 1", "minReplicas: 1, allow: [runsToCompletion]");
     let trace = run(&all, &policy);
     assert_eq!(pods(&trace), [(3, 1), (0, 2)], "{:?}", trace.refusals);
 }
@@ -173,11 +156,7 @@ fn a_job_with_completed_pods_replaces_an_evicted_one() {
 #[test]
 fn a_node_that_joined_during_the_recording_is_measured_from_the_start() {
     let names = ["web-1", "web-2", "web-3"];
-    let mut all = with(
-        names
-            .iter()
-            .flat_map(|name| pod(name, "ReplicaSet/web", "a")),
-    );
+    let mut all = with(names.iter().flat_map(|name| pod(name, "ReplicaSet/web", "a")));
     all[2]["metadata"]["creationTimestamp"] = json!("2026-11-21T13:00:00Z");
     assert!(run(&all, POLICY).summary.evictions > 0);
 }
@@ -189,19 +168,14 @@ fn program(arguments: &[&str]) -> (Option<i32>, String) {
         .current_dir(env!("CARGO_TARGET_TMPDIR"))
         .output()
         .unwrap();
-    (
-        output.status.code(),
-        String::from_utf8(output.stderr).unwrap(),
-    )
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
 #[test]
 fn a_policy_that_names_a_class_which_the_file_lacks_is_refused() {
     let mut items = with(pod("web-1", "ReplicaSet/web", "a"));
-    items.push(
-        json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
-        "metadata": {"name": "high"}, "value": 1000}),
-    );
+    items.push(json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+        "metadata": {"name": "high"}, "value": 1000}));
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
     let policy = POLICY.replace("minReplicas: 1", "priorityBelow: none-such");
     let policy = format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\n{policy}");
@@ -212,10 +186,7 @@ fn a_policy_that_names_a_class_which_the_file_lacks_is_refused() {
         let files = ["--from", "classes.json", "--policy", "classes.yaml"];
         let (code, error) = program(&[&[command], &files[..]].concat());
         assert_eq!(code, Some(2), "{command}: {error}");
-        assert!(
-            error.contains("no PriorityClass none-such"),
-            "{command}: {error}"
-        );
+        assert!(error.contains("no PriorityClass none-such"), "{command}: {error}");
     }
 }
 
@@ -223,8 +194,5 @@ fn a_policy_that_names_a_class_which_the_file_lacks_is_refused() {
 fn a_report_needs_a_file() {
     let (code, error) = program(&["simulate", "morning", "--html", "-"]);
     assert_eq!(code, Some(2), "{error}");
-    assert!(
-        error.contains("--html: found -, expected a file"),
-        "{error}"
-    );
+    assert!(error.contains("--html: found -, expected a file"), "{error}");
 }

@@ -26,11 +26,7 @@ impl Recorded {
         engine.keep_facts();
         let plan = engine.decide(&snapshot, noon());
         engine.intend(&snapshot, &plan.moves[..1], noon());
-        Recorded {
-            engine,
-            snapshot,
-            plan,
-        }
+        Recorded { engine, snapshot, plan }
     }
 
     fn resolve(&mut self, outcome: &Outcome) {
@@ -41,9 +37,7 @@ impl Recorded {
     fn facts(&self) -> Vec<(String, EvictionDetails)> {
         let facts = self.engine.ledger().facts().iter();
         let lines = facts.map(|fact| RecordLine::of(fact, "test"));
-        lines
-            .map(|line| (line.kind.clone(), line.details().unwrap().unwrap()))
-            .collect()
+        lines.map(|line| (line.kind.clone(), line.details().unwrap().unwrap())).collect()
     }
 }
 
@@ -71,10 +65,7 @@ fn each_request_that_had_a_response_about_a_pod_is_one_fact() {
         (Outcome::Refused(why()), fact(REFUSAL, "refused")),
         (Outcome::Forbidden(why()), fact(REFUSAL, "forbidden")),
         (Outcome::Unauthorized(why()), fact(REFUSAL, "unauthorized")),
-        (
-            Outcome::Throttled(why(), Some(Duration::from_secs(1))),
-            fact(REFUSAL, "throttled"),
-        ),
+        (Outcome::Throttled(why(), Some(Duration::from_secs(1))), fact(REFUSAL, "throttled")),
         (Outcome::Failed(why()), fact(REFUSAL, "failed")),
         (Outcome::Gone, None),
         (Outcome::Changed, None),
@@ -107,10 +98,7 @@ fn a_request_without_a_response_is_a_fact_once_the_watch_shows_its_effect() {
     assert_eq!(stays.facts().len(), 0, "it may be on its way");
     stays.engine.settle(&stays.snapshot, after(61));
     let (kind, details) = stays.facts().remove(0);
-    assert_eq!(
-        (kind.as_str(), details.outcome.as_str()),
-        (REFUSAL, "unanswered")
-    );
+    assert_eq!((kind.as_str(), details.outcome.as_str()), (REFUSAL, "unanswered"));
 
     let mut leaves = Recorded::new();
     leaves.resolve(&Outcome::Unanswered("timeout".to_owned()));
@@ -118,21 +106,12 @@ fn a_request_without_a_response_is_a_fact_once_the_watch_shows_its_effect() {
     let without = without.snapshot(leaves.engine.policy());
     leaves.engine.settle(&without, after(5));
     let (kind, details) = leaves.facts().remove(0);
-    assert_eq!(
-        (kind.as_str(), details.outcome.as_str()),
-        (EVICTION, "evicted")
-    );
-    assert_eq!(
-        details.strategy, None,
-        "only the response is recorded with it"
-    );
+    assert_eq!((kind.as_str(), details.outcome.as_str()), (EVICTION, "evicted"));
+    assert_eq!(details.strategy, None, "only the response is recorded with it");
     // Nothing replaces the pod.
     leaves.engine.settle(&without, after(3600));
     let (kind, details) = leaves.facts().remove(1);
-    assert_eq!(
-        (kind.as_str(), details.outcome.as_str()),
-        (OUTCOME, "not-replaced")
-    );
+    assert_eq!((kind.as_str(), details.outcome.as_str()), (OUTCOME, "not-replaced"));
     assert_eq!(details.decided, noon());
 }
 

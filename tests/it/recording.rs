@@ -59,13 +59,11 @@ fn list(path: &str) -> Value {
     let present = PODS.iter().filter(|(_, _, ran, _)| ran.contains(&NOW));
     let items: Vec<Value> = match path {
         "/api/v1/nodes" => ["n1", "n2", "n3"].map(node).to_vec(),
-        "/api/v1/pods" => present
-            .map(|(name, node, ran, _)| pod(name, node, ran.start))
-            .collect(),
-        "/apis/apps/v1/replicasets" => vec![
-            json!({"metadata": {"namespace": "shop", "name": "web-5d8c7b9f64",
-                "uid": "web-5d8c7b9f64"}}),
-        ],
+        "/api/v1/pods" => present.map(|(name, node, ran, _)| pod(name, node, ran.start)).collect(),
+        "/apis/apps/v1/replicasets" => {
+            vec![json!({"metadata": {"namespace": "shop", "name": "web-5d8c7b9f64",
+                "uid": "web-5d8c7b9f64"}})]
+        }
         "/api/v1/namespaces" => vec![json!({"metadata": {"name": "shop"}})],
         _ => Vec::new(),
     };
@@ -80,23 +78,14 @@ fn queried(path: &str, params: &BTreeMap<String, String>) -> Value {
         assert_eq!(query, "time()");
         return json!({"resultType": "scalar", "result": [NOW, "0"]});
     }
-    let second = |name: &str| {
-        params[name]
-            .split('.')
-            .next()
-            .unwrap()
-            .parse::<i64>()
-            .unwrap()
-    };
+    let second = |name: &str| params[name].split('.').next().unwrap().parse::<i64>().unwrap();
     let steps = (second("end") - second("start")) / second("step");
     let times: Vec<i64> = (0..=steps)
         .map(|i| second("start") + i * second("step"))
         .filter(|time| !OUTAGE.contains(time))
         .collect();
     let series = |labels: Value, value: &dyn Fn(i64) -> Option<String>| {
-        let values = times
-            .iter()
-            .filter_map(|time| Some(json!([time, value(*time)?])));
+        let values = times.iter().filter_map(|time| Some(json!([time, value(*time)?])));
         let values: Vec<Value> = values.collect();
         (!values.is_empty()).then(|| json!({"metric": labels, "values": values}))
     };
@@ -105,9 +94,7 @@ fn queried(path: &str, params: &BTreeMap<String, String>) -> Value {
             let labels = json!({"namespace": "shop", "pod": name, "node": node});
             let memory = query.contains("memory");
             let value = if memory { "1073741824" } else { cores };
-            series(labels, &|time| {
-                ran.contains(&time).then(|| value.to_owned())
-            })
+            series(labels, &|time| ran.contains(&time).then(|| value.to_owned()))
         };
         PODS.iter().map(of).collect()
     } else {
@@ -121,11 +108,7 @@ fn queried(path: &str, params: &BTreeMap<String, String>) -> Value {
                 let cores: f64 = 0.5 + cores.sum::<f64>();
                 let bytes = (1 + here(time).count()) << 30;
                 let memory = query.contains("memory");
-                Some(if memory {
-                    bytes.to_string()
-                } else {
-                    cores.to_string()
-                })
+                Some(if memory { bytes.to_string() } else { cores.to_string() })
             })
         };
         ["n1", "n2", "n3"].map(of).to_vec()
@@ -146,10 +129,9 @@ async fn serve() -> (String, Asked) {
             let url = reqwest::Url::parse(&format!("http://p{}", request.uri())).unwrap();
             let params: BTreeMap<String, String> = url.query_pairs().into_owned().collect();
             let (status, body) = match url.path() {
-                path @ ("/api/v1/query" | "/api/v1/query_range") => (
-                    200,
-                    json!({"status": "success", "data": queried(path, &params)}),
-                ),
+                path @ ("/api/v1/query" | "/api/v1/query_range") => {
+                    (200, json!({"status": "success", "data": queried(path, &params)}))
+                }
                 path if path.starts_with("/apis/metrics.k8s.io") => (404, json!({})),
                 path => (200, list(path)),
             };
@@ -241,17 +223,8 @@ async fn a_day_is_recorded_from_prometheus() {
         let second = |name: &str| params.get(name)?.split('.').next()?.parse::<i64>().ok();
         Some((second("end")? - second("start")?) / STEP + 1)
     };
-    let most = asked
-        .lock()
-        .unwrap()
-        .iter()
-        .filter_map(|(_, p)| points(p))
-        .max();
-    assert_eq!(
-        most,
-        Some(120),
-        "far from the 11,000 that Prometheus allows"
-    );
+    let most = asked.lock().unwrap().iter().filter_map(|(_, p)| points(p)).max();
+    assert_eq!(most, Some(120), "far from the 11,000 that Prometheus allows");
 
     let text = std::fs::read_to_string(folder.0.join("cluster.json")).unwrap();
     let file: Value = serde_json::from_str(&text).unwrap();
@@ -264,28 +237,16 @@ async fn a_day_is_recorded_from_prometheus() {
         items.find(is_it).unwrap()
     };
     let moved = row("web-5d8c7b9f64-bbbbb");
-    assert_eq!(
-        (&moved["node"], &moved["step"]),
-        (&json!("n1"), &json!("5m"))
-    );
+    assert_eq!((&moved["node"], &moved["step"]), (&json!("n1"), &json!("5m")));
     let cpu = moved["cpu"].as_array().unwrap();
     assert_eq!(cpu.len(), 288);
-    assert_eq!(
-        cpu.iter().filter(|value| value.is_null()).count(),
-        12,
-        "the outage"
-    );
+    assert_eq!(cpu.iter().filter(|value| value.is_null()).count(), 12, "the outage");
     assert!(cpu.iter().all(|value| value.is_null() || *value == 2500));
     let rest = row("n1")["cpu"].as_array().unwrap();
     assert!(rest.iter().all(|value| value.is_null() || *value == 500));
 
-    let plan = folder
-        .stdout("plan --from cluster.json --policy policy.yaml")
-        .await;
-    assert!(
-        plan.contains("usage over 23h55m of 3 nodes and 4 pods"),
-        "{plan}"
-    );
+    let plan = folder.stdout("plan --from cluster.json --policy policy.yaml").await;
+    assert!(plan.contains("usage over 23h55m of 3 nodes and 4 pods"), "{plan}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -311,9 +272,7 @@ async fn a_scrambled_recording_gives_the_same_replay() {
     let (url, _) = serve().await;
     let folder = Folder::new("scrambled", &url);
     folder.stdout(&format!("{RECORD} -o real.json")).await;
-    folder
-        .stdout(&format!("{RECORD} --scramble -o scrambled.json"))
-        .await;
+    folder.stdout(&format!("{RECORD} --scramble -o scrambled.json")).await;
     let text = std::fs::read_to_string(folder.0.join("scrambled.json")).unwrap();
     assert!(!text.contains("web") && !text.contains("agent"), "{text}");
     let mut figures = Vec::new();
@@ -330,14 +289,8 @@ async fn a_history_without_a_prometheus_to_ask_is_wrong_usage() {
     let folder = Folder::new("no-prometheus", "http://127.0.0.1:9");
     for (line, problem) in [
         ("snapshot --history 24h", "found no --policy"),
-        (
-            "snapshot --history 24h --policy other.yaml",
-            "found no usage.prometheus",
-        ),
-        (
-            "snapshot --history 12w --step 10s --policy policy.yaml",
-            "expected at least 6m",
-        ),
+        ("snapshot --history 24h --policy other.yaml", "found no usage.prometheus"),
+        ("snapshot --history 12w --step 10s --policy policy.yaml", "expected at least 6m"),
     ] {
         let other = "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies: [removeDuplicates]";
         std::fs::write(folder.0.join("other.yaml"), other).unwrap();

@@ -46,9 +46,7 @@ impl Watched {
         let (moves, now) = (&plan.moves, self.now);
         self.engine.rest_rejected(moves, &outcomes, now);
         let tried = moves.iter().zip(&outcomes);
-        tried
-            .map(|(planned, outcome)| format!("{} {}", planned.pod, outcome.code()))
-            .collect()
+        tried.map(|(planned, outcome)| format!("{} {}", planned.pod, outcome.code())).collect()
     }
 
     fn wait(&mut self, minutes: i64) {
@@ -115,34 +113,14 @@ fn the_pause_doubles_up_to_the_cap_and_outlives_a_restart() {
 fn a_workload_that_a_webhook_denies_does_not_keep_others_from_being_chosen() {
     let mut answered = answered(4);
     let denies = |planned: &Move| {
-        if planned.pod.starts_with("api") {
-            denied()
-        } else {
-            granted()
-        }
+        if planned.pod.starts_with("api") { denied() } else { granted() }
     };
     let first = answered.cycle(denies);
-    assert_eq!(
-        first,
-        [
-            "api-1 refused",
-            "api-2 refused",
-            "api-3 refused",
-            "api-4 untried"
-        ]
-    );
+    assert_eq!(first, ["api-1 refused", "api-2 refused", "api-3 refused", "api-4 untried"]);
     answered.wait(1);
     // Its last pod, since the fault may be that of the others.
     let second = answered.cycle(denies);
-    assert_eq!(
-        second,
-        [
-            "api-4 refused",
-            "web-1 evicted",
-            "web-2 evicted",
-            "web-3 evicted"
-        ]
-    );
+    assert_eq!(second, ["api-4 refused", "web-1 evicted", "web-2 evicted", "web-3 evicted"]);
     answered.wait(10);
     assert_eq!(
         answered.cycle(denies)[..2],
@@ -156,11 +134,7 @@ fn a_plan_ends_when_the_evictions_of_three_workloads_fail_and_their_pauses_do_no
     let mut answered = answered(24);
     let planned = answered.cycle(|_| broken());
     let tried: Vec<&String> = planned.iter().filter(|p| p.ends_with("failed")).collect();
-    assert_eq!(
-        tried.len(),
-        7,
-        "three of two workloads, one of the third: {planned:?}"
-    );
+    assert_eq!(tried.len(), 7, "three of two workloads, one of the third: {planned:?}");
     for _ in 0..3 {
         answered.wait(10);
         answered.cycle(|_| broken());
@@ -187,10 +161,7 @@ fn a_missing_right_rests_the_pods_of_its_namespace_and_no_other() {
     for _ in 0..3 {
         answered.wait(1);
         let kept = answered.why_kept("db-4");
-        assert!(
-            kept.starts_with("no right to evict pods in its namespace"),
-            "{kept}"
-        );
+        assert!(kept.starts_with("no right to evict pods in its namespace"), "{kept}");
         answered.wait(9);
         let again = answered.cycle(forbids);
         assert_eq!(again.iter().filter(|p| p.ends_with("forbidden")).count(), 1);
@@ -218,10 +189,7 @@ fn a_pod_whose_evictions_get_no_response_rests_from_the_second_time_on() {
         tried.extend(answered.cycle(silent));
         answered.wait(2);
     }
-    assert_eq!(
-        tried,
-        ["api-1 unanswered", "api-1 unanswered", "api-2 unanswered"]
-    );
+    assert_eq!(tried, ["api-1 unanswered", "api-1 unanswered", "api-2 unanswered"]);
 }
 
 #[test]

@@ -45,11 +45,7 @@ fn run(copy: &Path, script: &str, args: &[&str]) -> Result<String, String> {
     let mut command = Command::new(copy.join(SCRIPTS).join(script));
     let output = command.args(args).current_dir(copy).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().trim().to_owned();
-    if output.status.success() {
-        Ok(text(output.stdout))
-    } else {
-        Err(text(output.stderr))
-    }
+    if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
 }
 
 #[test]
@@ -116,10 +112,7 @@ fn an_archive_has_the_program_its_manual_and_its_completions() {
     let copy = copy("archive");
     // A stand-in for the program keeps the archive small.
     let program = copy.join("program");
-    let text = format!(
-        "#!/bin/sh\nexec {} \"$@\"\n",
-        env!("CARGO_BIN_EXE_evenkeel")
-    );
+    let text = format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_evenkeel"));
     fs::write(&program, text).unwrap();
     let mode = Command::new("chmod").arg("+x").arg(&program).status();
     assert!(mode.unwrap().success());
@@ -128,10 +121,7 @@ fn an_archive_has_the_program_its_manual_and_its_completions() {
     let archive = run(&copy, "archive.sh", &args).unwrap();
     assert!(archive.ends_with("out/evenkeel-v1.2.3-some-target.tar.gz"));
 
-    let list = Command::new("tar")
-        .args(["-tzf", &archive])
-        .output()
-        .unwrap();
+    let list = Command::new("tar").args(["-tzf", &archive]).output().unwrap();
     let list = String::from_utf8(list.stdout).unwrap();
     let names: Vec<&str> = list.lines().collect();
     for name in [

@@ -40,11 +40,7 @@ fn cluster(seed: u64) -> Scenario {
     let mut dice = Dice(seed);
     let nodes = 4 + dice.below(4);
     let crowded = 1 + dice.below(2);
-    let zones = if dice.below(2) == 0 {
-        ""
-    } else {
-        ", zones: [a, b, c]"
-    };
+    let zones = if dice.below(2) == 0 { "" } else { ", zones: [a, b, c]" };
     let mut text = format!(
         "name: chance-{seed}\nabout: A cluster by chance\nduration: 3h\nseed: {}\n",
         seed + 1
@@ -59,11 +55,7 @@ fn cluster(seed: u64) -> Scenario {
         let asks = dice.pick(&[50, 100, 100, 200, 250, 500]);
         let mut on = Vec::new();
         for _ in 0..2 + dice.below(5) {
-            let node = if dice.below(3) < 2 {
-                dice.below(crowded)
-            } else {
-                dice.below(nodes)
-            };
+            let node = if dice.below(3) < 2 { dice.below(crowded) } else { dice.below(nodes) };
             let load = &mut used[usize::try_from(node).unwrap()];
             if *load + takes <= 7800 {
                 *load += takes;
@@ -94,19 +86,10 @@ impl Search {
     fn least(draft: &Draft<'_>, target: Ratio) -> Option<usize> {
         let snapshot = draft.world.snapshot;
         let targets: Rc<[_]> = Rc::new([(ResourceId::CPU, target)]);
-        let mut search = Search {
-            targets,
-            pods: Vec::new(),
-        };
+        let mut search = Search { targets, pods: Vec::new() };
         let hot: Vec<NodeId> = search.hot(draft);
-        search.pods = hot
-            .iter()
-            .flat_map(|n| snapshot.node(*n).pods.clone())
-            .collect();
-        let ways = [
-            search.pods.clone(),
-            search.pods.iter().rev().copied().collect(),
-        ];
+        search.pods = hot.iter().flat_map(|n| snapshot.node(*n).pods.clone()).collect();
+        let ways = [search.pods.clone(), search.pods.iter().rev().copied().collect()];
         (0..=DEEPEST).find(|moves| {
             ways.iter().any(|pods| {
                 search.pods.clone_from(pods);
@@ -136,12 +119,7 @@ impl Search {
             if !hot.contains(&home) {
                 return false;
             }
-            let nodes = draft
-                .world
-                .snapshot
-                .node_ids()
-                .filter(|n| !hot.contains(n))
-                .collect();
+            let nodes = draft.world.snapshot.node_ids().filter(|n| !hot.contains(n)).collect();
             let destinations = DestinationLimits {
                 nodes,
                 targets: Rc::clone(&self.targets),
@@ -184,11 +162,7 @@ impl Search {
                 excess = excess.minus(weight);
                 moves += 1;
             }
-            if excess == Amount::ZERO {
-                moves
-            } else {
-                DEEPEST + 1
-            }
+            if excess == Amount::ZERO { moves } else { DEEPEST + 1 }
         };
         hot.iter().map(needed).sum()
     }
@@ -224,9 +198,7 @@ fn random_clusters_are_balanced_with_hardly_more_moves_than_necessary() {
         let made = trace.evictions.len();
         let (before, after) = unevenness(&trace);
         if after > before + 1e-9 {
-            wrong.push(format!(
-                "{seed}: less even than before: {before:.3} became {after:.3}"
-            ));
+            wrong.push(format!("{seed}: less even than before: {before:.3} became {after:.3}"));
         }
         if let Some(young) = trace.evictions.iter().find(|e| e.age < REST) {
             wrong.push(format!("{seed}: {} went after {:#}", young.pod, young.age));

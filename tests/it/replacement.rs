@@ -26,9 +26,7 @@ fn plan(pod: &str, policy: &str) -> String {
         node n3
         "
     ));
-    text(&cluster.plan(&format!(
-        "{policy}\nlimits: {{perWorkload: none, perNode: none}}\n{EVEN}"
-    )))
+    text(&cluster.plan(&format!("{policy}\nlimits: {{perWorkload: none, perNode: none}}\n{EVEN}")))
 }
 
 fn moves(pod: &str, policy: &str) {
@@ -50,19 +48,13 @@ fn an_owner_that_is_not_the_controller_replaces_nothing() {
 
 #[test]
 fn a_controller_that_is_deleted_or_fails_or_has_enough_pods_replaces_nothing() {
-    stays(
-        "owner-deleting",
-        "its ReplicaSet web creates no replacement: it is being deleted",
-    );
+    stays("owner-deleting", "its ReplicaSet web creates no replacement: it is being deleted");
     stays(
         "owner-fails",
         "its ReplicaSet web creates no replacement: its condition ReplicaFailure says that it \
          cannot create pods",
     );
-    stays(
-        "wanted=3",
-        "its ReplicaSet web creates no replacement: it wants 3 and has 4",
-    );
+    stays("wanted=3", "its ReplicaSet web creates no replacement: it wants 3 and has 4");
     stays("wanted=0", "it wants 0 and has 4");
     moves("wanted=4", "");
 }
@@ -151,19 +143,9 @@ fn the_last_controller_of_a_kind_that_does_not_exist_is_unknown_too() {
 
 #[test]
 fn work_that_ends_stays_unless_the_policy_allows_it() {
-    for owner in [
-        "Workflow",
-        "TaskRun",
-        "SparkApplication",
-        "PyTorchJob",
-        "MPIJob",
-        "Pod",
-    ] {
+    for owner in ["Workflow", "TaskRun", "SparkApplication", "PyTorchJob", "MPIJob", "Pod"] {
         let pod = format!("owner={owner} runs-once");
-        stays(
-            &pod,
-            &format!("its {owner} web may lose its work or fail without it"),
-        );
+        stays(&pod, &format!("its {owner} web may lose its work or fail without it"));
         moves(&pod, "evictable: {allow: [runsToCompletion]}");
     }
     stays("owner=RayCluster runs-once", "it runs to completion");
@@ -189,11 +171,7 @@ fn work_that_ends_gets_no_advice_to_lower_the_replicas() {
     keep train-1 on n1: its eviction would fail its Job train: its backoffLimit is 0, and 0 of its pods have failed
     ");
     assert!(plan.replica_trial.is_none());
-    assert!(
-        plan.kept
-            .iter()
-            .all(|kept| !kept.refusal.remedy().contains("minReplicas"))
-    );
+    assert!(plan.kept.iter().all(|kept| !kept.refusal.remedy().contains("minReplicas")));
 }
 
 #[test]
@@ -201,14 +179,8 @@ fn a_job_that_would_fail_keeps_its_pods() {
     moves("owner=Job runs-once", "");
     let fails = "its eviction would fail its Job web: ";
     for (pod, because) in [
-        (
-            "backoff=0",
-            "its backoffLimit is 0, and 0 of its pods have failed",
-        ),
-        (
-            "backoff=3 failed=3",
-            "its backoffLimit is 3, and 3 of its pods have failed",
-        ),
+        ("backoff=0", "its backoffLimit is 0, and 0 of its pods have failed"),
+        ("backoff=3 failed=3", "its backoffLimit is 3, and 3 of its pods have failed"),
         (
             "per-index=0 index-failures=0 backoff=9",
             "the limit for each index is 0, and its index has failed 0 times",
@@ -217,24 +189,12 @@ fn a_job_that_would_fail_keeps_its_pods() {
             "per-index=2 backoff=9",
             "the limit for each index is 2, and its index has failed an unknown number of times",
         ),
-        (
-            "evicted=fails-job",
-            "a rule of its podFailurePolicy fails it",
-        ),
-        (
-            "evicted=fails-index",
-            "a rule of its podFailurePolicy fails it",
-        ),
-        (
-            "deadline=20m age=1h",
-            "its deadline is in 20m, and the pod has worked for 1h",
-        ),
+        ("evicted=fails-job", "a rule of its podFailurePolicy fails it"),
+        ("evicted=fails-index", "a rule of its podFailurePolicy fails it"),
+        ("deadline=20m age=1h", "its deadline is in 20m, and the pod has worked for 1h"),
         ("foreign", "another controller manages it"),
     ] {
-        stays(
-            &format!("owner=Job runs-once {pod}"),
-            &format!("{fails}{because}"),
-        );
+        stays(&format!("owner=Job runs-once {pod}"), &format!("{fails}{because}"));
     }
 }
 
@@ -242,10 +202,7 @@ fn a_job_that_would_fail_keeps_its_pods() {
 fn a_job_that_survives_lets_its_pods_go() {
     moves("owner=Job runs-once backoff=0 evicted=ignored", "");
     moves("owner=Job runs-once deadline=2h age=1h", "");
-    moves(
-        "owner=Job runs-once per-index=1 index-failures=0 backoff=9",
-        "",
-    );
+    moves("owner=Job runs-once per-index=1 index-failures=0 backoff=9", "");
 }
 
 #[test]
@@ -279,10 +236,7 @@ fn a_pod_of_a_job_that_is_being_deleted_counts_once_also_if_it_counts_late() {
     assert!(!moves("backoff=2 failed=1 counts-late", "terminating"));
     assert!(moves("backoff=3 failed=1 counts-late", "terminating"));
     assert!(moves("backoff=2 failed=1 counts-late", "phase=Failed"));
-    assert!(moves(
-        "backoff=2 failed=1 counts-late",
-        "phase=Succeeded terminating"
-    ));
+    assert!(moves("backoff=2 failed=1 counts-late", "phase=Succeeded terminating"));
 }
 
 #[test]
@@ -310,14 +264,8 @@ fn a_template_that_names_a_node_brings_the_pod_back() {
         "template-node=n1",
         "the template of its ReplicaSet web names node n1, so its replacement returns to it",
     );
-    stays(
-        "owner=Job runs-once template-node=n1",
-        "the template of its Job web names node n1",
-    );
-    stays(
-        "owner=StatefulSet ordered template-node=n1",
-        "StatefulSet web names node n1",
-    );
+    stays("owner=Job runs-once template-node=n1", "the template of its Job web names node n1");
+    stays("owner=StatefulSet ordered template-node=n1", "StatefulSet web names node n1");
 }
 
 #[test]
@@ -348,10 +296,7 @@ fn a_class_that_does_not_exist_any_more_refuses_the_replacement() {
     assert!(class("class=gone priority=5", "class other value=5").contains(missing));
     assert!(class("class=other priority=5", "class other value=5").starts_with("move web-"));
     assert!(class("class=gone priority=5", "").contains(missing));
-    for unknown in [
-        "lacking PriorityClass",
-        "unreadable PriorityClass name=gone",
-    ] {
+    for unknown in ["lacking PriorityClass", "unreadable PriorityClass name=gone"] {
         let plan = class("class=gone priority=5", unknown);
         assert!(plan.starts_with("move web-"), "{unknown}: {plan}");
     }
@@ -373,18 +318,12 @@ fn a_pod_without_a_resolved_priority_has_that_of_its_class() {
     };
     let below = "evictable: {priorityBelow: 1000}";
     let high = plan("class=high", below);
-    assert!(
-        high.contains("its priority 1000000 is not below the threshold 1000"),
-        "{high}"
-    );
+    assert!(high.contains("its priority 1000000 is not below the threshold 1000"), "{high}");
     assert!(plan("class=high", "").starts_with("move web-"));
     let unknown = plan("class=absent", "evictable: {minPodAge: 0s}");
     assert!(unknown.contains("its priority is unknown"), "{unknown}");
     let system = plan("class=system-node-critical", "");
-    assert!(
-        system.contains("its priority is system-critical"),
-        "{system}"
-    );
+    assert!(system.contains("its priority is system-critical"), "{system}");
 }
 
 /// Plans for PodLifeTime, with a limit of a quarter of each workload.
@@ -429,10 +368,7 @@ fn a_replica_on_a_node_that_does_not_answer_is_not_the_other_ready_one() {
     };
     assert!(answer("").starts_with("move web-1"));
     let plan = answer("not-ready");
-    assert!(
-        plan.contains("keep web-2 on n2: 0 other replicas would be Ready"),
-        "{plan}"
-    );
+    assert!(plan.contains("keep web-2 on n2: 0 other replicas would be Ready"), "{plan}");
 }
 
 #[test]
@@ -452,10 +388,7 @@ fn no_replacement_is_sent_to_a_node_that_is_not_ready() {
     assert!(answer("").contains("move web-1"));
     let plan = answer(&format!("not-ready taint={unreachable}:NoSchedule"));
     assert!(!plan.contains("move "), "{plan}");
-    assert!(
-        plan.contains("could land on n3, which is not Ready"),
-        "{plan}"
-    );
+    assert!(plan.contains("could land on n3, which is not Ready"), "{plan}");
 }
 
 #[test]
@@ -538,10 +471,7 @@ node n2";
     cluster.objects.delete(ObjectKind::Pod, &third);
     let plan = text(&cluster.plan(EVERY_POD));
     assert!(plan.contains("move web-4"), "{plan}");
-    assert!(
-        plan.contains("keep web-5 on n1: its StatefulSet web creates no"),
-        "{plan}"
-    );
+    assert!(plan.contains("keep web-5 on n1: its StatefulSet web creates no"), "{plan}");
 }
 
 #[test]
@@ -573,10 +503,7 @@ fn a_new_ephemeral_volume_gets_the_class_of_its_template_or_the_default_of_today
 #[test]
 fn a_pod_of_a_node_is_a_mirror_pod_also_without_the_annotation() {
     stays("owner=Node", "mirror pod: the kubelet would recreate it");
-    stays(
-        "owner=Node evict=true",
-        "mirror pod: the kubelet would recreate it",
-    );
+    stays("owner=Node evict=true", "mirror pod: the kubelet would recreate it");
 }
 
 #[test]
@@ -654,16 +581,10 @@ fn replaced(snapshot: &Snapshot, plan: &Plan) -> Result<(), String> {
     for planned in &plan.moves {
         let pod = snapshot.pod(snapshot.find_pod(&planned.namespace, &planned.pod).unwrap());
         let name = || format!("{}/{}", planned.namespace, planned.pod);
-        let owner = pod
-            .owners
-            .iter()
-            .find(|owner| owner.controller)
-            .ok_or_else(name)?;
+        let owner = pod.owners.iter().find(|owner| owner.controller).ok_or_else(name)?;
         let facts = snapshot.controller_facts(&pod.namespace, owner);
         let facts = facts.cloned().unwrap_or_default();
-        let count = lost
-            .entry((pod.namespace.clone(), owner.clone()))
-            .or_default();
+        let count = lost.entry((pod.namespace.clone(), owner.clone())).or_default();
         *count += 1;
         let class = pod.priority_class.as_deref();
         let starts = !facts.deleting
@@ -676,14 +597,8 @@ fn replaced(snapshot: &Snapshot, plan: &Plan) -> Result<(), String> {
         let of_owner = snapshot.pods.iter().filter(|other| {
             other.namespace == pod.namespace && other.owners == pod.owners && other.stays()
         });
-        let wants = facts
-            .wanted
-            .is_none_or(|n| usize::try_from(n).unwrap() >= of_owner.count());
-        let node = planned
-            .to
-            .as_deref()
-            .and_then(|to| snapshot.find_node(to))
-            .ok_or_else(name)?;
+        let wants = facts.wanted.is_none_or(|n| usize::try_from(n).unwrap() >= of_owner.count());
+        let node = planned.to.as_deref().and_then(|to| snapshot.find_node(to)).ok_or_else(name)?;
         let node = snapshot.node(node);
         if !(starts && survives && wants && node.ready && !node.cordoned) {
             return Err(name());

@@ -54,11 +54,7 @@ fn through_a_file(history: &UsageHistory) -> UsageHistory {
 fn recorded(hours: i64, seed: u64, policy: &Policy) -> (Trace, Given) {
     let day = Scenario::parse("day.yaml", DAY).unwrap_or_else(|e| panic!("{e}"));
     let duration = SignedDuration::from_hours(hours);
-    let day = Scenario {
-        seed,
-        duration,
-        ..day
-    };
+    let day = Scenario { seed, duration, ..day };
     let (trace, mut given) = simulate::run_and_record(&day, policy.clone(), "run", STEP);
     given.history = given.history.as_ref().map(through_a_file);
     (trace, given)
@@ -66,20 +62,14 @@ fn recorded(hours: i64, seed: u64, policy: &Policy) -> (Trace, Given) {
 
 /// Replays a recording. The seed decides among equal nodes.
 fn replayed(given: Given, seed: u64, policy: &Policy) -> Trace {
-    let scenario = Scenario {
-        seed,
-        ..Scenario::of("cluster.json".to_owned(), given)
-    };
+    let scenario = Scenario { seed, ..Scenario::of("cluster.json".to_owned(), given) };
     simulate::run(&scenario, policy.clone(), "replay", |_| {})
 }
 
 /// The mean over all points of all runs of the nodes' standard deviation, in points.
 fn mean_deviation(traces: &[Trace], resource: &str) -> f64 {
     let series = traces.iter().flat_map(|trace| &trace.balance[resource]);
-    let all: Vec<f64> = series
-        .flatten()
-        .map(|balance| balance.deviation.get() * 100.0)
-        .collect();
+    let all: Vec<f64> = series.flatten().map(|balance| balance.deviation.get() * 100.0).collect();
     let count = f64::from(u32::try_from(all.len()).unwrap());
     all.iter().sum::<f64>() / count
 }
@@ -97,16 +87,10 @@ fn replays_of_runs_give_the_same_evictions_and_the_same_balance() {
     let evictions = |traces: &[Trace]| -> u32 { traces.iter().map(|t| t.summary.evictions).sum() };
     let (before, after) = (evictions(&runs), evictions(&replays));
     assert!(before >= 50, "{before} evictions show little");
-    assert!(
-        before.abs_diff(after) * 10 <= before,
-        "{before} and {after} evictions"
-    );
+    assert!(before.abs_diff(after) * 10 <= before, "{before} and {after} evictions");
     for resource in ["cpu", "memory"] {
         let [before, after] = [&runs, &replays].map(|traces| mean_deviation(traces, resource));
-        assert!(
-            (before - after).abs() <= 2.0,
-            "{resource}: {before} and {after} points"
-        );
+        assert!((before - after).abs() <= 2.0, "{resource}: {before} and {after} points");
     }
 }
 
@@ -115,10 +99,7 @@ fn without_evictions_a_replay_has_the_usage_of_the_run() {
     let policy = parse(&format!("dryRun: true\n{BALANCE}"));
     let (run, given) = recorded(6, 1, &policy);
     let replay = replayed(given, 1, &policy);
-    assert_eq!(
-        (run.start, run.nodes.len()),
-        (replay.start, replay.nodes.len())
-    );
+    assert_eq!((run.start, run.nodes.len()), (replay.start, replay.nodes.len()));
     for (before, after) in run.nodes.iter().zip(&replay.nodes) {
         for resource in ["cpu", "memory"] {
             let series = before.actual[resource].iter().zip(&after.actual[resource]);
@@ -144,18 +125,8 @@ fn pods_start_where_they_were_and_usage_is_constant_without_a_history() {
     let replay = replayed(given.clone(), 1, &policy);
     assert_eq!(pods(&replay, false), pods(&run, false));
     let at = given.at;
-    let constant = replayed(
-        Given {
-            history: None,
-            ..given
-        },
-        1,
-        &policy,
-    );
+    let constant = replayed(Given { history: None, ..given }, 1, &policy);
     assert_eq!(pods(&constant, false), pods(&run, true));
     assert_eq!((constant.start, run.end), (at, at));
-    assert_eq!(
-        constant.end.duration_since(constant.start),
-        SignedDuration::from_hours(2)
-    );
+    assert_eq!(constant.end.duration_since(constant.start), SignedDuration::from_hours(2));
 }

@@ -15,18 +15,12 @@ use crate::it::support::{Cluster, EVEN, after, cases, parse};
 
 /// The recommendations as short text.
 fn said(plan: &Plan) -> String {
-    plan.rightsizing
-        .iter()
-        .map(line)
-        .collect::<Vec<_>>()
-        .join("\n")
+    plan.rightsizing.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn line(workload: &Rightsizing) -> String {
-    let mut parts = vec![format!(
-        "{} {} of {} pods",
-        workload.workload, workload.measured, workload.pods
-    )];
+    let mut parts =
+        vec![format!("{} {} of {} pods", workload.workload, workload.measured, workload.pods)];
     for (resource, of) in &workload.resources {
         let text = |amount| quantity::text(resource, amount);
         let request = of.request.map_or("none".to_owned(), text);
@@ -179,10 +173,7 @@ fn memory_covers_the_peak_and_cpu_the_percentile() {
           (0.4%); memory too_low 1Mi → 4Gi, uses 1Gi, wrong by 4095Mi (0.4%)"
     );
     let rightsizing = &watched(EVEN, &cores).rightsizing[0];
-    assert_eq!(
-        (rightsizing.samples, rightsizing.span),
-        (20, SignedDuration::from_secs(19 * 15))
-    );
+    assert_eq!((rightsizing.samples, rightsizing.span), (20, SignedDuration::from_secs(19 * 15)));
 }
 
 #[test]
@@ -248,13 +239,7 @@ fn metrics_count_all_workloads_and_name_the_worst() {
     evenkeel_rightsizing_workloads{resource="memory",direction="too_high"} 1
     evenkeel_rightsizing_workloads{resource="memory",direction="too_low"} 1
     "#);
-    metrics.plan(
-        &Plan {
-            rightsizing: plan.rightsizing[1..].to_vec(),
-            ..plan
-        },
-        &policy,
-    );
+    metrics.plan(&Plan { rightsizing: plan.rightsizing[1..].to_vec(), ..plan }, &policy);
     assert!(
         of_rightsizing().iter().all(|l| !l.contains("hot")),
         "a workload with right requests has no series"

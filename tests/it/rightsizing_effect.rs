@@ -42,40 +42,16 @@ fn with_the_recommended_requests_the_scheduler_spreads_the_pods() {
     let policy = parse(WATCHING);
     let wrong = scene();
     let rightsizing = rightsizing(&wrong, &policy);
-    assert_eq!(
-        rightsizing.len(),
-        35,
-        "every one of them, and not the agent"
-    );
+    assert_eq!(rightsizing.len(), 35, "every one of them, and not the agent");
     let right = with(&wrong, &rightsizing);
     // The scheduler chooses at random among equal nodes. Several seeds show that the result is not
     // luck.
     for seed in 1..=3 {
-        let before = run(
-            &Scenario {
-                seed,
-                ..wrong.clone()
-            },
-            &policy,
-        );
-        let after = run(
-            &Scenario {
-                seed,
-                ..right.clone()
-            },
-            &policy,
-        );
+        let before = run(&Scenario { seed, ..wrong.clone() }, &policy);
+        let after = run(&Scenario { seed, ..right.clone() }, &policy);
         assert_eq!(before.summary.evictions + after.summary.evictions, 0);
-        assert!(
-            deviation(&before) > 0.35 && fullest(&before) > 0.85,
-            "{:?}",
-            before.summary.after
-        );
-        assert!(
-            deviation(&after) < 0.02 && fullest(&after) < 0.45,
-            "{:?}",
-            after.summary.after
-        );
+        assert!(deviation(&before) > 0.35 && fullest(&before) > 0.85, "{:?}", before.summary.after);
+        assert!(deviation(&after) < 0.02 && fullest(&after) < 0.45, "{:?}", after.summary.after);
     }
 }
 
@@ -107,10 +83,7 @@ fn deviation(trace: &Trace) -> f64 {
 
 /// The cpu usage of the fullest node at the end.
 fn fullest(trace: &Trace) -> f64 {
-    let last = trace
-        .nodes
-        .iter()
-        .filter_map(|n| n.actual["cpu"].last().copied().flatten());
+    let last = trace.nodes.iter().filter_map(|n| n.actual["cpu"].last().copied().flatten());
     last.map(Ratio::get).fold(0.0, f64::max)
 }
 
@@ -132,14 +105,9 @@ fn with(scenario: &Scenario, rightsizing: &[Rightsizing]) -> Scenario {
             .iter_mut()
             .find(|w| w.namespace == key.namespace && w.name == key.name)
             .unwrap();
-        workload
-            .requests
-            .retain(|(name, _)| !recommended.resources.contains_key(name.as_str()));
+        workload.requests.retain(|(name, _)| !recommended.resources.contains_key(name.as_str()));
         workload.requests.extend(
-            recommended
-                .resources
-                .iter()
-                .map(|(name, s)| ((*name).to_owned(), s.suggested)),
+            recommended.resources.iter().map(|(name, s)| ((*name).to_owned(), s.suggested)),
         );
     }
     scenario

@@ -57,11 +57,7 @@ fn pod(name: &str, containers: &Value, status: &Value) -> Value {
 fn simple(name: &str) -> Value {
     let resources = json!({"requests": {"cpu": "300m", "memory": "256Mi"}});
     let containers = json!([{"name": "main", "image": "i", "resources": resources}]);
-    pod(
-        name,
-        &containers,
-        &json!({"containerStatuses": [running("main")]}),
-    )
+    pod(name, &containers, &json!({"containerStatuses": [running("main")]}))
 }
 
 fn running(name: &str) -> Value {
@@ -71,9 +67,7 @@ fn running(name: &str) -> Value {
 /// A sample of a pod that covers these containers, each with this cpu.
 fn pod_uses(name: &str, containers: &[&str], cpu: &str) -> Value {
     let usage = json!({"cpu": cpu, "memory": "100Mi"});
-    let containers = containers
-        .iter()
-        .map(|name| json!({"name": name, "usage": usage}));
+    let containers = containers.iter().map(|name| json!({"name": name, "usage": usage}));
     json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
         "metadata": {"name": name, "namespace": "default"},
         "timestamp": "2026-11-21T12:00:00Z", "window": "30s",
@@ -113,23 +107,14 @@ fn class(plan: &Plan, node: &str) -> String {
 
 /// Why pods stay, in order and without repetition.
 fn kept(plan: &Plan) -> Vec<String> {
-    let mut reasons: Vec<String> = plan
-        .kept
-        .iter()
-        .map(|kept| kept.refusal.to_string())
-        .collect();
+    let mut reasons: Vec<String> = plan.kept.iter().map(|kept| kept.refusal.to_string()).collect();
     reasons.dedup();
     reasons
 }
 
 /// A hot node with two pods of these containers, of which a sample covers some.
 fn of_containers(spec: &Value, status: &Value, covered: &[&str]) -> Plan {
-    let mut all = vec![
-        node("n1"),
-        node("n2"),
-        uses("n1", "3400m"),
-        uses("n2", "100m"),
-    ];
+    let mut all = vec![node("n1"), node("n2"), uses("n1", "3400m"), uses("n2", "100m")];
     for name in ["web-0", "web-1", "web-2"] {
         all.push(pod(name, spec, status));
         all.push(pod_uses(name, covered, "300m"));
@@ -179,12 +164,7 @@ fn containers_that_have_ended_or_wait_need_no_sample() {
 #[test]
 fn a_sidecar_needs_a_sample_and_an_ephemeral_container_does_not() {
     let with = |init: &Value, debug: &Value| {
-        let mut all = vec![
-            node("n1"),
-            node("n2"),
-            uses("n1", "3400m"),
-            uses("n2", "100m"),
-        ];
+        let mut all = vec![node("n1"), node("n2"), uses("n1", "3400m"), uses("n2", "100m")];
         for name in ["web-0", "web-1", "web-2"] {
             let mut pod = simple(name);
             pod["spec"]["initContainers"] = json!([{"name": "proxy", "restartPolicy": "Always"}]);
@@ -198,34 +178,19 @@ fn a_sidecar_needs_a_sample_and_an_ephemeral_container_does_not() {
     let none = json!([{"name": "proxy", "state": {"terminated": {"exitCode": 0}}}]);
     assert!(!with(&none, &json!([running("debug")])).moves.is_empty());
     let sidecar = with(&json!([running("proxy")]), &json!([]));
-    assert!(
-        kept(&sidecar)[0].contains("container proxy"),
-        "{}",
-        text(&sidecar)
-    );
+    assert!(kept(&sidecar)[0].contains("container proxy"), "{}", text(&sidecar));
 }
 
 #[test]
 fn a_nodes_own_sample_decides_where_its_pods_show_more() {
     // The node uses 40 % by its own sample, and 70 % by those of its pods.
-    let mut all = vec![
-        node("n1"),
-        node("n2"),
-        uses("n1", "1600m"),
-        uses("n2", "200m"),
-    ];
+    let mut all = vec![node("n1"), node("n2"), uses("n1", "1600m"), uses("n2", "200m")];
     for name in ["web-0", "web-1", "web-2", "web-3"] {
         all.extend([simple(name), pod_uses(name, &["main"], "700m")]);
     }
     let even = plan(&all);
-    assert_eq!(
-        class(&even, "n1"),
-        "between threshold and target: nothing to do"
-    );
-    assert_eq!(
-        even.before.nodes[0].ratios["cpu"].unwrap().to_string(),
-        "40%"
-    );
+    assert_eq!(class(&even, "n1"), "between threshold and target: nothing to do");
+    assert_eq!(even.before.nodes[0].ratios["cpu"].unwrap().to_string(), "40%");
     // The same where one of them has no sample.
     all.pop();
     assert!(plan(&all).moves.is_empty());
@@ -233,12 +198,7 @@ fn a_nodes_own_sample_decides_where_its_pods_show_more() {
 
 #[test]
 fn a_pod_that_came_after_the_nodes_sample_counts_beside_it() {
-    let mut all = vec![
-        node("n1"),
-        node("n2"),
-        uses("n1", "1600m"),
-        uses("n2", "200m"),
-    ];
+    let mut all = vec![node("n1"), node("n2"), uses("n1", "1600m"), uses("n2", "200m")];
     all.extend([simple("web-0"), pod_uses("web-0", &["main"], "1800m")]);
     let mut new = simple("web-1");
     new["metadata"]["creationTimestamp"] = json!("2026-11-21T12:00:01Z");
@@ -259,10 +219,7 @@ fn more_than_a_node_can_have_is_unknown_with_the_value() {
         "left alone: its sample is contradictory: cpu 18446744073 or more, and its node \
             has 4"
     );
-    assert_eq!(
-        of("9"),
-        "left alone: its sample is contradictory: cpu 9, and its node has 4"
-    );
+    assert_eq!(of("9"), "left alone: its sample is contradictory: cpu 9, and its node has 4");
     // A counter that is read late shows up to twice as much, and the node is full.
     assert_eq!(of("4100m"), "hot: cpu 102% is above the target 60%");
     let mut memory = uses("n1", "1");
@@ -282,18 +239,10 @@ fn a_pod_cannot_use_more_than_its_node_has() {
     }
     let plan = plan(&all);
     // All of the node's own sample belongs to no pod then.
-    assert!(
-        class(&plan, "n1").starts_with("hot: cpu 75%"),
-        "{}",
-        class(&plan, "n1")
-    );
+    assert!(class(&plan, "n1").starts_with("hot: cpu 75%"), "{}", class(&plan, "n1"));
     let said = plan.kept.iter().map(|kept| kept.refusal.to_string());
     let said: Vec<String> = said.collect();
-    assert!(
-        said.iter()
-            .any(|why| why.contains("cpu 900, and its node has 4")),
-        "{said:?}"
-    );
+    assert!(said.iter().any(|why| why.contains("cpu 900, and its node has 4")), "{said:?}");
 }
 
 #[test]
@@ -323,10 +272,7 @@ fn the_window_of_a_node_ends_with_the_node() {
     let first = [n1.clone(), n2.clone(), uses("n1", "3"), uses("n2", "200m")];
     assert!(!observe(&first, 0).contains("left alone"));
     n2["metadata"]["creationTimestamp"] = json!("2026-11-21T12:00:10Z");
-    assert_eq!(
-        observe(&[n1, n2, uses("n1", "3")], 14),
-        "left alone: no samples"
-    );
+    assert_eq!(observe(&[n1, n2, uses("n1", "3")], 14), "left alone: no samples");
 }
 
 #[test]
@@ -341,39 +287,20 @@ fn an_unreadable_sample_is_a_reason_of_its_own() {
             more"
     );
     for cpu in ["NaN", "Infinity", ""] {
-        assert!(
-            of(cpu).starts_with("left alone: its sample cannot be read: "),
-            "{}",
-            of(cpu)
-        );
+        assert!(of(cpu).starts_with("left alone: its sample cannot be read: "), "{}", of(cpu));
     }
-    let mut all = vec![
-        node("n1"),
-        node("n2"),
-        uses("n1", "3400m"),
-        uses("n2", "200m"),
-    ];
+    let mut all = vec![node("n1"), node("n2"), uses("n1", "3400m"), uses("n2", "200m")];
     for name in ["web-0", "web-1"] {
         all.extend([simple(name), pod_uses(name, &["main"], "-800m")]);
     }
     let said = kept(&plan(&all));
-    assert!(
-        said[0].starts_with("its usage is unknown: its sample cannot be read: "),
-        "{said:?}"
-    );
+    assert!(said[0].starts_with("its usage is unknown: its sample cannot be read: "), "{said:?}");
 }
 
 #[test]
 fn a_sample_that_is_ahead_leaves_only_its_own_node_alone() {
     let ahead = uses_at("n2", "200m", "2027-11-21T12:00:00Z");
-    let all = [
-        node("n1"),
-        node("n2"),
-        node("n3"),
-        uses("n1", "1"),
-        ahead,
-        uses("n3", "1"),
-    ];
+    let all = [node("n1"), node("n2"), node("n3"), uses("n1", "1"), ahead, uses("n3", "1")];
     let plan = plan(&all);
     assert!(class(&plan, "n2").starts_with("left alone: the latest sample is 8760h ahead"));
     assert!(!class(&plan, "n1").contains("left alone"));
@@ -406,12 +333,7 @@ fn a_clock_that_was_ahead_and_is_right_again_counts_at_once() {
 
 /// A workload whose container was killed at this limit, and uses 300Mi.
 fn killed(limit: &str, last_state: &Value, ready: &str) -> Plan {
-    let mut all = vec![
-        node("n1"),
-        node("n2"),
-        uses("n1", "1300m"),
-        uses("n2", "100m"),
-    ];
+    let mut all = vec![node("n1"), node("n2"), uses("n1", "1300m"), uses("n2", "100m")];
     let resources = json!({"requests": {"cpu": "800m", "memory": "1Gi"},
         "limits": {"memory": limit}});
     let containers = json!([{"name": "main", "image": "i", "resources": resources}]);
@@ -447,12 +369,7 @@ fn pods_that_do_not_run_recommend_nothing() {
     let error = json!({"terminated": {"exitCode": 1, "reason": "Error"}});
     assert!(killed("1Gi", &error, "False").rightsizing.is_empty());
     // The Ready condition of a pod may be older than the status of its containers.
-    let mut all = vec![
-        node("n1"),
-        node("n2"),
-        uses("n1", "1300m"),
-        uses("n2", "100m"),
-    ];
+    let mut all = vec![node("n1"), node("n2"), uses("n1", "1300m"), uses("n2", "100m")];
     for name in ["web-0", "web-1"] {
         let mut pod = simple(name);
         let waiting = json!({"waiting": {"reason": "CrashLoopBackOff"}});
@@ -473,12 +390,6 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 50%}, targetThresholds: {cp
     let plan = Cluster::parse(TERMINATING).plan(policy);
     let free = &plan.before.nodes[0];
     assert_eq!(free.ratios["cpu"].unwrap().to_string(), "80%");
-    assert_eq!(
-        class(&plan, "free"),
-        "between threshold and target: nothing to do"
-    );
-    assert_eq!(
-        class(&plan, "hot"),
-        "hot: cpu 90% is above the target 80%, and needs 1 eviction"
-    );
+    assert_eq!(class(&plan, "free"), "between threshold and target: nothing to do");
+    assert_eq!(class(&plan, "hot"), "hot: cpu 90% is above the target 80%, and needs 1 eviction");
 }

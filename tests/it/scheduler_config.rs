@@ -30,35 +30,20 @@ fn packing(name: &str) -> String {
 
 fn landings(plan: &Plan) -> Vec<&str> {
     assert!(!plan.moves.is_empty(), "{}", text(plan));
-    plan.moves
-        .iter()
-        .map(|m| m.to.as_deref().unwrap())
-        .collect()
+    plan.moves.iter().map(|m| m.to.as_deref().unwrap()).collect()
 }
 
 #[test]
 fn a_scheduler_that_packs_is_foreseen_to_pack() {
     assert!(landings(&plan(CLUSTER, "")).iter().all(|to| *to == "n3"));
-    assert!(
-        landings(&plan(CLUSTER, &packing("default-scheduler")))
-            .iter()
-            .all(|to| *to == "n2")
-    );
+    assert!(landings(&plan(CLUSTER, &packing("default-scheduler"))).iter().all(|to| *to == "n2"));
 }
 
 #[test]
 fn each_pod_lands_as_its_own_scheduler_says() {
-    assert!(
-        landings(&plan(CLUSTER, &packing("packer")))
-            .iter()
-            .all(|to| *to == "n3")
-    );
+    assert!(landings(&plan(CLUSTER, &packing("packer"))).iter().all(|to| *to == "n3"));
     let theirs = CLUSTER.replace("uses=3\n", "uses=3 scheduler=packer\n");
-    assert!(
-        landings(&plan(&theirs, &packing("packer")))
-            .iter()
-            .all(|to| *to == "n2")
-    );
+    assert!(landings(&plan(&theirs, &packing("packer"))).iter().all(|to| *to == "n2"));
 }
 
 #[test]
@@ -67,9 +52,5 @@ fn where_scores_are_unknown_any_node_may_win_and_the_own_one_too() {
         "profiles: [{plugins: {score: {enabled: [{name: TargetLoadPacking, weight: 5}]}}}]";
     let plan = plan(CLUSTER, unknown);
     assert!(plan.moves.is_empty(), "{}", text(&plan));
-    assert!(
-        plan.kept.iter().all(|k| k.refusal.code() == "would-return"),
-        "{}",
-        text(&plan)
-    );
+    assert!(plan.kept.iter().all(|k| k.refusal.code() == "would-return"), "{}", text(&plan));
 }

@@ -95,9 +95,7 @@ impl Cluster {
         let placement = Placement::new(&self.policy, &snapshot, &self.known);
         let (best, next) = choose(&placement, id, start);
         let chances = |known: &SearchStart| -> f64 {
-            let chances = best
-                .iter()
-                .map(|node| chance(self, &snapshot, known, id, *node));
+            let chances = best.iter().map(|node| chance(self, &snapshot, known, id, *node));
             chances.sum()
         };
         let chances = (chances(&SearchStart::default()), chances(&self.known));
@@ -149,11 +147,7 @@ fn after_some_placements_the_next_one_is_known() {
     mean(&mut cluster, 12, |_, next| next);
     let (without, with) = {
         let next = (57 + 12 * 100) % NODES;
-        mean(
-            &mut cluster,
-            12,
-            |number, own| if number == 0 { next } else { own },
-        )
+        mean(&mut cluster, 12, |number, own| if number == 0 { next } else { own })
     };
     assert!(without < 0.7, "{without}");
     assert!(with > 0.85, "{with}");
@@ -254,9 +248,7 @@ fn a_real_scheduler_is_followed() {
         }
         let snapshot = cluster.snapshot();
         let pod = snapshot.find_pod(&namespace, &asked).unwrap();
-        let node = snapshot
-            .find_node(placement.node.as_ref().unwrap())
-            .unwrap();
+        let node = snapshot.find_node(placement.node.as_ref().unwrap()).unwrap();
         let unknown = chance(&cluster, &snapshot, &SearchStart::default(), pod, node);
         let known = chance(&cluster, &snapshot, &cluster.known, pod, node);
         let ideal = 1.0 / f64::from(u32::try_from(placement.equal.len()).unwrap());
@@ -273,10 +265,7 @@ fn a_real_scheduler_is_followed() {
     let (_, known) = cluster.known.likeliest().unwrap();
     assert!(known.trust.get() > 0.9, "{}", known.trust);
     // With perfect knowledge the sum would be `best`.
-    assert!(
-        with > 1.15 * without && with > 0.8 * best,
-        "{with}, {without}, {best}"
-    );
+    assert!(with > 1.15 * without && with > 0.8 * best, "{with}, {without}, {best}");
 }
 
 /// The simulated scheduler visits nodes by creation, as one that ran while they joined.

@@ -37,10 +37,7 @@ fn kept(plan: &Plan) -> usize {
 fn every_pod_that_was_reached_has_an_answer() {
     let hot_nodes = 21;
     let plan = plan(hot_nodes);
-    assert_eq!(
-        (plan.moves.len(), kept(&plan)),
-        (0, hot_nodes * PODS_OF_A_NODE)
-    );
+    assert_eq!((plan.moves.len(), kept(&plan)), (0, hot_nodes * PODS_OF_A_NODE));
 }
 
 #[test]

@@ -18,11 +18,8 @@ const USUAL: &str = "strategies: [{lowNodeUtilization: {
     thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 60%, memory: 70%}}}]\n";
 
 fn usual() -> Policy {
-    Policy::parse(
-        "usual.yaml",
-        &format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\n{USUAL}"),
-    )
-    .unwrap()
+    Policy::parse("usual.yaml", &format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\n{USUAL}"))
+        .unwrap()
 }
 
 fn scenario(text: &str) -> Scenario {
@@ -51,13 +48,7 @@ fn ends(trace: &Trace) -> Vec<(&str, f64, u32)> {
     trace
         .nodes
         .iter()
-        .map(|n| {
-            (
-                n.name.as_str(),
-                cpu(&n.actual["cpu"]),
-                *n.pods.last().unwrap(),
-            )
-        })
+        .map(|n| (n.name.as_str(), cpu(&n.actual["cpu"]), *n.pods.last().unwrap()))
         .collect()
 }
 
@@ -105,16 +96,10 @@ policy:
 #[test]
 fn taints_are_removed_after_the_moves_that_depend_on_them() {
     let scenario = scenario(EMPTYING);
-    let Some(PolicySource::Inline(policy)) = &scenario.policy else {
-        panic!("{EMPTYING}")
-    };
+    let Some(PolicySource::Inline(policy)) = &scenario.policy else { panic!("{EMPTYING}") };
     let trace = by(&scenario, (**policy).clone());
     assert_eq!(trace.summary.foreseen, (8, 8));
-    assert!(
-        events(&trace).contains("loses the steering taint"),
-        "{}",
-        events(&trace)
-    );
+    assert!(events(&trace).contains("loses the steering taint"), "{}", events(&trace));
 }
 
 /// Pods that prefer the node that they make hot, terminate slowly, and are recreated only
@@ -140,9 +125,7 @@ policy:
 #[test]
 fn a_taint_stays_until_the_replacement_that_depends_on_it_has_landed() {
     let scenario = scenario(ENDING);
-    let Some(PolicySource::Inline(policy)) = &scenario.policy else {
-        panic!("{ENDING}")
-    };
+    let Some(PolicySource::Inline(policy)) = &scenario.policy else { panic!("{ENDING}") };
     let trace = by(&scenario, (**policy).clone());
     let summary = &trace.summary;
     assert_eq!(
@@ -161,28 +144,14 @@ fn a_taint_stays_until_the_replacement_that_depends_on_it_has_landed() {
 #[test]
 fn new_nodes_take_pods_from_full_nodes() {
     let trace = built_in("late-nodes");
-    assert!(
-        ends(&trace).iter().all(|(_, cpu, _)| *cpu <= 60.0),
-        "{:?}",
-        ends(&trace)
-    );
-    assert!(
-        (8..=11).contains(&trace.summary.evictions),
-        "{:?}",
-        trace.summary
-    );
+    assert!(ends(&trace).iter().all(|(_, cpu, _)| *cpu <= 60.0), "{:?}", ends(&trace));
+    assert!((8..=11).contains(&trace.summary.evictions), "{:?}", trace.summary);
     assert_eq!(trace.summary.helped, trace.summary.evictions);
     assert!(
-        trace
-            .evictions
-            .iter()
-            .all(|e| e.workload.as_deref() == Some("default/Deployment/hot"))
+        trace.evictions.iter().all(|e| e.workload.as_deref() == Some("default/Deployment/hot"))
     );
     assert!(
-        trace
-            .evictions
-            .iter()
-            .all(|e| (10..30).contains(&minutes(&trace, e))),
+        trace.evictions.iter().all(|e| (10..30).contains(&minutes(&trace, e))),
         "not before there is anywhere to go"
     );
     assert_eq!(events(&trace), "10 7 nodes join, n4 to n10");
@@ -203,11 +172,7 @@ fn pods_that_would_return_stay() {
 #[test]
 fn a_daily_wave_moves_few_pods_in_two_days() {
     let trace = built_in("daily-wave");
-    assert!(
-        (3..=10).contains(&trace.summary.evictions),
-        "{:?}",
-        trace.summary
-    );
+    assert!((3..=10).contains(&trace.summary.evictions), "{:?}", trace.summary);
     assert_eq!(trace.summary.helped, trace.summary.evictions);
     let before_noon = |e: &&Eviction| minutes(&trace, e) < 14 * 60;
     assert_eq!(
@@ -220,38 +185,20 @@ fn a_daily_wave_moves_few_pods_in_two_days() {
 #[test]
 fn a_sustained_noisy_neighbour_makes_pods_move() {
     let trace = built_in("noisy-neighbour");
-    let first = trace
-        .evictions
-        .iter()
-        .map(|e| minutes(&trace, e))
-        .min()
-        .unwrap();
+    let first = trace.evictions.iter().map(|e| minutes(&trace, e)).min().unwrap();
     assert!(first > 30, "the first burst begins after 30 minutes");
     assert!(
-        trace
-            .evictions
-            .iter()
-            .all(|e| e.from == "n1" && e.pod.starts_with("shop")),
+        trace.evictions.iter().all(|e| e.from == "n1" && e.pod.starts_with("shop")),
         "{:?}",
         trace.evictions
     );
-    assert!(
-        (1..=6).contains(&trace.summary.evictions),
-        "{:?}",
-        trace.summary
-    );
+    assert!((1..=6).contains(&trace.summary.evictions), "{:?}", trace.summary);
 }
 
 #[test]
 fn underused_nodes_are_emptied_with_a_packing_scheduler() {
     let trace = built_in("consolidation");
-    let start: u32 = trace
-        .nodes
-        .iter()
-        .filter(|n| n.pods[0] == 0)
-        .count()
-        .try_into()
-        .unwrap();
+    let start: u32 = trace.nodes.iter().filter(|n| n.pods[0] == 0).count().try_into().unwrap();
     assert!(trace.summary.empty_nodes > start, "{:?}", trace.summary);
     assert_eq!(trace.summary.helped, trace.summary.evictions);
 }
@@ -259,36 +206,14 @@ fn underused_nodes_are_emptied_with_a_packing_scheduler() {
 #[test]
 fn the_published_example_is_reproduced() {
     let third = built_in("third-node");
-    assert_eq!(
-        ends(&third)
-            .iter()
-            .map(|(_, _, pods)| *pods)
-            .collect::<Vec<_>>(),
-        [1, 1, 1]
-    );
+    assert_eq!(ends(&third).iter().map(|(_, _, pods)| *pods).collect::<Vec<_>>(), [1, 1, 1]);
     assert_eq!(third.summary.evictions, 1);
     let two = built_in("two-workers");
-    assert_eq!(
-        ends(&two)
-            .iter()
-            .map(|(_, _, pods)| *pods)
-            .collect::<Vec<_>>(),
-        [0, 3, 3]
-    );
+    assert_eq!(ends(&two).iter().map(|(_, _, pods)| *pods).collect::<Vec<_>>(), [0, 3, 3]);
     assert_eq!((two.summary.evictions, two.summary.helped), (3, 3));
     let forty = built_in("forty-replicas");
-    assert!(
-        ends(&forty)
-            .iter()
-            .all(|(_, _, pods)| (8..=12).contains(pods)),
-        "{:?}",
-        ends(&forty)
-    );
-    assert!(
-        (28..=34).contains(&forty.summary.evictions),
-        "{:?}",
-        forty.summary
-    );
+    assert!(ends(&forty).iter().all(|(_, _, pods)| (8..=12).contains(pods)), "{:?}", ends(&forty));
+    assert!((28..=34).contains(&forty.summary.evictions), "{:?}", forty.summary);
 }
 
 #[test]
@@ -296,10 +221,7 @@ fn every_built_in_scenario_parses_and_has_the_name_of_its_file() {
     for name in Scenario::names() {
         let scenario = scenario(Scenario::built_in(name).unwrap());
         assert_eq!(scenario.name, name);
-        assert!(
-            !scenario.about.is_empty() && scenario.about.len() < 100,
-            "{name}"
-        );
+        assert!(!scenario.about.is_empty() && scenario.about.len() < 100, "{name}");
     }
 }
 
@@ -308,13 +230,7 @@ fn equal_seeds_give_equal_traces_and_other_seeds_differ() {
     let scenario = scenario(Scenario::built_in("noisy-neighbour").unwrap());
     let text = |scenario: &Scenario| serde_json::to_string(&by(scenario, usual())).unwrap();
     assert_eq!(text(&scenario), text(&scenario));
-    assert_ne!(
-        text(&scenario),
-        text(&Scenario {
-            seed: 2,
-            ..scenario.clone()
-        })
-    );
+    assert_ne!(text(&scenario), text(&Scenario { seed: 2, ..scenario.clone() }));
 }
 
 /// One hot node of three, with the workload under test.
@@ -328,44 +244,24 @@ fn hot(workload: &str) -> Scenario {
 
 #[test]
 fn the_plan_respects_budgets_so_the_api_server_refuses_nothing() {
-    let trace = by(
-        &hot("budget: {maxUnavailable: 1}, startup: 2m"),
-        parse(EVEN),
-    );
+    let trace = by(&hot("budget: {maxUnavailable: 1}, startup: 2m"), parse(EVEN));
     let times: Vec<i64> = trace.evictions.iter().map(|e| minutes(&trace, e)).collect();
     assert!(times.len() > 1, "{times:?}");
     assert!(
         times.windows(2).all(|pair| pair[1] - pair[0] >= 2),
         "one at a time, until it is Ready: {times:?}"
     );
-    assert!(
-        trace.refusals.contains_key("disruption-budget"),
-        "{:?}",
-        trace.refusals
-    );
-    assert!(
-        trace.refusals.keys().all(|code| !code.starts_with("api-")),
-        "{:?}",
-        trace.refusals
-    );
+    assert!(trace.refusals.contains_key("disruption-budget"), "{:?}", trace.refusals);
+    assert!(trace.refusals.keys().all(|code| !code.starts_with("api-")), "{:?}", trace.refusals);
 }
 
 #[test]
 fn a_replacement_rests() {
     // The pods of a StatefulSet keep their names, so a pod that moves twice is visible.
-    let trace = by(
-        &hot("kind: StatefulSet, nodeSelector: {kubernetes.io/hostname: n1}"),
-        parse(EVEN),
-    );
-    assert!(
-        trace.evictions.is_empty(),
-        "nowhere to go: {:?}",
-        trace.evictions
-    );
-    let trace = by(
-        &hot("kind: StatefulSet"),
-        parse(&format!("{EVEN}cooldown: {{rest: 20m}}\n")),
-    );
+    let trace =
+        by(&hot("kind: StatefulSet, nodeSelector: {kubernetes.io/hostname: n1}"), parse(EVEN));
+    assert!(trace.evictions.is_empty(), "nowhere to go: {:?}", trace.evictions);
+    let trace = by(&hot("kind: StatefulSet"), parse(&format!("{EVEN}cooldown: {{rest: 20m}}\n")));
     let last = |pod: &str| {
         trace
             .evictions
@@ -377,8 +273,7 @@ fn a_replacement_rests() {
     let pods: BTreeSet<&str> = trace.evictions.iter().map(|e| e.pod.as_str()).collect();
     assert!(!pods.is_empty());
     assert!(
-        pods.iter()
-            .all(|pod| last(pod).windows(2).all(|pair| pair[1] - pair[0] >= 20)),
+        pods.iter().all(|pod| last(pod).windows(2).all(|pair| pair[1] - pair[0] >= 20)),
         "{:?}",
         trace.evictions
     );
@@ -402,35 +297,16 @@ workloads:
 #[test]
 fn pods_leave_a_failed_node_after_five_minutes_and_a_drained_node_as_budgets_allow() {
     let trace = by(&scenario(FAILING), parse(EVEN));
-    assert_eq!(
-        events(&trace),
-        "10 node n1 fails\n30 node n1 is back\n40 node n3 is drained"
-    );
+    assert_eq!(events(&trace), "10 node n1 fails\n30 node n1 is back\n40 node n3 is drained");
     let at = |node: &str, minute: i64| {
         let step = usize::try_from(minute * 60 / trace.step.as_secs()).unwrap();
         trace.nodes.iter().find(|n| n.name == node).unwrap().pods[step]
     };
     assert_eq!([at("n1", 9), at("n2", 9), at("n3", 9)], [4, 2, 2]);
-    assert_eq!(
-        at("n1", 20),
-        4,
-        "terminating pods stay until the node is back"
-    );
-    assert_eq!(
-        at("n2", 14) + at("n3", 14),
-        4,
-        "nothing leaves within five minutes"
-    );
-    assert_eq!(
-        at("n2", 16) + at("n3", 16),
-        5,
-        "web is replaced, db only once it is gone"
-    );
-    assert_eq!(
-        at("n1", 32) + at("n2", 32) + at("n3", 32),
-        7,
-        "db is back, and lonely is lost"
-    );
+    assert_eq!(at("n1", 20), 4, "terminating pods stay until the node is back");
+    assert_eq!(at("n2", 14) + at("n3", 14), 4, "nothing leaves within five minutes");
+    assert_eq!(at("n2", 16) + at("n3", 16), 5, "web is replaced, db only once it is gone");
+    assert_eq!(at("n1", 32) + at("n2", 32) + at("n3", 32), 7, "db is back, and lonely is lost");
     assert_eq!(at("n3", 45), 1, "the agent stays");
     assert!(
         trace.evictions.is_empty(),
@@ -455,11 +331,7 @@ fn nothing_is_evicted_from_a_node_without_metrics() {
     blind.metrics = scenario(&text).metrics;
     let trace = by(&blind, parse(EVEN));
     assert!(!trace.evictions.is_empty());
-    assert!(
-        trace.evictions.iter().all(|e| minutes(&trace, e) >= 30),
-        "{:?}",
-        trace.evictions
-    );
+    assert!(trace.evictions.iter().all(|e| minutes(&trace, e) >= 30), "{:?}", trace.evictions);
 }
 
 #[test]
@@ -469,12 +341,7 @@ fn a_node_supplies_no_more_cpu_than_it_has() {
     let mut idle = parse(EVEN);
     idle.dry_run = true;
     let trace = by(&greedy, idle);
-    assert!(
-        trace.nodes[0].actual["cpu"]
-            .iter()
-            .flatten()
-            .all(|r| r.get() <= 1.0)
-    );
+    assert!(trace.nodes[0].actual["cpu"].iter().flatten().all(|r| r.get() <= 1.0));
 }
 
 #[test]
@@ -514,21 +381,14 @@ fn a_recorded_cluster_can_be_simulated() {
     };
     let trace = by(&Scenario::of("cluster.yaml".to_owned(), given), parse(EVEN));
     assert_eq!(trace.start, noon());
-    assert!(
-        (3..=4).contains(&trace.summary.evictions),
-        "{:?}",
-        trace.summary
-    );
+    assert!((3..=4).contains(&trace.summary.evictions), "{:?}", trace.summary);
     let first = &trace.nodes[0].actual["cpu"];
     assert!(
         first[0].unwrap().get() > 0.85 && first.last().unwrap().unwrap().get() <= 0.55,
         "{first:?}"
     );
     assert!(
-        trace
-            .evictions
-            .iter()
-            .all(|e| e.pod.starts_with("hot-") && e.from == "n1"),
+        trace.evictions.iter().all(|e| e.pod.starts_with("hot-") && e.from == "n1"),
         "{:?}",
         trace.evictions
     );
@@ -693,17 +553,11 @@ fn cycles_without_evictions_are_counted_and_say_whether_a_node_was_hot() {
     assert_eq!((summary.cycles, summary.stopped), (121, 121));
     let halted = &trace.refusals["halted"];
     assert_eq!(halted.times, 121);
-    assert!(
-        halted.last.starts_with("guard errors stops all evictions"),
-        "{halted:?}"
-    );
+    assert!(halted.last.starts_with("guard errors stops all evictions"), "{halted:?}");
     assert_eq!(summary.time_to_balance, None, "n1 is hot all the time");
     let trace = guarded(", until: 1h");
     let balanced = trace.summary.time_to_balance.unwrap();
-    assert!(
-        balanced > SignedDuration::from_mins(60),
-        "hot from the beginning: {balanced}"
-    );
+    assert!(balanced > SignedDuration::from_mins(60), "hot from the beginning: {balanced}");
     assert!(trace.summary.stopped < trace.summary.cycles);
 }
 
@@ -728,10 +582,7 @@ fn a_guard_without_an_answer_has_no_labels() {
     let text = "{name: a, about: b, duration: 1h, nodes: [{name: n}], \
         workloads: [{name: w, requests: {cpu: 1, memory: 1Gi}}], guards: [{guard: g, value: none, labels: {namespace: x}}]}";
     let error = Scenario::parse("s.yaml", text).unwrap_err().to_string();
-    assert!(
-        error.contains("guards[0].labels: a query without an answer has no series"),
-        "{error}"
-    );
+    assert!(error.contains("guards[0].labels: a query without an answer has no series"), "{error}");
     let fine = text.replace(", labels: {namespace: x}", "");
     scenario(&fine);
 }

@@ -43,10 +43,7 @@ fn check((settings, evictions, minutes): (&str, u32, f64)) {
     let found_evictions: u32 = runs.iter().map(|run| run.0).sum();
     let found_minutes: f64 = runs.iter().map(|run| run.1).sum();
     let found = format!("{settings}: {found_evictions} evictions, {found_minutes} node-minutes");
-    assert!(
-        f64::from(found_evictions) <= f64::from(evictions) * TOLERANCE,
-        "{found}"
-    );
+    assert!(f64::from(found_evictions) <= f64::from(evictions) * TOLERANCE, "{found}");
     assert!(found_minutes <= minutes * TOLERANCE, "{found}");
 }
 
@@ -66,18 +63,9 @@ fn play(settings: &str, seed: u64) -> (u32, f64) {
 fn cluster(seed: u64) -> Scenario {
     let mut random = Dice(seed);
     let mut workloads: Vec<(usize, u32, f64)> = Vec::new();
-    while workloads
-        .iter()
-        .map(|(replicas, ..)| replicas)
-        .sum::<usize>()
-        < NODES * 15
-    {
+    while workloads.iter().map(|(replicas, ..)| replicas).sum::<usize>() < NODES * 15 {
         let request = random.pick(&[100, 200, 250, 500]);
-        workloads.push((
-            2 + random.index(7),
-            request,
-            random.log_normal(0.0, 0.7).min(6.0),
-        ));
+        workloads.push((2 + random.index(7), request, random.log_normal(0.0, 0.7).min(6.0)));
     }
     let total: f64 = workloads.iter().map(|w| number(w.0) * w.2).sum();
     let scale = USED * 8000.0 * number(NODES) / total;

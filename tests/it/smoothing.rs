@@ -17,21 +17,16 @@ fn cores(of: Option<Measure>) -> f64 {
 
 fn engine(smoothing: &str) -> Engine {
     Engine::new(
-        parse(&format!(
-            "usage: {{window: 2m, smoothing: {smoothing}}}\n{EVEN}"
-        )),
+        parse(&format!("usage: {{window: 2m, smoothing: {smoothing}}}\n{EVEN}")),
         Ledger::default(),
     )
 }
 
 #[test]
 fn each_smoothing_method_gives_its_own_value() {
-    for (smoothing, expected) in [
-        ("mean", 2.0),
-        ("max", 3.0),
-        ("{percentile: 50}", 2.0),
-        ("{halfLife: 15s}", 2.428),
-    ] {
+    for (smoothing, expected) in
+        [("mean", 2.0), ("max", 3.0), ("{percentile: 50}", 2.0), ("{halfLife: 15s}", 2.428)]
+    {
         let mut engine = engine(smoothing);
         let cluster = Cluster::parse("node n1\n  web*2 cpu=100m uses=500m\nnode n2");
         let snapshot = cluster.snapshot(engine.policy());
@@ -77,10 +72,7 @@ fn a_move_affects_both_nodes_at_once() {
     // No reading includes the new pod, and the latest node samples still include the old one.
     engine.observe(&snapshot, &before, after(42));
     let usage = engine.usage(&snapshot, after(42));
-    assert_eq!(
-        (cores(usage.node(NodeId(0))), cores(usage.node(NodeId(1)))),
-        (3.1, 1.1)
-    );
+    assert_eq!((cores(usage.node(NodeId(0))), cores(usage.node(NodeId(1)))), (3.1, 1.1));
 }
 
 #[test]
@@ -107,14 +99,8 @@ fn stale_and_future_samples_make_a_node_unknown() {
     }
     let unmeasured = |at| engine.usage(&snapshot, after(at)).unmeasured(NodeId(0));
     assert_eq!(unmeasured(31), None);
-    assert_eq!(
-        unmeasured(121),
-        Some(Unmeasured::Stale(SignedDuration::from_secs(91)))
-    );
-    assert_eq!(
-        unmeasured(-61),
-        Some(Unmeasured::Future(SignedDuration::from_secs(91)))
-    );
+    assert_eq!(unmeasured(121), Some(Unmeasured::Stale(SignedDuration::from_secs(91))));
+    assert_eq!(unmeasured(-61), Some(Unmeasured::Future(SignedDuration::from_secs(91))));
 }
 
 #[test]
@@ -146,10 +132,7 @@ fn after_a_start_no_pod_moves_to_a_node_of_unknown_usage() {
 
 /// An engine for which a node is hot after a minute, and a cluster with a node that becomes hot.
 fn hot_after_a_minute() -> (Engine, Cluster) {
-    let policy = EVEN.replace(
-        "thresholds: {cpu: 30%}",
-        "sustainedFor: 1m, thresholds: {cpu: 30%}",
-    );
+    let policy = EVEN.replace("thresholds: {cpu: 30%}", "sustainedFor: 1m, thresholds: {cpu: 30%}");
     let engine = Engine::new(parse(&policy), Ledger::default());
     let cluster = Cluster::parse("node n1\n  web*6 cpu=100m uses=1\nnode n2");
     (engine, cluster)
@@ -182,10 +165,7 @@ fn a_node_is_hot_only_after_the_sustained_period() {
         idle.extend(plan.notes.iter().map(|note| note.why.to_string()));
     }
     // During that period, no note claims that no node is above its target.
-    assert_eq!(
-        idle,
-        ["1 node is above its target, but not for long enough yet"; 2]
-    );
+    assert_eq!(idle, ["1 node is above its target, but not for long enough yet"; 2]);
     assert_eq!(
         said,
         [
@@ -212,20 +192,12 @@ fn a_new_pod_with_the_same_name_starts_without_samples() {
     let mut new = (*old).clone();
     new.uid = "another".to_owned();
     (new.created, new.started) = (after(35), Some(after(35)));
-    cluster
-        .objects
-        .apply(evenkeel::model::snapshot::objects::Object::Pod(Box::new(
-            new,
-        )));
+    cluster.objects.apply(evenkeel::model::snapshot::objects::Object::Pod(Box::new(new)));
     let snapshot = cluster.snapshot(engine.policy());
     // The reading belongs to the previous pod, so the new pod gets its request as usage.
     engine.observe(&snapshot, &cluster.readings(after(34)), after(45));
     assert!(
-        (cores(
-            engine
-                .usage(&snapshot, after(45))
-                .pod(evenkeel::model::snapshot::PodId(0))
-        ) - 0.25)
+        (cores(engine.usage(&snapshot, after(45)).pod(evenkeel::model::snapshot::PodId(0))) - 0.25)
             .abs()
             < 1e-9
     );
@@ -254,13 +226,7 @@ fn after_a_restart_samples_that_include_a_moved_pod_do_not_count() {
     for at in [20, 35] {
         restarted.observe(&snapshot, &cluster.readings(after(at)), after(at));
         let known = restarted.usage(&snapshot, after(at)).unmeasured(NodeId(0));
-        assert_eq!(
-            known,
-            Some(Unmeasured::Few {
-                have: if at == 20 { 1 } else { 2 },
-                need: 3
-            })
-        );
+        assert_eq!(known, Some(Unmeasured::Few { have: if at == 20 { 1 } else { 2 }, need: 3 }));
     }
     restarted.observe(&snapshot, &cluster.readings(after(50)), after(50));
     assert!((cores(restarted.usage(&snapshot, after(50)).node(NodeId(0))) - 3.1).abs() < 1e-9);
@@ -302,12 +268,7 @@ fn with_constant_pod_churn_the_smallest_remainder_counts() {
         node.used.cpu = node.used.cpu.plus(Amount::millicores(100));
         engine.observe(&snapshot, &readings, after(at));
         if round < 8 {
-            cluster.replace(
-                "default",
-                &format!("web-{}", round + 1),
-                "n2",
-                after(at + 10),
-            );
+            cluster.replace("default", &format!("web-{}", round + 1), "n2", after(at + 10));
             snapshot = cluster.snapshot(engine.policy());
         }
     }

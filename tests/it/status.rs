@@ -81,13 +81,11 @@ impl PublishedStatus {
     /// Runs one cycle in which every move has this outcome; `None` is a dry run.
     fn cycle(&mut self, cluster: &Cluster, outcome: Option<&Outcome>, at: Timestamp) -> Plan {
         let snapshot = cluster.snapshot(self.engine.policy());
-        self.engine
-            .observe_steady(&snapshot, &cluster.readings(at), at);
+        self.engine.observe_steady(&snapshot, &cluster.readings(at), at);
         self.engine.settle(&snapshot, at);
         let plan = self.engine.decide(&snapshot, at);
-        let outcomes: Vec<Outcome> = outcome
-            .map(|o| vec![o.clone(); plan.moves.len()])
-            .unwrap_or_default();
+        let outcomes: Vec<Outcome> =
+            outcome.map(|o| vec![o.clone(); plan.moves.len()]).unwrap_or_default();
         self.engine.intend(&snapshot, &plan.moves, at);
         for (planned, outcome) in plan.moves.iter().zip(&outcomes) {
             self.engine.resolve(planned, outcome);
@@ -103,16 +101,10 @@ impl PublishedStatus {
             let round = PlanStatus::of(plan, outcomes, dry_run, SignedDuration::from_millis(12))
                 .with_guards(&reports);
             let outcome = if dry_run { "dry-run" } else { "acted" };
-            let summary = round.past(
-                outcome,
-                format!("{} of {} evicted", round.evicted, plan.moves.len()),
-            );
+            let summary =
+                round.past(outcome, format!("{} of {} evicted", round.evicted, plan.moves.len()));
             let rest = self.engine.policy().cooldown.rest;
-            (
-                round,
-                summary,
-                LedgerStatus::of(self.engine.ledger(), snapshot, rest, at),
-            )
+            (round, summary, LedgerStatus::of(self.engine.ledger(), snapshot, rest, at))
         });
     }
 
@@ -129,10 +121,7 @@ impl PublishedStatus {
     }
 
     fn headline(&self, at: Timestamp) -> String {
-        self.json(at)["state"]["message"]
-            .as_str()
-            .unwrap()
-            .to_owned()
+        self.json(at)["state"]["message"].as_str().unwrap().to_owned()
     }
 }
 
@@ -146,7 +135,6 @@ fn keep_sample(name: &str, page: &str) {
 // ---- headline ----
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn the_headline_describes_the_cluster() {
     let headline = |text: &str, policy: &str, outcome: Option<&Outcome>| {
         let mut status = PublishedStatus::new(parse(policy));
@@ -154,10 +142,7 @@ fn the_headline_describes_the_cluster() {
         status.headline(after(40))
     };
     let two = "node n1\n web*7 cpu=100m uses=1\nnode n2\n";
-    assert_eq!(
-        headline(two, EVEN, None),
-        "Dry run: 1 node is hot, 3 pods would be evicted"
-    );
+    assert_eq!(headline(two, EVEN, None), "Dry run: 1 node is hot, 3 pods would be evicted");
     let evicted = Some(&Outcome::Evicted);
     assert_eq!(
         headline(two, EVEN, evicted),
@@ -177,10 +162,7 @@ fn the_headline_describes_the_cluster() {
         could land on n2, where cpu usage would reach 100%, above the target of 50%";
     assert_eq!(headline(hot, EVEN, None), nowhere);
     let even = "node n1\n web*3 cpu=100m uses=1\nnode n2\n api*3 cpu=100m uses=1\n";
-    assert_eq!(
-        headline(even, EVEN, None),
-        "Even: all 2 nodes are within the band"
-    );
+    assert_eq!(headline(even, EVEN, None), "Even: all 2 nodes are within the band");
     let room = format!("{even}node n3\n");
     assert_eq!(
         headline(&room, EVEN, None),
@@ -203,16 +185,9 @@ fn the_headline_describes_the_cluster() {
     let stays = "Not packed: 1 node is underused, no evictions; 2 candidates rejected: \
         PodDisruptionBudget web allows no disruption now; and 1 other reason";
     assert_eq!(headline(loose, pack, None), stays);
+    assert_eq!(headline(even, pack, None), "Packed: none of 2 nodes is underused");
     assert_eq!(
-        headline(even, pack, None),
-        "Packed: none of 2 nodes is underused"
-    );
-    assert_eq!(
-        headline(
-            two,
-            "strategies: [podLifeTime: {maxPodLifeTimeSeconds: 86400}]",
-            None
-        ),
+        headline(two, "strategies: [podLifeTime: {maxPodLifeTimeSeconds: 86400}]", None),
         "Nothing to do"
     );
 }
@@ -222,24 +197,16 @@ async fn a_problem_of_the_daemon_precedes_the_condition_of_the_cluster() {
     let mut status = PublishedStatus::new(parse(&strict()));
     assert_eq!(status.headline(noon()), "Starting: no plan yet");
     status.cycle(&Cluster::parse(UNEVEN), None, noon());
-    status
-        .board
-        .none(after(60), "failed", "the ledger cannot be written");
+    status.board.none(after(60), "failed", "the ledger cannot be written");
     assert_eq!(
         status.headline(after(61)),
         "Failed: the ledger cannot be written; the next cycle tries again"
     );
     status.health.waiting("the watch of pods is cut off");
-    assert_eq!(
-        status.headline(after(61)),
-        "Waiting: the watch of pods is cut off"
-    );
+    assert_eq!(status.headline(after(61)), "Waiting: the watch of pods is cut off");
     status.health.beat(Instant::now());
     advance(Duration::from_secs(119)).await;
-    assert_eq!(
-        status.headline(after(60 + 119)),
-        "Waiting: the watch of pods is cut off"
-    );
+    assert_eq!(status.headline(after(60 + 119)), "Waiting: the watch of pods is cut off");
     advance(Duration::from_secs(81)).await;
     assert_eq!(
         status.headline(after(60 + 200)),
@@ -248,11 +215,7 @@ async fn a_problem_of_the_daemon_precedes_the_condition_of_the_cluster() {
     status.health.beat(Instant::now());
     status.health.ready();
     status.cycle(&Cluster::parse(UNEVEN), None, after(300));
-    assert!(
-        status.headline(after(300)).starts_with("Uneven: "),
-        "{}",
-        status.headline(after(300))
-    );
+    assert!(status.headline(after(300)).starts_with("Uneven: "), "{}", status.headline(after(300)));
 }
 
 #[test]
@@ -263,18 +226,10 @@ fn a_standby_instance_names_the_leader_and_shows_no_plan() {
     assert!(
         status.html(noon()).contains(">leader</span>") && !status.json(noon())["plan"].is_null()
     );
-    status
-        .board
-        .role(|| ElectionRole::Standby(Some("evenkeel-1".to_owned())));
-    assert_eq!(
-        status.headline(noon()),
-        "Standby: evenkeel-1 leads; this instance does nothing"
-    );
+    status.board.role(|| ElectionRole::Standby(Some("evenkeel-1".to_owned())));
+    assert_eq!(status.headline(noon()), "Standby: evenkeel-1 leads; this instance does nothing");
     let data = status.json(noon());
-    assert_eq!(
-        data["part"],
-        serde_json::json!({"code": "standby", "holder": "evenkeel-1"})
-    );
+    assert_eq!(data["part"], serde_json::json!({"code": "standby", "holder": "evenkeel-1"}));
     assert!(data["plan"].is_null() && data["ledger"].is_null());
     let page = status.html(noon());
     assert!(
@@ -291,13 +246,8 @@ fn nodes_are_bars_against_their_band_the_worst_first() {
     status.cycle(&Cluster::parse(UNEVEN), None, noon());
     let data = status.json(noon());
     let nodes = data["plan"]["nodes"]["items"].as_array().unwrap();
-    let name_and_class = |n: &Value| {
-        format!(
-            "{} {}",
-            n["name"].as_str().unwrap(),
-            n["class"].as_str().unwrap()
-        )
-    };
+    let name_and_class =
+        |n: &Value| format!("{} {}", n["name"].as_str().unwrap(), n["class"].as_str().unwrap());
     assert_eq!(
         nodes.iter().map(name_and_class).collect::<Vec<_>>(),
         ["n1 hot", "n3 unknown", "n2 cold", "n4 cold"]
@@ -306,10 +256,7 @@ fn nodes_are_bars_against_their_band_the_worst_first() {
     let band = serde_json::json!({"low": 0.3, "high": 0.5});
     assert_eq!(cpu, [0.8875.into(), 0.8875.into(), 0.1.into(), band]);
     let page = status.html(noon());
-    let row = page
-        .split("<tr role=\"row\">")
-        .find(|row| row.contains(">n1</th>"))
-        .unwrap();
+    let row = page.split("<tr role=\"row\">").find(|row| row.contains(">n1</th>")).unwrap();
     for part in [
         "<span class=\"tag hot\">hot</span>",
         "hot: cpu 89% is above the target 50%",
@@ -322,10 +269,7 @@ fn nodes_are_bars_against_their_band_the_worst_first() {
     ] {
         assert!(row.contains(part), "{part} is not in {row}");
     }
-    assert!(
-        page.contains("<b>usage unknown</b> · 0\u{202f}% requested"),
-        "{page}"
-    );
+    assert!(page.contains("<b>usage unknown</b> · 0\u{202f}% requested"), "{page}");
 }
 
 #[test]
@@ -343,11 +287,7 @@ fn moves_refusals_and_evictions_are_shown_with_their_reasons() {
         "2 recent evictions, waiting for 2 replacements",
         "waiting for the replacement",
     ] {
-        assert!(
-            page.contains(part),
-            "{part} is not in {}",
-            &page[page.find("<main").unwrap()..]
-        );
+        assert!(page.contains(part), "{part} is not in {}", &page[page.find("<main").unwrap()..]);
     }
     let to = plan.moves[0].to.clone().unwrap();
     let new = cluster.replace("default", &plan.moves[0].pod, &to, after(10));
@@ -366,9 +306,7 @@ fn moves_refusals_and_evictions_are_shown_with_their_reasons() {
     );
     assert_eq!(entry["rests_until"], "2026-11-21T12:10:10Z");
     assert!(
-        status
-            .html(after(61))
-            .contains("the replacement is Ready on another node that is not hot")
+        status.html(after(61)).contains("the replacement is Ready on another node that is not hot")
     );
     assert_eq!(data["history"].as_array().unwrap().len(), 2);
     keep_sample("moves", &status.html(after(61)));
@@ -428,10 +366,7 @@ fn requests_far_from_usage_are_shown_with_a_recommendation() {
     );
     let page = status.html(noon());
     assert!(page.contains(&row), "{row} is not in {page}");
-    assert_eq!(
-        status.json(noon())["plan"]["rightsizing"]["items"][0],
-        serde_json::json!(workload)
-    );
+    assert_eq!(status.json(noon())["plan"]["rightsizing"]["items"][0], serde_json::json!(workload));
 }
 
 #[test]
@@ -445,28 +380,15 @@ fn the_keys_of_status_json_are_stable() {
     status.board.due(after(60));
     status.board.sources(|| vec![source("prometheus", None)]);
     let data = status.json(after(1));
-    let keys = |value: &Value| {
-        value
-            .as_object()
-            .unwrap()
-            .keys()
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    assert_eq!(
-        keys(&data),
-        "about failures history ledger next_cycle now part plan sources state"
-    );
+    let keys =
+        |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    assert_eq!(keys(&data), "about failures history ledger next_cycle now part plan sources state");
     assert_eq!(keys(&data["state"]), "code message");
     assert_eq!(
         keys(&data["about"]),
         "dry_run exact instance policy policy_refused policy_since started version"
     );
-    assert_eq!(
-        keys(&data["sources"][0]),
-        "error in_use name newest_sample read"
-    );
+    assert_eq!(keys(&data["sources"][0]), "error in_use name newest_sample read");
     let plan = &data["plan"];
     let expected = "at balance basis classes dry_run evicted guard_states guards halted kept moves no_trend nodes \
         notes paused proposal replica_trial rightsizing skipped steering steering_denied steering_trial took_ms \
@@ -558,12 +480,7 @@ Pods that stay  candidates, by the reason
 #[test]
 fn another_answer_is_not_shown_as_a_status() {
     let error = status_text(b"<html>", 100).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with("the answer is not the status of evenkeel"),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("the answer is not the status of evenkeel"), "{error}");
 }
 
 #[test]
@@ -586,25 +503,12 @@ fn a_page_of_five_thousand_nodes_is_small_and_states_what_it_leaves_out() {
     let mut plan = status.cycle(&cluster, None, noon());
     let (node, kept) = (plan.before.nodes[0].clone(), plan.kept[0].clone());
     let verdict = plan.nodes[0].clone();
-    plan.before.nodes = (0..5000)
-        .map(|i| NodePicture {
-            name: format!("node-{i}"),
-            ..node.clone()
-        })
-        .collect();
-    plan.nodes = (0..5000)
-        .map(|i| Verdict {
-            node: format!("node-{i}"),
-            ..verdict.clone()
-        })
-        .collect();
+    plan.before.nodes =
+        (0..5000).map(|i| NodePicture { name: format!("node-{i}"), ..node.clone() }).collect();
+    plan.nodes =
+        (0..5000).map(|i| Verdict { node: format!("node-{i}"), ..verdict.clone() }).collect();
     plan.kept = vec![kept; 150_000];
-    status.publish(
-        &cluster.snapshot(status.engine.policy()),
-        &plan,
-        &[],
-        noon(),
-    );
+    status.publish(&cluster.snapshot(status.engine.policy()), &plan, &[], noon());
     let (page, data) = (status.html(noon()), status.json(noon()).to_string());
     assert!(
         page.len() < 500_000 && data.len() < 500_000,
@@ -629,14 +533,8 @@ fn the_page_keeps_the_last_120_cycles() {
     for i in 0..500 {
         status.board.none(after(i), "failed", "no");
     }
-    let history = status.json(after(500))["history"]
-        .as_array()
-        .unwrap()
-        .clone();
-    assert_eq!(
-        (history.len(), &history[119]["at"]),
-        (120, &"2026-11-21T12:08:19Z".into())
-    );
+    let history = status.json(after(500))["history"].as_array().unwrap().clone();
+    assert_eq!((history.len(), &history[119]["at"]), (120, &"2026-11-21T12:08:19Z".into()));
 }
 
 // ---- hostile names ----
@@ -658,9 +556,7 @@ fn no_name_and_no_message_becomes_markup() {
         }
         node.pool = Some(EVIL.to_owned());
     }
-    plan.before
-        .balance
-        .insert(EVIL.to_owned(), plan.before.balance["cpu"]);
+    plan.before.balance.insert(EVIL.to_owned(), plan.before.balance["cpu"]);
     for planned in &mut plan.moves {
         (planned.namespace, planned.pod, planned.node) =
             (EVIL.to_owned(), EVIL.to_owned(), EVIL.to_owned());
@@ -670,10 +566,7 @@ fn no_name_and_no_message_becomes_markup() {
             kind: EVIL.to_owned(),
             name: EVIL.to_owned(),
         });
-        planned.reason = Reason::Neighbour {
-            pod: EVIL.to_owned(),
-            topology_key: EVIL.to_owned(),
-        };
+        planned.reason = Reason::Neighbour { pod: EVIL.to_owned(), topology_key: EVIL.to_owned() };
     }
     for kept in &mut plan.kept {
         (kept.namespace, kept.pod, kept.node) = (EVIL.to_owned(), EVIL.to_owned(), EVIL.to_owned());
@@ -683,17 +576,10 @@ fn no_name_and_no_message_becomes_markup() {
         verdict.class = Class::Unreadable(EVIL.to_owned());
     }
     let (pool, why) = (EVIL.to_owned(), Idle::Unmeasurable(EVIL.to_owned()));
-    plan.notes.push(Note {
-        strategy: "LowNodeUtilization",
-        pool,
-        why,
-    });
+    plan.notes.push(Note { strategy: "LowNodeUtilization", pool, why });
     for rightsizing in &mut plan.rightsizing {
-        rightsizing.workload = OwnerKey {
-            namespace: EVIL.to_owned(),
-            kind: EVIL.to_owned(),
-            name: EVIL.to_owned(),
-        };
+        rightsizing.workload =
+            OwnerKey { namespace: EVIL.to_owned(), kind: EVIL.to_owned(), name: EVIL.to_owned() };
     }
     assert!(!plan.rightsizing.is_empty());
     plan.steering[0].node = EVIL.to_owned();
@@ -708,30 +594,20 @@ fn no_name_and_no_message_becomes_markup() {
     });
     let outcomes = vec![Outcome::Failed(EVIL.to_owned()); plan.moves.len()];
     let snapshot = cluster.snapshot(status.engine.policy());
-    status
-        .engine
-        .intend(&snapshot, &cluster.plan(EVEN).moves, noon());
+    status.engine.intend(&snapshot, &cluster.plan(EVEN).moves, noon());
     status.publish(&snapshot, &plan, &outcomes, noon());
-    status
-        .board
-        .sources(|| vec![source("prometheus", Some(EVIL))]);
+    status.board.sources(|| vec![source("prometheus", Some(EVIL))]);
     status.board.none(after(1), "failed", EVIL);
 
     let mut page = status.html(after(2));
     assert_harmless(&page);
     keep_sample("hostile", &page);
-    assert!(
-        page.matches("&lt;script&gt;alert(1)").count() > 30,
-        "the names are missing"
-    );
+    assert!(page.matches("&lt;script&gt;alert(1)").count() > 30, "the names are missing");
     status.health.waiting(EVIL);
     page = status.html(after(2));
     assert_harmless(&page);
     let data = status.json(after(2));
-    assert_eq!(
-        data["plan"]["moves"]["items"][0]["pod"], EVIL,
-        "JSON contains the name unchanged"
-    );
+    assert_eq!(data["plan"]["moves"]["items"][0]["pod"], EVIL, "JSON contains the name unchanged");
     assert_eq!(data["state"]["message"], format!("Waiting: {EVIL}"));
 }
 
@@ -742,18 +618,10 @@ fn assert_harmless(page: &str) {
     assert_eq!(tags.iter().filter(|(name, _)| name == "script").count(), 1);
     assert_eq!(tags.iter().filter(|(name, _)| name == "style").count(), 1);
     for (name, attributes) in &tags {
-        assert!(
-            name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'!'),
-            "<{name}>"
-        );
+        assert!(name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'!'), "<{name}>");
         for attribute in attributes {
-            assert!(
-                !attribute.starts_with("on") && attribute != "style",
-                "<{name} {attribute}>"
-            );
-            let known = attribute
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b == b'-');
+            assert!(!attribute.starts_with("on") && attribute != "style", "<{name} {attribute}>");
+            let known = attribute.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
             assert!(known && attribute.len() < 20, "<{name} {attribute}>");
         }
     }
@@ -761,11 +629,7 @@ fn assert_harmless(page: &str) {
     let changes_direction = |c: char| {
         marks.contains(&c) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    assert!(
-        !page
-            .chars()
-            .any(|c| changes_direction(c) || (c.is_control() && c != '\n'))
-    );
+    assert!(!page.chars().any(|c| changes_direction(c) || (c.is_control() && c != '\n')));
 }
 
 /// Returns the tags of a page with the names of their attributes, without the content of style and
@@ -777,19 +641,14 @@ fn tags(page: &str) -> Vec<(String, Vec<String>)> {
         assert!(!inside.contains('<'), "unclosed tag: {inside}");
         rest = after;
         if let Some(inside) = Some(inside).filter(|i| !i.starts_with('/')) {
-            let (name, mut left) = inside
-                .split_once(' ')
-                .unwrap_or((inside.trim_end_matches('/'), ""));
+            let (name, mut left) =
+                inside.split_once(' ').unwrap_or((inside.trim_end_matches('/'), ""));
             let mut attributes = Vec::new();
             while let Some((attribute, value)) = left.split_once("=\"") {
                 attributes.push(attribute.trim().to_owned());
                 left = value.split_once('"').expect("a quote after the value").1;
             }
-            attributes.extend(
-                left.trim_matches(['/', ' '])
-                    .split_whitespace()
-                    .map(str::to_owned),
-            );
+            attributes.extend(left.trim_matches(['/', ' ']).split_whitespace().map(str::to_owned));
             if ["script", "style"].contains(&name) {
                 rest = &rest[rest.find("</").unwrap()..];
             }
@@ -813,12 +672,7 @@ impl RunningServer {
         status.cycle(&Cluster::parse(UNEVEN), None, noon());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
-        tokio::spawn(status::serve(
-            listener,
-            status.board,
-            status.health,
-            stop.clone(),
-        ));
+        tokio::spawn(status::serve(listener, status.board, status.health, stop.clone()));
         RunningServer(address, stop.drop_guard())
     }
 
@@ -856,10 +710,7 @@ async fn the_server_answers_get_and_head_only() {
     );
     let (head, data) = server.request("GET", "/status.json", "[::1]:8081").await;
     assert!(head.contains("content-type: application/json"), "{head}");
-    assert_eq!(
-        serde_json::from_str::<Value>(&data).unwrap()["state"]["code"],
-        "uneven"
-    );
+    assert_eq!(serde_json::from_str::<Value>(&data).unwrap()["state"]["code"], "uneven");
     for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {
         for path in ["/", "/status.json"] {
             let (head, _) = server.request(method, path, "localhost").await;
@@ -871,11 +722,7 @@ async fn the_server_answers_get_and_head_only() {
     }
     for path in ["/metrics", "/status", "/../etc/passwd", "//"] {
         assert!(
-            server
-                .request("GET", path, "localhost")
-                .await
-                .0
-                .starts_with("http/1.1 404 "),
+            server.request("GET", path, "localhost").await.0.starts_with("http/1.1 404 "),
             "{path}"
         );
     }
@@ -884,34 +731,22 @@ async fn the_server_answers_get_and_head_only() {
 #[tokio::test]
 async fn a_foreign_host_name_for_this_machine_is_refused() {
     let server = RunningServer::start().await;
-    for host in [
-        "evil.example",
-        "evil.example:8081",
-        "127.0.0.1.evil.example",
-        "10.1.2.3",
-    ] {
+    for host in ["evil.example", "evil.example:8081", "127.0.0.1.evil.example", "10.1.2.3"] {
         for path in ["/", "/status.json", "/nothing"] {
             let (head, body) = server.request("GET", path, host).await;
-            assert!(
-                head.starts_with("http/1.1 403 ") && !body.contains("n1"),
-                "{host}: {head}"
-            );
+            assert!(head.starts_with("http/1.1 403 ") && !body.contains("n1"), "{host}: {head}");
         }
     }
-    let (head, _) = server
-        .request("GET", "http://evil.example/", "localhost")
-        .await;
+    let (head, _) = server.request("GET", "http://evil.example/", "localhost").await;
     assert!(head.starts_with("http/1.1 403 "), "{head}");
 }
 
 #[tokio::test]
 async fn the_security_headers_allow_only_the_own_style_and_script() {
     let server = RunningServer::start().await;
-    for (method, path, host) in [
-        ("GET", "/", "localhost"),
-        ("GET", "/no", "localhost"),
-        ("GET", "/", "evil.example"),
-    ] {
+    for (method, path, host) in
+        [("GET", "/", "localhost"), ("GET", "/no", "localhost"), ("GET", "/", "evil.example")]
+    {
         let (head, _) = server.request(method, path, host).await;
         for header in [
             "x-content-type-options: nosniff",
@@ -925,10 +760,7 @@ async fn the_security_headers_allow_only_the_own_style_and_script() {
             head.contains("content-security-policy: default-src 'none'; style-src 'sha256-"),
             "{head}"
         );
-        assert!(
-            !head.contains("unsafe") && !head.contains("access-control"),
-            "{head}"
-        );
+        assert!(!head.contains("unsafe") && !head.contains("access-control"), "{head}");
     }
     // The policy names the hashes of the style and the script in the page.
     let mut stream = TcpStream::connect(server.0).await.unwrap();
@@ -942,10 +774,7 @@ async fn the_security_headers_allow_only_the_own_style_and_script() {
         let (_, rest) = response.split_once(&format!("<{element}>")).unwrap();
         let text = rest.split_once(&format!("</{element}>")).unwrap().0;
         let hash = STANDARD.encode(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()));
-        assert!(
-            response.contains(&format!("{element}-src 'sha256-{hash}'")),
-            "{element}"
-        );
+        assert!(response.contains(&format!("{element}-src 'sha256-{hash}'")), "{element}");
     }
 }
 
@@ -977,10 +806,7 @@ fn guards_are_shown_with_their_values_and_not_at_all_without_any() {
             value: QueryValue::new(0.01),
         }],
     };
-    let reading = GuardReading {
-        guard: "a<b".to_owned(),
-        answers: Ok(vec![answer]),
-    };
+    let reading = GuardReading { guard: "a<b".to_owned(), answers: Ok(vec![answer]) };
     status.engine.observe_guards(&snapshot, &[reading]);
     status.cycle(&cluster, None, after(2));
     let page = status.html(after(5));
@@ -995,20 +821,13 @@ fn guards_are_shown_with_their_values_and_not_at_all_without_any() {
         assert!(page.contains(part), "{part}: {page}");
     }
     let text = status_text(&status.json_text(after(5)), 100).unwrap();
-    assert!(
-        text.contains("\nGuards  the newest values against their limits\n"),
-        "{text}"
-    );
+    assert!(text.contains("\nGuards  the newest values against their limits\n"), "{text}");
     let line = "a<b  workload  0.01  limit 0.05  4s ago  quiet: its values are within the limit";
     assert!(text.contains(line), "{text}");
     let mut without = PublishedStatus::new(parse(EVEN));
     without.cycle(&cluster, None, after(2));
     assert!(!without.html(after(5)).contains("Guards"));
-    assert!(
-        !status_text(&without.json_text(after(5)), 100)
-            .unwrap()
-            .contains("Guards")
-    );
+    assert!(!status_text(&without.json_text(after(5)), 100).unwrap().contains("Guards"));
 }
 
 #[test]

@@ -33,11 +33,7 @@ fn steering(plan: &Plan) -> String {
         let value = s.action.value().map_or("", SteerValue::text);
         format!("{} {} {value}: {}", s.node, s.action.code(), s.why)
     };
-    plan.steering
-        .iter()
-        .map(line)
-        .collect::<Vec<_>>()
-        .join("\n")
+    plan.steering.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn of(cluster: &str, policy: &str) -> String {
@@ -120,10 +116,7 @@ fn while_a_node_is_hot_the_warm_ones_have_the_taint_as_well() {
     n5 remove : the node has cooled
     ");
     let one = hot().replace("maxNodes: none", "maxNodes: 1");
-    assert!(
-        of(&cluster("1"), &one).starts_with("n1 add hot"),
-        "hot nodes come first"
-    );
+    assert!(of(&cluster("1"), &one).starts_with("n1 add hot"), "hot nodes come first");
 }
 
 #[test]
@@ -203,11 +196,7 @@ fn the_hottest_nodes_come_first_and_never_all_nodes_are_tainted() {
     n4 withhold hot: 2 nodes have the taint already, the most that steering.maxNodes allows
     ");
     // A share below one node allows one node.
-    assert!(
-        of(&cluster, &most("1%")).starts_with("n1 keep hot"),
-        "{}",
-        of(&cluster, &most("1%"))
-    );
+    assert!(of(&cluster, &most("1%")).starts_with("n1 keep hot"), "{}", of(&cluster, &most("1%")));
     assert_snapshot!(
         of(&cluster, &most("0")).lines().next().unwrap(),
         @"n1 remove : 0 nodes have the taint already, the most that steering.maxNodes allows"
@@ -216,10 +205,8 @@ fn the_hottest_nodes_come_first_and_never_all_nodes_are_tainted() {
 
 #[test]
 fn a_node_that_is_hot_for_a_moment_gains_no_taint() {
-    let policy = hot().replace(
-        "thresholds: {cpu: 30%}",
-        "sustainedFor: 1m, thresholds: {cpu: 30%}",
-    );
+    let policy =
+        hot().replace("thresholds: {cpu: 30%}", "sustainedFor: 1m, thresholds: {cpu: 30%}");
     let mut engine = Engine::new(parse(&policy), Ledger::default());
     let cluster = Cluster::parse("node n1\n  web*6 cpu=100m uses=1\nnode n2");
     let snapshot = cluster.snapshot(engine.policy());
@@ -238,11 +225,7 @@ fn a_node_that_is_hot_for_a_moment_gains_no_taint() {
 #[test]
 fn a_planned_move_does_not_cool_a_node() {
     let plan = Cluster::parse("node n1\n web*6 cpu=100m uses=1\nnode n2").plan(&hot());
-    assert!(
-        steering(&plan).starts_with("n1 add hot"),
-        "{}",
-        steering(&plan)
-    );
+    assert!(steering(&plan).starts_with("n1 add hot"), "{}", steering(&plan));
 }
 
 #[test]
@@ -325,10 +308,7 @@ fn the_taint_stays_until_replacements_have_a_node() {
     let policy = EMPTYING.replace("minReplicas: 1", "minReplicas: 2");
     let cluster = |taint: &str| {
         let pods = "web cpu=100m\n shop*2 cpu=100m\nnode n2\n api*2 cpu=2\n web cpu=100m unready";
-        of(
-            &format!("node n1 {taint}\n {pods}\nbudget shop allows=0"),
-            &policy,
-        )
+        of(&format!("node n1 {taint}\n {pods}\nbudget shop allows=0"), &policy)
     };
     assert_eq!(cluster(""), "");
     assert_snapshot!(
@@ -345,13 +325,7 @@ fn a_node_whose_pods_would_make_every_other_node_hot_gains_no_taint() {
     assert_eq!(of(&cluster("2700m"), EMPTYING), "");
     assert!(of(&cluster("2400m"), EMPTYING).starts_with("n1 add emptying"));
     let low = "{lowNodeUtilization: {thresholds: {cpu: 10%}, targetThresholds: {cpu: 60%}}}";
-    assert_eq!(
-        of(
-            &cluster("2400m"),
-            &EMPTYING.replace("}}]", &format!("}}}}, {low}]"))
-        ),
-        ""
-    );
+    assert_eq!(of(&cluster("2400m"), &EMPTYING.replace("}}]", &format!("}}}}, {low}]"))), "");
 }
 
 #[test]
@@ -436,11 +410,8 @@ fn a_destination_of_the_plan_gains_no_taint_in_the_same_plan() {
         "
     );
     let plan = Cluster::parse(&cluster).plan(EMPTYING);
-    let moves: Vec<_> = plan
-        .moves
-        .iter()
-        .map(|m| (m.pod.as_str(), m.to.as_deref().unwrap()))
-        .collect();
+    let moves: Vec<_> =
+        plan.moves.iter().map(|m| (m.pod.as_str(), m.to.as_deref().unwrap())).collect();
     assert_eq!(moves, [("web-1", "n2")]);
     assert_snapshot!(
         steering(&plan),
@@ -490,11 +461,7 @@ fn dead_loop(taint: &str) -> Plan {
 fn a_pod_that_would_return_moves_once_the_taint_is_set() {
     let before = dead_loop("");
     assert!(
-        before.moves.is_empty()
-            && before
-                .kept
-                .iter()
-                .all(|k| k.refusal.code() == "would-return")
+        before.moves.is_empty() && before.kept.iter().all(|k| k.refusal.code() == "would-return")
     );
     assert_eq!(before.steering.len(), 1);
     let after = dead_loop(HOT_TAINT);
@@ -568,11 +535,7 @@ fn a_node_is_emptied_once_the_scheduler_avoids_it() {
     );
     let after = cluster(EMPTYING_TAINT);
     assert_eq!(
-        after
-            .moves
-            .iter()
-            .map(|m| m.node.as_str())
-            .collect::<Vec<_>>(),
+        after.moves.iter().map(|m| m.node.as_str()).collect::<Vec<_>>(),
         ["n3"],
         "{}",
         text(&after)
@@ -589,10 +552,8 @@ fn releasing_removes_every_taint() {
         "node n1 {HOT_TAINT}\nnode n2 {EMPTYING_TAINT}\nnode n3 taint=a=b:NoSchedule"
     ));
     let released = steering::release(&cluster.snapshot(&parse(EVEN)));
-    let lines: Vec<String> = released
-        .iter()
-        .map(|s| format!("{} {}: {}", s.node, s.action.code(), s.why))
-        .collect();
+    let lines: Vec<String> =
+        released.iter().map(|s| format!("{} {}: {}", s.node, s.action.code(), s.why)).collect();
     assert_snapshot!(lines.join("\n"), @"
     n1 remove: evenkeel exits and removes its taints
     n2 remove: evenkeel exits and removes its taints
@@ -608,12 +569,7 @@ fn no_pod_is_evicted_because_of_a_steering_taint() {
     .replace("\n        ", "\n");
     let cluster =
         |key: &str| format!("node n1 taint={key}=hot:PreferNoSchedule\n web cpu=100m\nnode n2");
-    assert!(
-        Cluster::parse(&cluster("evenkeel.io/steer"))
-            .plan(&policy)
-            .moves
-            .is_empty()
-    );
+    assert!(Cluster::parse(&cluster("evenkeel.io/steer")).plan(&policy).moves.is_empty());
     assert_snapshot!(
         text(&Cluster::parse(&cluster("other")).plan(&policy)),
         @"move web-1 from n1 to n2: does not tolerate the taint other=hot:PreferNoSchedule of its \

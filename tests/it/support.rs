@@ -49,10 +49,7 @@ pub(crate) fn cases(usual: u32) -> Config {
     if std::env::var_os("PROPTEST_CASES").is_some() {
         return config;
     }
-    Config {
-        cases: usual,
-        ..config
-    }
+    Config { cases: usual, ..config }
 }
 
 /// Returns the time of every test.
@@ -80,10 +77,8 @@ impl Cluster {
         let mut cluster = Cluster::default();
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
         let mut node = String::new();
-        for line in text
-            .lines()
-            .map(|l| l.split('#').next().unwrap())
-            .filter(|l| !l.trim().is_empty())
+        for line in
+            text.lines().map(|l| l.split('#').next().unwrap()).filter(|l| !l.trim().is_empty())
         {
             let words = Words::of(line);
             match words.first {
@@ -105,10 +100,9 @@ impl Cluster {
                     cluster.lacks_namespaces |= kind == ObjectKind::Namespace;
                 }
                 "unreadable" => cluster.skip(&words, &node),
-                "class" => cluster.objects.apply(Object::Class(
-                    words.second.to_owned(),
-                    words.number("value"),
-                )),
+                "class" => cluster
+                    .objects
+                    .apply(Object::Class(words.second.to_owned(), words.number("value"))),
                 pods => {
                     let (name, count) = pods.split_once('*').unwrap_or((pods, "1"));
                     for _ in 0..count.parse().unwrap() {
@@ -168,11 +162,8 @@ impl Cluster {
         if let Some(gpus) = words.get("gpu") {
             allocatable.push(("nvidia.com/gpu".to_owned(), amount("nvidia.com/gpu", gpus)));
         }
-        let taints = words
-            .get("taint")
-            .into_iter()
-            .flat_map(|t| t.split(','))
-            .map(pod_options::taint);
+        let taints =
+            words.get("taint").into_iter().flat_map(|t| t.split(',')).map(pod_options::taint);
         self.objects.apply(Object::Node(NodeFacts {
             created: Timestamp::UNIX_EPOCH,
             addresses: Vec::new(),
@@ -194,8 +185,7 @@ impl Cluster {
             self.objects.apply(csi_node);
         }
         if !words.has("no-metrics") {
-            self.nodes
-                .insert(name.clone(), measure(words.get("system").unwrap_or("0")));
+            self.nodes.insert(name.clone(), measure(words.get("system").unwrap_or("0")));
         }
         name
     }
@@ -209,9 +199,7 @@ impl Cluster {
             allowed: u32::try_from(allowed).unwrap(),
             healthy: 10,
             desired: u32::try_from(
-                words
-                    .get("desired")
-                    .map_or(10 - allowed, |n| n.parse().unwrap()),
+                words.get("desired").map_or(10 - allowed, |n| n.parse().unwrap()),
             )
             .unwrap(),
             expected: words
@@ -231,15 +219,12 @@ impl Cluster {
         if let Some(uses) = words.get("uses").filter(|_| !words.has("no-metrics")) {
             let used = measure(uses);
             self.pods.insert(key, used);
-            self.nodes
-                .entry(node.to_owned())
-                .and_modify(|m| *m = m.plus(used));
+            self.nodes.entry(node.to_owned()).and_modify(|m| *m = m.plus(used));
         }
         for object in storage::bound(words, &pod) {
             self.objects.apply(object);
         }
-        self.objects
-            .apply(pod_options::controller(&pod, words, app));
+        self.objects.apply(pod_options::controller(&pod, words, app));
         self.objects.apply(Object::Pod(Box::new(pod)));
     }
 
@@ -252,16 +237,8 @@ impl Cluster {
             containers: ContainerSet::default(),
         };
         Readings {
-            nodes: self
-                .nodes
-                .iter()
-                .map(|(k, m)| (k.clone(), sample(m)))
-                .collect(),
-            pods: self
-                .pods
-                .iter()
-                .map(|(k, m)| (k.clone(), sample(m)))
-                .collect(),
+            nodes: self.nodes.iter().map(|(k, m)| (k.clone(), sample(m))).collect(),
+            pods: self.pods.iter().map(|(k, m)| (k.clone(), sample(m))).collect(),
             ..Readings::default()
         }
     }
@@ -313,12 +290,9 @@ impl Cluster {
         new.set_ready(new.ready, now);
         self.objects.delete(ObjectKind::Pod, &key);
         let used = self.pods.remove(&key).unwrap_or_default();
-        self.pods
-            .insert((namespace.to_owned(), new.name.clone()), used);
+        self.pods.insert((namespace.to_owned(), new.name.clone()), used);
         self.nodes.entry(from).and_modify(|m| *m = m.minus(used));
-        self.nodes
-            .entry(to.to_owned())
-            .and_modify(|m| *m = m.plus(used));
+        self.nodes.entry(to.to_owned()).and_modify(|m| *m = m.plus(used));
         let made = new.name.clone();
         self.objects.apply(Object::Pod(Box::new(new)));
         made
@@ -329,11 +303,7 @@ impl Cluster {
 fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
     let namespace = words.get("namespace").unwrap_or("default").to_owned();
     let name = format!("{app}-{number}");
-    let owner = if words.has("daemon") {
-        "DaemonSet"
-    } else {
-        "ReplicaSet"
-    };
+    let owner = if words.has("daemon") { "DaemonSet" } else { "ReplicaSet" };
     let owners = vec![Owner {
         kind: owner.to_owned(),
         name: app.to_owned(),
@@ -344,10 +314,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
     labels.insert("app".to_owned(), app.to_owned());
     let mut requests = vec![
         ("cpu".into(), amount("cpu", words.get("cpu").unwrap_or("0"))),
-        (
-            "memory".into(),
-            amount("memory", words.get("memory").unwrap_or("0")),
-        ),
+        ("memory".into(), amount("memory", words.get("memory").unwrap_or("0"))),
     ];
     if let Some(gpus) = words.get("gpu") {
         requests.push(("nvidia.com/gpu".into(), amount("nvidia.com/gpu", gpus)));
@@ -369,9 +336,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
         phase: PodPhase::Running,
         ready: !words.has("unready"),
         terminating: words.has("terminating") || words.get("ends").is_some(),
-        ends: words
-            .get("ends")
-            .map(|time| noon() + time.parse::<SignedDuration>().unwrap()),
+        ends: words.get("ends").map(|time| noon() + time.parse::<SignedDuration>().unwrap()),
         created: noon() - age,
         started: Some(noon() - age),
         running_since: Some(noon() - age),
@@ -400,11 +365,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
                 do_not_disrupt: words.get("do-not-disrupt").map(pod_options::do_not_disrupt),
             },
             gang: words.get("gang").map(pod_options::gang),
-            owners: if words.has("bare") {
-                Vec::new()
-            } else {
-                owners
-            },
+            owners: if words.has("bare") { Vec::new() } else { owners },
             priority: words.get("priority").map(|p| p.parse().unwrap()),
             priority_class: words.get("class").map(str::to_owned),
             runs_once: words.has("runs-once"),
@@ -435,10 +396,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
 /// Returns the scoring requests of one container with the requests of the line.
 fn non_zero_requests(words: &Words<'_>) -> NonZeroRequests {
     let of = |resource: &str, absent: &str| amount(resource, words.get(resource).unwrap_or(absent));
-    NonZeroRequests {
-        cpu: of("cpu", "100m"),
-        memory: of("memory", "200Mi"),
-    }
+    NonZeroRequests { cpu: of("cpu", "100m"), memory: of("memory", "200Mi") }
 }
 
 struct Words<'l> {
@@ -450,17 +408,11 @@ struct Words<'l> {
 impl<'l> Words<'l> {
     fn of(line: &'l str) -> Self {
         let rest: Vec<_> = line.split_whitespace().collect();
-        Words {
-            first: rest[0],
-            second: rest.get(1).copied().unwrap_or_default(),
-            rest,
-        }
+        Words { first: rest[0], second: rest.get(1).copied().unwrap_or_default(), rest }
     }
 
     fn get(&self, key: &str) -> Option<&'l str> {
-        self.rest
-            .iter()
-            .find_map(|w| w.strip_prefix(key)?.strip_prefix('='))
+        self.rest.iter().find_map(|w| w.strip_prefix(key)?.strip_prefix('='))
     }
 
     fn has(&self, mark: &str) -> bool {
@@ -504,10 +456,7 @@ fn amount(resource: &str, text: &str) -> Amount {
 
 fn measure(text: &str) -> Measure {
     let (cpu, memory) = text.split_once('/').unwrap_or((text, "0"));
-    Measure {
-        cpu: amount("cpu", cpu),
-        memory: amount("memory", memory),
-    }
+    Measure { cpu: amount("cpu", cpu), memory: amount("memory", memory) }
 }
 
 /// Parses a policy from the part that a test is about. Limits are off unless the part sets them.
@@ -529,11 +478,8 @@ pub(crate) fn only(rule: Rule) -> Policy {
     let mut policy = parse(EVEN);
     policy.strategies = vec![Strategy { profile: 0, rule }];
     let evictable = &mut policy.profiles[0].evictable;
-    (
-        evictable.min_replicas,
-        evictable.min_pod_age,
-        evictable.node_fit,
-    ) = (0, SignedDuration::ZERO, false);
+    (evictable.min_replicas, evictable.min_pod_age, evictable.node_fit) =
+        (0, SignedDuration::ZERO, false);
     policy
 }
 
@@ -545,10 +491,7 @@ pub(crate) fn text(plan: &Plan) -> String {
     }
     for m in &plan.moves {
         let to = m.to.as_deref().unwrap_or("?");
-        lines.push(format!(
-            "move {} from {} to {to}: {}",
-            m.pod, m.node, m.reason
-        ));
+        lines.push(format!("move {} from {} to {to}: {}", m.pod, m.node, m.reason));
     }
     for k in &plan.kept {
         lines.push(format!("keep {} on {}: {}", k.pod, k.node, k.refusal));
@@ -565,16 +508,10 @@ pub(crate) fn considered(plan: &Plan) -> String {
     let kept = plan.kept.iter();
     let kept = kept.map(|k| format!("{} stays, {}: {}", k.pod, k.refusal.code(), k.refusal));
     let moves = text(plan);
-    kept.chain(moves.lines().take(1).map(str::to_owned))
-        .collect::<Vec<_>>()
-        .join("\n")
+    kept.chain(moves.lines().take(1).map(str::to_owned)).collect::<Vec<_>>().join("\n")
 }
 
 /// Formats the verdicts of a plan, one line per node.
 pub(crate) fn nodes(plan: &Plan) -> String {
-    plan.nodes
-        .iter()
-        .map(|v| format!("{}: {}", v.node, v.class))
-        .collect::<Vec<_>>()
-        .join("\n")
+    plan.nodes.iter().map(|v| format!("{}: {}", v.node, v.class)).collect::<Vec<_>>().join("\n")
 }

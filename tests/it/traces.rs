@@ -53,14 +53,8 @@ fn each_replica_uses_its_own_row_of_the_file() {
          usage: {cpu: {trace: {file: day.csv, row: 1, step: 10m, unit: 10m}}}}",
     );
     let trace = run(&text, "99\n10,20\n30,10\n");
-    assert_eq!(
-        [0, 5, 10, 20].map(|m| cpu(&trace, "n1", m)),
-        [10, 15, 20, 10]
-    );
-    assert_eq!(
-        [0, 5, 10, 20].map(|m| cpu(&trace, "n2", m)),
-        [30, 20, 10, 30]
-    );
+    assert_eq!([0, 5, 10, 20].map(|m| cpu(&trace, "n1", m)), [10, 15, 20, 10]);
+    assert_eq!([0, 5, 10, 20].map(|m| cpu(&trace, "n2", m)), [30, 20, 10, 30]);
 }
 
 #[test]
@@ -140,10 +134,8 @@ fn the_time_above_the_target_is_counted_in_every_step_and_by_hour() {
 #[test]
 fn mistakes_name_the_file_the_field_and_what_was_expected() {
     let refused = |trace: &str, day: &str| {
-        let text = scenario(
-            TWO_NODES,
-            &format!("{{name: web, usage: {{cpu: {{trace: {trace}}}}}}}"),
-        );
+        let text =
+            scenario(TWO_NODES, &format!("{{name: web, usage: {{cpu: {{trace: {trace}}}}}}}"));
         parse(&text, day).unwrap_err()
     };
     let all = [
@@ -185,8 +177,5 @@ fn a_scenario_without_a_folder_cannot_name_files() {
         "{name: web, usage: {cpu: {trace: {file: day.csv, step: 5m, unit: 1m}}}}",
     );
     let problem = Scenario::parse("s.yaml", &text).unwrap_err().to_string();
-    assert!(
-        problem.contains("day.csv: found no folder to read files from"),
-        "{problem}"
-    );
+    assert!(problem.contains("day.csv: found no folder to read files from"), "{problem}");
 }

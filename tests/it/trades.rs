@@ -28,13 +28,7 @@ fn a_move_that_mends_the_hosts_and_breaks_the_zones_is_no_gain() {
 
 #[test]
 fn a_move_that_breaks_nothing_is_a_gain() {
-    assert_eq!(
-        zones("kubernetes.io/hostname:1:soft")
-            .plan(SPREAD)
-            .moves
-            .len(),
-        1
-    );
+    assert_eq!(zones("kubernetes.io/hostname:1:soft").plan(SPREAD).moves.len(), 1);
     // The zones may differ by two.
     let plan = zones("zone:2:soft,kubernetes.io/hostname:1:soft").plan(SPREAD);
     assert_eq!(plan.moves.len(), 1, "{}", text(&plan));

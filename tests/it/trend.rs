@@ -49,11 +49,8 @@ fn play(scenario: &Scenario, interval: &str) -> (u32, i64) {
 }
 
 /// Cpu that rises from 50 % to 72 % of the node in four hours.
-const RISING: [&str; 3] = [
-    "{leak: {base: 330m, perHour: 37m}}",
-    "{leak: {base: 34m, perHour: 4m}}",
-    "200Mi",
-];
+const RISING: [&str; 3] =
+    ["{leak: {base: 330m, perHour: 37m}}", "{leak: {base: 34m, perHour: 4m}}", "200Mi"];
 
 #[test]
 fn a_rising_node_is_relieved_before_it_is_hot_by_few_heavy_pods() {
@@ -90,11 +87,7 @@ fn usage_that_falls_moves_nothing() {
 #[test]
 fn a_step_is_relieved_within_minutes() {
     // From 50 % to 63 % of the node after two hours, until the end.
-    let step = [
-        "{bursts: {base: 330m, peak: 460m, every: 2h, for: 2h}}",
-        "34m",
-        "200Mi",
-    ];
+    let step = ["{bursts: {base: 330m, peak: 460m, every: 2h, for: 2h}}", "34m", "200Mi"];
     let (evictions, minutes) = play(&cluster(step, ""), "1m");
     assert!((1..=3).contains(&evictions), "{evictions}");
     assert!(minutes <= 15, "{minutes}");
@@ -103,11 +96,7 @@ fn a_step_is_relieved_within_minutes() {
 #[test]
 fn the_second_eviction_from_a_node_does_not_take_the_first_one_for_a_fall() {
     // From 50 % to 87 % of the node after two hours, until the end.
-    let step = [
-        "{bursts: {base: 330m, peak: 700m, every: 2h, for: 2h}}",
-        "34m",
-        "200Mi",
-    ];
+    let step = ["{bursts: {base: 330m, peak: 700m, every: 2h, for: 2h}}", "34m", "200Mi"];
     let trace = trace(&cluster(step, ""), "1m");
     let [first, second] = &trace.evictions[..2] else {
         panic!("{:?}", trace.evictions);

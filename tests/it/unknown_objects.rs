@@ -47,38 +47,29 @@ impl Objects {
     }
 
     fn of(pods: impl IntoIterator<Item = Value>) -> Self {
-        let mut all = vec![
-            json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+        let mut all = vec![json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
             "metadata": {"name": "other", "namespace": "other"},
-            "spec": {"selector": {"matchLabels": {"app": "other"}}}}),
-        ];
+            "spec": {"selector": {"matchLabels": {"app": "other"}}}})];
         for (name, cpu) in [("n1", "3400m"), ("n2", "300m"), ("n3", "300m")] {
             all.push(node(name));
-            all.push(
-                json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetrics",
+            all.push(json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetrics",
                 "metadata": {"name": name}, "timestamp": NOW, "window": "30s",
-                "usage": {"cpu": cpu, "memory": "1Gi"}}),
-            );
+                "usage": {"cpu": cpu, "memory": "1Gi"}}));
         }
         for pod in pods {
             let meta = pod["metadata"].clone();
             all.push(pod);
-            all.push(
-                json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
+            all.push(json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
                 "metadata": {"name": meta["name"], "namespace": meta["namespace"]},
                 "timestamp": NOW, "window": "30s",
-                "containers": [{"name": "main", "usage": {"cpu": "800m", "memory": "256Mi"}}]}),
-            );
+                "containers": [{"name": "main", "usage": {"cpu": "800m", "memory": "256Mi"}}]}));
         }
         Objects(all)
     }
 
     /// Changes every object of a kind.
     fn each(mut self, kind: &str, change: impl Fn(&mut Value)) -> Self {
-        self.0
-            .iter_mut()
-            .filter(|o| o["kind"] == kind)
-            .for_each(change);
+        self.0.iter_mut().filter(|o| o["kind"] == kind).for_each(change);
         self
     }
 
@@ -179,28 +170,16 @@ impl Planned {
         let kept = list("kept");
         Planned {
             moves: list("moves").len(),
-            kept: kept
-                .iter()
-                .map(|kept| (text(&kept["code"]), text(&kept["message"])))
-                .collect(),
-            unknown: list("unknown")
-                .iter()
-                .map(|u| text(&u["message"]))
-                .collect(),
+            kept: kept.iter().map(|kept| (text(&kept["code"]), text(&kept["message"]))).collect(),
+            unknown: list("unknown").iter().map(|u| text(&u["message"])).collect(),
         }
     }
 
     /// All candidates stay, for this reason.
     fn stay(&self, code: &str, message: &str) {
-        assert!(
-            self.moves == 0 && !self.kept.is_empty(),
-            "{message}: {self:#?}"
-        );
+        assert!(self.moves == 0 && !self.kept.is_empty(), "{message}: {self:#?}");
         for (found, why) in &self.kept {
-            assert!(
-                found == code && why.contains(message),
-                "{message}: {self:#?}"
-            );
+            assert!(found == code && why.contains(message), "{message}: {self:#?}");
         }
     }
 
@@ -242,10 +221,7 @@ fn pods_with_healthy_claims_move() {
 fn a_pod_stays_while_its_claim_is_being_deleted() {
     let deleting = |claim: &mut Value| claim["metadata"]["deletionTimestamp"] = NOW.into();
     let cluster = Objects::healthy().each("PersistentVolumeClaim", deleting);
-    cluster.plan().stay(
-        "unusable-claim",
-        "is being deleted, so its replacement could not start",
-    );
+    cluster.plan().stay("unusable-claim", "is being deleted, so its replacement could not start");
 }
 
 #[test]
@@ -294,9 +270,7 @@ fn a_pod_stays_with_a_volume_that_is_about_to_go() {
     let deleting = Objects::healthy().each("PersistentVolume", |pv| {
         pv["metadata"]["deletionTimestamp"] = NOW.into();
     });
-    let gone = Objects::healthy()
-        .without("PersistentVolume")
-        .and([volume(7)]);
+    let gone = Objects::healthy().without("PersistentVolume").and([volume(7)]);
     for (cluster, why) in [
         (phase("Failed"), "which has failed"),
         (phase("Released"), "which is released"),
@@ -334,10 +308,7 @@ fn a_pod_stays_with_a_volume_that_belongs_to_another_claim() {
     }
     let nameless = |claim: &mut Value| claim["spec"]["volumeName"] = Value::Null;
     let nameless = Objects::healthy().each("PersistentVolumeClaim", nameless);
-    nameless
-        .and([class("WaitForFirstConsumer")])
-        .plan()
-        .stay("unusable-claim", "is not bound");
+    nameless.and([class("WaitForFirstConsumer")]).plan().stay("unusable-claim", "is not bound");
 }
 
 #[test]
@@ -351,9 +322,7 @@ fn a_claim_that_cannot_be_read_keeps_its_pod() {
 fn a_volume_in_a_folder_of_the_node_keeps_its_pod() {
     let folder = |pv: &mut Value| pv["spec"] = json!({"hostPath": {"path": "/srv"}});
     let cluster = Objects::healthy().each("PersistentVolume", folder);
-    cluster
-        .plan()
-        .stay("local-storage", "hostPath data would be lost");
+    cluster.plan().stay("local-storage", "hostPath data would be lost");
     // Both nodes of the zone are allowed, and each has its own folder.
     let in_zone = |pv: &mut Value| {
         pv["spec"] = json!({"local": {"path": "/mnt"}, "nodeAffinity": {"required":
@@ -361,9 +330,7 @@ fn a_volume_in_a_folder_of_the_node_keeps_its_pod() {
                 "operator": "In", "values": ["n1", "n2"]}]}]}}});
     };
     let cluster = Objects::healthy().each("PersistentVolume", in_zone);
-    cluster
-        .plan()
-        .stay("local-storage", "hostPath data would be lost");
+    cluster.plan().stay("local-storage", "hostPath data would be lost");
 }
 
 #[test]
@@ -371,14 +338,10 @@ fn a_volume_of_one_node_keeps_its_pod_while_another_pod_uses_it_there() {
     let shared = json!([{"name": "d", "persistentVolumeClaim": {"claimName": "data-db-0"}}]);
     let pods = |nodes: [&str; 4]| {
         let pods = nodes.iter().enumerate();
-        pods.map(|(number, node)| pod(&format!("db-{number}"), node, &shared))
-            .collect::<Vec<_>>()
+        pods.map(|(number, node)| pod(&format!("db-{number}"), node, &shared)).collect::<Vec<_>>()
     };
     let on_one = Objects::of(pods(["n1", "n1", "n1", "n1"])).and([claim(0), volume(0)]);
-    on_one.plan().stay(
-        "shared-volume",
-        "can be used on one node at a time, and db-",
-    );
+    on_one.plan().stay("shared-volume", "can be used on one node at a time, and db-");
     let many = |claim: &mut Value| claim["spec"]["accessModes"] = json!(["ReadWriteMany"]);
     on_one.each("PersistentVolumeClaim", many).plan().go();
     // A driver that does not attach lets several nodes use it.
@@ -390,10 +353,10 @@ fn a_volume_of_one_node_keeps_its_pod_while_another_pod_uses_it_there() {
             pod["status"] = json!({"phase": "Pending"});
         }
     };
-    spread.each("Pod", waits).plan().stay(
-        "shared-volume",
-        "can be used on one node at a time, and db-",
-    );
+    spread
+        .each("Pod", waits)
+        .plan()
+        .stay("shared-volume", "can be used on one node at a time, and db-");
 }
 
 #[test]
@@ -407,12 +370,7 @@ fn pods_with_claims_stay_if_the_file_has_no_claims() {
                 depends on them";
     assert_eq!(planned.unknown, [said]);
     let text = run(&["plan"], &Objects::with_claims().list());
-    assert_eq!(
-        text.matches("the file has no PersistentVolumeClaims")
-            .count(),
-        1,
-        "{text}"
-    );
+    assert_eq!(text.matches("the file has no PersistentVolumeClaims").count(), 1, "{text}");
     let doctor = run(&["doctor"], &Objects::with_claims().list());
     let doctor = doctor.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(doctor.contains(said), "{doctor}");
@@ -430,18 +388,10 @@ fn pods_without_claims_move_if_the_file_has_no_claims() {
 #[test]
 fn a_claim_whose_volume_or_class_the_file_lacks_keeps_its_pod() {
     let planned = Objects::healthy().without("PersistentVolume").plan();
-    planned.stay(
-        "unknown-objects",
-        "depends on PersistentVolumes, which are unknown",
-    );
+    planned.stay("unknown-objects", "depends on PersistentVolumes, which are unknown");
     let pending = |claim: &mut Value| claim["spec"]["volumeName"] = Value::Null;
-    let planned = Objects::healthy()
-        .each("PersistentVolumeClaim", pending)
-        .plan();
-    planned.stay(
-        "unknown-objects",
-        "depends on StorageClasses, which are unknown",
-    );
+    let planned = Objects::healthy().each("PersistentVolumeClaim", pending).plan();
+    planned.stay("unknown-objects", "depends on StorageClasses, which are unknown");
 }
 
 #[test]
@@ -470,26 +420,16 @@ fn typed_lists_and_streams_of_objects_give_the_same_plan_as_a_list() {
     }
     Planned::of(&stream).go();
     let of_kind = |kind: &str| {
-        let mut items: Vec<Value> = healthy
-            .0
-            .iter()
-            .filter(|o| o["kind"] == kind)
-            .cloned()
-            .collect();
+        let mut items: Vec<Value> =
+            healthy.0.iter().filter(|o| o["kind"] == kind).cloned().collect();
         for item in &mut items {
             let fields = item.as_object_mut().unwrap();
             fields.retain(|key, _| key != "kind" && key != "apiVersion");
         }
         json!({"kind": format!("{kind}List"), "apiVersion": "v1", "items": items})
     };
-    let (claims, volumes) = (
-        of_kind("PersistentVolumeClaim"),
-        of_kind("PersistentVolume"),
-    );
-    let rest = healthy
-        .clone()
-        .without("PersistentVolumeClaim")
-        .without("PersistentVolume");
+    let (claims, volumes) = (of_kind("PersistentVolumeClaim"), of_kind("PersistentVolume"));
+    let rest = healthy.clone().without("PersistentVolumeClaim").without("PersistentVolume");
     Planned::of(&format!("{}\n{claims}\n{volumes}", rest.list())).go();
 }
 
@@ -525,23 +465,16 @@ fn a_volume_that_is_still_attached_without_a_pod_counts_towards_the_limit() {
         node["spec"]["drivers"][0]["allocatable"]["count"] = 1.into();
     });
     let others = [attachment("a", "n2", "pv-0"), attachment("b", "n3", "pv-0")];
-    two.and(others)
-        .plan()
-        .stay("no-room", "at the limit of volumes");
+    two.and(others).plan().stay("no-room", "at the limit of volumes");
     // An attachment whose volume does not exist counts for the scheduler neither.
-    let absent = [
-        attachment("a", "n2", "pv-98"),
-        attachment("b", "n3", "pv-99"),
-    ];
+    let absent = [attachment("a", "n2", "pv-98"), attachment("b", "n3", "pv-99")];
     cluster.and(absent).plan().go();
 }
 
 #[test]
 fn a_node_whose_csi_node_or_attachment_cannot_be_read_is_left_alone() {
     let limits = [csi_node("n1", 25), csi_node("n2", 25), csi_node("n3", 0)];
-    let cluster = Objects::healthy()
-        .and(limits)
-        .and([attachment("a", "n1", "pv-0")]);
+    let cluster = Objects::healthy().and(limits).and([attachment("a", "n1", "pv-0")]);
     cluster.plan().go();
     let of = |kind: &'static str, name: &'static str, place: &'static str| {
         cluster.clone().each(kind, |object| {
@@ -571,12 +504,8 @@ fn disks_of_replaced_plugins_count_towards_the_limit_of_their_csi_driver() {
         let id = format!("aws://zone/{}", pv["metadata"]["name"].as_str().unwrap());
         pv["spec"] = json!({"awsElasticBlockStore": {"volumeID": id}});
     };
-    let cluster = Objects::healthy()
-        .each("PersistentVolume", in_tree)
-        .and(limits);
-    cluster
-        .plan()
-        .stay("no-room", "at the limit of volumes of ebs.csi.aws.com");
+    let cluster = Objects::healthy().each("PersistentVolume", in_tree).and(limits);
+    cluster.plan().stay("no-room", "at the limit of volumes of ebs.csi.aws.com");
 }
 
 /// Pods of the namespace `default` that avoid pods `noisy` of namespaces of team b, and one of
@@ -590,9 +519,7 @@ fn with_anti_affinity(selector: &Value) -> Objects {
         pod
     };
     let web = ["web-0", "web-1", "web-2", "web-3"];
-    let mut pods: Vec<Value> = web
-        .map(|name| repelled(pod(name, "n1", &Value::Null)))
-        .into();
+    let mut pods: Vec<Value> = web.map(|name| repelled(pod(name, "n1", &Value::Null))).into();
     for (name, node) in [("noisy-0", "n2"), ("noisy-1", "n3")] {
         let mut noisy = pod(name, node, &Value::Null);
         noisy["metadata"]["namespace"] = "other".into();
@@ -605,16 +532,10 @@ fn with_anti_affinity(selector: &Value) -> Objects {
 fn an_affinity_term_by_labels_of_an_unknown_namespace_keeps_the_pod() {
     let team = json!({"matchLabels": {"team": "b"}});
     let unknown = with_anti_affinity(&team);
-    unknown.plan().stay(
-        "unknown-objects",
-        "depends on Namespaces, which are unknown",
-    );
+    unknown.plan().stay("unknown-objects", "depends on Namespaces, which are unknown");
     let own = namespace("default", &json!({"team": "a"}));
     let partly = unknown.clone().and([own.clone()]);
-    partly.plan().stay(
-        "unknown-objects",
-        "depends on Namespace other, which is unknown",
-    );
+    partly.plan().stay("unknown-objects", "depends on Namespace other, which is unknown");
     let known = |team: &str| {
         let other = namespace("other", &json!({"team": team}));
         unknown.clone().and([own.clone(), other]).plan()
@@ -629,18 +550,11 @@ fn a_pod_of_a_namespace_that_is_not_listed_stays() {
     let cluster = Objects::of(web);
     cluster.plan().go();
     let other = cluster.clone().and([namespace("other", &json!({}))]);
-    other.plan().stay(
-        "unknown-objects",
-        "depends on Namespace default, which is unknown",
-    );
+    other.plan().stay("unknown-objects", "depends on Namespace default, which is unknown");
     let said = "Namespace default is unknown: 4 pods stay because the replacement depends on them";
     assert_eq!(other.plan().unknown, [said]);
     let empty = json!({"apiVersion": "v1", "kind": "NamespaceList", "items": []});
-    cluster
-        .clone()
-        .and([empty])
-        .plan()
-        .stay("unknown-objects", "Namespace default");
+    cluster.clone().and([empty]).plan().stay("unknown-objects", "Namespace default");
     cluster.and([namespace("default", &json!({}))]).plan().go();
 }
 
@@ -654,9 +568,7 @@ fn the_name_of_a_namespace_is_known_without_its_object() {
     // No label can change that the name does not match.
     let both = json!({"matchLabels": {"kubernetes.io/metadata.name": "third", "team": "b"}});
     with_anti_affinity(&both).plan().go();
-    with_anti_affinity(&json!({}))
-        .plan()
-        .stay("no-room", "occupied by a pod that it avoids");
+    with_anti_affinity(&json!({})).plan().stay("no-room", "occupied by a pod that it avoids");
 }
 
 #[test]
@@ -670,20 +582,11 @@ fn a_term_of_other_pods_by_labels_of_an_unknown_namespace_keeps_the_pod() {
                 "namespaceSelector": {"matchLabels": {"team": "a"}}}]}});
     let web = ["web-0", "web-1", "web-2", "web-3"].map(|name| pod(name, "n1", &Value::Null));
     let cluster = Objects::of(web.into_iter().chain([noisy]));
-    cluster.plan().stay(
-        "unknown-objects",
-        "depends on Namespaces, which are unknown",
-    );
+    cluster.plan().stay("unknown-objects", "depends on Namespaces, which are unknown");
     let other = namespace("other", &json!({}));
     let partly = cluster.clone().and([other.clone()]);
-    partly.plan().stay(
-        "unknown-objects",
-        "depends on Namespace default, which is unknown",
-    );
-    cluster
-        .and([other, namespace("default", &json!({"team": "c"}))])
-        .plan()
-        .go();
+    partly.plan().stay("unknown-objects", "depends on Namespace default, which is unknown");
+    cluster.and([other, namespace("default", &json!({"team": "c"}))]).plan().go();
 }
 
 #[test]
@@ -696,10 +599,7 @@ fn a_priority_class_that_the_file_lacks_is_unknown() {
     });
     let cluster = Objects::of(prioritised);
     let planned = Planned::by(&policy, &cluster.list());
-    planned.stay(
-        "unknown-objects",
-        "depends on PriorityClasses, which are unknown",
-    );
+    planned.stay("unknown-objects", "depends on PriorityClasses, which are unknown");
     let class = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
         "metadata": {"name": "high"}, "value": 100});
     Planned::by(&policy, &cluster.and([class]).list()).go();
@@ -723,20 +623,11 @@ fn an_object_that_is_given_twice_with_differences_is_unreadable() {
     let twice = |object: Value| cluster.clone().and([object]).plan();
     // Equal objects say the same, as after a command that was repeated.
     cluster.clone().and(cluster.0.clone()).plan().go();
-    twice(budget(9)).stay(
-        "unreadable-budget",
-        "PodDisruptionBudget web of its namespace",
-    );
-    twice(set(0)).stay(
-        "unknown-owner",
-        "StatefulSet web does not exist or cannot be read",
-    );
+    twice(budget(9)).stay("unreadable-budget", "PodDisruptionBudget web of its namespace");
+    twice(set(0)).stay("unknown-owner", "StatefulSet web does not exist or cannot be read");
     // The order says nothing, and a third object does not help.
     let again = cluster.clone().and([budget(0), budget(2)]);
-    again.plan().stay(
-        "unreadable-budget",
-        "PodDisruptionBudget web of its namespace",
-    );
+    again.plan().stay("unreadable-budget", "PodDisruptionBudget web of its namespace");
     let text = run(&["plan"], &again.list());
     let why = "PodDisruptionBudget default/web cannot be read: it is given twice, with differences";
     assert!(text.contains(why), "{text}");
@@ -761,12 +652,7 @@ fn recorded(uid: bool, node_history: bool) -> String {
     for name in ["n1", "n2", "n3"] {
         all.push(node(name));
         if node_history {
-            all.push(history(
-                "NodeUsageHistory",
-                json!({"name": name}),
-                100,
-                None,
-            ));
+            all.push(history("NodeUsageHistory", json!({"name": name}), 100, None));
         }
     }
     for number in 0..24 {
@@ -793,10 +679,7 @@ fn objects_without_a_uid_are_told_apart_in_a_simulation() {
         let trace: Value = serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{answer}"));
         let evictions = trace["evictions"].as_array().unwrap().clone();
         assert!(evictions.len() > 2, "{answer}");
-        evictions
-            .iter()
-            .map(|e| (e["at"].to_string(), e["pod"].to_string()))
-            .collect::<Vec<_>>()
+        evictions.iter().map(|e| (e["at"].to_string(), e["pod"].to_string())).collect::<Vec<_>>()
     };
     assert_eq!(simulated(false), simulated(true));
 }
@@ -813,10 +696,7 @@ fn a_simulation_without_usage_of_nodes_does_not_say_that_none_was_hot() {
         ),
         "{text}"
     );
-    assert!(
-        flat.contains("0 evictions; the usage of 3 nodes is unknown"),
-        "{text}"
-    );
+    assert!(flat.contains("0 evictions; the usage of 3 nodes is unknown"), "{text}");
 }
 
 #[test]
@@ -839,23 +719,15 @@ fn a_file_without_budgets_or_pods_says_so() {
     let nothing = "the file has no Pods: nothing can move";
     assert!(deserted.plan().unknown.contains(&nothing.to_owned()));
     let doctor = flat(&deserted.list());
-    assert!(
-        doctor.contains(&format!("warning kinds {nothing}")),
-        "{doctor}"
-    );
+    assert!(doctor.contains(&format!("warning kinds {nothing}")), "{doctor}");
 }
 
 #[test]
 fn doctor_asks_to_record_the_usage_that_a_file_lacks() {
-    let file = Objects::healthy()
-        .without("NodeMetrics")
-        .without("PodMetrics");
+    let file = Objects::healthy().without("NodeMetrics").without("PodMetrics");
     let text = run(&["doctor"], &file.list());
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        flat.contains("→ record the usage with the objects"),
-        "{flat}"
-    );
+    assert!(flat.contains("→ record the usage with the objects"), "{flat}");
     assert!(!flat.contains("metrics-server"), "{flat}");
 }
 
@@ -866,33 +738,21 @@ fn names_in_a_file_cannot_control_the_terminal() {
         json!({"apiVersion": "v1", "kind": format!("Odd{evil}"), "metadata": {"name": "a"}}),
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": evil}, "spec": 3}),
     ]);
-    for arguments in [
-        &["plan", "--all"][..],
-        &["explain", "node", "n1"],
-        &["doctor"],
-    ] {
+    for arguments in [&["plan", "--all"][..], &["explain", "node", "n1"], &["doctor"]] {
         let text = run(arguments, &file.list());
         assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");
     }
     let text = run(&["plan"], &file.list());
-    assert!(
-        text.contains("Odd\\u001b]0;title\\u0007\\u001b[2J"),
-        "{text}"
-    );
+    assert!(text.contains("Odd\\u001b]0;title\\u0007\\u001b[2J"), "{text}");
 }
 
 #[test]
 fn the_documented_commands_record_every_kind_that_a_plan_reads() {
     let root = env!("CARGO_MANIFEST_DIR");
-    let help = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
-        .args(["plan", "--help"])
-        .output();
+    let help = Command::new(env!("CARGO_BIN_EXE_evenkeel")).args(["plan", "--help"]).output();
     let help = String::from_utf8(help.unwrap().stdout).unwrap();
-    let commands: Vec<&str> = help
-        .lines()
-        .map(str::trim)
-        .filter(|line| line.starts_with("kubectl get"))
-        .collect();
+    let commands: Vec<&str> =
+        help.lines().map(str::trim).filter(|line| line.starts_with("kubectl get")).collect();
     assert_eq!(commands.len(), 3, "{help}");
     let mut pages = vec![format!("{root}/README.md")];
     let docs = std::fs::read_dir(format!("{root}/docs")).unwrap();
@@ -923,10 +783,7 @@ fn the_documented_commands_record_every_kind_that_a_plan_reads() {
 }
 
 /// The short name of `kubectl api-resources`; empty for kinds without one.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "most kinds have no short name"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "most kinds have no short name")]
 fn short_name(kind: ObjectKind) -> &'static str {
     match kind {
         ObjectKind::Budget => "pdb",

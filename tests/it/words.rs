@@ -71,10 +71,7 @@ fn a_node_outside_of_the_pool_is_no_gain_for_that_reason() {
         node g1 labels=pool:apps,gpu:yes
         ";
     let excluded = text(&Cluster::parse(cluster).plan(&selected));
-    assert!(
-        excluded.contains("g1 is not selected by the policy"),
-        "{excluded}"
-    );
+    assert!(excluded.contains("g1 is not selected by the policy"), "{excluded}");
 }
 
 #[test]
@@ -95,15 +92,8 @@ fn a_pod_without_constraints_is_kept_by_the_default_spread_of_its_scheduler() {
         "{default}"
     );
     lacks(&default, &["its topology spread constraints"]);
-    let own = explained(
-        &cluster(" spread=kubernetes.io/hostname:1 soft"),
-        EVEN,
-        "hot-1",
-    );
-    assert!(
-        own.contains("its topology spread constraints outweigh"),
-        "{own}"
-    );
+    let own = explained(&cluster(" spread=kubernetes.io/hostname:1 soft"), EVEN, "hot-1");
+    assert!(own.contains("its topology spread constraints outweigh"), "{own}");
     lacks(&own, &["default topology spread"]);
 }
 
@@ -118,10 +108,7 @@ fn a_pod_that_fits_nowhere_else_is_told_what_keeps_the_nodes_away() {
         EVEN,
         "db-1",
     );
-    assert!(
-        page.contains("1 is not matching its node selector"),
-        "{page}"
-    );
+    assert!(page.contains("1 is not matching its node selector"), "{page}");
     assert!(page.contains("to change that: let its node selector match another node"));
     assert!(page.contains("returns to its node: no other node can run it"));
     lacks(&page, &["make room", "scores the free nodes"]);
@@ -140,10 +127,7 @@ fn a_pinned_volume_asks_for_no_room() {
         "web-1",
     );
     assert!(page.contains("1 is unable to reach its volumes"), "{page}");
-    assert!(
-        page.contains("a volume pins it to the nodes that can reach it"),
-        "{page}"
-    );
+    assert!(page.contains("a volume pins it to the nodes that can reach it"), "{page}");
     lacks(&page, &["make room", "scores the free nodes"]);
 }
 
@@ -165,10 +149,7 @@ fn a_reason_that_ends_at_a_known_time_says_when() {
 /// Runs the program on a file of objects and a policy.
 fn program(name: &str, objects: &str, policy: &str) -> String {
     let folder = env!("CARGO_TARGET_TMPDIR");
-    let (file, rules) = (
-        format!("{folder}/{name}.yaml"),
-        format!("{folder}/{name}-p.yaml"),
-    );
+    let (file, rules) = (format!("{folder}/{name}.yaml"), format!("{folder}/{name}-p.yaml"));
     std::fs::write(&file, format!("---\n{objects}")).unwrap();
     std::fs::write(&rules, policy).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
@@ -214,10 +195,7 @@ fn the_summary_fits_the_strategy_and_requests_stand_in_for_missing_usage() {
     let page = program("words-preferred", &objects, policy);
     let summary = "no moves possible: 1 pod that RemovePodsViolatingNodeAffinity selects stays";
     assert!(page.contains(summary), "{page}");
-    assert!(
-        page.contains("Nodes  by requests") && page.contains("75%"),
-        "{page}"
-    );
+    assert!(page.contains("Nodes  by requests") && page.contains("75%"), "{page}");
     lacks(&page, &["hot", "would help", " ?"]);
 }
 
@@ -247,20 +225,14 @@ fn a_missing_kubeconfig_is_named() {
         .output()
         .unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        error.contains("cannot read /nonexistent/config: No such file"),
-        "{error}"
-    );
+    assert!(error.contains("cannot read /nonexistent/config: No such file"), "{error}");
 }
 
 #[test]
 fn a_missing_policy_is_not_missed_by_another_command() {
     let one = r#"{"namespace": "default", "pod": "web-1", "uid": "u", "node": "n1",
         "may_land": ["n2"], "strategy": "PodLifeTime"}"#;
-    let plan = format!(
-        r#"{{"id": "0", "at": "{}", "moves": [{one}], "proposed": []}}"#,
-        noon()
-    );
+    let plan = format!(r#"{{"id": "0", "at": "{}", "moves": [{one}], "proposed": []}}"#, noon());
     let file = format!("{}/words-plan.json", env!("CARGO_TARGET_TMPDIR"));
     std::fs::write(&file, plan).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))

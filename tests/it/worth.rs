@@ -41,10 +41,7 @@ impl Watched {
     }
 
     fn use_cpu(&mut self, millicores: f64) {
-        let used = Measure {
-            cpu: Amount::from_f64(millicores * 1e6),
-            ..Measure::default()
-        };
+        let used = Measure { cpu: Amount::from_f64(millicores * 1e6), ..Measure::default() };
         for node in self.cluster.nodes.values_mut() {
             *node = Measure::default();
         }
@@ -62,11 +59,7 @@ impl Watched {
 
     /// The worth of each move of the plan.
     fn worths(&self) -> Vec<MoveWorth> {
-        self.plan()
-            .moves
-            .iter()
-            .map(|planned| planned.worth.unwrap())
-            .collect()
+        self.plan().moves.iter().map(|planned| planned.worth.unwrap()).collect()
     }
 
     /// Carries out the plan. Every replacement is on this node, and Ready after so many seconds.
@@ -92,8 +85,7 @@ const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 /// The last replacement of `web` took so long; `None` if there was none.
 fn starts(start: Option<SignedDuration>) -> StartTimes {
     let text = start.map(|start| format!("{{\"default/Deployment/web\":[{}]}}", start.as_secs()));
-    text.map(|text| StartTimes::parse(&text))
-        .unwrap_or_default()
+    text.map(|text| StartTimes::parse(&text)).unwrap_or_default()
 }
 
 /// Returns the moves and refusals for a node that uses 56 % of its cpu and falls by two points a minute,
@@ -104,10 +96,7 @@ fn decided_with(start: Option<SignedDuration>) -> (usize, Vec<Refusal>) {
     let (engine, snapshot) =
         Cluster::parse(&EIGHT.replace("uses=1", "uses=560m")).seen(policy, Ledger::default());
     let now = engine.usage(&snapshot, noon());
-    let soon = Measure {
-        cpu: Amount::millicores(520),
-        ..Measure::default()
-    };
+    let soon = Measure { cpu: Amount::millicores(520), ..Measure::default() };
     let hot = snapshot.find_node("n1").unwrap();
     let mut usage = Usage {
         pods: vec![PodUsage::Known(soon); snapshot.pods.len()],
@@ -120,17 +109,11 @@ fn decided_with(start: Option<SignedDuration>) -> (usize, Vec<Refusal>) {
         })),
         ..now
     };
-    let sum = Measure {
-        cpu: Amount::millicores(8 * 520),
-        ..Measure::default()
-    };
+    let sum = Measure { cpu: Amount::millicores(8 * 520), ..Measure::default() };
     usage.nodes[hot.0] = NodeUsage::Known(sum);
     let ledger = Ledger::default().with_starts(starts(start));
     let world = World::without_memory(engine.policy(), &snapshot, &usage, noon());
-    let mut draft = Draft::new(World {
-        ledger: &ledger,
-        ..world
-    });
+    let mut draft = Draft::new(World { ledger: &ledger, ..world });
     strategy::run(&mut draft, 0, |_, _| {});
     let refusals = draft.refusals(0).map(|(_, refusal)| refusal.clone());
     (draft.accepted().count(), refusals.collect())
@@ -145,11 +128,7 @@ fn a_pod_that_starts_for_20_minutes_stays_for_3_minutes_of_excess() {
         @"its move could save n1 3 node-minutes above the target in the next hour, and its \
           replacement takes about 20m to be Ready"
     );
-    assert!(
-        refusals
-            .iter()
-            .all(|refusal| refusal.code() == "not-worth-it")
-    );
+    assert!(refusals.iter().all(|refusal| refusal.code() == "not-worth-it"));
 }
 
 #[test]
@@ -194,10 +173,7 @@ fn a_start_is_learned_from_the_replacement_and_said_with_the_next_move() {
     watched.pass_using(6, |_| 2000.0);
     let worth = watched.worths()[0];
     let said = expected_effect(None, Some(worth));
-    assert!(
-        said.ends_with("; replacement Ready after about 10s"),
-        "{said}"
-    );
+    assert!(said.ends_with("; replacement Ready after about 10s"), "{said}");
 }
 
 #[test]
@@ -206,11 +182,7 @@ fn a_replacement_that_is_not_ready_in_time_shows_how_long_it_takes() {
     watched.pass_using(6, |_| 1000.0);
     watched.evict_slowly("n2", 20 * 60);
     let snapshot = watched.snapshot();
-    for id in snapshot
-        .node(snapshot.find_node("n2").unwrap())
-        .pods
-        .clone()
-    {
+    for id in snapshot.node(snapshot.find_node("n2").unwrap()).pods.clone() {
         let mut facts: PodFacts = (**snapshot.pod(id)).clone();
         facts.set_ready(false, watched.now);
         watched.cluster.objects.apply(Object::Pod(Box::new(facts)));
@@ -226,22 +198,14 @@ fn an_hour_later_the_moves_have_achieved_what_was_predicted() {
     watched.pass_using(6, |_| 1000.0);
     watched.evict_slowly("n2", 10);
     watched.pass_using(59, |_| 1000.0);
-    assert!(
-        watched.engine.take_reliefs(watched.now).is_empty(),
-        "the hour is not over"
-    );
+    assert!(watched.engine.take_reliefs(watched.now).is_empty(), "the hour is not over");
     watched.pass_using(2, |_| 1000.0);
     let reliefs = watched.engine.take_reliefs(watched.now);
-    let [relief] = reliefs[..] else {
-        panic!("{reliefs:?}")
-    };
+    let [relief] = reliefs[..] else { panic!("{reliefs:?}") };
     assert_eq!((relief.moves, relief.predicted.get()), (4, 60.0));
     assert!((59.0..=60.0).contains(&relief.achieved.get()), "{relief}");
     assert!(relief.is_close());
-    assert!(
-        watched.engine.take_reliefs(watched.now).is_empty(),
-        "said once"
-    );
+    assert!(watched.engine.take_reliefs(watched.now).is_empty(), "said once");
 }
 
 #[test]
@@ -255,9 +219,7 @@ fn the_record_has_a_line_for_the_moves_of_a_cycle() {
     let facts = watched.engine.ledger().facts().iter();
     let lines = facts.map(|fact| RecordLine::of(fact, "prod"));
     let lines: Vec<RecordLine> = lines.filter(|line| line.kind == RELIEF).collect();
-    let [line] = &lines[..] else {
-        panic!("{lines:?}")
-    };
+    let [line] = &lines[..] else { panic!("{lines:?}") };
     assert_eq!(line.sentence(), format!("prod: {}", reliefs[0]));
     let read = RecordLine::parse(&line.json()).unwrap().relief().unwrap();
     assert_eq!((read.moves, read.predicted.get()), (4, 60.0));
@@ -334,10 +296,7 @@ fn a_move_says_with_which_probability_it_helps() {
         ",
     )
     .plan(EVEN);
-    let said = plan
-        .moves
-        .iter()
-        .map(|m| format!("{}{}", m.pod, expected_effect(m.saves, m.worth)));
+    let said = plan.moves.iter().map(|m| format!("{}{}", m.pod, expected_effect(m.saves, m.worth)));
     assert_snapshot!(said.collect::<Vec<_>>().join("\n"), @"
     app0-2; removes 1 of 2 needed evictions
     app3-1; removes the one needed eviction with a probability of 50%; expected relief 60 node-minutes in the next hour

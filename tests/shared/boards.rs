@@ -34,11 +34,7 @@ impl Query {
     /// Returns the labels in the legend.
     pub(crate) fn legend(&self) -> Vec<&str> {
         let legend = self.target["legendFormat"].as_str().unwrap();
-        legend
-            .split("{{")
-            .skip(1)
-            .map(|rest| rest.split_once("}}").unwrap().0)
-            .collect()
+        legend.split("{{").skip(1).map(|rest| rest.split_once("}}").unwrap().0).collect()
     }
 }
 
@@ -48,11 +44,7 @@ pub(crate) fn queries() -> Vec<Query> {
         let targets = panel["targets"].as_array().cloned().unwrap_or_default();
         targets.into_iter().map(move |target| {
             let expr = target["expr"].as_str().unwrap().to_owned();
-            Query {
-                panel: panel.clone(),
-                target,
-                expr,
-            }
+            Query { panel: panel.clone(), target, expr }
         })
     };
     let of_mark = |mark: Value| {
@@ -64,21 +56,9 @@ pub(crate) fn queries() -> Vec<Query> {
         }
     };
     let dashboard = dashboard();
-    let panels = dashboard["panels"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .cloned()
-        .flat_map(of_panel);
+    let panels = dashboard["panels"].as_array().unwrap().iter().cloned().flat_map(of_panel);
     panels
-        .chain(
-            dashboard["annotations"]["list"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .cloned()
-                .map(of_mark),
-        )
+        .chain(dashboard["annotations"]["list"].as_array().unwrap().iter().cloned().map(of_mark))
         .collect()
 }
 
@@ -98,17 +78,11 @@ pub(crate) struct Variable {
 /// Returns these variables in the order in which Grafana queries them.
 pub(crate) fn variables() -> Vec<Variable> {
     let dashboard = dashboard();
-    let list = dashboard["templating"]["list"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|v| v["type"] == "query");
+    let list =
+        dashboard["templating"]["list"].as_array().unwrap().iter().filter(|v| v["type"] == "query");
     let variable = |entry: &Value| {
         let query = entry["query"]["query"].as_str().unwrap();
-        assert_eq!(
-            entry["definition"], query,
-            "the definition differs from the query"
-        );
+        assert_eq!(entry["definition"], query, "the definition differs from the query");
         let inner = query
             .strip_prefix("label_values(")
             .and_then(|q| q.strip_suffix(')'))
@@ -164,11 +138,8 @@ pub(crate) struct Selector {
 impl Selector {
     /// Returns the selector in PromQL.
     pub(crate) fn text(&self) -> String {
-        let matchers: Vec<String> = self
-            .matchers
-            .iter()
-            .map(|(l, op, v)| format!("{l}{op}\"{v}\""))
-            .collect();
+        let matchers: Vec<String> =
+            self.matchers.iter().map(|(l, op, v)| format!("{l}{op}\"{v}\"")).collect();
         format!("{}{{{}}}", self.metric, matchers.join(","))
     }
 }
@@ -178,13 +149,11 @@ pub(crate) fn selectors(query: &str) -> BTreeSet<Selector> {
     let mut found = BTreeSet::new();
     for (at, _) in query.match_indices("evenkeel_") {
         let rest = &query[at..];
-        let end = rest
-            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-            .unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let (metric, rest) = rest.split_at(end);
-        let inner = rest
-            .strip_prefix('{')
-            .map(|inner| &inner[..inner.find('}').expect("a closing brace")]);
+        let inner =
+            rest.strip_prefix('{').map(|inner| &inner[..inner.find('}').expect("a closing brace")]);
         found.insert(Selector {
             metric: metric.to_owned(),
             matchers: inner.map(matchers).unwrap_or_default(),

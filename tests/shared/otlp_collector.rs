@@ -56,16 +56,9 @@ impl Collector {
         L: Listener,
         L::Addr: std::fmt::Debug,
     {
-        let received = Received {
-            response,
-            requests: Vec::new(),
-            resources: Vec::new(),
-            spans: Vec::new(),
-        };
-        let collector = Collector {
-            address,
-            received: Arc::new(Mutex::new(received)),
-        };
+        let received =
+            Received { response, requests: Vec::new(), resources: Vec::new(), spans: Vec::new() };
+        let collector = Collector { address, received: Arc::new(Mutex::new(received)) };
         let handler = collector.clone();
         let router =
             Router::new().fallback(move |request: Request| handler.clone().handle(request));
@@ -83,17 +76,12 @@ impl Collector {
 
     async fn handle(self, request: Request) -> http::Response<Body> {
         let (head, body) = request.into_parts();
-        let body = axum::body::to_bytes(Body::new(body), usize::MAX)
-            .await
-            .unwrap();
+        let body = axum::body::to_bytes(Body::new(body), usize::MAX).await.unwrap();
         let path = head.uri.path().to_owned();
         let response = {
             let mut received = self.received.lock().unwrap();
             received.requests.push((path, head.headers));
-            if matches!(
-                received.response,
-                Response::Success | Response::PartialSuccess
-            ) {
+            if matches!(received.response, Response::Success | Response::PartialSuccess) {
                 received.add(&body);
             }
             received.response
@@ -105,15 +93,12 @@ impl Collector {
                     rejected_spans: 1,
                     error_message: "quota exceeded".to_owned(),
                 };
-                let message = ExportTraceServiceResponse {
-                    partial_success: Some(rejection),
-                };
+                let message = ExportTraceServiceResponse { partial_success: Some(rejection) };
                 http::Response::new(Body::from(message.encode_to_vec()))
             }
-            Response::Status(code) => http::Response::builder()
-                .status(code)
-                .body(Body::empty())
-                .unwrap(),
+            Response::Status(code) => {
+                http::Response::builder().status(code).body(Body::empty()).unwrap()
+            }
             Response::Hang => std::future::pending().await,
         }
     }
@@ -149,19 +134,13 @@ impl Collector {
     pub(crate) fn orphans(&self) -> usize {
         let spans = &self.received.lock().unwrap().spans;
         let is_received = |id: &[u8]| id.is_empty() || spans.iter().any(|span| span.span_id == id);
-        spans
-            .iter()
-            .filter(|span| !is_received(&span.parent_span_id))
-            .count()
+        spans.iter().filter(|span| !is_received(&span.parent_span_id)).count()
     }
 }
 
 impl Received {
     fn add(&mut self, message: &[u8]) {
-        for part in ExportTraceServiceRequest::decode(message)
-            .unwrap()
-            .resource_spans
-        {
+        for part in ExportTraceServiceRequest::decode(message).unwrap().resource_spans {
             let attributes = &part.resource.as_ref().unwrap().attributes;
             self.resources.push(
                 attributes
@@ -169,8 +148,7 @@ impl Received {
                     .map(|attribute| (attribute.key.clone(), value_of(attribute)))
                     .collect(),
             );
-            self.spans
-                .extend(part.scope_spans.into_iter().flat_map(|scope| scope.spans));
+            self.spans.extend(part.scope_spans.into_iter().flat_map(|scope| scope.spans));
         }
     }
 }
@@ -188,10 +166,7 @@ fn write_tree(span: &Span, all: &[Span], depth: usize, text: &mut String) {
     }
     writeln!(text, "{}", line.trim_end()).unwrap();
     assert!(span.start_time_unix_nano <= span.end_time_unix_nano);
-    for child in all
-        .iter()
-        .filter(|child| child.parent_span_id == span.span_id)
-    {
+    for child in all.iter().filter(|child| child.parent_span_id == span.span_id) {
         assert_eq!(child.trace_id, span.trace_id);
         write_tree(child, all, depth + 1, text);
     }
@@ -206,11 +181,7 @@ fn without_address(value: String) -> String {
 }
 
 fn value_of(attribute: &KeyValue) -> String {
-    match attribute
-        .value
-        .as_ref()
-        .and_then(|value| value.value.as_ref())
-    {
+    match attribute.value.as_ref().and_then(|value| value.value.as_ref()) {
         Some(Value::StringValue(text)) => text.clone(),
         Some(Value::IntValue(number)) => number.to_string(),
         Some(Value::BoolValue(value)) => value.to_string(),

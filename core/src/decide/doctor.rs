@@ -56,12 +56,7 @@ impl Diagnosis {
     /// Nothing to do.
     pub fn ok(check: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
-        Diagnosis {
-            severity: Severity::Ok,
-            check,
-            message,
-            remedy: None,
-        }
+        Diagnosis { severity: Severity::Ok, check, message, remedy: None }
     }
 
     /// evenkeel does less than it could.
@@ -83,10 +78,7 @@ impl Diagnosis {
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
-        Diagnosis {
-            severity: Severity::Failure,
-            ..Diagnosis::warning(check, message, remedy)
-        }
+        Diagnosis { severity: Severity::Failure, ..Diagnosis::warning(check, message, remedy) }
     }
 }
 
@@ -137,37 +129,23 @@ fn nodes(snapshot: &Snapshot, halted: Option<&Halt>) -> Diagnosis {
     if names.is_empty() {
         return Diagnosis::ok("nodes", format!("{total}, all Ready"));
     }
-    let message = format!(
-        "{} of {total} not Ready: {}",
-        names.len(),
-        list(&names, NAMED)
-    );
+    let message = format!("{} of {total} not Ready: {}", names.len(), list(&names, NAMED));
     Diagnosis::warning("nodes", message, "repair or remove these nodes")
 }
 
 fn usage(world: World<'_>) -> Diagnosis {
-    let World {
-        snapshot, usage, ..
-    } = world;
+    let World { snapshot, usage, .. } = world;
     if !world.policy.weighs_usage() {
         return Diagnosis::ok("usage", "the policy compares requests, not usage");
     }
     let ready = snapshot.node_ids().zip(&snapshot.nodes);
-    let nodes: Vec<NodeId> = ready
-        .filter_map(|(id, node)| node.ready.then_some(id))
-        .collect();
+    let nodes: Vec<NodeId> = ready.filter_map(|(id, node)| node.ready.then_some(id)).collect();
     let running = snapshot.pod_ids().zip(&snapshot.pods);
-    let pods: Vec<PodId> = running
-        .filter_map(|(id, pod)| runs(pod).then_some(id))
-        .collect();
+    let pods: Vec<PodId> = running.filter_map(|(id, pod)| runs(pod).then_some(id)).collect();
     let (total, all) = (nodes.len(), pods.len());
-    let unknown: Vec<NodeId> = nodes
-        .into_iter()
-        .filter(|id| usage.unmeasured(*id).is_some())
-        .collect();
-    let measured = pods
-        .iter()
-        .filter(|id| usage.unmeasured_pod(**id).is_none());
+    let unknown: Vec<NodeId> =
+        nodes.into_iter().filter(|id| usage.unmeasured(*id).is_some()).collect();
+    let measured = pods.iter().filter(|id| usage.unmeasured_pod(**id).is_none());
     let with = measured.count();
     let shares = format!(
         "fresh usage of {} of {total} nodes and {with} of {all} pods",
@@ -225,24 +203,16 @@ fn schedulers(world: World<'_>) -> Diagnosis {
     let known: BTreeSet<&str> = world.policy.schedulers().map(|s| s.name.as_str()).collect();
     let pods = world.snapshot.pods.iter().filter(|pod| runs(pod));
     let wanted = pods.map(|pod| pod.scheduler.as_deref().unwrap_or(DEFAULT_SCHEDULER));
-    let others: BTreeSet<String> = wanted
-        .filter(|name| !known.contains(name))
-        .map(str::to_owned)
-        .collect();
+    let others: BTreeSet<String> =
+        wanted.filter(|name| !known.contains(name)).map(str::to_owned).collect();
     if !others.is_empty() {
         let names: Vec<String> = others.into_iter().collect();
-        let message = format!(
-            "pods name a scheduler that is not known: {}",
-            list(&names, NAMED)
-        );
+        let message = format!("pods name a scheduler that is not known: {}", list(&names, NAMED));
         let remedy = "give evenkeel its configuration by `--scheduler-config`";
         return Diagnosis::warning("scheduler", message, remedy);
     }
     let release = world.policy.scheduler.release;
-    let default = SchedulerProfile {
-        release,
-        ..SchedulerProfile::default()
-    };
+    let default = SchedulerProfile { release, ..SchedulerProfile::default() };
     let message = if world.policy.scheduler == default {
         "the defaults of kube-scheduler are assumed; give --scheduler-config if it has its own"
     } else {
@@ -254,24 +224,16 @@ fn schedulers(world: World<'_>) -> Diagnosis {
 fn single_replicas(draft: &Draft<'_>) -> Diagnosis {
     let snapshot = draft.world.snapshot;
     let refused = refusals(draft).filter(|(_, why)| why.too_few_replicas().is_some());
-    let workloads: BTreeSet<WorkloadId> = refused
-        .filter_map(|(pod, _)| snapshot.pod(pod).workload)
-        .collect();
+    let workloads: BTreeSet<WorkloadId> =
+        refused.filter_map(|(pod, _)| snapshot.pod(pod).workload).collect();
     if workloads.is_empty() {
-        return Diagnosis::ok(
-            "replicas",
-            "no workload has fewer replicas than `minReplicas`",
-        );
+        return Diagnosis::ok("replicas", "no workload has fewer replicas than `minReplicas`");
     }
-    let names: Vec<String> = workloads
-        .iter()
-        .map(|id| snapshot.workload(*id).key.to_string())
-        .collect();
+    let names: Vec<String> =
+        workloads.iter().map(|id| snapshot.workload(*id).key.to_string()).collect();
     let number = count(names.len(), "workload");
-    let message = format!(
-        "{number} with fewer replicas than `minReplicas`: {}",
-        list(&names, NAMED)
-    );
+    let message =
+        format!("{number} with fewer replicas than `minReplicas`: {}", list(&names, NAMED));
     let remedy = "add replicas, or allow single pods by the annotation \
                   `evenkeel.io/evict-single-replica: \"true\"`";
     Diagnosis::warning("replicas", message, remedy)
@@ -288,10 +250,8 @@ fn immovable_pods(draft: &Draft<'_>) -> Diagnosis {
     let Some((_, remedy)) = reasons.values().max_by_key(|(pods, _)| *pods) else {
         return Diagnosis::ok("pods", "no pod is protected from every eviction");
     };
-    let each: Vec<String> = reasons
-        .iter()
-        .map(|(code, (pods, _))| format!("{pods} {code}"))
-        .collect();
+    let each: Vec<String> =
+        reasons.iter().map(|(code, (pods, _))| format!("{pods} {code}")).collect();
     let number = count(total, "pod");
     let message = format!("{number} can never move: {}", each.join(", "));
     Diagnosis::warning("pods", message, remedy.clone())
@@ -357,16 +317,11 @@ fn programs(snapshot: &Snapshot, names: &[&str]) -> Vec<String> {
     let labels = ["app.kubernetes.io/name", "app", "k8s-app"];
     let is_program = |pod: &&Pod| {
         let by_label = labels.iter().filter_map(|label| pod.labels.get(*label));
-        by_label
-            .into_iter()
-            .any(|value| names.contains(&value.as_str()))
-            || names
-                .iter()
-                .any(|name| pod.name.starts_with(&format!("{name}-")))
+        by_label.into_iter().any(|value| names.contains(&value.as_str()))
+            || names.iter().any(|name| pod.name.starts_with(&format!("{name}-")))
     };
     let pods = snapshot.pods.iter().filter(is_program);
-    pods.map(|pod| format!("{}/{}", pod.namespace, pod.name))
-        .collect()
+    pods.map(|pod| format!("{}/{}", pod.namespace, pod.name)).collect()
 }
 
 fn runs(pod: &Pod) -> bool {

@@ -49,11 +49,8 @@ impl<'w> Draft<'w> {
     /// exact mode: descheduler counts only pods on nodes.
     pub fn new(world: World<'w>) -> Self {
         let projection = Projection::new(world);
-        let (projection, without_undecided) = if world.policy.forecasts() {
-            projection.with_waiting()
-        } else {
-            (projection, None)
-        };
+        let (projection, without_undecided) =
+            if world.policy.forecasts() { projection.with_waiting() } else { (projection, None) };
         Draft {
             waiting_is_uncertain: without_undecided.is_some(),
             without_undecided,
@@ -118,9 +115,7 @@ impl<'w> Draft<'w> {
 
     /// Counts the moves so far that match a condition.
     pub fn count(&self, counts: impl Fn(&Candidate, &Pod) -> bool) -> u32 {
-        let counted = self
-            .accepted()
-            .filter(|c| counts(c, self.world.snapshot.pod(c.pod)));
+        let counted = self.accepted().filter(|c| counts(c, self.world.snapshot.pod(c.pod)));
         u32::try_from(counted.count()).unwrap_or(u32::MAX)
     }
 
@@ -156,11 +151,7 @@ impl<'w> Draft<'w> {
     /// Returns the weight of each forecast. With moves that are undecided, either forecast may
     /// hold. Nothing is known about pods that may wait for something else, so both must be good.
     pub const fn forecast_weight(&self) -> f64 {
-        if self.without_undecided.is_some() && !self.waiting_is_uncertain {
-            0.5
-        } else {
-            1.0
-        }
+        if self.without_undecided.is_some() && !self.waiting_is_uncertain { 0.5 } else { 1.0 }
     }
 
     /// Returns the nodes that may take the replacement of a move with several possible nodes.
@@ -184,10 +175,7 @@ impl<'w> Draft<'w> {
             self.without_undecided = Some(self.projection.clone());
         }
         if let Some(without) = &mut self.without_undecided {
-            let nowhere = Landing {
-                starts: landing.starts.clone(),
-                ..Landing::default()
-            };
+            let nowhere = Landing { starts: landing.starts.clone(), ..Landing::default() };
             let landing = if undecided { &nowhere } else { &landing };
             without.book(candidate.pod, landing);
         }
@@ -230,11 +218,7 @@ impl<'w> Draft<'w> {
     /// Records the class in which a strategy puts a node.
     pub fn add_verdict(&mut self, strategy: &'static str, node: NodeId, class: Class) {
         let node = self.world.snapshot.node(node).name.clone();
-        self.verdicts.push(Verdict {
-            node,
-            strategy,
-            class,
-        });
+        self.verdicts.push(Verdict { node, strategy, class });
     }
 
     /// Returns the verdicts so far.
@@ -249,10 +233,6 @@ impl<'w> Draft<'w> {
 
     /// Records the reason why a strategy does nothing in a pool.
     pub fn note(&mut self, strategy: &'static str, pool: &str, why: Idle) {
-        self.notes.push(Note {
-            strategy,
-            pool: pool.to_owned(),
-            why,
-        });
+        self.notes.push(Note { strategy, pool: pool.to_owned(), why });
     }
 }

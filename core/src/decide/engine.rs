@@ -181,11 +181,8 @@ impl Engine {
             }
         }
         let unknown = gate::unknown_kinds(&draft);
-        let after = if draft.accepted().next().is_none() {
-            before.clone()
-        } else {
-            balance_report(&draft)
-        };
+        let after =
+            if draft.accepted().next().is_none() { before.clone() } else { balance_report(&draft) };
         let basis = before.basis;
         let (world, landings) = (draft.world, steering::Landings::of(&draft));
         let (moves, kept, verdicts, notes) = draft.finish();
@@ -264,14 +261,10 @@ impl Engine {
         let is_hot = |node: NodeId| hot.iter().any(|(_, n)| *n == node);
         let (cooldown, now) = (&self.policy.cooldown, observed.now);
         let guards = |workload: &OwnerKey| halt::guard_signal(&self.guards, workload, now);
-        let ramp = self.policy.ramp.map(|ramp| RampRule {
-            watch: ramp.watch,
-            guards: &guards,
-        });
+        let ramp = self.policy.ramp.map(|ramp| RampRule { watch: ramp.watch, guards: &guards });
         let snapshot = observed.snapshot;
         let (settled, facts) =
-            self.ledger
-                .settle_with_facts(snapshot, is_hot, cooldown, ramp.as_ref(), now);
+            self.ledger.settle_with_facts(snapshot, is_hot, cooldown, ramp.as_ref(), now);
         self.keep(facts);
         settled
     }
@@ -322,13 +315,8 @@ fn no_trend(world: World<'_>, basis: Basis) -> Option<NoTrend> {
         !world.snapshot.node(*node).pods.is_empty() && world.usage.node(*node).is_some()
     };
     let measured = || world.snapshot.node_ids().filter(counts);
-    let nodes = measured()
-        .filter(|node| world.usage.error(*node).is_none())
-        .count();
-    (nodes > 0).then(|| NoTrend {
-        nodes,
-        of: measured().count(),
-    })
+    let nodes = measured().filter(|node| world.usage.error(*node).is_none()).count();
+    (nodes > 0).then(|| NoTrend { nodes, of: measured().count() })
 }
 
 /// Whether a past reading still shows the evicted pod on its node.

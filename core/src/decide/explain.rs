@@ -74,45 +74,25 @@ pub struct CodedMessage {
 
 impl CodedMessage {
     fn refusal(why: &Refusal) -> Self {
-        CodedMessage {
-            code: why.code(),
-            message: why.to_string(),
-            remedy: Some(why.remedy()),
-        }
+        CodedMessage { code: why.code(), message: why.to_string(), remedy: Some(why.remedy()) }
     }
 
     /// The reason why the usage of a node is unknown. Only strategies on usage leave it alone.
     fn unknown(why: &Unmeasured) -> Self {
         let class = Class::Unknown(why.clone());
-        CodedMessage {
-            code: class.code(),
-            message: why.to_string(),
-            remedy: class.remedy(),
-        }
+        CodedMessage { code: class.code(), message: why.to_string(), remedy: class.remedy() }
     }
 
     fn class(class: &Class) -> Self {
-        CodedMessage {
-            code: class.code(),
-            message: class.to_string(),
-            remedy: class.remedy(),
-        }
+        CodedMessage { code: class.code(), message: class.to_string(), remedy: class.remedy() }
     }
 
     fn idle(idle: &Idle) -> Self {
-        CodedMessage {
-            code: idle.code(),
-            message: idle.to_string(),
-            remedy: Some(idle.remedy()),
-        }
+        CodedMessage { code: idle.code(), message: idle.to_string(), remedy: Some(idle.remedy()) }
     }
 
     fn halt(halt: &Halt) -> Self {
-        CodedMessage {
-            code: "halted",
-            message: halt.to_string(),
-            remedy: Some(halt.remedy()),
-        }
+        CodedMessage { code: "halted", message: halt.to_string(), remedy: Some(halt.remedy()) }
     }
 }
 

@@ -130,11 +130,7 @@ static NATIVE: Checks = Checks {
 
 /// The checks of the policy's mode.
 fn checks(draft: &Draft<'_>) -> &'static Checks {
-    if draft.world.policy.exact {
-        &exact::CHECKS
-    } else {
-        &NATIVE
-    }
+    if draft.world.policy.exact { &exact::CHECKS } else { &NATIVE }
 }
 
 /// Asks the gates in order, up to the first refusal.

@@ -82,10 +82,8 @@ impl<'w> Projection<'w> {
         let elsewhere = |node: &&NodeId| landing.on != Some(**node);
         let undecided = landing.possible_nodes.iter().filter(elsewhere);
         self.undecided.extend(undecided.map(|node| (*node, pod)));
-        let (facts, used) = (
-            self.world.snapshot.pod(pod),
-            self.world.usage.pod(pod).unwrap_or_default(),
-        );
+        let (facts, used) =
+            (self.world.snapshot.pod(pod), self.world.usage.pod(pod).unwrap_or_default());
         // A finished pod takes no load along: the load of its node does not include it.
         if facts.finished() {
             return;

@@ -135,10 +135,9 @@ fn of_workload(
 fn measured<'s>(world: World<'_>, samples: &Samples<'s>, pod: PodId) -> Option<MeasuredPod<'s>> {
     let facts = world.snapshot.pod(pod);
     match world.usage.pods.get(pod.0)? {
-        PodUsage::Known(used) if facts.serves() && !is_down(facts) => Some(MeasuredPod {
-            used: *used,
-            samples: samples[pod.0]?,
-        }),
+        PodUsage::Known(used) if facts.serves() && !is_down(facts) => {
+            Some(MeasuredPod { used: *used, samples: samples[pod.0]? })
+        }
         PodUsage::Known(_) | PodUsage::Estimated(_) | PodUsage::Unknown(..) => None,
     }
 }
@@ -162,12 +161,7 @@ struct WorkloadPods<'w, 's> {
 
 impl<'w, 's> WorkloadPods<'w, 's> {
     const fn new(newest: &'w Pod) -> Self {
-        WorkloadPods {
-            newest,
-            known: Vec::new(),
-            pods: 0,
-            killed_at: Amount::ZERO,
-        }
+        WorkloadPods { newest, known: Vec::new(), pods: 0, killed_at: Amount::ZERO }
     }
 
     fn add(&mut self, pod: &'w Pod, measured: Option<MeasuredPod<'s>>) {
@@ -217,20 +211,13 @@ impl WorkloadPods<'_, '_> {
 
     /// The request below which no recommendation goes: what a pod needed when it was killed.
     fn least(&self, resource: ResourceId) -> Amount {
-        if resource == ResourceId::MEMORY {
-            self.killed_at
-        } else {
-            Amount::ZERO
-        }
+        if resource == ResourceId::MEMORY { self.killed_at } else { Amount::ZERO }
     }
 
     /// The usage that the recommendation has to cover, from the samples of all pods together.
     fn covered(&self, rule: ResourceRule, policy: &RightsizingPolicy) -> Amount {
-        let used = self
-            .known
-            .iter()
-            .flat_map(|pod| pod.samples.used())
-            .map(|used| (rule.of)(&used));
+        let used =
+            self.known.iter().flat_map(|pod| pod.samples.used()).map(|used| (rule.of)(&used));
         if rule.compressible {
             let mut data = Data::new(used.map(Amount::as_f64).collect::<Vec<_>>());
             Amount::from_f64(data.quantile(policy.percentile.get()))
@@ -241,12 +228,8 @@ impl WorkloadPods<'_, '_> {
 
     /// The median over the pods, rounded to a thousandth of a core or to a mebibyte.
     fn typical(&self, rule: ResourceRule) -> Amount {
-        let mut data = Data::new(
-            self.known
-                .iter()
-                .map(|m| (rule.of)(&m.used).as_f64())
-                .collect::<Vec<_>>(),
-        );
+        let mut data =
+            Data::new(self.known.iter().map(|m| (rule.of)(&m.used).as_f64()).collect::<Vec<_>>());
         let steps = Amount::from_f64(data.median() / rule.fine.as_f64());
         Amount::new(steps.get().saturating_mul(rule.fine.get()))
     }
@@ -255,13 +238,7 @@ impl WorkloadPods<'_, '_> {
 /// The usage plus the headroom, rounded up to a positive multiple of the grain.
 fn suggested(rule: ResourceRule, covered: Amount, headroom: Ratio) -> Amount {
     let wanted = covered.plus(covered.times(headroom));
-    Amount::new(
-        wanted
-            .get()
-            .div_ceil(rule.grain.get())
-            .max(1)
-            .saturating_mul(rule.grain.get()),
-    )
+    Amount::new(wanted.get().div_ceil(rule.grain.get()).max(1).saturating_mul(rule.grain.get()))
 }
 
 /// Whether a request is too low or too high; `None` if the difference is within the tolerance.

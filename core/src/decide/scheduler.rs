@@ -195,12 +195,9 @@ pub fn placement_cause(
     match home.total.cmp(&other.total) {
         Ordering::Greater => {
             let lead = |plugin: &ScorePlugin| home.parts[*plugin] - other.parts[*plugin];
-            let strongest = ScorePlugin::ALL
-                .into_iter()
-                .max_by_key(|plugin| (lead(plugin), Reverse(*plugin)));
-            strongest.map_or(PlacementCause::Tie, |plugin| {
-                favoured_by(placement, pod, plugin)
-            })
+            let strongest =
+                ScorePlugin::ALL.into_iter().max_by_key(|plugin| (lead(plugin), Reverse(*plugin)));
+            strongest.map_or(PlacementCause::Tie, |plugin| favoured_by(placement, pod, plugin))
         }
         Ordering::Equal => PlacementCause::Tie,
         Ordering::Less if choice::visits_all(placement.snapshot.nodes.len()) => {
@@ -318,10 +315,7 @@ pub fn tolerates_all(pod: &PodFacts, node: &NodeFacts) -> bool {
 /// it and may land there; `None` if none would.
 pub fn removal(pod: &Pod, node: &Node) -> Option<Removal> {
     let (taint, after) = taints::removed_by(&node.taints, &pod.tolerations)?;
-    Some(Removal {
-        taint: taint.clone(),
-        after,
-    })
+    Some(Removal { taint: taint.clone(), after })
 }
 
 /// Returns true if a node matches the pod's node selector and required node affinity.
@@ -357,12 +351,7 @@ pub fn anti_affinity_matches(
     of: &Pod,
     other: &Pod,
 ) -> bool {
-    term.matches(
-        &snapshot.namespaces,
-        &of.namespace,
-        &other.namespace,
-        &other.labels,
-    )
+    term.matches(&snapshot.namespaces, &of.namespace, &other.namespace, &other.labels)
 }
 
 #[cfg(test)]

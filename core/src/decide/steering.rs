@@ -98,10 +98,7 @@ impl Landings {
         let refusals = emptying.flat_map(|(position, _)| draft.refusals(position));
         let too_hot = refusals.filter_map(|(_, why)| why.would_be_hot());
         let too_hot = too_hot.filter_map(|node| draft.world.snapshot.find_node(node));
-        Landings {
-            too_hot: too_hot.filter(|node| !moves.contains(node)).collect(),
-            moves,
-        }
+        Landings { too_hot: too_hot.filter(|node| !moves.contains(node)).collect(), moves }
     }
 }
 
@@ -124,9 +121,7 @@ pub fn steer(
     let has_taint = |wish: &Wish| tainted.get(&wish.node) == Some(&Some(wish.value));
     wishes
         .retain(|wish| has_taint(wish) || wish.is_urgent() || !landings.moves.contains(&wish.node));
-    let most = policy
-        .max_nodes
-        .map_or(u32::MAX, |share| share.of(selected(world)));
+    let most = policy.max_nodes.map_or(u32::MAX, |share| share.of(selected(world)));
     let limit = usize::try_from(most).unwrap_or(usize::MAX);
     let withheld = wishes.split_off(wishes.len().min(limit));
     let mut steering: BTreeMap<NodeId, (SteerAction, SteerReason)> = BTreeMap::new();
@@ -167,15 +162,9 @@ fn named(
 
 /// The removal of every steering taint.
 pub fn release(snapshot: &Snapshot) -> Vec<Steer> {
-    let nodes = tainted(snapshot)
-        .into_keys()
-        .map(|node| snapshot.node(node).name.clone());
+    let nodes = tainted(snapshot).into_keys().map(|node| snapshot.node(node).name.clone());
     nodes
-        .map(|node| Steer {
-            node,
-            action: SteerAction::Remove,
-            why: SteerReason::Ending,
-        })
+        .map(|node| Steer { node, action: SteerAction::Remove, why: SteerReason::Ending })
         .collect()
 }
 
@@ -225,9 +214,7 @@ fn wishes(
     if policy.emptying {
         let taken: BTreeSet<NodeId> = hot.iter().map(|wish| wish.node).collect();
         let chosen = emptying::choose(&now, verdicts, &landings.too_hot, has);
-        let untaken = chosen
-            .into_iter()
-            .filter(|(node, ..)| !taken.contains(node));
+        let untaken = chosen.into_iter().filter(|(node, ..)| !taken.contains(node));
         hot.extend(untaken.map(|(node, value, why)| Wish {
             node,
             value,
@@ -250,19 +237,11 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
     }
     reasons.extend(above(now, COOL, &has_taint, cooling));
     for verdict in verdicts {
-        if let Class::Hot {
-            resource,
-            ratio,
-            target,
-            ..
-        } = &verdict.class
+        if let Class::Hot { resource, ratio, target, .. } = &verdict.class
             && let Some(node) = snapshot.find_node(&verdict.node)
         {
-            let why = SteerReason::Hot {
-                resource: resource.clone(),
-                ratio: *ratio,
-                target: *target,
-            };
+            let why =
+                SteerReason::Hot { resource: resource.clone(), ratio: *ratio, target: *target };
             reasons.insert(node, (why, part_above(*ratio, *target)));
         }
     }
@@ -288,20 +267,12 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
 
 /// The node is too warm for replacements.
 const fn warm(resource: String, warm: AboveTarget) -> SteerReason {
-    SteerReason::Warm {
-        resource,
-        ratio: warm.ratio,
-        limit: warm.target,
-    }
+    SteerReason::Warm { resource, ratio: warm.ratio, limit: warm.target }
 }
 
 /// The node has the taint and has not cooled.
 const fn cooling(resource: String, warm: AboveTarget) -> SteerReason {
-    SteerReason::Cooling {
-        resource,
-        ratio: warm.ratio,
-        cool: warm.target,
-    }
+    SteerReason::Cooling { resource, ratio: warm.ratio, cool: warm.target }
 }
 
 /// The nodes above this share of a target that count, each with the reason for its taint. The ratio
@@ -315,9 +286,7 @@ fn above(
     let rules = now.world.policy.low_node_utilization();
     let above = rules.flat_map(|rule| targets::above_share(now, rule, share));
     let above = above.filter(|(node, _)| counts(*node));
-    above
-        .map(|(node, warm)| (node, (why(warm.name(now), warm), warm.ratio)))
-        .collect()
+    above.map(|(node, warm)| (node, (why(warm.name(now), warm), warm.ratio))).collect()
 }
 
 /// The verdict because of which a node is not touched; `None` if there is none.

@@ -142,10 +142,6 @@ impl Rule {
 
     /// The strategy's own limit of evictions per node and cycle.
     pub const fn per_node(&self) -> Option<u32> {
-        if let Rule::LowNodeUtilization(rule) = self {
-            rule.per_node
-        } else {
-            None
-        }
+        if let Rule::LowNodeUtilization(rule) = self { rule.per_node } else { None }
     }
 }

@@ -193,16 +193,8 @@ pub struct Unmade {
 
 impl fmt::Display for Unmade {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Unmade {
-            namespace,
-            pod,
-            node,
-            why,
-        } = self;
-        write!(
-            f,
-            "the approved eviction of {namespace}/{pod} from {node} is not made: {why}"
-        )
+        let Unmade { namespace, pod, node, why } = self;
+        write!(f, "the approved eviction of {namespace}/{pod} from {node} is not made: {why}")
     }
 }
 
@@ -243,10 +235,7 @@ mod tests {
     fn a_proposal_from_the_future_is_refused_instead_of_living_longer() {
         assert_eq!(check("2026-11-27T02:59:00Z"), Ok(()));
         let early = check("2026-11-27T01:00:00Z").unwrap_err().to_string();
-        assert_eq!(
-            early,
-            "it is from 2h in the future, so one of the clocks is wrong"
-        );
+        assert_eq!(early, "it is from 2h in the future, so one of the clocks is wrong");
     }
 
     #[test]

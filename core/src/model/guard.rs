@@ -198,14 +198,10 @@ impl GuardStates {
             return None;
         }
         let workload = workload();
-        let targets = [
-            GuardTarget::Namespace(workload.namespace.clone()),
-            GuardTarget::Workload(workload),
-        ];
-        let mut pairs = self
-            .states
-            .iter()
-            .flat_map(|state| targets.iter().map(move |target| (state, target)));
+        let targets =
+            [GuardTarget::Namespace(workload.namespace.clone()), GuardTarget::Workload(workload)];
+        let mut pairs =
+            self.states.iter().flat_map(|state| targets.iter().map(move |target| (state, target)));
         pairs.find_map(|(state, target)| state.stop_of(target, self.stale_after, now))
     }
 
@@ -223,17 +219,13 @@ impl GuardStates {
     /// Returns everything that is stopped now.
     pub fn stops(&self, now: Timestamp) -> Vec<GuardStop> {
         let states = self.states.iter();
-        states
-            .flat_map(|state| state.stops(self.stale_after, now))
-            .collect()
+        states.flat_map(|state| state.stops(self.stale_after, now)).collect()
     }
 
     /// Returns the state of each guard.
     pub fn reports(&self, now: Timestamp) -> Vec<GuardReport> {
         let states = self.states.iter();
-        states
-            .map(|state| state.report(self.stale_after, now))
-            .collect()
+        states.map(|state| state.report(self.stale_after, now)).collect()
     }
 }
 

@@ -90,10 +90,7 @@ struct Streak {
     decline: Option<Decline>,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_zero(count: &u32) -> bool {
     *count == 0
 }
@@ -150,17 +147,11 @@ impl Ledger {
         now: Timestamp,
     ) {
         let pod = snapshot.pod(pod);
-        let siblings = pod
-            .workload
-            .map(|w| snapshot.workload(w).pods.as_slice())
-            .unwrap_or_default();
+        let siblings =
+            pod.workload.map(|w| snapshot.workload(w).pods.as_slice()).unwrap_or_default();
         // Replacements are recognised by a later creation time. Both times come from the API
         // server, whose clock may differ from ours.
-        let newest = siblings
-            .iter()
-            .map(|p| snapshot.pod(*p).created)
-            .max()
-            .unwrap_or(pod.created);
+        let newest = siblings.iter().map(|p| snapshot.pod(*p).created).max().unwrap_or(pod.created);
         let twins: Vec<String> = siblings
             .iter()
             .map(|p| snapshot.pod(*p))
@@ -182,10 +173,7 @@ impl Ledger {
             workload: key_of(snapshot, pod),
             pod: pod.name.clone(),
             uid: pod.uid.clone(),
-            node: pod
-                .node
-                .map(|n| snapshot.node(n).name.clone())
-                .unwrap_or_default(),
+            node: pod.node.map(|n| snapshot.node(n).name.clone()).unwrap_or_default(),
             aim,
             at: now,
             newest,
@@ -203,10 +191,7 @@ impl Ledger {
 
     /// Records that the API server accepted the eviction of this pod.
     pub fn evicted(&mut self, uid: &str) {
-        for entry in self
-            .entries
-            .iter_mut()
-            .filter(|e| e.uid == uid && e.state == State::Intended)
+        for entry in self.entries.iter_mut().filter(|e| e.uid == uid && e.state == State::Intended)
         {
             entry.state = State::Evicted;
         }
@@ -214,8 +199,7 @@ impl Ledger {
 
     /// Removes the entry of a pod that was certainly not evicted.
     pub fn withdraw(&mut self, uid: &str) {
-        self.entries
-            .retain(|e| e.uid != uid || e.state != State::Intended);
+        self.entries.retain(|e| e.uid != uid || e.state != State::Intended);
     }
 
     /// Returns the number of evicted pods of a workload whose replacements are not known to be
@@ -258,10 +242,7 @@ impl Ledger {
         }
         // From the later of both times: a replacement may be created long after the eviction.
         let until = |e: &Entry| e.at.max(pod.created).saturating_add(cooldown.rest).ok();
-        let replaces = self
-            .entries
-            .iter()
-            .filter(|e| e.workload == key && e.is_replaced_by(pod));
+        let replaces = self.entries.iter().filter(|e| e.workload == key && e.is_replaced_by(pod));
         let short = self.rests.is_replacement(&key, pod.created);
         let short = short.then(|| pod.created.saturating_add(cooldown.rest).ok());
         let until = replaces.filter_map(until).chain(short.flatten()).max()?;
@@ -287,29 +268,20 @@ impl Ledger {
         }
         let moves = streak.map_or(0, |s| s.moves).saturating_add(1);
         let as_forecast = streak.map_or(0, |s| s.as_forecast);
-        let as_forecast = as_forecast
-            .saturating_add(u32::from(unlucky))
-            .min(MOST_UNLUCKY);
+        let as_forecast = as_forecast.saturating_add(u32::from(unlucky)).min(MOST_UNLUCKY);
         let until = now
             .saturating_add(rest_after(moves.saturating_sub(as_forecast), cooldown))
             .unwrap_or(Timestamp::MAX);
         self.streaks.insert(
             entry.workload.clone(),
-            Streak {
-                moves,
-                until,
-                attempt: entry.at,
-                as_forecast,
-                decline: ending.decline(),
-            },
+            Streak { moves, until, attempt: entry.at, as_forecast, decline: ending.decline() },
         );
     }
 
     /// Removes entries and streaks that no longer matter, so that the ledger stays small.
     fn prune(&mut self, snapshot: &Snapshot, cooldown: &Cooldown, now: Timestamp) {
         let longest = cooldown.rest.saturating_add(cooldown.rest);
-        self.entries
-            .retain(|e| !e.is_expired(snapshot, longest, now));
+        self.entries.retain(|e| !e.is_expired(snapshot, longest, now));
         self.forget_forecasts();
         self.rests.prune(now);
         self.rejections.prune(snapshot, cooldown, now);
@@ -332,11 +304,7 @@ impl Ledger {
 fn rest_after(moves: u32, cooldown: &Cooldown) -> SignedDuration {
     // At most 30, because a shift by 31 or more would overflow. The cap is reached long before.
     let doublings = moves.saturating_sub(1).min(30);
-    cooldown
-        .rest
-        .checked_mul(1 << doublings)
-        .unwrap_or(cooldown.cap)
-        .min(cooldown.cap)
+    cooldown.rest.checked_mul(1 << doublings).unwrap_or(cooldown.cap).min(cooldown.cap)
 }
 
 /// Returns the key of a pod in the ledger: its workload, or the pod itself if it has none.

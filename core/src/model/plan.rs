@@ -142,10 +142,7 @@ pub struct NoTrend {
 impl fmt::Display for NoTrend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (nodes, of) = (self.nodes, count(self.of, "node"));
-        write!(
-            f,
-            "no trend yet on {nodes} of {of} with pods: the newest usage decides there"
-        )
+        write!(f, "no trend yet on {nodes} of {of} with pods: the newest usage decides there")
     }
 }
 
@@ -173,8 +170,7 @@ impl Plan {
     /// Returns the number of candidates that stay because of where their replacements could land.
     pub fn kept_for_landing(&self) -> usize {
         let kept = self.kept.iter();
-        kept.filter(|kept| kept.refusal.lies_in_the_landing())
-            .count()
+        kept.filter(|kept| kept.refusal.lies_in_the_landing()).count()
     }
 
     /// Returns true if most candidates that stay do so because of where their replacements could
@@ -185,18 +181,13 @@ impl Plan {
 
     /// Returns the rejected candidates on nodes that were hot and stay above a target.
     pub fn kept_on_hot_nodes(&self) -> Vec<&Kept> {
-        let mut hot: BTreeSet<&str> = self
-            .nodes
-            .iter()
-            .filter(|v| v.class.is_hot())
-            .map(|v| v.node.as_str())
-            .collect();
+        let mut hot: BTreeSet<&str> =
+            self.nodes.iter().filter(|v| v.class.is_hot()).map(|v| v.node.as_str()).collect();
         for node in self.after.nodes.iter().filter(|node| node.is_at_target()) {
             hot.remove(node.name.as_str());
         }
         let kept = self.kept.iter();
-        kept.filter(|kept| hot.contains(kept.node.as_str()))
-            .collect()
+        kept.filter(|kept| hot.contains(kept.node.as_str())).collect()
     }
 
     /// Returns true if most candidates on nodes that stay hot have too few replicas.

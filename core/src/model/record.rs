@@ -249,10 +249,7 @@ impl RecordLine {
             return Ok(None);
         }
         let details = EvictionDetails::deserialize(&self.data);
-        details.map(Some).map_err(|error| LineError::Details {
-            kind: self.kind.clone(),
-            error,
-        })
+        details.map(Some).map_err(|error| LineError::Details { kind: self.kind.clone(), error })
     }
 
     /// Returns the details of an event that is not about one eviction; `None` for other types.
@@ -283,11 +280,7 @@ impl RecordLine {
                 None => format!("{}: {}", self.kind, self.subject),
             },
         };
-        let again = if self.possiblyrepeated {
-            " (possibly repeated)"
-        } else {
-            ""
-        };
+        let again = if self.possiblyrepeated { " (possibly repeated)" } else { "" };
         format!("{}: {text}{again}", self.source)
     }
 }

@@ -87,10 +87,7 @@ impl fmt::Display for CycleRelief {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (moves, achieved, predicted) =
             (count(self.moves, "move"), self.achieved, self.predicted);
-        write!(
-            f,
-            "{moves}: {achieved} saved in an hour, {predicted} predicted"
-        )
+        write!(f, "{moves}: {achieved} saved in an hour, {predicted} predicted")
     }
 }
 
@@ -225,9 +222,7 @@ impl ReliefWatch {
         let mut moved = Vec::new();
         for watched in &mut self.nodes {
             let (node, resource) = (watched.node.clone(), watched.resource);
-            let whole = snapshot
-                .find_node(&node)
-                .map(|id| snapshot.node(id).allocatable[resource]);
+            let whole = snapshot.find_node(&node).map(|id| snapshot.node(id).allocatable[resource]);
             let share = |used: Measure| used.of(resource)?.share_of(whole?);
             for pod in &mut watched.moves {
                 if let Some(track) = tracks.get(&pod.uid) {
@@ -236,12 +231,8 @@ impl ReliefWatch {
             }
             let shares = watched.moves.iter().filter(|pod| pod.has_left);
             let shares = shares.map(|pod| {
-                let now = pod
-                    .replacement
-                    .as_ref()
-                    .and_then(|name| readings.pods.get(name));
-                now.and_then(|sample| share(sample.used))
-                    .unwrap_or(pod.share)
+                let now = pod.replacement.as_ref().and_then(|name| readings.pods.get(name));
+                now.and_then(|sample| share(sample.used)).unwrap_or(pod.share)
             });
             moved.push(shares.fold(Ratio::ZERO, Ratio::plus));
         }
@@ -260,14 +251,10 @@ impl ReliefWatch {
     fn tracks(&self, snapshot: &Snapshot, ledger: &Ledger) -> BTreeMap<String, PodTrack> {
         let watched = || self.nodes.iter().flat_map(|node| &node.moves);
         let workloads: BTreeSet<&OwnerKey> = watched().map(|pod| &pod.workload).collect();
-        let workloads = workloads
-            .into_iter()
-            .filter_map(|key| snapshot.find_workload(key));
+        let workloads = workloads.into_iter().filter_map(|key| snapshot.find_workload(key));
         let pods = workloads.flat_map(|id| &snapshot.workload(id).pods);
-        let pods: BTreeMap<&str, &Pod> = pods
-            .map(|id| snapshot.pod(*id))
-            .map(|pod| (pod.uid.as_str(), pod))
-            .collect();
+        let pods: BTreeMap<&str, &Pod> =
+            pods.map(|id| snapshot.pod(*id)).map(|pod| (pod.uid.as_str(), pod)).collect();
         let uids: BTreeSet<&str> = watched().map(|pod| pod.uid.as_str()).collect();
         // The first entry counts.
         let entries = ledger.entries().iter().rev();
@@ -376,10 +363,7 @@ mod tests {
     #[test]
     fn a_prediction_is_close_within_a_fifth() {
         let close = |achieved| cycle(50.0, achieved).is_close();
-        assert_eq!(
-            [39.0, 40.5, 59.5, 61.0].map(close),
-            [false, true, true, false]
-        );
+        assert_eq!([39.0, 40.5, 59.5, 61.0].map(close), [false, true, true, false]);
     }
 
     #[test]
@@ -395,9 +379,6 @@ mod tests {
     #[test]
     fn a_cycle_is_told_in_words() {
         let told = cycle(34.4, 30.0).to_string();
-        assert_eq!(
-            told,
-            "2 moves: 30 node-minutes saved in an hour, 34 node-minutes predicted"
-        );
+        assert_eq!(told, "2 moves: 30 node-minutes saved in an hour, 34 node-minutes predicted");
     }
 }

@@ -69,10 +69,7 @@ impl SearchStart {
     /// Returns the order that explains the placements best, with the knowledge for it. `None` if
     /// nothing is known.
     pub fn likeliest(&self) -> Option<(NodeOrder, &StartChances)> {
-        let known = self
-            .by_order
-            .iter()
-            .filter(|(_, known)| !known.chances.is_empty());
+        let known = self.by_order.iter().filter(|(_, known)| !known.chances.is_empty());
         // With equal trust, the first order is taken.
         let best = known.rev().max_by(|(_, a), (_, b)| a.trust.order(b.trust));
         best.map(|(order, known)| (*order, known))

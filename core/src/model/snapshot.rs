@@ -40,10 +40,8 @@ pub use storage::{AttachedVolume, NewVolume};
 
 /// The PriorityClasses of every cluster (`SystemPriorityClasses` in
 /// kubernetes/pkg/apis/scheduling/v1/helpers.go).
-const BUILT_IN_CLASSES: [(&str, i32); 2] = [
-    ("system-cluster-critical", 2_000_000_000),
-    ("system-node-critical", 2_000_001_000),
-];
+const BUILT_IN_CLASSES: [(&str, i32); 2] =
+    [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
 
 /// The position of a node in [`Snapshot::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -238,11 +236,8 @@ impl Snapshot {
     /// Returns true if this object exists and could not be read.
     pub fn is_skipped(&self, kind: ObjectKind, namespace: &str, name: &str) -> bool {
         self.skipped.iter().any(|skipped| {
-            (
-                skipped.kind.as_str(),
-                skipped.namespace.as_str(),
-                skipped.name.as_str(),
-            ) == (kind.name(), namespace, name)
+            (skipped.kind.as_str(), skipped.namespace.as_str(), skipped.name.as_str())
+                == (kind.name(), namespace, name)
         })
     }
 
@@ -254,10 +249,7 @@ impl Snapshot {
 
     /// Returns the position of the node with this name.
     pub fn find_node(&self, name: &str) -> Option<NodeId> {
-        self.nodes
-            .binary_search_by(|n| n.name.as_str().cmp(name))
-            .ok()
-            .map(NodeId)
+        self.nodes.binary_search_by(|n| n.name.as_str().cmp(name)).ok().map(NodeId)
     }
 
     /// Returns the position of the pod with this namespace and name.
@@ -271,10 +263,7 @@ impl Snapshot {
 
     /// Returns the position of the workload with this key.
     pub fn find_workload(&self, key: &OwnerKey) -> Option<WorkloadId> {
-        self.workloads
-            .binary_search_by(|w| w.key.cmp(key))
-            .ok()
-            .map(WorkloadId)
+        self.workloads.binary_search_by(|w| w.key.cmp(key)).ok().map(WorkloadId)
     }
 
     /// Returns the node at a position.
@@ -318,10 +307,7 @@ impl Snapshot {
             kind: controller.kind.clone(),
             name: controller.name.clone(),
         })?;
-        let differ = facts
-            .uid
-            .zip(controller.uid)
-            .is_some_and(|(one, other)| one != other);
+        let differ = facts.uid.zip(controller.uid).is_some_and(|(one, other)| one != other);
         (!differ).then_some(facts)
     }
 
@@ -331,11 +317,7 @@ impl Snapshot {
     /// # Errors
     /// The name of a class whose value is unknown.
     pub fn priority<'p>(&self, pod: &'p Pod) -> Result<Option<i32>, &'p str> {
-        let Some(class) = pod
-            .priority_class
-            .as_deref()
-            .filter(|_| pod.priority.is_none())
-        else {
+        let Some(class) = pod.priority_class.as_deref().filter(|_| pod.priority.is_none()) else {
             return Ok(pod.priority);
         };
         let built_in = BUILT_IN_CLASSES.iter().find(|(name, _)| *name == class);

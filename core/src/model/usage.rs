@@ -50,28 +50,19 @@ impl Measure {
     /// Returns the sum.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        Measure {
-            cpu: self.cpu.plus(other.cpu),
-            memory: self.memory.plus(other.memory),
-        }
+        Measure { cpu: self.cpu.plus(other.cpu), memory: self.memory.plus(other.memory) }
     }
 
     /// Returns the larger cpu and the larger memory.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
-        Measure {
-            cpu: self.cpu.max(other.cpu),
-            memory: self.memory.max(other.memory),
-        }
+        Measure { cpu: self.cpu.max(other.cpu), memory: self.memory.max(other.memory) }
     }
 
     /// Returns the difference, not below zero.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
-        Measure {
-            cpu: self.cpu.minus(other.cpu),
-            memory: self.memory.minus(other.memory),
-        }
+        Measure { cpu: self.cpu.minus(other.cpu), memory: self.memory.minus(other.memory) }
     }
 }
 

@@ -17,12 +17,9 @@ pub(super) fn scoped<T: Clone + 'static>(
     scope: fn(&mut T) -> &mut Scope,
 ) -> Section<T> {
     namespaced(section, move |t| &mut scope(t).namespaces)
-        .field(
-            "labelSelector",
-            "Labels of the pods to look at.",
-            selector(),
-            move |t| &mut scope(t).pods,
-        )
+        .field("labelSelector", "Labels of the pods to look at.", selector(), move |t| {
+            &mut scope(t).pods
+        })
         .off("app=web")
 }
 
@@ -48,17 +45,14 @@ pub(super) fn scope() -> Section<Scope> {
 
 /// Declares the arguments of removeDuplicates, without its namespaces.
 pub(super) fn duplicates() -> Section<RemoveDuplicates> {
-    Section::new(RemoveDuplicates {
-        namespaces: Names::ALL,
-        exclude_owner_kinds: Vec::new(),
-    })
-    .field(
-        "excludeOwnerKinds",
-        "Pods with an owner of one of these kinds are left alone.",
-        texts(),
-        |r| &mut r.exclude_owner_kinds,
-    )
-    .off("[ReplicaSet]")
+    Section::new(RemoveDuplicates { namespaces: Names::ALL, exclude_owner_kinds: Vec::new() })
+        .field(
+            "excludeOwnerKinds",
+            "Pods with an owner of one of these kinds are left alone.",
+            texts(),
+            |r| &mut r.exclude_owner_kinds,
+        )
+        .off("[ReplicaSet]")
 }
 
 const CONSTRAINTS: [Choice<bool>; 2] = [("DoNotSchedule", true, ""), ("ScheduleAnyway", false, "")];
@@ -105,41 +99,30 @@ pub(super) fn spread() -> Section<TopologySpread> {
 }
 
 const AFFINITY_KINDS: [Choice<AffinityKind>; 2] = [
-    (
-        "requiredDuringSchedulingIgnoredDuringExecution",
-        AffinityKind::Required,
-        "",
-    ),
-    (
-        "preferredDuringSchedulingIgnoredDuringExecution",
-        AffinityKind::Preferred,
-        "",
-    ),
+    ("requiredDuringSchedulingIgnoredDuringExecution", AffinityKind::Required, ""),
+    ("preferredDuringSchedulingIgnoredDuringExecution", AffinityKind::Preferred, ""),
 ];
 const SOME_AFFINITY_KIND: &str = "a list with at least one kind of affinity, such as \
                                   requiredDuringSchedulingIgnoredDuringExecution";
 
 /// Declares the arguments of removePodsViolatingNodeAffinity, without its scope.
 pub(super) fn affinity() -> Section<NodeAffinity> {
-    Section::new(NodeAffinity {
-        scope: Scope::ALL,
-        kinds: Vec::new(),
-    })
-    .field(
-        "nodeAffinityType",
-        "requiredDuringSchedulingIgnoredDuringExecution, \
+    Section::new(NodeAffinity { scope: Scope::ALL, kinds: Vec::new() })
+        .field(
+            "nodeAffinityType",
+            "requiredDuringSchedulingIgnoredDuringExecution, \
             preferredDuringSchedulingIgnoredDuringExecution, or both.",
-        choices("kinds of affinity", &AFFINITY_KINDS),
-        |r| &mut r.kinds,
-    )
-    .required(SOME_AFFINITY_KIND)
-    .shown_as("[requiredDuringSchedulingIgnoredDuringExecution]")
-    .check(|f, _| {
-        if f.is_empty_list("nodeAffinityType") {
-            let sentence = format!("found an empty list, expected {SOME_AFFINITY_KIND}");
-            f.complain(Code::OutOfRange, "nodeAffinityType", sentence);
-        }
-    })
+            choices("kinds of affinity", &AFFINITY_KINDS),
+            |r| &mut r.kinds,
+        )
+        .required(SOME_AFFINITY_KIND)
+        .shown_as("[requiredDuringSchedulingIgnoredDuringExecution]")
+        .check(|f, _| {
+            if f.is_empty_list("nodeAffinityType") {
+                let sentence = format!("found an empty list, expected {SOME_AFFINITY_KIND}");
+                f.complain(Code::OutOfRange, "nodeAffinityType", sentence);
+            }
+        })
 }
 
 /// Declares the arguments of removePodsViolatingInterPodAntiAffinity, without its scope.
@@ -152,10 +135,8 @@ pub(super) fn anti_affinity() -> Section<AntiAffinity> {
             violated: its own, and those of other pods against it.",
         choices("kinds of anti-affinity", &AFFINITY_KINDS),
         |r| {
-            let kinds = [
-                (r.required, AffinityKind::Required),
-                (r.preferred, AffinityKind::Preferred),
-            ];
+            let kinds =
+                [(r.required, AffinityKind::Required), (r.preferred, AffinityKind::Preferred)];
             kinds.into_iter().filter(|k| k.0).map(|k| k.1).collect()
         },
         |r, kinds| {
@@ -209,10 +190,7 @@ pub(super) fn taints() -> Section<NodeTaints> {
 /// A list of taints that is written even if it is empty: an empty list includes no taint.
 fn included_taints() -> Kind<Option<Vec<String>>> {
     let write = |taints: &Option<Vec<String>>| taints.as_ref().map(Item::texts);
-    Kind {
-        write: Box::new(write),
-        ..texts().optional()
-    }
+    Kind { write: Box::new(write), ..texts().optional() }
 }
 
 fn check_taints(f: &mut Fields<'_, '_>) {

@@ -37,11 +37,7 @@ pub(super) fn knows(version: &str) -> bool {
 /// Reads a policy of this version.
 pub(super) fn read(root: &YamlNode, version: &str, report: &mut Report) -> Policy {
     report.be_lenient();
-    let reader = if version == V1ALPHA1 {
-        v1alpha1::policy
-    } else {
-        v1alpha2::policy
-    };
+    let reader = if version == V1ALPHA1 { v1alpha1::policy } else { v1alpha2::policy };
     report.read(&root.in_yaml_1_1(), reader)
 }
 
@@ -63,8 +59,7 @@ struct ProfileDraft {
 
 fn top_level(f: &mut Fields<'_, '_>) -> TopLevel {
     if f.has("kind") {
-        f.field("kind")
-            .word(Code::UnsupportedVersion, &[("DeschedulerPolicy", ())]);
+        f.field("kind").word(Code::UnsupportedVersion, &[("DeschedulerPolicy", ())]);
     } else {
         f.field("kind");
     }
@@ -105,16 +100,9 @@ fn assemble(
         Default::default();
     for (profile, draft) in drafts.into_iter().enumerate() {
         let name = unique(draft.name, &profiles);
-        profiles.push(Profile {
-            name,
-            evictable: draft.evictable,
-        });
+        profiles.push(Profile { name, evictable: draft.evictable });
         for (plugin, rule) in draft.rules {
-            let list = if plugin.balances() {
-                &mut balancing
-            } else {
-                &mut single
-            };
+            let list = if plugin.balances() { &mut balancing } else { &mut single };
             list.push(Strategy { profile, rule });
         }
     }
@@ -142,17 +130,10 @@ fn assemble(
 
 /// A unique name for each profile, because descheduler does not require one.
 fn unique(name: String, others: &[Profile]) -> String {
-    let name = if name.is_empty() {
-        format!("profile-{}", others.len() + 1)
-    } else {
-        name
-    };
+    let name = if name.is_empty() { format!("profile-{}", others.len() + 1) } else { name };
     let taken = |name: &String| others.iter().any(|p| p.name == *name);
     let numbered = (2..).map(|n| format!("{name}-{n}"));
-    std::iter::once(name.clone())
-        .chain(numbered)
-        .find(|n| !taken(n))
-        .unwrap_or(name)
+    std::iter::once(name.clone()).chain(numbered).find(|n| !taken(n)).unwrap_or(name)
 }
 
 /// Text; empty text counts as absent.
@@ -162,9 +143,7 @@ fn text(spot: Spot<'_, '_>) -> Option<String> {
 
 /// The same place, as if empty text were absent.
 fn unless_empty<'r, 't>(spot: Spot<'r, 't>) -> Spot<'r, 't> {
-    let empty = spot
-        .node()
-        .is_some_and(|n| n.value == Value::Text(String::new()));
+    let empty = spot.node().is_some_and(|n| n.value == Value::Text(String::new()));
     if empty { spot.without_value() } else { spot }
 }
 

@@ -98,18 +98,10 @@ fn selectors(section: Section<Evictable>) -> Section<Evictable> {
             names_in_or_out(),
             |e| &mut e.namespaces,
         )
-        .field(
-            "namespaceSelector",
-            "Labels that a pod's namespace must have.",
-            selector(),
-            |e| &mut e.namespace_selector,
-        )
-        .field(
-            "podSelector",
-            "Labels that a pod must have.",
-            selector(),
-            |e| &mut e.pod_selector,
-        )
+        .field("namespaceSelector", "Labels that a pod's namespace must have.", selector(), |e| {
+            &mut e.namespace_selector
+        })
+        .field("podSelector", "Labels that a pod must have.", selector(), |e| &mut e.pod_selector)
 }
 
 fn ages(section: Section<Evictable>) -> Section<Evictable> {
@@ -130,12 +122,9 @@ fn ages(section: Section<Evictable>) -> Section<Evictable> {
             |e| &mut e.min_replicas,
         )
         .always_written()
-        .field(
-            "minPodAge",
-            "A younger pod is left alone.",
-            duration(SignedDuration::ZERO),
-            |e| &mut e.min_pod_age,
-        )
+        .field("minPodAge", "A younger pod is left alone.", duration(SignedDuration::ZERO), |e| {
+            &mut e.min_pod_age
+        })
         .always_written()
 }
 
@@ -206,12 +195,7 @@ fn priority_threshold() -> Kind<PriorityThreshold> {
             PriorityThreshold::Class(name) => Item::text(name),
         })
     };
-    Kind::new(
-        "whole number or PriorityClass",
-        schema,
-        read_priority,
-        write,
-    )
+    Kind::new("whole number or PriorityClass", schema, read_priority, write)
 }
 
 fn read_priority(spot: Spot<'_, '_>) -> Option<PriorityThreshold> {

@@ -85,11 +85,7 @@ const MISSING: [Choice<WhenMissing>; 2] = [
         "evictions stop: all of them without an answer, and those of the namespace or workload \
          without its series",
     ),
-    (
-        "allow",
-        WhenMissing::Allow,
-        "evictions go on as if the query were quiet",
-    ),
+    ("allow", WhenMissing::Allow, "evictions go on as if the query were quiet"),
 ];
 
 /// Declares one item of `guards`.
@@ -103,37 +99,21 @@ pub(super) fn guard() -> Section<Guard> {
         recover: SignedDuration::from_mins(5),
         missing: WhenMissing::Stop,
     })
-    .field(
-        "name",
-        "The name of the guard, for reasons and metrics.",
-        text(),
-        |g| &mut g.name,
-    )
+    .field("name", "The name of the guard, for reasons and metrics.", text(), |g| &mut g.name)
     .required("a name, for reasons and metrics")
-    .field(
-        "query",
-        "The PromQL query. Its result is a vector or a scalar.",
-        text(),
-        |g| &mut g.query,
-    )
+    .field("query", "The PromQL query. Its result is a vector or a scalar.", text(), |g| {
+        &mut g.query
+    })
     .required("a PromQL query");
     limits(section)
 }
 
 fn limits(section: Section<Guard>) -> Section<Guard> {
     section
-        .field(
-            "above",
-            "The limit: evictions stop while a value is above it.",
-            number(),
-            |g| &mut g.above,
-        )
-        .field(
-            "scope",
-            "The evictions that a series stops:",
-            choice(&SCOPES),
-            |g| &mut g.scope,
-        )
+        .field("above", "The limit: evictions stop while a value is above it.", number(), |g| {
+            &mut g.above
+        })
+        .field("scope", "The evictions that a series stops:", choice(&SCOPES), |g| &mut g.scope)
         .field(
             "for",
             "How long a value must be above the limit before evictions stop.",

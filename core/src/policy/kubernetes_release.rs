@@ -96,22 +96,11 @@ mod tests {
 
     #[test]
     fn a_release_is_read_from_every_form_of_a_version() {
-        for text in [
-            "1.34",
-            "v1.34",
-            "v1.34.2",
-            "1.34+",
-            "v1.34.2-gke.100",
-            "v1.34.0+k3s1",
-        ] {
+        for text in ["1.34", "v1.34", "v1.34.2", "1.34+", "v1.34.2-gke.100", "v1.34.0+k3s1"] {
             assert_eq!(text.parse(), Ok(KubernetesRelease::new(34)), "{text}");
         }
         for text in ["", "1", "1.", "2.0", "1.x", "1.34x", "latest"] {
-            assert_eq!(
-                text.parse::<KubernetesRelease>(),
-                Err(UnknownRelease),
-                "{text}"
-            );
+            assert_eq!(text.parse::<KubernetesRelease>(), Err(UnknownRelease), "{text}");
         }
     }
 

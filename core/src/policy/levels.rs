@@ -51,29 +51,18 @@ pub(super) fn levels() -> Kind<Option<Vec<Level>>> {
         Some(Item::Map(fields.collect()))
     };
     let schema = json!({"$ref": "#/$defs/thresholds"});
-    Kind::new(
-        "percentages by resource",
-        schema,
-        |spot| read(spot).map(Some),
-        write,
-    )
+    Kind::new("percentages by resource", schema, |spot| read(spot).map(Some), write)
 }
 
 /// Thresholds that stand alone; an empty list is left out.
 pub(super) fn thresholds() -> Kind<Thresholds> {
     let write = |thresholds: &Thresholds| {
-        let fields = thresholds
-            .iter()
-            .map(|(resource, share)| (resource.clone(), ratio_item(*share)));
+        let fields =
+            thresholds.iter().map(|(resource, share)| (resource.clone(), ratio_item(*share)));
         (!thresholds.is_empty()).then(|| Item::Map(fields.collect()))
     };
     let schema = json!({"$ref": "#/$defs/thresholds"});
-    Kind::new(
-        "percentages by resource",
-        schema,
-        |spot| read(spot).map(plain),
-        write,
-    )
+    Kind::new("percentages by resource", schema, |spot| read(spot).map(plain), write)
 }
 
 /// Reads thresholds, sorted by resource; `None` unless every one of them is valid.
@@ -86,34 +75,26 @@ pub(super) fn read(spot: Spot<'_, '_>) -> Option<Vec<Level>> {
         return spot.refuse(Code::OutOfRange, "at least one resource, such as {cpu: 30}");
     }
     let mut written = 0;
-    let mut levels = spot.each(
-        "resources and percentages, such as {cpu: 30}",
-        |entry, spot| {
-            written += 1;
-            if !is_resource(&entry.key) {
-                let sentence = "not the name of a resource; these are cpu, memory, pods, \
+    let mut levels = spot.each("resources and percentages, such as {cpu: 30}", |entry, spot| {
+        written += 1;
+        if !is_resource(&entry.key) {
+            let sentence = "not the name of a resource; these are cpu, memory, pods, \
                     ephemeral-storage, hugepages-… and names with a slash, such as nvidia.com/gpu";
-                return spot.at_key().complain(Code::UnknownField, sentence);
-            }
-            let place = spot.place();
-            let resource = entry.key.clone();
-            let share = spot.percent()?;
-            Some(Level {
-                resource,
-                share,
-                place,
-            })
-        },
-    )?;
+            return spot.at_key().complain(Code::UnknownField, sentence);
+        }
+        let place = spot.place();
+        let resource = entry.key.clone();
+        let share = spot.percent()?;
+        Some(Level { resource, share, place })
+    })?;
     levels.sort_by(|a, b| a.resource.cmp(&b.resource));
     // A part of the thresholds must not be compared: the missing ones would be reported again.
     (levels.len() == written).then_some(levels)
 }
 
 fn is_resource(name: &str) -> bool {
-    let extended = name
-        .split_once('/')
-        .is_some_and(|(domain, rest)| !domain.is_empty() && !rest.is_empty());
+    let extended =
+        name.split_once('/').is_some_and(|(domain, rest)| !domain.is_empty() && !rest.is_empty());
     ["cpu", "memory", "pods", "ephemeral-storage"].contains(&name)
         || name.starts_with("hugepages-")
         || extended
@@ -129,14 +110,10 @@ pub(super) fn compare(f: &mut Fields<'_, '_>, levels: &PoolLevels, deviation: bo
     same_resources(f, targets, thresholds, "thresholds", here);
     // Deviations are distances from the mean in both directions, so either may be the larger one.
     for level in thresholds.iter().filter(|_| !deviation) {
-        let target = targets
-            .iter()
-            .find(|t| t.resource == level.resource && t.share < level.share);
+        let target = targets.iter().find(|t| t.resource == level.resource && t.share < level.share);
         if let Some(target) = target {
-            let sentence = format!(
-                "a threshold of {} is above its target of {}",
-                level.share, target.share
-            );
+            let sentence =
+                format!("a threshold of {} is above its target of {}", level.share, target.share);
             // The later of both is the one that the user most likely has just written.
             let later = (&level.place).max(&target.place);
             f.complain_at(Code::Conflict, &blamed(later, here), sentence);
@@ -151,23 +128,13 @@ fn same_resources(
     name: &str,
     here: &Place,
 ) {
-    for level in some
-        .iter()
-        .filter(|l| others.iter().all(|o| o.resource != l.resource))
-    {
-        let sentence = format!(
-            "{} is not in {name}; both need the same resources",
-            level.resource
-        );
+    for level in some.iter().filter(|l| others.iter().all(|o| o.resource != l.resource)) {
+        let sentence = format!("{} is not in {name}; both need the same resources", level.resource);
         f.complain_at(Code::Conflict, &blamed(&level.place, here), sentence);
     }
 }
 
 fn blamed(place: &Place, here: &Place) -> Place {
     let inherited = place.at < here.at;
-    if inherited {
-        here.clone()
-    } else {
-        place.clone()
-    }
+    if inherited { here.clone() } else { place.clone() }
 }

@@ -58,11 +58,7 @@ impl ForecastPolicy {
     /// Returns the accepted probability of a useless move. `weighed` is true for a strategy that
     /// weighs what a move gains, and so can compare it with the cost of a bad landing.
     pub fn accepted(&self, weighed: bool) -> Ratio {
-        let default = if weighed {
-            Self::OF_WEIGHED_MOVES
-        } else {
-            Ratio::ZERO
-        };
+        let default = if weighed { Self::OF_WEIGHED_MOVES } else { Ratio::ZERO };
         self.tolerance.unwrap_or(default)
     }
 }
@@ -83,18 +79,10 @@ pub(super) fn limits() -> Section<Limits> {
         growing_share(),
         |l| &mut l.per_cycle,
     )
-    .field(
-        "perNode",
-        "Evictions from one node in one cycle.",
-        limit(),
-        |l| &mut l.per_node,
-    )
-    .field(
-        "perNamespace",
-        "Evictions in one namespace in one cycle.",
-        limit(),
-        |l| &mut l.per_namespace,
-    )
+    .field("perNode", "Evictions from one node in one cycle.", limit(), |l| &mut l.per_node)
+    .field("perNamespace", "Evictions in one namespace in one cycle.", limit(), |l| {
+        &mut l.per_namespace
+    })
     .field(
         "perWorkload",
         "Pods of one workload that may be away at the same time. An evicted pod is away until its \
@@ -126,12 +114,7 @@ pub(super) fn cooldown() -> Section<Cooldown> {
         duration(ONE_SECOND),
         |c| &mut c.rest,
     )
-    .field(
-        "cap",
-        "The longest time that doubling leads to.",
-        duration(ONE_SECOND),
-        |c| &mut c.cap,
-    )
+    .field("cap", "The longest time that doubling leads to.", duration(ONE_SECOND), |c| &mut c.cap)
     .check(|f, c| {
         if f.sound() {
             ordered(f, "rest", c.rest, "cap", c.cap);
@@ -162,8 +145,6 @@ pub(super) fn safety() -> Section<Safety> {
 /// Declares `forecast`.
 pub(super) fn forecast() -> Section<ForecastPolicy> {
     Section::new(ForecastPolicy { tolerance: None })
-        .field("tolerance", help::TOLERANCE, percent().optional(), |f| {
-            &mut f.tolerance
-        })
+        .field("tolerance", help::TOLERANCE, percent().optional(), |f| &mut f.tolerance)
         .off("30%")
 }

@@ -78,19 +78,13 @@ impl Document {
             let (name, evictable) = (DEFAULT_PROFILE.to_owned(), self.evictable.clone());
             return vec![Profile { name, evictable }];
         }
-        self.profiles
-            .iter()
-            .map(|named| named.profile.clone())
-            .collect()
+        self.profiles.iter().map(|named| named.profile.clone()).collect()
     }
 }
 
 impl NamedProfile {
     fn of(profile: &Profile) -> Self {
-        NamedProfile {
-            profile: profile.clone(),
-            place: None,
-        }
+        NamedProfile { profile: profile.clone(), place: None }
     }
 }
 
@@ -160,12 +154,9 @@ fn general(section: Section<Document>) -> Section<Document> {
             basis(),
             |d| &mut d.basis,
         )
-        .field(
-            "dryRun",
-            "Decide and report, but evict nothing. A good start.",
-            boolean(),
-            |d| &mut d.policy.dry_run,
-        )
+        .field("dryRun", "Decide and report, but evict nothing. A good start.", boolean(), |d| {
+            &mut d.policy.dry_run
+        })
         .field(
             "nodeSelector",
             "The nodes that strategies look at; an empty selector means all nodes. Other nodes \
@@ -208,14 +199,9 @@ fn profiles(section: Section<Document>) -> Section<Document> {
 }
 
 fn profile() -> Section<NamedProfile> {
-    let profile = Profile {
-        name: String::new(),
-        evictable: evictable().defaults(),
-    };
+    let profile = Profile { name: String::new(), evictable: evictable().defaults() };
     Section::new(NamedProfile::of(&profile))
-        .field("name", "The name that strategies refer to.", text(), |p| {
-            &mut p.profile.name
-        })
+        .field("name", "The name that strategies refer to.", text(), |p| &mut p.profile.name)
         .required("a name, for strategies to refer to")
         .section(
             "evictable",
@@ -255,9 +241,7 @@ fn sections(section: Section<Document>) -> Section<Document> {
             safety(),
             |d| &mut d.policy.safety,
         )
-        .sections("guards", help::GUARDS, "guards", guard(), |d| {
-            &mut d.policy.guards
-        })
+        .sections("guards", help::GUARDS, "guards", guard(), |d| &mut d.policy.guards)
         .off(GUARDS)
         .section(
             "approval",
@@ -272,12 +256,8 @@ fn sections(section: Section<Document>) -> Section<Document> {
             forecast(),
             |d| &mut d.policy.forecast,
         )
-        .section("steering", help::STEERING, steering(), |d| {
-            &mut d.policy.steering
-        })
-        .section("rightsizing", help::RIGHTSIZING, rightsizing(), |d| {
-            &mut d.policy.rightsizing
-        })
+        .section("steering", help::STEERING, steering(), |d| &mut d.policy.steering)
+        .section("rightsizing", help::RIGHTSIZING, rightsizing(), |d| &mut d.policy.rightsizing)
 }
 
 /// The guards of the example.
@@ -296,9 +276,7 @@ fn all_strategies(section: Section<Document>) -> Section<Document> {
             Box::new(|document| {
                 let profiles = &document.policy.profiles;
                 let strategies = &document.policy.strategies;
-                let items = strategies
-                    .iter()
-                    .filter_map(|s| strategies::write(s, profiles));
+                let items = strategies.iter().filter_map(|s| strategies::write(s, profiles));
                 Some(Item::List(items.collect()))
             }),
         )
@@ -312,9 +290,8 @@ const SOME_STRATEGY: &str = "a list with at least one strategy, such as lowNodeU
 fn read_strategies(document: &mut Document, spot: Spot<'_, '_>) {
     // Before the strategies, because each of them refers to a profile.
     document.policy.profiles = document.named_profiles();
-    let empty = spot
-        .node()
-        .is_some_and(|n| n.value == Value::List(Vec::new()) || n.value == Value::Null);
+    let empty =
+        spot.node().is_some_and(|n| n.value == Value::List(Vec::new()) || n.value == Value::Null);
     if empty {
         spot.refuse::<()>(Code::OutOfRange, SOME_STRATEGY);
         return;

@@ -11,22 +11,12 @@ pub(super) use high::{emptying, high, high_defaults};
 pub(super) use low::{LowArguments, SUSTAINED, low, only_pool};
 
 const BASES: [Choice<Basis>; 2] = [
-    (
-        "actual",
-        Basis::Actual,
-        "the actual usage of nodes and pods",
-    ),
-    (
-        "requests",
-        Basis::Requests,
-        "the requests of pods, as the scheduler sees them",
-    ),
+    ("actual", Basis::Actual, "the actual usage of nodes and pods"),
+    ("requests", Basis::Requests, "the requests of pods, as the scheduler sees them"),
 ];
 /// The same words, explained once.
-const BASES_AGAIN: [Choice<Basis>; 2] = [
-    ("actual", Basis::Actual, ""),
-    ("requests", Basis::Requests, ""),
-];
+const BASES_AGAIN: [Choice<Basis>; 2] =
+    [("actual", Basis::Actual, ""), ("requests", Basis::Requests, "")];
 
 /// The kind of the policy's `basis`.
 pub(super) fn basis() -> Kind<Basis> {

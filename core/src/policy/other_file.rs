@@ -6,11 +6,7 @@ use crate::schema::scalar::text;
 use crate::schema::tree::{MapEntry, Value, YamlNode};
 
 /// The kinds of policies and of configurations that contain one.
-const POLICY_KINDS: [&str; 3] = [
-    "kind: Policy",
-    "DeschedulerPolicy",
-    "DeschedulerConfiguration",
-];
+const POLICY_KINDS: [&str; 3] = ["kind: Policy", "DeschedulerPolicy", "DeschedulerConfiguration"];
 
 /// Returns what a file is if it is no policy, and what to hand over instead.
 pub(super) fn recognise(root: &YamlNode) -> Option<Problem> {
@@ -68,8 +64,7 @@ fn of_release(kind: &str) -> String {
 }
 
 fn has_no_version(root: &YamlNode) -> bool {
-    root.get("apiVersion")
-        .is_none_or(|v| v.value == Value::Null)
+    root.get("apiVersion").is_none_or(|v| v.value == Value::Null)
 }
 
 /// A policy for descheduler that does not say in which version it is written.
@@ -189,10 +184,7 @@ mod tests {
     #[test]
     fn a_descheduler_policy_without_a_version_misses_only_that() {
         for (text, version) in [
-            (
-                "kind: DeschedulerPolicy\nprofiles: [{pluginConfig: []}]",
-                "v1alpha2",
-            ),
+            ("kind: DeschedulerPolicy\nprofiles: [{pluginConfig: []}]", "v1alpha2"),
             ("kind: DeschedulerPolicy\napiVersion:", "v1alpha2"),
             ("kind: DeschedulerPolicy\nstrategies: {}", "v1alpha1"),
         ] {

@@ -48,8 +48,7 @@ pub(super) fn restarts() -> Section<TooManyRestarts> {
     .check(|f, r| {
         if i32::try_from(r.threshold).is_err() {
             let expected = format!("a whole number from 1 to {}", i32::MAX);
-            f.field("podRestartThreshold")
-                .refuse::<()>(Code::OutOfRange, expected);
+            f.field("podRestartThreshold").refuse::<()>(Code::OutOfRange, expected);
         }
     })
 }
@@ -58,12 +57,7 @@ pub(super) fn restarts() -> Section<TooManyRestarts> {
 fn states(allowed: &'static [&'static str]) -> Kind<Vec<String>> {
     let schema = json!({"type": "array", "items": {"enum": allowed}});
     let write = |states: &Vec<String>| (!states.is_empty()).then(|| Item::texts(states));
-    Kind::new(
-        "list of states",
-        schema,
-        move |spot| read_states(spot, allowed),
-        write,
-    )
+    Kind::new("list of states", schema, move |spot| read_states(spot, allowed), write)
 }
 
 fn read_states(spot: Spot<'_, '_>, allowed: &[&'static str]) -> Option<Vec<String>> {
@@ -193,40 +187,24 @@ pub(super) fn criterion(f: &mut Fields<'_, '_>, rule: &PodLifeTime) {
 }
 
 fn condition() -> Section<ConditionTest> {
-    Section::new(ConditionTest {
-        kind: None,
-        status: None,
-        reason: None,
-        for_at_least: None,
-    })
-    .field(
-        "type",
-        "The type of the condition.",
-        text().optional(),
-        |c| &mut c.kind,
-    )
-    .field("status", "Its status.", text().optional(), |c| {
-        &mut c.status
-    })
-    .field("reason", "Its reason.", text().optional(), |c| {
-        &mut c.reason
-    })
-    .field(
-        "minTimeSinceLastTransitionSeconds",
-        "The least time since its status changed.",
-        seconds().optional(),
-        |c| &mut c.for_at_least,
-    )
-    .check(|f, c| {
-        let empty = [&c.kind, &c.status, &c.reason]
-            .iter()
-            .all(|part| part.is_none());
-        if empty && c.for_at_least.is_none() && f.sound() {
-            let sentence =
-                "missing, expected this or status, reason or minTimeSinceLastTransitionSeconds";
-            f.complain(Code::MissingField, "type", sentence);
-        }
-    })
+    Section::new(ConditionTest { kind: None, status: None, reason: None, for_at_least: None })
+        .field("type", "The type of the condition.", text().optional(), |c| &mut c.kind)
+        .field("status", "Its status.", text().optional(), |c| &mut c.status)
+        .field("reason", "Its reason.", text().optional(), |c| &mut c.reason)
+        .field(
+            "minTimeSinceLastTransitionSeconds",
+            "The least time since its status changed.",
+            seconds().optional(),
+            |c| &mut c.for_at_least,
+        )
+        .check(|f, c| {
+            let empty = [&c.kind, &c.status, &c.reason].iter().all(|part| part.is_none());
+            if empty && c.for_at_least.is_none() && f.sound() {
+                let sentence =
+                    "missing, expected this or status, reason or minTimeSinceLastTransitionSeconds";
+                f.complain(Code::MissingField, "type", sentence);
+            }
+        })
 }
 
 /// Declares the arguments of removeFailedPods, without its scope.
@@ -244,12 +222,9 @@ pub(super) fn failed() -> Section<FailedPods> {
 
 fn failed_criteria(section: Section<FailedPods>) -> Section<FailedPods> {
     section
-        .field(
-            "minPodLifetimeSeconds",
-            "Pods that are at least this old.",
-            seconds(),
-            |r| &mut r.min_age,
-        )
+        .field("minPodLifetimeSeconds", "Pods that are at least this old.", seconds(), |r| {
+            &mut r.min_age
+        })
         .field(
             "reasons",
             "Pods that failed for one of these reasons, of the pod or of one of its containers.",

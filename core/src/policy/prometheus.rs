@@ -83,9 +83,7 @@ impl PrometheusPolicy {
 
     /// A query with its placeholders replaced.
     pub fn rendered(&self, query: &str) -> String {
-        query
-            .replace("$matchers", &self.matchers)
-            .replace("$range", &promql_duration(self.range()))
+        query.replace("$matchers", &self.matchers).replace("$range", &promql_duration(self.range()))
     }
 
     /// A query for the mean of another one over a period that ends at the evaluation time.
@@ -102,21 +100,14 @@ impl PrometheusPolicy {
         // Nothing changes between two scrapes.
         let resolution = promql_duration(self.scrape_interval.min(period));
         let period = promql_duration(period);
-        format!(
-            "{function}_over_time(({})[{period}:{resolution}])",
-            self.rendered(query)
-        )
+        format!("{function}_over_time(({})[{period}:{resolution}])", self.rendered(query))
     }
 }
 
 /// PromQL durations have no fractions, so 1.5 s must be written as 1500ms.
 fn promql_duration(duration: SignedDuration) -> String {
     let millis = duration.as_millis();
-    if millis % 1000 == 0 {
-        format!("{}s", millis / 1000)
-    } else {
-        format!("{millis}ms")
-    }
+    if millis % 1000 == 0 { format!("{}s", millis / 1000) } else { format!("{millis}ms") }
 }
 
 /// Declares `usage.prometheus`. The url is empty where the block lacks it; the caller refuses that.
@@ -183,9 +174,7 @@ fn series(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
             texts(),
             |p| &mut p.node_labels,
         )
-        .section("queries", help::QUERIES, queries::queries(), |p| {
-            &mut p.queries
-        })
+        .section("queries", help::QUERIES, queries::queries(), |p| &mut p.queries)
 }
 
 fn requests(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
@@ -273,31 +262,23 @@ struct BasicAuth {
 impl BasicAuth {
     fn of(login: Option<&Login>) -> Self {
         match login {
-            Some(Login::Basic {
-                username,
-                password_file,
-            }) => BasicAuth {
-                username: username.clone(),
-                password_file: password_file.clone(),
-            },
+            Some(Login::Basic { username, password_file }) => {
+                BasicAuth { username: username.clone(), password_file: password_file.clone() }
+            }
             Some(Login::Bearer(_)) | None => BasicAuth::default(),
         }
     }
 
     fn login(self) -> Option<Login> {
-        (!self.username.is_empty()).then_some(Login::Basic {
-            username: self.username,
-            password_file: self.password_file,
-        })
+        (!self.username.is_empty())
+            .then_some(Login::Basic { username: self.username, password_file: self.password_file })
     }
 }
 
 fn basic_auth() -> Section<BasicAuth> {
     Section::new(BasicAuth::default())
         .field("username", "The username.", text(), |b| &mut b.username)
-        .field("passwordFile", "The file with the password.", text(), |b| {
-            &mut b.password_file
-        })
+        .field("passwordFile", "The file with the password.", text(), |b| &mut b.password_file)
         .check(|f, _| {
             for field in ["username", "passwordFile"] {
                 if f.is_written() && !f.has(field) {

@@ -15,10 +15,7 @@ pub struct RampPolicy {
 
 /// Declares `ramp`.
 pub(super) fn ramp() -> Section<RampPolicy> {
-    Section::new(RampPolicy {
-        watch: SignedDuration::from_mins(2),
-    })
-    .field(
+    Section::new(RampPolicy { watch: SignedDuration::from_mins(2) }).field(
         "watch",
         "How long the replacement has to be Ready, without interruption, before the next pod of \
          the workload may go.",

@@ -97,20 +97,13 @@ pub struct HighNodeUtilization {
 
 impl Scope {
     /// All pods.
-    pub const ALL: Scope = Scope {
-        namespaces: Names::ALL,
-        pods: None,
-    };
+    pub const ALL: Scope = Scope { namespaces: Names::ALL, pods: None };
 }
 
 impl LowNodeUtilization {
     /// The rule, if it is this one.
     pub const fn of(rule: &Rule) -> Option<&LowNodeUtilization> {
-        if let Rule::LowNodeUtilization(rule) = rule {
-            Some(rule)
-        } else {
-            None
-        }
+        if let Rule::LowNodeUtilization(rule) = rule { Some(rule) } else { None }
     }
 
     /// The first pool that selects a node with these labels.
@@ -124,9 +117,7 @@ impl HighNodeUtilization {
     /// 80 % of cpu and memory: full nodes leave no room for the next peak.
     pub fn default_ceilings() -> Thresholds {
         let most = Ratio::percent(80.0).unwrap_or(Ratio::ONE);
-        ["cpu", "memory"]
-            .map(|name| (name.to_owned(), most))
-            .to_vec()
+        ["cpu", "memory"].map(|name| (name.to_owned(), most)).to_vec()
     }
 }
 
@@ -153,11 +144,7 @@ pub struct AntiAffinity {
 impl From<Scope> for AntiAffinity {
     /// The strategy of descheduler: required anti-affinity only.
     fn from(scope: Scope) -> Self {
-        AntiAffinity {
-            scope,
-            required: true,
-            preferred: false,
-        }
+        AntiAffinity { scope, required: true, preferred: false }
     }
 }
 

@@ -16,10 +16,8 @@ mod affinity;
 mod arguments;
 mod plugins;
 
-const VERSIONS: [&str; 2] = [
-    "kubescheduler.config.k8s.io/v1",
-    "kubescheduler.config.k8s.io/v1beta3",
-];
+const VERSIONS: [&str; 2] =
+    ["kubescheduler.config.k8s.io/v1", "kubescheduler.config.k8s.io/v1beta3"];
 /// The scheduler of pods that name none.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
@@ -86,9 +84,7 @@ impl Policy {
     /// the profile of the cluster's own scheduler.
     pub fn scheduler_of(&self, named: Option<&str>) -> &SchedulerProfile {
         let named = named.unwrap_or(DEFAULT_SCHEDULER);
-        self.schedulers()
-            .find(|p| p.name == named)
-            .unwrap_or(&self.scheduler)
+        self.schedulers().find(|p| p.name == named).unwrap_or(&self.scheduler)
     }
 
     /// All known profiles.
@@ -114,19 +110,17 @@ fn configuration(root: Spot<'_, '_>) -> Vec<SchedulerProfile> {
         f.required("apiVersion", VERSIONS[0])
             .word(Code::UnsupportedVersion, &VERSIONS.map(|v| (v, ())));
         let kind = "KubeSchedulerConfiguration";
-        f.required("kind", kind)
-            .word(Code::UnsupportedVersion, &[(kind, ())]);
+        f.required("kind", kind).word(Code::UnsupportedVersion, &[(kind, ())]);
         for name in OTHERS {
             f.field(name);
         }
         let percentage = f.field("percentageOfNodesToScore").between(0, 100);
         let mut names: Vec<String> = Vec::new();
-        let profiles = f.field("profiles").list("profiles", |item| {
-            Some(item.section(|f| profile(f, &mut names)))
-        });
-        let mut profiles = profiles
-            .filter(|p| !p.is_empty())
-            .unwrap_or_else(|| vec![SchedulerProfile::default()]);
+        let profiles = f
+            .field("profiles")
+            .list("profiles", |item| Some(item.section(|f| profile(f, &mut names))));
+        let mut profiles =
+            profiles.filter(|p| !p.is_empty()).unwrap_or_else(|| vec![SchedulerProfile::default()]);
         if let [.., _, _] = profiles.as_slice()
             && names.len() < profiles.len()
         {
@@ -150,11 +144,7 @@ fn configuration(root: Spot<'_, '_>) -> Vec<SchedulerProfile> {
 fn profile(f: &mut Fields<'_, '_>, names: &mut Vec<String>) -> SchedulerProfile {
     let name = f.field("schedulerName").name();
     if name.as_ref().is_some_and(|n| names.contains(n)) {
-        f.complain(
-            Code::Conflict,
-            "schedulerName",
-            "another profile has this name",
-        );
+        f.complain(Code::Conflict, "schedulerName", "another profile has this name");
     }
     names.extend(name.clone());
     let mut profile = SchedulerProfile {
@@ -162,8 +152,7 @@ fn profile(f: &mut Fields<'_, '_>, names: &mut Vec<String>) -> SchedulerProfile 
         percentage_of_nodes_to_score: f.field("percentageOfNodesToScore").between(0, 100),
         ..SchedulerProfile::default()
     };
-    f.field("plugins")
-        .section(|f| plugins::plugins(f, &mut profile));
+    f.field("plugins").section(|f| plugins::plugins(f, &mut profile));
     arguments::plugin_config(f, &mut profile);
     profile
 }
@@ -186,14 +175,10 @@ fn extenders(f: &mut Fields<'_, '_>) -> bool {
                 f.field(other);
             }
             // An extender with managed resources sees only the pods that request one of them.
-            let managed = f
-                .field("managedResources")
-                .list("resources", |_| Some(()))
-                .unwrap_or_default();
-            let (filters, scores) = (
-                f.field("filterVerb").name(),
-                f.field("prioritizeVerb").name(),
-            );
+            let managed =
+                f.field("managedResources").list("resources", |_| Some(())).unwrap_or_default();
+            let (filters, scores) =
+                (f.field("filterVerb").name(), f.field("prioritizeVerb").name());
             (filters.is_some(), scores.is_some(), managed.is_empty())
         }))
     });
@@ -215,11 +200,7 @@ fn extenders(f: &mut Fields<'_, '_>) -> bool {
     }
     let opaque = verbs.iter().any(|(_, scores, all)| *scores && *all);
     if opaque {
-        f.warn(
-            Code::Ignored,
-            "extenders",
-            format!("an extender scores nodes; {ANYWHERE}"),
-        );
+        f.warn(Code::Ignored, "extenders", format!("an extender scores nodes; {ANYWHERE}"));
     }
     opaque
 }

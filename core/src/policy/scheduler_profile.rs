@@ -235,16 +235,8 @@ pub struct AddedAffinity {
 impl SchedulerProfile {
     /// The resources that its scores use, except cpu and memory.
     pub fn resources(&self) -> BTreeSet<&str> {
-        let names = self
-            .fit
-            .resources
-            .iter()
-            .map(|(name, _)| name)
-            .chain(&self.balanced);
-        names
-            .map(String::as_str)
-            .filter(|name| !["cpu", "memory"].contains(name))
-            .collect()
+        let names = self.fit.resources.iter().map(|(name, _)| name).chain(&self.balanced);
+        names.map(String::as_str).filter(|name| !["cpu", "memory"].contains(name)).collect()
     }
 }
 
@@ -260,10 +252,7 @@ impl Default for SchedulerProfile {
             fit: Fit::default(),
             balanced: vec!["cpu".to_owned(), "memory".to_owned()],
             spread: DefaultSpread::System,
-            pod_affinity: PodAffinity {
-                hard_weight: 1,
-                ignore_preferences_of_others: false,
-            },
+            pod_affinity: PodAffinity { hard_weight: 1, ignore_preferences_of_others: false },
             added_affinity: AddedAffinity::default(),
             percentage_of_nodes_to_score: None,
             unknown_scores: false,

@@ -27,11 +27,7 @@ impl Steering {
     /// The same section with both kinds of taints turned off.
     #[must_use]
     pub const fn off(&self) -> Self {
-        Steering {
-            hot: false,
-            emptying: false,
-            max_nodes: self.max_nodes,
-        }
+        Steering { hot: false, emptying: false, max_nodes: self.max_nodes }
     }
 }
 

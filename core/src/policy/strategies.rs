@@ -165,9 +165,7 @@ fn of_pod_states() -> Vec<StrategyDeclaration> {
 
 /// Reads the arguments of a strategy.
 pub(super) fn rule(plugin: Plugin, basis: Basis, f: &mut Fields<'_, '_>) -> Option<Rule> {
-    let declaration = declarations(basis)
-        .into_iter()
-        .find(|d| d.plugin == plugin)?;
+    let declaration = declarations(basis).into_iter().find(|d| d.plugin == plugin)?;
     Some((declaration.read)(f))
 }
 
@@ -176,9 +174,7 @@ pub(super) fn rule(plugin: Plugin, basis: Basis, f: &mut Fields<'_, '_>) -> Opti
 pub(super) fn read(item: Spot<'_, '_>, basis: Basis, profiles: &[Profile]) -> Option<Strategy> {
     let choices = Plugin::ALL.map(|plugin| (plugin.word(), plugin));
     let bare = item.node().and_then(|node| {
-        choices
-            .iter()
-            .find(|(word, _)| node.value == Value::Text((*word).into()))
+        choices.iter().find(|(word, _)| node.value == Value::Text((*word).into()))
     });
     let (plugin, arguments) = match bare {
         Some((_, plugin)) => (*plugin, item.without_value()),
@@ -212,9 +208,7 @@ pub(super) fn write(strategy: &Strategy, profiles: &[Profile]) -> Option<Item> {
         .into_iter()
         .filter_map(|d| Some((d.plugin, (d.write)(&strategy.rule)?)));
     let (plugin, mut fields) = matching.next()?;
-    let profile = profiles
-        .get(strategy.profile)
-        .filter(|_| strategy.profile > 0);
+    let profile = profiles.get(strategy.profile).filter(|_| strategy.profile > 0);
     fields.extend(profile.map(|p| ("profile".to_owned(), Item::text(&p.name))));
     Some(if fields.is_empty() {
         Item::text(plugin.word())
@@ -225,18 +219,12 @@ pub(super) fn write(strategy: &Strategy, profiles: &[Profile]) -> Option<Item> {
 
 /// The declared strategies, for documentation. The example shows only the first one in force.
 pub(super) fn outline() -> Form {
-    let choices = declarations(Basis::Actual)
-        .into_iter()
-        .map(|declaration| ChoiceOutline {
-            name: declaration.plugin.word(),
-            help: declaration.help,
-            fields: declaration
-                .fields
-                .into_iter()
-                .chain([profile_outline()])
-                .collect(),
-            off: declaration.plugin != Plugin::LowNodeUtilization,
-        });
+    let choices = declarations(Basis::Actual).into_iter().map(|declaration| ChoiceOutline {
+        name: declaration.plugin.word(),
+        help: declaration.help,
+        fields: declaration.fields.into_iter().chain([profile_outline()]).collect(),
+        off: declaration.plugin != Plugin::LowNodeUtilization,
+    });
     Form::Choices(choices.collect())
 }
 

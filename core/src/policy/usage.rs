@@ -138,10 +138,8 @@ const SOURCES: [Choice<SourceKind>; 2] = [
 ];
 
 /// The same sources, explained once.
-const FALLBACKS: [Choice<SourceKind>; 2] = [
-    (SOURCES[0].0, SOURCES[0].1, ""),
-    (SOURCES[1].0, SOURCES[1].1, ""),
-];
+const FALLBACKS: [Choice<SourceKind>; 2] =
+    [(SOURCES[0].0, SOURCES[0].1, ""), (SOURCES[1].0, SOURCES[1].1, "")];
 
 /// Declares `usage`.
 pub(super) fn usage() -> Section<UsagePolicy> {
@@ -207,12 +205,7 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
             duration(ONE_SECOND),
             |u| &mut u.window,
         )
-        .field(
-            "smoothing",
-            "How samples become one value:",
-            smoothing(),
-            |u| &mut u.smoothing,
-        )
+        .field("smoothing", "How samples become one value:", smoothing(), |u| &mut u.smoothing)
         .field(
             "staleAfter",
             "Usage is unknown if the newest sample is older than this. At least `poll`. A node \
@@ -227,9 +220,7 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
             whole(1),
             |u| &mut u.min_samples,
         )
-        .field("ahead", help::AHEAD, duration(ONE_MINUTE).optional(), |u| {
-            &mut u.ahead
-        })
+        .field("ahead", help::AHEAD, duration(ONE_MINUTE).optional(), |u| &mut u.ahead)
         .off("2h")
         .field(
             "lookAhead",
@@ -268,29 +259,16 @@ fn check_times(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
     let intervals = i32::try_from(usage.min_samples - 1).unwrap_or(i32::MAX);
     let window = time("window", usage.window);
     let stale_after = time("staleAfter", usage.stale_after);
-    let field = if f.has("minSamples") {
-        "minSamples"
-    } else {
-        "poll"
-    };
+    let field = if f.has("minSamples") { "minSamples" } else { "poll" };
     let least = usage.poll.saturating_mul(intervals);
-    f.ordered(
-        &named_time(field, "poll × (minSamples − 1)", least),
-        &window,
-    );
+    f.ordered(&named_time(field, "poll × (minSamples − 1)", least), &window);
     f.ordered(&time("poll", usage.poll), &stale_after);
     let prometheus = usage.prometheus.as_ref();
     if let Some(prometheus) = prometheus.filter(|_| usage.reads_prometheus()) {
         let scrape = prometheus.scrape_interval;
-        f.ordered(
-            &of_prometheus("prometheus.scrapeInterval", scrape),
-            &stale_after,
-        );
+        f.ordered(&of_prometheus("prometheus.scrapeInterval", scrape), &stale_after);
         let least = scrape.saturating_mul(intervals);
-        f.ordered(
-            &of_prometheus("prometheus.scrapeInterval × (minSamples − 1)", least),
-            &window,
-        );
+        f.ordered(&of_prometheus("prometheus.scrapeInterval × (minSamples − 1)", least), &window);
     }
 }
 
@@ -332,10 +310,7 @@ fn smoothing() -> Kind<Smoothing> {
         ),
         ("mean", "all samples count alike"),
         ("max", "the largest sample: cautious, plans for the peak"),
-        (
-            "{percentile: 95}",
-            "the value that 95 % of the samples do not exceed",
-        ),
+        ("{percentile: 95}", "the value that 95 % of the samples do not exceed"),
     ];
     kind
 }
@@ -347,10 +322,7 @@ fn read_smoothing(spot: Spot<'_, '_>) -> Option<Smoothing> {
         Value::Text(word) if word == "mean" => Some(Smoothing::Mean),
         Value::Text(word) if word == "max" => Some(Smoothing::Max),
         Value::Map(_) => spot.section(|f| {
-            let half = f
-                .field("halfLife")
-                .duration(ONE_SECOND)
-                .map(Smoothing::HalfLife);
+            let half = f.field("halfLife").duration(ONE_SECOND).map(Smoothing::HalfLife);
             let percentile = f.field("percentile").percentile();
             if f.has("halfLife") == f.has("percentile") {
                 let sentence = format!("give one way of smoothing: {SMOOTHING}");

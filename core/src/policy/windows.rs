@@ -59,28 +59,17 @@ impl Windows {
     /// window, or the end of a forbidden one.
     fn opens_after(&self, now: Timestamp) -> Option<Timestamp> {
         let starts = self.allow.iter().map(|window| window.from);
-        let ends = self
-            .forbid
-            .iter()
-            .map(|window| window.until % MINUTES_OF_A_DAY);
+        let ends = self.forbid.iter().map(|window| window.until % MINUTES_OF_A_DAY);
         let minutes: BTreeSet<u16> = starts.chain(ends).chain([0]).collect();
         let today = now.to_zoned(self.zone.clone()).date();
         let days = today.series(1.day()).take(DAYS_TO_LOOK_AT);
         let moments = days.flat_map(|day| minutes.iter().map(move |minute| (day, *minute)));
         let moments = moments.filter_map(|(day, minute)| {
-            let (hour, minute) = (
-                i8::try_from(minute / 60).ok()?,
-                i8::try_from(minute % 60).ok()?,
-            );
-            let at = day
-                .at(hour, minute, 0, 0)
-                .to_zoned(self.zone.clone())
-                .ok()?;
+            let (hour, minute) = (i8::try_from(minute / 60).ok()?, i8::try_from(minute % 60).ok()?);
+            let at = day.at(hour, minute, 0, 0).to_zoned(self.zone.clone()).ok()?;
             Some(at.timestamp())
         });
-        moments
-            .into_iter()
-            .find(|at| *at > now && self.is_open(*at))
+        moments.into_iter().find(|at| *at > now && self.is_open(*at))
     }
 
     fn is_open(&self, at: Timestamp) -> bool {
@@ -161,19 +150,10 @@ fn parse_time(text: &str) -> Option<u16> {
 
 impl fmt::Display for EvictionWindow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let chosen = DAYS
-            .iter()
-            .zip(self.days)
-            .filter(|(_, is_chosen)| *is_chosen);
+        let chosen = DAYS.iter().zip(self.days).filter(|(_, is_chosen)| *is_chosen);
         let names: Vec<&str> = chosen.map(|(name, _)| *name).collect();
         let time = |minutes: u16| format!("{:02}:{:02}", minutes / 60, minutes % 60);
-        write!(
-            f,
-            "{} {}-{}",
-            names.join(","),
-            time(self.from),
-            time(self.until)
-        )
+        write!(f, "{} {}-{}", names.join(","), time(self.from), time(self.until))
     }
 }
 
@@ -236,9 +216,7 @@ fn window_list() -> Kind<Vec<EvictionWindow>> {
 }
 
 fn read_window(spot: Spot<'_, '_>) -> Option<EvictionWindow> {
-    spot.scalar(EXPECTED, |node| {
-        EvictionWindow::parse(scalar::text(node)?).ok_or(Code::OutOfRange)
-    })
+    spot.scalar(EXPECTED, |node| EvictionWindow::parse(scalar::text(node)?).ok_or(Code::OutOfRange))
 }
 
 /// Refuses windows that allow no eviction at all; `dryRun` says that more clearly.

@@ -20,12 +20,7 @@ pub(crate) fn named_time<'f>(
     value: SignedDuration,
 ) -> Bound<'f, SignedDuration> {
     let shown = format!("{value:#}");
-    Bound {
-        field,
-        name,
-        value,
-        shown,
-    }
+    Bound { field, name, value, shown }
 }
 
 /// Refuses a field that is longer than another one.

@@ -72,16 +72,12 @@ impl Serialize for Item {
             }
             Item::List(items) => {
                 let mut list = serializer.serialize_seq(Some(items.len()))?;
-                items
-                    .iter()
-                    .try_for_each(|item| list.serialize_element(item))?;
+                items.iter().try_for_each(|item| list.serialize_element(item))?;
                 list.end()
             }
             Item::Map(fields) => {
                 let mut map = serializer.serialize_map(Some(fields.len()))?;
-                fields
-                    .iter()
-                    .try_for_each(|(name, item)| map.serialize_entry(name, item))?;
+                fields.iter().try_for_each(|(name, item)| map.serialize_entry(name, item))?;
                 map.end()
             }
         }
@@ -98,15 +94,9 @@ mod tests {
         Item::Map(vec![
             ("flag".into(), Item::Flag(true)),
             ("nvidia.com/gpu".into(), Item::text("30%")),
-            (
-                "texts".into(),
-                Item::texts(["a", "yes", "!gpu", "5", "", "a b: c"]),
-            ),
+            ("texts".into(), Item::texts(["a", "yes", "!gpu", "5", "", "a b: c"])),
             ("none".into(), Item::List(vec![])),
-            (
-                "maps".into(),
-                Item::List(vec![Item::one("a", Item::Number(-1)), Item::text("b")]),
-            ),
+            ("maps".into(), Item::List(vec![Item::one("a", Item::Number(-1)), Item::text("b")])),
             ("nested".into(), Item::one("time", Item::text("1m30s"))),
         ])
     }

@@ -39,17 +39,8 @@ impl<V: 'static> Kind<V> {
         write: impl Fn(&V) -> Option<Item> + 'static,
     ) -> Self {
         let words = words.into();
-        let form = ValueForm {
-            words,
-            schema,
-            choices: Vec::new(),
-            blank: None,
-        };
-        Kind {
-            form,
-            read: Box::new(read),
-            write: Box::new(write),
-        }
+        let form = ValueForm { words, schema, choices: Vec::new(), blank: None };
+        Kind { form, read: Box::new(read), write: Box::new(write) }
     }
 
     /// The same kind for a value that may be absent.
@@ -102,10 +93,7 @@ pub(crate) fn number() -> Kind<QueryValue> {
 }
 
 /// A whole number is written without a fraction.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a whole number below 1e15 fits"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "a whole number below 1e15 fits")]
 fn number_item(value: QueryValue) -> Item {
     let number = value.get();
     if number.fract() == 0.0 && number.abs() < 1e15 {
@@ -169,12 +157,7 @@ fn none() -> Item {
 /// A percentage from 0% to 100%.
 pub(crate) fn percent() -> Kind<Ratio> {
     let schema = json!({"$ref": "#/$defs/percentage"});
-    Kind::new(
-        "percentage",
-        schema,
-        |spot| spot.percent(),
-        |ratio| Some(ratio_item(*ratio)),
-    )
+    Kind::new("percentage", schema, |spot| spot.percent(), |ratio| Some(ratio_item(*ratio)))
 }
 
 /// A percentile from 1 to 100.
@@ -204,11 +187,8 @@ fn percent_text(ratio: Ratio) -> String {
 
 /// A duration such as `1h30m`.
 pub(crate) fn duration(least: SignedDuration) -> Kind<SignedDuration> {
-    let words = if least.is_zero() {
-        "duration".to_owned()
-    } else {
-        format!("duration from {least:#}")
-    };
+    let words =
+        if least.is_zero() { "duration".to_owned() } else { format!("duration from {least:#}") };
     let schema = json!({"$ref": "#/$defs/duration"});
     Kind::new(
         words,
@@ -312,10 +292,7 @@ pub(crate) type Choice<V> = (&'static str, V, &'static str);
 pub(crate) fn choice<V: Copy + PartialEq + 'static>(choices: &'static [Choice<V>]) -> Kind<V> {
     let words: Vec<&str> = choices.iter().map(|(word, ..)| *word).collect();
     let schema = json!({"enum": words});
-    let pairs: Vec<(&str, V)> = choices
-        .iter()
-        .map(|(word, value, _)| (*word, *value))
-        .collect();
+    let pairs: Vec<(&str, V)> = choices.iter().map(|(word, value, _)| (*word, *value)).collect();
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     let words = either(&quoted.iter().map(String::as_str).collect::<Vec<_>>());
     let mut kind = Kind::new(
@@ -335,10 +312,7 @@ pub(crate) fn choices<V: Copy + PartialEq + 'static>(
 ) -> Kind<Vec<V>> {
     let words: Vec<&str> = choices.iter().map(|(word, ..)| *word).collect();
     let schema = json!({"type": "array", "items": {"enum": words}});
-    let pairs: Vec<(&str, V)> = choices
-        .iter()
-        .map(|(word, value, _)| (*word, *value))
-        .collect();
+    let pairs: Vec<(&str, V)> = choices.iter().map(|(word, value, _)| (*word, *value)).collect();
     let mut kind = Kind::new(
         format!("list of {what}"),
         schema,
@@ -354,10 +328,7 @@ pub(crate) fn choices<V: Copy + PartialEq + 'static>(
 
 #[expect(clippy::needless_pass_by_value, reason = "the values are small enums")]
 fn word_of<V: PartialEq>(choices: &[Choice<V>], value: V) -> Option<&'static str> {
-    choices
-        .iter()
-        .find(|(_, v, _)| *v == value)
-        .map(|(word, ..)| *word)
+    choices.iter().find(|(_, v, _)| *v == value).map(|(word, ..)| *word)
 }
 
 /// The words with an explanation.

@@ -118,11 +118,7 @@ pub struct PolicyError {
 impl PolicyError {
     pub(crate) fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|p| (p.line, p.column));
-        PolicyError {
-            file: file.to_owned(),
-            problems,
-            text: text.to_owned(),
-        }
+        PolicyError { file: file.to_owned(), problems, text: text.to_owned() }
     }
 }
 
@@ -139,16 +135,8 @@ impl PolicyError {
     fn write(&self, f: &mut fmt::Formatter<'_>, most: usize) -> fmt::Result {
         for (i, problem) in self.problems.iter().take(most).enumerate() {
             let end = if i == 0 { "" } else { "\n" };
-            write!(
-                f,
-                "{end}{}:{}:{}: {problem}",
-                self.file, problem.line, problem.column
-            )?;
-            let source = self
-                .text
-                .lines()
-                .nth(problem.line.saturating_sub(1))
-                .unwrap_or_default();
+            write!(f, "{end}{}:{}:{}: {problem}", self.file, problem.line, problem.column)?;
+            let source = self.text.lines().nth(problem.line.saturating_sub(1)).unwrap_or_default();
             if !source.trim().is_empty() {
                 let (shown, before) = excerpt(source, problem.column);
                 write!(f, "\n  | {shown}\n  | {:before$}^", "")?;
@@ -180,18 +168,9 @@ impl fmt::Display for AllProblems<'_> {
 /// The part of a line around a column, and the number of its characters before that column.
 fn excerpt(line: &str, column: usize) -> (String, usize) {
     let fits = line.chars().count() <= WIDEST_LINE;
-    let start = if fits {
-        0
-    } else {
-        column.saturating_sub(WIDEST_LINE * 2 / 3)
-    };
+    let start = if fits { 0 } else { column.saturating_sub(WIDEST_LINE * 2 / 3) };
     let visible = |c: char| if c.is_control() { ' ' } else { c };
-    let shown: String = line
-        .chars()
-        .skip(start)
-        .take(WIDEST_LINE)
-        .map(visible)
-        .collect();
+    let shown: String = line.chars().skip(start).take(WIDEST_LINE).map(visible).collect();
     let before = (column - 1 - start).min(shown.chars().count());
     (shown.trim_end().to_owned(), before)
 }
@@ -221,13 +200,7 @@ mod tests {
     use super::*;
 
     fn problem(line: usize, column: usize) -> Problem {
-        Problem::new(
-            Code::WrongType,
-            Position { line, column },
-            "a.b",
-            Some("x".into()),
-            "y",
-        )
+        Problem::new(Code::WrongType, Position { line, column }, "a.b", Some("x".into()), "y")
     }
 
     #[test]

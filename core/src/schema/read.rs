@@ -26,10 +26,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// The start of a file, which is no field.
-    pub(crate) const START: Self = Place {
-        at: Position::START,
-        path: String::new(),
-    };
+    pub(crate) const START: Self = Place { at: Position::START, path: String::new() };
 }
 
 impl Report {
@@ -69,10 +66,7 @@ impl<'r, 't> Spot<'r, 't> {
 
     /// The place of the field.
     pub(crate) fn place(&self) -> Place {
-        Place {
-            at: self.at,
-            path: self.path.clone(),
-        }
+        Place { at: self.at, path: self.path.clone() }
     }
 
     /// Whether values are read as descheduler reads them.
@@ -92,26 +86,19 @@ impl<'r, 't> Spot<'r, 't> {
 
     /// The same place, pointing at the name of the field rather than at its value.
     pub(crate) fn at_key(self) -> Self {
-        Spot {
-            at: self.key,
-            ..self
-        }
+        Spot { at: self.key, ..self }
     }
 
     /// Reports an unexpected value.
     pub(crate) fn refuse<T>(self, code: Code, expected: impl Display) -> Option<T> {
         let found = self.node.map(YamlNode::shown);
-        self.report
-            .problems
-            .push(Problem::new(code, self.at, &self.path, found, expected));
+        self.report.problems.push(Problem::new(code, self.at, &self.path, found, expected));
         None
     }
 
     /// Reports a problem with the value, as a sentence.
     pub(crate) fn complain<T>(self, code: Code, sentence: impl Display) -> Option<T> {
-        self.report
-            .problems
-            .push(Problem::new(code, self.at, &self.path, None, sentence));
+        self.report.problems.push(Problem::new(code, self.at, &self.path, None, sentence));
         None
     }
 
@@ -155,12 +142,7 @@ impl<'r, 't> Spot<'r, 't> {
             ));
         }
         let written = self.node.is_some();
-        let Spot {
-            report,
-            path,
-            key: at,
-            ..
-        } = self;
+        let Spot { report, path, key: at, .. } = self;
         let mut fields = Fields {
             report,
             path,
@@ -212,9 +194,8 @@ impl<'r, 't> Spot<'r, 't> {
         let Value::Map(entries) = &self.node?.value else {
             return self.refuse(Code::WrongType, format!("a map of {what}"));
         };
-        let values = entries
-            .iter()
-            .filter_map(|e| read(e, entry_spot(&mut *self.report, e, &self.path)));
+        let values =
+            entries.iter().filter_map(|e| read(e, entry_spot(&mut *self.report, e, &self.path)));
         Some(values.collect())
     }
 
@@ -228,22 +209,16 @@ impl<'r, 't> Spot<'r, 't> {
         for name in &allowed {
             self.report.note(&self.path, name);
         }
-        let entries: &[MapEntry] = if let Value::Map(entries) = &self.node?.value {
-            entries
-        } else {
-            &[]
-        };
+        let entries: &[MapEntry] =
+            if let Value::Map(entries) = &self.node?.value { entries } else { &[] };
         match entries {
-            [] => self.refuse(
-                Code::WrongType,
-                format!("a map with one {what}: {}", either(&allowed)),
-            ),
+            [] => {
+                self.refuse(Code::WrongType, format!("a map with one {what}: {}", either(&allowed)))
+            }
             [only] => {
                 let chosen = choices.iter().find(|(name, _)| *name == only.key);
                 if chosen.is_none() {
-                    self.report
-                        .unknown
-                        .push(Unknown::new(what, only, &self.path, allowed));
+                    self.report.unknown.push(Unknown::new(what, only, &self.path, allowed));
                 }
                 chosen.map(|(_, choice)| (*choice, entry_spot(self.report, only, &self.path)))
             }
@@ -256,15 +231,10 @@ impl<'r, 't> Spot<'r, 't> {
                         second.key, first.key
                     )
                 } else {
-                    format!(
-                        "a list item holds one {what}; put a dash before `{}`",
-                        second.key
-                    )
+                    format!("a list item holds one {what}; put a dash before `{}`", second.key)
                 };
                 let (at, path) = (second.at, below(&self.path, &second.key));
-                self.report
-                    .problems
-                    .push(Problem::new(Code::WrongType, at, &path, None, sentence));
+                self.report.problems.push(Problem::new(Code::WrongType, at, &path, None, sentence));
                 None
             }
         }
@@ -298,13 +268,7 @@ impl<'t> Fields<'_, 't> {
             return entry_spot(&mut *self.report, entry, &self.path);
         }
         let path = below(&self.path, name);
-        Spot {
-            report: &mut *self.report,
-            node: None,
-            at: self.at,
-            key: self.at,
-            path,
-        }
+        Spot { report: &mut *self.report, node: None, at: self.at, key: self.at, path }
     }
 
     /// Names the place where a field belongs that is unknown here.
@@ -330,10 +294,7 @@ impl<'t> Fields<'_, 't> {
     }
 
     fn finish(self) {
-        let unknown = self
-            .entries
-            .iter()
-            .filter(|e| !self.names.contains(&e.key.as_str()));
+        let unknown = self.entries.iter().filter(|e| !self.names.contains(&e.key.as_str()));
         self.report.unknown.extend(unknown.map(|e| {
             let unknown = Unknown::new("field", e, &self.path, self.names.clone());
             unknown.belonging(self.belongs)
@@ -343,18 +304,8 @@ impl<'t> Fields<'_, 't> {
 
 fn entry_spot<'r, 't>(report: &'r mut Report, entry: &'t MapEntry, parent: &str) -> Spot<'r, 't> {
     // An absent value has no position of its own. Its key is where the user has to write.
-    let at = if entry.value.value == Value::Null {
-        entry.at
-    } else {
-        entry.value.at
-    };
-    Spot {
-        report,
-        node: Some(&entry.value),
-        at,
-        key: entry.at,
-        path: below(parent, &entry.key),
-    }
+    let at = if entry.value.value == Value::Null { entry.at } else { entry.value.at };
+    Spot { report, node: Some(&entry.value), at, key: entry.at, path: below(parent, &entry.key) }
 }
 
 #[cfg(test)]

@@ -1,9 +1,6 @@
 //! Readers for scalar values: durations, percentages, numbers, words and names.
 
-#![expect(
-    clippy::option_option,
-    reason = "`none` is a value, unlike an invalid field"
-)]
+#![expect(clippy::option_option, reason = "`none` is a value, unlike an invalid field")]
 
 use jiff::SignedDuration;
 
@@ -33,9 +30,7 @@ impl Spot<'_, '_> {
     /// A whole number from `least` on.
     pub(crate) fn whole(self, least: u32) -> Option<u32> {
         let range = self.range_from(least);
-        self.scalar(&format!("a whole number from {range}"), |node| {
-            whole(node, least)
-        })
+        self.scalar(&format!("a whole number from {range}"), |node| whole(node, least))
     }
 
     /// A finite number.
@@ -103,9 +98,8 @@ impl Spot<'_, '_> {
         }
         // Thresholds are percentages. 0.3 most likely means 30 %, so it is refused instead of read
         // as 0.3 %.
-        let fraction = self
-            .node()
-            .is_some_and(|n| matches!(n.value, Value::Float(f) if f > 0.0 && f < 1.0));
+        let fraction =
+            self.node().is_some_and(|n| matches!(n.value, Value::Float(f) if f > 0.0 && f < 1.0));
         if fraction {
             return self.refuse(
                 Code::WrongType,
@@ -129,8 +123,7 @@ impl Spot<'_, '_> {
 
     /// A whole number of seconds.
     pub(crate) fn seconds(self) -> Option<SignedDuration> {
-        self.whole(0)
-            .map(|seconds| SignedDuration::from_secs(i64::from(seconds)))
+        self.whole(0).map(|seconds| SignedDuration::from_secs(i64::from(seconds)))
     }
 
     /// The exit code of a container.
@@ -145,10 +138,7 @@ impl Spot<'_, '_> {
             Value::Null | Value::Text(_) | Value::List(_) | Value::Map(_) => None,
         });
         if let Some(plain) = looks_like_text {
-            return self.refuse(
-                Code::WrongType,
-                format!("text; write \"{plain}\", with quotes"),
-            );
+            return self.refuse(Code::WrongType, format!("text; write \"{plain}\", with quotes"));
         }
         self.scalar("text", |node| match text(node)? {
             "" => Err(Code::OutOfRange),
@@ -187,12 +177,8 @@ impl Spot<'_, '_> {
     /// One of these words; anything else is a problem with this code.
     pub(crate) fn word<T: Copy>(self, code: Code, words: &[(&str, T)]) -> Option<T> {
         let allowed: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let chosen = |node| {
-            words
-                .iter()
-                .find(|(word, _)| text(node) == Ok(word))
-                .map(|(_, value)| *value)
-        };
+        let chosen =
+            |node| words.iter().find(|(word, _)| text(node) == Ok(word)).map(|(_, value)| *value);
         self.scalar(&either(&allowed), |node| chosen(node).ok_or(code))
     }
 
@@ -203,19 +189,10 @@ impl Spot<'_, '_> {
             let (mut exclude, mut include) =
                 (f.field("exclude").names(), f.field("include").names());
             // descheduler treats an empty list as absent.
-            if f.lenient()
-                && [&exclude, &include]
-                    .into_iter()
-                    .flatten()
-                    .any(Vec::is_empty)
-            {
-                (exclude, include) = (
-                    exclude.filter(|n| !n.is_empty()),
-                    include.filter(|n| !n.is_empty()),
-                );
-                return include
-                    .map(Names::Only)
-                    .or_else(|| exclude.map(Names::Except));
+            if f.lenient() && [&exclude, &include].into_iter().flatten().any(Vec::is_empty) {
+                (exclude, include) =
+                    (exclude.filter(|n| !n.is_empty()), include.filter(|n| !n.is_empty()));
+                return include.map(Names::Only).or_else(|| exclude.map(Names::Except));
             }
             if f.has("include") && f.has("exclude") {
                 f.complain(
@@ -230,9 +207,7 @@ impl Spot<'_, '_> {
                     "nothing is included; name something, or remove the field",
                 );
             }
-            include
-                .map(Names::Only)
-                .or_else(|| exclude.map(Names::Except))
+            include.map(Names::Only).or_else(|| exclude.map(Names::Except))
         })
     }
 }
@@ -262,11 +237,7 @@ fn or_none<T>(
     read: impl Fn(&YamlNode) -> Result<T, Code>,
 ) -> impl Fn(&YamlNode) -> Result<Option<T>, Code> {
     move |node| {
-        if is_none(node) {
-            Ok(None)
-        } else {
-            read(node).map(Some)
-        }
+        if is_none(node) { Ok(None) } else { read(node).map(Some) }
     }
 }
 
@@ -276,9 +247,7 @@ fn number(node: &YamlNode) -> Result<QueryValue, Code> {
         Value::Null | Value::Bool(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => None,
     };
     let number: f64 = number.and_then(|n| n.parse().ok()).ok_or(Code::WrongType)?;
-    QueryValue::new(number)
-        .filter(|_| number.is_finite())
-        .ok_or(Code::OutOfRange)
+    QueryValue::new(number).filter(|_| number.is_finite()).ok_or(Code::OutOfRange)
 }
 
 fn is_too_large(node: &YamlNode) -> bool {
@@ -293,10 +262,7 @@ fn whole(node: &YamlNode, least: u32) -> Result<u32, Code> {
     let Value::Int(number) = node.value else {
         return Err(Code::WrongType);
     };
-    u32::try_from(number)
-        .ok()
-        .filter(|n| *n >= least)
-        .ok_or(Code::OutOfRange)
+    u32::try_from(number).ok().filter(|n| *n >= least).ok_or(Code::OutOfRange)
 }
 
 /// A whole number or a percentage.
@@ -330,11 +296,7 @@ pub(crate) fn percent(node: &YamlNode) -> Result<Ratio, Code> {
     let written = match (&node.value, &node.plain) {
         // The text as written, because a float may not print as it was written.
         (Value::Int(_) | Value::Float(_), Some(plain)) => plain.as_str(),
-        _ => text(node)?
-            .trim()
-            .strip_suffix('%')
-            .ok_or(Code::WrongType)?
-            .trim_end(),
+        _ => text(node)?.trim().strip_suffix('%').ok_or(Code::WrongType)?.trim_end(),
     };
     percent_of(written)
 }
@@ -348,9 +310,7 @@ fn percent_of_number(node: &YamlNode) -> Result<Ratio, Code> {
             return Err(Code::WrongType);
         }
     };
-    Ratio::percent(percent)
-        .filter(|_| percent <= 100.0)
-        .ok_or(Code::OutOfRange)
+    Ratio::percent(percent).filter(|_| percent <= 100.0).ok_or(Code::OutOfRange)
 }
 
 fn percent_of(written: &str) -> Result<Ratio, Code> {
@@ -363,9 +323,7 @@ fn percent_of(written: &str) -> Result<Ratio, Code> {
     }
     let percent: f64 = digits.parse().map_err(|_| Code::WrongType)?;
     let in_range = percent <= 100.0 && digits.len() == written.len();
-    Ratio::percent(percent)
-        .filter(|_| in_range)
-        .ok_or(Code::OutOfRange)
+    Ratio::percent(percent).filter(|_| in_range).ok_or(Code::OutOfRange)
 }
 
 #[cfg(test)]

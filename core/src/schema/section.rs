@@ -50,11 +50,7 @@ struct Field<T> {
 impl<T: Clone + 'static> Section<T> {
     /// A section without fields; the fields that follow have these defaults.
     pub(crate) const fn new(defaults: T) -> Self {
-        Section {
-            defaults,
-            fields: Vec::new(),
-            check: None,
-        }
+        Section { defaults, fields: Vec::new(), check: None }
     }
 
     /// A field that is one member of `T`.
@@ -196,9 +192,7 @@ impl<T: Clone + 'static> Section<T> {
         });
         let write: Write<T> = Box::new(move |section| {
             let mut section = section.clone();
-            let items = member(&mut section)
-                .iter()
-                .map(|item| Item::Map(inner.write(item)));
+            let items = member(&mut section).iter().map(|item| Item::Map(inner.write(item)));
             let items: Vec<Item> = items.collect();
             (!items.is_empty()).then_some(Item::List(items))
         });

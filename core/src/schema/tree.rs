@@ -58,11 +58,7 @@ pub(crate) struct MapEntry {
 impl YamlNode {
     /// A null value at a position.
     pub(crate) const fn null(at: Position) -> Self {
-        YamlNode {
-            at,
-            value: Value::Null,
-            plain: None,
-        }
+        YamlNode { at, value: Value::Null, plain: None }
     }
 
     /// The same value as Kubernetes programs read it. They read YAML 1.1, where `yes` is true,
@@ -84,11 +80,7 @@ impl YamlNode {
                 scalars::in_json(plain.unwrap_or_else(|| self.value.clone()))
             }
         };
-        YamlNode {
-            at: self.at,
-            value,
-            plain: self.plain.clone(),
-        }
+        YamlNode { at: self.at, value, plain: self.plain.clone() }
     }
 
     /// The value in messages: scalars as they are written.
@@ -145,17 +137,11 @@ pub(crate) fn parse(text: &str) -> Result<YamlNode, Problem> {
 }
 
 fn position(marker: Marker) -> Position {
-    Position {
-        line: marker.line().max(1),
-        column: marker.col() + 1,
-    }
+    Position { line: marker.line().max(1), column: marker.col() + 1 }
 }
 
 fn misread(error: &ScanError) -> Problem {
-    refusal(
-        position(*error.marker()),
-        format!("not valid YAML: {}", error.kind()),
-    )
+    refusal(position(*error.marker()), format!("not valid YAML: {}", error.kind()))
 }
 
 fn refusal(at: Position, sentence: impl std::fmt::Display) -> Problem {

@@ -4,11 +4,7 @@ use super::problem::printable;
 
 /// A part of a path behind an opening bracket, without the number of a list item.
 pub(crate) fn without_index(i: usize, part: &str) -> &str {
-    if i == 0 {
-        part
-    } else {
-        part.trim_start_matches(|c: char| c.is_ascii_digit())
-    }
+    if i == 0 { part } else { part.trim_start_matches(|c: char| c.is_ascii_digit()) }
 }
 
 /// Alternatives in a sentence: `a, b or c`.
@@ -22,10 +18,8 @@ pub(crate) fn either(words: &[&str]) -> String {
 
 /// The path of a field: `a.b`, or `a["b.c/d"]` where the name is not one word.
 pub(crate) fn below(parent: &str, name: &str) -> String {
-    let simple = !name.is_empty()
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    let simple =
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     match (simple, parent) {
         (true, "") => name.to_owned(),
         (true, _) => format!("{parent}.{name}"),

@@ -271,10 +271,7 @@ impl SimulatedCluster {
             .node
             .as_ref()
             .is_some_and(|n| self.nodes.get(n).is_some_and(|m| m.down.is_some()));
-        let ending = match (
-            life.facts.started.is_some() && !life.facts.finished(),
-            grace,
-        ) {
+        let ending = match (life.facts.started.is_some() && !life.facts.finished(), grace) {
             (false, _) => SignedDuration::ZERO,
             (true, Some(grace)) => template.ending.min(grace),
             (true, None) => template.ending,
@@ -304,11 +301,7 @@ impl SimulatedCluster {
 
     /// Applies the pod changes that are due.
     pub(super) fn live_through_agenda(&mut self) {
-        while let Some((at, name)) = self
-            .agenda
-            .first()
-            .cloned()
-            .filter(|(at, _)| *at <= self.now)
+        while let Some((at, name)) = self.agenda.first().cloned().filter(|(at, _)| *at <= self.now)
         {
             self.agenda.pop_first();
             self.step(&name, at);
@@ -346,8 +339,7 @@ impl SimulatedCluster {
     }
 
     fn answers(&self, node: Option<&str>) -> bool {
-        node.and_then(|n| self.nodes.get(n))
-            .is_some_and(|m| m.down.is_none())
+        node.and_then(|n| self.nodes.get(n)).is_some_and(|m| m.down.is_none())
     }
 
     /// Returns the unfinished pods on a node.
@@ -361,9 +353,9 @@ impl SimulatedCluster {
 
     /// Returns the age of a pod; zero if it does not exist.
     pub(super) fn age(&self, name: &Name) -> SignedDuration {
-        self.pods.get(name).map_or(SignedDuration::ZERO, |life| {
-            self.now.duration_since(life.facts.created)
-        })
+        self.pods
+            .get(name)
+            .map_or(SignedDuration::ZERO, |life| self.now.duration_since(life.facts.created))
     }
 
     /// Returns the creation time of the initial objects.
@@ -380,9 +372,7 @@ impl SimulatedCluster {
 impl Machine {
     /// Adds a taint, replacing one with the same key and effect.
     pub(super) fn taint(&mut self, taint: Taint) {
-        self.facts
-            .taints
-            .retain(|t| t.key != taint.key || t.effect != taint.effect);
+        self.facts.taints.retain(|t| t.key != taint.key || t.effect != taint.effect);
         self.facts.taints.push(taint);
     }
 }

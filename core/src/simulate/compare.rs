@@ -48,9 +48,7 @@ fn evictions(trace: &Trace, hours: usize) -> Vec<usize> {
 }
 
 fn minutes(traces: &[&Trace], hour: usize) -> BTreeMap<String, Vec<Option<i64>>> {
-    let resources = traces
-        .iter()
-        .flat_map(|trace| trace.summary.above_target.keys());
+    let resources = traces.iter().flat_map(|trace| trace.summary.above_target.keys());
     let resources: BTreeSet<&String> = resources.collect();
     let rows = resources.into_iter().map(|resource| {
         let row = traces.iter().map(|trace| {
@@ -71,11 +69,7 @@ impl HourDifference {
             Some(format!("{resource} {minutes}"))
         });
         let each: Vec<String> = each.collect();
-        if each.is_empty() {
-            "not counted".to_owned()
-        } else {
-            each.join(", ")
-        }
+        if each.is_empty() { "not counted".to_owned() } else { each.join(", ") }
     }
 
     /// Returns the hour as text, in UTC: `2026-11-20 14:00`.
@@ -123,9 +117,6 @@ mod tests {
     fn an_hour_in_words_has_its_start_and_each_target() {
         let hour = hour([Some(34), None], [0, 1]);
         assert_eq!(hour.hour_text(), "2026-11-20 14:00");
-        assert_eq!(
-            [hour.minutes_text(0), hour.minutes_text(1)],
-            ["cpu 34", "not counted"]
-        );
+        assert_eq!([hour.minutes_text(0), hour.minutes_text(1)], ["cpu 34", "not counted"]);
     }
 }

@@ -51,9 +51,7 @@ pub(super) fn nodes(cluster: &mut SimulatedCluster, scenario: &Scenario, last: S
         }
     }
     let leaving = cluster.nodes.iter().filter(|(_, machine)| {
-        let gone = machine
-            .down
-            .is_some_and(|at| after(at, TOLERANCE) <= cluster.now);
+        let gone = machine.down.is_some_and(|at| after(at, TOLERANCE) <= cluster.now);
         gone || machine.draining
     });
     for name in leaving.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
@@ -82,21 +80,14 @@ fn unreachable() -> [Taint; 2] {
 }
 
 fn taint(key: &str, effect: Effect) -> Taint {
-    Taint {
-        key: key.to_owned(),
-        value: String::new(),
-        effect,
-    }
+    Taint { key: key.to_owned(), value: String::new(), effect }
 }
 
 /// Drains a node as `kubectl drain` does: cordons it, and evicts its pods as budgets allow.
 fn drain(cluster: &mut SimulatedCluster, node: &str) {
     cluster.change_node(node, |machine| {
         (machine.draining, machine.facts.cordoned) = (true, true);
-        machine.taint(taint(
-            "node.kubernetes.io/unschedulable",
-            Effect::NoSchedule,
-        ));
+        machine.taint(taint("node.kubernetes.io/unschedulable", Effect::NoSchedule));
     });
     cluster.tell(format!("node {node} is drained"));
 }
@@ -133,20 +124,13 @@ pub(super) fn steer(cluster: &mut SimulatedCluster, steer: &Steer) {
         SteerAction::Keep(_) | SteerAction::Withhold(_) => return,
     };
     cluster.change_node(&steer.node, |machine| {
+        machine.facts.taints.retain(|taint| taint.key != STEERING_KEY);
         machine
             .facts
             .taints
-            .retain(|taint| taint.key != STEERING_KEY);
-        machine.facts.taints.extend(value.map(|value| Taint {
-            value: value.text().to_owned(),
-            ..soft()
-        }));
+            .extend(value.map(|value| Taint { value: value.text().to_owned(), ..soft() }));
     });
-    let done = if value.is_some() {
-        "gets the steering taint"
-    } else {
-        "loses the steering taint"
-    };
+    let done = if value.is_some() { "gets the steering taint" } else { "loses the steering taint" };
     cluster.tell(format!("node {} {done}: {}", steer.node, steer.why));
 }
 
@@ -221,13 +205,9 @@ pub(super) fn workloads(cluster: &mut SimulatedCluster) {
 /// them at once.
 pub(super) fn alike(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
     let stays = |life: &Life| life.facts.stays();
-    let have = own
-        .iter()
-        .filter(|name| cluster.pods.get(*name).is_some_and(stays))
-        .count();
-    let lacks = usize::try_from(cluster.works[work].replicas)
-        .unwrap_or(usize::MAX)
-        .saturating_sub(have);
+    let have = own.iter().filter(|name| cluster.pods.get(*name).is_some_and(stays)).count();
+    let lacks =
+        usize::try_from(cluster.works[work].replicas).unwrap_or(usize::MAX).saturating_sub(have);
     for _ in 0..lacks {
         let Some(template) = next_template(cluster, work, None) else {
             return;
@@ -236,10 +216,7 @@ pub(super) fn alike(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
         // The API server rejects a name that exists, and the controller draws another suffix.
         let name = loop {
             let name = format!("{prefix}-{}", cluster.random.suffix());
-            if !cluster
-                .pods
-                .contains_key(&(template.facts.namespace.clone(), name.clone()))
-            {
+            if !cluster.pods.contains_key(&(template.facts.namespace.clone(), name.clone())) {
                 break name;
             }
         };
@@ -249,11 +226,7 @@ pub(super) fn alike(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
 
 /// Returns the name prefix of a pod: the name of its ReplicaSet or Job.
 fn prefix(template: &PodTemplate, work: &Work) -> String {
-    template
-        .facts
-        .owners
-        .first()
-        .map_or_else(|| work.key.name.clone(), |owner| owner.name.clone())
+    template.facts.owners.first().map_or_else(|| work.key.name.clone(), |owner| owner.name.clone())
 }
 
 /// Returns the missing pods of a StatefulSet. It recreates a pod only after the old one with the
@@ -262,11 +235,8 @@ fn ordered(cluster: &mut SimulatedCluster, work: usize) {
     let workload = &cluster.works[work];
     let namespace = &workload.key.namespace;
     // A pod of another workload may have this name. The API server would reject a second one.
-    let is_free = |name: &&String| {
-        !cluster
-            .pods
-            .contains_key(&(namespace.clone(), (*name).clone()))
-    };
+    let is_free =
+        |name: &&String| !cluster.pods.contains_key(&(namespace.clone(), (*name).clone()));
     let lacking: Vec<String> = workload.names.iter().filter(is_free).cloned().collect();
     for name in lacking {
         let Some(template) = next_template(cluster, work, Some(&name)) else {
@@ -335,11 +305,7 @@ pub(super) fn budgets(cluster: &mut SimulatedCluster) {
         return;
     }
     let mut healthy = vec![0_u32; cluster.budgets.len()];
-    for life in cluster
-        .pods
-        .values()
-        .filter(|life| life.facts.ready && life.facts.stays())
-    {
+    for life in cluster.pods.values().filter(|life| life.facts.ready && life.facts.stays()) {
         for budget in &life.budgets {
             healthy[*budget] += 1;
         }

@@ -28,10 +28,7 @@ impl GuardCourse {
     }
 
     fn series(&self) -> GuardSeries {
-        GuardSeries {
-            labels: self.labels.clone(),
-            value: self.value,
-        }
+        GuardSeries { labels: self.labels.clone(), value: self.value }
     }
 }
 
@@ -64,9 +61,6 @@ pub(super) fn ask(
     };
     let guards = policy.guards.iter();
     guards
-        .map(|guard| GuardReading {
-            guard: guard.name.clone(),
-            answers: ask(&guard.name),
-        })
+        .map(|guard| GuardReading { guard: guard.name.clone(), answers: ask(&guard.name) })
         .collect()
 }

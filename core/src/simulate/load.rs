@@ -90,19 +90,13 @@ pub struct Moment {
 impl Load {
     /// Creates a constant load.
     pub const fn steady(used: Measure) -> Self {
-        Load {
-            cpu: Curve::steady(used.cpu),
-            memory: Curve::steady(used.memory),
-        }
+        Load { cpu: Curve::steady(used.cpu), memory: Curve::steady(used.memory) }
     }
 
     /// Returns the usage of one of several pods: each has its own row of a recording.
     #[must_use]
     pub fn of_replica(&self, replica: usize) -> Self {
-        Load {
-            cpu: self.cpu.of_replica(replica),
-            memory: self.memory.of_replica(replica),
-        }
+        Load { cpu: self.cpu.of_replica(replica), memory: self.memory.of_replica(replica) }
     }
 
     /// Returns true if the pods of a workload differ in their usage.
@@ -117,20 +111,14 @@ impl Load {
             seed: !moment.seed,
             ..moment
         };
-        Measure {
-            cpu: self.cpu.at(moment),
-            memory: self.memory.at(other),
-        }
+        Measure { cpu: self.cpu.at(moment), memory: self.memory.at(other) }
     }
 }
 
 impl Curve {
     /// Creates a constant curve.
     pub const fn steady(amount: Amount) -> Self {
-        Curve {
-            shape: Shape::Steady(amount),
-            noise: Ratio::ZERO,
-        }
+        Curve { shape: Shape::Steady(amount), noise: Ratio::ZERO }
     }
 
     const fn is_recorded(&self) -> bool {
@@ -153,9 +141,7 @@ impl Curve {
         }
         // The draw depends only on the pod and the time, so a sample does not depend on how often
         // usage is read.
-        let draw = unit(mix(
-            moment.seed ^ mix(moment.elapsed.as_secs().unsigned_abs())
-        ));
+        let draw = unit(mix(moment.seed ^ mix(moment.elapsed.as_secs().unsigned_abs())));
         Amount::from_f64(used.as_f64() * (1.0 + self.noise.get() * (2.0 * draw - 1.0)))
     }
 }
@@ -164,40 +150,21 @@ impl Shape {
     fn at(&self, Moment { elapsed, age, .. }: Moment) -> Amount {
         match *self {
             Shape::Steady(amount) => amount,
-            Shape::Wave {
-                mean,
-                swing,
-                period,
-                peak,
-            } => {
+            Shape::Wave { mean, swing, period, peak } => {
                 let turns = (elapsed.as_secs_f64() - peak.as_secs_f64()) / period.as_secs_f64();
                 Amount::from_f64(
                     mean.as_f64() + swing.as_f64() * (turns * std::f64::consts::TAU).cos(),
                 )
             }
-            Shape::Bursts {
-                base,
-                peak,
-                every,
-                length,
-            } => {
+            Shape::Bursts { base, peak, every, length } => {
                 let since = elapsed.as_secs() % every.as_secs().max(1);
-                if elapsed >= every && since < length.as_secs() {
-                    peak
-                } else {
-                    base
-                }
+                if elapsed >= every && since < length.as_secs() { peak } else { base }
             }
             Shape::Leak { base, per_hour } => {
                 let hours = age.as_secs_f64().max(0.0) / 3600.0;
                 base.plus(Amount::from_f64(per_hour.as_f64() * hours))
             }
-            Shape::Trace {
-                ref rows,
-                row,
-                step,
-                unit,
-            } => {
+            Shape::Trace { ref rows, row, step, unit } => {
                 let steps = elapsed.as_secs_f64() / step.as_secs_f64();
                 Amount::from_f64(unit.as_f64() * rows.at(row, steps))
             }
@@ -211,14 +178,7 @@ mod tests {
 
     fn milli(shape: &Shape, minutes: i64) -> u64 {
         let time = SignedDuration::from_mins(minutes);
-        shape
-            .at(Moment {
-                elapsed: time,
-                age: time,
-                seed: 0,
-            })
-            .get()
-            / 1_000_000
+        shape.at(Moment { elapsed: time, age: time, seed: 0 }).get() / 1_000_000
     }
 
     #[test]
@@ -251,14 +211,8 @@ mod tests {
 
     #[test]
     fn a_leak_grows_with_the_age_of_the_pod() {
-        let leak = Shape::Leak {
-            base: Amount::millicores(100),
-            per_hour: Amount::millicores(60),
-        };
-        assert_eq!(
-            [0, 30, 120].map(|minute| milli(&leak, minute)),
-            [100, 130, 220]
-        );
+        let leak = Shape::Leak { base: Amount::millicores(100), per_hour: Amount::millicores(60) };
+        assert_eq!([0, 30, 120].map(|minute| milli(&leak, minute)), [100, 130, 220]);
     }
 
     #[test]
@@ -287,20 +241,9 @@ mod tests {
             noise: Ratio::percent(10.0).unwrap(),
             ..Curve::steady(Amount::millicores(1000))
         };
-        let at = |seed| {
-            curve
-                .at(Moment {
-                    seed,
-                    ..Moment::default()
-                })
-                .get()
-                / 1_000_000
-        };
+        let at = |seed| curve.at(Moment { seed, ..Moment::default() }).get() / 1_000_000;
         let drawn: Vec<u64> = (0..100).map(at).collect();
         assert!(drawn.iter().all(|m| (900..=1100).contains(m)), "{drawn:?}");
-        assert!(
-            drawn.iter().any(|m| *m < 950) && drawn.iter().any(|m| *m > 1050),
-            "{drawn:?}"
-        );
+        assert!(drawn.iter().any(|m| *m < 950) && drawn.iter().any(|m| *m > 1050), "{drawn:?}");
     }
 }

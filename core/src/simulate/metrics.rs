@@ -61,35 +61,19 @@ pub(super) fn used(cluster: &mut SimulatedCluster, snapshot: &Snapshot) -> Used 
         sum.cpu = share.map_or(sum.cpu, |share| sum.cpu.times(share));
     }
     let up = machines.into_iter().zip(nodes);
-    Used {
-        nodes: up
-            .map(|(m, used)| m.down.is_none().then_some(used))
-            .collect(),
-        pods,
-        running,
-    }
+    Used { nodes: up.map(|(m, used)| m.down.is_none().then_some(used)).collect(), pods, running }
 }
 
 /// Returns the usage of a node outside of its pods.
 fn base(machine: &Machine, cluster: &SimulatedCluster) -> Measure {
-    let moment = Moment {
-        elapsed: cluster.elapsed(),
-        ..Moment::default()
-    };
-    machine
-        .base
-        .as_ref()
-        .map_or(Measure::default(), |load| load.at(moment))
+    let moment = Moment { elapsed: cluster.elapsed(), ..Moment::default() };
+    machine.base.as_ref().map_or(Measure::default(), |load| load.at(moment))
 }
 
 /// Returns the share of the demand that a node can supply, at most one.
 fn share(machine: &Machine, asked: Amount) -> Option<Ratio> {
     let has = value_of(&machine.facts.allocatable, "cpu")?;
-    if asked > has {
-        has.share_of(asked)
-    } else {
-        None
-    }
+    if asked > has { has.share_of(asked) } else { None }
 }
 
 /// The metrics API: takes samples and reports them late.
@@ -122,10 +106,7 @@ impl SimulatedMetricsApi {
     /// Takes a sample if one is due.
     pub(super) fn sample(&mut self, cluster: &SimulatedCluster, snapshot: &Snapshot, used: &Used) {
         let now = cluster.now;
-        if self
-            .last
-            .is_some_and(|last| now.duration_since(last) < self.rules.resolution)
-        {
+        if self.last.is_some_and(|last| now.duration_since(last) < self.rules.resolution) {
             return;
         }
         self.last = Some(now);
@@ -144,10 +125,7 @@ impl SimulatedMetricsApi {
                 self.outdated = taken;
             }
         }
-        self.taken
-            .front()
-            .filter(|(at, _)| due(*at))
-            .map(|(_, taken)| &taken.readings)
+        self.taken.front().filter(|(at, _)| due(*at)).map(|(_, taken)| &taken.readings)
     }
 
     pub(super) fn read(
@@ -203,9 +181,7 @@ impl SimulatedMetricsApi {
             let pod = snapshot.pod(pod.pod);
             (pod.namespace.clone(), pod.name.clone())
         };
-        taken.readings.pods = shown
-            .map(|(pod, used)| (name(pod), sample(*used)))
-            .collect();
+        taken.readings.pods = shown.map(|(pod, used)| (name(pod), sample(*used))).collect();
         taken.serials = serials;
     }
 

@@ -65,9 +65,8 @@ impl Recorder {
         let start = scenario.start();
         let ticks = scenario.duration.as_secs() / tick.as_secs().max(1);
         // Long runs record only every n-th step, so that the trace and its page stay small.
-        let every = i32::try_from(ticks / i64::from(MOST_POINTS))
-            .unwrap_or(i32::MAX)
-            .saturating_add(1);
+        let every =
+            i32::try_from(ticks / i64::from(MOST_POINTS)).unwrap_or(i32::MAX).saturating_add(1);
         let (basis, bands) = bands(policy);
         let finds_hot = policy.low_node_utilization().next().is_some();
         let weighed = ["cpu", "memory"].into_iter().chain(policy.resources());
@@ -166,17 +165,11 @@ impl Recorder {
     /// Adds a node that joins now. Its earlier points are unknown.
     fn blank(&self, name: &str) -> NodeTrace {
         let nothing = || vec![None; self.points];
-        let measured = ["cpu", "memory"]
-            .into_iter()
-            .map(|r| (r.to_owned(), nothing()));
+        let measured = ["cpu", "memory"].into_iter().map(|r| (r.to_owned(), nothing()));
         NodeTrace {
             name: name.to_owned(),
             actual: measured.collect(),
-            requests: self
-                .resources
-                .iter()
-                .map(|r| (r.clone(), nothing()))
-                .collect(),
+            requests: self.resources.iter().map(|r| (r.clone(), nothing())).collect(),
             pods: vec![0; self.points],
         }
     }
@@ -185,16 +178,10 @@ impl Recorder {
         let (basis, bands) = (self.trace.basis, &self.trace.bands);
         for resource in &self.resources {
             let measured = basis == Basis::Actual && ["cpu", "memory"].contains(&resource.as_str());
-            let ratios = states.values().map(|state| {
-                if measured {
-                    &state.actual
-                } else {
-                    &state.requests
-                }
-            });
-            let ratios: Vec<Ratio> = ratios
-                .filter_map(|ratios| ratios.get(resource.as_str()).copied())
-                .collect();
+            let ratios =
+                states.values().map(|state| if measured { &state.actual } else { &state.requests });
+            let ratios: Vec<Ratio> =
+                ratios.filter_map(|ratios| ratios.get(resource.as_str()).copied()).collect();
             let outside = bands.get(resource).and_then(|band| band.outside(&ratios));
             let series = self.trace.balance.entry(resource.clone()).or_default();
             series.push(balance(&ratios, outside));
@@ -232,11 +219,7 @@ impl Recorder {
 
     /// Notes whether a decision knew the usage of a node.
     fn seen(&mut self, node: &str, known: bool) {
-        let nodes = if known {
-            &mut self.known
-        } else {
-            &mut self.unknown
-        };
+        let nodes = if known { &mut self.known } else { &mut self.unknown };
         if !nodes.contains(node) {
             nodes.insert(node.to_owned());
         }
@@ -244,10 +227,7 @@ impl Recorder {
 
     fn refused(&mut self, code: &str, why: String) {
         let refused = self.trace.refusals.entry(code.to_owned());
-        let refused = refused.or_insert_with(|| Refused {
-            times: 0,
-            last: String::new(),
-        });
+        let refused = refused.or_insert_with(|| Refused { times: 0, last: String::new() });
         refused.times += 1;
         refused.last = why;
     }
@@ -312,25 +292,17 @@ impl Recorder {
         };
         let before = self.at_first_eviction.take();
         let cooled_for_good = self.cooled.filter(|_| self.last_hot.is_some());
-        let waits = cluster
-            .pods
-            .values()
-            .filter(|l| l.facts.node.is_none() && l.facts.stays())
-            .count();
+        let waits =
+            cluster.pods.values().filter(|l| l.facts.node.is_none() && l.facts.stays()).count();
         let summary = Summary {
             cycles: self.cycles,
-            stopped: self
-                .trace
-                .refusals
-                .get(STOPPED)
-                .map_or(0, |stops| stops.times),
+            stopped: self.trace.refusals.get(STOPPED).map_or(0, |stops| stops.times),
             evictions: count(&|_| true),
             helped: count(&|e| e.helped == Some(true)),
             unknown: count(&|e| e.helped.is_none()),
             foreseen: (
                 count(&|e| {
-                    e.to.as_ref()
-                        .is_some_and(|to| foreseen(evictions, e).any(|node| node == to))
+                    e.to.as_ref().is_some_and(|to| foreseen(evictions, e).any(|node| node == to))
                 }),
                 count(&|e| e.to.is_some() && !e.may_land.is_empty()),
             ),

@@ -28,9 +28,7 @@ pub(super) fn take_over(cluster: &mut SimulatedCluster, given: &Given) {
     for node in &snapshot.nodes {
         add_node(cluster, given, &snapshot, node, replay.as_ref());
     }
-    let budgets = snapshot.budgets.iter().map(|b| SimulatedBudget {
-        facts: (**b).clone(),
-    });
+    let budgets = snapshot.budgets.iter().map(|b| SimulatedBudget { facts: (**b).clone() });
     cluster.budgets.extend(budgets);
     let mut works = BTreeMap::new();
     for pod in &snapshot.pods {
@@ -46,9 +44,7 @@ pub(super) fn take_over(cluster: &mut SimulatedCluster, given: &Given) {
         let work = pod.workload.map(|w| {
             // Pods of one workload share an entry, even if several ReplicaSets own them.
             let key: &OwnerKey = &snapshot.workload(w).key;
-            *works
-                .entry(key.clone())
-                .or_insert_with(|| found(cluster, key.clone()))
+            *works.entry(key.clone()).or_insert_with(|| found(cluster, key.clone()))
         });
         // The recording has no replica counts. The pods that stay are the replicas that are due.
         if let Some(work) = work.map(|work| &mut cluster.works[work]) {
@@ -91,8 +87,7 @@ fn name_in(work: &mut Work, snapshot: &Snapshot, pod: &Pod) {
     let set = set.and_then(|set| snapshot.controller_facts(&pod.namespace, set));
     if let Some(wanted) = set.and_then(|set| set.wanted) {
         // The highest ordinals end for good where a StatefulSet was scaled down.
-        work.names
-            .truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
+        work.names.truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
     }
 }
 
@@ -101,9 +96,8 @@ fn name_in(work: &mut Work, snapshot: &Snapshot, pod: &Pod) {
 fn forget_attachments(objects: &mut Objects, snapshot: &Snapshot) {
     let left = snapshot.left_attached();
     for (name, attachment) in snapshot.attachments.iter() {
-        let stays = snapshot
-            .attached_at(attachment)
-            .is_some_and(|attached| left.contains(&attached));
+        let stays =
+            snapshot.attached_at(attachment).is_some_and(|attached| left.contains(&attached));
         if !stays {
             objects.delete(ObjectKind::Attachment, &(String::new(), name.clone()));
         }
@@ -118,11 +112,7 @@ fn add_node(
     replay: Option<&Replay>,
 ) {
     let reading = given.readings.nodes.get(&node.name).map(|s| s.used);
-    let of_pods = node
-        .pods
-        .iter()
-        .map(|p| snapshot.pod(*p))
-        .filter_map(|p| measured(given, p));
+    let of_pods = node.pods.iter().map(|p| snapshot.pod(*p)).filter_map(|p| measured(given, p));
     let of_pods = of_pods.fold(Measure::default(), Measure::plus);
     // The rest belongs to the system, so that pods which leave take only their own share along.
     let rest = reading.map(|all| Load::steady(all.minus(of_pods)));
@@ -161,19 +151,11 @@ fn at_start(cluster: &SimulatedCluster, pod: &Pod, replay: Option<&Replay>) -> P
 /// Returns a time of an object that exists from the start of the replay: one after that is that of
 /// other initial objects.
 fn not_late(cluster: &SimulatedCluster, at: Timestamp) -> Timestamp {
-    if at > cluster.start {
-        cluster.long_ago()
-    } else {
-        at
-    }
+    if at > cluster.start { cluster.long_ago() } else { at }
 }
 
 fn measured(given: &Given, pod: &PodFacts) -> Option<Measure> {
-    given
-        .readings
-        .pods
-        .get(&(pod.namespace.clone(), pod.name.clone()))
-        .map(|s| s.used)
+    given.readings.pods.get(&(pod.namespace.clone(), pod.name.clone())).map(|s| s.used)
 }
 
 fn found(cluster: &mut SimulatedCluster, key: OwnerKey) -> usize {

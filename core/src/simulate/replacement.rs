@@ -11,10 +11,7 @@ pub(super) fn replace(cluster: &mut SimulatedCluster, evicted: &Name) {
     let Some(work) = cluster.pods.get(evicted).and_then(|life| life.work) else {
         return;
     };
-    if matches!(
-        cluster.works[work].kind,
-        WorkloadKind::Deployment | WorkloadKind::Job
-    ) {
+    if matches!(cluster.works[work].kind, WorkloadKind::Deployment | WorkloadKind::Job) {
         let own = cluster.lists.of(work);
         controllers::alike(cluster, work, &own);
     }

@@ -98,16 +98,8 @@ impl<'h> Replay<'h> {
 }
 
 fn curve(rows: &Arc<UsageRows>, row: usize, step: SignedDuration, unit: Amount) -> Curve {
-    let shape = Shape::Trace {
-        rows: Arc::clone(rows),
-        row,
-        step,
-        unit,
-    };
-    Curve {
-        shape,
-        noise: Ratio::ZERO,
-    }
+    let shape = Shape::Trace { rows: Arc::clone(rows), row, step, unit };
+    Curve { shape, noise: Ratio::ZERO }
 }
 
 /// The usage of each workload at each step.
@@ -118,9 +110,8 @@ fn sums(history: &UsageHistory, snapshot: &Snapshot) -> BTreeMap<WorkloadId, Vec
         let Some(workload) = id.and_then(|id| snapshot.pod(id).workload) else {
             continue;
         };
-        let sums = sums
-            .entry(workload)
-            .or_insert_with(|| vec![StepSum::default(); history.range.steps]);
+        let sums =
+            sums.entry(workload).or_insert_with(|| vec![StepSum::default(); history.range.steps]);
         for (step, sum) in sums.iter_mut().enumerate() {
             if let Some(used) = pod.usage.get(step) {
                 sum.used = sum.used.plus(used);
@@ -135,10 +126,8 @@ impl StepSum {
     /// The mean; `None` if no pod was measured.
     fn mean(&self) -> Option<Measure> {
         let share = |sum: Amount| Amount::from_f64(sum.as_f64() / f64::from(self.pods));
-        (self.pods > 0).then(|| Measure {
-            cpu: share(self.used.cpu),
-            memory: share(self.used.memory),
-        })
+        (self.pods > 0)
+            .then(|| Measure { cpu: share(self.used.cpu), memory: share(self.used.memory) })
     }
 }
 
@@ -155,13 +144,9 @@ fn with_beginning(usage: &RecordedUsage, mean: Option<&Vec<StepSum>>) -> GappyRo
 impl FilledRows {
     /// Adds a row and returns its position; `None` if nothing of it is known.
     fn add(&mut self, row: &GappyRow) -> Option<usize> {
-        let cpu = row
-            .iter()
-            .map(|used| Some(in_units(used.as_ref()?.cpu, MILLICORE)));
+        let cpu = row.iter().map(|used| Some(in_units(used.as_ref()?.cpu, MILLICORE)));
         self.cpu.push(bridged(&cpu.collect::<Vec<_>>())?);
-        let memory = row
-            .iter()
-            .map(|used| Some(in_units(used.as_ref()?.memory, MEBIBYTE)));
+        let memory = row.iter().map(|used| Some(in_units(used.as_ref()?.memory, MEBIBYTE)));
         self.memory.push(bridged(&memory.collect::<Vec<_>>())?);
         Some(self.cpu.len() - 1)
     }
@@ -188,18 +173,12 @@ fn bridged(row: &[Option<f32>]) -> Option<Vec<f32>> {
     Some(filled)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a history has fewer steps than 2^24"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a history has fewer steps than 2^24")]
 const fn count(steps: usize) -> f32 {
     steps as f32
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "millicores and mebibytes need few digits"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "millicores and mebibytes need few digits")]
 const fn to_f32(value: f64) -> f32 {
     value as f32
 }
@@ -250,10 +229,7 @@ mod tests {
     fn minutes(load: &Load) -> [u64; 4] {
         [0, 1, 2, 3].map(|minute| {
             let elapsed = SignedDuration::from_mins(minute);
-            let moment = Moment {
-                elapsed,
-                ..Moment::default()
-            };
+            let moment = Moment { elapsed, ..Moment::default() };
             load.at(moment).cpu.get() / 1_000_000
         })
     }
@@ -267,11 +243,7 @@ mod tests {
             minutes(&replay.pod(snapshot.pod(id)).unwrap())
         });
         assert_eq!(old, [200, 400, 600, 800], "a gap is bridged");
-        assert_eq!(
-            new,
-            [200, 350, 500, 500],
-            "200 is the mean of the first step"
-        );
+        assert_eq!(new, [200, 350, 500, 500], "200 is the mean of the first step");
         assert_eq!(minutes(&replay.node("n1").unwrap()), [100; 4]);
         assert!(replay.node("n2").is_none(), "unknown, and not idle");
     }

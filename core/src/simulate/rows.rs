@@ -57,10 +57,7 @@ impl UsageRows {
     pub fn at(&self, row: usize, steps: f64) -> f64 {
         let row = &self.0[row % self.0.len()];
         let before = steps.floor();
-        let (first, second) = (
-            position(before, row.len()),
-            position(before + 1.0, row.len()),
-        );
+        let (first, second) = (position(before, row.len()), position(before + 1.0, row.len()));
         let share = steps - before;
         f64::from(row[first]) * (1.0 - share) + f64::from(row[second]) * share
     }
@@ -86,13 +83,11 @@ fn row(line: usize, text: &str) -> Result<Vec<f32>, RowProblem> {
     fields
         .map(|(i, field)| {
             let number = field.trim().parse().ok();
-            number
-                .filter(|n: &f32| n.is_finite() && *n >= 0.0)
-                .ok_or_else(|| RowProblem::Number {
-                    line,
-                    field: i + 1,
-                    found: printable(field.trim(), WIDEST),
-                })
+            number.filter(|n: &f32| n.is_finite() && *n >= 0.0).ok_or_else(|| RowProblem::Number {
+                line,
+                field: i + 1,
+                found: printable(field.trim(), WIDEST),
+            })
         })
         .collect()
 }
@@ -136,10 +131,7 @@ mod tests {
     #[test]
     fn rows_start_again_after_the_last() {
         let rows = rows("1\n\n 2 \r\n3");
-        assert_eq!(
-            [0, 1, 2, 3, 7].map(|row| tenths(rows.at(row, 0.0))),
-            [10, 20, 30, 10, 20]
-        );
+        assert_eq!([0, 1, 2, 3, 7].map(|row| tenths(rows.at(row, 0.0))), [10, 20, 30, 10, 20]);
     }
 
     #[test]

@@ -246,11 +246,7 @@ impl Default for MetricsSettings {
     /// The defaults of metrics-server: a sample every 15 s with a delay of 15 s.
     fn default() -> Self {
         let resolution = SignedDuration::from_secs(15);
-        MetricsSettings {
-            delay: resolution,
-            resolution,
-            gaps: Vec::new(),
-        }
+        MetricsSettings { delay: resolution, resolution, gaps: Vec::new() }
     }
 }
 
@@ -275,11 +271,7 @@ impl Scenario {
         let mut report = Report::default();
         let scenario = report.read(&root, |spot| read::scenario(spot, Files::new(open)));
         let problems = report.close();
-        if problems.is_empty() {
-            Ok(scenario)
-        } else {
-            Err(fail(problems))
-        }
+        if problems.is_empty() { Ok(scenario) } else { Err(fail(problems)) }
     }
 
     /// Returns the names of the built-in scenarios, the recommended first one first.
@@ -289,10 +281,7 @@ impl Scenario {
 
     /// Returns the text of a built-in scenario, which can be copied to a file.
     pub fn built_in(name: &str) -> Option<&'static str> {
-        built_in::ALL
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, text)| *text)
+        built_in::ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
 
     /// Creates the scenario of a recorded cluster. Its recorded usage is replayed; without one,
@@ -324,22 +313,14 @@ impl Scenario {
         let monday = Timestamp::from_second(1_767_571_200).unwrap_or_default();
         match &self.given {
             None => monday,
-            Some(Given {
-                history: None, at, ..
-            }) => *at,
-            Some(Given {
-                history: Some(history),
-                ..
-            }) => history.range.start,
+            Some(Given { history: None, at, .. }) => *at,
+            Some(Given { history: Some(history), .. }) => history.range.start,
         }
     }
 
     /// Returns the namespaces of its workloads.
     pub fn namespaces(&self) -> BTreeSet<&str> {
-        self.workloads
-            .iter()
-            .map(|w| w.namespace.as_str())
-            .collect()
+        self.workloads.iter().map(|w| w.namespace.as_str()).collect()
     }
 }
 

@@ -22,11 +22,7 @@ pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
         .map(|(name, life)| {
             (
                 // Negated, because the sort is ascending and the highest priority goes first.
-                if arrived(life) {
-                    0
-                } else {
-                    -life.facts.priority_or_zero()
-                },
+                if arrived(life) { 0 } else { -life.facts.priority_or_zero() },
                 life.serial,
                 name.clone(),
             )

@@ -33,14 +33,9 @@ pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> SimulatedCluster {
         join(&mut cluster, spec);
     }
     for namespace in scenario.namespaces() {
-        let labels = Labels::from([(
-            "kubernetes.io/metadata.name".to_owned(),
-            namespace.to_owned(),
-        )]);
-        let facts = NamespaceFacts {
-            labels,
-            ..NamespaceFacts::default()
-        };
+        let labels =
+            Labels::from([("kubernetes.io/metadata.name".to_owned(), namespace.to_owned())]);
+        let facts = NamespaceFacts { labels, ..NamespaceFacts::default() };
         cluster.apply(Object::Namespace(namespace.to_owned(), facts));
     }
     for workload in &scenario.workloads {
@@ -128,9 +123,7 @@ fn names(workload: &ScenarioWorkload) -> Vec<String> {
         return Vec::new();
     }
     let ordinals = 0..workload.replicas;
-    ordinals
-        .map(|ordinal| format!("{}-{ordinal}", workload.name))
-        .collect()
+    ordinals.map(|ordinal| format!("{}-{ordinal}", workload.name)).collect()
 }
 
 /// Creates the object that owns the pods, if its kind is watched. A Job survives the eviction of
@@ -146,10 +139,7 @@ fn controller(workload: &ScenarioWorkload) -> Option<Object> {
         }
         WorkloadKind::StatefulSet => ObjectKind::StatefulSet,
         WorkloadKind::Job => {
-            facts.job = Some(Box::new(JobFacts {
-                backoff_limit: u32::MAX,
-                ..JobFacts::default()
-            }));
+            facts.job = Some(Box::new(JobFacts { backoff_limit: u32::MAX, ..JobFacts::default() }));
             ObjectKind::Job
         }
         WorkloadKind::DaemonSet | WorkloadKind::Bare => return None,
@@ -202,14 +192,8 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
         }
     };
     // The DaemonSet controller adds tolerations for all taints of the node lifecycle.
-    let everything = || {
-        vec![Toleration {
-            key: None,
-            operator: Tolerates::Any,
-            effect: None,
-            seconds: None,
-        }]
-    };
+    let everything =
+        || vec![Toleration { key: None, operator: Tolerates::Any, effect: None, seconds: None }];
     let anti_affinity = |key: &String| PodAffinityTerm {
         pods: Some(workload.selector()),
         namespaces: Vec::new(),
@@ -258,11 +242,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             runs_once: false,
             preempts: true,
             nominated: None,
-            qos: if workload.requests.is_empty() {
-                Qos::BestEffort
-            } else {
-                Qos::Burstable
-            },
+            qos: if workload.requests.is_empty() { Qos::BestEffort } else { Qos::Burstable },
             grace: workload.ending.max(PodSpecFacts::USUAL_GRACE),
             os: None,
             tolerations: match workload.kind {
@@ -275,11 +255,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             node_selector: workload.node_selector.clone(),
             required_nodes: workload.required_nodes.clone(),
             preferred_nodes: workload.preferred_nodes.clone(),
-            spread: workload
-                .spread
-                .iter()
-                .map(|s| spread(s, workload.selector()))
-                .collect(),
+            spread: workload.spread.iter().map(|s| spread(s, workload.selector())).collect(),
             scheduler: None,
             gated: false,
             ports: Vec::new(),
@@ -324,10 +300,5 @@ pub(super) fn made_at(cluster: &SimulatedCluster, work: usize) -> Timestamp {
 
 /// Returns the controller of a pod from its owner references.
 fn owner(kind: &str, name: &str) -> Owner {
-    Owner {
-        kind: kind.to_owned(),
-        name: name.to_owned(),
-        controller: true,
-        ..Owner::default()
-    }
+    Owner { kind: kind.to_owned(), name: name.to_owned(), controller: true, ..Owner::default() }
 }

@@ -70,10 +70,7 @@ pub struct TraceBand {
 
 impl From<TraceBand> for TargetBand {
     fn from(band: TraceBand) -> Self {
-        TargetBand {
-            threshold: Some(band.threshold),
-            target: Some(band.target),
-        }
+        TargetBand { threshold: Some(band.threshold), target: Some(band.target) }
     }
 }
 

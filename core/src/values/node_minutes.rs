@@ -89,10 +89,7 @@ mod tests {
         for bad in [-0.1, f64::NAN, f64::INFINITY] {
             assert_eq!(NodeMinutes::new(bad), None);
         }
-        assert_eq!(
-            NodeMinutes::of(SignedDuration::from_secs(-1)),
-            NodeMinutes::ZERO
-        );
+        assert_eq!(NodeMinutes::of(SignedDuration::from_secs(-1)), NodeMinutes::ZERO);
     }
 
     #[test]
@@ -109,10 +106,7 @@ mod tests {
     fn a_time_is_stored_with_two_decimals() {
         let text = serde_json::to_string(&NodeMinutes(34.236)).unwrap();
         assert_eq!(text, "34.24");
-        assert_eq!(
-            serde_json::from_str::<NodeMinutes>(&text).unwrap(),
-            NodeMinutes(34.24)
-        );
+        assert_eq!(serde_json::from_str::<NodeMinutes>(&text).unwrap(), NodeMinutes(34.24));
         assert!(serde_json::from_str::<NodeMinutes>("-1").is_err());
     }
 }

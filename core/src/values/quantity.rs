@@ -60,9 +60,8 @@ impl Quantity {
             Some(rest) => (true, rest),
             None => (false, text.strip_prefix('+').unwrap_or(text)),
         };
-        let end = unsigned
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(unsigned.len());
+        let end =
+            unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
         let (number, suffix) = unsigned.split_at(end);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         let digits = [whole, fraction].concat();
@@ -72,11 +71,8 @@ impl Quantity {
         let Some((power, unit)) = meaning(suffix) else {
             return Err(QuantityError::Suffix(suffix.to_owned(), text.to_owned()));
         };
-        let nanos = nanos(
-            digits.as_bytes(),
-            power.saturating_add_unsigned(whole.len() as u64),
-            unit,
-        );
+        let nanos =
+            nanos(digits.as_bytes(), power.saturating_add_unsigned(whole.len() as u64), unit);
         Ok(Quantity(if negative { -nanos } else { nanos }))
     }
 
@@ -87,11 +83,8 @@ impl Quantity {
     /// reach, at 18 billion cores.
     pub fn to_amount(self, resource: &str) -> Option<Amount> {
         let nanos = u128::try_from(self.0).ok()?;
-        let base_units = if resource == "cpu" {
-            nanos
-        } else {
-            nanos.div_ceil(WHOLE.unsigned_abs())
-        };
+        let base_units =
+            if resource == "cpu" { nanos } else { nanos.div_ceil(WHOLE.unsigned_abs()) };
         Some(Amount::new(u64::try_from(base_units).unwrap_or(u64::MAX)))
     }
 }
@@ -108,30 +101,14 @@ pub fn amount(resource: &str, text: &str) -> Result<Amount, QuantityError> {
 /// Formats an amount of this resource as an exact Kubernetes quantity: `250m`, `1536Mi`. [`amount`]
 /// parses the result.
 pub fn text(resource: &str, amount: Amount) -> String {
-    const OF_CPU: [(u64, &str); 4] = [
-        (Amount::NANOS, ""),
-        (1_000_000, "m"),
-        (1_000, "u"),
-        (1, "n"),
-    ];
-    const OF_OTHERS: [(u64, &str); 5] = [
-        (1 << 40, "Ti"),
-        (1 << 30, "Gi"),
-        (1 << 20, "Mi"),
-        (1 << 10, "Ki"),
-        (1, ""),
-    ];
-    let units: &[(u64, &str)] = if resource == "cpu" {
-        &OF_CPU
-    } else {
-        &OF_OTHERS
-    };
-    let fits = units
-        .iter()
-        .find(|(unit, _)| amount.get() > 0 && amount.get().is_multiple_of(*unit));
-    fits.map_or("0".to_owned(), |(unit, suffix)| {
-        format!("{}{suffix}", amount.get() / unit)
-    })
+    const OF_CPU: [(u64, &str); 4] =
+        [(Amount::NANOS, ""), (1_000_000, "m"), (1_000, "u"), (1, "n")];
+    const OF_OTHERS: [(u64, &str); 5] =
+        [(1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (1, "")];
+    let units: &[(u64, &str)] = if resource == "cpu" { &OF_CPU } else { &OF_OTHERS };
+    let fits =
+        units.iter().find(|(unit, _)| amount.get() > 0 && amount.get().is_multiple_of(*unit));
+    fits.map_or("0".to_owned(), |(unit, suffix)| format!("{}{suffix}", amount.get() / unit))
 }
 
 /// Returns a suffix as a power of ten and the remaining unit in nano units. `None` for an unknown
@@ -170,10 +147,7 @@ fn nanos(digits: &[u8], point: i64, unit: i128) -> i128 {
     // 1 Ei everything rounds up to one nano.
     let point = point.saturating_sub_unsigned(zeros as u64).clamp(-30, 20);
     let digit = |at| {
-        usize::try_from(at)
-            .ok()
-            .and_then(|at| digits.get(at))
-            .map_or(0, |d| i128::from(*d - b'0'))
+        usize::try_from(at).ok().and_then(|at| digits.get(at)).map_or(0, |d| i128::from(*d - b'0'))
     };
     let whole = (0..point).fold(0, |units, at| units * 10 + digit(at));
     // Go from the last digit to the first: dividing by ten at each digit then loses only whether
@@ -183,10 +157,7 @@ fn nanos(digits: &[u8], point: i64, unit: i128) -> i128 {
         let tenths = digit(at) * unit + part;
         (tenths / 10, exact && tenths % 10 == 0)
     });
-    whole
-        .saturating_mul(unit)
-        .saturating_add(part + i128::from(!exact))
-        .min(MOST)
+    whole.saturating_mul(unit).saturating_add(part + i128::from(!exact)).min(MOST)
 }
 
 #[cfg(test)]
@@ -231,9 +202,8 @@ mod tests {
     /// does not apply it to decimal suffixes. Here every quantity is capped, because Kubernetes's
     /// own `Value` of larger ones is zero or wraps.
     fn capped(nanos: &str) -> Option<i128> {
-        let (sign, magnitude) = nanos
-            .strip_prefix('-')
-            .map_or((1, nanos), |magnitude| (-1, magnitude));
+        let (sign, magnitude) =
+            nanos.strip_prefix('-').map_or((1, nanos), |magnitude| (-1, magnitude));
         match magnitude {
             "error" => None,
             long if long == "huge" || long.len() > MOST.to_string().len() => Some(sign * MOST),
@@ -265,20 +235,11 @@ mod tests {
 
     #[test]
     fn the_cap_holds_for_every_suffix() {
-        for text in [
-            "9223372036854775807",
-            "9223372036854775808",
-            "9.3E",
-            "8Ei",
-            "1e19",
-            "1e4294967296",
-        ] {
+        for text in
+            ["9223372036854775807", "9223372036854775808", "9.3E", "8Ei", "1e19", "1e4294967296"]
+        {
             assert_eq!(Quantity::parse(text), Ok(Quantity(MOST)), "{text:?}");
-            assert_eq!(
-                Quantity::parse(&format!("-{text}")),
-                Ok(Quantity(-MOST)),
-                "{text:?}"
-            );
+            assert_eq!(Quantity::parse(&format!("-{text}")), Ok(Quantity(-MOST)), "{text:?}");
         }
     }
 
@@ -297,24 +258,14 @@ mod tests {
     #[test]
     fn amounts_saturate() {
         assert_eq!(amount("cpu", "20G"), Ok(Amount::new(u64::MAX)));
-        assert_eq!(
-            amount("memory", "1e99"),
-            Ok(Amount::new(i64::MAX.unsigned_abs()))
-        );
+        assert_eq!(amount("memory", "1e99"), Ok(Amount::new(i64::MAX.unsigned_abs())));
     }
 
     #[test]
     fn errors_name_the_text_and_the_expected_form() {
-        let wording: Vec<_> = [
-            "",
-            "1.2.3",
-            "512MB",
-            "1 Gi",
-            "1e99999999999999999999",
-            "-1n",
-        ]
-        .map(|text| amount("memory", text).unwrap_err().to_string())
-        .into();
+        let wording: Vec<_> = ["", "1.2.3", "512MB", "1 Gi", "1e99999999999999999999", "-1n"]
+            .map(|text| amount("memory", text).unwrap_err().to_string())
+            .into();
         let numbers = "expected digits with at most one point, optionally after + or -";
         let suffixes = "expected none, n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei \
                         or an exponent such as e3 or E-3";
@@ -342,11 +293,8 @@ mod tests {
 
     /// Computes the nanos slowly: doubles and shifts the digits, and rounds those below nano up.
     fn slowly(whole: &str, fraction: &str, power: i32, doublings: u32) -> i128 {
-        let mut digits: Vec<u8> = whole
-            .bytes()
-            .chain(fraction.bytes())
-            .map(|digit| digit - b'0')
-            .collect();
+        let mut digits: Vec<u8> =
+            whole.bytes().chain(fraction.bytes()).map(|digit| digit - b'0').collect();
         for _ in 0..doublings {
             multiply(&mut digits, 2, 0);
         }
@@ -355,16 +303,9 @@ mod tests {
         digits.extend(std::iter::repeat_n(0, usize::try_from(shift).unwrap_or(0)));
         digits.splice(0..0, std::iter::repeat_n(0, below));
         let below = digits.split_off(digits.len() - below);
-        multiply(
-            &mut digits,
-            1,
-            u8::from(below.iter().any(|digit| *digit > 0)),
-        );
-        let text: String = digits
-            .iter()
-            .skip_while(|digit| **digit == 0)
-            .map(u8::to_string)
-            .collect();
+        multiply(&mut digits, 1, u8::from(below.iter().any(|digit| *digit > 0)));
+        let text: String =
+            digits.iter().skip_while(|digit| **digit == 0).map(u8::to_string).collect();
         let most = MOST.to_string();
         if (text.len(), text.as_str()) > (most.len(), most.as_str()) {
             MOST
@@ -388,14 +329,8 @@ mod tests {
             ("E", 18),
         ];
         let decimal = select(decimal).prop_map(|(name, power)| (name.to_owned(), power, 0));
-        let binary = select(vec![
-            ("Ki", 10),
-            ("Mi", 20),
-            ("Gi", 30),
-            ("Ti", 40),
-            ("Pi", 50),
-            ("Ei", 60),
-        ]);
+        let binary =
+            select(vec![("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)]);
         let binary = binary.prop_map(|(name, doublings)| (name.to_owned(), 0, doublings));
         let exponent = (select(vec!['e', 'E']), any::<bool>(), -99..99);
         let exponent = exponent.prop_map(|(letter, plus, power)| {

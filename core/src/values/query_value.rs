@@ -12,11 +12,7 @@ pub struct QueryValue(f64);
 impl QueryValue {
     /// Creates a value; `None` if it is not a number.
     pub const fn new(value: f64) -> Option<Self> {
-        if value.is_nan() {
-            None
-        } else {
-            Some(QueryValue(value))
-        }
+        if value.is_nan() { None } else { Some(QueryValue(value)) }
     }
 
     /// Returns the number.
@@ -64,16 +60,7 @@ mod tests {
             .map(|value| QueryValue::new(value).unwrap().to_string());
         assert_eq!(
             shown,
-            [
-                "0",
-                "1",
-                "0.05",
-                "0.3333",
-                "-2.5",
-                "1.00e-5",
-                "300000000000000000000",
-                "inf"
-            ]
+            ["0", "1", "0.05", "0.3333", "-2.5", "1.00e-5", "300000000000000000000", "inf"]
         );
     }
 

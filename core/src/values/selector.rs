@@ -181,10 +181,7 @@ impl Requirement {
 fn parse_one(text: &str) -> Result<(Requirement, &str), SelectorError> {
     if let Some(negated) = text.strip_prefix('!') {
         let (key, rest) = key(negated.trim_start(), text)?;
-        let absent = Requirement {
-            key,
-            test: Test::Absent,
-        };
+        let absent = Requirement { key, test: Test::Absent };
         return Ok((absent, rest));
     }
     let (key, rest) = key(text, text)?;
@@ -248,10 +245,7 @@ fn bound<'t>(text: &'t str, comparison: &str) -> Result<(i64, &'t str), Selector
 
 /// Splits the text between parentheses from the text after it.
 fn listed<'t>(text: &'t str, operator: &str) -> Option<(&'t str, &'t str)> {
-    let inside = text
-        .strip_prefix(operator)?
-        .trim_start()
-        .strip_prefix('(')?;
+    let inside = text.strip_prefix(operator)?.trim_start().strip_prefix('(')?;
     let (values, rest) = inside.split_once(')')?;
     Some((values, rest.trim_start()))
 }
@@ -268,9 +262,8 @@ fn whole_values(values: &str) -> Result<Vec<String>, SelectorError> {
 /// Whether this is the name of a label: a name, with an optional DNS domain before a slash
 /// (`IsQualifiedName` in k8s.io/apimachinery).
 pub fn is_label_key(key: &str) -> bool {
-    let (domain, name) = key
-        .split_once('/')
-        .map_or((None, key), |(domain, name)| (Some(domain), name));
+    let (domain, name) =
+        key.split_once('/').map_or((None, key), |(domain, name)| (Some(domain), name));
     !name.is_empty() && is_label_value(name) && domain.is_none_or(is_domain)
 }
 
@@ -292,9 +285,7 @@ pub fn is_label_value(value: &str) -> bool {
     value.is_empty()
         || ends
             && value.len() <= 63
-            && value
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+            && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 impl fmt::Display for Selector {
@@ -323,22 +314,12 @@ mod tests {
     use super::*;
 
     fn labels(pairs: &[(&str, &str)]) -> Labels {
-        pairs
-            .iter()
-            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
-            .collect()
+        pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
     }
 
     #[test]
     fn a_displayed_selector_parses_to_itself() {
-        for text in [
-            "",
-            "a=b",
-            "a in (b,c),!d",
-            "a!=b,e",
-            "a.b/c notin (x,y),f=1",
-            "a>5,b<0",
-        ] {
+        for text in ["", "a=b", "a in (b,c),!d", "a!=b,e", "a.b/c notin (x,y),f=1", "a>5,b<0"] {
             assert_eq!(Selector::parse(text).unwrap().to_string(), text);
         }
     }
@@ -411,12 +392,10 @@ mod tests {
     #[test]
     fn keys_and_values_must_be_those_of_labels() {
         let long = "a".repeat(64);
-        for bad in [
-            "-a=b", "a-=b", "/z=b", "z/=b", "a/b/c=d", "X.Y/z", "x_y/z", "a..b/c", "!-a",
-        ]
-        .into_iter()
-        .map(str::to_owned)
-        .chain([format!("{long}=b"), format!("{}/b", "a".repeat(254))])
+        for bad in ["-a=b", "a-=b", "/z=b", "z/=b", "a/b/c=d", "X.Y/z", "x_y/z", "a..b/c", "!-a"]
+            .into_iter()
+            .map(str::to_owned)
+            .chain([format!("{long}=b"), format!("{}/b", "a".repeat(254))])
         {
             let error = Selector::parse(&bad);
             assert!(matches!(error, Err(SelectorError::Key(_))), "{bad}");

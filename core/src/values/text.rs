@@ -46,11 +46,7 @@ pub fn mebibytes(bytes: usize) -> String {
 /// A duration in whole seconds with all its units: `1h30m`, `45s`, `0s`.
 pub fn duration(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
-    units(&[
-        (seconds / 3600, "h"),
-        (seconds / 60 % 60, "m"),
-        (seconds % 60, "s"),
-    ])
+    units(&[(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")])
 }
 
 /// A duration in its two largest units, for ages: `8d3h`, `1h30m`, `45s`.
@@ -73,11 +69,7 @@ fn units(parts: &[(i64, &str)]) -> String {
         text.push_str(&n.to_string());
         text.push_str(unit);
     }
-    if text.is_empty() {
-        "0s".to_owned()
-    } else {
-        text
-    }
+    if text.is_empty() { "0s".to_owned() } else { text }
 }
 
 #[cfg(test)]
@@ -106,9 +98,7 @@ mod tests {
         let seconds = [-5, 0, 45, 60, 3605, 4800, 86_400, 90_061, 187_200];
         assert_eq!(
             seconds.map(|s| duration(SignedDuration::from_secs(s))),
-            [
-                "0s", "0s", "45s", "1m", "1h5s", "1h20m", "24h", "25h1m1s", "52h"
-            ]
+            ["0s", "0s", "45s", "1m", "1h5s", "1h20m", "24h", "25h1m1s", "52h"]
         );
         assert_eq!(
             seconds.map(|s| age(SignedDuration::from_secs(s))),

@@ -157,10 +157,7 @@ fn saved_time_is_summed_by_the_week_of_the_decision_and_repeats_count_once() {
 fn bad_lines_are_named_and_the_others_are_read() {
     let mut history = RecordHistory::default();
     let good = line(EVICTION, "evicted", "web-1", 0).json();
-    for (index, text) in [&good[..20], "", "INFO evenkeel: started", &good]
-        .iter()
-        .enumerate()
-    {
+    for (index, text) in [&good[..20], "", "INFO evenkeel: started", &good].iter().enumerate() {
         history.read_line("record.jsonl", index + 1, text.as_bytes());
     }
     history.read_line("record.jsonl", 5, b"\xff\xfe");
@@ -180,8 +177,5 @@ fn other_types_are_printed_with_their_subject() {
     let mut other = line(EVICTION, "evicted", "web-1", 0);
     other.kind = "io.evenkeel.trial.v1".to_owned();
     other.data = serde_json::json!({"state": "ended"});
-    assert_eq!(
-        text(&[other]),
-        "2026-11-22 12:00:00Z  io.evenkeel.trial.v1  shop/web-1\n"
-    );
+    assert_eq!(text(&[other]), "2026-11-22 12:00:00Z  io.evenkeel.trial.v1  shop/web-1\n");
 }

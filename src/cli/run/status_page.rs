@@ -58,10 +58,7 @@ mod tests {
 
     #[test]
     fn the_status_page_has_an_address_or_none() {
-        assert!(matches!(
-            status_address("[::1]:8081"),
-            Ok(StatusAddress::At(_))
-        ));
+        assert!(matches!(status_address("[::1]:8081"), Ok(StatusAddress::At(_))));
         assert!(matches!(
             (status_address("none"), status_address("off")),
             (Ok(StatusAddress::Disabled), Ok(StatusAddress::Disabled))
@@ -87,9 +84,7 @@ mod tests {
         let (health, stop) = (Health::default(), CancellationToken::new());
         let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let json = async |address: SocketAddr| {
-            serve_status(address, about(), &health, &stop)
-                .await
-                .json(&health, clock::now())
+            serve_status(address, about(), &health, &stop).await.json(&health, clock::now())
         };
         assert_eq!(json(taken.local_addr().unwrap()).await, None);
         // A port that was free a moment ago may be taken by another test.

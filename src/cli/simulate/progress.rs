@@ -26,11 +26,7 @@ impl Progress {
         let style = ProgressStyle::with_template("{msg}  {bar:16}  {percent}%, {eta} left");
         // The template is fixed; a wrong one would still show a plain bar.
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Progress {
-            bar,
-            total,
-            shown: false,
-        }
+        Progress { bar, total, shown: false }
     }
 
     /// Shows the simulated time so far, once the run has taken longer than a moment.

@@ -35,12 +35,7 @@ pub(super) struct HistoryArgs {
     )]
     step: SignedDuration,
     /// With --history: the policy, whose usage.prometheus says how to query Prometheus
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "EVENKEEL_POLICY",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "FILE", env = "EVENKEEL_POLICY", hide_env_values = true)]
     policy: Option<PathBuf>,
 }
 
@@ -139,10 +134,7 @@ fn check_steps(length: SignedDuration, step: SignedDuration) -> anyhow::Result<(
         }
     };
     let (step, length) = (duration(step), age(length));
-    Err(Misuse(format!(
-        "--step: found {step} for a history of {length}, {problem}"
-    ))
-    .into())
+    Err(Misuse(format!("--step: found {step} for a history of {length}, {problem}")).into())
 }
 
 /// A note about running pods without any value.

@@ -36,13 +36,7 @@ impl PortForward {
             command.arg("--kubeconfig").arg(path);
         }
         command
-            .args([
-                "--namespace",
-                namespace,
-                "port-forward",
-                "--address",
-                "127.0.0.1",
-            ])
+            .args(["--namespace", namespace, "port-forward", "--address", "127.0.0.1"])
             .args([&format!("pod/{pod}"), &format!(":{port}")]);
         Self::of(command).await
     }
@@ -59,16 +53,10 @@ impl PortForward {
         )?;
         let listening = timeout(TIMEOUT, local_port(&mut kubectl)).await;
         let Ok(listening) = listening else {
-            bail!(
-                "kubectl port-forward: no connection within {} s",
-                TIMEOUT.as_secs()
-            );
+            bail!("kubectl port-forward: no connection within {} s", TIMEOUT.as_secs());
         };
         if let Some(port) = listening? {
-            return Ok(PortForward {
-                _kubectl: kubectl,
-                port,
-            });
+            return Ok(PortForward { _kubectl: kubectl, port });
         }
         let mut error = String::new();
         if let Some(stderr) = &mut kubectl.stderr {
@@ -124,10 +112,7 @@ mod tests {
         let script = "echo 'Forwarding from 127.0.0.1:40123 -> 8081'; sleep 0.1
             echo 'Handling connection for 40123'";
         let forward = PortForward::of(shell(script)).await.unwrap();
-        let PortForward {
-            _kubectl: mut kubectl,
-            ..
-        } = forward;
+        let PortForward { _kubectl: mut kubectl, .. } = forward;
         let status = kubectl.wait().await.unwrap();
         assert!(status.success(), "{status}");
     }

@@ -69,11 +69,7 @@ impl LeaseTiming {
         if retry < Duration::from_millis(100) {
             return Err(LeaseTimingError::RetryTooShort(retry));
         }
-        Ok(LeaseTiming {
-            lease,
-            renew,
-            retry,
-        })
+        Ok(LeaseTiming { lease, renew, retry })
     }
 
     /// The durations of a single run, which reads the Lease often: its caller waits for it.
@@ -210,14 +206,9 @@ impl Election {
         self.lapse(now);
         // A renewal continues the term. A write after the deadline begins a new one, because others
         // may have led.
-        let term = self
-            .active
-            .map_or_else(|| self.new_term(), |active| active.term);
+        let term = self.active.map_or_else(|| self.new_term(), |active| active.term);
         (self.known, self.since, self.fresh) = (Some(spec), Some(now), true);
-        self.active = Some(ActiveTerm {
-            term,
-            until: sent + self.timing.renew,
-        });
+        self.active = Some(ActiveTerm { term, until: sent + self.timing.renew });
     }
 
     /// Records a conflict or a request without a response.
@@ -239,10 +230,7 @@ impl Election {
 
     /// Returns the Lease without a holder; `None` if this process does not hold it.
     pub fn released(&self, stamp: Timestamp) -> Option<LeaseSpec> {
-        let mine = self
-            .known
-            .clone()
-            .filter(|_| self.holder() == Some(self.identity.as_str()))?;
+        let mine = self.known.clone().filter(|_| self.holder() == Some(self.identity.as_str()))?;
         Some(LeaseSpec {
             holder_identity: None,
             // As client-go does, in case a client takes the empty name for a holder.
@@ -283,10 +271,8 @@ impl Election {
         let (Some(known), Some(since)) = (&self.known, self.since) else {
             return false;
         };
-        let seconds = known
-            .lease_duration_seconds
-            .and_then(|s| u64::try_from(s).ok())
-            .filter(|s| *s > 0);
+        let seconds =
+            known.lease_duration_seconds.and_then(|s| u64::try_from(s).ok()).filter(|s| *s > 0);
         // A record without a valid duration gets the local one.
         let duration = seconds.map_or(self.timing.lease, Duration::from_secs);
         holder(known).is_some_and(|holder| holder != self.identity)
@@ -296,11 +282,7 @@ impl Election {
     /// The renew time to write. It is later than the previous one of this process, even if the
     /// clock stands still or is set back, because others see a renewal only if the record changes.
     fn next_renew_time(&self, stamp: Timestamp, mine: bool) -> MicroTime {
-        let last = self
-            .known
-            .as_ref()
-            .and_then(|known| known.renew_time.as_ref())
-            .filter(|_| mine);
+        let last = self.known.as_ref().and_then(|known| known.renew_time.as_ref()).filter(|_| mine);
         let next = last.and_then(|last| last.0.checked_add(SignedDuration::from_micros(1)).ok());
         MicroTime(next.map_or(stamp, |next| stamp.max(next)))
     }
@@ -313,21 +295,13 @@ impl Election {
             None => 0,
             // client-go counts a transition only when the holder changes.
             Some(known) if mine => known.lease_transitions.unwrap_or_default(),
-            Some(known) => known
-                .lease_transitions
-                .unwrap_or_default()
-                .max(0)
-                .saturating_add(1),
+            Some(known) => known.lease_transitions.unwrap_or_default().max(0).saturating_add(1),
         };
         let known = self.known.clone().unwrap_or_default();
         LeaseSpec {
             holder_identity: Some(self.identity.clone()),
             lease_duration_seconds: Some(self.timing.seconds()),
-            acquire_time: known
-                .acquire_time
-                .clone()
-                .filter(|_| mine)
-                .or_else(|| now.clone()),
+            acquire_time: known.acquire_time.clone().filter(|_| mine).or_else(|| now.clone()),
             renew_time: now,
             lease_transitions: Some(transitions),
             // Fields that the election does not use, such as `preferredHolder`, stay as they are.
@@ -337,9 +311,7 @@ impl Election {
 }
 
 fn holder(spec: &LeaseSpec) -> Option<&str> {
-    spec.holder_identity
-        .as_deref()
-        .filter(|holder| !holder.is_empty())
+    spec.holder_identity.as_deref().filter(|holder| !holder.is_empty())
 }
 
 #[cfg(test)]

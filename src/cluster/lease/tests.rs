@@ -48,12 +48,7 @@ impl FakeLease {
     }
 
     fn spec(&self) -> Value {
-        self.0
-            .lock()
-            .unwrap()
-            .lease
-            .as_ref()
-            .map_or(Value::Null, |lease| lease["spec"].clone())
+        self.0.lock().unwrap().lease.as_ref().map_or(Value::Null, |lease| lease["spec"].clone())
     }
 
     pub(crate) fn put(&self, spec: &Value) {
@@ -116,12 +111,7 @@ fn elector(client: &Client, name: &str) -> (Elector, Leadership) {
 }
 
 fn methods(requests: &ApiRequests) -> Vec<String> {
-    requests
-        .lock()
-        .unwrap()
-        .drain(..)
-        .map(|(method, ..)| method)
-        .collect()
+    requests.lock().unwrap().drain(..).map(|(method, ..)| method).collect()
 }
 
 #[tokio::test]
@@ -153,26 +143,17 @@ async fn the_second_stands_by_and_takes_over_when_the_first_releases() {
     let ((mut one, _), (mut other, standby)) = (elector(&client, "one"), elector(&client, "other"));
     one.round().await;
     other.round().await;
-    assert_eq!(
-        (standby.term(), standby.holder().as_deref()),
-        (None, Some("one"))
-    );
+    assert_eq!((standby.term(), standby.holder().as_deref()), (None, Some("one")));
     methods(&requests);
     one.release().await;
     assert_eq!(
-        (
-            methods(&requests),
-            lease_server.spec().get("holderIdentity")
-        ),
+        (methods(&requests), lease_server.spec().get("holderIdentity")),
         (vec!["PUT".to_owned()], None)
     );
     other.round().await;
     assert!(standby.term().is_some());
     assert_eq!(
-        (
-            &lease_server.spec()["holderIdentity"],
-            &lease_server.spec()["leaseTransitions"]
-        ),
+        (&lease_server.spec()["holderIdentity"], &lease_server.spec()["leaseTransitions"]),
         (&json!("other"), &json!(1))
     );
     // A release by a process that does not hold the Lease changes nothing.
@@ -206,10 +187,7 @@ async fn fields_of_others_in_the_lease_stay() {
     elector(&client, "one").0.round().await;
     let lease = lease_server.0.lock().unwrap().lease.clone().unwrap();
     assert_eq!(
-        (
-            &lease["metadata"]["annotations"]["team"],
-            &lease["spec"]["holderIdentity"]
-        ),
+        (&lease["metadata"]["annotations"]["team"], &lease["spec"]["holderIdentity"]),
         (&json!("a"), &json!("one"))
     );
 }
@@ -222,44 +200,26 @@ async fn an_invalid_lease_is_an_error_and_makes_no_leader() {
     let (client, requests) = lease_server.serve().await;
     let (mut one, leadership) = elector(&client, "one");
     one.round().await;
-    assert_eq!(
-        (leadership.term(), methods(&requests)),
-        (None, vec!["GET".to_owned()])
-    );
+    assert_eq!((leadership.term(), methods(&requests)), (None, vec!["GET".to_owned()]));
     let error = leadership.error().unwrap();
-    assert!(
-        error.starts_with("no response for lease system/evenkeel: "),
-        "{error}"
-    );
+    assert!(error.starts_with("no response for lease system/evenkeel: "), "{error}");
     lease_server.put(&json!(null));
     one.round().await;
-    assert!(
-        leadership.term().is_some() && leadership.error().is_none(),
-        "an empty lease is free"
-    );
+    assert!(leadership.term().is_some() && leadership.error().is_none(), "an empty lease is free");
 }
 
 #[tokio::test]
 async fn a_missing_permission_is_named() {
     for (method, expected) in [
-        (
-            "GET",
-            "cannot get lease system/evenkeel: the role must allow it: no",
-        ),
-        (
-            "POST",
-            "cannot create lease system/evenkeel: the role must allow it: no",
-        ),
+        ("GET", "cannot get lease system/evenkeel: the role must allow it: no"),
+        ("POST", "cannot create lease system/evenkeel: the role must allow it: no"),
     ] {
         let lease_server = FakeLease::default();
         lease_server.instead(Some((method, false, status(403, "no"))));
         let (client, _) = lease_server.serve().await;
         let (mut one, leadership) = elector(&client, "one");
         one.round().await;
-        assert_eq!(
-            (leadership.term(), leadership.error().as_deref()),
-            (None, Some(expected))
-        );
+        assert_eq!((leadership.term(), leadership.error().as_deref()), (None, Some(expected)));
     }
     let (mut one, leadership) = elector(&client_of("http://127.0.0.1:1"), "one");
     one.round().await;
@@ -308,10 +268,7 @@ async fn a_release_after_a_renewal_without_response_reads_the_lease_first() {
     one.round().await;
     lease_server.instead(None);
     one.release().await;
-    assert_eq!(
-        (lease_server.spec().get("holderIdentity"), leadership.term()),
-        (None, None)
-    );
+    assert_eq!((lease_server.spec().get("holderIdentity"), leadership.term()), (None, None));
 }
 
 #[tokio::test(start_paused = true)]
@@ -326,9 +283,7 @@ async fn a_hanging_api_server_ends_the_leadership_at_its_deadline() {
                 std::future::pending::<()>().await;
             }
             let (method, uri) = (request.method().to_string(), request.uri().to_string());
-            let body = axum::body::to_bytes(request.into_body(), usize::MAX)
-                .await
-                .unwrap();
+            let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
             let (code, text) =
                 lease_server.respond(&method, &uri, std::str::from_utf8(&body).unwrap());
             axum::response::Response::builder()
@@ -367,10 +322,9 @@ async fn a_holder_of_another_program_that_stops_renewing_is_replaced_after_its_o
     let lease_server = FakeLease::default();
     // Its clock is decades ahead, which must not matter.
     let time = MicroTime("2099-01-01T00:00:00Z".parse().unwrap());
-    lease_server.put(
-        &json!({"holderIdentity": "go", "leaseDurationSeconds": 30, "renewTime": time,
-        "leaseTransitions": 7}),
-    );
+    lease_server
+        .put(&json!({"holderIdentity": "go", "leaseDurationSeconds": 30, "renewTime": time,
+        "leaseTransitions": 7}));
     let (client, _) = lease_server.serve().await;
     let (one, mut leadership) = elector(&client, "one");
     let start = Instant::now();
@@ -404,8 +358,7 @@ impl FakeElection {
     /// Starts a new term, whose renew deadline is ten seconds from now.
     pub(crate) fn elect(&mut self) {
         self.election.resign(Instant::now());
-        self.election
-            .written(LeaseSpec::default(), Instant::now(), Instant::now());
+        self.election.written(LeaseSpec::default(), Instant::now(), Instant::now());
         let active = self.election.active(Instant::now());
         self.state.send_replace(LeadershipState {
             active,

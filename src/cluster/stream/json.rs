@@ -38,11 +38,7 @@ struct Scanner {
 
 impl JsonList {
     pub(super) fn new() -> Self {
-        JsonList {
-            state: JsonPlace::Start,
-            has_items: false,
-            metadata: ListMetadata::default(),
-        }
+        JsonList { state: JsonPlace::Start, has_items: false, metadata: ListMetadata::default() }
     }
 
     /// Reads the next item into the buffer. Returns false after the last one.

@@ -31,10 +31,7 @@ pub(super) enum LimitedError {
 
 impl<R: AsyncBufRead + Unpin> Limited<R> {
     pub(super) const fn new(body: R) -> Self {
-        Limited {
-            body,
-            silence: Duration::from_secs(60),
-        }
+        Limited { body, silence: Duration::from_secs(60) }
     }
 
     /// Sets the longest time without data.
@@ -141,8 +138,5 @@ pub(super) fn fits(bytes: usize, limit: usize, what: &str) -> Result<(), Limited
     if bytes <= limit {
         return Ok(());
     }
-    Err(LimitedError::TooLarge(format!(
-        "{what} larger than the limit of {}",
-        mebibytes(limit)
-    )))
+    Err(LimitedError::TooLarge(format!("{what} larger than the limit of {}", mebibytes(limit))))
 }

@@ -52,20 +52,12 @@ enum List {
 impl Pages {
     /// A list that is read page by page.
     pub(in crate::cluster) fn new(path: &str, accepted: Format) -> Self {
-        Pages {
-            path: path.to_owned(),
-            accepted,
-            limit: PAGE_SIZE,
-            token: String::new(),
-        }
+        Pages { path: path.to_owned(), accepted, limit: PAGE_SIZE, token: String::new() }
     }
 
     /// A list that comes as a whole, as one page.
     pub(in crate::cluster) fn whole(path: &str, accepted: Format) -> Self {
-        Pages {
-            limit: NO_LIMIT,
-            ..Pages::new(path, accepted)
-        }
+        Pages { limit: NO_LIMIT, ..Pages::new(path, accepted) }
     }
 
     /// Sets the format to ask for from now on. Tokens hold for every format.
@@ -91,10 +83,7 @@ impl Pages {
         }
         let metadata = list.metadata();
         self.token.clone_from(&metadata.next);
-        Ok(self
-            .token
-            .is_empty()
-            .then(|| metadata.resource_version.clone()))
+        Ok(self.token.is_empty().then(|| metadata.resource_version.clone()))
     }
 }
 

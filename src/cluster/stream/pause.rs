@@ -42,9 +42,6 @@ fn pause_after(failures: u32) -> Duration {
 
 /// A random time from this one to twice this one.
 pub(in crate::cluster) fn jittered(time: Duration) -> Duration {
-    let mut times = ConstantBuilder::new()
-        .with_delay(time)
-        .with_jitter()
-        .build();
+    let mut times = ConstantBuilder::new().with_delay(time).with_jitter().build();
     times.next().unwrap_or(time)
 }

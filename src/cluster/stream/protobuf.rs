@@ -36,10 +36,7 @@ struct Key {
 
 impl ProtobufList {
     pub(super) fn new() -> Self {
-        ProtobufList {
-            left: None,
-            metadata: ListMetadata::default(),
-        }
+        ProtobufList { left: None, metadata: ListMetadata::default() }
     }
 
     /// Reads the next item into the buffer. Returns false after the last one.
@@ -86,9 +83,7 @@ async fn start<R: AsyncBufRead + Unpin>(body: &mut Limited<R>) -> Result<u64, Li
     let mut magic = Vec::new();
     body.exactly(Envelope::MAGIC.len(), &mut magic).await?;
     if magic != Envelope::MAGIC {
-        return Err(LimitedError::Invalid(
-            "invalid list: no protobuf of Kubernetes".to_owned(),
-        ));
+        return Err(LimitedError::Invalid("invalid list: no protobuf of Kubernetes".to_owned()));
     }
     let mut left = u64::MAX;
     loop {
@@ -105,10 +100,7 @@ async fn key<R: AsyncBufRead + Unpin>(
     left: &mut u64,
 ) -> Result<Key, LimitedError> {
     let key = length(body, left).await?;
-    Ok(Key {
-        number: key >> 3,
-        wire_type: key & 7,
-    })
+    Ok(Key { number: key >> 3, wire_type: key & 7 })
 }
 
 async fn skip<R: AsyncBufRead + Unpin>(
@@ -149,9 +141,7 @@ async fn length<R: AsyncBufRead + Unpin>(
             return Ok(number);
         }
     }
-    Err(LimitedError::Invalid(
-        "invalid list: a number without end".to_owned(),
-    ))
+    Err(LimitedError::Invalid("invalid list: a number without end".to_owned()))
 }
 
 fn overrun() -> LimitedError {

@@ -90,10 +90,7 @@ async fn recorded_events_have_kinds_and_versions_however_they_are_cut() {
 async fn a_refusal_in_protobuf_has_its_message_and_pause() {
     let client = sending(404, PROTOBUF, REFUSAL.to_vec(), 64).await;
     let error = get(&client, "/", Format::Protobuf).await.err().unwrap();
-    assert_eq!(
-        (error.code, error.why.as_str()),
-        (Some(404), "pods \"absent\" not found")
-    );
+    assert_eq!((error.code, error.why.as_str()), (Some(404), "pods \"absent\" not found"));
     assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
     assert!(error.pause(1) >= Duration::from_secs(7) && !error.is_temporary());
 }
@@ -128,10 +125,7 @@ async fn json_lists_may_have_any_layout() {
         ("{\"items\":null}", 0),
         ("{\"items\":[]}", 0),
         ("{\"metadata\":{},\"items\":[]}", 0),
-        (
-            " { \"items\" : [ 7 , \"a]\\\"\" , {\"b\":\"}\"} ] , \"kind\" : 1 }\n",
-            3,
-        ),
+        (" { \"items\" : [ 7 , \"a]\\\"\" , {\"b\":\"}\"} ] , \"kind\" : 1 }\n", 3),
     ] {
         let (items, _) = listed(JSON, text.as_bytes(), 3).await.unwrap();
         assert_eq!(items.len(), count, "{text}");
@@ -140,36 +134,26 @@ async fn json_lists_may_have_any_layout() {
 
 /// A list of one item of this size.
 fn list_of(size: usize) -> Vec<u8> {
-    let item = Envelope {
-        raw: vec![7; size].into(),
-    };
+    let item = Envelope { raw: vec![7; size].into() };
     // `items` of a list has the number of `raw` of an envelope.
-    let list = Envelope {
-        raw: item.encode_to_vec().into(),
-    };
+    let list = Envelope { raw: item.encode_to_vec().into() };
     [&Envelope::MAGIC, list.encode_to_vec().as_slice()].concat()
 }
 
 #[tokio::test]
 async fn an_item_an_answer_and_an_event_have_limits() {
     let large = 9 << 20;
-    let error = listed(PROTOBUF, &list_of(large), 1 << 16)
-        .await
-        .unwrap_err();
+    let error = listed(PROTOBUF, &list_of(large), 1 << 16).await.unwrap_err();
     assert_eq!(error.why, "list item larger than the limit of 8 MiB");
     let json = [b"{\"items\":[\"".as_slice(), &vec![b'a'; large]].concat();
     let error = listed(JSON, &json, 1 << 16).await.unwrap_err();
     assert_eq!(error.why, "list item larger than the limit of 8 MiB");
-    let error = listed(PROTOBUF, &list_of(2 << 20), 1 << 16)
-        .await
-        .unwrap_err();
+    let error = listed(PROTOBUF, &list_of(2 << 20), 1 << 16).await.unwrap_err();
     assert_eq!(error.why, "answer larger than the limit of 1 MiB");
     let frame = [&u32::MAX.to_be_bytes(), WATCH].concat();
     let error = watched(PROTOBUF, &frame, 64).await.unwrap_err();
     assert_eq!(error.why, "watch event larger than the limit of 8 MiB");
-    let error = watched(JSON, &vec![b'{'; large], 1 << 16)
-        .await
-        .unwrap_err();
+    let error = watched(JSON, &vec![b'{'; large], 1 << 16).await.unwrap_err();
     assert_eq!(error.why, "watch event larger than the limit of 8 MiB");
 }
 

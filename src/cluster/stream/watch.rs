@@ -45,10 +45,7 @@ struct WatchLine<'t> {
 impl<R: AsyncBufRead + Unpin> WatchBody<R> {
     /// Reads the body of a watch. `silence` is the longest time without data.
     pub(in crate::cluster) fn new(reply: Reply<R>, silence: Duration) -> Self {
-        WatchBody {
-            body: reply.body.silence(silence),
-            format: reply.format,
-        }
+        WatchBody { body: reply.body.silence(silence), format: reply.format }
     }
 
     /// Reads the next event; `None` at the end. An event of type ERROR is an error.
@@ -77,9 +74,7 @@ impl<R: AsyncBufRead + Unpin> WatchBody<R> {
         }
         let mut frame = Vec::new();
         self.body.exactly(4, &mut frame).await?;
-        let size = frame
-            .iter()
-            .fold(0, |size, byte| size << 8 | usize::from(*byte));
+        let size = frame.iter().fold(0, |size, byte| size << 8 | usize::from(*byte));
         fits(size, EVENT_LIMIT, "watch event")?;
         self.body.exactly(size, &mut frame).await?;
         Ok(Some(frame))
@@ -90,11 +85,7 @@ impl<R: AsyncBufRead + Unpin> WatchBody<R> {
         loop {
             let data = self.body.peek().await?;
             if data.is_empty() {
-                return if line.is_empty() {
-                    Ok(None)
-                } else {
-                    Err(cut())
-                };
+                return if line.is_empty() { Ok(None) } else { Err(cut()) };
             }
             let end = data.iter().position(|byte| *byte == b'\n');
             let bytes = end.unwrap_or(data.len());

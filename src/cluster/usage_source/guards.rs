@@ -28,10 +28,8 @@ impl GuardSource {
     pub fn new(policy: &Policy) -> Self {
         let usage = &policy.usage;
         let prometheus = usage.prometheus.clone();
-        let guards = policy.guards.iter().map(|rule| AskedGuard {
-            rule: rule.clone(),
-            answered: None,
-        });
+        let guards =
+            policy.guards.iter().map(|rule| AskedGuard { rule: rule.clone(), answered: None });
         GuardSource {
             prometheus: prometheus.map(|p| Prometheus::new(p, usage)),
             guards: guards.collect(),
@@ -75,9 +73,6 @@ impl AskedGuard {
             self.answered = Some(now);
         }
         let text = |error: PrometheusError| from_prometheus(prometheus, error).to_string();
-        GuardReading {
-            guard: self.rule.name.clone(),
-            answers: answers.map_err(text),
-        }
+        GuardReading { guard: self.rule.name.clone(), answers: answers.map_err(text) }
     }
 }

@@ -60,10 +60,9 @@ impl MetricsApi {
         };
         match tokio::time::timeout(TIMEOUT, read).await {
             Ok(result) => result.map_err(|error| source_error(resource, error)),
-            Err(_) => Err(SourceError::Slow {
-                what: format!("{resource} of {API}"),
-                limit: TIMEOUT,
-            }),
+            Err(_) => {
+                Err(SourceError::Slow { what: format!("{resource} of {API}"), limit: TIMEOUT })
+            }
         }
     }
 }
@@ -101,16 +100,9 @@ fn source_error(resource: &'static str, error: StreamError) -> SourceError {
     let why = error.why;
     match error.code {
         Some(404) => SourceError::Absent { api: API },
-        Some(403) => SourceError::Forbidden {
-            api: API,
-            resource,
-            why,
-        },
+        Some(403) => SourceError::Forbidden { api: API, resource, why },
         Some(503) => SourceError::Down { api: API, why },
-        _ => SourceError::Failed {
-            what: format!("{resource} of {API}"),
-            why,
-        },
+        _ => SourceError::Failed { what: format!("{resource} of {API}"), why },
     }
 }
 
@@ -129,9 +121,7 @@ mod tests {
         answer: impl Fn(&str, &str, &str) -> (u16, String) + Clone + Send + Sync + 'static,
     ) -> Result<Readings, SourceError> {
         let (client, _) = fake(answer).await;
-        Source::MetricsApi(MetricsApi::new(client))
-            .read(&NodeAddresses::default())
-            .await
+        Source::MetricsApi(MetricsApi::new(client)).read(&NodeAddresses::default()).await
     }
 
     #[tokio::test]
@@ -153,11 +143,7 @@ mod tests {
         .unwrap();
         assert_eq!(readings.nodes["n1"].used.cpu, Amount::millicores(1000));
         assert_eq!(
-            (
-                readings.nodes.len(),
-                readings.pods.len(),
-                readings.skipped.count()
-            ),
+            (readings.nodes.len(), readings.pods.len(), readings.skipped.count()),
             (1, 0, 3)
         );
     }
@@ -179,12 +165,8 @@ mod tests {
 
     #[tokio::test]
     async fn errors_name_the_remedy() {
-        let message = async |code| {
-            read(move |_, _, _| status(code, "m"))
-                .await
-                .unwrap_err()
-                .to_string()
-        };
+        let message =
+            async |code| read(move |_, _, _| status(code, "m")).await.unwrap_err().to_string();
         assert_eq!(
             message(503).await,
             "metrics.k8s.io/v1beta1 is unavailable: is metrics-server running? (m)"
@@ -206,19 +188,13 @@ mod tests {
              API group metrics.k8s.io (m)"
         );
         assert!(message(500).await.ends_with("of metrics.k8s.io/v1beta1: m"));
-        let invalid = read(|_, _, _| (200, "<html>".to_owned()))
-            .await
-            .unwrap_err()
-            .to_string();
+        let invalid = read(|_, _, _| (200, "<html>".to_owned())).await.unwrap_err().to_string();
         assert!(
             invalid.starts_with("cannot read nodes of metrics.k8s.io/v1beta1: invalid list: "),
             "{invalid}"
         );
-        let unreachable = MetricsApi::new(client_of("http://127.0.0.1:1"))
-            .read()
-            .await
-            .unwrap_err()
-            .to_string();
+        let unreachable =
+            MetricsApi::new(client_of("http://127.0.0.1:1")).read().await.unwrap_err().to_string();
         assert!(unreachable.contains("Connection refused"), "{unreachable}");
     }
 

@@ -98,28 +98,20 @@ impl Prometheus {
         let read = async {
             let steps = self.missed(self.server_time().await?, since);
             let (queries, first) = (self.queries(), part_of(samples));
-            self.read_in_parts(node_addresses, &queries, steps, first, take)
-                .await
+            self.read_in_parts(node_addresses, &queries, steps, first, take).await
         };
         within(LONGEST_READ, Box::pin(read)).await
     }
 
     async fn server_time(&self) -> Result<i64, PrometheusError> {
-        let query = PromQuery {
-            name: TIME,
-            promql: TIME,
-            times: QueryTimes::ServerNow,
-        };
+        let query = PromQuery { name: TIME, promql: TIME, times: QueryTimes::ServerNow };
         response::time(&self.client.query(&query).await?)
     }
 
     /// The evaluation times since a time. The last one is the present.
     fn missed(&self, end: i64, since: Option<Timestamp>) -> Steps {
         // Nothing changes between two scrapes.
-        let step = self
-            .poll
-            .max(self.policy.scrape_interval)
-            .max(self.window / MOST_STEPS);
+        let step = self.poll.max(self.policy.scrape_interval).max(self.window / MOST_STEPS);
         let step = millis(step).max(1000);
         let earliest = end - millis(self.window) / step * step;
         let start = since.map_or(earliest, |since| earliest.max(since.as_millisecond()));
@@ -156,10 +148,7 @@ impl Prometheus {
             // In the past, all nodes may have been others than today.
             if let Some(example) = other.filter(|_| !times.is_range() && !node_addresses.is_empty())
             {
-                return Err(PrometheusError::OtherCluster {
-                    query: query.name(),
-                    example,
-                });
+                return Err(PrometheusError::OtherCluster { query: query.name(), example });
             }
         }
         Ok(builder.finish())
@@ -189,23 +178,14 @@ impl Prometheus {
         promql: String,
         times: QueryTimes,
     ) -> Result<(UsageQuery, QueryResult), PrometheusError> {
-        let text = self
-            .client
-            .query(&PromQuery {
-                name: query.name(),
-                promql: &promql,
-                times,
-            })
-            .await?;
+        let text =
+            self.client.query(&PromQuery { name: query.name(), promql: &promql, times }).await?;
         let mut result = response::series(query.name(), &text)?;
         if let QueryTimes::At(at) = times {
             result.set_time(at);
         }
         if result.series.is_empty() && result.rejected.is_empty() {
-            return Err(PrometheusError::NoData {
-                query: query.name(),
-                hint: self.hint(),
-            });
+            return Err(PrometheusError::NoData { query: query.name(), hint: self.hint() });
         }
         Ok((query, result))
     }
@@ -214,9 +194,7 @@ impl Prometheus {
     fn hint(&self) -> String {
         let range = self.policy.range();
         let tenant = self.policy.headers.iter().find(|(name, _)| {
-            TENANT_HEADERS
-                .iter()
-                .any(|header| header.eq_ignore_ascii_case(name))
+            TENANT_HEADERS.iter().any(|header| header.eq_ignore_ascii_case(name))
         });
         let tenant = tenant
             .map(|(name, value)| format!(", and is {value:?} the right tenant ({name})"))
@@ -271,9 +249,7 @@ async fn within<T>(
     limit: Duration,
     read: impl Future<Output = Result<T, PrometheusError>>,
 ) -> Result<T, PrometheusError> {
-    tokio::time::timeout(limit, read)
-        .await
-        .unwrap_or(Err(PrometheusError::Timeout(limit)))
+    tokio::time::timeout(limit, read).await.unwrap_or(Err(PrometheusError::Timeout(limit)))
 }
 
 #[cfg(test)]

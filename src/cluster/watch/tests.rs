@@ -42,12 +42,7 @@ async fn watcher(
 }
 
 fn pods(cluster: &Cluster) -> Vec<String> {
-    cluster
-        .snapshot([])
-        .pods
-        .iter()
-        .map(|p| format!("{} on {}", p.name, p.node_name()))
-        .collect()
+    cluster.snapshot([]).pods.iter().map(|p| format!("{} on {}", p.name, p.node_name())).collect()
 }
 
 trait NodeName {
@@ -64,11 +59,7 @@ impl NodeName for crate::model::snapshot::Pod {
 
 fn skipped(cluster: &Cluster) -> Vec<(String, Option<String>)> {
     let snapshot: Snapshot = cluster.snapshot([]);
-    snapshot
-        .skipped
-        .into_iter()
-        .map(|s| (s.name, s.node))
-        .collect()
+    snapshot.skipped.into_iter().map(|s| (s.name, s.node)).collect()
 }
 
 #[tokio::test]
@@ -87,10 +78,7 @@ async fn a_list_is_read_page_by_page_and_an_invalid_object_is_skipped() {
     watcher.by_page = true;
     watcher.list().await.unwrap();
     assert_eq!(pods(&watcher.cluster), ["p1 on n1", "p3 on n3"]);
-    assert_eq!(
-        skipped(&watcher.cluster),
-        [("p2".to_owned(), Some("n2".to_owned()))]
-    );
+    assert_eq!(skipped(&watcher.cluster), [("p2".to_owned(), Some("n2".to_owned()))]);
     assert_eq!(watcher.position.as_deref(), Some("7"));
     assert!(watcher.cluster.health()[&ObjectKind::Pod].synced && !watcher.cluster.synced());
     assert!(
@@ -118,19 +106,10 @@ async fn a_list_comes_as_a_whole_and_by_page_where_that_fails() {
     watcher.list().await.unwrap();
     // The second pod was deleted between the two lists.
     assert_eq!(pods(&watcher.cluster), ["p1 on n1", "p3 on n3"]);
-    let requests: Vec<String> = requests
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|r| r.1.clone())
-        .collect();
+    let requests: Vec<String> = requests.lock().unwrap().iter().map(|r| r.1.clone()).collect();
     assert_eq!(
         requests,
-        [
-            "/api/v1/pods?limit=0",
-            "/api/v1/pods?limit=500",
-            "/api/v1/pods?limit=500&continue=a"
-        ]
+        ["/api/v1/pods?limit=0", "/api/v1/pods?limit=500", "/api/v1/pods?limit=500&continue=a"]
     );
     assert!(!watcher.by_page, "the next list comes as a whole again");
 }
@@ -153,10 +132,7 @@ async fn an_answer_that_is_no_list_forgets_no_object() {
         let old = import::json(ObjectKind::Pod, pod("p1", "n1", 1).to_string().as_bytes());
         watcher.cluster.objects().apply(old.unwrap());
         let error = watcher.list().await.unwrap_err();
-        assert!(
-            error.why.starts_with("invalid list: it has no "),
-            "{error:?}"
-        );
+        assert!(error.why.starts_with("invalid list: it has no "), "{error:?}");
         watcher.fail(&error);
         assert_eq!(pods(&watcher.cluster), ["p1 on n1"]);
         assert!(watcher.cluster.health()[&ObjectKind::Pod].outage.is_some());
@@ -184,10 +160,7 @@ async fn watches_that_break_without_news_are_one_outage_and_end_in_a_list() {
         outages.push(outage(&watcher).unwrap().since);
     }
     assert_eq!(watcher.position, None, "only a list can help");
-    assert!(
-        outages.iter().all(|since| *since == outages[0]),
-        "{outages:?}"
-    );
+    assert!(outages.iter().all(|since| *since == outages[0]), "{outages:?}");
     watcher.list().await.unwrap();
     assert_eq!(outage(&watcher), None);
     assert_eq!(watcher.position.as_deref(), Some("7"));
@@ -209,10 +182,7 @@ async fn the_first_event_after_a_broken_watch_ends_the_outage() {
     watcher.fail(&StreamError::broken("refused"));
     watcher.watch("1").await.unwrap_err();
     assert_eq!(watcher.cluster.health()[&ObjectKind::Pod].outage, None);
-    assert_eq!(
-        (watcher.unheard, watcher.position.as_deref()),
-        (0, Some("5"))
-    );
+    assert_eq!((watcher.unheard, watcher.position.as_deref()), (0, Some("5")));
 }
 
 /// The refusal deletes the objects of the earlier pages, so these are read again.
@@ -261,11 +231,7 @@ async fn events_are_applied_and_advance_the_position() {
     assert_eq!(pods(&watcher.cluster), ["p1 on n2"]);
     assert_eq!(skipped(&watcher.cluster), [("p3".to_owned(), None)]);
     assert_eq!(watcher.position.as_deref(), Some("20"));
-    assert!(
-        requests.lock().unwrap()[0]
-            .1
-            .ends_with("&resourceVersion=10")
-    );
+    assert!(requests.lock().unwrap()[0].1.ends_with("&resourceVersion=10"));
 }
 
 #[tokio::test]
@@ -301,10 +267,7 @@ async fn an_invalid_event_leads_to_a_list_in_json() {
     let error = watcher.watch("1").await.unwrap_err();
     assert!(error.why.starts_with("invalid watch event: "), "{error:?}");
     watcher.fail(&error);
-    assert_eq!(
-        (watcher.position.as_deref(), watcher.accepted),
-        (None, Format::Json)
-    );
+    assert_eq!((watcher.position.as_deref(), watcher.accepted), (None, Format::Json));
 }
 
 #[tokio::test]
@@ -348,18 +311,12 @@ async fn a_watch_without_event_or_bookmark_leads_to_a_list() {
     let (mut watcher, _) = watcher(PODS, |_, _, _| lines(&[])).await;
     watcher.position = Some("1".to_owned());
     let error = watcher.watch("1").await.unwrap_err();
-    assert_eq!(
-        error.why,
-        "watch ended early, without an event or a bookmark, listing again"
-    );
+    assert_eq!(error.why, "watch ended early, without an event or a bookmark, listing again");
     assert_eq!(watcher.position, None);
     // A watch of a kind of which the API server has seen no event.
     watcher.position = Some("1".to_owned());
     watcher.failures = 3;
-    let silent = Watched {
-        since: Instant::now() - STEADY,
-        news: false,
-    };
+    let silent = Watched { since: Instant::now() - STEADY, news: false };
     watcher.judge(&silent, Ok(())).unwrap();
     assert_eq!((&watcher.position, watcher.failures), (&None, 0));
     // A cut after the same time is the first failure in a row.
@@ -367,10 +324,8 @@ async fn a_watch_without_event_or_bookmark_leads_to_a_list() {
     let cut = watcher.judge(&silent, Err(StreamError::broken("cut")));
     assert_pause(watcher.fail(&cut.unwrap_err()).as_millis(), 500);
     let bookmark = json!({"metadata": {"resourceVersion": "20"}});
-    let (mut watcher, _) = self::watcher(PODS, move |_, _, _| {
-        lines(&[("BOOKMARK", bookmark.clone())])
-    })
-    .await;
+    let (mut watcher, _) =
+        self::watcher(PODS, move |_, _, _| lines(&[("BOOKMARK", bookmark.clone())])).await;
     watcher.watch("1").await.unwrap();
     assert_eq!(watcher.position.as_deref(), Some("20"));
 }
@@ -390,10 +345,7 @@ async fn a_list_that_a_busy_server_refuses_is_asked_for_again_as_a_whole() {
     watcher.list().await.unwrap();
     assert_eq!(pods(&watcher.cluster), ["p1 on n1"]);
     let requests = requests.lock().unwrap();
-    assert!(
-        requests.iter().all(|r| r.1 == "/api/v1/pods?limit=0"),
-        "{requests:?}"
-    );
+    assert!(requests.iter().all(|r| r.1 == "/api/v1/pods?limit=0"), "{requests:?}");
 }
 
 /// Every other request for a page is refused. The pauses must not grow from page to page: then they
@@ -415,10 +367,7 @@ async fn each_page_that_is_refused_has_a_short_pause() {
     let start = Instant::now();
     watcher.list().await.unwrap();
     let took = start.elapsed();
-    assert!(
-        took < Duration::from_millis(3500),
-        "four pauses took {took:?}"
-    );
+    assert!(took < Duration::from_millis(3500), "four pauses took {took:?}");
 }
 
 #[tokio::test]
@@ -458,22 +407,18 @@ async fn one_event_before_each_error_does_not_end_the_backoff() {
 fn assert_pause(pause: u128, longest: u128) {
     // The doubled pause of 16 s is cut to 15 s before jitter, hence the lower bound.
     let shortest = (longest / 2).min(15_000) - 1;
-    assert!(
-        (shortest..=longest).contains(&pause),
-        "{pause} of {longest} ms"
-    );
+    assert!((shortest..=longest).contains(&pause), "{pause} of {longest} ms");
 }
 
 #[tokio::test]
 async fn the_cluster_is_synced_after_every_kind_is_listed() {
-    let (client, _) = fake(|_, uri, _| {
-        if uri.contains("watch=") {
-            (200, String::new())
-        } else {
-            page("1", "", &[])
-        }
-    })
-    .await;
+    let (client, _) =
+        fake(
+            |_, uri, _| {
+                if uri.contains("watch=") { (200, String::new()) } else { page("1", "", &[]) }
+            },
+        )
+        .await;
     let cluster = Cluster::new(client);
     assert!(!cluster.synced());
     let stop = tokio_util::sync::CancellationToken::new();

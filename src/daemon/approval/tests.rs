@@ -29,8 +29,7 @@ impl FakeServer {
         let path = uri.split('?').next().unwrap();
         let name = path.rsplit('/').next().unwrap().to_owned();
         if let Some(pod) = path.strip_suffix("/eviction") {
-            self.evicted
-                .push(pod.rsplit('/').next().unwrap().to_owned());
+            self.evicted.push(pod.rsplit('/').next().unwrap().to_owned());
             return (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned());
         }
         if !path.contains("/configmaps") {
@@ -45,9 +44,8 @@ impl FakeServer {
                 let change: Value = serde_json::from_str(body).unwrap();
                 let set = change["metadata"]["annotations"].as_object().unwrap();
                 let set = set.iter().filter(|(_, value)| !value.is_null());
-                map["metadata"]["annotations"] = set
-                    .map(|(key, value)| (key.clone(), value.clone()))
-                    .collect();
+                map["metadata"]["annotations"] =
+                    set.map(|(key, value)| (key.clone(), value.clone())).collect();
             }
             _ => {
                 map = serde_json::from_str(body).unwrap();
@@ -127,17 +125,9 @@ async fn nothing_is_evicted_before_a_person_agrees_and_then_exactly_what_was_pro
     assert!(fixture.evicted().is_empty());
     let proposal = fixture.proposal().await;
     assert_eq!(pods(&proposal), ["web-0", "web-1"]);
-    fixture
-        .store
-        .approve(&proposal.id, Some("ada"))
-        .await
-        .unwrap();
+    fixture.store.approve(&proposal.id, Some("ada")).await.unwrap();
     // A second person does the same at the same time.
-    fixture
-        .store
-        .approve(&proposal.id, Some("bob"))
-        .await
-        .unwrap();
+    fixture.store.approve(&proposal.id, Some("bob")).await.unwrap();
     fixture.cycle().await;
     assert_eq!(fixture.evicted(), ["web-0", "web-1"]);
     let next = fixture.stored().await;
@@ -152,10 +142,7 @@ async fn a_proposal_stays_the_same_until_it_is_approved() {
     fixture.cycle().await;
     let first = fixture.proposal().await;
     // A pod that the next plan would name first.
-    fixture
-        .daemon
-        .cluster
-        .apply([replica_set("web--set"), owned("web-")]);
+    fixture.daemon.cluster.apply([replica_set("web--set"), owned("web-")]);
     fixture.cycle().await;
     assert_eq!(fixture.proposal().await, first);
 }
@@ -210,11 +197,7 @@ async fn the_record_tells_who_has_approved_what() {
     fixture.engine.keep_facts();
     fixture.cycle().await;
     let proposal = fixture.proposal().await;
-    fixture
-        .store
-        .approve(&proposal.id, Some("ada"))
-        .await
-        .unwrap();
+    fixture.store.approve(&proposal.id, Some("ada")).await.unwrap();
     fixture.cycle().await;
     let facts = fixture.engine.ledger().facts().iter();
     let approvals: Vec<_> = facts.filter(|fact| fact.kind == APPROVAL).collect();

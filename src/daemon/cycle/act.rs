@@ -116,8 +116,7 @@ impl Cycle<'_> {
     }
 
     fn current(&self, moves: &[Move]) -> CurrentCluster {
-        self.engine
-            .gates_again(moves, self.snapshot(), clock::now())
+        self.engine.gates_again(moves, self.snapshot(), clock::now())
     }
 
     async fn evict(&self, planned: &Move) -> Outcome {
@@ -153,11 +152,7 @@ impl Cycle<'_> {
 
 impl Current {
     fn refreshed(&mut self, make: impl FnOnce() -> CurrentCluster) -> &CurrentCluster {
-        if self
-            .0
-            .as_ref()
-            .is_some_and(|(at, _)| at.elapsed() > CHECK_EVERY)
-        {
+        if self.0.as_ref().is_some_and(|(at, _)| at.elapsed() > CHECK_EVERY) {
             self.0 = None;
         }
         &self.0.get_or_insert_with(|| (Instant::now(), make())).1

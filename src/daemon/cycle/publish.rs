@@ -30,11 +30,7 @@ impl Cycle<'_> {
     pub(super) fn publish(&mut self, end: &CycleEnd<'_>) {
         match *end {
             CycleEnd::Skipped(reason) => self.publish_reason(reason),
-            CycleEnd::Decided {
-                snapshot,
-                plan,
-                made,
-            } => {
+            CycleEnd::Decided { snapshot, plan, made } => {
                 self.publish_plan(plan);
                 match made {
                     Ok(outcomes) => self.publish_outcomes(snapshot, plan, outcomes),

@@ -84,10 +84,7 @@ fn respond(store: &mut FakeStore, method: &str, uri: &str, body: &str) -> (u16, 
 impl CycleFixture {
     /// A cluster in which one pod violates a taint of its node, so that one pod goes per cycle.
     async fn new() -> Self {
-        let store = Arc::new(Mutex::new(FakeStore {
-            version: 1,
-            ..FakeStore::default()
-        }));
+        let store = Arc::new(Mutex::new(FakeStore { version: 1, ..FakeStore::default() }));
         let shared = Arc::clone(&store);
         let answer = move |method: &str, uri: &str, body: &str| {
             respond(&mut shared.lock().unwrap(), method, uri, body)
@@ -96,11 +93,7 @@ impl CycleFixture {
         let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, limits: {perCycle: 1}, evictable: {minReplicas: 1, minPodAge: 0s}, strategies: [{removePodsViolatingNodeTaints: {}}]}";
         let policy = Policy::parse("p", text).unwrap();
         let (daemon, engine) = violating_pods(&client, policy).await;
-        CycleFixture {
-            daemon,
-            engine,
-            store,
-        }
+        CycleFixture { daemon, engine, store }
     }
 
     async fn cycle(&mut self) -> Result<Option<String>, DaemonError> {
@@ -124,11 +117,7 @@ impl CycleFixture {
     /// The pods and states of the stored ledger.
     fn entries(&self) -> Vec<(String, State)> {
         let ledger = Ledger::parse(&self.stored()).unwrap();
-        ledger
-            .entries()
-            .iter()
-            .map(|e| (e.pod.clone(), e.state))
-            .collect()
+        ledger.entries().iter().map(|e| (e.pod.clone(), e.state)).collect()
     }
 }
 
@@ -233,15 +222,9 @@ async fn a_cycle_tells_that_a_missing_right_kept_it_from_evicting() {
     let mut fixture = CycleFixture::new().await;
     fixture.store.lock().unwrap().denied = true;
     let denied = fixture.cycle().await.unwrap().unwrap();
-    assert!(
-        denied.contains("cannot create resource \"pods/eviction\""),
-        "{denied}"
-    );
+    assert!(denied.contains("cannot create resource \"pods/eviction\""), "{denied}");
     let resting = fixture.cycle().await.unwrap().unwrap();
-    assert!(
-        resting.starts_with("no right to evict pods in its namespace"),
-        "{resting}"
-    );
+    assert!(resting.starts_with("no right to evict pods in its namespace"), "{resting}");
     assert_eq!(fixture.evictions(), 1);
 }
 

@@ -72,12 +72,7 @@ impl LeadFixture {
         let mut daemon = Daemon::fake(&client, &policy);
         daemon.lead = LeaderRole(Some(candidate));
         daemon.cluster.apply(fixture::objects(4));
-        LeadFixture {
-            daemon,
-            engine: Engine::new(policy, Ledger::default()),
-            ruler,
-            asked,
-        }
+        LeadFixture { daemon, engine: Engine::new(policy, Ledger::default()), ruler, asked }
     }
 
     async fn leading(last: usize) -> Self {
@@ -89,22 +84,14 @@ impl LeadFixture {
     }
 
     async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
-        let decided = self
-            .daemon
-            .cluster
-            .snapshot(self.engine.policy().resources());
-        Cycle::new(&mut self.daemon, &mut self.engine)
-            .act(&decided, moves)
-            .await
+        let decided = self.daemon.cluster.snapshot(self.engine.policy().resources());
+        Cycle::new(&mut self.daemon, &mut self.engine).act(&decided, moves).await
     }
 
     /// Number of requests with this method whose path contains this text.
     fn requests(&self, method: &str, text: &str) -> usize {
         let asked = self.asked.lock().unwrap();
-        asked
-            .iter()
-            .filter(|(how, uri, _)| how == method && uri.contains(text))
-            .count()
+        asked.iter().filter(|(how, uri, _)| how == method && uri.contains(text)).count()
     }
 
     fn exposes_leader(&self, leader: u8) -> bool {
@@ -129,19 +116,13 @@ async fn a_new_leader_reads_the_ledger_first() {
     let mut fixture = LeadFixture::new(stored(LEDGER), 0).await;
     assert!(!fixture.daemon.take_lead(&mut fixture.engine).await.unwrap());
     assert!(!fixture.daemon.lead.holds() && fixture.exposes_leader(0));
-    assert!(
-        fixture.asked.lock().unwrap().is_empty(),
-        "a standby sends no request"
-    );
+    assert!(fixture.asked.lock().unwrap().is_empty(), "a standby sends no request");
     fixture.ruler.lock().unwrap().elect();
     assert!(!fixture.daemon.lead.holds(), "the ledger has not been read");
     assert!(fixture.daemon.take_lead(&mut fixture.engine).await.unwrap());
     assert!(fixture.daemon.lead.holds() && fixture.exposes_leader(1));
     assert_eq!(fixture.engine.ledger().write(), LEDGER);
-    assert!(
-        !fixture.daemon.take_lead(&mut fixture.engine).await.unwrap(),
-        "already leading"
-    );
+    assert!(!fixture.daemon.take_lead(&mut fixture.engine).await.unwrap(), "already leading");
     // Lost and won again: another leader may have written the ledger meanwhile.
     fixture.ruler.lock().unwrap().elect();
     assert!(!fixture.daemon.lead.holds());
@@ -156,21 +137,11 @@ async fn an_instance_without_the_ledger_does_not_lead() {
     assert!(!fixture.daemon.take_lead(&mut fixture.engine).await.unwrap());
     assert!(!fixture.daemon.lead.holds() && fixture.exposes_leader(0));
     let reason = fixture.daemon.lead.error().unwrap();
-    assert_eq!(
-        reason,
-        "the ledger: cannot get configmap system/ledger: etcd is away"
-    );
+    assert_eq!(reason, "the ledger: cannot get configmap system/ledger: etcd is away");
     let mut fixture = LeadFixture::new(stored("scribbles"), 0).await;
     fixture.ruler.lock().unwrap().elect();
-    let error = fixture
-        .daemon
-        .take_lead(&mut fixture.engine)
-        .await
-        .unwrap_err();
-    assert!(
-        error.to_string().starts_with("cannot parse the ledger: "),
-        "{error}"
-    );
+    let error = fixture.daemon.take_lead(&mut fixture.engine).await.unwrap_err();
+    assert!(error.to_string().starts_with("cannot parse the ledger: "), "{error}");
 }
 
 #[tokio::test]
@@ -247,19 +218,13 @@ async fn an_instance_that_lost_the_lead_writes_no_ledger_and_no_taint() {
         if lost {
             fixture.ruler.lock().unwrap().depose();
         }
-        let saved = Cycle::new(&mut fixture.daemon, &mut fixture.engine)
-            .save()
-            .await;
+        let saved = Cycle::new(&mut fixture.daemon, &mut fixture.engine).save().await;
         assert_eq!(
             (saved.err(), fixture.requests("PUT", "")),
             (lost.then_some(StoreError::NotLeading), usize::from(!lost))
         );
         let action = SteerAction::Add(SteerValue::Hot);
-        let taint = [Steer {
-            node: "n1".to_owned(),
-            action,
-            why: SteerReason::Ending,
-        }];
+        let taint = [Steer { node: "n1".to_owned(), action, why: SteerReason::Ending }];
         let mut cycle = Cycle::new(&mut fixture.daemon, &mut fixture.engine);
         cycle.change_taints(&taint.iter().collect::<Vec<_>>()).await;
         assert_eq!(fixture.requests("GET", "/nodes"), usize::from(!lost));
@@ -283,11 +248,7 @@ async fn a_single_run_ends_when_the_leader_renews_its_lease() {
         error.to_string(),
         "no evictions: another instance leads: other; stop it before a single run"
     );
-    assert!(
-        began.elapsed() < Duration::from_secs(7),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < Duration::from_secs(7), "{:?}", began.elapsed());
 }
 
 #[tokio::test(start_paused = true)]

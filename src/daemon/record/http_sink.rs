@@ -45,18 +45,8 @@ impl HttpSink {
         token_file: Option<PathBuf>,
         ca_file: Option<PathBuf>,
     ) -> Self {
-        let server = Collector {
-            url,
-            ca_file,
-            headers: HeaderMap::new(),
-            timeout: TIMEOUT,
-        };
-        HttpSink {
-            server,
-            token_file,
-            format,
-            client: None,
-        }
+        let server = Collector { url, ca_file, headers: HeaderMap::new(), timeout: TIMEOUT };
+        HttpSink { server, token_file, format, client: None }
     }
 
     pub(super) async fn write(&mut self, line: &RecordLine) -> Result<(), SinkError> {
@@ -70,9 +60,7 @@ impl HttpSink {
         let sent = tokio::time::timeout(timeout, send(request)).await;
         sent.unwrap_or_else(|_| {
             let seconds = timeout.as_secs();
-            Err(SinkError::Unanswered(format!(
-                "no response within {seconds} s"
-            )))
+            Err(SinkError::Unanswered(format!("no response within {seconds} s")))
         })?;
         self.client = Some(client);
         Ok(())
@@ -86,10 +74,7 @@ impl HttpSink {
     fn request(&self, client: &Client, line: &RecordLine) -> Result<RequestBuilder, SinkError> {
         let (media_type, body) = match self.format {
             BodyFormat::CloudEvent => ("application/cloudevents+json; charset=UTF-8", line.json()),
-            BodyFormat::Text => (
-                "application/json",
-                json!({"text": line.sentence()}).to_string(),
-            ),
+            BodyFormat::Text => ("application/json", json!({"text": line.sentence()}).to_string()),
         };
         let request = client
             .post(self.server.url.clone())
@@ -176,10 +161,7 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
         let received = received.lock().unwrap();
         let (headers, body) = &received[0];
-        assert_eq!(
-            headers["content-type"],
-            "application/cloudevents+json; charset=UTF-8"
-        );
+        assert_eq!(headers["content-type"], "application/cloudevents+json; charset=UTF-8");
         assert_eq!(RecordLine::parse(body).unwrap(), line());
         let tokens: Vec<_> = received.iter().map(|(h, _)| &h["authorization"]).collect();
         assert_eq!(tokens, ["Bearer one", "Bearer two"]);
@@ -192,10 +174,7 @@ mod tests {
         sink.write(&line()).await.unwrap();
         let (headers, body) = received.lock().unwrap()[0].clone();
         assert_eq!(headers["content-type"], "application/json");
-        assert_eq!(
-            body,
-            r#"{"text":"evenkeel/prod: evicted shop/web-1 from n1"}"#
-        );
+        assert_eq!(body, r#"{"text":"evenkeel/prod: evicted shop/web-1 from n1"}"#);
     }
 
     #[tokio::test]
@@ -242,9 +221,6 @@ mod tests {
         assert!(!error.contains("secret"), "{error}");
         let mut without = HttpSink::new(url, BodyFormat::Text, file, None);
         let error = without.write(&line()).await.unwrap_err().to_string();
-        assert!(
-            error.starts_with("cannot use the token in /nowhere/token: "),
-            "{error}"
-        );
+        assert!(error.starts_with("cannot use the token in /nowhere/token: "), "{error}");
     }
 }

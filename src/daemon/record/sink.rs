@@ -132,11 +132,6 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_written_is_an_error_at_the_start() {
         let error = Sink::file(Path::new("/nowhere/record")).err().unwrap();
-        assert!(
-            error
-                .to_string()
-                .starts_with("cannot write to /nowhere/record: "),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("cannot write to /nowhere/record: "), "{error}");
     }
 }

@@ -42,12 +42,6 @@ impl SinkError {
 
     /// Returns true if the sink takes other lines, but never this one.
     pub const fn is_about_the_line(&self) -> bool {
-        matches!(
-            self,
-            SinkError::Status {
-                code: 400 | 413 | 415 | 422,
-                ..
-            }
-        )
+        matches!(self, SinkError::Status { code: 400 | 413 | 415 | 422, .. })
     }
 }

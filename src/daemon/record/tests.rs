@@ -107,8 +107,7 @@ impl World {
     /// The pod ends, its controller replaces it on another node, and another pod needs a move.
     fn evict(&mut self, name: &str) {
         let pod = self.pods.remove(name).unwrap();
-        self.evicted
-            .insert(pod["metadata"]["uid"].as_str().unwrap().to_owned());
+        self.evicted.insert(pod["metadata"]["uid"].as_str().unwrap().to_owned());
         let owner = pod["metadata"]["ownerReferences"][0]["name"].as_str();
         self.create("n2", owner.unwrap(), SignedDuration::ZERO);
         let next = format!("set-{}", self.created);
@@ -204,11 +203,7 @@ impl SharedWorld {
         for pod in 0..4 {
             world.create(NODE, &format!("first-{pod}"), SignedDuration::from_hours(1));
         }
-        SharedWorld {
-            world: Arc::new(Mutex::new(world)),
-            process: 0,
-            killed: Arc::default(),
-        }
+        SharedWorld { world: Arc::new(Mutex::new(world)), process: 0, killed: Arc::default() }
     }
 
     fn world(&self) -> MutexGuard<'_, World> {
@@ -318,15 +313,9 @@ impl Write for SharedWorld {
 /// The lines of a type by id, each with whether it is marked.
 fn lines_of(record: &str, kind: &str) -> BTreeMap<String, Vec<bool>> {
     let mut by_id: BTreeMap<String, Vec<bool>> = BTreeMap::new();
-    for line in record
-        .lines()
-        .filter_map(|line| RecordLine::parse(line).ok())
-    {
+    for line in record.lines().filter_map(|line| RecordLine::parse(line).ok()) {
         if line.kind == kind {
-            by_id
-                .entry(line.id)
-                .or_default()
-                .push(line.possiblyrepeated);
+            by_id.entry(line.id).or_default().push(line.possiblyrepeated);
         }
     }
     by_id
@@ -339,11 +328,7 @@ async fn two_hundred_kills_lose_no_line_and_repeat_none_without_a_mark() {
     for kill in 0..200 {
         // Numerical Recipes' generator; its high bits are the better ones.
         chance = (chance * 1_664_525 + 1_013_904_223) % (1 << 32);
-        let cut = if kill % 2 == 0 {
-            Cut::Before
-        } else {
-            Cut::After
-        };
+        let cut = if kill % 2 == 0 { Cut::Before } else { Cut::After };
         let step = ["save", "eviction", "line"][kill / 2 % 3];
         let process = shared.restarted((step, 1 + (chance >> 16) % 6), cut);
         Box::pin(process.live(20)).await;
@@ -374,11 +359,7 @@ async fn two_hundred_kills_lose_no_line_and_repeat_none_without_a_mark() {
     let settled = |state: State| matches!(state, State::Settled(_));
     let outcomes = lines_of(&world.record, OUTCOME).len();
     let open = ledger.entries().iter().filter(|e| !settled(e.state));
-    assert_eq!(
-        outcomes + open.count(),
-        recorded.len(),
-        "each has an outcome"
-    );
+    assert_eq!(outcomes + open.count(), recorded.len(), "each has an outcome");
 }
 
 /// A writer that fails so many times first.
@@ -420,18 +401,13 @@ fn recorder(sink: Sink, uids: &[&str]) -> (Daemon, RecordTask, Engine) {
 
 fn uids(record: &str) -> Vec<String> {
     let lines = record.lines().map(|line| RecordLine::parse(line).unwrap());
-    lines
-        .map(|line| line.details().unwrap().unwrap().uid)
-        .collect()
+    lines.map(|line| line.details().unwrap().unwrap().uid).collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_sink_that_fails_gets_the_same_line_after_growing_pauses() {
     let written: Arc<Mutex<String>> = Arc::default();
-    let flaky = Flaky {
-        failures: 4,
-        written: Arc::clone(&written),
-    };
+    let flaky = Flaky { failures: 4, written: Arc::clone(&written) };
     let sink = Sink::Output(Arc::new(Mutex::new(flaky)));
     let (daemon, recorder, mut engine) = recorder(sink, &["u-1", "u-2"]);
     let start = Instant::now();
@@ -452,10 +428,7 @@ async fn a_sink_that_fails_gets_the_same_line_after_growing_pauses() {
 #[tokio::test(start_paused = true)]
 async fn a_line_that_the_sink_may_have_is_marked_when_it_comes_again() {
     let written: Arc<Mutex<String>> = Arc::default();
-    let flaky = Flaky {
-        failures: 1,
-        written: Arc::clone(&written),
-    };
+    let flaky = Flaky { failures: 1, written: Arc::clone(&written) };
     let sink = Sink::Output(Arc::new(Mutex::new(flaky)));
     let (_daemon, recorder, mut engine) = recorder(sink, &["u-1", "u-2"]);
     recorder.exchange(&mut engine, true);
@@ -484,10 +457,7 @@ async fn facts_that_are_not_stored_are_not_written() {
 
 #[tokio::test(start_paused = true)]
 async fn an_instance_that_no_longer_leads_writes_nothing_more() {
-    let flaky = Flaky {
-        failures: 1,
-        written: Arc::default(),
-    };
+    let flaky = Flaky { failures: 1, written: Arc::default() };
     let written = Arc::clone(&flaky.written);
     let sink = Sink::Output(Arc::new(Mutex::new(flaky)));
     let (_daemon, recorder, mut engine) = recorder(sink, &["u-1", "u-2"]);

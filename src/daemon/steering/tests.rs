@@ -42,11 +42,8 @@ fn taint(node: &str) -> Steer {
 /// Real changes that were sent, by node.
 fn changes(asked: &ApiRequests) -> Vec<String> {
     let asked = asked.lock().unwrap();
-    let real = asked
-        .iter()
-        .filter(|(method, uri, _)| method == "PATCH" && !uri.contains("dryRun"));
-    real.map(|(_, uri, _)| uri.rsplit('/').next().unwrap()[..2].to_owned())
-        .collect()
+    let real = asked.iter().filter(|(method, uri, _)| method == "PATCH" && !uri.contains("dryRun"));
+    real.map(|(_, uri, _)| uri.rsplit('/').next().unwrap()[..2].to_owned()).collect()
 }
 
 #[tokio::test]
@@ -67,10 +64,7 @@ async fn a_policy_that_protects_one_node_does_not_stop_steering() {
 async fn a_right_that_was_withdrawn_ends_the_changes_of_a_plan() {
     let (mut daemon, asked) = daemon(|_| true).await;
     daemon.steered.asked_node = Some("n1".to_owned());
-    assert!(
-        !daemon.steer(&taint("n2")).await,
-        "the others are not tried"
-    );
+    assert!(!daemon.steer(&taint("n2")).await, "the others are not tried");
     assert_eq!(changes(&asked), ["n2"]);
     assert_eq!(daemon.steered.denied(), Some("not here"));
     assert!(daemon.steered.refused_nodes.is_empty());

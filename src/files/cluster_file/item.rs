@@ -64,17 +64,11 @@ impl ObjectItem {
         }
         let text = value.get("data")?.get(Ledger::KEY)?.as_str()?.to_owned();
         let namespace = text_at(value, "/metadata/namespace");
-        Some(ObjectItem::Ledger(
-            (namespace.to_owned(), name.to_owned()),
-            text,
-        ))
+        Some(ObjectItem::Ledger((namespace.to_owned(), name.to_owned()), text))
     }
 }
 
 /// The text at a JSON pointer; empty if there is none.
 fn text_at<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

@@ -57,10 +57,7 @@ fn a_file_has_one_line_for_each_object_and_each_row_of_usage() {
     let read = cluster_file::parse(&text).unwrap();
     assert_eq!(read.history, recording.history);
     assert_eq!(read.guards, recording.guards);
-    assert_eq!(
-        read.summary(),
-        "1 node, 1 pod; no metrics; usage over 10m of 1 node and 1 pod"
-    );
+    assert_eq!(read.summary(), "1 node, 1 pod; no metrics; usage over 10m of 1 node and 1 pod");
     assert_eq!(
         recording.summary(),
         "1 node, 1 pod, 2 objects in total; metrics of 0 nodes and 0 pods; \
@@ -78,20 +75,11 @@ fn scrambled_names_of_the_history_are_those_of_the_objects() {
     }
     let history = recording.history.unwrap();
     let pod = ("namespace-1".to_owned(), "pod-1".to_owned());
-    assert_eq!(
-        history.pods[&pod].usage.get(2).unwrap().cpu.get(),
-        300_000_000
-    );
+    assert_eq!(history.pods[&pod].usage.get(2).unwrap().cpu.get(), 300_000_000);
     assert!(history.nodes.contains_key("node-1"));
     let labels = &recording.guards[0].labels;
-    assert_eq!(
-        (labels["namespace"].as_str(), labels["pod"].as_str()),
-        ("namespace-1", "pod-1")
-    );
-    assert!(
-        text.contains(r#""name":"pod-1","namespace":"namespace-1""#),
-        "{text}"
-    );
+    assert_eq!((labels["namespace"].as_str(), labels["pod"].as_str()), ("namespace-1", "pod-1"));
+    assert!(text.contains(r#""name":"pod-1","namespace":"namespace-1""#), "{text}");
 }
 
 #[test]

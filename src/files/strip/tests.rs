@@ -239,18 +239,9 @@ fn references_between_objects_survive_scrambling() {
         of("PersistentVolumeClaim", "/spec/volumeName"),
         of("PersistentVolume", "/metadata/name")
     );
-    let zones = of(
-        "PersistentVolume",
-        "/metadata/labels/topology.kubernetes.io~1zone",
-    );
+    let zones = of("PersistentVolume", "/metadata/labels/topology.kubernetes.io~1zone");
     let zone = of("Node", "/metadata/labels/topology.kubernetes.io~1zone");
-    assert!(
-        zones[0]
-            .as_str()
-            .unwrap()
-            .starts_with(zone[0].as_str().unwrap()),
-        "{zones:?}"
-    );
+    assert!(zones[0].as_str().unwrap().starts_with(zone[0].as_str().unwrap()), "{zones:?}");
     // Values that are compared as numbers stay numbers.
     assert_eq!(of("Pod", "/spec/tolerations/2/value"), [json!("90")]);
     assert_eq!(
@@ -272,10 +263,7 @@ fn a_nomination_and_the_preemption_policy_survive_scrambling() {
     assert_eq!(facts(&strip(&pod).unwrap()), facts(&pod));
     let all = scramble(&[node, pod], 5);
     assert_ne!(all[0]["metadata"]["name"], "n1");
-    assert_eq!(
-        all[1]["status"]["nominatedNodeName"],
-        all[0]["metadata"]["name"]
-    );
+    assert_eq!(all[1]["status"]["nominatedNodeName"], all[0]["metadata"]["name"]);
     assert_eq!(all[1]["spec"]["preemptionPolicy"], "Never");
 }
 
@@ -302,15 +290,11 @@ fn ordered_set() -> Vec<Value> {
     for (name, cpu) in [("n1", "7"), ("n2", "500m"), ("n3", "500m")] {
         let size = json!({"cpu": "8", "memory": "32Gi", "pods": "110"});
         let ready = json!([{"type": "Ready", "status": "True"}]);
-        all.push(
-            json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
-            "status": {"allocatable": size, "conditions": ready}}),
-        );
-        all.push(
-            json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetrics",
+        all.push(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+            "status": {"allocatable": size, "conditions": ready}}));
+        all.push(json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetrics",
             "metadata": {"name": name}, "timestamp": "2026-11-21T12:00:00Z", "window": "30s",
-            "usage": {"cpu": cpu, "memory": "1Gi"}}),
-        );
+            "usage": {"cpu": cpu, "memory": "1Gi"}}));
     }
     for (name, ready) in [("db-0", "False"), ("db-1", "True"), ("db-2", "True")] {
         let owner = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db",
@@ -320,12 +304,10 @@ fn ordered_set() -> Vec<Value> {
                 "creationTimestamp": "2026-11-20T12:00:00Z", "ownerReferences": [owner]},
             "spec": {"nodeName": "n1", "containers": [{"name": "c"}]},
             "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}}));
-        all.push(
-            json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
+        all.push(json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
             "metadata": {"name": name, "namespace": "default"},
             "timestamp": "2026-11-21T12:00:00Z", "window": "30s",
-            "containers": [{"name": "c", "usage": {"cpu": "2", "memory": "1Gi"}}]}),
-        );
+            "containers": [{"name": "c", "usage": {"cpu": "2", "memory": "1Gi"}}]}));
     }
     all.push(json!({"apiVersion": "apps/v1", "kind": "StatefulSet",
         "metadata": {"name": "db", "namespace": "default"}, "spec": {"replicas": 3}}));
@@ -341,8 +323,7 @@ fn the_pods_of_a_scrambled_stateful_set_keep_their_order() {
     assert_eq!(shape(&plan(&scrambled)), real);
     let names = |kind: &str| -> Vec<&str> {
         let all = scrambled.iter().filter(|object| object["kind"] == kind);
-        all.filter_map(|object| object["metadata"]["name"].as_str())
-            .collect()
+        all.filter_map(|object| object["metadata"]["name"].as_str()).collect()
     };
     for pods in [names("Pod"), names("PodMetrics")] {
         assert_eq!(pods, ["workload-1-0", "workload-1-1", "workload-1-2"]);
@@ -363,12 +344,8 @@ fn plan(objects: &[Value]) -> Plan {
 
 /// A plan without its names: the moves per node, the refusals per code, and the balance.
 fn shape(plan: &Plan) -> Vec<String> {
-    let mut lines: Vec<String> = plan
-        .before
-        .nodes
-        .iter()
-        .map(|n| format!("before {:?}", n.ratios))
-        .collect();
+    let mut lines: Vec<String> =
+        plan.before.nodes.iter().map(|n| format!("before {:?}", n.ratios)).collect();
     let mut left: BTreeMap<&str, usize> = BTreeMap::new();
     for planned in &plan.moves {
         *left.entry(&planned.node).or_default() += 1;
@@ -379,29 +356,17 @@ fn shape(plan: &Plan) -> Vec<String> {
         *kept.entry(stays.refusal.code()).or_default() += 1;
     }
     lines.extend(kept.iter().map(|(code, n)| format!("{code} {n}")));
-    lines.extend(
-        plan.before
-            .balance
-            .iter()
-            .map(|(r, b)| format!("{r} {}", b.deviation)),
-    );
-    lines.extend(
-        plan.after
-            .balance
-            .iter()
-            .map(|(r, b)| format!("{r} {}", b.deviation)),
-    );
+    lines.extend(plan.before.balance.iter().map(|(r, b)| format!("{r} {}", b.deviation)));
+    lines.extend(plan.after.balance.iter().map(|(r, b)| format!("{r} {}", b.deviation)));
     lines.sort();
     lines
 }
 
 #[test]
 fn a_plan_from_a_snapshot_equals_the_plan_from_the_cluster() {
-    let text = std::fs::read_to_string(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/examples/late-nodes.yaml"
-    ))
-    .unwrap();
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/late-nodes.yaml"))
+            .unwrap();
     let list = yaml(&text);
     let whole = list["items"].as_array().unwrap();
     let stripped: Vec<Value> = whole.iter().filter_map(strip).collect();

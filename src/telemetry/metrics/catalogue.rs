@@ -55,20 +55,13 @@ pub enum MetricKind {
 impl MetricInfo {
     /// Returns the name that Prometheus sees; for a histogram without the suffix of its series.
     pub fn full_name(&self) -> String {
-        let suffix = if self.kind == MetricKind::Counter {
-            "_total"
-        } else {
-            ""
-        };
+        let suffix = if self.kind == MetricKind::Counter { "_total" } else { "" };
         format!("{}_{}{suffix}", self.prefix, self.name)
     }
 
     /// Returns the fixed values of a label; none if the values are names or codes.
     pub(super) fn fixed_values(&self, label: &str) -> &'static [&'static str] {
-        let label = self
-            .labels
-            .iter()
-            .find(|MetricLabel(name, _)| *name == label);
+        let label = self.labels.iter().find(|MetricLabel(name, _)| *name == label);
         match label {
             Some(MetricLabel(_, LabelValues::Fixed(words))) => words,
             Some(_) | None => &[],
@@ -93,13 +86,7 @@ const fn gauge(
     help: &'static str,
     labels: &'static [MetricLabel],
 ) -> MetricInfo {
-    MetricInfo {
-        prefix: PREFIX,
-        name,
-        kind: MetricKind::Gauge,
-        help,
-        labels,
-    }
+    MetricInfo { prefix: PREFIX, name, kind: MetricKind::Gauge, help, labels }
 }
 
 const fn counter(
@@ -107,13 +94,7 @@ const fn counter(
     help: &'static str,
     labels: &'static [MetricLabel],
 ) -> MetricInfo {
-    MetricInfo {
-        prefix: PREFIX,
-        name,
-        kind: MetricKind::Counter,
-        help,
-        labels,
-    }
+    MetricInfo { prefix: PREFIX, name, kind: MetricKind::Counter, help, labels }
 }
 
 const fn histogram(
@@ -121,13 +102,7 @@ const fn histogram(
     help: &'static str,
     labels: &'static [MetricLabel],
 ) -> MetricInfo {
-    MetricInfo {
-        prefix: PREFIX,
-        name,
-        kind: MetricKind::Histogram,
-        help,
-        labels,
-    }
+    MetricInfo { prefix: PREFIX, name, kind: MetricKind::Histogram, help, labels }
 }
 
 /// Metrics under descheduler's names, exposed on request.

@@ -119,9 +119,7 @@ impl Families {
 
 /// Buckets from a cycle without changes to one in which each eviction waits for its response.
 fn durations() -> Histogram {
-    Histogram::new([
-        0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
-    ])
+    Histogram::new([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0])
 }
 
 /// Buckets around one, with bounds at the distance up to which a prediction is close.

@@ -18,23 +18,14 @@ impl Metrics {
         self.moves(plan, policy);
         self.reasons(plan);
         all.skipped.set(count(plan.skipped.len()));
-        all.rightsizing
-            .set(&plan.rightsizing, policy.rightsizing.top);
+        all.rightsizing.set(&plan.rightsizing, policy.rightsizing.top);
         self.report(&plan.before, policy);
     }
 
     fn moves(&self, plan: &Plan, policy: &Policy) {
         let all = &self.all;
-        for strategy in policy
-            .strategies
-            .iter()
-            .map(|strategy| strategy.rule.name())
-        {
-            let moves = plan
-                .moves
-                .iter()
-                .filter(|planned| planned.strategy == strategy)
-                .count();
+        for strategy in policy.strategies.iter().map(|strategy| strategy.rule.name()) {
+            let moves = plan.moves.iter().filter(|planned| planned.strategy == strategy).count();
             all.planned.of([strategy]).set(count(moves));
         }
         for steer in &plan.steering {
@@ -144,13 +135,8 @@ impl Metrics {
         self.clear_series();
         let all = &self.all;
         all.entries.clear();
-        for gauge in [
-            &all.halted,
-            &all.proposed,
-            &all.resting,
-            &all.repeat_offenders,
-            &all.skipped,
-        ] {
+        for gauge in [&all.halted, &all.proposed, &all.resting, &all.repeat_offenders, &all.skipped]
+        {
             gauge.set(0);
         }
         all.rightsizing.set(&[], 0);

@@ -54,10 +54,7 @@ pub(super) struct Registrar {
 
 impl Registrar {
     pub(super) fn new(prefix: &str) -> Self {
-        Registrar {
-            registry: Registry::with_prefix(prefix),
-            entries: Vec::new(),
-        }
+        Registrar { registry: Registry::with_prefix(prefix), entries: Vec::new() }
     }
 
     /// Registers a new metric without labels.
@@ -83,10 +80,7 @@ impl Registrar {
         Family<LabelPairs, M>: Metric,
     {
         let family = Family::new_with_constructor(create);
-        Labelled {
-            info,
-            family: self.add(info, family),
-        }
+        Labelled { info, family: self.add(info, family) }
     }
 
     /// Registers an existing metric.

@@ -37,10 +37,7 @@ impl RightsizingMetrics {
             let direction = suggestion.direction.code();
             self.workloads.of([resource, direction]).inc();
         }
-        for workload in rightsizing
-            .iter()
-            .take(usize::try_from(top).unwrap_or(usize::MAX))
-        {
+        for workload in rightsizing.iter().take(usize::try_from(top).unwrap_or(usize::MAX)) {
             for suggestion in workload.resources.values() {
                 let labels = labels(&workload.workload, suggestion.resource);
                 let amount = |amount| in_units(suggestion.resource, amount);
@@ -54,11 +51,7 @@ impl RightsizingMetrics {
 
 fn labels<'w>(workload: &'w OwnerKey, resource: &'static str) -> [&'w str; 5] {
     let unit = if resource == "cpu" { "core" } else { "byte" };
-    let OwnerKey {
-        namespace,
-        kind,
-        name,
-    } = workload;
+    let OwnerKey { namespace, kind, name } = workload;
     [namespace, kind, name, resource, unit]
 }
 

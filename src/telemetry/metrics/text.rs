@@ -20,10 +20,7 @@ impl ExpositionFormat {
     /// Returns the format that an `Accept` header prefers. The default is the classic format.
     pub fn accepted(accept: &str) -> Self {
         let preference = |media: &str| {
-            accept
-                .split(',')
-                .filter_map(|range| quality(range, media))
-                .fold(0.0, f32::max)
+            accept.split(',').filter_map(|range| quality(range, media)).fold(0.0, f32::max)
         };
         let open = preference("application/openmetrics-text");
         // OpenMetrics wins a tie, because Prometheus lists both with the same quality.
@@ -52,11 +49,7 @@ fn quality(range: &str, media: &str) -> Option<f32> {
     if !parts.next()?.eq_ignore_ascii_case(media) {
         return None;
     }
-    Some(
-        parts
-            .find_map(|p| p.strip_prefix("q=")?.parse().ok())
-            .unwrap_or(1.0),
-    )
+    Some(parts.find_map(|p| p.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0))
 }
 
 /// Converts OpenMetrics to the classic format: counter families get `_total`, and the end marker
@@ -67,10 +60,7 @@ pub(super) fn classic(open: &str) -> String {
     for line in open.lines() {
         if let Some(help) = line.strip_prefix("# HELP ") {
             family.write_to(&mut out);
-            family = FamilyText {
-                help,
-                ..FamilyText::default()
-            };
+            family = FamilyText { help, ..FamilyText::default() };
         } else if let Some(kind) = line.strip_prefix("# TYPE ") {
             family.kind = kind;
         } else if !line.starts_with('#') {
@@ -135,11 +125,7 @@ mod tests {
         let mut registry = Registry::with_prefix("p");
         let things: Labelled<NameLabels, Counter> = Labelled::default();
         for name in ["b", "a\"quote\\ and\nline", "# TYPE p_things counter"] {
-            things
-                .get_or_create(&NameLabels {
-                    name: name.to_owned(),
-                })
-                .inc();
+            things.get_or_create(&NameLabels { name: name.to_owned() }).inc();
         }
         registry.register("things", "Things", things);
         let none: Labelled<NameLabels, Counter> = Labelled::default();
@@ -176,10 +162,7 @@ mod tests {
         for (accept, format) in [
             ("", ExpositionFormat::Classic),
             ("*/*", ExpositionFormat::Classic),
-            (
-                "text/html,application/xhtml+xml,*/*;q=0.8",
-                ExpositionFormat::Classic,
-            ),
+            ("text/html,application/xhtml+xml,*/*;q=0.8", ExpositionFormat::Classic),
             (
                 "application/openmetrics-text;version=1.0.0,application/openmetrics-text;\
                     version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
@@ -190,18 +173,9 @@ mod tests {
                     text/plain;version=0.0.4;q=0.3",
                 ExpositionFormat::Classic,
             ),
-            (
-                "application/openmetrics-text;q=0",
-                ExpositionFormat::Classic,
-            ),
-            (
-                "Application/OpenMetrics-Text",
-                ExpositionFormat::OpenMetrics,
-            ),
-            (
-                "application/openmetrics-text;q=nonsense",
-                ExpositionFormat::OpenMetrics,
-            ),
+            ("application/openmetrics-text;q=0", ExpositionFormat::Classic),
+            ("Application/OpenMetrics-Text", ExpositionFormat::OpenMetrics),
+            ("application/openmetrics-text;q=nonsense", ExpositionFormat::OpenMetrics),
         ] {
             assert_eq!(ExpositionFormat::accepted(accept), format, "{accept}");
         }

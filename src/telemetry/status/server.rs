@@ -39,19 +39,10 @@ pub async fn serve(
     // On other addresses the operator has chosen to publish the page, under any name.
     let guarded = listener.local_addr()?.ip().is_loopback();
     let router = Router::new()
-        .route(
-            "/",
-            get(async |State(state)| respond(&state, HTML, Board::html)),
-        )
-        .route(
-            "/status.json",
-            get(async |State(state)| respond(&state, JSON, Board::json)),
-        )
+        .route("/", get(async |State(state)| respond(&state, HTML, Board::html)))
+        .route("/status.json", get(async |State(state)| respond(&state, JSON, Board::json)))
         .fallback(async || {
-            (
-                StatusCode::NOT_FOUND,
-                "not found: this server has / and /status.json\n",
-            )
+            (StatusCode::NOT_FOUND, "not found: this server has / and /status.json\n")
         })
         .layer(from_fn_with_state(guarded, guard))
         .with_state((board, health));
@@ -101,9 +92,7 @@ fn is_local(headers: &HeaderMap, uri: &Uri) -> bool {
     // An absolute request target, as sent to a proxy, takes precedence over the Host header (RFC
     // 9112, section 3.2.2).
     is_loopback_name(host)
-        && uri
-            .authority()
-            .is_none_or(|authority| is_loopback_name(authority.as_str()))
+        && uri.authority().is_none_or(|authority| is_loopback_name(authority.as_str()))
 }
 
 fn is_loopback_name(host: &str) -> bool {
@@ -114,10 +103,7 @@ fn is_loopback_name(host: &str) -> bool {
         .rsplit_once(':')
         .filter(|(_, port)| port.parse::<u16>().is_ok())
         .map_or(host, |(name, _)| name);
-    let bare = host
-        .strip_prefix('[')
-        .and_then(|h| h.strip_suffix(']'))
-        .unwrap_or(name);
+    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(name);
     name.eq_ignore_ascii_case("localhost")
         || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
@@ -136,14 +122,9 @@ mod tests {
 
     #[test]
     fn only_loopback_names_are_accepted() {
-        for host in [
-            "localhost",
-            "LOCALHOST:8081",
-            "127.0.0.1",
-            "127.0.0.1:9",
-            "[::1]",
-            "[::1]:8081",
-        ] {
+        for host in
+            ["localhost", "LOCALHOST:8081", "127.0.0.1", "127.0.0.1:9", "[::1]", "[::1]:8081"]
+        {
             assert!(accepts(&[host]), "{host}");
         }
         for host in [

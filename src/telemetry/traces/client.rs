@@ -41,11 +41,7 @@ impl CollectorClient {
     /// Fails if the CA file cannot be used. Sends no request.
     pub(super) fn new(collector: Collector, last_error: LastError) -> Result<Self, TraceError> {
         let connection = Mutex::new(Some(collector.connect()?));
-        Ok(CollectorClient {
-            collector,
-            connection,
-            last_error,
-        })
+        Ok(CollectorClient { collector, connection, last_error })
     }
 
     async fn send(&self, body: Bytes) -> Result<Response<Bytes>, TraceError> {
@@ -55,10 +51,7 @@ impl CollectorClient {
         let client = known.map_or_else(|| self.collector.connect(), Ok)?;
         let response = client
             .post(self.collector.url.clone())
-            .header(
-                CONTENT_TYPE,
-                HeaderValue::from_static("application/x-protobuf"),
-            )
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"))
             // The library reads headers from the environment. Ours respect the flags, so that they
             // replace those.
             .headers(self.collector.headers.clone())
@@ -88,11 +81,7 @@ impl HttpClient for CollectorClient {
 /// Reads a response up to [`RESPONSE_LIMIT`].
 async fn read(mut response: reqwest::Response) -> Result<Response<Bytes>, TraceError> {
     let mut body = Vec::new();
-    while let Some(chunk) = response
-        .chunk()
-        .await
-        .map_err(|error| request_error(&error))?
-    {
+    while let Some(chunk) = response.chunk().await.map_err(|error| request_error(&error))? {
         body.extend_from_slice(&chunk);
         // A wrong address may answer with an endless stream.
         if body.len() > RESPONSE_LIMIT {
@@ -138,24 +127,15 @@ fn response_error(response: &Response<Bytes>) -> Option<TraceError> {
     } else {
         reason(status, response.headers(), response.body())
     };
-    Some(TraceError::Status {
-        code: status.as_u16(),
-        reason,
-    })
+    Some(TraceError::Status { code: status.as_u16(), reason })
 }
 
 /// Returns the server's message if it is text, otherwise the name of the status.
 fn reason(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> String {
-    let content_type = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let is_text = content_type
         .is_some_and(|kind| kind.starts_with("text/plain") || kind.starts_with("application/json"));
-    let message = if is_text {
-        one_line(&String::from_utf8_lossy(body))
-    } else {
-        String::new()
-    };
+    let message = if is_text { one_line(&String::from_utf8_lossy(body)) } else { String::new() };
     match status.canonical_reason() {
         Some(name) if message.is_empty() => name.to_owned(),
         Some(_) | None => message,
@@ -166,14 +146,7 @@ fn reason(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> String {
 /// it as well, but does not return it. A body that cannot be decoded counts as a full success, as
 /// the status says.
 fn rejection(body: &[u8]) -> Option<TraceError> {
-    let partial = ExportTraceServiceResponse::decode(body)
-        .ok()?
-        .partial_success?;
-    let spans = usize::try_from(partial.rejected_spans)
-        .ok()
-        .filter(|spans| *spans > 0)?;
-    Some(TraceError::Rejected {
-        spans,
-        reason: one_line(&partial.error_message),
-    })
+    let partial = ExportTraceServiceResponse::decode(body).ok()?.partial_success?;
+    let spans = usize::try_from(partial.rejected_spans).ok().filter(|spans| *spans > 0)?;
+    Some(TraceError::Rejected { spans, reason: one_line(&partial.error_message) })
 }

@@ -49,9 +49,8 @@ pub fn headers(text: &str) -> Result<HeaderMap, String> {
         if pair.is_empty() {
             continue;
         }
-        let (name, value) = pair
-            .split_once('=')
-            .ok_or_else(|| format!("header {} has no '='", index + 1))?;
+        let (name, value) =
+            pair.split_once('=').ok_or_else(|| format!("header {} has no '='", index + 1))?;
         let name = name.trim();
         let header = HeaderName::try_from(name)
             .map_err(|_| format!("header {} has an invalid name", index + 1))?;
@@ -86,17 +85,12 @@ impl Collector {
         if let Some(file) = &self.ca_file {
             builder = builder.tls_certs_only(certificates(file)?);
         }
-        builder
-            .build()
-            .map_err(|error| TraceError::Tls(one_line(&causes(&error))))
+        builder.build().map_err(|error| TraceError::Tls(one_line(&causes(&error))))
     }
 }
 
 fn certificates(file: &Path) -> Result<Vec<Certificate>, TraceError> {
-    let error = |reason: String| TraceError::CaFile {
-        file: file.to_owned(),
-        reason,
-    };
+    let error = |reason: String| TraceError::CaFile { file: file.to_owned(), reason };
     let text = std::fs::read(file).map_err(|cause| error(cause.to_string()))?;
     let certificates =
         Certificate::from_pem_bundle(&text).map_err(|cause| error(one_line(&causes(&cause))))?;

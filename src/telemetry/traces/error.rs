@@ -63,9 +63,5 @@ impl TraceError {
 }
 
 const fn token_hint(code: u16) -> &'static str {
-    if code == 401 || code == 403 {
-        "; set the token in OTEL_EXPORTER_OTLP_HEADERS"
-    } else {
-        ""
-    }
+    if code == 401 || code == 403 { "; set the token in OTEL_EXPORTER_OTLP_HEADERS" } else { "" }
 }

@@ -70,10 +70,7 @@ impl BoundedExporter {
     ) -> Result<Self, TraceError> {
         let last_error = LastError::default();
         let timeout = collector.timeout;
-        let log = LossLog {
-            collector: collector.name(),
-            losses: Mutex::default(),
-        };
+        let log = LossLog { collector: collector.name(), losses: Mutex::default() };
         let builder = OtlpExporter::builder()
             .with_http()
             .with_endpoint(collector.url.as_str())
@@ -91,17 +88,8 @@ impl BoundedExporter {
             .with_http_client(client)
             .build()
             .map_err(|error| TraceError::Exporter(error.to_string()))?;
-        let batches = BatchSender {
-            exporter,
-            last_error,
-            timeout,
-            shutdown,
-            log,
-        };
-        Ok(BoundedExporter {
-            batches: Arc::new(batches),
-            runtime,
-        })
+        let batches = BatchSender { exporter, last_error, timeout, shutdown, log };
+        Ok(BoundedExporter { batches: Arc::new(batches), runtime })
     }
 }
 
@@ -116,9 +104,7 @@ impl SpanExporter for BoundedExporter {
         });
         // The task is cancelled only if the runtime ends first, after the time for the last spans
         // is over.
-        let sent = task
-            .await
-            .map_err(|error| OTelSdkError::InternalFailure(error.to_string()))?;
+        let sent = task.await.map_err(|error| OTelSdkError::InternalFailure(error.to_string()))?;
         sent.map_err(|error| OTelSdkError::InternalFailure(error.to_string()))
     }
 
@@ -158,10 +144,7 @@ impl BatchSender {
         self.shutdown.cancelled().await;
         let mut last_error = self.last_error.subscribe();
         let failed = timeout(SHUTDOWN_TIMEOUT, last_error.wait_for(Option::is_some)).await;
-        let error = failed
-            .ok()
-            .and_then(Result::ok)
-            .and_then(|error| error.clone());
+        let error = failed.ok().and_then(Result::ok).and_then(|error| error.clone());
         error.unwrap_or(TraceError::Timeout(SHUTDOWN_TIMEOUT))
     }
 }
@@ -175,10 +158,7 @@ impl LossLog {
             Ok(()) if losses.logged.is_empty() => {}
             Ok(()) => {
                 let Losses { spans: lost, .. } = std::mem::take(&mut *losses);
-                info!(
-                    collector,
-                    lost, "collector takes traces again; {lost} spans were lost"
-                );
+                info!(collector, lost, "collector takes traces again; {lost} spans were lost");
             }
             Err(error) => {
                 let rejected = if let TraceError::Rejected { spans, .. } = error {

@@ -44,9 +44,8 @@ impl ExplanationText<'_> {
     /// The nodes to list, in their order. Nodes that may win and the pod's own node come before the
     /// others.
     fn shown_candidates<'n>(&self, nodes: &'n [FittingNode]) -> Vec<&'n FittingNode> {
-        let (mut candidates, others): (Vec<&FittingNode>, Vec<&FittingNode>) = nodes
-            .iter()
-            .partition(|fit| fit.chance > Ratio::ZERO || fit.home);
+        let (mut candidates, others): (Vec<&FittingNode>, Vec<&FittingNode>) =
+            nodes.iter().partition(|fit| fit.chance > Ratio::ZERO || fit.home);
         let (most, _) = self.shown(candidates.len(), 2 * MOST_NODES);
         candidates.truncate(most);
         let room = MOST_NODES.saturating_sub(candidates.len()).max(2);
@@ -70,9 +69,7 @@ fn plugins(nodes: &[FittingNode]) -> (Vec<&str>, Vec<&str>) {
 
 /// `NodeAffinity=200, NodeResourcesFit=93`.
 fn scores(fit: &FittingNode, plugins: &[&str]) -> String {
-    let scores = plugins
-        .iter()
-        .map(|plugin| format!("{plugin}={}", fit.parts[*plugin]));
+    let scores = plugins.iter().map(|plugin| format!("{plugin}={}", fit.parts[*plugin]));
     scores.collect::<Vec<_>>().join(", ")
 }
 
@@ -85,11 +82,7 @@ fn candidate_row(fit: &FittingNode, scored: bool) -> Vec<String> {
     vec![
         format!("{}{current}", fit.node),
         format!("{:>4}", fit.chance),
-        if scored {
-            format!("score {}", fit.score)
-        } else {
-            String::new()
-        },
+        if scored { format!("score {}", fit.score) } else { String::new() },
         gain,
     ]
 }

@@ -21,27 +21,20 @@ impl ExplanationText<'_> {
         let note = format!("earlier evictions of {}", memory.workload);
         self.screen.title(f, "Ledger", &note)?;
         if let Some(rest) = &memory.rest {
-            self.screen
-                .beside(f, "rests: ", &rest.message, Some(Ink::Warning))?;
+            self.screen.beside(f, "rests: ", &rest.message, Some(Ink::Warning))?;
             self.remedy(f, 7, rest.remedy.as_deref())?;
         }
         self.ineffective_moves(f, memory, now)?;
         if memory.away > 0 {
             let most = memory.most_away;
             let most = most.map_or(String::new(), |most| format!(" of at most {most}"));
-            let text = format!(
-                "evicted pods without a Ready replacement: {}{most}",
-                memory.away
-            );
+            let text = format!("evicted pods without a Ready replacement: {}{most}", memory.away);
             self.screen.line(f, &text, None)?;
         }
         if memory.evictions.is_empty() {
             return writeln!(f, "no evictions");
         }
-        let rows = memory
-            .evictions
-            .iter()
-            .map(|eviction| eviction_row(eviction, now));
+        let rows = memory.evictions.iter().map(|eviction| eviction_row(eviction, now));
         self.screen.table(f, &Table::new(rows))
     }
 
@@ -80,8 +73,6 @@ fn eviction_row(eviction: &PastEviction, now: Timestamp) -> Vec<String> {
         eviction.pod.clone(),
         format!("{} → {to}", eviction.from),
         eviction.message.clone(),
-        rests.map_or(String::new(), |left| {
-            format!("rests for another {}", duration(left))
-        }),
+        rests.map_or(String::new(), |left| format!("rests for another {}", duration(left))),
     ]
 }

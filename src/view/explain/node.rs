@@ -34,8 +34,7 @@ impl ExplanationText<'_> {
         ];
         self.headline(f, &format!("Node {}", node.name), &facts)?;
         if let Some(unreadable) = &node.unreadable {
-            self.screen
-                .line(f, &unreadable.message, Some(Ink::Warning))?;
+            self.screen.line(f, &unreadable.message, Some(Ink::Warning))?;
             self.remedy(f, 0, unreadable.remedy.as_deref())?;
         }
         self.halted(f, node.halted.as_ref())?;
@@ -43,10 +42,8 @@ impl ExplanationText<'_> {
         self.views(f, &node.views)?;
         self.steering(f, node.steering.as_ref())?;
         if !node.arriving.is_empty() {
-            self.screen
-                .title(f, "Arriving", "pods of other nodes that would land here")?;
-            self.screen
-                .line(f, &node.arriving.join(", "), Some(Ink::Cold))?;
+            self.screen.title(f, "Arriving", "pods of other nodes that would land here")?;
+            self.screen.line(f, &node.arriving.join(", "), Some(Ink::Cold))?;
         }
         self.pods(f, &node.pods, false)
     }
@@ -61,11 +58,7 @@ impl ExplanationText<'_> {
             format!("{} of {} Ready", workload.ready, workload.replicas),
             budgets(&workload.budgets),
         ];
-        self.headline(
-            f,
-            &format!("{} {}/{}", key.kind, key.namespace, key.name),
-            &facts,
-        )?;
+        self.headline(f, &format!("{} {}/{}", key.kind, key.namespace, key.name), &facts)?;
         self.halted(f, workload.halted.as_ref())?;
         self.pods(f, &workload.pods, true)?;
         self.ledger(f, &workload.ledger, workload.at)
@@ -93,13 +86,10 @@ impl ExplanationText<'_> {
         };
         let sentence = view.class.message.trim_start_matches("hot: ");
         let text = format!("{}: {sentence}", view.class.code);
-        self.screen
-            .beside(f, &format!("{}  ", view.strategy), &text, ink)?;
+        self.screen.beside(f, &format!("{}  ", view.strategy), &text, ink)?;
         self.remedy(f, 2, view.class.remedy.as_deref())?;
-        let rows = view
-            .standing
-            .iter()
-            .map(|(resource, standing)| standing_row(resource, standing));
+        let rows =
+            view.standing.iter().map(|(resource, standing)| standing_row(resource, standing));
         for line in Table::new(rows).lines() {
             writeln!(f, "  {line}")?;
         }
@@ -164,8 +154,7 @@ impl ExplanationText<'_> {
         if let Some(remedy) = line.verdict.remedy().filter(|_| is_kept && !is_repeated) {
             let indent = " ".repeat(head.chars().count());
             let remedy = to_change(&remedy);
-            self.screen
-                .beside_or_below(f, &indent, &remedy, Some(Ink::Dim))?;
+            self.screen.beside_or_below(f, &indent, &remedy, Some(Ink::Dim))?;
         }
         Ok(text)
     }
@@ -187,20 +176,15 @@ fn pod_row(pod: &PodLine, with_node: bool) -> Vec<String> {
 
 /// `cpu  ██████┊███│░░  89% →  55%  ┊ threshold 30%  │ target 60%  over by 2.3`.
 fn standing_row(resource: &str, standing: &ResourceStatus) -> Vec<String> {
-    let band = TargetBand {
-        threshold: standing.threshold,
-        target: standing.target,
-    };
+    let band = TargetBand { threshold: standing.threshold, target: standing.target };
     let bar = Bar::change(standing.ratio, standing.after, band);
     let over = standing.over.map(|over| amount(resource, over));
     vec![
         resource.to_owned(),
         bar.text(BAR),
         bar.figures().trim_end().to_owned(),
-        band.threshold
-            .map_or(String::new(), |ratio| format!("┊ threshold {ratio}")),
-        band.target
-            .map_or(String::new(), |ratio| format!("│ target {ratio}")),
+        band.threshold.map_or(String::new(), |ratio| format!("┊ threshold {ratio}")),
+        band.target.map_or(String::new(), |ratio| format!("│ target {ratio}")),
         over.map_or(String::new(), |over| format!("over by {over}")),
     ]
 }

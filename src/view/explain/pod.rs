@@ -17,11 +17,7 @@ const MOST_NAMES: usize = 6;
 
 impl ExplanationText<'_> {
     pub(super) fn pod(&self, f: &mut fmt::Formatter<'_>, pod: &PodExplanation) -> fmt::Result {
-        self.headline(
-            f,
-            &format!("Pod {}/{}", pod.namespace, pod.name),
-            &facts(pod),
-        )?;
+        self.headline(f, &format!("Pod {}/{}", pod.namespace, pod.name), &facts(pod))?;
         self.verdict(f, &pod.verdicts)?;
         self.halted(f, pod.halted.as_ref())?;
         self.load(f, &pod.load)?;
@@ -43,9 +39,7 @@ impl ExplanationText<'_> {
         };
         let (verdict, ink) = match &first.verdict {
             PodVerdict::NotSelected(_) if verdicts.len() > 1 => {
-                return self
-                    .screen
-                    .line(f, "no strategy selects this pod", Some(Ink::Bold));
+                return self.screen.line(f, "no strategy selects this pod", Some(Ink::Bold));
             }
             PodVerdict::Moved { .. } => (first.verdict.to_string(), Ink::Cold),
             PodVerdict::Proposed { .. } => (format!("proposed: {}", first.verdict), Ink::Cold),
@@ -62,11 +56,7 @@ impl ExplanationText<'_> {
         if verdicts.len() < 2 {
             return Ok(());
         }
-        self.screen.title(
-            f,
-            "Strategies",
-            "the verdict of each, in the order of the policy",
-        )?;
+        self.screen.title(f, "Strategies", "the verdict of each, in the order of the policy")?;
         for line in verdicts {
             let ink = verdict_ink(&line.verdict);
             let verdict = match line.verdict {
@@ -81,18 +71,14 @@ impl ExplanationText<'_> {
             };
             writeln!(f, "{}  {}", line.strategy, self.screen.paint(ink, verdict))?;
             let text = line.verdict.to_string();
-            self.screen
-                .beside(f, "  ", &text, Some(ink).filter(|ink| *ink != Ink::Dim))?;
+            self.screen.beside(f, "  ", &text, Some(ink).filter(|ink| *ink != Ink::Dim))?;
             self.remedy(f, 2, line.verdict.remedy().as_deref())?;
         }
         Ok(())
     }
 
     fn gates(&self, f: &mut fmt::Formatter<'_>, gates: &GateVerdicts) -> fmt::Result {
-        let note = format!(
-            "each checked alone, as if {} selected the pod now",
-            gates.strategy
-        );
+        let note = format!("each checked alone, as if {} selected the pod now", gates.strategy);
         self.screen.title(f, "Gates", &note)?;
         for answer in &gates.answers {
             let head = format!("{:11}  ", answer.gate.code());
@@ -136,8 +122,7 @@ impl ExplanationText<'_> {
             self.candidates(f, &landing.nodes)?;
         }
         if let Some(cause) = &landing.return_cause {
-            self.screen
-                .beside(f, "returns to its node: ", cause, Some(Ink::Warning))?;
+            self.screen.beside(f, "returns to its node: ", cause, Some(Ink::Warning))?;
         }
         for misfits in &landing.misfits {
             let (most, _) = self.shown(misfits.nodes.len(), MOST_NAMES);
@@ -155,11 +140,7 @@ fn facts(pod: &PodExplanation) -> [String; 6] {
     let owner = pod.workload.as_ref();
     let owner = owner.map(|workload| format!("of {} {}", workload.kind, workload.name));
     let priority = pod.priority.map(|priority| format!("priority {priority}"));
-    let state = if pod.ready {
-        "Ready".to_owned()
-    } else {
-        format!("{}, not Ready", pod.phase)
-    };
+    let state = if pod.ready { "Ready".to_owned() } else { format!("{}, not Ready", pod.phase) };
     [
         node.unwrap_or_else(|| "on no node".to_owned()),
         owner.unwrap_or_else(|| "without a controller".to_owned()),
@@ -174,12 +155,7 @@ fn facts(pod: &PodExplanation) -> [String; 6] {
 pub(super) fn budgets(budgets: &[BudgetLine]) -> String {
     let texts: Vec<String> = budgets
         .iter()
-        .map(|budget| {
-            format!(
-                "PodDisruptionBudget {} allows {}",
-                budget.name, budget.allowed
-            )
-        })
+        .map(|budget| format!("PodDisruptionBudget {} allows {}", budget.name, budget.allowed))
         .collect();
     texts.join(", ")
 }

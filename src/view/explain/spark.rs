@@ -35,11 +35,7 @@ fn as_f64(samples: usize) -> f64 {
 /// Cores: `1.25`, or `250m` below one.
 pub(super) fn cores(amount: Amount) -> String {
     let milli = Amount::new(amount.get().div_ceil(1_000_000)).as_f64();
-    if milli < 1000.0 {
-        format!("{milli:.0}m")
-    } else {
-        trimmed(milli / 1000.0)
-    }
+    if milli < 1000.0 { format!("{milli:.0}m") } else { trimmed(milli / 1000.0) }
 }
 
 /// Bytes: `512Mi`, `1.5Gi`.
@@ -80,10 +76,7 @@ mod tests {
         let amounts = |values: &[u64]| values.iter().map(|v| Amount::new(*v)).collect::<Vec<_>>();
         assert_eq!(line(&amounts(&[0, 1, 2, 4, 8])), "▁▁▂▄█");
         assert_eq!(line(&amounts(&[5])), "█");
-        assert_eq!(
-            (line(&[]), line(&amounts(&[0, 0]))),
-            (String::new(), "▁▁".to_owned())
-        );
+        assert_eq!((line(&[]), line(&amounts(&[0, 0]))), (String::new(), "▁▁".to_owned()));
         assert_eq!(line(&amounts(&[7; 1000])).chars().count(), 40);
     }
 
@@ -96,14 +89,7 @@ mod tests {
         );
         let of = |bytes_| bytes(Amount::new(bytes_));
         assert_eq!(
-            [
-                of(0),
-                of(512),
-                of(1536),
-                of(512 << 20),
-                of(3 << 29),
-                of(256 << 30)
-            ],
+            [of(0), of(512), of(1536), of(512 << 20), of(3 << 29), of(256 << 30)],
             ["0", "512", "1.5Ki", "512Mi", "1.5Gi", "256Gi"]
         );
     }

@@ -21,16 +21,8 @@ struct Resource {
 }
 
 const RESOURCES: [Resource; 2] = [
-    Resource {
-        name: "cpu",
-        of: |used| used.cpu_nanocores,
-        text: spark::cores,
-    },
-    Resource {
-        name: "memory",
-        of: |used| used.memory_bytes,
-        text: spark::bytes,
-    },
+    Resource { name: "cpu", of: |used| used.cpu_nanocores, text: spark::cores },
+    Resource { name: "memory", of: |used| used.memory_bytes, text: spark::bytes },
 ];
 
 impl ExplanationText<'_> {
@@ -45,10 +37,7 @@ impl ExplanationText<'_> {
         self.screen.title(f, "Usage", &note)?;
         let rows = RESOURCES.map(|resource| [resource.window(load), resource.figures(load)]);
         let lines = Table::new(rows.iter().map(|parts| parts.concat())).lines();
-        if lines
-            .iter()
-            .all(|line| display_width(line) <= self.screen.width)
-        {
+        if lines.iter().all(|line| display_width(line) <= self.screen.width) {
             lines.iter().try_for_each(|line| writeln!(f, "{line}"))?;
         } else {
             // Two lines per resource: the samples, and below them the figures.
@@ -61,8 +50,7 @@ impl ExplanationText<'_> {
         let Some(unknown) = &load.unknown else {
             return Ok(());
         };
-        self.screen
-            .beside(f, "unknown: ", &unknown.message, Some(Ink::Warning))?;
+        self.screen.beside(f, "unknown: ", &unknown.message, Some(Ink::Warning))?;
         self.remedy(f, 9, unknown.remedy.as_deref())
     }
 }
@@ -88,11 +76,7 @@ impl Resource {
 
     /// The value that decisions use, the requests, and the allocatable amount of a node.
     fn figures(&self, load: &LoadSummary) -> Vec<String> {
-        let smoothed = if load.estimated {
-            "estimated"
-        } else {
-            "smoothed"
-        };
+        let smoothed = if load.estimated { "estimated" } else { "smoothed" };
         vec![
             self.figure(smoothed, load.smoothed.as_ref().map(self.of)),
             self.figure("requests", Some((self.of)(&load.requests))),
@@ -101,9 +85,7 @@ impl Resource {
     }
 
     fn figure(&self, label: &str, amount: Option<Amount>) -> String {
-        amount.map_or(String::new(), |amount| {
-            format!("{label} {}", (self.text)(amount))
-        })
+        amount.map_or(String::new(), |amount| format!("{label} {}", (self.text)(amount)))
     }
 }
 

@@ -34,10 +34,7 @@ impl NodeRow<'_> {
     /// The largest ratio of any resource; unknown usage sorts last.
     fn fullest(&self, basis: Basis) -> f64 {
         let ratios = self.before.by(basis).values().flatten();
-        ratios
-            .map(|ratio| ratio.get())
-            .max_by(f64::total_cmp)
-            .unwrap_or(f64::NEG_INFINITY)
+        ratios.map(|ratio| ratio.get()).max_by(f64::total_cmp).unwrap_or(f64::NEG_INFINITY)
     }
 }
 
@@ -61,11 +58,8 @@ impl PlanText<'_> {
         self.screen.title(f, "Nodes", &note)?;
         self.node_head(f, &resources, widths)?;
         let (_, left_out) = shown(self.all, rows.len(), 2 * END);
-        let (first, last) = if left_out > 0 {
-            rows.split_at(rows.len() - END)
-        } else {
-            (&rows[..], &[][..])
-        };
+        let (first, last) =
+            if left_out > 0 { rows.split_at(rows.len() - END) } else { (&rows[..], &[][..]) };
         for row in &first[..first.len() - left_out] {
             self.node(f, row, &resources, widths)?;
         }
@@ -82,14 +76,8 @@ impl PlanText<'_> {
     /// The basis of the table: that of the report, or requests if no usage is known at all.
     fn shown_basis(&self) -> Basis {
         let nodes = &self.plan.before.nodes;
-        let known = nodes
-            .iter()
-            .any(|node| node.ratios.values().any(Option::is_some));
-        if known {
-            self.plan.before.basis
-        } else {
-            Basis::Requests
-        }
+        let known = nodes.iter().any(|node| node.ratios.values().any(Option::is_some));
+        if known { self.plan.before.basis } else { Basis::Requests }
     }
 
     fn node_rows(&self) -> Vec<NodeRow<'_>> {
@@ -115,11 +103,7 @@ impl PlanText<'_> {
     fn node_widths(&self, rows: &[NodeRow<'_>], resources: usize) -> NodeWidths {
         let names = rows.iter().map(|row| display_width(&row.before.name));
         let name = names.max().unwrap_or(0);
-        let class = rows
-            .iter()
-            .map(|row| label(row.class).len())
-            .max()
-            .unwrap_or(0);
+        let class = rows.iter().map(|row| label(row.class).len()).max().unwrap_or(0);
         let room = self.screen.width.saturating_sub(name + class + 2);
         let bar = Bar::width(room, resources, FIGURES_WIDTH, LONGEST_BAR);
         NodeWidths { name, class, bar }
@@ -131,9 +115,7 @@ impl PlanText<'_> {
         resources: &[&str],
         widths: NodeWidths,
     ) -> fmt::Result {
-        let heads = resources
-            .iter()
-            .map(|resource| self.column_head(resource, widths.bar));
+        let heads = resources.iter().map(|resource| self.column_head(resource, widths.bar));
         let heads: Vec<String> = heads.collect();
         let indent = " ".repeat(widths.name + 2 + widths.class + 2);
         let head = format!("{indent}{}", heads.join("  "));
@@ -147,10 +129,8 @@ impl PlanText<'_> {
         resources: &[&str],
         widths: NodeWidths,
     ) -> fmt::Result {
-        let cells: Vec<String> = resources
-            .iter()
-            .map(|resource| self.cell(row, resource, widths.bar))
-            .collect();
+        let cells: Vec<String> =
+            resources.iter().map(|resource| self.cell(row, resource, widths.bar)).collect();
         let class = format!("{:w$}", label(row.class), w = widths.class);
         let class = self.screen.paint_class(row.code(), &class);
         let name = &row.before.name;
@@ -161,11 +141,7 @@ impl PlanText<'_> {
 
     /// `cpu  ┊ 30%  │ 60%`, as wide as the cells below.
     fn column_head(&self, resource: &str, bar: usize) -> String {
-        let band = if bar > 0 {
-            self.band(resource)
-        } else {
-            TargetBand::default()
-        };
+        let band = if bar > 0 { self.band(resource) } else { TargetBand::default() };
         let parts = [
             Some(resource.to_owned()),
             band.threshold.map(|ratio| format!("┊ {ratio}")),
@@ -232,12 +208,10 @@ impl PlanText<'_> {
         if reasons.is_empty() {
             return Ok(());
         }
-        self.screen
-            .title(f, "Left alone", "nodes that neither lose nor receive pods")?;
+        self.screen.title(f, "Left alone", "nodes that neither lose nor receive pods")?;
         for (reason, nodes) in reasons {
             let (most, _) = shown(self.all, nodes.len(), MOST_NAMES);
-            self.screen
-                .line(f, &format!("{}: {reason}", list(&nodes, most)), None)?;
+            self.screen.line(f, &format!("{}: {reason}", list(&nodes, most)), None)?;
         }
         Ok(())
     }
@@ -253,11 +227,7 @@ fn label(class: Option<&Class>) -> Cow<'static, str> {
 }
 
 const fn needed(class: &Class) -> Option<usize> {
-    if let Class::Hot { needed, .. } = class {
-        *needed
-    } else {
-        None
-    }
+    if let Class::Hot { needed, .. } = class { *needed } else { None }
 }
 
 const fn word(class: Option<&Class>) -> &'static str {

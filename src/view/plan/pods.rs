@@ -34,25 +34,18 @@ impl PlanText<'_> {
             return Ok(());
         }
         let several = |planned: &Move| planned.possible_nodes.len() > 1;
-        let others = if moves.iter().any(several) {
-            "; the other nodes may win instead"
-        } else {
-            ""
-        };
+        let others =
+            if moves.iter().any(several) { "; the other nodes may win instead" } else { "" };
         let note = format!("{note}; from → predicted node{others}");
         self.screen.title(f, title, &note)?;
         let (most, left_out) = shown(self.all, moves.len(), MOST_MOVES);
         let moves = &moves[..most];
-        let rows = moves
-            .iter()
-            .enumerate()
-            .map(|(i, planned)| move_row(i, planned));
+        let rows = moves.iter().enumerate().map(|(i, planned)| move_row(i, planned));
         let heads = padded(&Table::new(rows).lines());
         for (head, planned) in heads.iter().zip(moves) {
             let reason =
                 short_reason(&planned.reason) + &expected_effect(planned.saves, planned.worth);
-            self.screen
-                .beside_or_below(f, head, &reason, Some(Ink::Dim))?;
+            self.screen.beside_or_below(f, head, &reason, Some(Ink::Dim))?;
         }
         self.screen.left_out(f, left_out, "")
     }
@@ -70,8 +63,7 @@ impl PlanText<'_> {
         });
         let heads = padded(&Table::new(rows).lines());
         for (head, group) in heads.iter().zip(&groups) {
-            self.screen
-                .beside(f, head, &group[0].refusal.to_string(), None)?;
+            self.screen.beside(f, head, &group[0].refusal.to_string(), None)?;
             self.kept_pods(f, head.chars().count(), group)?;
         }
         // The hint would promise nothing more.
@@ -91,8 +83,7 @@ impl PlanText<'_> {
             if kept.refusal != group[0].refusal {
                 text = format!("{text}: {}", kept.refusal);
             }
-            self.screen
-                .beside(f, &" ".repeat(indent), &text, Some(Ink::Dim))?;
+            self.screen.beside(f, &" ".repeat(indent), &text, Some(Ink::Dim))?;
         }
         Ok(())
     }
@@ -101,8 +92,7 @@ impl PlanText<'_> {
         if self.plan.skipped.is_empty() {
             return Ok(());
         }
-        self.screen
-            .title(f, "Skipped", &what_skipping_costs(&self.plan.skipped))?;
+        self.screen.title(f, "Skipped", &what_skipping_costs(&self.plan.skipped))?;
         let (most, left_out) = shown(self.all, self.plan.skipped.len(), MOST_SKIPPED);
         for skipped in &self.plan.skipped[..most] {
             self.screen.line(f, &skipped.to_string(), None)?;
@@ -115,21 +105,12 @@ impl PlanText<'_> {
 /// leaves only the usage of its own node or pod unknown.
 fn what_skipping_costs(skipped: &[Skipped]) -> String {
     let mut note = "objects that cannot be read".to_owned();
-    if skipped
-        .iter()
-        .any(|object| object.kind == ObjectKind::Pod.name())
-    {
+    if skipped.iter().any(|object| object.kind == ObjectKind::Pod.name()) {
         note += "; a node with such a pod is left alone";
     }
-    let is_of_node = |kind| {
-        [ObjectKind::CsiNode, ObjectKind::Attachment]
-            .map(ObjectKind::name)
-            .contains(&kind)
-    };
-    if skipped
-        .iter()
-        .any(|object| is_of_node(object.kind.as_str()))
-    {
+    let is_of_node =
+        |kind| [ObjectKind::CsiNode, ObjectKind::Attachment].map(ObjectKind::name).contains(&kind);
+    if skipped.iter().any(|object| is_of_node(object.kind.as_str())) {
         note += "; a node with such a CSINode or VolumeAttachment is left alone";
     }
     // Samples have kinds such as PodMetrics or, in Prometheus, podCpu.
@@ -167,10 +148,7 @@ fn landing(planned: &Move) -> String {
         Some(to) => format!("{from} → {to}"),
         None => format!("{from} → no node can run it"),
     };
-    let possible_nodes = planned
-        .possible_nodes
-        .iter()
-        .filter(|node| Some(*node) != to);
+    let possible_nodes = planned.possible_nodes.iter().filter(|node| Some(*node) != to);
     let (back, others): (Vec<&String>, Vec<&String>) =
         possible_nodes.partition(|node| *node == from);
     let others = match others.len() {
@@ -178,11 +156,7 @@ fn landing(planned: &Move) -> String {
         1 => " or 1 other".to_owned(),
         more => format!(" or {more} others"),
     };
-    let back = if back.is_empty() {
-        ""
-    } else {
-        ", may come back"
-    };
+    let back = if back.is_empty() { "" } else { ", may come back" };
     format!("{first}{others}{back}")
 }
 
@@ -190,12 +164,9 @@ fn landing(planned: &Move) -> String {
 /// ratio.
 fn short_reason(reason: &Reason) -> String {
     match reason {
-        Reason::HotNode {
-            resource,
-            ratio,
-            target,
-            ..
-        } => format!("{resource} {ratio} is above {target}"),
+        Reason::HotNode { resource, ratio, target, .. } => {
+            format!("{resource} {ratio} is above {target}")
+        }
         Reason::Opening { node, pod } => format!("opens room for {pod} of {node}"),
         Reason::UnderusedNode { .. }
         | Reason::Duplicate { .. }

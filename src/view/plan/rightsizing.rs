@@ -16,13 +16,7 @@ const HEADS: [&str; 5] = ["", "pods", "cpu", "memory", "wrong by"];
 
 impl PlanText<'_> {
     pub(super) fn rightsizing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(longest) = self
-            .plan
-            .rightsizing
-            .iter()
-            .map(|workload| workload.span)
-            .max()
-        else {
+        let Some(longest) = self.plan.rightsizing.iter().map(|workload| workload.span).max() else {
             return Ok(());
         };
         let rules = self.policy.rightsizing;
@@ -49,10 +43,7 @@ fn confidence(span: SignedDuration) -> String {
     if span.is_zero() {
         format!("from one reading, which shows no peak: {recommendation}")
     } else if span < SignedDuration::from_hours(24) {
-        format!(
-            "from {}, which may miss a peak: {recommendation}",
-            age(span)
-        )
+        format!("from {}, which may miss a peak: {recommendation}", age(span))
     } else {
         format!("from {}", age(span))
     }
@@ -64,10 +55,7 @@ fn workload_row(workload: &Rightsizing) -> Vec<String> {
     } else {
         format!("{} of {}", workload.measured, workload.pods)
     };
-    let worst = workload
-        .resources
-        .values()
-        .max_by(|a, b| a.wrong_by.order(b.wrong_by));
+    let worst = workload.resources.values().max_by(|a, b| a.wrong_by.order(b.wrong_by));
     let wrong_by = worst.map_or(String::new(), |suggestion| {
         format!("{} of all {}", suggestion.wrong_by, suggestion.resource)
     });
@@ -86,8 +74,5 @@ fn change(suggestion: &Suggestion) -> String {
     };
     let suggested = quantity::text(suggestion.resource, suggestion.suggested);
     let capped = suggestion.limit == Some(suggestion.suggested);
-    format!(
-        "{request} → {suggested}{}",
-        if capped { ", its limit" } else { "" }
-    )
+    format!("{request} → {suggested}{}", if capped { ", its limit" } else { "" })
 }

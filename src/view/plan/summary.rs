@@ -24,10 +24,7 @@ impl PlanText<'_> {
         let of = if known == nodes.len() {
             "all nodes".to_owned()
         } else {
-            format!(
-                "the {known} of {} with known usage",
-                count(nodes.len(), "node")
-            )
+            format!("the {known} of {} with known usage", count(nodes.len(), "node"))
         };
         let note = format!("of {of}, before → after; less is better");
         self.screen.title(f, "Balance", &note)?;
@@ -56,12 +53,8 @@ impl PlanText<'_> {
         if let Some(halt) = &self.plan.halted {
             return format!("no pods considered: {halt}");
         }
-        let hot: Vec<&Verdict> = self
-            .plan
-            .nodes
-            .iter()
-            .filter(|verdict| verdict.class.is_hot())
-            .collect();
+        let hot: Vec<&Verdict> =
+            self.plan.nodes.iter().filter(|verdict| verdict.class.is_hot()).collect();
         let stay_hot: Vec<&str> = hot
             .iter()
             .filter(|verdict| !self.cools(verdict))
@@ -194,11 +187,7 @@ impl PlanText<'_> {
         let kept = kept.len();
         let (pods, stay) = (count(kept, "pod"), agree(kept, "stays", "stay"));
         let mut strategies = self.plan.kept.iter().map(|kept| kept.strategy);
-        if !hot.is_empty()
-            && strategies
-                .clone()
-                .all(|name| name == LowNodeUtilization::NAME)
-        {
+        if !hot.is_empty() && strategies.clone().all(|name| name == LowNodeUtilization::NAME) {
             let (nodes, are) = (count(hot.len(), "node"), are(hot.len()));
             return format!(
                 "no moves possible: {nodes} {are} hot, but {pods} that would help {stay}; see Kept"
@@ -223,11 +212,7 @@ impl PlanText<'_> {
     fn notes(&self) -> String {
         let several = self.plan.notes.len() > 1;
         let text = |note: &Note| {
-            if several {
-                format!("pool {}: {}", note.pool, note.why)
-            } else {
-                note.why.to_string()
-            }
+            if several { format!("pool {}: {}", note.pool, note.why) } else { note.why.to_string() }
         };
         let notes: Vec<String> = self.plan.notes.iter().map(text).collect();
         notes.join("; ")
@@ -235,10 +220,7 @@ impl PlanText<'_> {
 
     /// Whether a hot node ends at or below each of its known targets.
     fn cools(&self, verdict: &Verdict) -> bool {
-        let Class::Hot {
-            resource, target, ..
-        } = &verdict.class
-        else {
+        let Class::Hot { resource, target, .. } = &verdict.class else {
             return false;
         };
         let mut after = self.plan.after.nodes.iter();
@@ -276,9 +258,5 @@ fn balance_row(resource: &str, before: &Balance, after: &Balance) -> Vec<String>
 
 fn arrow(before: Ratio, after: Ratio) -> String {
     let (before, after) = (before.to_string(), after.to_string());
-    if before == after {
-        before
-    } else {
-        format!("{before} → {after}")
-    }
+    if before == after { before } else { format!("{before} → {after}") }
 }

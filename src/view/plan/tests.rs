@@ -43,12 +43,7 @@ fn picture(nodes: &[(&str, Option<(f64, f64)>)], deviation: f64) -> BalanceRepor
         }
     };
     let (deviation, above_mean) = (ratio(deviation), ratio(deviation * 1.5));
-    let balance = Balance {
-        mean: ratio(50.0),
-        deviation,
-        above_mean,
-        outside_band: None,
-    };
+    let balance = Balance { mean: ratio(50.0), deviation, above_mean, outside_band: None };
     BalanceReport {
         basis: Basis::Actual,
         nodes: nodes.iter().map(one).collect(),
@@ -67,11 +62,7 @@ fn hot(percent: f64) -> Class {
 }
 
 fn verdict(node: &str, class: Class) -> Verdict {
-    Verdict {
-        node: node.to_owned(),
-        strategy: STRATEGY,
-        class,
-    }
+    Verdict { node: node.to_owned(), strategy: STRATEGY, class }
 }
 
 fn kept(pod: &str, refusal: Refusal) -> Kept {
@@ -120,10 +111,7 @@ fn a_move() -> Move {
 }
 
 fn quiet() -> Plan {
-    let before = picture(
-        &[("n1", Some((45.0, 50.0))), ("n2", Some((40.0, 50.0)))],
-        2.0,
-    );
+    let before = picture(&[("n1", Some((45.0, 50.0))), ("n2", Some((40.0, 50.0)))], 2.0);
     Plan {
         at: "2026-11-21T07:30:00Z".parse().unwrap(),
         halted: None,
@@ -137,11 +125,7 @@ fn quiet() -> Plan {
         unmade: Vec::new(),
         kept: Vec::new(),
         nodes: vec![verdict("n1", Class::Even), verdict("n2", Class::Even)],
-        notes: vec![Note {
-            strategy: STRATEGY,
-            pool: "default".to_owned(),
-            why: Idle::NothingHot,
-        }],
+        notes: vec![Note { strategy: STRATEGY, pool: "default".to_owned(), why: Idle::NothingHot }],
         after: before.clone(),
         before,
         rightsizing: Vec::new(),
@@ -188,12 +172,7 @@ fn busy() -> Plan {
         ],
         notes: Vec::new(),
         before: picture(
-            &[
-                ("n1", Some((83.0, 45.0))),
-                cold,
-                ("n3", None),
-                ("n4", Some((50.0, 50.0))),
-            ],
+            &[("n1", Some((83.0, 45.0))), cold, ("n3", None), ("n4", Some((50.0, 50.0)))],
             31.0,
         ),
         after: picture(
@@ -224,14 +203,7 @@ fn text(plan: &Plan, width: usize, all: bool) -> String {
 
 fn summary(plan: &Plan) -> String {
     let policy = Policy::parse("built-in policy", Policy::BUILT_IN).unwrap();
-    PlanText {
-        plan,
-        policy: &policy,
-        head: &[],
-        all: false,
-        screen: Screen::plain(100),
-    }
-    .summary()
+    PlanText { plan, policy: &policy, head: &[], all: false, screen: Screen::plain(100) }.summary()
 }
 
 #[test]
@@ -314,10 +286,7 @@ fn a_move_says_how_many_of_the_needed_evictions_it_removes() {
         let (_, after) = line.split_once("above 60%; ").unwrap();
         after.split_once("; expected relief").unwrap().0.to_owned()
     };
-    assert_eq!(
-        says(1, Some(1), 97.0),
-        "removes 1 of 2 needed evictions with a probability of 97%"
-    );
+    assert_eq!(says(1, Some(1), 97.0), "removes 1 of 2 needed evictions with a probability of 97%");
     assert_eq!(says(1, Some(1), 100.0), "removes 1 of 2 needed evictions");
     assert_eq!(
         says(3, Some(1), 62.0),
@@ -394,16 +363,9 @@ fn a_plan_without_moves_is_short() {
 
 #[test]
 fn steering_taints_are_listed_before_the_moves() {
-    let steer = |node: &str, action, why| Steer {
-        node: node.to_owned(),
-        action,
-        why,
-    };
-    let why = SteerReason::Hot {
-        resource: "cpu".to_owned(),
-        ratio: ratio(83.0),
-        target: ratio(60.0),
-    };
+    let steer = |node: &str, action, why| Steer { node: node.to_owned(), action, why };
+    let why =
+        SteerReason::Hot { resource: "cpu".to_owned(), ratio: ratio(83.0), target: ratio(60.0) };
     let steering = vec![
         steer("n1", SteerAction::Add(SteerValue::Hot), why),
         steer("n10", SteerAction::Remove, SteerReason::Cooled),
@@ -420,11 +382,7 @@ fn steering_taints_are_listed_before_the_moves() {
 fn far(name: &str, resources: Vec<(Direction, &'static str, u64, u64, f64)>) -> Rightsizing {
     let suggestion =
         |(direction, resource, now, suggested, wrong): (Direction, &'static str, u64, u64, f64)| {
-            let units = if resource == "cpu" {
-                1_000_000
-            } else {
-                1 << 20
-            };
+            let units = if resource == "cpu" { 1_000_000 } else { 1 << 20 };
             let amount = |n: u64| Amount::new(n * units);
             let of = Suggestion {
                 direction,
@@ -454,12 +412,7 @@ fn far(name: &str, resources: Vec<(Direction, &'static str, u64, u64, f64)>) -> 
 
 #[test]
 fn oversized_and_undersized_requests_are_listed_with_a_suggestion() {
-    let one = |n: u64| {
-        far(
-            &format!("small-{n}"),
-            vec![(Direction::TooLow, "memory", 0, 16, 0.1)],
-        )
-    };
+    let one = |n: u64| far(&format!("small-{n}"), vec![(Direction::TooLow, "memory", 0, 16, 0.1)]);
     let mut rightsizing = vec![
         far(
             "search",
@@ -471,10 +424,7 @@ fn oversized_and_undersized_requests_are_listed_with_a_suggestion() {
         far("cart", vec![(Direction::TooLow, "cpu", 100, 200, 2.0)]),
     ];
     rightsizing.extend((1..=9).map(one));
-    let plan = Plan {
-        rightsizing,
-        ..quiet()
-    };
+    let plan = Plan { rightsizing, ..quiet() };
     let section = |all| {
         let text = text(&plan, 100, all);
         let (_, from) = text.split_once("\n\nRequests ").unwrap();
@@ -510,10 +460,7 @@ fn the_list_of_moves_says_what_becomes_of_the_pod() {
     let back = shown(&|planned| planned.possible_nodes = ways(&["n2", "n1"]));
     assert!(back.contains("n1 → n2, may come back"), "{back}");
     let others = shown(&|planned| planned.possible_nodes = ways(&["n2", "n1", "n3"]));
-    assert!(
-        others.contains("n1 → n2 or 1 other, may come back"),
-        "{others}"
-    );
+    assert!(others.contains("n1 → n2 or 1 other, may come back"), "{others}");
     let removed = shown(&|planned| planned.aim = Aim::Clear);
     assert!(removed.contains("n1, removed"), "{removed}");
     let to_itself =
@@ -525,57 +472,30 @@ fn the_list_of_moves_says_what_becomes_of_the_pod() {
 
 #[test]
 fn the_summary_says_what_the_plan_achieves() {
-    assert_eq!(
-        summary(&busy()),
-        "1 move would bring 1 of 1 hot node below target"
-    );
-    let stays = Plan {
-        after: busy().before,
-        ..busy()
-    };
+    assert_eq!(summary(&busy()), "1 move would bring 1 of 1 hot node below target");
+    let stays = Plan { after: busy().before, ..busy() };
     assert_eq!(
         summary(&stays),
         "1 move would relieve 1 hot node, but bring none below target: 2 pods stay because of \
             disruption-budget"
     );
-    let stuck = Plan {
-        moves: Vec::new(),
-        ..stays
-    };
+    let stuck = Plan { moves: Vec::new(), ..stays };
     assert_eq!(
         summary(&stuck),
         "no moves possible: 1 node is hot, but 3 pods that would help stay; see Kept"
     );
-    let helpless = Plan {
-        kept: Vec::new(),
-        ..stuck
-    };
-    assert_eq!(
-        summary(&helpless),
-        "no moves possible: no pod would relieve n1 by leaving"
-    );
-    let halted = Plan {
-        halted: Some(Halt::FewNodes(1)),
-        ..quiet()
-    };
+    let helpless = Plan { kept: Vec::new(), ..stuck };
+    assert_eq!(summary(&helpless), "no moves possible: no pod would relieve n1 by leaving");
+    let halted = Plan { halted: Some(Halt::FewNodes(1)), ..quiet() };
     assert_eq!(
         summary(&halted),
         "no pods considered: ready and selected nodes: 1; moving a pod requires two"
     );
-    let blind = Plan {
-        nodes: vec![verdict("n1", Class::Unknown(Unmeasured::Missing))],
-        ..quiet()
-    };
-    assert_eq!(
-        summary(&blind),
-        "no decision possible: the usage of every node is unknown"
-    );
+    let blind = Plan { nodes: vec![verdict("n1", Class::Unknown(Unmeasured::Missing))], ..quiet() };
+    assert_eq!(summary(&blind), "no decision possible: the usage of every node is unknown");
     let mute = [blind.nodes, quiet().nodes].concat();
     assert_eq!(
-        summary(&Plan {
-            nodes: mute,
-            ..quiet()
-        }),
+        summary(&Plan { nodes: mute, ..quiet() }),
         "no moves needed: no measured node is above its target; 1 node is left alone"
     );
 }
@@ -598,19 +518,14 @@ fn the_summary_counts_each_pod_and_each_relieved_node_once() {
     );
     let full = ["n1", "n2", "n3"].map(|node| (node, Some((90.0, 50.0))));
     let of_three = Plan {
-        nodes: ["n1", "n2", "n3"]
-            .map(|node| verdict(node, hot(90.0)))
-            .into(),
+        nodes: ["n1", "n2", "n3"].map(|node| verdict(node, hot(90.0))).into(),
         after: picture(&full, 10.0),
         kept: Vec::new(),
         ..busy()
     };
     let relieved = "1 move would relieve 1 of 3 hot nodes, but bring none below target";
     assert_eq!(summary(&of_three), relieved);
-    let elsewhere = Plan {
-        nodes: vec![verdict("n3", hot(90.0))],
-        ..of_three
-    };
+    let elsewhere = Plan { nodes: vec![verdict("n3", hot(90.0))], ..of_three };
     assert_eq!(summary(&elsewhere), "1 move would not relieve 1 hot node");
 }
 
@@ -623,10 +538,7 @@ fn moves_that_wait_for_an_approval_are_not_impossible() {
         after: busy().before,
         ..busy()
     };
-    assert_eq!(
-        summary(&plan),
-        "no move is approved; 1 move waits for an approval"
-    );
+    assert_eq!(summary(&plan), "no move is approved; 1 move waits for an approval");
 }
 
 #[test]
@@ -641,17 +553,9 @@ fn a_large_cluster_shows_the_fullest_and_the_emptiest_nodes() {
         })
         .collect();
     let before = picture(&nodes, 10.0);
-    let plan = Plan {
-        after: before.clone(),
-        before,
-        nodes: Vec::new(),
-        ..quiet()
-    };
+    let plan = Plan { after: before.clone(), before, nodes: Vec::new(), ..quiet() };
     let lines = |all| {
-        text(&plan, 100, all)
-            .lines()
-            .filter(|l| l.starts_with('n') && l.contains('%'))
-            .count()
+        text(&plan, 100, all).lines().filter(|l| l.starts_with('n') && l.contains('%')).count()
     };
     assert_eq!((lines(false), lines(true)), (40, 100));
     assert!(text(&plan, 100, false).contains("… 60 more nodes in between: --all lists them"));
@@ -662,22 +566,11 @@ fn a_large_cluster_shows_the_fullest_and_the_emptiest_nodes() {
 fn colours_do_not_change_the_layout() {
     let policy = Policy::parse("built-in policy", Policy::BUILT_IN).unwrap();
     let plan = busy();
-    let screen = Screen {
-        width: 100,
-        colours: true,
-    };
-    let coloured = PlanText {
-        plan: &plan,
-        policy: &policy,
-        head: &[],
-        all: false,
-        screen,
-    }
-    .to_string();
+    let screen = Screen { width: 100, colours: true };
+    let coloured =
+        PlanText { plan: &plan, policy: &policy, head: &[], all: false, screen }.to_string();
     let mut bare = coloured;
-    for code in [
-        "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[36m", "\x1b[33m",
-    ] {
+    for code in ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[36m", "\x1b[33m"] {
         bare = bare.replace(code, "");
     }
     assert!(text(&plan, 100, false).ends_with(&bare));
@@ -690,15 +583,8 @@ fn the_first_stops_of_guards_are_listed_and_all_lists_the_rest() {
         target: GuardTarget::Namespace(format!("team-{i}")),
         cause: GuardCause::Missing("it returned a series before".to_owned()),
     };
-    let plan = Plan {
-        guards: (0..7).map(stop).collect(),
-        ..quiet()
-    };
-    let lines = |all| {
-        text(&plan, 200, all)
-            .matches("guard errors stops evictions")
-            .count()
-    };
+    let plan = Plan { guards: (0..7).map(stop).collect(), ..quiet() };
+    let lines = |all| text(&plan, 200, all).matches("guard errors stops evictions").count();
     assert_eq!((lines(false), lines(true)), (5, 7));
     assert!(text(&plan, 200, false).contains("guards stop 2 more; --all lists them"));
 }

@@ -179,11 +179,7 @@ impl ShareAxis {
     /// The names of the edges, to be drawn above the lines: on the left, or on the right if
     /// `at_end`.
     pub(super) fn edge_names(&self, band: Option<TraceBand>, at_end: bool) -> Markup {
-        let (x, dx, anchor) = if at_end {
-            ("100%", "-6", "end")
-        } else {
-            ("6", "0", "start")
-        };
+        let (x, dx, anchor) = if at_end { ("100%", "-6", "end") } else { ("6", "0", "start") };
         html! {
             @if let Some(band) = band {
                 @for (ratio, class, words, dy) in [

@@ -110,14 +110,8 @@ impl StartEndBars<'_> {
     }
 
     fn profile(&self, when: &str, ratios: &[Ratio]) -> Markup {
-        let axis = ShareAxis {
-            ticks: share_ticks(self.top),
-            height: PROFILE_HEIGHT,
-        };
-        let hot = ratios
-            .iter()
-            .filter(|ratio| zone(**ratio, self.band) == Zone::Hot)
-            .count();
+        let axis = ShareAxis { ticks: share_ticks(self.top), height: PROFILE_HEIGHT };
+        let hot = ratios.iter().filter(|ratio| zone(**ratio, self.band) == Zone::Hot).count();
         let content = html! {
             (axis.band(self.band))
             (axis.axis())
@@ -133,11 +127,7 @@ impl StartEndBars<'_> {
                 (counted(ratios.len(), "node")) ", " (hot) " hot"
             }
         };
-        chart(
-            PROFILE_HEIGHT,
-            &format!("{} of all nodes {when}, sorted", self.resource),
-            &content,
-        )
+        chart(PROFILE_HEIGHT, &format!("{} of all nodes {when}, sorted", self.resource), &content)
     }
 
     /// Returns one path for all bars of a zone: a thousand nodes stay one element.

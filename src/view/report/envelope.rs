@@ -45,32 +45,15 @@ impl LineChart<'_> {
                 path.line.fullest d=(fullest) {}
             }))
         };
-        let radius = if self.trace.evictions.len() > 60 {
-            2.2
-        } else {
-            3.2
-        };
+        let radius = if self.trace.evictions.len() > 60 { 2.2 } else { 3.2 };
         let names = self.curve_names(&moments);
-        self.framed(
-            "of all nodes over time, by quantiles",
-            &curves,
-            radius,
-            &names,
-        )
+        self.framed("of all nodes over time, by quantiles", &curves, radius, &names)
     }
 
     fn quantiles(&self) -> Vec<Quantiles> {
-        let all: Vec<&RatioSeries> = self
-            .trace
-            .nodes
-            .iter()
-            .map(|node| self.kind.series(node, self.resource))
-            .collect();
-        let length = all
-            .iter()
-            .map(|series| series.len())
-            .max()
-            .unwrap_or_default();
+        let all: Vec<&RatioSeries> =
+            self.trace.nodes.iter().map(|node| self.kind.series(node, self.resource)).collect();
+        let length = all.iter().map(|series| series.len()).max().unwrap_or_default();
         (0..length)
             .step_by(length.div_ceil(MOMENTS).max(1))
             .filter_map(|i| self.quantiles_at(i, &all))
@@ -79,10 +62,8 @@ impl LineChart<'_> {
 
     /// Returns `None` if no node existed at this step.
     fn quantiles_at(&self, step: usize, all: &[&RatioSeries]) -> Option<Quantiles> {
-        let mut ratios: Vec<Ratio> = all
-            .iter()
-            .filter_map(|series| series.get(step).copied().flatten())
-            .collect();
+        let mut ratios: Vec<Ratio> =
+            all.iter().filter_map(|series| series.get(step).copied().flatten()).collect();
         ratios.sort_by(|a, b| a.order(*b));
         let seconds = self.trace.step.as_secs_f64() * count(step);
         (!ratios.is_empty()).then(|| Quantiles {
@@ -112,15 +93,10 @@ impl LineChart<'_> {
             let (_, y) = self.point(moments.last()?, which)?;
             Some(y)
         };
-        let apart = y(EMPTIEST)
-            .zip(y(FULLEST))
-            .is_some_and(|(low, high)| low - high > ROOM_FOR_NAMES);
+        let apart =
+            y(EMPTIEST).zip(y(FULLEST)).is_some_and(|(low, high)| low - high > ROOM_FOR_NAMES);
         let names: &[(usize, &str)] = if apart {
-            &[
-                (FULLEST, "fullest node"),
-                (MEDIAN, "median"),
-                (EMPTIEST, "emptiest"),
-            ]
+            &[(FULLEST, "fullest node"), (MEDIAN, "median"), (EMPTIEST, "emptiest")]
         } else {
             &[(MEDIAN, "all nodes")]
         };

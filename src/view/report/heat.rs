@@ -50,10 +50,7 @@ pub(super) fn rows<'t>(traces: &[&'t Trace], kind: ShareKind, resource: &str) ->
     }
     let mut rows: Vec<_> = known.into_iter().collect();
     rows.sort_by(|(a, (a_later, a_ratio)), (b, (b_later, b_ratio))| {
-        a_later
-            .cmp(b_later)
-            .then(b_ratio.order(*a_ratio))
-            .then(a.cmp(b))
+        a_later.cmp(b_later).then(b_ratio.order(*a_ratio)).then(a.cmp(b))
     });
     rows.into_iter().map(|(name, _)| name).collect()
 }
@@ -62,12 +59,8 @@ impl HeatMap<'_> {
     pub(super) fn draw(&self) -> Markup {
         let row = row_height(self.rows.len());
         let height = row * count(self.rows.len());
-        let centres: BTreeMap<&str, f64> = self
-            .rows
-            .iter()
-            .enumerate()
-            .map(|(i, name)| (*name, row * (count(i) + 0.5)))
-            .collect();
+        let centres: BTreeMap<&str, f64> =
+            self.rows.iter().enumerate().map(|(i, name)| (*name, row * (count(i) + 0.5))).collect();
         let radius = (row / 2.0 - 1.5).clamp(1.8, 4.0);
         let nodes = self.nodes();
         let marks = marks(self.trace, self.time, radius, |eviction| {
@@ -81,26 +74,16 @@ impl HeatMap<'_> {
             (marks)
             (self.names(row, height))
         };
-        let label = format!(
-            "map of {} of {} over time",
-            self.resource,
-            counted(self.rows.len(), "node")
-        );
+        let label =
+            format!("map of {} of {} over time", self.resource, counted(self.rows.len(), "node"));
         chart(height, &label, &content)
     }
 
     /// Returns the node of each row; `None` if this run does not have it.
     fn nodes(&self) -> Vec<Option<&NodeTrace>> {
-        let nodes: BTreeMap<&str, &NodeTrace> = self
-            .trace
-            .nodes
-            .iter()
-            .map(|node| (node.name.as_str(), node))
-            .collect();
-        self.rows
-            .iter()
-            .map(|name| nodes.get(name).copied())
-            .collect()
+        let nodes: BTreeMap<&str, &NodeTrace> =
+            self.trace.nodes.iter().map(|node| (node.name.as_str(), node)).collect();
+        self.rows.iter().map(|name| nodes.get(name).copied()).collect()
     }
 
     /// The cells: one path per shade, with one stroke for each stretch of equal shade.
@@ -116,18 +99,10 @@ impl HeatMap<'_> {
                 .map(|point| point.map(|(_, ratio)| shade(ratio, self.band)));
             strokes(row, cells, &mut shades);
         }
-        let class = if self.band.is_none() {
-            "heat plain"
-        } else {
-            "heat"
-        };
+        let class = if self.band.is_none() { "heat plain" } else { "heat" };
         // Rows are strokes of width one along the middle of each row, so the picture starts half a
         // row higher.
-        let view = format!(
-            "0 -0.5 {} {}",
-            self.width(nodes, columns),
-            nodes.len().max(1)
-        );
+        let view = format!("0 -0.5 {} {}", self.width(nodes, columns), nodes.len().max(1));
         html! {
             svg class=(class) width="100%" height=(number(height))
                 viewBox=(view) preserveAspectRatio="none" {
@@ -259,11 +234,7 @@ fn strokes(row: usize, cells: impl Iterator<Item = Option<usize>>, shades: &mut 
                     // Writing to a string cannot fail.
                     let _ = write!(shades[shade.min(SHADES - 1)], "M{from} {row}h{}", to - from);
                 }
-                open = cell.map(|shade| Stretch {
-                    shade,
-                    from: i,
-                    to: i + 1,
-                });
+                open = cell.map(|shade| Stretch { shade, from: i, to: i + 1 });
             }
         }
     }
@@ -276,15 +247,8 @@ mod tests {
     #[test]
     fn adjacent_cells_of_one_shade_are_one_stroke() {
         let mut shades: [String; SHADES] = Default::default();
-        strokes(
-            7,
-            [Some(1), Some(1), None, Some(1), Some(2)].into_iter(),
-            &mut shades,
-        );
-        assert_eq!(
-            (shades[1].as_str(), shades[2].as_str()),
-            ("M0 7h2M3 7h1", "M4 7h1")
-        );
+        strokes(7, [Some(1), Some(1), None, Some(1), Some(2)].into_iter(), &mut shades);
+        assert_eq!((shades[1].as_str(), shades[2].as_str()), ("M0 7h2M3 7h1", "M4 7h1"));
     }
 
     #[test]
@@ -294,10 +258,7 @@ mod tests {
             target: Ratio::percent(70.0).unwrap(),
         });
         let of = |percents: &[f64]| {
-            percents
-                .iter()
-                .map(|p| shade(Ratio::percent(*p).unwrap(), band))
-                .collect::<Vec<_>>()
+            percents.iter().map(|p| shade(Ratio::percent(*p).unwrap(), band)).collect::<Vec<_>>()
         };
         assert_eq!(of(&[0.0, 15.0, 30.0]), [0, 1, 2]);
         assert_eq!(of(&[30.1, 50.1, 70.0]), [3, 4, 4]);

@@ -56,14 +56,9 @@ pub(super) fn colours<'t>(traces: &[&'t Trace], kind: ShareKind, resource: &str)
     nodes.sort_by(|a, b| b.1.0.order(a.1.0).then(a.0.cmp(b.0)));
     // Over all runs, so that a node has one colour in every chart that is compared.
     let (hot, other): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|(_, (_, hot))| *hot);
-    let warm = hot
-        .into_iter()
-        .enumerate()
-        .map(|(i, (name, _))| (name, colour_class("warm", i, 4)));
-    let cool = other
-        .into_iter()
-        .enumerate()
-        .map(|(i, (name, _))| (name, colour_class("cool", i, 6)));
+    let warm = hot.into_iter().enumerate().map(|(i, (name, _))| (name, colour_class("warm", i, 4)));
+    let cool =
+        other.into_iter().enumerate().map(|(i, (name, _))| (name, colour_class("cool", i, 6)));
     warm.chain(cool).collect()
 }
 
@@ -145,11 +140,7 @@ impl LineChart<'_> {
             .into_iter()
             .map(|(peak, node)| NodeLine {
                 node,
-                class: self
-                    .colours
-                    .get(node.name.as_str())
-                    .map(String::as_str)
-                    .unwrap_or_default(),
+                class: self.colours.get(node.name.as_str()).map(String::as_str).unwrap_or_default(),
                 path: self.path(node),
                 hot: zone(peak, self.band) == Zone::Hot,
                 tooltip: tooltip(node, self.kind, self.resource),
@@ -255,24 +246,12 @@ mod tests {
     #[test]
     fn labels_keep_their_distance_and_stay_inside() {
         assert_eq!(spread(&[10.0, 11.0, 90.0], 14.0, 100.0), [10.0, 24.0, 90.0]);
-        assert_eq!(
-            spread(&[95.0, 99.0, 100.0], 14.0, 100.0),
-            [72.0, 86.0, 100.0]
-        );
+        assert_eq!(spread(&[95.0, 99.0, 100.0], 14.0, 100.0), [72.0, 86.0, 100.0]);
     }
 
     #[test]
     fn colours_repeat_with_another_dash() {
         let classes: Vec<_> = (0..5).map(|i| colour_class("cool", i, 2)).collect();
-        assert_eq!(
-            classes,
-            [
-                "cool0",
-                "cool1",
-                "cool0 dash1",
-                "cool1 dash1",
-                "cool0 dash2"
-            ]
-        );
+        assert_eq!(classes, ["cool0", "cool1", "cool0 dash1", "cool1 dash1", "cool0 dash2"]);
     }
 }

@@ -84,13 +84,7 @@ pub(super) fn landed_as_forecast(eviction: &Eviction) -> bool {
 }
 
 fn tooltip(trace: &Trace, eviction: &Eviction) -> String {
-    let Eviction {
-        namespace,
-        pod,
-        from,
-        reason,
-        ..
-    } = eviction;
+    let Eviction { namespace, pod, from, reason, .. } = eviction;
     let at = age(eviction.at.duration_since(trace.start));
     let to = destination(eviction);
     let forecast = match eviction.foreseen.as_deref() {

@@ -32,9 +32,7 @@ pub(super) struct ResourceSection<'r> {
 impl<'r> ResourceSection<'r> {
     pub(super) fn new(runs: &'r [LabelledRun<'r>], time: TimeAxis, resource: &'r str) -> Self {
         let traces: Vec<&Trace> = runs.iter().map(|run| run.trace).collect();
-        let kind = traces
-            .first()
-            .map_or(ShareKind::Usage, |trace| ShareKind::of(trace.basis));
+        let kind = traces.first().map_or(ShareKind::Usage, |trace| ShareKind::of(trace.basis));
         ResourceSection {
             runs,
             time,
@@ -75,18 +73,11 @@ impl<'r> ResourceSection<'r> {
     }
 
     fn line_chart(&self, chart: &LineChart<'_>) -> Markup {
-        if self.few() {
-            chart.draw()
-        } else {
-            chart.envelope()
-        }
+        if self.few() { chart.draw() } else { chart.envelope() }
     }
 
     fn share_axis(&self, height: f64) -> ShareAxis {
-        ShareAxis {
-            ticks: share_ticks(self.top),
-            height,
-        }
+        ShareAxis { ticks: share_ticks(self.top), height }
     }
 
     fn band(&self, run: &LabelledRun<'_>) -> Option<TraceBand> {
@@ -144,12 +135,7 @@ impl<'r> ResourceSection<'r> {
             band,
             rows: &self.rows,
         };
-        self.figure(
-            run,
-            "of every node over time",
-            &heat::legend(band),
-            &map.draw(),
-        )
+        self.figure(run, "of every node over time", &heat::legend(band), &map.draw())
     }
 
     fn bars(&self, run: &LabelledRun<'_>) -> Markup {
@@ -161,11 +147,7 @@ impl<'r> ResourceSection<'r> {
             top: self.top,
             rows: &self.rows,
         };
-        let picture = if self.rows.len() > MOST_BARS {
-            bars.profiles()
-        } else {
-            bars.table()
-        };
+        let picture = if self.rows.len() > MOST_BARS { bars.profiles() } else { bars.table() };
         let legend = html! {
             @if self.rows.len() <= MOST_BARS {
                 span.key { "filled: at the end; dashed outline: at the start" }

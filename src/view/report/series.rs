@@ -93,9 +93,7 @@ pub(super) fn thinned(series: &RatioSeries, most: usize) -> Vec<Option<(usize, R
 pub(super) fn value_at(trace: &Trace, series: &RatioSeries, at: Timestamp) -> Option<Ratio> {
     let step = trace.step.as_secs().max(1);
     let index = at.duration_since(trace.start).as_secs().max(0) / step;
-    let index = usize::try_from(index)
-        .unwrap_or(usize::MAX)
-        .min(series.len().saturating_sub(1));
+    let index = usize::try_from(index).unwrap_or(usize::MAX).min(series.len().saturating_sub(1));
     let before = series.get(..=index).unwrap_or_default();
     before.iter().rev().flatten().next().copied()
 }
@@ -103,10 +101,7 @@ pub(super) fn value_at(trace: &Trace, series: &RatioSeries, at: Timestamp) -> Op
 /// Returns the value at a quantile, given in tenths; always one of the sorted values.
 pub(super) fn quantile(sorted: &[Ratio], tenths: usize) -> Ratio {
     let last = sorted.len().saturating_sub(1);
-    sorted
-        .get((last * tenths + 5) / 10)
-        .copied()
-        .unwrap_or_default()
+    sorted.get((last * tenths + 5) / 10).copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -114,19 +109,14 @@ mod tests {
     use super::*;
 
     fn series(percents: &[i32]) -> Vec<Option<Ratio>> {
-        percents
-            .iter()
-            .map(|p| Ratio::percent(f64::from(*p)))
-            .collect()
+        percents.iter().map(|p| Ratio::percent(f64::from(*p))).collect()
     }
 
     #[test]
     fn thinning_keeps_each_peak_at_its_index() {
         let all = series(&[1, 9, 2, 3, -1, -1, 4, 7]);
-        let kept: Vec<_> = thinned(&all, 4)
-            .into_iter()
-            .map(|p| p.map(|(i, r)| (i, r.to_string())))
-            .collect();
+        let kept: Vec<_> =
+            thinned(&all, 4).into_iter().map(|p| p.map(|(i, r)| (i, r.to_string()))).collect();
         let point = |i, text: &str| Some((i, text.to_owned()));
         assert_eq!(kept, [point(1, "9%"), point(3, "3%"), None, point(7, "7%")]);
         assert_eq!(thinned(&all, 100).len(), 8);
@@ -134,10 +124,8 @@ mod tests {
 
     #[test]
     fn quantiles_are_existing_values() {
-        let all: Vec<Ratio> = series(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
-            .into_iter()
-            .flatten()
-            .collect();
+        let all: Vec<Ratio> =
+            series(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]).into_iter().flatten().collect();
         assert_eq!(
             [0, 1, 5, 9, 10].map(|q| quantile(&all, q).to_string()),
             ["1%", "2%", "6%", "10%", "11%"]

@@ -36,10 +36,7 @@ struct RunFigure {
 }
 
 impl RunFigure {
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "callers pass temporary values"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass temporary values")]
     fn new(name: impl Into<String>, value: impl ToString) -> Self {
         RunFigure {
             name: name.into(),
@@ -52,17 +49,11 @@ impl RunFigure {
     }
 
     fn note(self, note: impl Into<String>) -> Self {
-        RunFigure {
-            note: note.into(),
-            ..self
-        }
+        RunFigure { note: note.into(), ..self }
     }
 
     fn rank(self, rank: f64) -> Self {
-        RunFigure {
-            rank: Some(rank),
-            ..self
-        }
+        RunFigure { rank: Some(rank), ..self }
     }
 
     fn bad_if(self, bad: bool) -> Self {
@@ -70,10 +61,7 @@ impl RunFigure {
     }
 
     fn by_band(self) -> Self {
-        RunFigure {
-            by_band: true,
-            ..self
-        }
+        RunFigure { by_band: true, ..self }
     }
 
     /// A count out of a total: the larger the share, the better.
@@ -130,15 +118,10 @@ pub(super) fn comparison(runs: &[LabelledRun<'_>]) -> Markup {
 }
 
 fn comparison_row(name: &str, columns: &[Vec<RunFigure>], same_band: bool) -> Markup {
-    let row: Vec<Option<&RunFigure>> = columns
-        .iter()
-        .map(|column| column.iter().find(|figure| figure.name == name))
-        .collect();
+    let row: Vec<Option<&RunFigure>> =
+        columns.iter().map(|column| column.iter().find(|figure| figure.name == name)).collect();
     // Times above different bands cannot be compared.
-    let comparable = row
-        .iter()
-        .flatten()
-        .all(|figure| same_band || !figure.by_band);
+    let comparable = row.iter().flatten().all(|figure| same_band || !figure.by_band);
     let best = best(&row).filter(|_| comparable);
     html! {
         tr {
@@ -160,10 +143,8 @@ fn comparison_row(name: &str, columns: &[Vec<RunFigure>], same_band: bool) -> Ma
 
 /// Returns the best rank of a row; `None` if all are equal or one is missing.
 fn best(row: &[Option<&RunFigure>]) -> Option<f64> {
-    let ranks: Vec<f64> = row
-        .iter()
-        .map(|figure| figure.and_then(|figure| figure.rank))
-        .collect::<Option<_>>()?;
+    let ranks: Vec<f64> =
+        row.iter().map(|figure| figure.and_then(|figure| figure.rank)).collect::<Option<_>>()?;
     let least = ranks.iter().copied().reduce(f64::min)?;
     let most = ranks.iter().copied().reduce(f64::max)?;
     (least < most).then_some(least)
@@ -171,9 +152,7 @@ fn best(row: &[Option<&RunFigure>]) -> Option<f64> {
 
 fn figures(trace: &Trace) -> Vec<RunFigure> {
     let summary = &trace.summary;
-    let rank = summary
-        .time_to_balance
-        .map_or(f64::MAX, |t| t.as_secs_f64());
+    let rank = summary.time_to_balance.map_or(f64::MAX, |t| t.as_secs_f64());
     let (landed, of) = summary.foreseen;
     let mut figures = vec![
         RunFigure::new("evictions", summary.evictions).rank(summary.evictions.into()),
@@ -199,19 +178,15 @@ fn figures(trace: &Trace) -> Vec<RunFigure> {
 fn relief(trace: &Trace) -> Option<RunFigure> {
     let total = ReliefTotal::of(&trace.reliefs)?;
     let (predicted, cycles) = (total.predicted.get(), total.cycles);
-    let note = format!(
-        "of {predicted:.0} predicted; {} of {cycles} cycles within 20 %",
-        total.close
-    );
+    let note =
+        format!("of {predicted:.0} predicted; {} of {cycles} cycles within 20 %", total.close);
     let value = format!("{:.0} node-minutes", total.achieved.get());
     Some(RunFigure::new("saved by moves in an hour", value).note(note))
 }
 
 fn time_above_target(trace: &Trace) -> RunFigure {
     let times = trace.summary.above_target.values();
-    let total = times
-        .map(|time| time.total)
-        .reduce(SignedDuration::saturating_add);
+    let total = times.map(|time| time.total).reduce(SignedDuration::saturating_add);
     RunFigure {
         rank: total.map(|total| total.as_secs_f64()),
         ..RunFigure::new("node-minutes above target", minutes_above_target(trace))
@@ -298,10 +273,7 @@ fn curves(runs: &[LabelledRun<'_>], time: TimeAxis, resource: &str) -> Option<Ma
         .flat_map(|run| deviations(&run.trace.balance, resource))
         .flatten()
         .reduce(f64::max)?;
-    let share = ShareAxis {
-        ticks: share_ticks(most * 1.05),
-        height: CURVE_HEIGHT,
-    };
+    let share = ShareAxis { ticks: share_ticks(most * 1.05), height: CURVE_HEIGHT };
     let content = html! {
         (share.axis())
         (time.axis(CURVE_HEIGHT))
@@ -326,16 +298,10 @@ fn curve(trace: &Trace, time: TimeAxis, share: &ShareAxis, resource: &str) -> St
     let deviations: Vec<Option<f64>> = deviations(&trace.balance, resource).collect();
     let every = deviations.len().div_ceil(POINTS).max(1);
     let step = trace.step.as_secs_f64();
-    path(
-        deviations
-            .into_iter()
-            .enumerate()
-            .step_by(every)
-            .map(|(i, deviation)| {
-                let at = SignedDuration::from_secs_f64(step * count(i));
-                Some((time.x(at), share.y(deviation?)))
-            }),
-    )
+    path(deviations.into_iter().enumerate().step_by(every).map(|(i, deviation)| {
+        let at = SignedDuration::from_secs_f64(step * count(i));
+        Some((time.x(at), share.y(deviation?)))
+    }))
 }
 
 fn deviations<'b>(

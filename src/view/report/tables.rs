@@ -20,9 +20,7 @@ const EVICTION_HEADS: [&str; 6] = ["time", "pod", "from → to", "forecast", "re
 
 /// Every eviction, in order.
 pub(super) fn evictions(trace: &Trace) -> Markup {
-    let (open, folded) = trace
-        .evictions
-        .split_at(trace.evictions.len().min(OPEN_EVICTIONS));
+    let (open, folded) = trace.evictions.split_at(trace.evictions.len().min(OPEN_EVICTIONS));
     html! {
         @if open.is_empty() {
             p.hint { "No pod was evicted." }

@@ -14,25 +14,13 @@ mod fixture;
 const EVIL: &str = "<script>alert(1)</script>\"'&";
 
 fn small(policy: &'static str) -> Trace {
-    trace(&TraceShape {
-        policy,
-        nodes: 10,
-        hot: 3,
-        every: 8,
-        pod: 0.05,
-    })
+    trace(&TraceShape { policy, nodes: 10, hot: 3, every: 8, pod: 0.05 })
 }
 
 fn large(nodes: usize) -> Trace {
     Trace {
         scenario: format!("{nodes} nodes"),
-        ..trace(&TraceShape {
-            policy: "gentle.yaml",
-            nodes,
-            hot: nodes / 6,
-            every: 1,
-            pod: 0.08,
-        })
+        ..trace(&TraceShape { policy: "gentle.yaml", nodes, hot: nodes / 6, every: 1, pod: 0.08 })
     }
 }
 
@@ -72,10 +60,7 @@ fn hostile() -> Trace {
     let refused = trace.refusals["no-room"].clone();
     trace.refusals.insert(
         EVIL.to_owned(),
-        crate::simulate::trace::Refused {
-            last: EVIL.to_owned(),
-            ..refused
-        },
+        crate::simulate::trace::Refused { last: EVIL.to_owned(), ..refused },
     );
     trace
 }
@@ -89,17 +74,9 @@ fn tags(page: &str) -> Vec<String> {
         rest = &rest[at + 1..];
         let (inside, after) = rest.split_once('>').unwrap();
         assert!(!inside.contains('<'), "unclosed tag: {inside}");
-        assert_eq!(
-            inside.matches('"').count() % 2,
-            0,
-            "unclosed quote: {inside}"
-        );
+        assert_eq!(inside.matches('"').count() % 2, 0, "unclosed quote: {inside}");
         rest = after;
-        let name = inside
-            .trim_start_matches('/')
-            .split([' ', '/'])
-            .next()
-            .unwrap();
+        let name = inside.trim_start_matches('/').split([' ', '/']).next().unwrap();
         if inside.starts_with('/') {
             assert_eq!(open.pop().as_deref(), Some(name), "closed at {inside}");
         } else {
@@ -134,11 +111,7 @@ fn two_runs_have_a_table_of_the_hours_in_which_they_differ() {
 #[test]
 fn every_eviction_has_a_row_and_a_mark_in_each_chart() {
     let trace = small("a.yaml");
-    let ineffective = trace
-        .evictions
-        .iter()
-        .filter(|e| e.helped == Some(false))
-        .count();
+    let ineffective = trace.evictions.iter().filter(|e| e.helped == Some(false)).count();
     assert_eq!((trace.evictions.len(), ineffective), (11, 1));
     let page = html(&[trace]);
     tags(&page);
@@ -152,10 +125,7 @@ fn every_eviction_has_a_row_and_a_mark_in_each_chart() {
 #[test]
 fn hostile_names_are_escaped_everywhere() {
     let page = html(&[hostile(), hostile()]);
-    assert!(
-        !page.contains("<script>alert"),
-        "a name became a script element"
-    );
+    assert!(!page.contains("<script>alert"), "a name became a script element");
     assert_eq!(count(&page, "<script"), 1);
     assert!(!page.contains("\"'&"), "a name ended an attribute");
     let (hostile, harmless) = (tags(&page), tags(&html(&[small("a"), small("b")])));
@@ -179,30 +149,18 @@ fn the_page_loads_nothing() {
 
 #[test]
 fn the_page_is_deterministic() {
-    assert_eq!(
-        html(&[small("a"), large(40)]),
-        html(&[small("a"), large(40)])
-    );
+    assert_eq!(html(&[small("a"), large(40)]), html(&[small("a"), large(40)]));
 }
 
 #[test]
 fn the_comparison_marks_the_better_figure() {
-    let slow = trace(&TraceShape {
-        policy: "slow.yaml",
-        nodes: 10,
-        hot: 3,
-        every: 11,
-        pod: 0.03,
-    });
+    let slow = trace(&TraceShape { policy: "slow.yaml", nodes: 10, hot: 3, every: 11, pod: 0.03 });
     let page = html(&[small("quick.yaml"), slow]);
     tags(&page);
     let table = &page[page.find("class=\"compare\"").unwrap()..];
     let table = &table[..table.find("</table>").unwrap()];
     assert!(table.contains("<th>quick.yaml</th><th>slow.yaml</th>"));
-    assert!(
-        table.contains("<tr><th>time to balance</th><td class=\"best\">"),
-        "{table}"
-    );
+    assert!(table.contains("<tr><th>time to balance</th><td class=\"best\">"), "{table}");
     assert!(table.contains("cpu: standard deviation"));
 }
 
@@ -254,10 +212,7 @@ fn long_tables_are_folded() {
 #[test]
 fn the_page_has_the_figures_of_the_summary() {
     let mut trace = small("a.yaml");
-    let above = TimeAbove {
-        total: SignedDuration::from_mins(360),
-        ..TimeAbove::default()
-    };
+    let above = TimeAbove { total: SignedDuration::from_mins(360), ..TimeAbove::default() };
     trace.summary.above_target.insert("cpu".to_owned(), above);
     trace.summary.time_to_balance = Some(SignedDuration::ZERO);
     let balanced = html(&[trace.clone()]);
@@ -306,15 +261,8 @@ fn without_bands_the_page_shows_cpu_and_memory() {
 fn sample_pages_are_written() {
     let folder = std::env::temp_dir().join("evenkeel-report");
     std::fs::create_dir_all(&folder).unwrap();
-    let slow = || {
-        trace(&TraceShape {
-            policy: "slow.yaml",
-            nodes: 10,
-            hot: 3,
-            every: 11,
-            pod: 0.03,
-        })
-    };
+    let slow =
+        || trace(&TraceShape { policy: "slow.yaml", nodes: 10, hot: 3, every: 11, pod: 0.03 });
     let pages = [
         ("small", html(&[small("policy.yaml")])),
         ("two", html(&[small("quick.yaml"), slow()])),

@@ -24,11 +24,7 @@ impl SimulationText<'_> {
             return Ok(());
         };
         // Two policies may balance by different things: actual usage compares them.
-        let basis = if self.traces.len() > 1 {
-            Basis::Actual
-        } else {
-            trace.basis
-        };
+        let basis = if self.traces.len() > 1 { Basis::Actual } else { trace.basis };
         let mut rows: Vec<&NodeTrace> = trace.nodes.iter().collect();
         // The sort is stable: nodes with equal usage stay sorted by name.
         rows.sort_by(|a, b| {
@@ -37,11 +33,8 @@ impl SimulationText<'_> {
         });
         let note = format!("by {}, start → end, fullest first", words::basis(basis));
         self.screen.title(f, "Nodes", &note)?;
-        let lines = if self.traces.len() > 1 {
-            self.compared(&rows)
-        } else {
-            self.bars(trace, &rows)
-        };
+        let lines =
+            if self.traces.len() > 1 { self.compared(&rows) } else { self.bars(trace, &rows) };
         let (most, left_out) = shown(self.all, rows.len(), 2 * END);
         let heads = lines.len() - rows.len();
         let first = heads + if left_out > 0 { END } else { most };
@@ -50,9 +43,7 @@ impl SimulationText<'_> {
         }
         if left_out > 0 {
             self.screen.left_out(f, left_out, " nodes in between")?;
-            lines[lines.len() - END..]
-                .iter()
-                .try_for_each(|line| writeln!(f, "{line}"))?;
+            lines[lines.len() - END..].iter().try_for_each(|line| writeln!(f, "{line}"))?;
         }
         if self.traces.len() == 1 {
             let legend = "█ stayed   ░ left   ▒ arrived";
@@ -63,24 +54,16 @@ impl SimulationText<'_> {
 
     fn bars(&self, trace: &Trace, rows: &[&NodeTrace]) -> Vec<String> {
         let resources: Vec<&String> = trace.balance.keys().collect();
-        let name_width = rows
-            .iter()
-            .map(|row| row.name.chars().count())
-            .max()
-            .unwrap_or(0);
+        let name_width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
         let room = self.screen.width.saturating_sub(name_width + 12);
         let width = Bar::width(room, resources.len(), FIGURES_WIDTH, LONGEST_BAR);
-        let heads: Vec<String> = resources
-            .iter()
-            .map(|resource| column_head(trace, resource, width))
-            .collect();
+        let heads: Vec<String> =
+            resources.iter().map(|resource| column_head(trace, resource, width)).collect();
         let head = format!("{:name_width$}  {}  pods", "", heads.join("  "));
         let mut lines = vec![self.screen.paint(Ink::Dim, &head)];
         lines.extend(rows.iter().map(|node| {
-            let cells: Vec<String> = resources
-                .iter()
-                .map(|resource| self.cell(trace, node, resource, width))
-                .collect();
+            let cells: Vec<String> =
+                resources.iter().map(|resource| self.cell(trace, node, resource, width)).collect();
             let pods = change(
                 node.pods.first().copied().unwrap_or(0),
                 node.pods.last().copied().unwrap_or(0),
@@ -92,12 +75,8 @@ impl SimulationText<'_> {
 
     fn cell(&self, trace: &Trace, node: &NodeTrace, resource: &str, width: usize) -> String {
         let (before, after) = ends(trace.basis, node, resource);
-        let band: TargetBand = trace
-            .bands
-            .get(resource)
-            .copied()
-            .map(TargetBand::from)
-            .unwrap_or_default();
+        let band: TargetBand =
+            trace.bands.get(resource).copied().map(TargetBand::from).unwrap_or_default();
         let bar = Bar::change(before, after, band);
         if width == 0 {
             return bar.figures();
@@ -133,14 +112,8 @@ fn column_head(trace: &Trace, resource: &str, bar_width: usize) -> String {
         .bands
         .get(resource)
         .filter(|_| bar_width > 0)
-        .map_or(String::new(), |band| {
-            format!("  ┊ {}  │ {}", band.threshold, band.target)
-        });
-    let width = if bar_width == 0 {
-        FIGURES_WIDTH
-    } else {
-        bar_width + 1 + FIGURES_WIDTH
-    };
+        .map_or(String::new(), |band| format!("  ┊ {}  │ {}", band.threshold, band.target));
+    let width = if bar_width == 0 { FIGURES_WIDTH } else { bar_width + 1 + FIGURES_WIDTH };
     format!("{:width$}", format!("{resource}{edges}"))
 }
 
@@ -174,20 +147,13 @@ fn usage_at(node: &NodeTrace, edge: Edge) -> String {
         Edge::Start => node.pods.first(),
         Edge::End => node.pods.last(),
     };
-    format!(
-        "{}  {:>3} pods",
-        resources.join("  "),
-        pods.copied().unwrap_or(0)
-    )
+    format!("{}  {:>3} pods", resources.join("  "), pods.copied().unwrap_or(0))
 }
 
 /// Returns the first known share and the last share of a resource.
 fn ends(basis: Basis, node: &NodeTrace, resource: &str) -> (Option<Ratio>, Option<Ratio>) {
     let series = match basis {
-        Basis::Actual => node
-            .actual
-            .get(resource)
-            .or_else(|| node.requests.get(resource)),
+        Basis::Actual => node.actual.get(resource).or_else(|| node.requests.get(resource)),
         Basis::Requests => node.requests.get(resource),
     };
     let shares = series.into_iter().flatten().copied();
@@ -197,17 +163,11 @@ fn ends(basis: Basis, node: &NodeTrace, resource: &str) -> (Option<Ratio>, Optio
 
 /// Returns the standard deviation of actual usage over the nodes at the end of a run.
 pub(super) fn evenness(trace: &Trace, resource: &str) -> Option<Ratio> {
-    let last = trace
-        .nodes
-        .iter()
-        .filter_map(|node| node.actual.get(resource)?.last().copied().flatten());
+    let last =
+        trace.nodes.iter().filter_map(|node| node.actual.get(resource)?.last().copied().flatten());
     balance(&last.collect::<Vec<_>>(), None).map(|balance| balance.deviation)
 }
 
 fn change(before: u32, after: u32) -> String {
-    if before == after {
-        before.to_string()
-    } else {
-        format!("{before} → {after}")
-    }
+    if before == after { before.to_string() } else { format!("{before} → {after}") }
 }

@@ -28,10 +28,7 @@ pub struct Truncated<T> {
 
 impl<T> Default for Truncated<T> {
     fn default() -> Self {
-        Truncated {
-            items: Vec::new(),
-            more: 0,
-        }
+        Truncated { items: Vec::new(), more: 0 }
     }
 }
 
@@ -40,10 +37,7 @@ impl<T> Truncated<T> {
     pub fn first(most: usize, all: impl IntoIterator<Item = T>) -> Self {
         let mut all = all.into_iter();
         let items = all.by_ref().take(most).collect();
-        Truncated {
-            items,
-            more: all.count(),
-        }
+        Truncated { items, more: all.count() }
     }
 
     /// The number of all items, including those left out.

@@ -115,11 +115,7 @@ impl Headline {
         if let ElectionRole::Standby(holder) = &status.role {
             return Headline::Standby(holder.clone());
         }
-        if let Some(cycle) = status
-            .history
-            .back()
-            .filter(|cycle| cycle.outcome == "failed")
-        {
+        if let Some(cycle) = status.history.back().filter(|cycle| cycle.outcome == "failed") {
             return Headline::Failed(cycle.message.clone());
         }
         status.plan.as_deref().map_or(Headline::Starting, |plan| {
@@ -131,11 +127,8 @@ impl Headline {
         let (hot, planned) = (plan.count("hot"), plan.moves.total());
         let sum = |codes: &[&str]| codes.iter().map(|code| plan.count(code)).sum::<usize>();
         let unknown = sum(&["unknown", "doubtful", "not-ready"]);
-        let (even, cold, underused) = (
-            sum(&["even"]),
-            sum(&["cold", "cold-cordoned"]),
-            sum(&["underused"]),
-        );
+        let (even, cold, underused) =
+            (sum(&["even"]), sum(&["cold", "cold-cordoned"]), sum(&["underused"]));
         let in_use = sum(&["in-use", "in-use-cordoned", "leaving"]);
         let kept = plan.kept.iter().map(|group| group.pods.total()).sum();
         if let Some(why) = &plan.halted {
@@ -152,22 +145,10 @@ impl Headline {
                 hot,
                 awaited,
             },
-            (_, 1.., _) => Headline::Uneven {
-                hot,
-                kept,
-                why: why(plan),
-            },
+            (_, 1.., _) => Headline::Uneven { hot, kept, why: why(plan) },
             (_, _, warming @ 1..) => Headline::Warming(warming),
-            _ if underused > 0 => Headline::Unpacked {
-                underused,
-                kept,
-                why: why(plan),
-            },
-            _ if even + cold > 0 => Headline::Even {
-                even: even + in_use,
-                cold,
-                unknown,
-            },
+            _ if underused > 0 => Headline::Unpacked { underused, kept, why: why(plan) },
+            _ if even + cold > 0 => Headline::Even { even: even + in_use, cold, unknown },
             _ if in_use > 0 => Headline::Packed(in_use),
             _ if unknown > 0 => Headline::Blind(unknown),
             _ => Headline::Idle,
@@ -182,8 +163,7 @@ fn why(plan: &PlanStatus) -> String {
         // The most frequent reason is usually the one to remove first.
         others => format!("{}; and {}", group.message, counted(others, "other reason")),
     });
-    kept.or_else(|| plan.notes.first().map(|note| note.why.to_string()))
-        .unwrap_or_default()
+    kept.or_else(|| plan.notes.first().map(|note| note.why.to_string())).unwrap_or_default()
 }
 
 impl fmt::Display for Headline {
@@ -197,45 +177,30 @@ impl fmt::Display for Headline {
             Headline::Standby(None) => {
                 f.write_str("Standby: the leader is not known; this instance does nothing")
             }
-            Headline::Stuck(silent) => write!(
-                f,
-                "Stuck: the main loop has not responded for {}",
-                age(*silent)
-            ),
+            Headline::Stuck(silent) => {
+                write!(f, "Stuck: the main loop has not responded for {}", age(*silent))
+            }
             Headline::Failed(why) => write!(f, "Failed: {why}; the next cycle tries again"),
             Headline::Halted(why) => write!(f, "Halted: {why}"),
             Headline::Moving { .. } | Headline::WouldMove { .. } => self.write_moves(f),
             Headline::Uneven { hot, kept, why } => {
                 write!(f, "Uneven: {} hot, {}", are(*hot), rejected(*kept, why))
             }
-            Headline::Unpacked {
-                underused,
-                kept,
-                why,
-            } => write!(
-                f,
-                "Not packed: {} underused, {}",
-                are(*underused),
-                rejected(*kept, why)
-            ),
-            Headline::Packed(nodes) => write!(
-                f,
-                "Packed: none of {} is underused",
-                counted(*nodes, "node")
-            ),
-            Headline::Warming(nodes) => write!(
-                f,
-                "Watching: {} above a target, but not for long enough",
-                are(*nodes)
-            ),
+            Headline::Unpacked { underused, kept, why } => {
+                write!(f, "Not packed: {} underused, {}", are(*underused), rejected(*kept, why))
+            }
+            Headline::Packed(nodes) => {
+                write!(f, "Packed: none of {} is underused", counted(*nodes, "node"))
+            }
+            Headline::Warming(nodes) => {
+                write!(f, "Watching: {} above a target, but not for long enough", are(*nodes))
+            }
             Headline::Blind(nodes) => {
                 write!(f, "Blind: no usable data for {}", counted(*nodes, "node"))
             }
-            Headline::Even {
-                even,
-                cold,
-                unknown,
-            } => f.write_str(&balanced(*even, *cold, *unknown)),
+            Headline::Even { even, cold, unknown } => {
+                f.write_str(&balanced(*even, *cold, *unknown))
+            }
             Headline::Idle => f.write_str("Nothing to do"),
         }
     }
@@ -251,21 +216,10 @@ impl Headline {
             let pods = counted(*planned, "pod");
             return write!(f, "Dry run: {hot}{pods} would be evicted");
         }
-        let Headline::Moving {
-            evicted,
-            planned,
-            ago,
-            hot,
-            awaited,
-        } = self
-        else {
+        let Headline::Moving { evicted, planned, ago, hot, awaited } = self else {
             return Ok(());
         };
-        let of = if evicted == planned {
-            String::new()
-        } else {
-            format!("{evicted} of ")
-        };
+        let of = if evicted == planned { String::new() } else { format!("{evicted} of ") };
         let (hot, pods) = (were_hot(*hot), counted(*planned, "pod"));
         write!(f, "Moving: {hot}{of}{pods} evicted {} ago", age(*ago))?;
         match awaited {
@@ -308,11 +262,7 @@ fn are(nodes: usize) -> String {
 fn were_hot(nodes: usize) -> String {
     match nodes {
         0 => String::new(),
-        n => format!(
-            "{} {} hot, ",
-            counted(n, "node"),
-            text::agree(n, "was", "were")
-        ),
+        n => format!("{} {} hot, ", counted(n, "node"), text::agree(n, "was", "were")),
     }
 }
 

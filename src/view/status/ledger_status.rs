@@ -41,10 +41,8 @@ impl LedgerStatus {
 }
 
 fn replacements<'s>(entries: &[&Entry], snapshot: &'s Snapshot) -> Replacements<'s> {
-    let uids: BTreeSet<&str> = entries
-        .iter()
-        .filter_map(|entry| entry.replacement.as_deref())
-        .collect();
+    let uids: BTreeSet<&str> =
+        entries.iter().filter_map(|entry| entry.replacement.as_deref()).collect();
     snapshot
         .pods
         .iter()
@@ -62,10 +60,7 @@ fn eviction(
     rest: SignedDuration,
     now: Timestamp,
 ) -> LedgerEviction {
-    let replacement = entry
-        .replacement
-        .as_deref()
-        .and_then(|uid| replacements.get(uid));
+    let replacement = entry.replacement.as_deref().and_then(|uid| replacements.get(uid));
     let rests_until = replacement
         .and_then(|(_, created)| entry.at.max(*created).saturating_add(rest).ok())
         .filter(|until| *until > now);
@@ -92,11 +87,7 @@ fn resting(ledger: &Ledger, now: Timestamp) -> Vec<RestingWorkload> {
             until: resting.until,
         })
         .collect();
-    resting.sort_by(|a, b| {
-        b.until
-            .cmp(&a.until)
-            .then_with(|| a.workload.cmp(&b.workload))
-    });
+    resting.sort_by(|a, b| b.until.cmp(&a.until).then_with(|| a.workload.cmp(&b.workload)));
     resting
 }
 

@@ -103,21 +103,13 @@ fn failures(requests: &str, group: &[&LastingFailure]) -> Markup {
 fn badges(view: &StatusView<'_>) -> Vec<(&'static str, &'static str)> {
     let about = view.about;
     [
-        (
-            *view.part == ElectionRole::Leading,
-            "leader",
-            "several instances run, and this one acts",
-        ),
+        (*view.part == ElectionRole::Leading, "leader", "several instances run, and this one acts"),
         (
             matches!(view.part, ElectionRole::Standby(_)),
             "standby",
             "several instances run, and another one acts",
         ),
-        (
-            about.dry_run,
-            "dry run",
-            "decides, but evicts nothing and writes nothing",
-        ),
+        (about.dry_run, "dry run", "decides, but evicts nothing and writes nothing"),
         (about.exact, "exact", "chooses pods as descheduler would"),
     ]
     .into_iter()

@@ -50,10 +50,7 @@ impl PlanStatus {
             balance: balance(plan),
             nodes: Truncated::first(MOST_NODES, nodes.into_iter().map(RankedNode::status)),
             moves: Truncated::first(MOST_MOVES, moves),
-            evicted: outcomes
-                .iter()
-                .filter(|outcome| **outcome == Outcome::Evicted)
-                .count(),
+            evicted: outcomes.iter().filter(|outcome| **outcome == Outcome::Evicted).count(),
             kept: kept(&plan.kept),
             notes: plan.notes.clone(),
             rightsizing: Truncated::first(MOST_RIGHTSIZING, plan.rightsizing.iter().cloned()),
@@ -70,20 +67,14 @@ impl PlanStatus {
     /// Adds why evenkeel may not change taints.
     #[must_use]
     pub fn with_steering_denied(self, reason: Option<&str>) -> Self {
-        PlanStatus {
-            steering_denied: reason.map(str::to_owned),
-            ..self
-        }
+        PlanStatus { steering_denied: reason.map(str::to_owned), ..self }
     }
 
     /// Adds the guards of the policy.
     #[must_use]
     pub fn with_guards(self, reports: &[GuardReport]) -> Self {
         let states = reports.iter().map(GuardStatus::of);
-        PlanStatus {
-            guard_states: Truncated::first(MOST_GUARDS, states),
-            ..self
-        }
+        PlanStatus { guard_states: Truncated::first(MOST_GUARDS, states), ..self }
     }
 
     /// Adds the proposal that waits for an approval.
@@ -100,10 +91,7 @@ impl PlanStatus {
 
     /// Returns the number of nodes whose worst class is this one.
     pub fn count(&self, class: &str) -> usize {
-        self.classes
-            .iter()
-            .find(|count| count.class == class)
-            .map_or(0, |count| count.nodes)
+        self.classes.iter().find(|count| count.class == class).map_or(0, |count| count.nodes)
     }
 
     /// Returns the summary that is kept once a newer cycle has finished.
@@ -140,10 +128,8 @@ fn balance(plan: &Plan) -> BTreeMap<String, BalanceChange> {
         .balance
         .iter()
         .map(|(resource, before)| {
-            let change = BalanceChange {
-                before: *before,
-                after: plan.after.balance.get(resource).copied(),
-            };
+            let change =
+                BalanceChange { before: *before, after: plan.after.balance.get(resource).copied() };
             (resource.clone(), change)
         })
         .collect()
@@ -200,11 +186,7 @@ fn ranked(plan: &Plan) -> Vec<RankedNode<'_>> {
                 // A node can have one verdict per strategy. The page shows the one that needs
                 // action most.
                 .min_by_key(|class| rank(class));
-            RankedNode {
-                picture,
-                verdicts,
-                worst,
-            }
+            RankedNode { picture, verdicts, worst }
         })
         .collect();
     nodes.sort_by(|a, b| {
@@ -223,10 +205,7 @@ fn classes(nodes: &[RankedNode<'_>]) -> Vec<ClassCount> {
     nodes
         .chunk_by(|a, b| a.rank() == b.rank())
         .filter_map(|group| {
-            Some(ClassCount {
-                class: group.first()?.worst?.code(),
-                nodes: group.len(),
-            })
+            Some(ClassCount { class: group.first()?.worst?.code(), nodes: group.len() })
         })
         .collect()
 }

@@ -81,10 +81,7 @@ pub(super) struct ShownItems<T> {
 
 impl<T> Default for ShownItems<T> {
     fn default() -> Self {
-        ShownItems {
-            items: Vec::new(),
-            more: 0,
-        }
+        ShownItems { items: Vec::new(), more: 0 }
     }
 }
 

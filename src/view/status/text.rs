@@ -49,10 +49,7 @@ impl fmt::Display for StatusText<'_> {
 impl StatusText<'_> {
     fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ShownStatus { about, state, .. } = self.status;
-        let mut words = vec![
-            format!("evenkeel {}", about.version),
-            about.instance.clone(),
-        ];
+        let mut words = vec![format!("evenkeel {}", about.version), about.instance.clone()];
         words.extend(self.role());
         words.extend(about.dry_run.then(|| "dry run".to_owned()));
         self.screen.line(f, &words.join(" · "), Some(Ink::Dim))?;
@@ -73,10 +70,7 @@ impl StatusText<'_> {
         }
         if let Some(proposal) = plan.and_then(|plan| plan.proposal.as_ref()) {
             let evictions = count(proposal.evictions, "eviction");
-            let line = format!(
-                "awaiting approval: {evictions}: evenkeel approve {}",
-                proposal.id
-            );
+            let line = format!("awaiting approval: {evictions}: evenkeel approve {}", proposal.id);
             self.screen.line(f, &line, Some(Ink::Warning))?;
         }
         let age = age(self.status.now.duration_since(about.policy_since));
@@ -84,8 +78,7 @@ impl StatusText<'_> {
         self.screen.beside(f, "policy: ", &policy, None)?;
         if let Some(refused) = &about.policy_refused {
             let text = format!("refused {}: {}", self.ago(refused.at), refused.error);
-            self.screen
-                .beside(f, "newer policy: ", &text, Some(Ink::Hot))?;
+            self.screen.beside(f, "newer policy: ", &text, Some(Ink::Hot))?;
         }
         Ok(())
     }
@@ -141,34 +134,26 @@ impl StatusText<'_> {
 
     fn nodes(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
         let classes = plan.classes.iter();
-        let classes: Vec<String> = classes
-            .map(|c| format!("{} {}", c.nodes, c.class))
-            .collect();
+        let classes: Vec<String> = classes.map(|c| format!("{} {}", c.nodes, c.class)).collect();
         self.screen.title(f, "Nodes", &classes.join(", "))?;
         let nodes = &plan.nodes.items;
         let (most, left_out) = shown(self.all, nodes.len(), MOST);
         let nodes = &nodes[..most];
-        let resources: BTreeSet<&str> = nodes
-            .iter()
-            .flat_map(|node| node.ratios.keys().map(String::as_str))
-            .collect();
+        let resources: BTreeSet<&str> =
+            nodes.iter().flat_map(|node| node.ratios.keys().map(String::as_str)).collect();
         let width = |text: fn(&ShownNode) -> usize| nodes.iter().map(text).max().unwrap_or(0);
         let name = width(|node| display_width(&node.name));
         let class = width(|node| node.class.as_deref().map_or(0, str::len));
         let room = self.screen.width.saturating_sub(name + class + 4);
         let bar = Bar::width(room, resources.len(), FIGURE, LONGEST_BAR);
-        let heads: Vec<String> = resources
-            .iter()
-            .map(|resource| format!("{resource:w$}", w = bar + FIGURE))
-            .collect();
+        let heads: Vec<String> =
+            resources.iter().map(|resource| format!("{resource:w$}", w = bar + FIGURE)).collect();
         let head = format!("{:w$}{}", "", heads.join("  "), w = name + class + 4);
         writeln!(f, "{}", self.screen.paint(Ink::Dim, head.trim_end()))?;
         for node in nodes {
             let gap = " ".repeat(name - display_width(&node.name) + 2);
             let word = format!("{:class$}", node.class.as_deref().unwrap_or_default());
-            let cells = resources
-                .iter()
-                .map(|resource| self.cell(node, resource, bar));
+            let cells = resources.iter().map(|resource| self.cell(node, resource, bar));
             let cells: Vec<String> = cells.collect();
             let line = format!(
                 "{}{gap}{}  {}",
@@ -193,10 +178,7 @@ impl StatusText<'_> {
             return format!("{figure:>FIGURE$}");
         }
         let drawn = Bar::change(ratio, ratio, band).text(bar);
-        format!(
-            "{}{figure:>FIGURE$}",
-            self.screen.paint_class(node.class.as_deref(), &drawn)
-        )
+        format!("{}{figure:>FIGURE$}", self.screen.paint_class(node.class.as_deref(), &drawn))
     }
 
     fn moves(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
@@ -206,8 +188,7 @@ impl StatusText<'_> {
         }
         let (most, left_out) = shown(self.all, moves.len(), MOST);
         let total = count(moves.len() + plan.moves.more, "eviction");
-        self.screen
-            .title(f, "Moves", &format!("{total} in the last plan"))?;
+        self.screen.title(f, "Moves", &format!("{total} in the last plan"))?;
         let rows = moves.iter().take(most).map(|one| {
             let to = one.to.as_deref().unwrap_or("?");
             let pod = format!("{}/{}", one.namespace, one.pod);
@@ -228,8 +209,7 @@ impl StatusText<'_> {
         if plan.kept.is_empty() {
             return Ok(());
         }
-        self.screen
-            .title(f, "Pods that stay", "candidates, by the reason")?;
+        self.screen.title(f, "Pods that stay", "candidates, by the reason")?;
         let rows = plan.kept.iter().map(|group| {
             let pods = group.pods.items.len() + group.pods.more;
             vec![pods.to_string(), group.message.clone()]
@@ -242,8 +222,7 @@ impl StatusText<'_> {
         if guards.items.is_empty() {
             return Ok(());
         }
-        self.screen
-            .title(f, "Guards", "the newest values against their limits")?;
+        self.screen.title(f, "Guards", "the newest values against their limits")?;
         let (most, left_out) = shown(self.all, guards.items.len(), MOST);
         let rows = guards.items.iter().take(most);
         let rows = rows.map(|guard| self.guard_row(guard));
@@ -259,9 +238,7 @@ impl StatusText<'_> {
             guard.scope.clone(),
             value.map_or("no value".to_owned(), |value| value.to_string()),
             format!("limit {limit}"),
-            guard
-                .answered
-                .map_or("never asked".to_owned(), |at| self.ago(at)),
+            guard.answered.map_or("never asked".to_owned(), |at| self.ago(at)),
             format!("{}: {}", guard.state, guard.message),
         ]
     }

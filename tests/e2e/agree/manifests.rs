@@ -46,11 +46,7 @@ pub fn setting(scenario: &Scenario) -> Vec<Value> {
     let namespace =
         |name: &str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
     let mut all: Vec<Value> = scenario.namespaces().into_iter().map(namespace).collect();
-    let base = scenario
-        .nodes
-        .first()
-        .map(|node| node.base)
-        .unwrap_or_default();
+    let base = scenario.nodes.first().map(|node| node.base).unwrap_or_default();
     let requests = json!({"cpu": "0", "memory": "0"});
     all.push(json!({
         "apiVersion": "apps/v1", "kind": "DaemonSet",
@@ -94,10 +90,9 @@ pub fn workload(it: &ScenarioWorkload) -> Vec<Value> {
             panic!("{}: a {} is not played", it.name, it.kind.name())
         }
     };
-    let mut all = vec![
-        json!({"apiVersion": "apps/v1", "kind": it.kind.name(), "metadata": metadata,
-            "spec": spec}),
-    ];
+    let mut all =
+        vec![json!({"apiVersion": "apps/v1", "kind": it.kind.name(), "metadata": metadata,
+            "spec": spec})];
     all.extend(it.budget.map(|rule| {
         let spec = match rule {
             BudgetRule::Least(part) => json!({"minAvailable": share(part), "selector": selector}),

@@ -43,13 +43,7 @@ impl Player<'_> {
         // While the scheduler is stopped, pods can be bound to the nodes that the scenario names.
         self.control_plane.component("stop", "scheduler");
         let mut all = manifests::setting(self.scenario);
-        all.extend(
-            self.scenario
-                .nodes
-                .iter()
-                .filter(|n| n.joins.is_none())
-                .map(manifests::node),
-        );
+        all.extend(self.scenario.nodes.iter().filter(|n| n.joins.is_none()).map(manifests::node));
         all.extend(
             self.scenario
                 .workloads
@@ -65,12 +59,7 @@ impl Player<'_> {
         self.control_plane.component("start", "scheduler");
         eventually("every pod to serve", LONG, async || {
             let pods = self.control_plane.list("/api/v1/pods").await;
-            let nodes = self
-                .scenario
-                .nodes
-                .iter()
-                .filter(|n| n.joins.is_none())
-                .count();
+            let nodes = self.scenario.nodes.iter().filter(|n| n.joins.is_none()).count();
             let there = self.scenario.workloads.iter().filter(|w| w.from.is_none());
             let of = |w: &ScenarioWorkload| {
                 if w.kind == WorkloadKind::DaemonSet {
@@ -80,10 +69,7 @@ impl Player<'_> {
                 }
             };
             let expected = nodes + there.map(of).sum::<usize>();
-            let running = pods
-                .iter()
-                .filter(|p| p["status"]["phase"] == "Running")
-                .count();
+            let running = pods.iter().filter(|p| p["status"]["phase"] == "Running").count();
             that(running == expected, format!("{running} of {expected}"))
         })
         .await;
@@ -96,11 +82,7 @@ impl Player<'_> {
     pub async fn play(&self, process: &mut Process, done: impl Fn() -> bool) {
         let start = Instant::now();
         let end = self.scenario.duration;
-        let last = if self.stands_still() {
-            end + PATIENCE
-        } else {
-            end
-        };
+        let last = if self.stands_still() { end + PATIENCE } else { end };
         let mut born = BTreeMap::new();
         let mut before = SignedDuration::from_nanos(-1);
         let mut next_look = SignedDuration::ZERO;
@@ -112,16 +94,9 @@ impl Player<'_> {
                 if now >= next_look {
                     self.live(&mut born, now).await;
                     // The comparison needs the usage at the very end.
-                    next_look = if now < end {
-                        (now + LOOK).min(end)
-                    } else {
-                        now + LOOK
-                    };
+                    next_look = if now < end { (now + LOOK).min(end) } else { now + LOOK };
                 }
-                that(
-                    now == last || (now >= end && done()),
-                    format!("{now:#} have passed"),
-                )
+                that(now == last || (now >= end && done()), format!("{now:#} have passed"))
             })
             .await;
     }
@@ -140,27 +115,16 @@ impl Player<'_> {
     /// node is above the mean.
     pub async fn balance(&self) -> (f64, f64) {
         scene::usage_is_steady(self.control_plane).await;
-        let used = crate::e2e::support::usage::used(self.control_plane)
-            .await
-            .nodes;
+        let used = crate::e2e::support::usage::used(self.control_plane).await.nodes;
         let has = |name: &str| self.allocatable(name).as_f64() / 1e6;
-        let shares: Vec<f64> = used
-            .iter()
-            .map(|(node, millicores)| millicores / has(node) * 100.0)
-            .collect();
-        assert_eq!(
-            shares.len(),
-            self.scenario.nodes.len(),
-            "a node without usage: {used:?}"
-        );
+        let shares: Vec<f64> =
+            used.iter().map(|(node, millicores)| millicores / has(node) * 100.0).collect();
+        assert_eq!(shares.len(), self.scenario.nodes.len(), "a node without usage: {used:?}");
         #[expect(clippy::cast_precision_loss, reason = "a handful of nodes")]
         let count = shares.len() as f64;
         let mean = shares.iter().sum::<f64>() / count;
         let variance = shares.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / count;
-        (
-            variance.sqrt(),
-            shares.iter().fold(0.0_f64, |most, s| most.max(*s)) - mean,
-        )
+        (variance.sqrt(), shares.iter().fold(0.0_f64, |most, s| most.max(*s)) - mean)
     }
 
     /// Writes the scenario's scheduler configuration. The next start of kube-scheduler reads it.
@@ -179,8 +143,7 @@ impl Player<'_> {
         );
         let config =
             std::fs::read_to_string(self.control_plane.dir.join("scheduler.yaml")).unwrap();
-        self.control_plane
-            .write("scheduler.yaml", &(config + &profiles));
+        self.control_plane.write("scheduler.yaml", &(config + &profiles));
     }
 
     fn apply(&self, all: &[Value]) {
@@ -204,19 +167,12 @@ impl Player<'_> {
                 .collect(),
         };
         let namespace = &workload.namespace;
-        let path = format!(
-            "/api/v1/namespaces/{namespace}/pods?labelSelector=app%3D{}",
-            workload.name
-        );
+        let path =
+            format!("/api/v1/namespaces/{namespace}/pods?labelSelector=app%3D{}", workload.name);
         let mut turn = 0;
         let all = usize::try_from(workload.replicas).unwrap();
         eventually("the pods to place", LONG, async || {
-            for pod in self
-                .control_plane
-                .list(&path)
-                .await
-                .iter()
-                .filter(|p| node_of(p).is_empty())
+            for pod in self.control_plane.list(&path).await.iter().filter(|p| node_of(p).is_empty())
             {
                 let (name, node) = (name(pod), &on[turn % on.len()]);
                 let body = json!({
@@ -224,14 +180,9 @@ impl Player<'_> {
                     "target": {"apiVersion": "v1", "kind": "Node", "name": node},
                 });
                 let path = format!("/api/v1/namespaces/{namespace}/pods/{name}/binding");
-                let request = http::Request::post(path)
-                    .body(body.to_string().into_bytes())
-                    .unwrap();
-                self.control_plane
-                    .client
-                    .request::<Value>(request)
-                    .await
-                    .unwrap();
+                let request =
+                    http::Request::post(path).body(body.to_string().into_bytes()).unwrap();
+                self.control_plane.client.request::<Value>(request).await.unwrap();
                 turn += 1;
             }
             that(turn == all, format!("{turn} of {all}"))
@@ -242,18 +193,9 @@ impl Player<'_> {
     /// Applies the changes to nodes and workloads between two points in time.
     fn happen(&self, before: SignedDuration, now: SignedDuration) {
         let due = |at: Option<SignedDuration>| at.is_some_and(|at| before < at && at <= now);
-        let nodes = self
-            .scenario
-            .nodes
-            .iter()
-            .filter(|n| due(n.joins))
-            .map(manifests::node);
-        let workloads = self
-            .scenario
-            .workloads
-            .iter()
-            .filter(|w| due(w.from))
-            .flat_map(manifests::workload);
+        let nodes = self.scenario.nodes.iter().filter(|n| due(n.joins)).map(manifests::node);
+        let workloads =
+            self.scenario.workloads.iter().filter(|w| due(w.from)).flat_map(manifests::workload);
         self.apply(&nodes.chain(workloads).collect::<Vec<_>>());
         for gone in self.scenario.workloads.iter().filter(|w| due(w.until)) {
             self.control_plane.kubectl(&[
@@ -276,9 +218,8 @@ impl Player<'_> {
             born.entry(uid(pod)).or_insert(first);
         }
         let bound = pods.iter().filter(|p| !node_of(p).is_empty());
-        let mut meant: Vec<(&Value, Measure)> = bound
-            .filter_map(|p| Some((p, self.meant(p, born[&uid(p)], now)?)))
-            .collect();
+        let mut meant: Vec<(&Value, Measure)> =
+            bound.filter_map(|p| Some((p, self.meant(p, born[&uid(p)], now)?))).collect();
         let mut asked: BTreeMap<String, Amount> = BTreeMap::new();
         for (pod, used) in &meant {
             let sum = asked.entry(node_of(pod)).or_default();
@@ -305,12 +246,7 @@ impl Player<'_> {
     fn meant(&self, pod: &Value, born: SignedDuration, now: SignedDuration) -> Option<Measure> {
         let metadata = &pod["metadata"];
         if metadata["labels"]["app"] == SYSTEM {
-            return self
-                .scenario
-                .nodes
-                .iter()
-                .find(|n| n.name == node_of(pod))
-                .map(|n| n.base);
+            return self.scenario.nodes.iter().find(|n| n.name == node_of(pod)).map(|n| n.base);
         }
         let is_its = |w: &&ScenarioWorkload| {
             metadata["labels"]["app"] == w.name && metadata["namespace"] == w.namespace
@@ -329,9 +265,8 @@ impl Player<'_> {
     async fn make_use(&self, pod: &Value, used: Measure) {
         let namespace = pod["metadata"]["namespace"].as_str().unwrap();
         let path = format!("/api/v1/namespaces/{namespace}/pods/{}", name(pod));
-        let body = json!({"metadata": {"annotations": manifests::usage(used)}})
-            .to_string()
-            .into_bytes();
+        let body =
+            json!({"metadata": {"annotations": manifests::usage(used)}}).to_string().into_bytes();
         let request = http::Request::patch(path)
             .header("Content-Type", "application/merge-patch+json")
             .body(body)
@@ -346,11 +281,7 @@ impl Player<'_> {
 
     fn allocatable(&self, node: &str) -> Amount {
         let spec = self.scenario.nodes.iter().find(|n| n.name == node).unwrap();
-        spec.allocatable
-            .iter()
-            .find(|(name, _)| name == "cpu")
-            .unwrap()
-            .1
+        spec.allocatable.iter().find(|(name, _)| name == "cpu").unwrap().1
     }
 }
 

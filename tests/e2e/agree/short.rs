@@ -42,10 +42,7 @@ impl Cut {
             );
             node.joins = node.joins.map(|at| at / self.faster);
             // metrics-server reports nothing about a node that uses nothing.
-            let least = Measure {
-                cpu: Amount::millicores(1),
-                memory: Amount::new(1 << 20),
-            };
+            let least = Measure { cpu: Amount::millicores(1), memory: Amount::new(1 << 20) };
             node.base = Measure {
                 cpu: node.base.cpu.max(least.cpu),
                 memory: node.base.memory.max(least.memory),
@@ -63,55 +60,31 @@ impl Cut {
         }
         // kwok starts a pod as soon as it is bound, and lets it go as soon as it is deleted.
         (workload.startup, workload.ending) = (SignedDuration::ZERO, SignedDuration::ZERO);
-        workload.usage = workload.usage.take().map(|load| Load {
-            cpu: self.curve(&load.cpu),
-            memory: self.curve(&load.memory),
-        });
+        workload.usage = workload
+            .usage
+            .take()
+            .map(|load| Load { cpu: self.curve(&load.cpu), memory: self.curve(&load.memory) });
     }
 
     fn curve(self, curve: &Curve) -> Curve {
         let shape = match curve.shape.clone() {
-            Shape::Wave {
-                mean,
-                swing,
-                period,
-                peak,
-            } => Shape::Wave {
-                mean,
-                swing,
-                period: period / self.faster,
-                peak: peak / self.faster,
-            },
-            Shape::Bursts {
-                base,
-                peak,
-                every,
-                length,
-            } => Shape::Bursts {
+            Shape::Wave { mean, swing, period, peak } => {
+                Shape::Wave { mean, swing, period: period / self.faster, peak: peak / self.faster }
+            }
+            Shape::Bursts { base, peak, every, length } => Shape::Bursts {
                 base,
                 peak,
                 every: every / self.faster,
                 length: length / self.faster,
             },
-            Shape::Trace {
-                rows,
-                row,
-                step,
-                unit,
-            } => Shape::Trace {
-                rows,
-                row,
-                step: step / self.faster,
-                unit,
-            },
+            Shape::Trace { rows, row, step, unit } => {
+                Shape::Trace { rows, row, step: step / self.faster, unit }
+            }
             same @ (Shape::Steady(_) | Shape::Leak { .. }) => same,
         };
         // The comparison looks at one moment, and noise would differ between the simulator and the
         // testbed.
-        Curve {
-            shape,
-            noise: Ratio::ZERO,
-        }
+        Curve { shape, noise: Ratio::ZERO }
     }
 }
 
@@ -141,9 +114,5 @@ fn shortened(mut policy: Policy) -> Policy {
 /// The delay and resolution of the testbed's metrics-server.
 fn metrics() -> MetricsSettings {
     let resolution = SignedDuration::from_secs(10);
-    MetricsSettings {
-        delay: resolution,
-        resolution,
-        gaps: Vec::new(),
-    }
+    MetricsSettings { delay: resolution, resolution, gaps: Vec::new() }
 }

@@ -57,11 +57,7 @@ impl<'c> Record<'c> {
     }
 
     pub(super) async fn look(&self) {
-        for pod in self
-            .control_plane
-            .list("/api/v1/namespaces/default/pods")
-            .await
-        {
+        for pod in self.control_plane.list("/api/v1/namespaces/default/pods").await {
             let meta = &pod["metadata"];
             let created = meta["creationTimestamp"].as_str().unwrap();
             let name = meta["name"].as_str().unwrap().to_owned();
@@ -104,10 +100,7 @@ impl<'c> Record<'c> {
         self.change(|text| {
             let empty = || json!({"version": 1, "entries": [], "resting": {}});
             let mut ledger: Value = serde_json::from_str(&text).unwrap_or_else(|_| empty());
-            ledger["entries"]
-                .as_array_mut()
-                .unwrap()
-                .push(entry.clone());
+            ledger["entries"].as_array_mut().unwrap().push(entry.clone());
             ledger.to_string()
         })
         .await;
@@ -124,11 +117,7 @@ impl<'c> Record<'c> {
         })
         .await;
         sleep(time).await;
-        assert_eq!(
-            self.text().await,
-            text,
-            "an unreadable ledger was overwritten"
-        );
+        assert_eq!(self.text().await, text, "an unreadable ledger was overwritten");
         let before = before.into_inner();
         self.change(|_| before.clone()).await;
     }

@@ -62,27 +62,20 @@ impl Dice {
 pub(super) fn schedule(seed: u64) -> Vec<(Duration, Fault)> {
     let mut dice = Dice(seed);
     let longest = u64::try_from(LONGEST_PAUSE.as_millis()).unwrap();
-    (0..LENGTH)
-        .map(|_| (dice.millis(0, longest), fault(&mut dice)))
-        .collect()
+    (0..LENGTH).map(|_| (dice.millis(0, longest), fault(&mut dice))).collect()
 }
 
 /// The pauses between kills that happen beside the faults of a seed, each with its instance.
 pub(super) fn kills(seed: u64, count: usize) -> Vec<(Duration, usize)> {
     let mut dice = Dice(!seed);
-    (0..count)
-        .map(|_| (dice.millis(500, 6000), dice.instance()))
-        .collect()
+    (0..count).map(|_| (dice.millis(500, 6000), dice.instance())).collect()
 }
 
 fn fault(dice: &mut Dice) -> Fault {
     let time = dice.millis(500, 4000);
     match dice.below(16) {
         0 => Fault::Status(
-            dice.pick(&[
-                StatusCode::INTERNAL_SERVER_ERROR,
-                StatusCode::SERVICE_UNAVAILABLE,
-            ]),
+            dice.pick(&[StatusCode::INTERNAL_SERVER_ERROR, StatusCode::SERVICE_UNAVAILABLE]),
             WRITES,
             dice.pick(&[LEDGER, EVICTION, LEASE]),
             time,
@@ -93,24 +86,15 @@ fn fault(dice: &mut Dice) -> Fault {
         3 => Fault::Busy(time),
         4 => Fault::Lost(EVICTION, time),
         5 => Fault::Lost(LEDGER, time),
-        6 => Fault::Slow(
-            dice.pick(&[LEDGER, EVICTION, LEASE]),
-            dice.millis(200, 3000),
-            time,
-        ),
+        6 => Fault::Slow(dice.pick(&[LEDGER, EVICTION, LEASE]), dice.millis(200, 3000), time),
         7 => Fault::Cut,
         8 => Fault::Writer,
-        9 => Fault::Corrupt(
-            dice.pick(&["scribbles", "", r#"{"version":9,"more":[]}"#]),
-            time,
-        ),
+        9 => Fault::Corrupt(dice.pick(&["scribbles", "", r#"{"version":9,"more":[]}"#]), time),
         10 | 11 => Fault::Kill(dice.instance()),
         12 => Fault::Silence(dice.millis(500, 3000), time),
-        13 | 14 => Fault::Clock(
-            dice.instance(),
-            dice.pick(&[-YEAR, -HOUR, -600, 600, HOUR, YEAR]),
-            time,
-        ),
+        13 | 14 => {
+            Fault::Clock(dice.instance(), dice.pick(&[-YEAR, -HOUR, -600, 600, HOUR, YEAR]), time)
+        }
         _ => dice.pick(&[
             Fault::Stop(0),
             Fault::Stop(1),

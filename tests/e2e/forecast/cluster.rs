@@ -63,33 +63,10 @@ pub const THEMES: [Theme; 12] = [
         spread: 35,
         ..PLAIN
     },
-    Theme {
-        name: "taints",
-        closed: 60,
-        tolerating: 60,
-        nodes: (4, 20),
-        ..PLAIN
-    },
-    Theme {
-        name: "node-affinity",
-        node_affinity: 90,
-        nodes: (5, 24),
-        ..PLAIN
-    },
-    Theme {
-        name: "spread",
-        spread: 90,
-        closed: 20,
-        tolerating: 30,
-        node_affinity: 25,
-        ..PLAIN
-    },
-    Theme {
-        name: "pod-affinity",
-        pod_affinity: 90,
-        nodes: (4, 20),
-        ..PLAIN
-    },
+    Theme { name: "taints", closed: 60, tolerating: 60, nodes: (4, 20), ..PLAIN },
+    Theme { name: "node-affinity", node_affinity: 90, nodes: (5, 24), ..PLAIN },
+    Theme { name: "spread", spread: 90, closed: 20, tolerating: 30, node_affinity: 25, ..PLAIN },
+    Theme { name: "pod-affinity", pod_affinity: 90, nodes: (4, 20), ..PLAIN },
     Theme {
         name: "sizes",
         uneven: 100,
@@ -99,26 +76,9 @@ pub const THEMES: [Theme; 12] = [
         spread: 0,
         ..PLAIN
     },
-    Theme {
-        name: "images",
-        images: 95,
-        weightless: 60,
-        uneven: 10,
-        spread: 5,
-        ..PLAIN
-    },
-    Theme {
-        name: "volumes",
-        volumes: 85,
-        nodes: (4, 20),
-        ..PLAIN
-    },
-    Theme {
-        name: "ports",
-        ports: 70,
-        nodes: (3, 10),
-        ..PLAIN
-    },
+    Theme { name: "images", images: 95, weightless: 60, uneven: 10, spread: 5, ..PLAIN },
+    Theme { name: "volumes", volumes: 85, nodes: (4, 20), ..PLAIN },
+    Theme { name: "ports", ports: 70, nodes: (3, 10), ..PLAIN },
     Theme {
         name: "default-spread",
         services: 90,
@@ -128,13 +88,7 @@ pub const THEMES: [Theme; 12] = [
         spread: 0,
         ..PLAIN
     },
-    Theme {
-        name: "everything",
-        nodes: (12, 30),
-        pods: (30, 42),
-        existing: 2,
-        ..MUCH
-    },
+    Theme { name: "everything", nodes: (12, 30), pods: (30, 42), existing: 2, ..MUCH },
 ];
 
 const MUCH: Theme = Theme {
@@ -150,13 +104,8 @@ const MUCH: Theme = Theme {
 };
 
 /// More nodes than the scheduler scores for one pod.
-pub const LARGE: Theme = Theme {
-    name: "large",
-    nodes: (150, 150),
-    pods: (12, 12),
-    existing: 0,
-    ..PLAIN
-};
+pub const LARGE: Theme =
+    Theme { name: "large", nodes: (150, 150), pods: (12, 12), existing: 0, ..PLAIN };
 
 pub const ZONE: &str = "topology.kubernetes.io/zone";
 pub const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -189,16 +138,12 @@ pub fn scenario(theme: &Theme, seed: u64) -> Scenario {
     let mut objects = lasting();
     let nodes = nodes(theme, &mut dice);
     let place = Place {
-        nodes: nodes
-            .iter()
-            .map(|n| n["metadata"]["name"].as_str().unwrap().to_owned())
-            .collect(),
+        nodes: nodes.iter().map(|n| n["metadata"]["name"].as_str().unwrap().to_owned()).collect(),
     };
     objects.extend(nodes);
     let count = dice.between(3, 7);
-    let mut workloads: Vec<Workload> = (0..count)
-        .map(|i| Workload::roll(theme, &place, &mut dice, seed, i))
-        .collect();
+    let mut workloads: Vec<Workload> =
+        (0..count).map(|i| Workload::roll(theme, &place, &mut dice, seed, i)).collect();
     for workload in &mut workloads {
         objects.append(&mut workload.objects);
     }
@@ -215,12 +160,7 @@ pub fn scenario(theme: &Theme, seed: u64) -> Scenario {
             objects.append(&mut workloads[workload].objects);
         }
     }
-    Scenario {
-        name: theme.name.to_owned(),
-        seed,
-        objects,
-        pods,
-    }
+    Scenario { name: theme.name.to_owned(), seed, objects, pods }
 }
 
 fn add_existing(
@@ -261,12 +201,7 @@ fn lasting() -> Vec<Value> {
     let heavy = json!({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass",
         "metadata": {"name": "heavy"},
         "handler": "heavy", "overhead": overhead});
-    vec![
-        namespace("shop", "red"),
-        namespace("bank", "blue"),
-        namespace("lab", "red"),
-        heavy,
-    ]
+    vec![namespace("shop", "red"), namespace("bank", "blue"), namespace("lab", "red"), heavy]
 }
 
 fn nodes(theme: &Theme, dice: &mut Dice) -> Vec<Value> {
@@ -275,15 +210,7 @@ fn nodes(theme: &Theme, dice: &mut Dice) -> Vec<Value> {
     let usual = size(dice);
     let uneven = dice.percent(theme.uneven);
     (1..=count)
-        .map(|i| {
-            node(
-                theme,
-                dice,
-                i,
-                zones,
-                if uneven { None } else { Some(usual) },
-            )
-        })
+        .map(|i| node(theme, dice, i, zones, if uneven { None } else { Some(usual) }))
         .collect()
 }
 
@@ -336,10 +263,7 @@ fn node(theme: &Theme, dice: &mut Dice, i: u64, zones: u64, usual: Option<Size>)
     if theme.images > 0 && dice.percent(70) {
         let mut images = IMAGES.to_vec();
         images.retain(|_| dice.percent(theme.images / 2 + 20));
-        let images: Vec<Value> = images
-            .iter()
-            .map(|(name, size)| image(name, *size))
-            .collect();
+        let images: Vec<Value> = images.iter().map(|(name, size)| image(name, *size)).collect();
         node["status"]["images"] = json!(images);
     }
     node
@@ -348,11 +272,7 @@ fn node(theme: &Theme, dice: &mut Dice, i: u64, zones: u64, usual: Option<Size>)
 /// An image as a kubelet reports it: with its tag, even where the pods leave that out.
 fn image(name: &str, mebibytes: u64) -> Value {
     let last = name.rsplit('/').next().unwrap();
-    let full = if last.contains([':', '@']) {
-        name.to_owned()
-    } else {
-        format!("{name}:latest")
-    };
+    let full = if last.contains([':', '@']) { name.to_owned() } else { format!("{name}:latest") };
     json!({"names": [full], "sizeBytes": mebibytes * 1024 * 1024})
 }
 
@@ -366,12 +286,9 @@ fn close(theme: &Theme, dice: &mut Dice, node: &mut Value, ready: bool) {
         node["spec"]["unschedulable"] = json!(true);
         taints.push(json!({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}));
     }
-    for (key, value) in [
-        ("dedicated", "batch"),
-        ("dedicated", "web"),
-        ("spot", "true"),
-        ("gpu", ""),
-    ] {
+    for (key, value) in
+        [("dedicated", "batch"), ("dedicated", "web"), ("spot", "true"), ("gpu", "")]
+    {
         if dice.percent(theme.closed) && dice.percent(35) {
             let effect = dice.pick(&[
                 "NoSchedule",
@@ -380,10 +297,7 @@ fn close(theme: &Theme, dice: &mut Dice, node: &mut Value, ready: bool) {
                 "PreferNoSchedule",
                 "NoExecute",
             ]);
-            if !taints
-                .iter()
-                .any(|t| t["key"] == key && t["effect"] == effect)
-            {
+            if !taints.iter().any(|t| t["key"] == key && t["effect"] == effect) {
                 taints.push(json!({"key": key, "value": value, "effect": effect}));
             }
         }

@@ -19,8 +19,6 @@ impl Dice {
 
     /// Random letters as controllers append them to names.
     pub fn letters(&mut self, many: usize) -> String {
-        (0..many)
-            .map(|_| char::from(self.pick(b"bcdfghjklmnpqrstvwxz2456789")))
-            .collect()
+        (0..many).map(|_| char::from(self.pick(b"bcdfghjklmnpqrstvwxz2456789"))).collect()
     }
 }

@@ -100,22 +100,12 @@ impl Log {
                     scores.insert(value("plugin"), value("score").parse().unwrap());
                 }
                 "Successfully bound pod to node" => {
-                    return Some(Decision {
-                        node: Some(value("node")),
-                        ..decision
-                    });
+                    return Some(Decision { node: Some(value("node")), ..decision });
                 }
                 "Unable to schedule pod; no fit; waiting" => {
-                    return Some(Decision {
-                        why: Some(value("err")),
-                        ..decision
-                    });
+                    return Some(Decision { why: Some(value("err")), ..decision });
                 }
-                other => assert!(
-                    !other.contains("Failed"),
-                    "{pod}: {other} {:?}",
-                    line.values
-                ),
+                other => assert!(!other.contains("Failed"), "{pod}: {other} {:?}", line.values),
             }
         }
     }

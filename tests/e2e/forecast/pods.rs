@@ -7,12 +7,10 @@ use super::dice::Dice;
 
 const APPS: [&str; 5] = ["web", "api", "db", "cache", "batch"];
 const TOPOLOGIES: [&str; 4] = [HOSTNAME, ZONE, ZONE, "disk"];
-const CPU: [&str; 12] = [
-    "10m", "50m", "100m", "100m", "250m", "333m", "500m", "500m", "1", "1500m", "2", "0.7",
-];
-const MEMORY: [&str; 11] = [
-    "32Mi", "64Mi", "128Mi", "200M", "256Mi", "512Mi", "1Gi", "2Gi", "3500M", "4Gi", "100000Ki",
-];
+const CPU: [&str; 12] =
+    ["10m", "50m", "100m", "100m", "250m", "333m", "500m", "500m", "1", "1500m", "2", "0.7"];
+const MEMORY: [&str; 11] =
+    ["32Mi", "64Mi", "128Mi", "200M", "256Mi", "512Mi", "1Gi", "2Gi", "3500M", "4Gi", "100000Ki"];
 
 /// The nodes that workloads may refer to.
 pub struct Place {
@@ -38,14 +36,8 @@ pub struct Workload {
 impl Workload {
     pub fn roll(theme: &Theme, place: &Place, dice: &mut Dice, seed: u64, i: u64) -> Self {
         let app = dice.pick(&APPS);
-        let kind = dice.pick(&[
-            "ReplicaSet",
-            "ReplicaSet",
-            "ReplicaSet",
-            "StatefulSet",
-            "Job",
-            "Bare",
-        ]);
+        let kind =
+            dice.pick(&["ReplicaSet", "ReplicaSet", "ReplicaSet", "StatefulSet", "Job", "Bare"]);
         let namespace = dice.pick(&["shop", "shop", "bank", "lab"]);
         let hash = dice.letters(9);
         let name = match kind {
@@ -119,10 +111,8 @@ impl Workload {
     }
 
     fn add_volume(&mut self, dice: &mut Dice, number: u64) {
-        let (name, claim) = (
-            format!("pv-{}-{}-{number}", self.seed, self.name),
-            self.claim(number),
-        );
+        let (name, claim) =
+            (format!("pv-{}-{}-{number}", self.seed, self.name), self.claim(number));
         let mode = match self.volumes {
             Some("shared") => "ReadWriteMany",
             Some("once") => "ReadWriteOncePod",
@@ -137,9 +127,8 @@ impl Workload {
                     "namespace": self.namespace, "name": claim},
             },
         });
-        let zone = dice
-            .pick(&self.zones.iter().map(String::as_str).collect::<Vec<_>>()[..])
-            .to_owned();
+        let zone =
+            dice.pick(&self.zones.iter().map(String::as_str).collect::<Vec<_>>()[..]).to_owned();
         let term = |key: &str, values: Vec<String>| {
             let expression = json!({"key": key, "operator": "In", "values": values});
             json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}})
@@ -149,9 +138,8 @@ impl Workload {
             1 => volume["metadata"]["labels"] = json!({ZONE: format!("{zone}__z1")}),
             2 => volume["spec"]["nodeAffinity"] = term(ZONE, vec![zone]),
             3 => {
-                let names = (0..3)
-                    .map(|_| self.nodes[dice.index(self.nodes.len())].clone())
-                    .collect();
+                let names =
+                    (0..3).map(|_| self.nodes[dice.index(self.nodes.len())].clone()).collect();
                 volume["spec"]["nodeAffinity"] = term(HOSTNAME, names);
             }
             _ => {}
@@ -238,10 +226,7 @@ fn spec(theme: &Theme, place: &Place, dice: &mut Dice, app: &str) -> Value {
     if dice.percent(theme.ports / 5) {
         spec["hostNetwork"] = json!(true);
         // The API server takes the container's port for the host's.
-        let port = spec
-            .pointer("/containers/0/ports/0/hostPort")
-            .cloned()
-            .unwrap_or(json!(8080));
+        let port = spec.pointer("/containers/0/ports/0/hostPort").cloned().unwrap_or(json!(8080));
         spec["containers"][0]["ports"] = json!([{"containerPort": port}]);
     }
     if dice.percent(theme.tolerating) {
@@ -277,11 +262,8 @@ fn containers(theme: &Theme, dice: &mut Dice) -> Vec<Value> {
 }
 
 fn container(theme: &Theme, dice: &mut Dice, name: &str) -> Value {
-    let image = if dice.percent(theme.images) {
-        dice.pick(&IMAGES).0
-    } else {
-        "registry.local/other:v1"
-    };
+    let image =
+        if dice.percent(theme.images) { dice.pick(&IMAGES).0 } else { "registry.local/other:v1" };
     let mut requests = json!({});
     if !dice.percent(theme.weightless) {
         if dice.percent(90) {
@@ -318,11 +300,7 @@ fn tolerations(dice: &mut Dice) -> Value {
         json!({"operator": "Exists", "effect": "PreferNoSchedule"}),
         json!({"operator": "Exists"}),
     ];
-    json!(
-        (0..dice.between(1, 3))
-            .map(|_| all[dice.index(all.len())].clone())
-            .collect::<Vec<_>>()
-    )
+    json!((0..dice.between(1, 3)).map(|_| all[dice.index(all.len())].clone()).collect::<Vec<_>>())
 }
 
 fn like_nodes(place: &Place, dice: &mut Dice, spec: &mut Value) {
@@ -335,9 +313,8 @@ fn like_nodes(place: &Place, dice: &mut Dice, spec: &mut Value) {
     }
     let mut affinity = json!({});
     if dice.percent(40) {
-        let terms: Vec<Value> = (0..dice.between(1, 2))
-            .map(|_| node_term(place, dice, true))
-            .collect();
+        let terms: Vec<Value> =
+            (0..dice.between(1, 2)).map(|_| node_term(place, dice, true)).collect();
         affinity["requiredDuringSchedulingIgnoredDuringExecution"] =
             json!({"nodeSelectorTerms": terms});
     }
@@ -422,11 +399,7 @@ fn like_pods(dice: &mut Dice, app: &str, spec: &mut Value) {
 }
 
 fn pod_term(dice: &mut Dice, app: &str, topology: &str) -> Value {
-    let topology = if dice.percent(70) {
-        topology
-    } else {
-        dice.pick(&TOPOLOGIES)
-    };
+    let topology = if dice.percent(70) { topology } else { dice.pick(&TOPOLOGIES) };
     let mut term = json!({"topologyKey": topology, "labelSelector": selector(dice, app)});
     match dice.between(0, 9) {
         0 => term["namespaces"] = json!(["shop", "bank"]),

@@ -62,9 +62,8 @@ impl<'b> Stage<'b> {
         let mut owned = Vec::new();
         let mut in_vain: BTreeMap<String, u32> = BTreeMap::new();
         for pod in scenario.pods {
-            let vain = in_vain
-                .entry(pod["metadata"]["labels"]["instance"].to_string())
-                .or_default();
+            let vain =
+                in_vain.entry(pod["metadata"]["labels"]["instance"].to_string()).or_default();
             // Further pods of a workload that fits nowhere would show nothing new.
             if *vain == 2 {
                 continue;
@@ -111,10 +110,11 @@ impl<'b> Stage<'b> {
             "PersistentVolumeClaim",
         ];
         let rank = |o: &Value| {
-            order
-                .iter()
-                .position(|k| o["kind"] == *k)
-                .unwrap_or(if o["kind"] == "Node" { 8 } else { 9 })
+            order.iter().position(|k| o["kind"] == *k).unwrap_or(if o["kind"] == "Node" {
+                8
+            } else {
+                9
+            })
         };
         let mut objects = objects;
         objects.sort_by_key(rank);
@@ -135,9 +135,7 @@ impl<'b> Stage<'b> {
 
     async fn add(&self, object: &Value) {
         let path = collection(object);
-        if ["Namespace", "RuntimeClass"]
-            .iter()
-            .any(|kind| object["kind"] == *kind)
+        if ["Namespace", "RuntimeClass"].iter().any(|kind| object["kind"] == *kind)
             && self.exists(&format!("{path}/{}", name(object))).await
         {
             return;
@@ -150,33 +148,23 @@ impl<'b> Stage<'b> {
     async fn add_node(&self, node: &Value, events: &mut BTreeSet<(String, String)>) {
         self.send("POST", "/api/v1/nodes", node).await;
         let patch = json!({"spec": {"taints": node["spec"]["taints"]}});
-        self.send("PATCH", &format!("/api/v1/nodes/{}", name(node)), &patch)
-            .await;
+        self.send("PATCH", &format!("/api/v1/nodes/{}", name(node)), &patch).await;
         events.insert(("Update event for node".to_owned(), name(node).to_owned()));
     }
 
     /// Adds a pod that exists before the first decision.
     async fn add_pod(&self, pod: &mut Value, events: &mut BTreeSet<(String, String)>) {
-        let (leaves, status) = (
-            pod["metadata"]["deletionTimestamp"].take(),
-            pod["status"].take(),
-        );
+        let (leaves, status) = (pod["metadata"]["deletionTimestamp"].take(), pod["status"].take());
         let path = format!("{}/{}", collection(pod), name(pod));
         let made = self.send("POST", &collection(pod), pod).await;
         *pod = lean(made);
         let mut event = "Add event for scheduled pod";
         if !leaves.is_null() {
-            self.send("DELETE", &path, &json!({"gracePeriodSeconds": 3600}))
-                .await;
+            self.send("DELETE", &path, &json!({"gracePeriodSeconds": 3600})).await;
             pod["metadata"]["deletionTimestamp"] = leaves;
             event = "Update event for scheduled pod";
         } else if !status.is_null() {
-            self.send(
-                "PATCH",
-                &format!("{path}/status"),
-                &json!({"status": status}),
-            )
-            .await;
+            self.send("PATCH", &format!("{path}/status"), &json!({"status": status})).await;
             pod["status"] = status;
             event = "Delete event for scheduled pod";
         }
@@ -187,12 +175,8 @@ impl<'b> Stage<'b> {
         let made = lean(self.send("POST", &collection(pod), pod).await);
         let decision = self.log.decision(&full_name(pod)).await;
         if decision.node.is_none() {
-            self.send(
-                "DELETE",
-                &format!("{}/{}{GONE}", collection(pod), name(pod)),
-                &Value::Null,
-            )
-            .await;
+            self.send("DELETE", &format!("{}/{}{GONE}", collection(pod), name(pod)), &Value::Null)
+                .await;
         }
         put(made, decision)
     }
@@ -225,27 +209,18 @@ impl<'b> Stage<'b> {
         let path = format!("{}/{}", collection(old), name(old));
         let event = |what: &str| BTreeSet::from([(what.to_owned(), full_name(old))]);
         if first {
-            self.send("DELETE", &format!("{path}{GONE}"), &Value::Null)
-                .await;
-            self.log
-                .knows(event("Delete event for scheduled pod"))
-                .await;
+            self.send("DELETE", &format!("{path}{GONE}"), &Value::Null).await;
+            self.log.knows(event("Delete event for scheduled pod")).await;
             return self.place(new).await;
         }
-        self.send("DELETE", &path, &json!({"gracePeriodSeconds": 3600}))
-            .await;
-        self.log
-            .knows(event("Update event for scheduled pod"))
-            .await;
+        self.send("DELETE", &path, &json!({"gracePeriodSeconds": 3600})).await;
+        self.log.knows(event("Update event for scheduled pod")).await;
         let made = lean(self.send("POST", &collection(new), new).await);
         let mut decision = self.log.decision(&full_name(new)).await;
-        self.send("DELETE", &format!("{path}{GONE}"), &Value::Null)
-            .await;
+        self.send("DELETE", &format!("{path}{GONE}"), &Value::Null).await;
         let mut asleep = false;
         if decision.node.is_some() {
-            self.log
-                .knows(event("Delete event for scheduled pod"))
-                .await;
+            self.log.knows(event("Delete event for scheduled pod")).await;
         } else {
             // The old pod's end may free resources.
             match self.log.decision_within(RETRY, &full_name(new)).await {
@@ -254,27 +229,17 @@ impl<'b> Stage<'b> {
             }
         }
         if decision.node.is_none() {
-            self.send(
-                "DELETE",
-                &format!("{}/{}{GONE}", collection(new), name(new)),
-                &Value::Null,
-            )
-            .await;
+            self.send("DELETE", &format!("{}/{}{GONE}", collection(new), name(new)), &Value::Null)
+                .await;
         }
-        RecordedPlacement {
-            asleep,
-            ..put(made, decision)
-        }
+        RecordedPlacement { asleep, ..put(made, decision) }
     }
 
     async fn clear(&mut self, objects: &[Value]) {
         for namespace in ["shop", "bank", "lab"] {
             for path in ["api/v1", "apis/apps/v1"] {
-                let kinds: &[&str] = if path == "api/v1" {
-                    &["pods"]
-                } else {
-                    &["replicasets", "statefulsets"]
-                };
+                let kinds: &[&str] =
+                    if path == "api/v1" { &["pods"] } else { &["replicasets", "statefulsets"] };
                 for kind in kinds {
                     self.send(
                         "DELETE",
@@ -293,38 +258,24 @@ impl<'b> Stage<'b> {
             )
             .await;
         }
-        self.send("DELETE", &format!("/api/v1/nodes{GONE}"), &Value::Null)
-            .await;
+        self.send("DELETE", &format!("/api/v1/nodes{GONE}"), &Value::Null).await;
         let nodes = objects.iter().filter(|o| o["kind"] == "Node");
         self.log
             .knows(
-                nodes
-                    .map(|n| ("Delete event for node".to_owned(), name(n).to_owned()))
-                    .collect(),
+                nodes.map(|n| ("Delete event for node".to_owned(), name(n).to_owned())).collect(),
             )
             .await;
     }
 
     async fn exists(&self, path: &str) -> bool {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
-        self.control_plane
-            .client
-            .request::<Value>(request)
-            .await
-            .is_ok()
+        self.control_plane.client.request::<Value>(request).await.is_ok()
     }
 
     async fn send(&self, method: &str, path: &str, body: &Value) -> Value {
-        let kind = if method == "PATCH" {
-            "application/merge-patch+json"
-        } else {
-            "application/json"
-        };
-        let bytes = if body.is_null() {
-            Vec::new()
-        } else {
-            body.to_string().into_bytes()
-        };
+        let kind =
+            if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+        let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         let request = http::Request::builder()
             .method(method)
             .uri(path)
@@ -351,22 +302,12 @@ fn release(folder: &Path) -> String {
 
 fn put(pod: Value, decision: Decision) -> RecordedPlacement {
     let order = |scores: BTreeMap<String, i64>| {
-        let unknown: Vec<_> = scores
-            .keys()
-            .filter(|p| !PLUGINS.contains(&p.as_str()))
-            .collect();
+        let unknown: Vec<_> = scores.keys().filter(|p| !PLUGINS.contains(&p.as_str())).collect();
         let silent = unknown.iter().all(|p| scores[p.as_str()] == 0);
         assert!(silent, "unknown plugins have scores: {unknown:?}");
-        PLUGINS
-            .iter()
-            .map(|p| scores.get(*p).copied().unwrap_or_default())
-            .collect()
+        PLUGINS.iter().map(|p| scores.get(*p).copied().unwrap_or_default()).collect()
     };
-    let scores = decision
-        .scores
-        .into_iter()
-        .map(|(node, scores)| (node, order(scores)))
-        .collect();
+    let scores = decision.scores.into_iter().map(|(node, scores)| (node, order(scores))).collect();
     let equal = equal(decision.node.as_ref(), &scores);
     RecordedPlacement {
         pod,
@@ -385,11 +326,8 @@ fn equal(node: Option<&String>, scores: &BTreeMap<String, Vec<i64>>) -> Vec<Stri
     let Some(best) = scores.values().map(total).max() else {
         return node.into_iter().cloned().collect();
     };
-    let equal: Vec<String> = scores
-        .iter()
-        .filter(|(_, s)| total(s) == best)
-        .map(|(n, _)| n.clone())
-        .collect();
+    let equal: Vec<String> =
+        scores.iter().filter(|(_, s)| total(s) == best).map(|(n, _)| n.clone()).collect();
     assert!(
         node.is_some_and(|n| equal.contains(n)),
         "{node:?} was chosen but is not among the best: {scores:?}"
@@ -402,28 +340,17 @@ fn name(object: &Value) -> &str {
 }
 
 fn full_name(object: &Value) -> String {
-    format!(
-        "{}/{}",
-        object["metadata"]["namespace"].as_str().unwrap(),
-        name(object)
-    )
+    format!("{}/{}", object["metadata"]["namespace"].as_str().unwrap(), name(object))
 }
 
 /// The API path of the object's collection.
 fn collection(object: &Value) -> String {
     let kind = object["kind"].as_str().unwrap().to_lowercase();
     let version = object["apiVersion"].as_str().unwrap();
-    let root = if version == "v1" {
-        "/api/v1".to_owned()
-    } else {
-        format!("/apis/{version}")
-    };
+    let root = if version == "v1" { "/api/v1".to_owned() } else { format!("/apis/{version}") };
     match object["metadata"]["namespace"].as_str() {
         Some(namespace) => format!("{root}/namespaces/{namespace}/{kind}s"),
-        None => format!(
-            "{root}/{kind}{}",
-            if kind.ends_with('s') { "es" } else { "s" }
-        ),
+        None => format!("{root}/{kind}{}", if kind.ends_with('s') { "es" } else { "s" }),
     }
 }
 
@@ -439,10 +366,7 @@ fn lean(mut object: Value) -> Value {
         }
     };
     keep(&mut object, &["apiVersion", "kind", "metadata", "spec"]);
-    keep(
-        &mut object["metadata"],
-        &["name", "namespace", "labels", "ownerReferences"],
-    );
+    keep(&mut object["metadata"], &["name", "namespace", "labels", "ownerReferences"]);
     keep(
         &mut object["spec"],
         &[
@@ -461,10 +385,7 @@ fn lean(mut object: Value) -> Value {
     );
     for list in ["containers", "initContainers"] {
         for container in object["spec"][list].as_array_mut().into_iter().flatten() {
-            keep(
-                container,
-                &["name", "image", "resources", "ports", "restartPolicy"],
-            );
+            keep(container, &["name", "image", "resources", "ports", "restartPolicy"]);
         }
     }
     // The API server adds tolerations for 300 s to every pod. They do not affect scheduling.

@@ -24,11 +24,7 @@ pub(super) struct Churn<'c> {
 
 impl<'c> Churn<'c> {
     pub(super) fn of(control_plane: &'c ControlPlane) -> Self {
-        Churn {
-            control_plane,
-            deployments: Cell::default(),
-            nodes: Cell::default(),
-        }
+        Churn { control_plane, deployments: Cell::default(), nodes: Cell::default() }
     }
 
     /// Changes the cluster forever: two Deployments, then a node, and so on.
@@ -46,8 +42,7 @@ impl<'c> Churn<'c> {
     fn deployment(&self) {
         let number = self.deployments.replace(self.deployments.get() + 1);
         let name = |number: usize| format!("batch-{number}");
-        self.control_plane
-            .apply(&deployment(&name(number)).to_string());
+        self.control_plane.apply(&deployment(&name(number)).to_string());
         if let Some(oldest) = number.checked_sub(ALIVE) {
             self.delete("deployment", &name(oldest));
         }

@@ -23,31 +23,11 @@ const FIGURES: [Figure; 7] = [
         of: |s| whole(s.memory_kibibytes) / 1024.0,
         allowed: (0.05, 1.0),
     },
-    Figure {
-        name: "descriptors",
-        of: |s| count(s.descriptors),
-        allowed: (0.0, 3.0),
-    },
-    Figure {
-        name: "threads",
-        of: |s| whole(s.threads),
-        allowed: (0.0, 1.0),
-    },
-    Figure {
-        name: "metric series",
-        of: |s| count(s.series),
-        allowed: (0.02, 0.0),
-    },
-    Figure {
-        name: "ledger entries",
-        of: |s| count(s.ledger_entries),
-        allowed: (0.15, 5.0),
-    },
-    Figure {
-        name: "ledger (KiB)",
-        of: |s| count(s.ledger_bytes) / 1024.0,
-        allowed: (0.15, 2.0),
-    },
+    Figure { name: "descriptors", of: |s| count(s.descriptors), allowed: (0.0, 3.0) },
+    Figure { name: "threads", of: |s| whole(s.threads), allowed: (0.0, 1.0) },
+    Figure { name: "metric series", of: |s| count(s.series), allowed: (0.02, 0.0) },
+    Figure { name: "ledger entries", of: |s| count(s.ledger_entries), allowed: (0.15, 5.0) },
+    Figure { name: "ledger (KiB)", of: |s| count(s.ledger_bytes) / 1024.0, allowed: (0.15, 2.0) },
     Figure {
         name: "status page (KiB)",
         of: |s| count(s.page_bytes) / 1024.0,
@@ -84,10 +64,7 @@ pub(super) fn table(samples: &[Sample]) -> String {
     for (_, s) in samples.iter().enumerate().filter(|(i, _)| shown(*i)) {
         let (seconds, cycles, evictions) = (s.after.as_secs(), s.cycles, s.evictions);
         let (pods, nodes) = (s.pods, s.nodes);
-        let _ = write!(
-            text,
-            "\n| {seconds} | {cycles} | {evictions} | {pods} | {nodes} |"
-        );
+        let _ = write!(text, "\n| {seconds} | {cycles} | {evictions} | {pods} | {nodes} |");
         for figure in &FIGURES {
             let _ = write!(text, " {:.1} |", (figure.of)(s));
         }

@@ -44,10 +44,7 @@ struct Progress {
 
 impl AuditLog {
     pub fn at(path: PathBuf) -> Self {
-        AuditLog {
-            path,
-            progress: Mutex::default(),
-        }
+        AuditLog { path, progress: Mutex::default() }
     }
 
     /// All finished requests of the program so far.
@@ -63,9 +60,7 @@ impl AuditLog {
         let complete = added.rfind('\n').map_or(0, |end| end + 1);
         let lines = added[..complete].lines();
         let lines = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
-        progress
-            .requests
-            .extend(lines.filter(is_finished).map(|line| request(&line)));
+        progress.requests.extend(lines.filter(is_finished).map(|line| request(&line)));
         progress.bytes += complete as u64;
         progress.requests.clone()
     }
@@ -80,10 +75,7 @@ pub fn requests(control_plane: &ControlPlane) -> Vec<Request> {
 
 /// Evictions that succeeded.
 pub fn evictions(control_plane: &ControlPlane) -> Vec<Request> {
-    eviction_calls(control_plane)
-        .into_iter()
-        .filter(|r| r.code == 201)
-        .collect()
+    eviction_calls(control_plane).into_iter().filter(|r| r.code == 201).collect()
 }
 
 /// Requests for an eviction, successful or not.
@@ -97,13 +89,9 @@ pub fn eviction_calls(control_plane: &ControlPlane) -> Vec<Request> {
 /// Requests that the program has no right to. A starting API server forbids requests that it allows
 /// later; those do not count.
 pub fn forbidden(control_plane: &ControlPlane) -> Vec<Request> {
-    let (refused, allowed): (Vec<_>, Vec<_>) = requests(control_plane)
-        .into_iter()
-        .partition(|r| r.code == 403);
-    refused
-        .into_iter()
-        .filter(|r| !allowed.iter().any(|a| a.right() == r.right()))
-        .collect()
+    let (refused, allowed): (Vec<_>, Vec<_>) =
+        requests(control_plane).into_iter().partition(|r| r.code == 403);
+    refused.into_iter().filter(|r| !allowed.iter().any(|a| a.right() == r.right())).collect()
 }
 
 impl Request {
@@ -124,10 +112,7 @@ fn is_finished(line: &Value) -> bool {
 fn request(line: &Value) -> Request {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let object = &line["objectRef"];
-    let subresource = object["subresource"]
-        .as_str()
-        .map(|s| format!("/{s}"))
-        .unwrap_or_default();
+    let subresource = object["subresource"].as_str().map(|s| format!("/{s}")).unwrap_or_default();
     Request {
         at: word(&line["requestReceivedTimestamp"]).parse().unwrap(),
         verb: word(&line["verb"]),

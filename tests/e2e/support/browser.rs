@@ -39,10 +39,8 @@ impl Browser {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let (to, from) = (
-            child.stdin.take().unwrap(),
-            BufReader::new(child.stdout.take().unwrap()),
-        );
+        let (to, from) =
+            (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         let browser = Browser {
             child,
             to: RefCell::new(to),
@@ -52,10 +50,8 @@ impl Browser {
             events: RefCell::default(),
         };
         let tab = browser.call("Target.createTarget", &json!({"url": "about:blank"}));
-        let session = browser.call(
-            "Target.attachToTarget",
-            &json!({"targetId": tab["targetId"], "flatten": true}),
-        );
+        let session = browser
+            .call("Target.attachToTarget", &json!({"targetId": tab["targetId"], "flatten": true}));
         *browser.session.borrow_mut() = Some(session["sessionId"].as_str().unwrap().to_owned());
         for domain in ["Page", "Runtime", "Log"] {
             browser.call(&format!("{domain}.enable"), &json!({}));
@@ -100,37 +96,27 @@ impl Browser {
 
     /// Evaluates a line of JavaScript in the page.
     pub fn eval(&self, expression: &str) -> Value {
-        let told = self.call(
-            "Runtime.evaluate",
-            &json!({"expression": expression, "returnByValue": true}),
-        );
+        let told = self
+            .call("Runtime.evaluate", &json!({"expression": expression, "returnByValue": true}));
         assert!(told["exceptionDetails"].is_null(), "{expression}: {told}");
         told["result"]["value"].clone()
     }
 
     /// Allows or forbids scripts from now on.
     pub fn scripts(&self, may: bool) {
-        self.call(
-            "Emulation.setScriptExecutionDisabled",
-            &json!({"value": !may}),
-        );
+        self.call("Emulation.setScriptExecutionDisabled", &json!({"value": !may}));
     }
 
     /// Errors that pages reported: exceptions and violations of the Content-Security-Policy.
     pub fn complaints(&self) -> Vec<String> {
         self.eval("0");
         let events = self.events.borrow();
-        let thrown = events
-            .iter()
-            .filter(|e| e["method"] == "Runtime.exceptionThrown");
+        let thrown = events.iter().filter(|e| e["method"] == "Runtime.exceptionThrown");
         let logged = events.iter().filter(|e| e["method"] == "Log.entryAdded");
         let logged = logged
             .map(|e| &e["params"]["entry"])
             .filter(|e| e["level"] == "error" && e["source"] != "network");
-        thrown
-            .map(ToString::to_string)
-            .chain(logged.map(ToString::to_string))
-            .collect()
+        thrown.map(ToString::to_string).chain(logged.map(ToString::to_string)).collect()
     }
 
     /// Saves a screenshot of the whole page at this width.
@@ -141,15 +127,8 @@ impl Browser {
         self.call("Emulation.setDeviceMetricsOverride", &metrics);
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
         self.call("Emulation.setEmulatedMedia", &json!({"features": features}));
-        let shot = self.call(
-            "Page.captureScreenshot",
-            &json!({"captureBeyondViewport": true}),
-        );
-        std::fs::write(
-            file,
-            STANDARD.decode(shot["data"].as_str().unwrap()).unwrap(),
-        )
-        .unwrap();
+        let shot = self.call("Page.captureScreenshot", &json!({"captureBeyondViewport": true}));
+        std::fs::write(file, STANDARD.decode(shot["data"].as_str().unwrap()).unwrap()).unwrap();
     }
 }
 

@@ -36,10 +36,7 @@ pub fn environment(file: &Path) -> [(&'static str, PathBuf); 5] {
     let library = libraries.find(|path| path.exists());
     let yes = || PathBuf::from("1");
     [
-        (
-            "LD_PRELOAD",
-            library.expect("libfaketime; .ci/run installs it"),
-        ),
+        ("LD_PRELOAD", library.expect("libfaketime; .ci/run installs it")),
         ("FAKETIME_TIMESTAMP_FILE", file.to_owned()),
         ("FAKETIME_NO_CACHE", yes()),
         ("FAKETIME_DONT_FAKE_MONOTONIC", yes()),

@@ -48,21 +48,15 @@ pub fn with_control_plane(test: impl AsyncFnOnce(&ControlPlane)) {
 
 /// Does the same with more flags for kube-scheduler.
 pub fn with_scheduler_flags(flags: &str, test: impl AsyncFnOnce(&ControlPlane)) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let slot = slots::acquire();
     runtime.block_on(async {
         let control_plane = ControlPlane::start(flags, slot).await;
         let ended = tokio::time::timeout(TEST_TIME, test(&control_plane)).await;
         assert!(ended.is_ok(), "the test did not end within {TEST_TIME:?}");
         let forbidden = super::audit::forbidden(&control_plane);
-        assert!(
-            forbidden.is_empty(),
-            "the role lacks rights: {forbidden:#?}"
-        );
+        assert!(forbidden.is_empty(), "the role lacks rights: {forbidden:#?}");
         let (seconds, name) = (control_plane.slot.seconds(), slots::test_name());
         say(&format!("{seconds} s: {name}"));
     });
@@ -73,22 +67,14 @@ impl ControlPlane {
         let (dir, port) = place();
         // Its standard input is closed when this process ends, even by a signal.
         let keeper = Command::new("setsid")
-            .args([
-                "bash",
-                "-c",
-                "cat; exec \"$0\" \"$1\"",
-                &format!("{TESTBED}/down.sh"),
-            ])
+            .args(["bash", "-c", "cat; exec \"$0\" \"$1\"", &format!("{TESTBED}/down.sh")])
             .arg(&dir)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
         let mut up = Command::new(format!("{TESTBED}/up.sh"));
-        run(up
-            .env("TESTBED_SCHEDULER", scheduler)
-            .arg(&dir)
-            .arg(port.to_string()));
+        run(up.env("TESTBED_SCHEDULER", scheduler).arg(&dir).arg(port.to_string()));
         let client = Client::try_from(admin(&dir).await).unwrap();
         let mut control_plane = ControlPlane {
             audit: AuditLog::at(dir.join("audit.log")),
@@ -153,34 +139,24 @@ impl ControlPlane {
     /// Does the same with more arguments for kubectl.
     pub fn apply_with(&self, manifests: &str, args: &[&str]) {
         let mut command = self.kubectl_command();
-        command
-            .args(["apply", "--server-side", "--force-conflicts", "-f", "-"])
-            .args(args);
+        command.args(["apply", "--server-side", "--force-conflicts", "-f", "-"]).args(args);
         run_with(&mut command, manifests);
     }
 
     /// Starts, stops or restarts a component of the control plane.
     pub fn component(&self, action: &str, name: &str) {
-        run(Command::new(format!("{TESTBED}/component.sh"))
-            .arg(&self.dir)
-            .args([action, name]));
+        run(Command::new(format!("{TESTBED}/component.sh")).arg(&self.dir).args([action, name]));
     }
 
     /// Sends a GET to the API server.
     pub async fn get(&self, path: &str) -> Value {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
-        self.client
-            .request(request)
-            .await
-            .unwrap_or_else(|error| panic!("GET {path}: {error}"))
+        self.client.request(request).await.unwrap_or_else(|error| panic!("GET {path}: {error}"))
     }
 
     /// The items of a list.
     pub async fn list(&self, path: &str) -> Vec<Value> {
-        self.get(path).await["items"]
-            .as_array()
-            .expect("a list has items")
-            .clone()
+        self.get(path).await["items"].as_array().expect("a list has items").clone()
     }
 
     /// Writes a kubeconfig of the program's ServiceAccount for this server.
@@ -188,9 +164,7 @@ impl ControlPlane {
         let path = "/api/v1/namespaces/kube-system/serviceaccounts/evenkeel/token";
         let body =
             json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
-        let request = http::Request::post(path)
-            .body(body.to_string().into_bytes())
-            .unwrap();
+        let request = http::Request::post(path).body(body.to_string().into_bytes()).unwrap();
         let answer: Value = self.client.request(request).await.unwrap();
         let authority = std::fs::read(self.dir.join("pki/ca.crt")).unwrap();
         let config = json!({
@@ -200,10 +174,7 @@ impl ControlPlane {
             "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
         });
         let scheme = server.split(':').next().unwrap();
-        self.write(
-            &format!("evenkeel-{scheme}.kubeconfig"),
-            &config.to_string(),
-        )
+        self.write(&format!("evenkeel-{scheme}.kubeconfig"), &config.to_string())
     }
 
     /// Writes a file into the control plane's folder.
@@ -218,32 +189,13 @@ impl ControlPlane {
         let looks: [&[&str]; 4] = [
             &["get", "pods", "-A", "-o", "wide", "--no-headers"],
             &["top", "nodes"],
-            &[
-                "get",
-                "poddisruptionbudgets,leases.coordination.k8s.io",
-                "-A",
-            ],
-            &[
-                "get",
-                "configmap",
-                "-n",
-                "kube-system",
-                "evenkeel-ledger",
-                "-o",
-                "yaml",
-            ],
+            &["get", "poddisruptionbudgets,leases.coordination.k8s.io", "-A"],
+            &["get", "configmap", "-n", "kube-system", "evenkeel-ledger", "-o", "yaml"],
         ];
-        eprintln!(
-            "--- the cluster, whose files are kept in {}",
-            self.dir.display()
-        );
+        eprintln!("--- the cluster, whose files are kept in {}", self.dir.display());
         for look in looks {
             let output = self.kubectl_command().args(look).output().unwrap();
-            eprintln!(
-                "$ kubectl {}\n{}",
-                look.join(" "),
-                String::from_utf8_lossy(&output.stdout)
-            );
+            eprintln!("$ kubectl {}\n{}", look.join(" "), String::from_utf8_lossy(&output.stdout));
         }
     }
 }
@@ -272,9 +224,7 @@ fn cluster(server: &str, authority: &[u8]) -> Value {
 
 async fn admin(dir: &Path) -> Config {
     let kubeconfig = Kubeconfig::read_from(dir.join("admin.kubeconfig")).unwrap();
-    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-        .await
-        .unwrap()
+    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap()
 }
 
 /// Ten free ports, and an empty folder named after the first.
@@ -301,19 +251,9 @@ pub fn run(command: &mut Command) -> String {
 
 /// Does the same with this standard input.
 pub fn run_with(command: &mut Command, input: &str) -> String {
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command
-        .spawn()
-        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(

@@ -36,10 +36,7 @@ pub fn rendered(values: &Value) -> Vec<Value> {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{values}: {error}");
     let is_hook = |object: &Value| object["metadata"]["annotations"]["helm.sh/hook"].is_string();
-    objects(&text)
-        .into_iter()
-        .filter(|object| !is_hook(object))
-        .collect()
+    objects(&text).into_iter().filter(|object| !is_hook(object)).collect()
 }
 
 /// The error of values that the chart refuses.
@@ -51,17 +48,10 @@ pub fn refused(values: &Value) -> String {
 
 fn template(values: &Value) -> Output {
     let file = values_file(values);
-    let output = helm(&[
-        "template",
-        RELEASE,
-        &chart(),
-        "--namespace",
-        "kube-system",
-        "--values",
-    ])
-    .arg(&file)
-    .output()
-    .unwrap();
+    let output = helm(&["template", RELEASE, &chart(), "--namespace", "kube-system", "--values"])
+        .arg(&file)
+        .output()
+        .unwrap();
     std::fs::remove_file(file).unwrap();
     output
 }
@@ -70,11 +60,8 @@ fn template(values: &Value) -> Output {
 pub fn values_file(values: &Value) -> PathBuf {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let name = format!(
-        "values-{}-{}.yaml",
-        std::process::id(),
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    );
+    let name =
+        format!("values-{}-{}.yaml", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, values.to_string()).unwrap();
     path
@@ -83,8 +70,5 @@ pub fn values_file(values: &Value) -> PathBuf {
 /// The objects in a stream of YAML documents.
 pub fn objects(text: &str) -> Vec<Value> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(text).unwrap();
-    documents
-        .into_iter()
-        .filter(|object| !object.is_null())
-        .collect()
+    documents.into_iter().filter(|object| !object.is_null()).collect()
 }

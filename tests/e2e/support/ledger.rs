@@ -14,14 +14,9 @@ pub async fn entries(control_plane: &ControlPlane) -> Vec<Value> {
 
 /// The entries of the ledger with this name.
 pub async fn entries_of(name: &str, control_plane: &ControlPlane) -> Vec<Value> {
-    let maps = control_plane
-        .list("/api/v1/namespaces/kube-system/configmaps")
-        .await;
+    let maps = control_plane.list("/api/v1/namespaces/kube-system/configmaps").await;
     let map = maps.into_iter().find(|map| map["metadata"]["name"] == name);
-    let Some(text) = map
-        .as_ref()
-        .and_then(|map| map["data"]["ledger.json"].as_str())
-    else {
+    let Some(text) = map.as_ref().and_then(|map| map["data"]["ledger.json"].as_str()) else {
         return Vec::new();
     };
     let ledger: Value = serde_json::from_str(text).unwrap();

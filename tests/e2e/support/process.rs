@@ -50,15 +50,7 @@ impl Policy {
 
     /// The same with more fields for the source of usage.
     pub fn by(&self, source: &str) -> String {
-        let Policy {
-            interval,
-            limits,
-            rest,
-            basis,
-            stale_after,
-            steering,
-            tolerance,
-        } = self;
+        let Policy { interval, limits, rest, basis, stale_after, steering, tolerance } = self;
         format!(
             "apiVersion: evenkeel/v1alpha1\n\
              kind: Policy\n\
@@ -131,26 +123,17 @@ impl Launch {
 
     /// The same with a scheduler configuration.
     pub fn with_scheduler(self, config: PathBuf) -> Self {
-        Launch {
-            scheduler: Some(config),
-            ..self
-        }
+        Launch { scheduler: Some(config), ..self }
     }
 
     /// The same with a status page.
     pub fn shown(self) -> Self {
-        Launch {
-            shown: Some(self.port + STATUS),
-            ..self
-        }
+        Launch { shown: Some(self.port + STATUS), ..self }
     }
 
     /// The same with a wall clock that is off by the seconds in this file, such as `+3600`.
     pub fn with_clock(self, offset: PathBuf) -> Self {
-        Launch {
-            clock: Some(offset),
-            ..self
-        }
+        Launch { clock: Some(offset), ..self }
     }
 
     /// The same with another ledger.
@@ -165,8 +148,7 @@ impl Launch {
 
     /// No status page unless a test asks for one, because tests run side by side.
     fn status_listen(&self) -> String {
-        self.shown
-            .map_or("none".to_owned(), |port| format!("127.0.0.1:{port}"))
+        self.shown.map_or("none".to_owned(), |port| format!("127.0.0.1:{port}"))
     }
 
     /// Changes the policy file, as a kubelet does: the new file replaces the old one at once.
@@ -206,13 +188,8 @@ impl Launch {
             "--log-format",
             "json",
         ]);
-        command
-            .arg("--listen")
-            .arg(format!("127.0.0.1:{}", self.port));
-        command
-            .arg("--status-listen")
-            .arg(self.status_listen())
-            .args(more);
+        command.arg("--listen").arg(format!("127.0.0.1:{}", self.port));
+        command.arg("--status-listen").arg(self.status_listen()).args(more);
         if let Some(offset) = &self.clock {
             command.envs(clock::environment(offset));
         }
@@ -224,17 +201,10 @@ impl Launch {
     /// that no port outside the testbed is used.
     pub fn as_descheduler(&self, more: &[&str]) -> Process {
         let mut command = Command::new(PROGRAM);
-        command
-            .arg("--policy-config-file")
-            .arg(&self.policy)
-            .args(more);
-        command
-            .arg("--listen")
-            .arg(format!("127.0.0.1:{}", self.port));
+        command.arg("--policy-config-file").arg(&self.policy).args(more);
+        command.arg("--listen").arg(format!("127.0.0.1:{}", self.port));
         command.arg("--status-listen").arg(self.status_listen());
-        command
-            .arg("--secure-port")
-            .arg((self.port + SECURE).to_string());
+        command.arg("--secure-port").arg((self.port + SECURE).to_string());
         // Replaces the pod's ServiceAccount, because there is no pod here.
         command.env("KUBECONFIG", &self.kubeconfig);
         Process::start(command, self.port)
@@ -256,34 +226,17 @@ impl Launch {
                 }
             }
         }
-        command
-            .arg("--listen")
-            .arg(format!("127.0.0.1:{}", self.port));
+        command.arg("--listen").arg(format!("127.0.0.1:{}", self.port));
         command.arg("--status-listen").arg(self.status_listen());
-        command
-            .env("KUBECONFIG", &self.kubeconfig)
-            .env("POD_NAMESPACE", "kube-system");
+        command.env("KUBECONFIG", &self.kubeconfig).env("POD_NAMESPACE", "kube-system");
         Process::start(command, self.port)
     }
 
     /// The output of `evenkeel plan -o json`.
     pub fn plan_text(&self, more: &[&str]) -> String {
-        let output = self
-            .command("plan")
-            .args(["-o", "json"])
-            .args(more)
-            .output()
-            .unwrap();
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = output;
-        assert!(
-            status.success(),
-            "plan: {status}: {}",
-            String::from_utf8_lossy(&stderr)
-        );
+        let output = self.command("plan").args(["-o", "json"]).args(more).output().unwrap();
+        let Output { status, stdout, stderr } = output;
+        assert!(status.success(), "plan: {status}: {}", String::from_utf8_lossy(&stderr));
         String::from_utf8(stdout).unwrap()
     }
 
@@ -328,9 +281,7 @@ impl Launch {
 
     /// The output of `evenkeel history` for a record.
     pub fn history(record: &Path) -> String {
-        run(Command::new(PROGRAM)
-            .args(["history", "--weeks"])
-            .arg(record))
+        run(Command::new(PROGRAM).args(["history", "--weeks"]).arg(record))
     }
 
     /// The output of a command that a person runs with the rights of an administrator.
@@ -342,11 +293,8 @@ impl Launch {
 
     /// The output of `evenkeel explain`.
     pub fn explain_text(&self, more: &[&str]) -> String {
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = self.command("explain").args(more).output().unwrap();
+        let Output { status, stdout, stderr } =
+            self.command("explain").args(more).output().unwrap();
         assert!(
             status.success(),
             "explain {more:?}: {status}: {}",
@@ -400,12 +348,7 @@ impl Process {
             collect(child.stdout.take().unwrap(), &log),
             collect(child.stderr.take().unwrap(), &log),
         ];
-        Process {
-            child,
-            port,
-            log,
-            readers,
-        }
+        Process { child, port, log, readers }
     }
 
     /// All log lines so far.
@@ -417,17 +360,12 @@ impl Process {
     pub fn lines(&self, words: &str) -> Vec<Value> {
         let log = self.log();
         let lines = log.iter().filter(|line| line.contains(words));
-        lines
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// How many log lines contain all these texts.
     pub fn count(&self, words: &[&str]) -> usize {
-        self.log()
-            .iter()
-            .filter(|line| words.iter().all(|w| line.contains(w)))
-            .count()
+        self.log().iter().filter(|line| words.iter().all(|w| line.contains(w))).count()
     }
 
     /// Waits for a condition. Fails if the program ends meanwhile.
@@ -439,10 +377,7 @@ impl Process {
     ) -> T {
         eventually(what, seconds, async || {
             let ended = self.child.try_wait().unwrap();
-            assert!(
-                ended.is_none(),
-                "waiting for {what}, the program has ended: {ended:?}"
-            );
+            assert!(ended.is_none(), "waiting for {what}, the program has ended: {ended:?}");
             look(&*self).await
         })
         .await
@@ -520,11 +455,7 @@ impl Process {
     /// Waits until the program has ended by itself and its whole log is read.
     pub async fn ended(&mut self, seconds: u64) -> ExitStatus {
         eventually("the end of the program", seconds, async || {
-            let status = self
-                .child
-                .try_wait()
-                .unwrap()
-                .ok_or_else(|| "it runs".to_owned())?;
+            let status = self.child.try_wait().unwrap().ok_or_else(|| "it runs".to_owned())?;
             that(
                 self.readers.iter().all(JoinHandle::is_finished),
                 "its last lines are not read yet",
@@ -536,14 +467,12 @@ impl Process {
 
     /// The status code of a probe, or an error if the port is closed.
     pub async fn probe(&self, path: &str) -> Result<u16, String> {
-        self.ask(&format!("http://127.0.0.1:{}", self.port), path)
-            .await
+        self.ask(&format!("http://127.0.0.1:{}", self.port), path).await
     }
 
     /// The same by TLS on descheduler's port, with a certificate that the kubelet does not verify.
     pub async fn probe_by_tls(&self, path: &str) -> Result<u16, String> {
-        self.ask(&format!("https://127.0.0.1:{}", self.port + SECURE), path)
-            .await
+        self.ask(&format!("https://127.0.0.1:{}", self.port + SECURE), path).await
     }
 
     /// The response of `/metrics`.
@@ -564,9 +493,7 @@ impl Process {
         config.accept_invalid_certs = true;
         config.default_retry = false;
         let client = kube::Client::try_from(config).unwrap();
-        let request = http::Request::get(path)
-            .body(kube::client::Body::empty())
-            .unwrap();
+        let request = http::Request::get(path).body(kube::client::Body::empty()).unwrap();
         client
             .send(request)
             .await

@@ -81,17 +81,11 @@ impl Prometheus {
     }
 
     async fn configured(control_plane: &ControlPlane, config: &str) -> Self {
-        let (config, port) = (
-            control_plane.write("prometheus.yml", config),
-            control_plane.port(2),
-        );
+        let (config, port) = (control_plane.write("prometheus.yml", config), control_plane.port(2));
         let log = std::fs::File::create(control_plane.dir.join("prometheus.log")).unwrap();
         let child = Command::new("prometheus")
             .arg(format!("--config.file={}", config.display()))
-            .arg(format!(
-                "--storage.tsdb.path={}",
-                control_plane.dir.join("prometheus").display()
-            ))
+            .arg(format!("--storage.tsdb.path={}", control_plane.dir.join("prometheus").display()))
             .arg(format!("--web.listen-address=127.0.0.1:{port}"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -114,10 +108,8 @@ impl Prometheus {
             kube::Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap();
         let path = url.as_str().strip_prefix(&self.url()).unwrap();
         let request = http::Request::get(path).body(Vec::new()).unwrap();
-        let response: Value = client
-            .request(request)
-            .await
-            .unwrap_or_else(|error| panic!("{query:?}: {error}"));
+        let response: Value =
+            client.request(request).await.unwrap_or_else(|error| panic!("{query:?}: {error}"));
         response["data"].clone()
     }
 

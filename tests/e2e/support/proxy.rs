@@ -107,19 +107,11 @@ impl Proxy {
             json_only: json_only(),
         };
         let inner = Arc::new(inner);
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", port))
-            .await
-            .unwrap();
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let app = Router::new()
-            .fallback(forward)
-            .with_state(Arc::clone(&inner));
+        let app = Router::new().fallback(forward).with_state(Arc::clone(&inner));
         let server = tokio::spawn(async { axum::serve(listener, app).await.unwrap() });
-        Proxy {
-            inner,
-            server,
-            port,
-        }
+        Proxy { inner, server, port }
     }
 
     /// The URL of the proxy.
@@ -129,16 +121,10 @@ impl Proxy {
 
     /// Holds matching requests from now on.
     pub fn hold(&self, stage: Stage, methods: &'static [Method], text: &'static str) -> Hold<'_> {
-        let held = Arc::new(Held {
-            caught: watch::Sender::new(0),
-            released: watch::Sender::new(false),
-        });
+        let held =
+            Arc::new(Held { caught: watch::Sender::new(0), released: watch::Sender::new(false) });
         let id = self.add(methods, text, Deed::Hold(stage, Arc::clone(&held)));
-        Hold {
-            proxy: self,
-            id,
-            held,
-        }
+        Hold { proxy: self, id, held }
     }
 
     /// Answers matching requests with this status from now on.
@@ -148,42 +134,27 @@ impl Proxy {
         methods: &'static [Method],
         text: &'static str,
     ) -> Outage<'_> {
-        Outage {
-            proxy: self,
-            id: self.add(methods, text, Deed::Answer(code)),
-        }
+        Outage { proxy: self, id: self.add(methods, text, Deed::Answer(code)) }
     }
 
     /// Answers matching requests with 429 and a Retry-After of two seconds from now on.
     pub fn busy(&self, text: &'static str) -> Outage<'_> {
-        Outage {
-            proxy: self,
-            id: self.add(WRITES, text, Deed::Busy),
-        }
+        Outage { proxy: self, id: self.add(WRITES, text, Deed::Busy) }
     }
 
     /// Loses the answers to matching writes from now on.
     pub fn lose(&self, text: &'static str) -> Outage<'_> {
-        Outage {
-            proxy: self,
-            id: self.add(WRITES, text, Deed::Lose),
-        }
+        Outage { proxy: self, id: self.add(WRITES, text, Deed::Lose) }
     }
 
     /// Delays matching writes from now on.
     pub fn delay(&self, time: Duration, text: &'static str) -> Outage<'_> {
-        Outage {
-            proxy: self,
-            id: self.add(WRITES, text, Deed::Delay(time)),
-        }
+        Outage { proxy: self, id: self.add(WRITES, text, Deed::Delay(time)) }
     }
 
     /// Lets matching reads succeed without content for this long, from now on.
     pub fn silence(&self, time: Duration, text: &'static str) -> Outage<'_> {
-        Outage {
-            proxy: self,
-            id: self.add(READS, text, Deed::Silence(time)),
-        }
+        Outage { proxy: self, id: self.add(READS, text, Deed::Silence(time)) }
     }
 
     /// Breaks every open watch off in the middle of its response.
@@ -194,12 +165,7 @@ impl Proxy {
     fn add(&self, methods: &'static [Method], text: &'static str, deed: Deed) -> u32 {
         let mut rules = self.inner.rules.lock().unwrap();
         let id = rules.last().map_or(0, |r| r.id + 1);
-        rules.push(Rule {
-            id,
-            methods,
-            text,
-            deed,
-        });
+        rules.push(Rule { id, methods, text, deed });
         id
     }
 
@@ -303,28 +269,16 @@ fn accepts_protobuf(request: &Request) -> bool {
 }
 
 async fn send(inner: &Inner, request: Request) -> Result<Response, String> {
-    let is_watch = request
-        .uri()
-        .query()
-        .is_some_and(|query| query.contains("watch=true"));
+    let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
     let (mut head, body) = request.into_parts();
     head.headers.remove(http::header::HOST);
-    let body = axum::body::to_bytes(body, usize::MAX)
-        .await
-        .map_err(|error| error.to_string())?;
+    let body = axum::body::to_bytes(body, usize::MAX).await.map_err(|error| error.to_string())?;
     let request = Request::from_parts(head, kube::client::Body::from(body));
-    let response = inner
-        .upstream
-        .send(request)
-        .await
-        .map_err(|error| error.to_string())?;
+    let response = inner.upstream.send(request).await.map_err(|error| error.to_string())?;
     let (head, body) = response.into_parts();
     let body = Body::new(body);
-    let body = if is_watch {
-        Body::from_stream(until_cut(body, inner.cut.subscribe()))
-    } else {
-        body
-    };
+    let body =
+        if is_watch { Body::from_stream(until_cut(body, inner.cut.subscribe())) } else { body };
     Ok(Response::from_parts(head, body))
 }
 
@@ -339,16 +293,13 @@ fn until_cut(
     body: Body,
     cut: watch::Receiver<u32>,
 ) -> impl Stream<Item = Result<axum::body::Bytes, axum::Error>> {
-    stream::unfold(
-        (body.into_data_stream(), cut),
-        |(mut data, mut cut)| async {
-            let item = tokio::select! {
-                item = data.next() => item?,
-                _ = cut.changed() => Err(axum::Error::new("cut off by the proxy")),
-            };
-            Some((item, (data, cut)))
-        },
-    )
+    stream::unfold((body.into_data_stream(), cut), |(mut data, mut cut)| async {
+        let item = tokio::select! {
+            item = data.next() => item?,
+            _ = cut.changed() => Err(axum::Error::new("cut off by the proxy")),
+        };
+        Some((item, (data, cut)))
+    })
 }
 
 /// A response like the API server's for a failed request.

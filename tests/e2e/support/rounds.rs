@@ -26,15 +26,10 @@ pub async fn rounds(
         let before = evictions(control_plane).len();
         let mut process = launch.run(&["--once"]);
         assert!(process.ended(LONG).await.success());
-        let made: Vec<String> = evictions(control_plane)
-            .split_off(before)
-            .into_iter()
-            .map(|e| e.name)
-            .collect();
-        let told = process.count(&[
-            "\"outcome\":\"evicted\"",
-            &format!("\"strategy\":\"{strategy}\""),
-        ]);
+        let made: Vec<String> =
+            evictions(control_plane).split_off(before).into_iter().map(|e| e.name).collect();
+        let told =
+            process.count(&["\"outcome\":\"evicted\"", &format!("\"strategy\":\"{strategy}\"")]);
         assert_eq!(told, made.len(), "not all by {strategy}: {made:?}");
         if made.is_empty() {
             return all;
@@ -49,29 +44,18 @@ pub async fn rounds(
 pub async fn healed(control_plane: &ControlPlane) {
     eventually("all Deployments to be available", LONG, async || {
         let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
-        for it in control_plane
-            .list("/apis/apps/v1/namespaces/default/deployments")
-            .await
-        {
+        for it in control_plane.list("/apis/apps/v1/namespaces/default/deployments").await {
             let (name, wanted) = (name(&it), it["spec"]["replicas"].as_u64().unwrap());
-            let own: Vec<&Value> = pods
-                .iter()
-                .filter(|p| p["metadata"]["labels"]["app"] == name.as_str())
-                .collect();
+            let own: Vec<&Value> =
+                pods.iter().filter(|p| p["metadata"]["labels"]["app"] == name.as_str()).collect();
             let ready = own.iter().filter(|p| serves(p)).count() as u64;
-            let unfinished = own
-                .iter()
-                .filter(|p| p["status"]["phase"] != "Failed")
-                .count() as u64;
+            let unfinished = own.iter().filter(|p| p["status"]["phase"] != "Failed").count() as u64;
             let status = &it["status"];
             that(
                 ready == wanted && unfinished == wanted,
                 format!("{name}: {ready} of {wanted}, {unfinished} in all"),
             )?;
-            that(
-                status["availableReplicas"] == wanted,
-                format!("{name}: {status}"),
-            )?;
+            that(status["availableReplicas"] == wanted, format!("{name}: {status}"))?;
         }
         Ok(())
     })
@@ -99,13 +83,9 @@ pub async fn spread(control_plane: &ControlPlane, app: &str) -> BTreeMap<String,
 /// The pods of a Deployment in namespace default that have not failed.
 pub async fn pods_of(control_plane: &ControlPlane, app: &str) -> Vec<Value> {
     let pods = control_plane
-        .list(&format!(
-            "/api/v1/namespaces/default/pods?labelSelector=app%3D{app}"
-        ))
+        .list(&format!("/api/v1/namespaces/default/pods?labelSelector=app%3D{app}"))
         .await;
-    pods.into_iter()
-        .filter(|p| p["status"]["phase"] != "Failed")
-        .collect()
+    pods.into_iter().filter(|p| p["status"]["phase"] != "Failed").collect()
 }
 
 /// Deletes a Deployment and waits until its pods are gone.
@@ -113,9 +93,7 @@ pub async fn remove(control_plane: &ControlPlane, deployment: &str) {
     control_plane.kubectl(&["delete", "deployment", deployment]);
     eventually("the pods to be gone", 60, async || {
         let left = control_plane
-            .list(&format!(
-                "/api/v1/namespaces/default/pods?labelSelector=app%3D{deployment}"
-            ))
+            .list(&format!("/api/v1/namespaces/default/pods?labelSelector=app%3D{deployment}"))
             .await
             .len();
         that(left == 0, format!("{left} left"))

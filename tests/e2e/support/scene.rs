@@ -28,10 +28,7 @@ pub async fn nodes(control_plane: &ControlPlane, count: u32) {
         let pods = control_plane
             .list("/api/v1/namespaces/kube-system/pods?labelSelector=app%3Dagent")
             .await;
-        let running = pods
-            .iter()
-            .filter(|p| p["status"]["phase"] == "Running")
-            .count();
+        let running = pods.iter().filter(|p| p["status"]["phase"] == "Running").count();
         that(running == count as usize, format!("{running} of {count}"))
     })
     .await;
@@ -54,9 +51,7 @@ pub async fn deployment_with(
     let resources = json!({"requests": {"cpu": "100m", "memory": "100Mi"}});
     let mut spec =
         json!({"containers": [{"name": "main", "image": "main", "resources": resources}]});
-    spec.as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let annotations =
         json!({"kwok.x-k8s.io/usage-cpu": cpu, "kwok.x-k8s.io/usage-memory": "200Mi"});
     let manifest = json!({
@@ -71,14 +66,9 @@ pub async fn deployment_with(
     control_plane.apply(&manifest.to_string());
     eventually(&format!("Deployment {name}"), LONG, async || {
         let it = control_plane
-            .get(&format!(
-                "/apis/apps/v1/namespaces/default/deployments/{name}"
-            ))
+            .get(&format!("/apis/apps/v1/namespaces/default/deployments/{name}"))
             .await;
-        that(
-            it["status"]["availableReplicas"] == replicas,
-            it["status"].to_string(),
-        )
+        that(it["status"]["availableReplicas"] == replicas, it["status"].to_string())
     })
     .await;
 }
@@ -87,9 +77,7 @@ pub async fn deployment_with(
 /// the sum of its pods.
 pub async fn usage_is_steady(control_plane: &ControlPlane) {
     eventually("steady usage", LONG, async || {
-        let pods = control_plane
-            .list("/api/v1/pods?fieldSelector=status.phase%3DRunning")
-            .await;
+        let pods = control_plane.list("/api/v1/pods?fieldSelector=status.phase%3DRunning").await;
         let used = used(control_plane).await;
         let mut sums: BTreeMap<String, f64> = BTreeMap::new();
         for pod in pods.iter().filter(|p| node_of(p) != MUTE) {
@@ -146,11 +134,7 @@ async fn mute_node(control_plane: &ControlPlane) {
 pub async fn ready(control_plane: &ControlPlane) {
     eventually("every node to be Ready", LONG, async || {
         let nodes = control_plane.list("/api/v1/nodes").await;
-        let late: Vec<String> = nodes
-            .iter()
-            .filter(|n| !takes_pods(n))
-            .map(usage::name)
-            .collect();
+        let late: Vec<String> = nodes.iter().filter(|n| !takes_pods(n)).map(usage::name).collect();
         that(late.is_empty(), format!("not {late:?}"))
     })
     .await;
@@ -160,27 +144,19 @@ pub async fn ready(control_plane: &ControlPlane) {
 /// as ready.
 fn takes_pods(node: &Value) -> bool {
     let conditions = node["status"]["conditions"].as_array();
-    let ready = conditions.is_some_and(|all| {
-        all.iter()
-            .any(|c| c["type"] == "Ready" && c["status"] == "True")
-    });
+    let ready = conditions
+        .is_some_and(|all| all.iter().any(|c| c["type"] == "Ready" && c["status"] == "True"));
     let unready = |key: &&String| key.starts_with(NODE_TAINTS) && *key != UNSCHEDULABLE;
     ready && !taint_keys(node).iter().any(|key| unready(&key))
 }
 
 fn taint_keys(node: &Value) -> Vec<String> {
     let taints = node["spec"]["taints"].as_array().into_iter().flatten();
-    taints
-        .filter_map(|taint| taint["key"].as_str())
-        .map(str::to_owned)
-        .collect()
+    taints.filter_map(|taint| taint["key"].as_str()).map(str::to_owned).collect()
 }
 
 pub fn node_of(pod: &Value) -> String {
-    pod["spec"]["nodeName"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned()
+    pod["spec"]["nodeName"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Cordons these nodes.
@@ -201,9 +177,8 @@ async fn schedulable(control_plane: &ControlPlane, yes: bool, nodes: &[String]) 
     eventually("the taint to follow", LONG, async || {
         let all = control_plane.list("/api/v1/nodes").await;
         let its = all.iter().filter(|n| nodes.contains(&usage::name(n)));
-        let late: Vec<_> = its
-            .filter(|n| taint_keys(n).iter().any(|key| key == UNSCHEDULABLE) == yes)
-            .collect();
+        let late: Vec<_> =
+            its.filter(|n| taint_keys(n).iter().any(|key| key == UNSCHEDULABLE) == yes).collect();
         that(late.is_empty(), format!("{} nodes", late.len()))
     })
     .await;
@@ -263,25 +238,13 @@ pub async fn dead_loop(control_plane: &ControlPlane) {
     let preferred = json!([{"weight": 100, "preference": n1}]);
     let affinity =
         json!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}});
-    deployment_with(
-        control_plane,
-        "hot",
-        7,
-        "1000m",
-        &json!({"affinity": affinity}),
-    )
-    .await;
+    deployment_with(control_plane, "hot", 7, "1000m", &json!({"affinity": affinity})).await;
     usage_is_steady(control_plane).await;
 }
 
 /// The names of the pods in namespace default.
 pub async fn pods(control_plane: &ControlPlane) -> BTreeSet<String> {
-    control_plane
-        .list("/api/v1/namespaces/default/pods")
-        .await
-        .iter()
-        .map(usage::name)
-        .collect()
+    control_plane.list("/api/v1/namespaces/default/pods").await.iter().map(usage::name).collect()
 }
 
 /// Writes all inputs of a plan to a file. Returns the file and the time of its newest metrics.
@@ -289,18 +252,9 @@ pub async fn snapshot(control_plane: &ControlPlane) -> (PathBuf, String) {
     let kinds =
         "nodes,pods,poddisruptionbudgets,replicasets.apps,nodes.metrics.k8s.io,pods.metrics.k8s.io";
     let text = control_plane.kubectl(&["get", kinds, "-A", "-o", "yaml"]);
-    let metrics = control_plane
-        .list("/apis/metrics.k8s.io/v1beta1/nodes")
-        .await;
-    let newest = metrics
-        .iter()
-        .map(|m| m["timestamp"].as_str().unwrap())
-        .max()
-        .unwrap();
-    (
-        control_plane.write("cluster.yaml", &text),
-        newest.to_owned(),
-    )
+    let metrics = control_plane.list("/apis/metrics.k8s.io/v1beta1/nodes").await;
+    let newest = metrics.iter().map(|m| m["timestamp"].as_str().unwrap()).max().unwrap();
+    (control_plane.write("cluster.yaml", &text), newest.to_owned())
 }
 
 /// Creates the program's ServiceAccount with the rights of `deploy/base`, including steering.
@@ -320,10 +274,7 @@ pub fn kustomized(folder: &Path, component: &str, more: &str) -> String {
     std::fs::create_dir_all(folder).unwrap();
     // kustomize accepts only relative paths.
     let up = "../".repeat(folder.components().count() - 1);
-    let deploy = format!(
-        "{up}{}/deploy",
-        env!("CARGO_MANIFEST_DIR").trim_start_matches('/')
-    );
+    let deploy = format!("{up}{}/deploy", env!("CARGO_MANIFEST_DIR").trim_start_matches('/'));
     let text = format!(
         "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n{more}\
          resources: [{deploy}/base]\ncomponents: [{deploy}/components/{component}]\n"
@@ -334,10 +285,8 @@ pub fn kustomized(folder: &Path, component: &str, more: &str) -> String {
 
 /// Applies everything but the Deployment.
 fn apply_rights(control_plane: &ControlPlane, manifests: &str) {
-    let kept: Vec<&str> = manifests
-        .split("\n---\n")
-        .filter(|m| !m.contains("kind: Deployment\n"))
-        .collect();
+    let kept: Vec<&str> =
+        manifests.split("\n---\n").filter(|m| !m.contains("kind: Deployment\n")).collect();
     control_plane.apply(&kept.join("\n---\n"));
 }
 
@@ -366,20 +315,10 @@ profiles:
 pub async fn taints(control_plane: &ControlPlane, node: &str) -> Vec<String> {
     let node = control_plane.get(&format!("/api/v1/nodes/{node}")).await;
     let word = |taint: &Value, field: &str| taint[field].as_str().unwrap_or_default().to_owned();
-    let taints = node["spec"]["taints"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
+    let taints = node["spec"]["taints"].as_array().cloned().unwrap_or_default();
     taints
         .iter()
-        .map(|t| {
-            format!(
-                "{}={}:{}",
-                word(t, "key"),
-                word(t, "value"),
-                word(t, "effect")
-            )
-        })
+        .map(|t| format!("{}={}:{}", word(t, "key"), word(t, "value"), word(t, "effect")))
         .collect()
 }
 

@@ -30,12 +30,8 @@ const LONGEST: [&str; 10] = [
     "strategies::",
 ];
 
-static QUEUE: Mutex<Queue> = Mutex::new(Queue {
-    opened: None,
-    running: 0,
-    tickets: 0,
-    waiting: BTreeSet::new(),
-});
+static QUEUE: Mutex<Queue> =
+    Mutex::new(Queue { opened: None, running: 0, tickets: 0, waiting: BTreeSet::new() });
 static CHANGED: Condvar = Condvar::new();
 
 struct Queue {
@@ -59,10 +55,7 @@ impl Slot {
 }
 
 /// Waits for a slot.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the queue works by the real clock"
-)]
+#[expect(clippy::disallowed_methods, reason = "the queue works by the real clock")]
 pub fn acquire() -> Slot {
     let mut queue = QUEUE.lock().unwrap();
     let opened = *queue.opened.get_or_insert_with(Instant::now);
@@ -78,9 +71,7 @@ pub fn acquire() -> Slot {
     queue.waiting.remove(&own);
     queue.running += 1;
     CHANGED.notify_all();
-    Slot {
-        since: Instant::now(),
-    }
+    Slot { since: Instant::now() }
 }
 
 impl Drop for Slot {
@@ -108,7 +99,5 @@ fn rank() -> usize {
 fn at_once() -> usize {
     let asked = std::env::var(VARIABLE).ok();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    asked
-        .and_then(|number| number.parse().ok())
-        .unwrap_or((cores * PER_CORE).min(AT_MOST))
+    asked.and_then(|number| number.parse().ok()).unwrap_or((cores * PER_CORE).min(AT_MOST))
 }

@@ -20,17 +20,10 @@ pub struct Used {
 
 /// Reads metrics.k8s.io once.
 pub async fn used(control_plane: &ControlPlane) -> Used {
-    let nodes = control_plane
-        .list("/apis/metrics.k8s.io/v1beta1/nodes")
-        .await;
-    let pods = control_plane
-        .list("/apis/metrics.k8s.io/v1beta1/pods")
-        .await;
+    let nodes = control_plane.list("/apis/metrics.k8s.io/v1beta1/nodes").await;
+    let pods = control_plane.list("/apis/metrics.k8s.io/v1beta1/pods").await;
     Used {
-        nodes: nodes
-            .iter()
-            .map(|n| (name(n), millicores(&n["usage"]["cpu"])))
-            .collect(),
+        nodes: nodes.iter().map(|n| (name(n), millicores(&n["usage"]["cpu"]))).collect(),
         pods: pods.iter().map(|p| (full_name(p), containers(p))).collect(),
     }
 }
@@ -68,36 +61,22 @@ pub fn in_words(percentages: &BTreeMap<String, f64>) -> String {
 }
 
 pub fn name(object: &Value) -> String {
-    object["metadata"]["name"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned()
+    object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
 }
 
 pub fn full_name(object: &Value) -> String {
-    format!(
-        "{}/{}",
-        object["metadata"]["namespace"].as_str().unwrap_or_default(),
-        name(object)
-    )
+    format!("{}/{}", object["metadata"]["namespace"].as_str().unwrap_or_default(), name(object))
 }
 
 fn containers(pod: &Value) -> f64 {
-    pod["containers"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|c| millicores(&c["usage"]["cpu"]))
-        .sum()
+    pod["containers"].as_array().unwrap().iter().map(|c| millicores(&c["usage"]["cpu"])).sum()
 }
 
 /// A quantity of CPU.
 pub fn millicores(quantity: &Value) -> f64 {
     let text = quantity.as_str().unwrap();
     let units = [("n", 1e-6), ("u", 1e-3), ("m", 1.0), ("", 1000.0)];
-    let (number, unit) = units
-        .iter()
-        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))
-        .unwrap();
+    let (number, unit) =
+        units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor))).unwrap();
     number.parse::<f64>().unwrap() * unit
 }

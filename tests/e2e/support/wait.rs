@@ -33,16 +33,11 @@ pub fn that(holds: bool, otherwise: impl Into<String>) -> Result<(), String> {
 /// Prints a line whether the test passes or not.
 pub fn say(figure: &str) {
     // The test harness captures `eprintln!`.
-    std::io::stderr()
-        .write_all(format!("      {figure}\n").as_bytes())
-        .unwrap();
+    std::io::stderr().write_all(format!("      {figure}\n").as_bytes()).unwrap();
 }
 
 /// The current time, by the clock that the programs under test read.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the programs under test read the real clock"
-)]
+#[expect(clippy::disallowed_methods, reason = "the programs under test read the real clock")]
 pub fn present() -> jiff::Timestamp {
     jiff::Timestamp::now()
 }

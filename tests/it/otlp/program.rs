@@ -75,12 +75,7 @@ impl Program {
         {
             command.env_remove(name);
         }
-        command
-            .arg("run")
-            .arg("--policy")
-            .arg(policy)
-            .arg("--kubeconfig")
-            .arg(kubeconfig);
+        command.arg("run").arg("--policy").arg(policy).arg("--kubeconfig").arg(kubeconfig);
         command.args(["--listen", "127.0.0.1:0", "--instance", "keel-0"]);
         command.env("OTEL_BSP_SCHEDULE_DELAY", "50");
         command
@@ -88,11 +83,7 @@ impl Program {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        Program {
-            command,
-            folder,
-            format: "json",
-        }
+        Program { command, folder, format: "json" }
     }
 
     /// A process that ends after one cycle.
@@ -122,18 +113,9 @@ impl Program {
     }
 
     pub(super) fn start(mut self) -> Process {
-        let mut child = self
-            .command
-            .arg("--log-format")
-            .arg(self.format)
-            .spawn()
-            .unwrap();
+        let mut child = self.command.arg("--log-format").arg(self.format).spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        Process {
-            child,
-            lines,
-            folder: self.folder,
-        }
+        Process { child, lines, folder: self.folder }
     }
 
     pub(super) async fn run(self) -> Exit {
@@ -155,9 +137,7 @@ impl Process {
             false
         };
         assert!(
-            tokio::time::timeout(TIMEOUT, found)
-                .await
-                .unwrap_or_default(),
+            tokio::time::timeout(TIMEOUT, found).await.unwrap_or_default(),
             "no line with {words:?}:\n{log}"
         );
         log
@@ -166,14 +146,7 @@ impl Process {
     /// Sends SIGTERM and waits for the end.
     pub(super) async fn stop(self) -> Exit {
         let id = self.child.id().unwrap().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-TERM", &id])
-                .status()
-                .await
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
         self.ended().await
     }
 
@@ -186,9 +159,7 @@ impl Process {
             let code = self.child.wait().await.unwrap().code();
             Exit { code, log }
         };
-        let ended = tokio::time::timeout(TIMEOUT, all)
-            .await
-            .expect("the process does not end");
+        let ended = tokio::time::timeout(TIMEOUT, all).await.expect("the process does not end");
         std::fs::remove_dir_all(&self.folder).unwrap();
         ended
     }

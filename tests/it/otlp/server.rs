@@ -39,18 +39,13 @@ impl ApiServer {
 }
 
 async fn respond(request: Request, evicted: Arc<Mutex<Vec<String>>>) -> Response<Body> {
-    let (method, path) = (
-        request.method().to_string(),
-        request.uri().path().to_owned(),
-    );
+    let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
     if request.uri().query().unwrap_or_default().contains("watch=") {
         return Response::new(Body::from_stream(futures::stream::pending::<
             Result<Vec<u8>, std::io::Error>,
         >()));
     }
-    let body = axum::body::to_bytes(request.into_body(), usize::MAX)
-        .await
-        .unwrap();
+    let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
     let (status, value) = match method.as_str() {
         "GET" => read(&path),
         _ if path.ends_with("/eviction") => {
@@ -71,10 +66,7 @@ async fn respond(request: Request, evicted: Arc<Mutex<Vec<String>>>) -> Response
             (201, value)
         }
     };
-    Response::builder()
-        .status(status)
-        .body(Body::from(value.to_string()))
-        .unwrap()
+    Response::builder().status(status).body(Body::from(value.to_string())).unwrap()
 }
 
 fn refusal(code: u16, message: &str) -> (u16, Value) {
@@ -103,10 +95,7 @@ fn read(path: &str) -> (u16, Value) {
         }
         _ => Vec::new(),
     };
-    (
-        200,
-        json!({"metadata": {"resourceVersion": "1"}, "items": items}),
-    )
+    (200, json!({"metadata": {"resourceVersion": "1"}, "items": items}))
 }
 
 fn version() -> Value {
@@ -163,10 +152,7 @@ fn pod(name: &str) -> Value {
     })
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "samples must be fresh by the program's clock"
-)]
+#[expect(clippy::disallowed_methods, reason = "samples must be fresh by the program's clock")]
 fn measured(name: &str, field: &str) -> Value {
     let mut item =
         json!({"metadata": {"name": name}, "timestamp": jiff::Timestamp::now(), "window": "10s"});

@@ -67,26 +67,14 @@ pub(super) async fn start() -> (String, Collector, CaFile) {
     let signed = CertificateParams::new(["localhost".to_owned()]).unwrap();
     let signed = signed.signed_by(&own, &Issuer::new(params, key)).unwrap();
     let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    let builder = builder
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth();
+    let builder = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
     let key = PrivateKeyDer::Pkcs8(own.serialize_der().into());
-    let mut config = builder
-        .with_single_cert(vec![signed.der().clone()], key)
-        .unwrap();
+    let mut config = builder.with_single_cert(vec![signed.der().clone()], key).unwrap();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     let tcp = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let url = format!("https://localhost:{}", tcp.local_addr().unwrap().port());
-    let listener = TlsListener {
-        tcp,
-        acceptor: TlsAcceptor::from(Arc::new(config)),
-    };
-    (
-        url.clone(),
-        Collector::on(listener, url, Response::Success),
-        CaFile(file),
-    )
+    let listener = TlsListener { tcp, acceptor: TlsAcceptor::from(Arc::new(config)) };
+    (url.clone(), Collector::on(listener, url, Response::Success), CaFile(file))
 }
 
 fn pem(der: &[u8]) -> String {

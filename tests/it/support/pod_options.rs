@@ -121,10 +121,7 @@ pub(super) fn do_not_disrupt(text: &str) -> DoNotDisrupt {
 
 /// Parses `gang=train`: a PodGroup.
 pub(super) fn gang(name: &str) -> Gang {
-    Gang {
-        kind: GangKind::PodGroup,
-        name: name.to_owned(),
-    }
+    Gang { kind: GangKind::PodGroup, name: name.to_owned() }
 }
 
 pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
@@ -154,11 +151,8 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
     pod.tolerations = words.get("tolerates").map(toleration).into_iter().collect();
     pod.required_nodes = words.get("requires").map(|labels| vec![term(labels)]);
     pod.preferred_nodes = words.get("prefers").map(preferred).into_iter().collect();
-    pod.required_anti_affinity = words
-        .get("anti-affinity")
-        .map(|text| anti_affinity(text, words))
-        .into_iter()
-        .collect();
+    pod.required_anti_affinity =
+        words.get("anti-affinity").map(|text| anti_affinity(text, words)).into_iter().collect();
     pod.preferred_terms = words.get("dislikes").map(dislikes).into_iter().collect();
     let spreads = words.get("spread").into_iter().flat_map(|s| s.split(','));
     pod.spread = spreads.map(|text| spread(text, words)).collect();
@@ -167,11 +161,8 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
         .map(|images| images.split(',').map(container).collect::<Vec<_>>())
         .unwrap_or_default()
         .into();
-    for (role, prefix) in [
-        (Role::Main, ""),
-        (Role::Init, "init-"),
-        (Role::Ephemeral, "ephemeral-"),
-    ] {
+    for (role, prefix) in [(Role::Main, ""), (Role::Init, "init-"), (Role::Ephemeral, "ephemeral-")]
+    {
         fare(&mut pod, role, |key| words.get(&format!("{prefix}{key}")));
     }
     pod
@@ -180,12 +171,8 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
 fn set_owners(pod: &mut PodFacts, words: &Words<'_>) {
     if let Some(kind) = words.get("owner") {
         let name = pod.labels["app"].clone();
-        pod.owners = vec![Owner {
-            kind: kind.to_owned(),
-            name,
-            controller: true,
-            ..Owner::default()
-        }];
+        pod.owners =
+            vec![Owner { kind: kind.to_owned(), name, controller: true, ..Owner::default() }];
     }
     if let Some(revision) = words.get("revision") {
         pod.owners[0].name = format!("{}-{revision}", pod.labels["app"]);
@@ -220,9 +207,7 @@ fn spread(text: &str, words: &Words<'_>) -> Spread {
     Spread {
         max_skew: parts[1].parse().unwrap(),
         topology_key: parts[0].to_owned(),
-        hard: parts
-            .get(2)
-            .map_or(!words.has("soft"), |kind| *kind == "hard"),
+        hard: parts.get(2).map_or(!words.has("soft"), |kind| *kind == "hard"),
         pods: Some(Selector::parse(&format!("app={app}")).unwrap()),
         min_domains: words.get("domains").map(|n| n.parse().unwrap()),
         honours_affinity: true,
@@ -303,20 +288,12 @@ fn condition(text: &str) -> Condition {
 pub(super) fn taint(text: &str) -> Taint {
     let (key, effect) = text.split_once(':').unwrap();
     let (key, value) = key.split_once('=').unwrap_or((key, ""));
-    let all = [
-        Effect::NoSchedule,
-        Effect::NoExecute,
-        Effect::PreferNoSchedule,
-    ];
+    let all = [Effect::NoSchedule, Effect::NoExecute, Effect::PreferNoSchedule];
     let effect = all
         .into_iter()
         .find(|e| format!("{e:?}") == effect)
         .unwrap_or_else(|| panic!("effect {effect}"));
-    Taint {
-        key: key.to_owned(),
-        value: value.to_owned(),
-        effect,
-    }
+    Taint { key: key.to_owned(), value: value.to_owned(), effect }
 }
 
 /// Parses a taint that is tolerated, with `@60` for so many seconds. The key `*` is every taint.
@@ -328,38 +305,22 @@ fn toleration(text: &str) -> Toleration {
     let Taint { key, value, effect } = taint(text);
     let (effect, seconds) = (Some(effect), seconds.map(|text| text.parse().unwrap()));
     if key == "*" {
-        return Toleration {
-            key: None,
-            operator: Tolerates::Any,
-            effect: None,
-            seconds,
-        };
+        return Toleration { key: None, operator: Tolerates::Any, effect: None, seconds };
     }
-    Toleration {
-        key: Some(key),
-        operator: Tolerates::Equal(value),
-        effect,
-        seconds,
-    }
+    Toleration { key: Some(key), operator: Tolerates::Equal(value), effect, seconds }
 }
 
 fn selector(labels: Labels) -> Selector {
     Selector::new(
         labels
             .into_iter()
-            .map(|(key, value)| Requirement {
-                key,
-                test: Test::In(vec![value]),
-            })
+            .map(|(key, value)| Requirement { key, test: Test::In(vec![value]) })
             .collect(),
     )
 }
 
 fn term(labels: &str) -> NodeTerm {
-    NodeTerm {
-        labels: selector(pairs(labels)),
-        fields: Selector::default(),
-    }
+    NodeTerm { labels: selector(pairs(labels)), fields: Selector::default() }
 }
 
 fn preferred(text: &str) -> (i32, NodeTerm) {
@@ -368,9 +329,7 @@ fn preferred(text: &str) -> (i32, NodeTerm) {
 }
 
 fn anti_affinity(text: &str, words: &Words<'_>) -> PodAffinityTerm {
-    let (app, topology_key) = text
-        .split_once('@')
-        .unwrap_or((text, "kubernetes.io/hostname"));
+    let (app, topology_key) = text.split_once('@').unwrap_or((text, "kubernetes.io/hostname"));
     PodAffinityTerm {
         pods: Some(Selector::parse(&format!("app={app}")).unwrap()),
         namespaces: Vec::new(),

@@ -5,16 +5,8 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 /// Options of pods, most of which must not move.
-pub(crate) const PODS: [&str; 8] = [
-    "daemon",
-    "bare",
-    "emptydir",
-    "mirror",
-    "stay",
-    "no-metrics",
-    "unready",
-    "age=10s",
-];
+pub(crate) const PODS: [&str; 8] =
+    ["daemon", "bare", "emptydir", "mirror", "stay", "no-metrics", "unready", "age=10s"];
 /// Options of nodes that receive no pods.
 pub(crate) const NODES: [&str; 4] = ["cordoned", "no-metrics", "not-ready", "taint=a:NoSchedule"];
 
@@ -57,11 +49,7 @@ pub(crate) fn nodes_with(
     prop::collection::vec(node, 2..fewer_than).prop_map(|nodes| {
         let mut text = String::new();
         for (position, (pods, kind, zone)) in nodes.iter().enumerate() {
-            let _ = write!(
-                text,
-                "node n{position} labels=zone:z{zone} {kind}\n{}",
-                pods.concat()
-            );
+            let _ = write!(text, "node n{position} labels=zone:z{zone} {kind}\n{}", pods.concat());
         }
         text
     })

@@ -29,9 +29,7 @@ pub(super) fn class(words: &Words<'_>) -> Object {
         waits: !words.has("immediate"),
         topologies: zones.map(zone).collect(),
         is_default: words.has("default"),
-        created: words
-            .get("created")
-            .map_or_else(Default::default, |t| t.parse().unwrap()),
+        created: words.get("created").map_or_else(Default::default, |t| t.parse().unwrap()),
     };
     Object::StorageClass(words.second.to_owned(), class)
 }
@@ -43,9 +41,7 @@ pub(super) fn csi_node(words: &Words<'_>) -> Option<Object> {
     let others = words.get("drivers");
     let named = others.into_iter().flat_map(|text| text.split(','));
     let named = named.filter(|driver| !driver.is_empty());
-    let drivers = limit
-        .into_iter()
-        .chain(named.map(|driver| (driver.to_owned(), None)));
+    let drivers = limit.into_iter().chain(named.map(|driver| (driver.to_owned(), None)));
     let drivers: CsiDrivers = drivers.collect();
     (others.is_some() || !drivers.is_empty())
         .then(|| Object::CsiNode(words.second.to_owned(), drivers))
@@ -86,12 +82,8 @@ pub(super) fn bound(words: &Words<'_>, pod: &PodFacts) -> Vec<Object> {
         let name = format!("{}-data", pod.name);
         return vec![Object::Claim((pod.namespace.clone(), name), claim)];
     }
-    let own = words
-        .get("volume")
-        .map(|driver| (driver, format!("{}-data", pod.name)));
-    let shared = words
-        .get("shares")
-        .map(|driver| (driver, "shared".to_owned()));
+    let own = words.get("volume").map(|driver| (driver, format!("{}-data", pod.name)));
+    let shared = words.get("shares").map(|driver| (driver, "shared".to_owned()));
     let Some((driver, name)) = own.or(shared) else {
         return Vec::new();
     };
@@ -100,12 +92,6 @@ pub(super) fn bound(words: &Words<'_>, pod: &PodFacts) -> Vec<Object> {
         one_node: words.get("shares").is_some(),
         ..Claim::default()
     };
-    let volume = Volume {
-        csi: Some((driver.to_owned(), name.clone())),
-        ..Volume::default()
-    };
-    vec![
-        Object::Claim((pod.namespace.clone(), name.clone()), claim),
-        Object::Volume(name, volume),
-    ]
+    let volume = Volume { csi: Some((driver.to_owned(), name.clone())), ..Volume::default() };
+    vec![Object::Claim((pod.namespace.clone(), name.clone()), claim), Object::Volume(name, volume)]
 }

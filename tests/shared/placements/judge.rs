@@ -64,21 +64,14 @@ impl Figures {
     /// Returns how many times larger the forecast sets are than the truly tied sets: the mean, or
     /// the ratio of the sums if that is worse.
     pub(crate) fn width(&self) -> f64 {
-        let Width {
-            ours,
-            equal,
-            ratios,
-            count,
-        } = self.width;
+        let Width { ours, equal, ratios, count } = self.width;
         (ratios / float(count.max(1))).max(float(ours) / float(equal.max(1)))
     }
 
     /// Adds the placements of a cluster.
     pub(crate) fn add(&mut self, case: &Case) {
         assert!(
-            case.plugins
-                .iter()
-                .eq(ScorePlugin::ALL.map(ScorePlugin::name)),
+            case.plugins.iter().eq(ScorePlugin::ALL.map(ScorePlugin::name)),
             "{:?}",
             case.plugins
         );
@@ -96,20 +89,13 @@ impl Figures {
                 Some(old) => asked.1.clone_from(old),
                 None => apply(&mut objects, &pod),
             }
-            let foreseen = foresee(
-                &policy,
-                &Snapshot::join(&objects, policy.resources()),
-                &asked,
-            );
+            let foreseen = foresee(&policy, &Snapshot::join(&objects, policy.resources()), &asked);
             objects.delete(ObjectKind::Pod, &asked);
             if placement.asleep {
                 continue;
             }
-            let instead = placement
-                .replaces
-                .as_ref()
-                .map(|old| format!(" for {old}"))
-                .unwrap_or_default();
+            let instead =
+                placement.replaces.as_ref().map(|old| format!(" for {old}")).unwrap_or_default();
             let at = format!("{:02}-{} #{i} {name}{instead}", case.seed, case.name);
             if let Some(node) = &placement.node {
                 self.judge(&at, placement, node, &foreseen);
@@ -145,10 +131,8 @@ impl Figures {
             self.nowhere_foreseen += 1;
         } else {
             let why = placement.why.as_deref().unwrap_or_default();
-            self.misses.push(format!(
-                "{at}: landed nowhere, expected {:?}; {why}",
-                ours.possible_nodes
-            ));
+            self.misses
+                .push(format!("{at}: landed nowhere, expected {:?}; {why}", ours.possible_nodes));
         }
     }
 
@@ -158,11 +142,7 @@ impl Figures {
         self.width.equal += placement.equal.len();
         self.width.ratios += float(ours.possible_nodes.len()) / float(placement.equal.len());
         // A replacement has two forecasts in one, and only one of them came true.
-        for (node, theirs) in placement
-            .scores
-            .iter()
-            .filter(|_| placement.replaces.is_none())
-        {
+        for (node, theirs) in placement.scores.iter().filter(|_| placement.replaces.is_none()) {
             self.scored += 1;
             let off = ours.off(node, theirs);
             self.agreed += usize::from(off.is_empty());
@@ -180,14 +160,7 @@ impl Figures {
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Figures {
-            landed,
-            foreseen,
-            replaced,
-            nowhere,
-            nowhere_foreseen,
-            scored,
-            agreed,
-            ..
+            landed, foreseen, replaced, nowhere, nowhere_foreseen, scored, agreed, ..
         } = self;
         writeln!(
             f,
@@ -199,25 +172,16 @@ impl fmt::Display for Figures {
             "{} of them replaced another pod, {} of those where we named a node",
             replaced.0, replaced.1
         )?;
-        writeln!(
-            f,
-            "we name {:.2} times as many nodes as are truly equal",
-            self.width()
-        )?;
+        writeln!(f, "we name {:.2} times as many nodes as are truly equal", self.width())?;
         writeln!(
             f,
             "{nowhere} pods landed nowhere, and for {nowhere_foreseen} of them we name no node"
         )?;
         write!(f, "{agreed} of {scored} nodes have the same scores")?;
         for (what, (nodes, first)) in &self.off {
-            write!(
-                f,
-                "\n  {nodes} nodes differ in {what}, the first in {first}"
-            )?;
+            write!(f, "\n  {nodes} nodes differ in {what}, the first in {first}")?;
         }
-        self.misses
-            .iter()
-            .try_for_each(|miss| write!(f, "\n{miss}"))
+        self.misses.iter().try_for_each(|miss| write!(f, "\n{miss}"))
     }
 }
 
@@ -232,16 +196,8 @@ impl Foreseen {
     fn new(snapshot: &Snapshot, forecast: &Forecast) -> Self {
         let name = |node| snapshot.node(node).name.clone();
         Foreseen {
-            possible_nodes: forecast
-                .possible_nodes
-                .iter()
-                .map(|w| name(w.node))
-                .collect(),
-            scores: forecast
-                .scored
-                .iter()
-                .map(|s| (name(s.node), s.parts))
-                .collect(),
+            possible_nodes: forecast.possible_nodes.iter().map(|w| name(w.node)).collect(),
+            scores: forecast.scored.iter().map(|s| (name(s.node), s.parts)).collect(),
             misfits: forecast
                 .misfits
                 .iter()
@@ -253,15 +209,9 @@ impl Foreseen {
     /// Returns the expected nodes with their reasons.
     fn explain(&self, placement: &RecordedPlacement, node: &String) -> String {
         let mut parts = vec![format!("{:?}", self.possible_nodes)];
-        parts.extend(
-            self.misfits
-                .get(node)
-                .map(|why| format!("by us {node} is {why}")),
-        );
-        let misfits = self
-            .scores
-            .keys()
-            .filter(|n| *n != node && !placement.scores.contains_key(*n));
+        parts.extend(self.misfits.get(node).map(|why| format!("by us {node} is {why}")));
+        let misfits =
+            self.scores.keys().filter(|n| *n != node && !placement.scores.contains_key(*n));
         parts.extend(misfits.map(|n| format!("only by us {n} fits")));
         for (node, theirs) in &placement.scores {
             parts.extend(
@@ -291,9 +241,8 @@ impl Foreseen {
 }
 
 fn foresee(policy: &Policy, snapshot: &Snapshot, (namespace, name): &(String, String)) -> Foreseen {
-    let pod = snapshot
-        .find_pod(namespace, name)
-        .unwrap_or_else(|| panic!("{:?}", snapshot.skipped));
+    let pod =
+        snapshot.find_pod(namespace, name).unwrap_or_else(|| panic!("{:?}", snapshot.skipped));
     let unknown = SearchStart::default();
     let placement = Placement::new(policy, snapshot, &unknown);
     Foreseen::new(snapshot, &forecast(&placement, pod))

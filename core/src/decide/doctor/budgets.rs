@@ -15,9 +15,7 @@ use super::{Diagnosis, NAMED, runs};
 pub(super) fn budgets(draft: &Draft<'_>) -> Vec<Diagnosis> {
     let snapshot = draft.world.snapshot;
     let unknown = gate::unknown_kinds(draft);
-    let unknown = unknown
-        .iter()
-        .find(|u| u.objects.kind == ObjectKind::Budget);
+    let unknown = unknown.iter().find(|u| u.objects.kind == ObjectKind::Budget);
     if let Some(unknown) = unknown {
         let remedy = unknown.objects.remedy();
         return vec![Diagnosis::warning("budgets", unknown.to_string(), remedy)];

@@ -21,10 +21,7 @@ fn diagnosis(report: &GuardReport) -> Diagnosis {
     let name = &report.guard;
     if let Some(why) = &report.missing {
         let message = format!("guard {name}: {why}");
-        let stops = report
-            .stops
-            .iter()
-            .any(|stop| stop.target == GuardTarget::Cluster);
+        let stops = report.stops.iter().any(|stop| stop.target == GuardTarget::Cluster);
         return if stops {
             Diagnosis::failure(CHECK, message, ANSWER)
         } else {

@@ -28,13 +28,7 @@ pub struct Candidate {
 impl Candidate {
     /// Creates a candidate that may land on any node.
     pub const fn new(pod: PodId, strategy: usize, reason: Reason) -> Self {
-        Candidate {
-            pod,
-            strategy,
-            reason,
-            destinations: None,
-            saves: None,
-        }
+        Candidate { pod, strategy, reason, destinations: None, saves: None }
     }
 
     /// Creates a candidate that is not moved. It only asks the gates for their answer.
@@ -45,10 +39,7 @@ impl Candidate {
     /// Sets the limits for the node of the replacement.
     #[must_use]
     pub fn within(self, destinations: impl Into<Option<DestinationLimits>>) -> Self {
-        Candidate {
-            destinations: destinations.into(),
-            ..self
-        }
+        Candidate { destinations: destinations.into(), ..self }
     }
 
     /// Returns the rules of the candidate's profile about which pods may be evicted.
@@ -84,9 +75,6 @@ pub struct Prospect {
 impl Prospect {
     /// Creates the forecast of a move whose landing does not matter.
     pub fn certain() -> Self {
-        Prospect {
-            landing: Landing::default(),
-            success: Ratio::ONE,
-        }
+        Prospect { landing: Landing::default(), success: Ratio::ONE }
     }
 }

@@ -10,11 +10,8 @@ use super::{Candidate, Draft, Landing};
 impl Draft<'_> {
     /// Returns the moves, refusals, verdicts and notes of the draft.
     pub fn finish(self) -> (Vec<Move>, Vec<Kept>, Vec<Verdict>, Vec<Note>) {
-        let moves = self
-            .accepted
-            .iter()
-            .map(|accepted| self.put_move(&accepted.0, &accepted.1))
-            .collect();
+        let moves =
+            self.accepted.iter().map(|accepted| self.put_move(&accepted.0, &accepted.1)).collect();
         let kept = self
             .kept
             .iter()
@@ -59,10 +56,7 @@ impl Draft<'_> {
     /// Returns what a pod of a hot node takes along of the resource that is furthest above its
     /// target.
     fn relief(&self, candidate: &Candidate) -> Option<NodeRelief> {
-        let Reason::HotNode {
-            resource, basis, ..
-        } = &candidate.reason
-        else {
+        let Reason::HotNode { resource, basis, .. } = &candidate.reason else {
             return None;
         };
         let snapshot = self.world.snapshot;
@@ -70,10 +64,7 @@ impl Draft<'_> {
         let node = snapshot.pod(candidate.pod).node?;
         let weight = self.weight(candidate.pod, id, *basis)?;
         let share = self.share(node, id, weight)?;
-        Some(NodeRelief {
-            resource: resource.clone(),
-            share,
-        })
+        Some(NodeRelief { resource: resource.clone(), share })
     }
 
     fn put_kept(&self, strategy: usize, pod: PodId, refusal: &Refusal) -> Kept {
@@ -90,7 +81,5 @@ impl Draft<'_> {
 }
 
 fn node_name(snapshot: &Snapshot, pod: &Pod) -> String {
-    pod.node
-        .map(|n| snapshot.node(n).name.clone())
-        .unwrap_or_default()
+    pod.node.map(|n| snapshot.node(n).name.clone()).unwrap_or_default()
 }

@@ -70,13 +70,8 @@ impl Draft<'_> {
             Some(self.share(node, resource, weight)?.get())
         };
         // All moves are booked, so the later ones are undone.
-        let later = self
-            .accepted()
-            .skip_while(|c| c.pod != candidate.pod)
-            .skip(1);
-        let later = later
-            .map(|c| c.pod)
-            .filter(|pod| self.node_of(*pod) == Some(node));
+        let later = self.accepted().skip_while(|c| c.pod != candidate.pod).skip(1);
+        let later = later.map(|c| c.pod).filter(|pod| self.node_of(*pod) == Some(node));
         let later: f64 = later.filter_map(share).sum();
         let without = hour.above(target, later + share(candidate.pod)?);
         let snapshot = self.world.snapshot;
@@ -96,12 +91,7 @@ impl Draft<'_> {
     fn target_of(&self, candidate: &Candidate) -> Option<(NodeId, ResourceId, Ratio)> {
         let rule = &self.world.strategy(candidate.strategy).rule;
         LowNodeUtilization::of(rule)?;
-        let Reason::HotNode {
-            resource,
-            target,
-            basis: Basis::Actual,
-            ..
-        } = &candidate.reason
+        let Reason::HotNode { resource, target, basis: Basis::Actual, .. } = &candidate.reason
         else {
             return None;
         };
@@ -125,18 +115,10 @@ impl Draft<'_> {
         };
         let lasts = ahead.as_secs_f64() / 60.0;
         // The mean of a period that begins now is the value in its middle.
-        let (slope, growth) = if lasts > 0.0 {
-            ((before - present) / (lasts / 2.0), GROWTH)
-        } else {
-            (0.0, 1.0)
-        };
+        let (slope, growth) =
+            if lasts > 0.0 { ((before - present) / (lasts / 2.0), GROWTH) } else { (0.0, 1.0) };
         let deviation = share(self.deviation(node, resource, Basis::Actual))?;
-        Some(NextHour {
-            now: present + load - before,
-            slope,
-            lasts,
-            deviation: deviation * growth,
-        })
+        Some(NextHour { now: present + load - before, slope, lasts, deviation: deviation * growth })
     }
 }
 

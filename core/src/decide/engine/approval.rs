@@ -26,17 +26,13 @@ impl Engine {
         }
         let mut policy = self.policy.clone();
         policy.approval.required = false;
-        let mut draft = Draft::new(World {
-            policy: &policy,
-            ..self.world(observed)
-        });
+        let mut draft = Draft::new(World { policy: &policy, ..self.world(observed) });
         for position in 0..policy.strategies.len() {
             strategy::run(&mut draft, position, |_, _| {});
         }
         plan.proposed = draft.finish().0;
         let moves = &plan.moves;
-        plan.proposed
-            .retain(|one| moves.iter().all(|made| made.uid != one.uid));
+        plan.proposed.retain(|one| moves.iter().all(|made| made.uid != one.uid));
     }
 }
 

@@ -36,10 +36,7 @@ struct CountedLoad {
 
 impl CountedLoad {
     const fn of(basis: Basis) -> Self {
-        CountedLoad {
-            basis,
-            with_ending: false,
-        }
+        CountedLoad { basis, with_ending: false }
     }
 
     fn ratio(self, draft: &Draft<'_>, node: NodeId, resource: ResourceId) -> Option<Ratio> {
@@ -55,9 +52,7 @@ impl CountedLoad {
 pub(super) fn balance_report(draft: &Draft<'_>) -> BalanceReport {
     let snapshot = draft.world.snapshot;
     let pools = weighed_pools(draft);
-    let load = pools
-        .first()
-        .map_or(CountedLoad::of(Basis::Actual), WeighedPool::load);
+    let load = pools.first().map_or(CountedLoad::of(Basis::Actual), WeighedPool::load);
     let basis = load.basis;
     let resources = resources(&pools);
     let pool_of = first_pools(&pools, basis);
@@ -99,10 +94,7 @@ fn node_picture(
         ratios: ratios(draft, node, load, resources),
         requests: ratios(draft, node, CountedLoad::of(Basis::Requests), resources),
         actual: ratios(draft, node, CountedLoad::of(Basis::Actual), resources),
-        latest: measured
-            .iter()
-            .map(|r| (name(draft, *r), latest(draft, node, *r)))
-            .collect(),
+        latest: measured.iter().map(|r| (name(draft, *r), latest(draft, node, *r))).collect(),
         pool: pool.map(|pool| pool.in_force.pool.clone()),
         band: pool.map(|pool| pool.band(draft)).unwrap_or_default(),
     }
@@ -137,11 +129,7 @@ fn latest(draft: &Draft<'_>, node: NodeId, resource: ResourceId) -> Option<Ratio
         ) => return None,
     }
     let reading = draft.world.usage.reading(node)?;
-    let used = if resource == ResourceId::CPU {
-        reading.cpu
-    } else {
-        reading.memory
-    };
+    let used = if resource == ResourceId::CPU { reading.cpu } else { reading.memory };
     draft.share(node, resource, used)
 }
 
@@ -153,10 +141,7 @@ fn weighed_pools(draft: &Draft<'_>) -> Vec<WeighedPool> {
     let mut pools: Vec<WeighedPool> = Vec::new();
     for rule in policy.low_node_utilization() {
         let in_force = targets::in_force(draft, rule).into_iter();
-        pools.extend(in_force.map(|in_force| WeighedPool {
-            in_force,
-            with_ending: true,
-        }));
+        pools.extend(in_force.map(|in_force| WeighedPool { in_force, with_ending: true }));
     }
     for strategy in &policy.strategies {
         if let Rule::HighNodeUtilization(rule) = &strategy.rule {
@@ -212,10 +197,7 @@ impl WeighedPool {
     }
 
     const fn load(&self) -> CountedLoad {
-        CountedLoad {
-            basis: self.in_force.basis,
-            with_ending: self.with_ending,
-        }
+        CountedLoad { basis: self.in_force.basis, with_ending: self.with_ending }
     }
 
     /// The threshold and target of each resource.
@@ -285,9 +267,7 @@ fn balances(
 ) -> BTreeMap<String, Balance> {
     let mut balances = BTreeMap::new();
     for resource in resources {
-        let ratios = nodes
-            .iter()
-            .filter_map(|n| load.ratio(draft, *n, *resource));
+        let ratios = nodes.iter().filter_map(|n| load.ratio(draft, *n, *resource));
         if let Some(balance) = balance(&ratios.collect::<Vec<_>>(), outside) {
             balances.insert(name(draft, *resource), balance);
         }
@@ -301,10 +281,5 @@ pub fn balance(ratios: &[Ratio], outside_band: Option<Ratio>) -> Option<Balance>
     let mean = Ratio::new(Statistics::mean(&values))?;
     let deviation = Ratio::new(Statistics::population_std_dev(&values))?;
     let most = ratios.iter().copied().max_by(|a, b| a.order(*b))?;
-    Some(Balance {
-        mean,
-        deviation,
-        above_mean: most.minus(mean),
-        outside_band,
-    })
+    Some(Balance { mean, deviation, above_mean: most.minus(mean), outside_band })
 }

@@ -76,11 +76,7 @@ fn few_nodes(policy: &Policy, snapshot: &Snapshot) -> Option<Halt> {
 fn not_ready(policy: &Policy, snapshot: &Snapshot) -> Option<Halt> {
     let not_ready = snapshot.nodes.iter().filter(|n| !is_up(policy, n)).count();
     let (of, most) = (snapshot.nodes.len(), policy.safety.max_not_ready);
-    (share(not_ready, of) > most).then_some(Halt::NotReady {
-        not_ready,
-        of,
-        most,
-    })
+    (share(not_ready, of) > most).then_some(Halt::NotReady { not_ready, of, most })
 }
 
 fn is_up(policy: &Policy, node: &Node) -> bool {

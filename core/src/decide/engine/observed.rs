@@ -22,11 +22,6 @@ pub struct Observed<'s> {
 
 impl<'s> Observed<'s> {
     pub(super) const fn new(snapshot: &'s Snapshot, usage: Usage, now: Timestamp) -> Self {
-        Observed {
-            snapshot,
-            usage,
-            now,
-            hot: OnceCell::new(),
-        }
+        Observed { snapshot, usage, now, hot: OnceCell::new() }
     }
 }

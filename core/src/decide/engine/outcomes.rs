@@ -102,8 +102,7 @@ impl Engine {
             let is_shared = fault == Fault::Pod && setbacks.are_everywhere();
             let fault = if is_shared { Fault::Server } else { fault };
             let (workload, cooldown) = (planned.ledger_key(), &self.policy.cooldown);
-            self.ledger
-                .rejected(&workload, &planned.uid, fault, cooldown, now);
+            self.ledger.rejected(&workload, &planned.uid, fault, cooldown, now);
         }
         // Afterwards, because both may be of one plan.
         for (planned, _) in done().filter(|(_, outcome)| outcome.is_made()) {

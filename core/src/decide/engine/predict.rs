@@ -26,17 +26,13 @@ impl Engine {
                 continue;
             };
             if unpredicted(planned) {
-                let likeliest = scheduler::forecast(&placement, pod)
-                    .possible_nodes
-                    .first()
-                    .copied();
+                let likeliest =
+                    scheduler::forecast(&placement, pod).possible_nodes.first().copied();
                 planned.to = likeliest.map(|possible| snapshot.node(possible.node).name.clone());
             }
             let to = planned.to.as_deref();
-            let landing = Landing {
-                on: to.and_then(|name| snapshot.find_node(name)),
-                ..Landing::default()
-            };
+            let landing =
+                Landing { on: to.and_then(|name| snapshot.find_node(name)), ..Landing::default() };
             placement.book(pod, &landing);
         }
     }

@@ -76,10 +76,7 @@ impl Engine {
         current: &CurrentCluster,
         now: Timestamp,
     ) -> Option<Untried> {
-        let CurrentCluster {
-            snapshot: current,
-            refused,
-        } = current;
+        let CurrentCluster { snapshot: current, refused } = current;
         if let Some(halt) = self.halt(current, now) {
             return Some(Untried::Unsafe(halt.to_string()));
         }
@@ -89,10 +86,8 @@ impl Engine {
         if let Some(stop) = self.guards.stop_of(|| planned.ledger_key(), now) {
             return Some(Untried::Guarded(Box::new(stop)));
         }
-        let changed = planned
-            .possible_nodes
-            .iter()
-            .find(|node| !is_same_destination(node, decided, current));
+        let changed =
+            planned.possible_nodes.iter().find(|node| !is_same_destination(node, decided, current));
         if let Some(node) = changed {
             return Some(Untried::DestinationChanged(node.clone()));
         }

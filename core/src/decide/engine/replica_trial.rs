@@ -34,11 +34,7 @@ impl Engine {
         let replicas: Vec<u32> = few.collect();
         let min_replicas = replicas.iter().copied().min()?;
         let policy = trial_policy(&self.policy, min_replicas);
-        let draft = after_cycles(World {
-            policy: &policy,
-            ledger,
-            ..self.world(observed)
-        });
+        let draft = after_cycles(World { policy: &policy, ledger, ..self.world(observed) });
         let hot = hot_nodes(plan);
         let after = balance_report(&draft);
         let moves = draft.finish().0;
@@ -50,10 +46,7 @@ impl Engine {
             hot: hot.len(),
             relieved: relieved(&hot, &plan.after),
             more: u32::try_from(moves.len()).is_ok_and(|number| number >= MOST_MOVES),
-            moves: moves
-                .iter()
-                .filter(|m| hot.contains(m.node.as_str()))
-                .count(),
+            moves: moves.iter().filter(|m| hot.contains(m.node.as_str())).count(),
             relieved_in_trial: relieved(&hot, &after),
         };
         (trial.relieved_in_trial > trial.relieved).then_some(trial)

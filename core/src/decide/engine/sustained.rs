@@ -18,13 +18,9 @@ impl Engine {
     /// have to be.
     pub(super) fn is_look_due(&self, now: Timestamp) -> bool {
         let strategies = self.policy.strategies.iter();
-        strategies
-            .filter_map(sustained_for)
-            .min()
-            .is_some_and(|shortest| {
-                self.looked
-                    .is_none_or(|last| now < last || now.duration_since(last) > shortest / 2)
-            })
+        strategies.filter_map(sustained_for).min().is_some_and(|shortest| {
+            self.looked.is_none_or(|last| now < last || now.duration_since(last) > shortest / 2)
+        })
     }
 
     /// Notes which nodes are hot now.

@@ -43,20 +43,13 @@ impl Engine {
             return None;
         }
         let policy = trial_policy(&self.policy);
-        let world = World {
-            policy: &policy,
-            ledger,
-            ..self.world(observed)
-        };
+        let world = World { policy: &policy, ledger, ..self.world(observed) };
         let tainted = nodes_to_taint(world, plan);
         if tainted.is_empty() {
             return None;
         }
         let snapshot = observed.snapshot.with_taint(&tainted, &hot_taint());
-        let draft = after_cycles(World {
-            snapshot: &snapshot,
-            ..world
-        });
+        let draft = after_cycles(World { snapshot: &snapshot, ..world });
         let hot = hot_nodes(plan);
         let with_taints = balance_report(&draft);
         let moves = draft.finish().0;

@@ -69,10 +69,7 @@ impl<'w> AllVerdicts<'w> {
     fn look_past_approvals(&mut self, case: &Context<'_>, pods: &[PodId], node: Option<NodeId>) {
         let mut policy = case.world.policy.clone();
         policy.approval.required = false;
-        let world = World {
-            policy: &policy,
-            ..case.world
-        };
+        let world = World { policy: &policy, ..case.world };
         let free = AllVerdicts::new(&Context { world, ..*case }, pods, node);
         let free = free.of_pods.into_iter().flatten();
         for (own, free) in self.of_pods.iter_mut().flatten().zip(free) {
@@ -98,22 +95,15 @@ impl<'w> AllVerdicts<'w> {
                 asked.push((candidate.clone(), draft.trial()));
             }
         });
-        let run = StrategyRun {
-            position,
-            before: &before,
-            after: &self.draft,
-        };
+        let run = StrategyRun { position, before: &before, after: &self.draft };
         let candidate = first.map(|pod| finished.candidate(&run, pod));
         self.candidates.extend(candidate);
         let pods = pods.iter().map(|pod| finished.verdict(&run, *pod));
-        let of_pods = pods
-            .map(|verdict| self.verdict_of(position, verdict))
-            .collect();
+        let of_pods = pods.map(|verdict| self.verdict_of(position, verdict)).collect();
         self.of_pods.push(of_pods);
         let name = node.map(|node| self.draft.world.snapshot.node(node).name.as_str());
-        let verdict = self.draft.verdicts()[verdicts..]
-            .iter()
-            .find(|v| Some(v.node.as_str()) == name);
+        let verdict =
+            self.draft.verdicts()[verdicts..].iter().find(|v| Some(v.node.as_str()) == name);
         let new_notes = self.draft.notes()[notes..].iter();
         self.of_node.push(NodeVerdict {
             strategy: position,
@@ -126,19 +116,12 @@ impl<'w> AllVerdicts<'w> {
     fn verdict_of(&self, position: usize, verdict: PodVerdict) -> StrategyVerdict {
         let strategy = self.draft.world.strategy(position);
         let profile = &self.draft.world.policy.profiles[strategy.profile];
-        StrategyVerdict {
-            strategy: strategy.rule.name(),
-            profile: profile.name.clone(),
-            verdict,
-        }
+        StrategyVerdict { strategy: strategy.rule.name(), profile: profile.name.clone(), verdict }
     }
 
     /// The verdicts of all strategies about the pod at a position.
     pub(super) fn of_pod(&self, pod: usize) -> Vec<StrategyVerdict> {
-        self.of_pods
-            .iter()
-            .filter_map(|verdicts| verdicts.get(pod).cloned())
-            .collect()
+        self.of_pods.iter().filter_map(|verdicts| verdicts.get(pod).cloned()).collect()
     }
 
     /// The first pod as a candidate, and the draft in which the gates decide about it. `None` if
@@ -159,9 +142,7 @@ impl<'w> AllVerdicts<'w> {
             }
         }
         let strategies = &self.draft.world.policy.strategies;
-        let position = selected_by
-            .or_else(|| strategies.iter().position(balances))
-            .unwrap_or(0);
+        let position = selected_by.or_else(|| strategies.iter().position(balances)).unwrap_or(0);
         strategies.get(position)?;
         let candidate = self.candidates.get(position).cloned();
         let candidate = candidate.unwrap_or_else(|| Candidate::counted(pod, position));

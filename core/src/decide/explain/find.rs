@@ -53,23 +53,14 @@ pub struct NotFound {
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NotFound {
-            kind,
-            asked,
-            several,
-            near,
-            hint,
-        } = self;
+        let NotFound { kind, asked, several, near, hint } = self;
         let either = match near.split_last() {
             Some((last, [])) => last.clone(),
             Some((last, others)) => format!("{} or {last}", others.join(", ")),
             None => String::new(),
         };
         if *several {
-            return write!(
-                f,
-                "more than one {kind} is called {asked}; say which: {either}"
-            );
+            return write!(f, "more than one {kind} is called {asked}; say which: {either}");
         }
         write!(f, "no {kind} {asked}")?;
         if let Some(hint) = hint {
@@ -141,11 +132,7 @@ fn name_of_pod(snapshot: &Snapshot, pod: PodId) -> String {
 }
 
 fn workload_hint(snapshot: &Snapshot, id: WorkloadId) -> String {
-    let OwnerKey {
-        namespace,
-        kind,
-        name,
-    } = &snapshot.workload(id).key;
+    let OwnerKey { namespace, kind, name } = &snapshot.workload(id).key;
     format!("{namespace}/{name} is a {kind}: `explain workload {namespace}/{name}`")
 }
 
@@ -197,10 +184,8 @@ fn is_kind(kind: &str, word: &str) -> bool {
         ("cj", "cronjob"),
     ];
     let (kind, word) = (kind.to_lowercase(), word.to_lowercase());
-    let long = SHORT
-        .iter()
-        .find(|(short, _)| *short == word)
-        .map_or(word.as_str(), |(_, long)| *long);
+    let long =
+        SHORT.iter().find(|(short, _)| *short == word).map_or(word.as_str(), |(_, long)| *long);
     kind == long || long.strip_suffix('s') == Some(kind.as_str())
 }
 
@@ -225,11 +210,5 @@ fn unknown(subject: &Subject, names: BTreeSet<String>, hint: Option<String>) -> 
         near.extend(alike.into_iter().map(|(_, name)| name));
     }
     near.truncate(MOST_NEAR);
-    NotFound {
-        kind: subject.kind(),
-        asked: asked.to_owned(),
-        several: false,
-        near,
-        hint,
-    }
+    NotFound { kind: subject.kind(), asked: asked.to_owned(), several: false, near, hint }
 }

@@ -60,14 +60,7 @@ impl FittingNode {
     pub fn flaw(&self) -> Option<String> {
         Some(match self.gain.as_ref()?.as_ref().err()? {
             BadLanding::WouldReturn { .. } => "its own node: nothing is gained".to_owned(),
-            BadLanding::WouldBeHot {
-                resource,
-                ratio,
-                target,
-                basis,
-                within_a_day,
-                ..
-            } => {
+            BadLanding::WouldBeHot { resource, ratio, target, basis, within_a_day, .. } => {
                 format!(
                     "{resource} would be {ratio} by {}{}, above the target of {target}",
                     basis.label(),
@@ -103,16 +96,11 @@ object!(FittingNode, |fit| {
 pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> ReplacementForecast {
     let snapshot = draft.world.snapshot;
     let forecast = scheduler::forecast(draft, candidate.pod);
-    let gains: BTreeMap<NodeId, _> = gate::landings(candidate, draft, &forecast)
-        .into_iter()
-        .collect();
+    let gains: BTreeMap<NodeId, _> =
+        gate::landings(candidate, draft, &forecast).into_iter().collect();
     let home = snapshot.pod(candidate.pod).node;
     let chance = |node: NodeId| {
-        forecast
-            .possible_nodes
-            .iter()
-            .find(|w| w.node == node)
-            .map_or(Ratio::ZERO, |w| w.chance)
+        forecast.possible_nodes.iter().find(|w| w.node == node).map_or(Ratio::ZERO, |w| w.chance)
     };
     let fit = |scored: &Scored| FittingNode {
         node: snapshot.node(scored.node).name.clone(),
@@ -129,24 +117,16 @@ pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> ReplacementFo
     // Nodes that may win come first. Another node may have a better score in the case that does not
     // occur.
     nodes.sort_by(|a, b| {
-        (b.chance > Ratio::ZERO)
-            .cmp(&(a.chance > Ratio::ZERO))
-            .then(b.score.cmp(&a.score))
+        (b.chance > Ratio::ZERO).cmp(&(a.chance > Ratio::ZERO)).then(b.score.cmp(&a.score))
     });
     let mut misfits: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (node, why) in &forecast.misfits {
-        misfits
-            .entry(why.to_string())
-            .or_default()
-            .push(snapshot.node(*node).name.clone());
+        misfits.entry(why.to_string()).or_default().push(snapshot.node(*node).name.clone());
     }
     ReplacementForecast {
         scores_known: scheduler::is_known(draft, candidate.pod),
         nodes,
-        misfits: misfits
-            .into_iter()
-            .map(|(reason, nodes)| Misfits { reason, nodes })
-            .collect(),
+        misfits: misfits.into_iter().map(|(reason, nodes)| Misfits { reason, nodes }).collect(),
         return_cause: gate::return_cause(candidate, draft, &forecast)
             .map(|cause| cause.to_string()),
     }

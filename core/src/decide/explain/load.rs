@@ -63,10 +63,7 @@ impl LoadSummary {
 
 impl From<Measure> for CpuAndMemory {
     fn from(measure: Measure) -> Self {
-        CpuAndMemory {
-            cpu_nanocores: measure.cpu,
-            memory_bytes: measure.memory,
-        }
+        CpuAndMemory { cpu_nanocores: measure.cpu, memory_bytes: measure.memory }
     }
 }
 
@@ -90,48 +87,30 @@ pub(super) fn of_pod(case: &Context<'_>, pod: PodId) -> LoadSummary {
         estimated: matches!(world.usage.pods.get(pod.0), Some(PodUsage::Estimated(_))),
         unknown,
         requests: CpuAndMemory::from(&world.snapshot.pod(pod).requests),
-        ..windowed(
-            case,
-            world.snapshot.pod(pod).node,
-            case.history.pod_window(world.snapshot, pod),
-        )
+        ..windowed(case, world.snapshot.pod(pod).node, case.history.pod_window(world.snapshot, pod))
     }
 }
 
 pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> LoadSummary {
     let world = case.world;
-    let pods = world
-        .snapshot
-        .node(node)
-        .pods
-        .iter()
-        .map(|p| world.snapshot.pod(*p));
+    let pods = world.snapshot.node(node).pods.iter().map(|p| world.snapshot.pod(*p));
     let sum = |r: ResourceId| pods.clone().map(|p| p.requests[r]).sum();
     LoadSummary {
         smoothed: world.usage.node(node).map(CpuAndMemory::from),
-        unknown: world
-            .usage
-            .unmeasured(node)
-            .map(|why| CodedMessage::unknown(&why)),
+        unknown: world.usage.unmeasured(node).map(|why| CodedMessage::unknown(&why)),
         requests: CpuAndMemory {
             cpu_nanocores: sum(ResourceId::CPU),
             memory_bytes: sum(ResourceId::MEMORY),
         },
         allocatable: Some(CpuAndMemory::from(&world.snapshot.node(node).allocatable)),
-        ..windowed(
-            case,
-            Some(node),
-            case.history.node_window(world.snapshot, node),
-        )
+        ..windowed(case, Some(node), case.history.node_window(world.snapshot, node))
     }
 }
 
 fn windowed(case: &Context<'_>, node: Option<NodeId>, samples: Vec<Sample>) -> LoadSummary {
     let rules = &case.world.policy.usage;
-    let point = |sample: Sample| UsagePoint {
-        at: sample.at,
-        used: CpuAndMemory::from(sample.used),
-    };
+    let point =
+        |sample: Sample| UsagePoint { at: sample.at, used: CpuAndMemory::from(sample.used) };
     LoadSummary {
         window_seconds: rules.window.as_secs(),
         smoothing: rules.smoothing.label(),

@@ -65,11 +65,8 @@ pub(super) fn memory(
     pod: Option<PodId>,
 ) -> WorkloadRecord {
     let world = case.world;
-    let rest = pod.and_then(|pod| {
-        world
-            .ledger
-            .rest(world.snapshot, pod, &world.policy.cooldown, world.now)
-    });
+    let rest = pod
+        .and_then(|pod| world.ledger.rest(world.snapshot, pod, &world.policy.cooldown, world.now));
     let rest = rest.map(Refusal::from);
     let share = world.policy.limits.per_workload.zip(workload);
     WorkloadRecord {
@@ -114,9 +111,9 @@ fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
             | State::Deferred
             | State::Evicted
             | State::Watched
-            | State::Settled(_) => replacement
-                .and_then(|pod| pod.node)
-                .map(|node| snapshot.node(node).name.clone()),
+            | State::Settled(_) => {
+                replacement.and_then(|pod| pod.node).map(|node| snapshot.node(node).name.clone())
+            }
         },
         aim: match entry.aim {
             Aim::Move => "move",

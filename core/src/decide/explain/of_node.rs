@@ -135,9 +135,7 @@ pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> NodeExplanation {
     let landings = steering::Landings::of(&decided.draft);
     let steering = steering::steer(case.world, decided.draft.verdicts(), &landings, case.halted);
     let unreadable = facts.unreadable.clone().map(Class::Unreadable);
-    let arriving = snapshot
-        .pod_ids()
-        .filter(|pod| decided.draft.landing(*pod) == Some(node));
+    let arriving = snapshot.pod_ids().filter(|pod| decided.draft.landing(*pod) == Some(node));
     let views = decided.of_node.iter();
     NodeExplanation {
         at: case.world.now,
@@ -149,9 +147,7 @@ pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> NodeExplanation {
         unreadable: unreadable.as_ref().map(CodedMessage::class),
         halted: case.halted.map(CodedMessage::halt),
         load: load::of_node(case, node),
-        views: views
-            .filter_map(|verdict| view(&decided, verdict, node))
-            .collect(),
+        views: views.filter_map(|verdict| view(&decided, verdict, node)).collect(),
         steering: steering.into_iter().find(|s| s.node == facts.name),
         arriving: arriving.map(|pod| name_of(case, pod)).collect(),
         pods: lines(case, &decided, &pods),
@@ -171,10 +167,7 @@ pub(super) fn of_workload(case: &Context<'_>, id: WorkloadId) -> WorkloadExplana
         workload: workload.key.clone(),
         replicas: snapshot.replicas(id),
         ready: u32::try_from(ready).unwrap_or(u32::MAX),
-        budgets: budgets
-            .into_iter()
-            .map(|id| BudgetLine::of(snapshot, BudgetId(id)))
-            .collect(),
+        budgets: budgets.into_iter().map(|id| BudgetLine::of(snapshot, BudgetId(id))).collect(),
         halted: case.halted.map(CodedMessage::halt),
         ledger: memory::memory(case, &workload.key, Some(id), None),
         pods: lines(case, &decided, &pods),
@@ -225,9 +218,7 @@ fn view(decided: &AllVerdicts<'_>, verdict: &NodeVerdict, node: NodeId) -> Optio
         strategy: strategy.rule.name(),
         profile: policy.profiles[strategy.profile].name.clone(),
         class: CodedMessage::class(verdict.class.as_ref()?),
-        idle: idle
-            .map(|(pool, idle)| (pool.clone(), CodedMessage::idle(idle)))
-            .collect(),
+        idle: idle.map(|(pool, idle)| (pool.clone(), CodedMessage::idle(idle))).collect(),
         standing: levels
             .map(|level| {
                 let name = resources.name(level.resource).to_owned();

@@ -132,9 +132,7 @@ pub(super) fn of_pod(case: &Context<'_>, pod: PodId) -> PodExplanation {
     let decided = AllVerdicts::new(case, &[pod], facts.node);
     let candidate = decided.candidate(pod);
     let gates = candidate.as_ref().map(|(c, draft)| ask_gates(c, draft));
-    let landing = candidate
-        .as_ref()
-        .map(|(c, draft)| landing::landing(c, draft));
+    let landing = candidate.as_ref().map(|(c, draft)| landing::landing(c, draft));
     let budgets = facts.budgets.iter();
     PodExplanation {
         at: case.world.now,
@@ -160,10 +158,7 @@ pub(super) fn of_pod(case: &Context<'_>, pod: PodId) -> PodExplanation {
 
 /// Asks every gate about a candidate.
 fn ask_gates(candidate: &Candidate, draft: &Draft<'_>) -> GateVerdicts {
-    let answer = |gate: Gate| GateVerdict {
-        gate,
-        refusal: gate.ask(candidate, draft).err(),
-    };
+    let answer = |gate: Gate| GateVerdict { gate, refusal: gate.ask(candidate, draft).err() };
     GateVerdicts {
         strategy: draft.world.strategy(candidate.strategy).rule.name(),
         answers: Gate::ALL.map(answer).to_vec(),
@@ -175,11 +170,7 @@ fn ask_rules(candidate: &Candidate, draft: &Draft<'_>) -> Vec<RuleVerdict> {
     let rules = REPLACEMENT_RULES.iter().map(|rule| RuleVerdict {
         rule: rule.name,
         question: rule.question,
-        refusal: rule
-            .ask(candidate, draft)
-            .err()
-            .as_ref()
-            .map(CodedMessage::refusal),
+        refusal: rule.ask(candidate, draft).err().as_ref().map(CodedMessage::refusal),
     });
     rules.collect()
 }

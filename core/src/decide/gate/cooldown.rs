@@ -28,11 +28,7 @@ pub(super) fn recordable(draft: &Draft<'_>, never_rests: bool) -> Result<(), Ref
     } else {
         draft.ledger_size().is_full(planned)
     };
-    if full {
-        Err(Stop::LedgerFull(FULL_BYTES / 1000).into())
-    } else {
-        Ok(())
-    }
+    if full { Err(Stop::LedgerFull(FULL_BYTES / 1000).into()) } else { Ok(()) }
 }
 
 fn rests(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {

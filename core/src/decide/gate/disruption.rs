@@ -19,10 +19,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Disr
         [] => Ok(()),
         [one] => covered(pod, *one, draft),
         several => Err(Disruption::SeveralBudgets(
-            several
-                .iter()
-                .map(|b| snapshot.budgets[b.0].name.clone())
-                .collect(),
+            several.iter().map(|b| snapshot.budgets[b.0].name.clone()).collect(),
         )),
     }
 }
@@ -53,10 +50,7 @@ fn covered(pod: &Pod, id: BudgetId, draft: &Draft<'_>) -> Result<(), Disruption>
     if planned < budget.allowed {
         return Ok(());
     }
-    Err(Disruption::Budget {
-        name: budget.name.clone(),
-        cause: cause(budget, planned),
-    })
+    Err(Disruption::Budget { name: budget.name.clone(), cause: cause(budget, planned) })
 }
 
 /// Why a budget allows no disruption beyond the planned ones.

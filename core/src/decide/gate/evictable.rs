@@ -77,19 +77,11 @@ pub(super) fn asks_for_eviction(pod: &Pod) -> Result<bool, Protected> {
 fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Stop> {
     let world = draft.world;
     let pod = world.snapshot.pod(candidate.pod);
-    if let Some(unreadable) = pod
-        .node
-        .and_then(|n| world.snapshot.node(n).unreadable.as_ref())
-    {
+    if let Some(unreadable) = pod.node.and_then(|n| world.snapshot.node(n).unreadable.as_ref()) {
         return Err(Stop::Unreadable(unreadable.clone()));
     }
     match world.usage.unmeasured_pod(candidate.pod) {
-        Some(why)
-            if candidate
-                .destinations
-                .as_ref()
-                .is_some_and(|r| r.basis == Basis::Actual) =>
-        {
+        Some(why) if candidate.destinations.as_ref().is_some_and(|r| r.basis == Basis::Actual) => {
             Err(Stop::Unmeasured(why))
         }
         Some(_) | None => Ok(()),
@@ -109,20 +101,14 @@ fn by_nature(pod: &Pod) -> Result<(), Refusal> {
     if pod.annotations.mirror || pod.owners.iter().any(|owner| owner.is("", "Node")) {
         return Err(Protected::Mirror.into());
     }
-    if pod.annotations.static_pod {
-        Err(Protected::Static.into())
-    } else {
-        Ok(())
-    }
+    if pod.annotations.static_pod { Err(Protected::Static.into()) } else { Ok(()) }
 }
 
 fn in_namespace(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(), Protected> {
     let labels = snapshot.namespaces.get(&pod.namespace);
     // A namespace with unknown labels matches no selector.
-    let selected = rules
-        .namespace_selector
-        .as_ref()
-        .is_none_or(|s| labels.is_some_and(|l| s.matches(l)));
+    let selected =
+        rules.namespace_selector.as_ref().is_none_or(|s| labels.is_some_and(|l| s.matches(l)));
     if !selected || !rules.namespaces.admit(&pod.namespace) {
         return Err(Protected::Namespace(pod.namespace.clone()));
     }
@@ -215,11 +201,7 @@ fn do_not_disrupt(pod: &Pod, draft: &Draft<'_>) -> Result<(), Refusal> {
         Some(DoNotDisrupt::AfterStart(time)) => {
             let start = pod.started.unwrap_or(draft.world.now);
             let left = time.saturating_sub(draft.world.now.duration_since(start));
-            if left.is_positive() {
-                Err(Temporary::DoNotDisrupt(left).into())
-            } else {
-                Ok(())
-            }
+            if left.is_positive() { Err(Temporary::DoNotDisrupt(left).into()) } else { Ok(()) }
         }
     }
 }
@@ -228,13 +210,9 @@ fn protecting_claim(pod: &Pod, classes: &StorageClasses, snapshot: &Snapshot) ->
     let protecting = pod.volumes.claims.iter().find(|claim| match classes {
         StorageClasses::Any => true,
         StorageClasses::Named(names) => {
-            let claim = snapshot
-                .claims
-                .get(&(pod.namespace.clone(), (*claim).clone()));
+            let claim = snapshot.claims.get(&(pod.namespace.clone(), (*claim).clone()));
             // A claim that is missing or has no class may be of any class.
-            claim
-                .and_then(|c| c.class.as_ref())
-                .is_none_or(|class| names.contains(class))
+            claim.and_then(|c| c.class.as_ref()).is_none_or(|class| names.contains(class))
         }
     });
     protecting.cloned()
@@ -265,11 +243,7 @@ pub(super) fn priority<'s>(
     if priority < threshold {
         Ok(())
     } else {
-        Err(Protected::Priority {
-            priority,
-            threshold,
-        }
-        .into())
+        Err(Protected::Priority { priority, threshold }.into())
     }
 }
 
@@ -284,9 +258,5 @@ fn value_of_class(name: &String, snapshot: &Snapshot) -> Result<i32, Refusal> {
 
 pub(super) fn old_enough(age: SignedDuration, rules: &Evictable) -> Result<(), Refusal> {
     let least = rules.min_pod_age;
-    if age < least {
-        Err(Temporary::Young { age, least }.into())
-    } else {
-        Ok(())
-    }
+    if age < least { Err(Temporary::Young { age, least }.into()) } else { Ok(()) }
 }

@@ -94,10 +94,7 @@ fn gone(pod: PodId, candidate: &Candidate, draft: &Draft<'_>) -> bool {
     let Some((by, _)) = draft.move_of(pod) else {
         return false;
     };
-    let by_node = !matches!(
-        draft.world.strategy(candidate.strategy).rule,
-        Rule::PodLifeTime(_)
-    );
+    let by_node = !matches!(draft.world.strategy(candidate.strategy).rule, Rule::PodLifeTime(_));
     let same_node = snapshot.pod(pod).node == snapshot.pod(candidate.pod).node;
     let listed_before = by.strategy == candidate.strategy && (same_node || !by_node);
     snapshot.pod(pod).finished() && !listed_before

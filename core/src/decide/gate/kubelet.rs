@@ -19,10 +19,7 @@ const OS: &str = "kubernetes.io/os";
 pub(super) fn admits(pod: &Pod, node: &Node) -> Result<(), OtherSystem> {
     let mut needed = pod.os.iter().chain(pod.labels.get(OS));
     match needed.find(|needs| node.os.as_ref() != Some(*needs)) {
-        Some(needs) => Err(OtherSystem {
-            needs: needs.clone(),
-            runs: node.os.clone(),
-        }),
+        Some(needs) => Err(OtherSystem { needs: needs.clone(), runs: node.os.clone() }),
         None => Ok(()),
     }
 }

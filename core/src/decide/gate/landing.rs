@@ -54,11 +54,7 @@ pub(super) fn find_by(
     outcome.landing.starts.clone_from(&forecast.starts);
     if let Some(without) = without {
         let forecast = scheduler::forecast(without, candidate.pod);
-        let case = LandingCase {
-            projection: without,
-            forecast: &forecast,
-            ..case
-        };
+        let case = LandingCase { projection: without, forecast: &forecast, ..case };
         outcome.add(case, Some(&draft.undecided_nodes()));
     }
     let (bad, loss) = (outcome.bad, outcome.loss);
@@ -80,9 +76,7 @@ pub(super) fn find_by(
     match refusal {
         Some(why) => Err(why.into()),
         None => Ok(Prospect {
-            landing: outcome
-                .landing
-                .on_another(draft.world.snapshot.pod(candidate.pod).node),
+            landing: outcome.landing.on_another(draft.world.snapshot.pod(candidate.pod).node),
             success: Ratio::new(1.0 - bad).unwrap_or_default(),
         }),
     }
@@ -104,14 +98,7 @@ impl Relief {
             let weight = draft.weight(candidate.pod, resource, destinations.basis)?;
             draft.share(home, resource, weight.min(above))
         };
-        Relief(
-            destinations
-                .targets
-                .iter()
-                .filter_map(of_resource)
-                .map(Ratio::get)
-                .sum(),
-        )
+        Relief(destinations.targets.iter().filter_map(of_resource).map(Ratio::get).sum())
     }
 
     /// The part of the benefit that a bad landing loses: all of it, or more if the move adds more
@@ -119,8 +106,7 @@ impl Relief {
     fn lost(self, candidate: &Candidate, projection: &Projection<'_>, flaw: &LandingFlaw) -> f64 {
         match (flaw, &candidate.destinations) {
             (LandingFlaw::Hot(hot), Some(destinations)) => {
-                self.0
-                    .max(added_excess(candidate, projection, hot.node, destinations))
+                self.0.max(added_excess(candidate, projection, hot.node, destinations))
             }
             _ => self.0,
         }
@@ -283,19 +269,11 @@ pub(super) fn each(
     forecast: &Forecast,
 ) -> Vec<(NodeId, Result<Ratio, BadLanding>)> {
     let chance = |node: NodeId| {
-        forecast
-            .possible_nodes
-            .iter()
-            .find(|w| w.node == node)
-            .map_or(Ratio::ZERO, |w| w.chance)
+        forecast.possible_nodes.iter().find(|w| w.node == node).map_or(Ratio::ZERO, |w| w.chance)
     };
     let judged = |node: NodeId| {
         check(candidate, draft, node)
             .map_err(|flaw| flaw.refusal(candidate, draft, chance(node), forecast))
     };
-    forecast
-        .scored
-        .iter()
-        .map(|s| (s.node, judged(s.node)))
-        .collect()
+    forecast.scored.iter().map(|s| (s.node, judged(s.node))).collect()
 }

@@ -61,12 +61,7 @@ impl HotLanding {
     ) -> Result<(), LandingFlaw> {
         match above {
             None => Ok(()),
-            Some(above) => Err(LandingFlaw::Hot(HotLanding {
-                node,
-                above,
-                basis,
-                within_a_day,
-            })),
+            Some(above) => Err(LandingFlaw::Hot(HotLanding { node, above, basis, within_a_day })),
         }
     }
 }
@@ -111,10 +106,9 @@ impl LandingFlaw {
                 within_a_day: hot.within_a_day,
             },
             LandingFlaw::UnknownUsage(node) => BadLanding::WouldBeUnknown(name(node)),
-            LandingFlaw::NotADestination(node, why) => BadLanding::WouldNotHelp {
-                node: name(node),
-                why,
-            },
+            LandingFlaw::NotADestination(node, why) => {
+                BadLanding::WouldNotHelp { node: name(node), why }
+            }
             LandingFlaw::Unreadable(node, why) => BadLanding::WouldBeUnreadable(name(node), why),
             LandingFlaw::Closed(node, closure) => BadLanding::WouldBeClosed(name(node), closure),
             LandingFlaw::Refused(node, other) => BadLanding::WouldBeRefused(name(node), other),
@@ -243,12 +237,7 @@ fn no_gain(
     if !world.policy.selects(&facts.labels) {
         return NoGain::NotSelected;
     }
-    let judged = || {
-        projection
-            .judged_by(node, &destinations.targets)
-            .next()
-            .is_some()
-    };
+    let judged = || projection.judged_by(node, &destinations.targets).next().is_some();
     match other_pool(candidate, projection, node) {
         Some(pool) => pool,
         None if !destinations.targets.is_empty() && !judged() => NoGain::Lacks,
@@ -323,13 +312,9 @@ fn ratio_beside(
     basis: Basis,
     coming: &[PodId],
 ) -> Option<Ratio> {
-    let mut more = projection
-        .weight(candidate.pod, resource, basis)
-        .unwrap_or(Amount::ZERO);
+    let mut more = projection.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
     if basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource) {
-        let weights = coming
-            .iter()
-            .filter_map(|p| projection.weight(*p, resource, basis));
+        let weights = coming.iter().filter_map(|p| projection.weight(*p, resource, basis));
         more = more.plus(weights.sum());
     }
     projection.ratio_with(node, resource, basis, more)

@@ -63,16 +63,9 @@ fn workload(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Temporary> {
     let planned = draft.count(|_, p| p.workload == pod.workload && !p.finished());
     let leaving = world.ledger.away(&key_of(world.snapshot, pod)) + planned;
     // The workload loses nothing with a pod that does not serve.
-    let away = if pod.serves() {
-        leaving.max(planned + lacking(candidate, draft))
-    } else {
-        leaving
-    };
-    if away < most {
-        Ok(())
-    } else {
-        Err(Temporary::WorkloadLimit { away, most })
-    }
+    let away =
+        if pod.serves() { leaving.max(planned + lacking(candidate, draft)) } else { leaving };
+    if away < most { Ok(()) } else { Err(Temporary::WorkloadLimit { away, most }) }
 }
 
 /// The replicas of the candidate's workload that do not serve, for any reason: missing ones, those
@@ -81,12 +74,8 @@ fn workload(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Temporary> {
 fn lacking(candidate: &Candidate, draft: &Draft<'_>) -> u32 {
     let snapshot = draft.world.snapshot;
     let workload = snapshot.pod(candidate.pod).workload;
-    let pods = workload
-        .into_iter()
-        .flat_map(|w| &snapshot.workload(w).pods);
-    let serve = pods
-        .filter(|p| answers(snapshot.pod(**p), snapshot))
-        .count();
+    let pods = workload.into_iter().flat_map(|w| &snapshot.workload(w).pods);
+    let serve = pods.filter(|p| answers(snapshot.pod(**p), snapshot)).count();
     let serve = u32::try_from(serve).unwrap_or(u32::MAX);
     let lost = draft.count(|_, p| p.workload == workload && p.stays() && !answers(p, snapshot));
     let wanted = workload.map_or(0, |workload| snapshot.wanted(workload));

@@ -49,19 +49,13 @@ enum SpreadChange {
 
 fn spread(placement: &Placement<'_>, pod: PodId, nodes: [NodeId; 2]) -> SpreadChange {
     let all = scheduler::excess_pods(placement, pod, nodes);
-    if all
-        .iter()
-        .any(|(spread, [home, node])| spread.hard && *home > 0 && node < home)
-    {
+    if all.iter().any(|(spread, [home, node])| spread.hard && *home > 0 && node < home) {
         return SpreadChange::Mends;
     }
     let broken = |hard: bool, [home, node]: &[i64; 2]| !hard && *node > (*home).max(0);
-    let found = all
-        .into_iter()
-        .find(|(spread, excess)| broken(spread.hard, excess));
-    found.map_or(SpreadChange::None, |(spread, _)| {
-        SpreadChange::Breaks(spread.topology_key.clone())
-    })
+    let found = all.into_iter().find(|(spread, excess)| broken(spread.hard, excess));
+    found
+        .map_or(SpreadChange::None, |(spread, _)| SpreadChange::Breaks(spread.topology_key.clone()))
 }
 
 /// The number of PreferNoSchedule taints of a node that a pod does not tolerate, without the

@@ -25,17 +25,12 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
 
 /// The workload of a pod, unless the pod's annotation asks for its eviction.
 fn asked_workload(pod: &Pod) -> Option<WorkloadId> {
-    pod.workload
-        .filter(|_| !pod.annotations.asks_for_eviction())
+    pod.workload.filter(|_| !pod.annotations.asks_for_eviction())
 }
 
 /// Refuses a pod of a workload that has too few replicas.
 pub(super) const fn enough(have: u32, least: u32) -> Result<(), Disruption> {
-    if have < least {
-        Err(Disruption::TooFewReplicas { have, least })
-    } else {
-        Ok(())
-    }
+    if have < least { Err(Disruption::TooFewReplicas { have, least }) } else { Ok(()) }
 }
 
 /// Returns the replicas that the pod's workload needs. Its owner may admit a short downtime.
@@ -85,11 +80,7 @@ fn ready_replicas(
     if left.saturating_add(planned) < least {
         planned = 0;
     }
-    Err(Disruption::LastReady {
-        left,
-        least,
-        planned,
-    })
+    Err(Disruption::LastReady { left, least, planned })
 }
 
 /// Whether a pod serves on a node that answers. The pods of other nodes stay Ready for a while.

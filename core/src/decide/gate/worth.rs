@@ -23,12 +23,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         return Ok(());
     };
     match draft.time_above(candidate) {
-        Some(above) if above < NodeMinutes::of(start) => Err(Stop::NotWorthIt {
-            node: snapshot.node(node).name.clone(),
-            above,
-            start,
+        Some(above) if above < NodeMinutes::of(start) => {
+            Err(Stop::NotWorthIt { node: snapshot.node(node).name.clone(), above, start }.into())
         }
-        .into()),
         _ => Ok(()),
     }
 }

@@ -123,19 +123,13 @@ impl<'w> Index<'w> {
             return Rc::clone(known);
         }
         let found = Rc::new(Topology::new(self.snapshot, key));
-        self.topologies
-            .borrow_mut()
-            .insert(key.to_owned(), Rc::clone(&found));
+        self.topologies.borrow_mut().insert(key.to_owned(), Rc::clone(&found));
         found
     }
 
     /// Returns the pods of a namespace that match a selector, without finished ones.
     pub fn selected(&self, namespace: &'w str, selector: &Selector) -> Pods {
-        if let Some(known) = self
-            .selected
-            .borrow()
-            .get(namespace)
-            .and_then(|all| all.get(selector))
+        if let Some(known) = self.selected.borrow().get(namespace).and_then(|all| all.get(selector))
         {
             return Rc::clone(known);
         }
@@ -162,21 +156,16 @@ impl<'w> Index<'w> {
         }
         let own = self.snapshot.pod(pod);
         let first = (own.namespace.clone(), String::new());
-        let services = self
-            .snapshot
-            .services
-            .range(first..)
-            .take_while(|(name, _)| name.0 == own.namespace);
+        let services =
+            self.snapshot.services.range(first..).take_while(|(name, _)| name.0 == own.namespace);
         let merged: Labels = services
             .map(|(_, labels)| labels)
             .filter(|labels| selects(labels, &own.labels))
             .flatten()
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
-        let equal = merged.into_iter().map(|(key, value)| Requirement {
-            key,
-            test: Test::In(vec![value]),
-        });
+        let equal =
+            merged.into_iter().map(|(key, value)| Requirement { key, test: Test::In(vec![value]) });
         let selector = Selector::new(equal.collect());
         (!selector.is_empty()).then(|| self.selected(&own.namespace, &selector))
     }
@@ -236,8 +225,7 @@ impl<'w> Index<'w> {
 
     /// Returns the volumes that are attached to nodes without a pod there that uses them.
     pub fn left_attached(&self) -> &[(NodeId, AttachedVolume<'w>)] {
-        self.left_attached
-            .get_or_init(|| self.snapshot.left_attached())
+        self.left_attached.get_or_init(|| self.snapshot.left_attached())
     }
 
     /// Returns the pods that use a claim and stay.
@@ -262,9 +250,7 @@ impl<'w> Index<'w> {
         if all.any(|term| !term.pods.is_empty() && self.may_match(term, own)) {
             return Some(own.namespace);
         }
-        let of_pod = undecided
-            .iter()
-            .filter(|term| self.terms_of(pod).contains(term));
+        let of_pod = undecided.iter().filter(|term| self.terms_of(pod).contains(term));
         let mut matched = of_pod.flat_map(|term| {
             let groups = self.label_groups().iter().filter(|a| !a.pods.is_empty());
             groups.filter(|a| self.may_match(&self.all_terms().0[*term], a))
@@ -293,12 +279,7 @@ impl<'w> Index<'w> {
     }
 
     fn matches(&self, term: &IndexedTerm<'w>, group: &LabelGroup<'w>) -> bool {
-        term.term.matches(
-            &self.snapshot.namespaces,
-            term.namespace,
-            group.namespace,
-            group.labels,
-        )
+        term.term.matches(&self.snapshot.namespaces, term.namespace, group.namespace, group.labels)
     }
 
     /// Returns true if no pod has an [`unknown_namespace`](Self::unknown_namespace).
@@ -307,8 +288,7 @@ impl<'w> Index<'w> {
     }
 
     fn undecided_terms(&self) -> &[usize] {
-        self.undecided_terms
-            .get_or_init(|| self.find_undecided_terms())
+        self.undecided_terms.get_or_init(|| self.find_undecided_terms())
     }
 
     /// Returns the terms that select namespaces by labels, if any namespace is unknown.
@@ -332,8 +312,7 @@ impl<'w> Index<'w> {
     }
 
     fn grouped_by_labels(&self) -> &(Vec<LabelGroup<'w>>, Vec<usize>) {
-        self.label_groups
-            .get_or_init(|| label_groups(self.snapshot))
+        self.label_groups.get_or_init(|| label_groups(self.snapshot))
     }
 
     fn siblings(&self) -> &(Vec<Pods>, Vec<Option<usize>>) {
@@ -349,18 +328,12 @@ impl<'w> Index<'w> {
     fn may_match(&self, term: &IndexedTerm<'w>, group: &LabelGroup<'w>) -> bool {
         let namespaces = &self.snapshot.namespaces;
         term.term.scope_is_unknown(namespaces, group.namespace)
-            && term
-                .term
-                .pods
-                .as_ref()
-                .is_some_and(|s| s.matches(group.labels))
+            && term.term.pods.as_ref().is_some_and(|s| s.matches(group.labels))
     }
 
     /// Returns the positions of the pods of a namespace. Pods are sorted by namespace.
     fn range(&self, namespace: &str) -> Range<usize> {
-        let first = self
-            .label_groups()
-            .partition_point(|a| a.namespace < namespace);
+        let first = self.label_groups().partition_point(|a| a.namespace < namespace);
         first..first + self.label_groups()[first..].partition_point(|a| a.namespace == namespace)
     }
 }
@@ -368,9 +341,7 @@ impl<'w> Index<'w> {
 /// Returns the pods that use host ports, without finished ones.
 fn with_ports(snapshot: &Snapshot) -> Vec<PodId> {
     let pods = snapshot.pod_ids().zip(&snapshot.pods);
-    pods.filter(|(_, pod)| !pod.ports.is_empty() && !pod.finished())
-        .map(|(id, _)| id)
-        .collect()
+    pods.filter(|(_, pod)| !pod.ports.is_empty() && !pod.finished()).map(|(id, _)| id).collect()
 }
 
 /// Whether a service with this selector selects a pod with these labels.

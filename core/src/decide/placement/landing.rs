@@ -31,9 +31,6 @@ impl Landing {
     pub fn on_another(self, home: Option<NodeId>) -> Self {
         let mut others = self.possible_nodes.iter().copied();
         let likeliest = others.find(|node| Some(*node) != home);
-        Landing {
-            on: self.on.or(likeliest),
-            ..self
-        }
+        Landing { on: self.on.or(likeliest), ..self }
     }
 }

@@ -39,9 +39,7 @@ impl Placement<'_> {
     /// Returns the nodes that moved pods leave, in order.
     pub fn left(&self) -> impl Iterator<Item = NodeId> {
         let nodes = self.lingering.iter().enumerate();
-        nodes
-            .filter(|(_, pods)| !pods.is_empty())
-            .map(|(node, _)| NodeId(node))
+        nodes.filter(|(_, pods)| !pods.is_empty()).map(|(node, _)| NodeId(node))
     }
 
     /// Returns the moved pods that hold their requests on a node until they end.

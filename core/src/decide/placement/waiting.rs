@@ -24,7 +24,6 @@ impl Placement<'_> {
     /// Returns the part of the requests on a node that is reserved for pods that wait.
     pub fn promised(&self, node: NodeId, resource: ResourceId) -> Amount {
         let here = self.waiting.get(&node).into_iter().flatten();
-        here.map(|pod| self.snapshot.pod(*pod).requests[resource])
-            .sum()
+        here.map(|pod| self.snapshot.pod(*pod).requests[resource]).sum()
     }
 }

@@ -29,10 +29,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
         return None;
     }
     let levels = |node: &NodeId| {
-        weighed
-            .iter()
-            .filter_map(|w| w.level(question, *node))
-            .collect::<SmallVec<[_; 4]>>()
+        weighed.iter().filter_map(|w| w.level(question, *node)).collect::<SmallVec<[_; 4]>>()
     };
     let points = |node| points(&levels(node), release);
     Some(nodes.iter().map(points).collect())
@@ -73,11 +70,7 @@ mod tests {
     use super::*;
 
     fn level(before: i64, after: i64) -> ResourceRequests {
-        ResourceRequests {
-            whole: 100,
-            before,
-            after,
-        }
+        ResourceRequests { whole: 100, before, after }
     }
 
     #[test]
@@ -102,10 +95,7 @@ mod tests {
     #[test]
     fn of_three_resources_the_standard_deviation_counts() {
         // Shares 0, 0.3 and 0.6: mean 0.3, deviation √0.06 = 0.2449.
-        assert_eq!(
-            evenness(&[level(0, 0), level(0, 30), level(0, 60)], |l| l.after),
-            75
-        );
+        assert_eq!(evenness(&[level(0, 0), level(0, 30), level(0, 60)], |l| l.after), 75);
         // A node with requests above allocatable counts as full.
         assert_eq!(evenness(&[level(0, 300), level(0, 100)], |l| l.after), 100);
     }

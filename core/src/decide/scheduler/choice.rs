@@ -25,10 +25,7 @@ const UNLIKELY: f64 = 0.01;
 /// Filters and scores all nodes, and computes their chances.
 pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
     let (scored, misfits) = scored(question);
-    Forecast {
-        misfits,
-        ..decide(question, scored)
-    }
+    Forecast { misfits, ..decide(question, scored) }
 }
 
 /// Computes the chances of the feasible nodes. The result has no misfits.
@@ -38,11 +35,8 @@ pub(super) fn decide(question: &Question<'_, '_>, scored: Vec<Scored>) -> Foreca
     let (mut possible_nodes, walk) = anywhere(question, &scored, order);
     let starts = walk.as_ref().and_then(|_| question.starts());
     if let (Some(walk), Some(starts), Some((_, known))) = (&walk, &starts, known) {
-        possible_nodes = join(
-            &walk.possible_nodes(Some(starts)),
-            &possible_nodes,
-            known.trust.get(),
-        );
+        possible_nodes =
+            join(&walk.possible_nodes(Some(starts)), &possible_nodes, known.trust.get());
     }
     if walk.is_some() {
         possible_nodes = likely(possible_nodes);
@@ -90,10 +84,7 @@ pub(super) fn anywhere(
         return (possible_nodes, None);
     }
     let walk = Walk::new(scored, question.index().rotation(order), quota);
-    (
-        join(&possible_nodes, &walk.possible_nodes(None), 0.5),
-        Some(walk),
-    )
+    (join(&possible_nodes, &walk.possible_nodes(None), 0.5), Some(walk))
 }
 
 /// The feasible nodes with their scores, the best first, and the other nodes with their reasons.
@@ -125,9 +116,7 @@ pub(super) fn join(
     weight: f64,
 ) -> Vec<PossibleNode> {
     let weighed = |possible_nodes: &[PossibleNode], weight: f64| {
-        let weighed = possible_nodes
-            .iter()
-            .map(|w| (w.node, w.chance.get() * weight));
+        let weighed = possible_nodes.iter().map(|w| (w.node, w.chance.get() * weight));
         weighed.collect::<Vec<_>>()
     };
     let mut chances = weighed(first, weight);
@@ -174,21 +163,10 @@ pub(super) fn choose(question: &Question<'_, '_>, start: usize) -> (Vec<NodeId>,
             feasible.push(node);
         }
     }
-    let next = if rotation.is_empty() {
-        0
-    } else {
-        (start + seen) % rotation.len()
-    };
+    let next = if rotation.is_empty() { 0 } else { (start + seen) % rotation.len() };
     let scored = scores::of(question, &feasible);
     let best = scored.iter().map(|s| s.total).max();
-    (
-        scored
-            .into_iter()
-            .filter(|s| Some(s.total) == best)
-            .map(|s| s.node)
-            .collect(),
-        next,
-    )
+    (scored.into_iter().filter(|s| Some(s.total) == best).map(|s| s.node).collect(), next)
 }
 
 /// Returns true if the scheduler visits all nodes of a cluster of this size, with any
@@ -202,12 +180,7 @@ pub(super) const fn visits_all(nodes: usize) -> bool {
 fn quota(question: &Question<'_, '_>) -> usize {
     let nodes = question.snapshot.nodes.len();
     let percentage = question.profile.percentage_of_nodes_to_score;
-    enough(
-        nodes,
-        percentage
-            .and_then(|p| usize::try_from(p).ok())
-            .unwrap_or_default(),
-    )
+    enough(nodes, percentage.and_then(|p| usize::try_from(p).ok()).unwrap_or_default())
 }
 
 /// [`quota`] in a cluster of this size; a percentage of zero means that the size decides.
@@ -216,14 +189,7 @@ fn enough(nodes: usize, percentage: usize) -> usize {
         return nodes;
     }
     let adaptive = || 50_usize.saturating_sub(nodes / 125).max(LEAST_PERCENTAGE);
-    (nodes
-        * if percentage == 0 {
-            adaptive()
-        } else {
-            percentage
-        }
-        / 100)
-        .max(LEAST)
+    (nodes * if percentage == 0 { adaptive() } else { percentage } / 100).max(LEAST)
 }
 
 /// The chances if the scheduler scores `quota` random nodes.
@@ -242,10 +208,7 @@ fn possible_nodes(scored: &[Scored], quota: usize) -> Vec<PossibleNode> {
             passed += 1;
         }
         let chance = ratio((before - missed) / count(alike.len()));
-        possible_nodes.extend(alike.iter().map(|s| PossibleNode {
-            node: s.node,
-            chance,
-        }));
+        possible_nodes.extend(alike.iter().map(|s| PossibleNode { node: s.node, chance }));
         if missed < UNLIKELY {
             break;
         }
@@ -286,21 +249,11 @@ pub(super) mod tests {
 
     #[test]
     fn only_large_clusters_are_scored_in_part() {
-        let expected = [
-            (99, 99),
-            (100, 100),
-            (500, 230),
-            (1000, 420),
-            (5000, 500),
-            (15_000, 750),
-        ];
+        let expected = [(99, 99), (100, 100), (500, 230), (1000, 420), (5000, 500), (15_000, 750)];
         for (nodes, quota) in expected {
             assert_eq!(enough(nodes, 0), quota, "{nodes} nodes");
         }
-        assert_eq!(
-            [enough(1000, 30), enough(1000, 5), enough(50, 5)],
-            [300, 100, 50]
-        );
+        assert_eq!([enough(1000, 30), enough(1000, 5), enough(50, 5)], [300, 100, 50]);
     }
 
     fn chances(totals: &[i64], quota: usize) -> Vec<f64> {

@@ -64,11 +64,7 @@ fn is_provisioned(snapshot: &Snapshot, claim: &Claim) -> bool {
 pub fn claim_flaw(snapshot: &Snapshot, pod: &Pod, name: &str) -> Option<ClaimFlaw> {
     let Some(claim) = snapshot.claim(pod, name) else {
         let unreadable = snapshot.is_skipped(ObjectKind::Claim, &pod.namespace, name);
-        return Some(if unreadable {
-            ClaimFlaw::Unreadable
-        } else {
-            ClaimFlaw::Missing
-        });
+        return Some(if unreadable { ClaimFlaw::Unreadable } else { ClaimFlaw::Missing });
     };
     match claim.state {
         ClaimState::Deleting => Some(ClaimFlaw::Deleting),

@@ -100,11 +100,7 @@ impl<'q, 'w> Filters<'q, 'w> {
         }
         node_affinity::check(question.pod, there)?;
         let added = question.profile.added_affinity.required.as_deref();
-        if node_affinity::one_holds(added, there) {
-            Ok(())
-        } else {
-            Err(Misfit::AddedNodeAffinity)
-        }
+        if node_affinity::one_holds(added, there) { Ok(()) } else { Err(Misfit::AddedNodeAffinity) }
     }
 }
 

@@ -22,15 +22,9 @@ const MOST_EACH: i64 = 1000 << 20;
 )]
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     let snapshot = question.snapshot;
-    let containers = question
-        .pod
-        .containers
-        .iter()
-        .filter(|c| c.role != Role::Ephemeral);
-    let images: Vec<_> = containers
-        .clone()
-        .filter_map(|c| question.index().image(&full(&c.image)))
-        .collect();
+    let containers = question.pod.containers.iter().filter(|c| c.role != Role::Ephemeral);
+    let images: Vec<_> =
+        containers.clone().filter_map(|c| question.index().image(&full(&c.image))).collect();
     if images.is_empty() {
         return None;
     }
@@ -41,12 +35,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
         image.nodes.iter().for_each(|node| sums[node.0] += worth);
     }
     let most = MOST_EACH * i64::try_from(containers.count()).unwrap_or(i64::MAX);
-    Some(
-        nodes
-            .iter()
-            .map(|node| points(sums[node.0], most))
-            .collect(),
-    )
+    Some(nodes.iter().map(|node| points(sums[node.0], most)).collect())
 }
 
 fn points(sum: i64, most: i64) -> i64 {
@@ -56,11 +45,7 @@ fn points(sum: i64, most: i64) -> i64 {
 /// Adds the default tag to a name without one.
 fn full(image: &str) -> String {
     let tag = image.rfind(':');
-    if tag > image.rfind('/') {
-        image.to_owned()
-    } else {
-        format!("{image}:latest")
-    }
+    if tag > image.rfind('/') { image.to_owned() } else { format!("{image}:latest") }
 }
 
 #[cfg(test)]
@@ -70,32 +55,18 @@ mod tests {
     #[test]
     fn points_rise_from_the_least_to_the_most_size() {
         let most = 2 * MOST_EACH;
-        let found: Vec<_> = [0, 23, 43, 1011, 1012, 2000, 9000]
-            .map(|mib| points(mib << 20, most))
-            .into();
+        let found: Vec<_> =
+            [0, 23, 43, 1011, 1012, 2000, 9000].map(|mib| points(mib << 20, most)).into();
         // 100 × (size − 23) / (2000 − 23) in MiB, rounded down.
         assert_eq!(found, [0, 0, 1, 49, 50, 100, 100]);
     }
 
     #[test]
     fn a_name_without_a_tag_means_the_latest() {
-        let all = [
-            "web",
-            "web:7",
-            "host:5000/web",
-            "host:5000/web:7",
-            "web@sha256:ab",
-        ]
-        .map(full);
+        let all = ["web", "web:7", "host:5000/web", "host:5000/web:7", "web@sha256:ab"].map(full);
         assert_eq!(
             all,
-            [
-                "web:latest",
-                "web:7",
-                "host:5000/web:latest",
-                "host:5000/web:7",
-                "web@sha256:ab"
-            ]
+            ["web:latest", "web:7", "host:5000/web:latest", "host:5000/web:7", "web@sha256:ab"]
         );
     }
 }

@@ -19,18 +19,10 @@ pub(super) fn admits(pod: &PodFacts, node: &NodeFacts) -> bool {
 
 /// Like [`admits`], with the part of the pod's spec that does not match.
 pub(super) fn check(pod: &PodFacts, node: &NodeFacts) -> Result<(), Misfit> {
-    if !pod
-        .node_selector
-        .iter()
-        .all(|(key, value)| node.labels.get(key) == Some(value))
-    {
+    if !pod.node_selector.iter().all(|(key, value)| node.labels.get(key) == Some(value)) {
         return Err(Misfit::NodeSelector);
     }
-    if one_holds(pod.required_nodes.as_deref(), node) {
-        Ok(())
-    } else {
-        Err(Misfit::NodeAffinity)
-    }
+    if one_holds(pod.required_nodes.as_deref(), node) { Ok(()) } else { Err(Misfit::NodeAffinity) }
 }
 
 /// Returns true if a term matches, or if there are no terms.
@@ -46,9 +38,7 @@ pub(super) fn preference(preferred: &[(i32, NodeTerm)], node: &NodeFacts) -> i64
 
 /// Scores the nodes.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
-    let AddedAffinity {
-        preferred: added, ..
-    } = &question.profile.added_affinity;
+    let AddedAffinity { preferred: added, .. } = &question.profile.added_affinity;
     let own = &question.pod.preferred_nodes;
     if own.is_empty() && added.is_empty() {
         return None;

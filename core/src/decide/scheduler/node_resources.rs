@@ -30,11 +30,7 @@ impl Wanted {
         let counts = |(r, wanted): &(ResourceId, &Amount)| {
             **wanted > Amount::ZERO && !ignored(names.name(*r), question)
         };
-        let all = question
-            .pod
-            .requests
-            .iter()
-            .filter(|one| runs && counts(one));
+        let all = question.pod.requests.iter().filter(|one| runs && counts(one));
         Wanted(all.map(|(r, wanted)| (r, *wanted)).collect())
     }
 
@@ -59,14 +55,9 @@ impl Wanted {
 /// Only extended resources can be ignored. Their names have a domain that does not belong to
 /// Kubernetes.
 fn ignored(name: &str, question: &Question<'_, '_>) -> bool {
-    let Fit {
-        ignored_resources,
-        ignored_resource_groups,
-        ..
-    } = &question.profile.fit;
-    let Some((group, _)) = name
-        .split_once('/')
-        .filter(|(group, _)| !group.ends_with("kubernetes.io"))
+    let Fit { ignored_resources, ignored_resource_groups, .. } = &question.profile.fit;
+    let Some((group, _)) =
+        name.split_once('/').filter(|(group, _)| !group.ends_with("kubernetes.io"))
     else {
         return false;
     };
@@ -137,31 +128,20 @@ impl ScoredResource {
             (false, id) => question.reserved(node, id),
         };
         let before = units(self.id, taken);
-        (whole > 0).then_some(ResourceRequests {
-            whole,
-            before,
-            after: before + self.takes,
-        })
+        (whole > 0).then_some(ResourceRequests { whole, before, after: before + self.takes })
     }
 }
 
 /// Converts to the units of the scheduler: millicores, bytes or a count.
 fn units(resource: ResourceId, amount: Amount) -> i64 {
-    let units = if resource == ResourceId::CPU {
-        amount.get().div_ceil(1_000_000)
-    } else {
-        amount.get()
-    };
+    let units =
+        if resource == ResourceId::CPU { amount.get().div_ceil(1_000_000) } else { amount.get() };
     i64::try_from(units).unwrap_or(i64::MAX)
 }
 
 /// Scores the nodes.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
-    let Fit {
-        strategy,
-        resources,
-        ..
-    } = &question.profile.fit;
+    let Fit { strategy, resources, .. } = &question.profile.fit;
     let weighed = resources
         .iter()
         .filter_map(|(name, weight)| ScoredResource::new(question, name, *weight, true));
@@ -171,9 +151,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
         .map(|node| {
             mean(
                 strategy,
-                weighed
-                    .iter()
-                    .filter_map(|w| Some((w.weight, w.level(question, *node)?))),
+                weighed.iter().filter_map(|w| Some((w.weight, w.level(question, *node)?))),
             )
         })
         .collect()
@@ -206,14 +184,9 @@ fn points(strategy: &FitStrategy, level: ResourceRequests) -> i64 {
     match strategy {
         FitStrategy::LeastAllocated => percent((whole - after).max(0), whole),
         FitStrategy::MostAllocated => percent(after.min(whole), whole),
-        FitStrategy::RequestedToCapacityRatio(line) => on_line(
-            line,
-            if after > whole {
-                100
-            } else {
-                percent(after, whole)
-            },
-        ),
+        FitStrategy::RequestedToCapacityRatio(line) => {
+            on_line(line, if after > whole { 100 } else { percent(after, whole) })
+        }
     }
 }
 
@@ -242,25 +215,15 @@ mod tests {
     use super::*;
 
     fn level(after: i64, whole: i64) -> ResourceRequests {
-        ResourceRequests {
-            whole,
-            before: 0,
-            after,
-        }
+        ResourceRequests { whole, before: 0, after }
     }
 
     #[test]
     fn the_strategy_prefers_the_least_or_the_most_allocated_node() {
         let cpu_and_memory = [(1, level(1500, 4000)), (1, level(5, 8))];
         // 62.5% and 37.5% are left, each rounded down.
-        assert_eq!(
-            mean(&FitStrategy::LeastAllocated, cpu_and_memory.into_iter()),
-            49
-        );
-        assert_eq!(
-            mean(&FitStrategy::MostAllocated, cpu_and_memory.into_iter()),
-            49
-        );
+        assert_eq!(mean(&FitStrategy::LeastAllocated, cpu_and_memory.into_iter()), 49);
+        assert_eq!(mean(&FitStrategy::MostAllocated, cpu_and_memory.into_iter()), 49);
         let over = [(3, level(9, 8)), (1, level(0, 8))];
         assert_eq!(mean(&FitStrategy::LeastAllocated, over.into_iter()), 25);
         assert_eq!(mean(&FitStrategy::MostAllocated, over.into_iter()), 75);
@@ -272,18 +235,9 @@ mod tests {
         let line = FitStrategy::RequestedToCapacityRatio(vec![(0, 0), (50, 10), (100, 4)]);
         let at = |after| points(&line, level(after, 100));
         assert_eq!([0, 10, 50, 75, 100, 140].map(at), [0, 20, 100, 70, 40, 40]);
-        assert_eq!(
-            mean(&line, [(1, level(0, 100)), (1, level(10, 100))].into_iter()),
-            20
-        );
+        assert_eq!(mean(&line, [(1, level(0, 100)), (1, level(10, 100))].into_iter()), 20);
         // (20 + 2 × 21) / 3 = 20.67
-        assert_eq!(
-            mean(
-                &line,
-                [(1, level(10, 100)), (2, level(1050, 10_000))].into_iter()
-            ),
-            20
-        );
+        assert_eq!(mean(&line, [(1, level(10, 100)), (2, level(1050, 10_000))].into_iter()), 20);
         assert_eq!(rounded(62, 3), 21);
     }
 }

@@ -42,9 +42,7 @@ impl NominatedPods {
         resource: ResourceId,
     ) -> Amount {
         let snapshot = question.snapshot;
-        self.on(node)
-            .map(|id| snapshot.pod(id).requests[resource])
-            .sum()
+        self.on(node).map(|id| snapshot.pod(id).requests[resource]).sum()
     }
 
     /// Checks required anti-affinity between the pod and the pods that are nominated for a node.

@@ -37,10 +37,7 @@ struct DomainCounts {
 impl DomainCounts {
     fn new(question: &Question<'_, '_>, key: &str) -> Self {
         let topology = question.index().topology(key);
-        DomainCounts {
-            sums: vec![0; topology.count],
-            topology,
-        }
+        DomainCounts { sums: vec![0; topology.count], topology }
     }
 
     fn add(&mut self, node: NodeId, weight: i64) {
@@ -79,10 +76,7 @@ impl<'w> AffinityDomains<'w> {
         }
         let index = question.index();
         let own = |kind: TermKind| {
-            index
-                .terms_of(question.id)
-                .iter()
-                .filter(move |t| index.term(**t).kind == kind)
+            index.terms_of(question.id).iter().filter(move |t| index.term(**t).kind == kind)
         };
         let (mut anti_affinity, mut anti_affinity_of_others) = (Vec::new(), Vec::new());
         for t in own(TermKind::RequiredAntiAffinity) {
@@ -96,10 +90,8 @@ impl<'w> AffinityDomains<'w> {
         }
         let own_affinity: Vec<usize> = own(TermKind::RequiredAffinity).copied().collect();
         let near = matched_by_all(question, &own_affinity);
-        let affinity: Vec<DomainCounts> = own_affinity
-            .iter()
-            .map(|t| counts(question, *t, &near))
-            .collect();
+        let affinity: Vec<DomainCounts> =
+            own_affinity.iter().map(|t| counts(question, *t, &near)).collect();
         AffinityDomains {
             anti_affinity,
             anti_affinity_of_others,
@@ -130,9 +122,7 @@ impl<'w> AffinityDomains<'w> {
 /// Counts these pods per domain of a term.
 fn counts(question: &Question<'_, '_>, term: usize, pods: &[PodId]) -> DomainCounts {
     let mut counts = DomainCounts::new(question, &question.index().term(term).term.topology_key);
-    pods.iter()
-        .flat_map(|p| question.places(*p))
-        .for_each(|node| counts.add(node, 1));
+    pods.iter().flat_map(|p| question.places(*p)).for_each(|node| counts.add(node, 1));
     counts
 }
 
@@ -158,22 +148,14 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
     if tallies.is_empty() {
         return None;
     }
-    let sum = |node: &NodeId| {
-        tallies
-            .iter()
-            .filter_map(|(_, counts)| counts.at(*node))
-            .sum::<i64>()
-    };
+    let sum =
+        |node: &NodeId| tallies.iter().filter_map(|(_, counts)| counts.at(*node)).sum::<i64>();
     let sums: Vec<i64> = nodes.iter().map(sum).collect();
     let (least, most) = (
         sums.iter().copied().min().unwrap_or_default(),
         sums.iter().copied().max().unwrap_or_default(),
     );
-    Some(
-        sums.into_iter()
-            .map(|sum| scaled(sum, least, most))
-            .collect(),
-    )
+    Some(sums.into_iter().map(|sum| scaled(sum, least, most)).collect())
 }
 
 #[expect(
@@ -182,11 +164,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
     reason = "as the scheduler rounds it"
 )]
 fn scaled(sum: i64, least: i64, most: i64) -> i64 {
-    if most == least {
-        0
-    } else {
-        (100.0 * ((sum - least) as f64 / (most - least) as f64)) as i64
-    }
+    if most == least { 0 } else { (100.0 * ((sum - least) as f64 / (most - least) as f64)) as i64 }
 }
 
 /// Collects the preferences by topology key.
@@ -196,13 +174,7 @@ fn preferences<'w>(question: &Question<'_, 'w>) -> CountsByKey<'w> {
     let mut all = Vec::new();
     for term in index.terms_of(question.id) {
         if let TermKind::Preferred(weight) = index.term(*term).kind {
-            count(
-                question,
-                &mut all,
-                *term,
-                &index.matched_pods(*term),
-                weight,
-            );
+            count(question, &mut all, *term, &index.matched_pods(*term), weight);
         }
     }
     if question.pod.preferred_terms.is_empty() && rules.ignore_preferences_of_others {

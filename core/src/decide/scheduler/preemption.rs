@@ -83,12 +83,7 @@ fn removed(question: &Question<'_, '_>, lower: Vec<PodId>, node: NodeId) -> Vec<
     let importance = |id: &PodId| {
         let pod = question.snapshot.pod(*id);
         // A pod that has not started yet is the last.
-        (
-            Reverse(pod.priority_or_zero()),
-            pod.started.is_none(),
-            pod.started,
-            *id,
-        )
+        (Reverse(pod.priority_or_zero()), pod.started.is_none(), pod.started, *id)
     };
     let mut by_importance = lower.clone();
     by_importance.sort_by_key(importance);

@@ -26,18 +26,13 @@ pub(super) struct Question<'q, 'w> {
 /// Returns true if the replacement is created only after its pod has gone. A StatefulSet does so,
 /// because both pods have the same name.
 pub(super) fn in_turn(pod: &Pod) -> bool {
-    pod.owners
-        .iter()
-        .any(|o| o.controller && o.kind == "StatefulSet")
+    pod.owners.iter().any(|o| o.controller && o.kind == "StatefulSet")
 }
 
 impl<'q, 'w> Question<'q, 'w> {
     /// The cluster while the replaced pod still terminates, like all pods that are moved before it.
     pub(super) fn during(placement: &'q Placement<'w>, id: PodId) -> Self {
-        Question {
-            lingers: true,
-            ..Question::after(placement, id)
-        }
+        Question { lingers: true, ..Question::after(placement, id) }
     }
 
     /// The cluster after the replaced pod has gone. Pods that are moved before it and have a longer
@@ -111,11 +106,7 @@ impl<'q, 'w> Question<'q, 'w> {
     /// Returns the node of a pod for topology spread, which ignores terminating pods.
     pub(super) fn lasting_place(&self, other: PodId) -> Option<NodeId> {
         let ends = other == self.id || self.snapshot.pod(other).terminating;
-        if ends || self.is_removed(other) {
-            None
-        } else {
-            self.placement.place(other)
-        }
+        if ends || self.is_removed(other) { None } else { self.placement.place(other) }
     }
 
     /// Returns the node that is nominated for the pod itself.
@@ -132,11 +123,7 @@ impl<'q, 'w> Question<'q, 'w> {
         let all = all.minus(self.released(node, resource));
         let held = self.lingering(node).map(|pod| pod.requests[resource]);
         let all = all.plus(held.sum());
-        if self.left(node) {
-            all.minus(self.pod.requests[resource])
-        } else {
-            all
-        }
+        if self.left(node) { all.minus(self.pod.requests[resource]) } else { all }
     }
 
     /// Returns the cpu and memory requests of a node's pods as the scheduler counts them for
@@ -147,16 +134,11 @@ impl<'q, 'w> Question<'q, 'w> {
             return (all.cpu, all.memory);
         }
         let held = || self.lingering(node).map(|pod| pod.non_zero_requests);
-        let own = if self.left(node) {
-            self.pod.non_zero_requests
-        } else {
-            NonZeroRequests::default()
-        };
+        let own =
+            if self.left(node) { self.pod.non_zero_requests } else { NonZeroRequests::default() };
         (
             all.cpu.plus(held().map(|p| p.cpu).sum()).minus(own.cpu),
-            all.memory
-                .plus(held().map(|p| p.memory).sum())
-                .minus(own.memory),
+            all.memory.plus(held().map(|p| p.memory).sum()).minus(own.memory),
         )
     }
 

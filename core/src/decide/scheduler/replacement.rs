@@ -29,10 +29,7 @@ const DURING: f64 = 0.75;
 /// Combines the forecasts for the two cases that the replaced pod still terminates, and that it has
 /// ended.
 pub(super) fn forecast(placement: &Placement<'_>, pod: PodId) -> Forecast {
-    let (during, after) = (
-        Question::during(placement, pod),
-        Question::after(placement, pod),
-    );
+    let (during, after) = (Question::during(placement, pod), Question::after(placement, pod));
     let (scored, misfits) = choice::scored(&after);
     let early = earlier(&during, &scored, &misfits);
     let late = choice::decide(&after, scored);
@@ -87,37 +84,20 @@ fn either(first: Forecast, second: Forecast) -> Forecast {
         || second.possible_nodes.is_empty()
         || first.possible_nodes == second.possible_nodes
     {
-        return if first.possible_nodes.is_empty() {
-            second
-        } else {
-            first
-        };
+        return if first.possible_nodes.is_empty() { second } else { first };
     }
     let possible_nodes = join(&first.possible_nodes, &second.possible_nodes, DURING);
     // A node that fits only in the second case counts as fitting, with its score in that case.
-    let Forecast {
-        mut scored,
-        mut misfits,
-        starts,
-        ..
-    } = first;
+    let Forecast { mut scored, mut misfits, starts, .. } = first;
     let known: BTreeSet<NodeId> = scored.iter().map(|s| s.node).collect();
-    let late: Vec<Scored> = second
-        .scored
-        .into_iter()
-        .filter(|s| !known.contains(&s.node))
-        .collect();
+    let late: Vec<Scored> =
+        second.scored.into_iter().filter(|s| !known.contains(&s.node)).collect();
     if !late.is_empty() {
         misfits.retain(|(node, _)| !late.iter().any(|s| s.node == *node));
         scored.extend(late);
         scored.sort_by_key(|s| (Reverse(s.total), s.node));
     }
-    Forecast {
-        possible_nodes,
-        scored,
-        misfits,
-        starts,
-    }
+    Forecast { possible_nodes, scored, misfits, starts }
 }
 
 #[cfg(test)]

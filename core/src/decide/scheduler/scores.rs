@@ -13,14 +13,10 @@ use super::{
 pub(super) fn of(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<Scored> {
     let mut parts = vec![Parts::default(); nodes.len()];
     if ours(question.pod, question.profile) {
-        for plugin in ScorePlugin::ALL
-            .into_iter()
-            .filter(|p| question.weight(*p) != 0)
-        {
+        for plugin in ScorePlugin::ALL.into_iter().filter(|p| question.weight(*p) != 0) {
             let weight = question.weight(plugin);
-            for (parts, points) in parts
-                .iter_mut()
-                .zip(by(plugin, question, nodes).into_iter().flatten())
+            for (parts, points) in
+                parts.iter_mut().zip(by(plugin, question, nodes).into_iter().flatten())
             {
                 parts.0[plugin as usize] = weight * points;
             }
@@ -29,19 +25,13 @@ pub(super) fn of(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<Scored> {
     nodes
         .iter()
         .zip(parts)
-        .map(|(node, parts)| Scored {
-            node: *node,
-            total: parts.total(),
-            parts,
-        })
+        .map(|(node, parts)| Scored { node: *node, total: parts.total(), parts })
         .collect()
 }
 
 /// The plugins whose score of a node depends only on the requests of the pods there.
-const BY_REQUESTS: [ScorePlugin; 2] = [
-    ScorePlugin::NodeResourcesFit,
-    ScorePlugin::NodeResourcesBalancedAllocation,
-];
+const BY_REQUESTS: [ScorePlugin; 2] =
+    [ScorePlugin::NodeResourcesFit, ScorePlugin::NodeResourcesBalancedAllocation];
 
 /// Scores nodes again after nothing but the requests of their pods has changed.
 pub(super) fn update(question: &Question<'_, '_>, scored: &mut [Scored]) {

@@ -99,10 +99,7 @@ fn follow(known: &mut SearchStart, new: &[RecentBinding], mut placement: Placeme
             .map(|node| placement.snapshot.node(*node).name.clone());
         let chances = track.starts.chances().iter();
         let chances = chances.map(|chance| Ratio::new(*chance).unwrap_or_default());
-        let known_now = StartChances {
-            chances: names.zip(chances).collect(),
-            trust: track.trust,
-        };
+        let known_now = StartChances { chances: names.zip(chances).collect(), trust: track.trust };
         known.by_order.insert(track.order, known_now);
     }
 }
@@ -146,10 +143,8 @@ fn miss(tracks: &mut [Track]) {
 fn searched(placement: &Placement<'_>, pod: PodId) -> bool {
     let facts = placement.snapshot.pod(pod);
     let of_node = |kind: &str| kind == "DaemonSet" || kind == "Node";
-    scores::ours(
-        facts,
-        placement.policy.scheduler_of(facts.scheduler.as_deref()),
-    ) && !facts.owners.iter().any(|owner| of_node(&owner.kind))
+    scores::ours(facts, placement.policy.scheduler_of(facts.scheduler.as_deref()))
+        && !facts.owners.iter().any(|owner| of_node(&owner.kind))
 }
 
 /// Evaluates the placement of one pod on a node.
@@ -172,10 +167,7 @@ impl Track {
         let likelihoods = walk.likelihoods(node);
         let pairs = || self.starts.chances().iter().zip(&likelihoods);
         let explained: f64 = pairs().map(|(start, wins)| start * wins).sum();
-        let (with, without) = (
-            self.trust.get() * explained,
-            (1.0 - self.trust.get()) * unknown,
-        );
+        let (with, without) = (self.trust.get() * explained, (1.0 - self.trust.get()) * unknown);
         let floor = UNEXPLAINED * unknown.max(1e-6);
         let weighed = pairs().map(|(start, wins)| start * (wins * (1.0 - UNEXPLAINED) + floor));
         let weighed = Starts::weighted(weighed.collect());

@@ -12,10 +12,7 @@ use super::question::Question;
 /// The taint of a cordoned node (NodeUnschedulable).
 const CORDON: &str = "node.kubernetes.io/unschedulable";
 /// The taints of a node that is not Ready. The node controller sets one of them.
-const ABSENT: [&str; 2] = [
-    "node.kubernetes.io/not-ready",
-    "node.kubernetes.io/unreachable",
-];
+const ABSENT: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 /// Returns true if the tolerations cover every NoSchedule and NoExecute taint. PreferNoSchedule
 /// only affects scores.
@@ -28,21 +25,15 @@ pub(super) fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
 
 /// Returns true if the tolerations allow a cordoned node.
 pub(super) fn cordon_tolerated(tolerations: &[Toleration]) -> bool {
-    let taint = || Taint {
-        key: CORDON.to_owned(),
-        value: String::new(),
-        effect: Effect::NoSchedule,
-    };
+    let taint =
+        || Taint { key: CORDON.to_owned(), value: String::new(), effect: Effect::NoSchedule };
     !tolerations.is_empty() && tolerations.iter().any(|by| covers(by, &taint()))
 }
 
 /// Returns true if the taint that the node controller sets for a closure keeps a pod away.
 pub(super) fn closes(closure: NodeClosure, tolerations: &[Toleration]) -> bool {
-    let taint = |key: &str| Taint {
-        key: key.to_owned(),
-        value: String::new(),
-        effect: Effect::NoSchedule,
-    };
+    let taint =
+        |key: &str| Taint { key: key.to_owned(), value: String::new(), effect: Effect::NoSchedule };
     let taint = closure.taint().map(taint);
     taint.is_some_and(|taint| !tolerations.iter().any(|by| covers(by, &taint)))
 }
@@ -50,10 +41,7 @@ pub(super) fn closes(closure: NodeClosure, tolerations: &[Toleration]) -> bool {
 /// Returns true if the tolerations allow a node that is not Ready, by its taint if that is already
 /// set.
 pub(super) fn absence_tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
-    let mut not_ready = taints
-        .iter()
-        .filter(|t| ABSENT.contains(&t.key.as_str()))
-        .peekable();
+    let mut not_ready = taints.iter().filter(|t| ABSENT.contains(&t.key.as_str())).peekable();
     not_ready.peek().is_some() && not_ready.all(|t| tolerations.iter().any(|by| covers(by, t)))
 }
 
@@ -85,10 +73,8 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
         t.effect == Effect::PreferNoSchedule && !tolerations.iter().any(|by| covers(by, t))
     };
     let count = |node: &NodeId| question.node(*node).taints.iter().filter(bothers).count();
-    let mut counts: Vec<i64> = nodes
-        .iter()
-        .map(|n| i64::try_from(count(n)).unwrap_or(i64::MAX))
-        .collect();
+    let mut counts: Vec<i64> =
+        nodes.iter().map(|n| i64::try_from(count(n)).unwrap_or(i64::MAX)).collect();
     normalise(&mut counts, true);
     counts
 }
@@ -111,20 +97,11 @@ mod tests {
     use super::*;
 
     fn taint(key: &str, value: &str, effect: Effect) -> Taint {
-        Taint {
-            key: key.to_owned(),
-            value: value.to_owned(),
-            effect,
-        }
+        Taint { key: key.to_owned(), value: value.to_owned(), effect }
     }
 
     fn toleration(key: Option<&str>, operator: Tolerates, effect: Option<Effect>) -> Toleration {
-        Toleration {
-            key: key.map(str::to_owned),
-            operator,
-            effect,
-            seconds: None,
-        }
+        Toleration { key: key.map(str::to_owned), operator, effect, seconds: None }
     }
 
     #[test]
@@ -136,22 +113,14 @@ mod tests {
 
     #[test]
     fn one_catch_all_covers_any_number_of_taints() {
-        let taints = [
-            taint("a", "1", Effect::NoSchedule),
-            taint("b", "2", Effect::NoExecute),
-        ];
-        assert!(tolerated(
-            &taints,
-            &[toleration(None, Tolerates::Any, None)]
-        ));
+        let taints = [taint("a", "1", Effect::NoSchedule), taint("b", "2", Effect::NoExecute)];
+        assert!(tolerated(&taints, &[toleration(None, Tolerates::Any, None)]));
     }
 
     #[test]
     fn a_node_that_is_not_ready_takes_those_who_tolerate_its_taint() {
-        let taints = [
-            taint(ABSENT[1], "", Effect::NoSchedule),
-            taint(ABSENT[1], "", Effect::NoExecute),
-        ];
+        let taints =
+            [taint(ABSENT[1], "", Effect::NoSchedule), taint(ABSENT[1], "", Effect::NoExecute)];
         let any = toleration(None, Tolerates::Any, None);
         // The default tolerations of admission let a pod stay for a while. They do not let it start
         // anywhere.
@@ -171,19 +140,13 @@ mod tests {
             taint("b", "", Effect::NoSchedule),
             taint(ABSENT[1], "", Effect::NoExecute),
         ];
-        let by = |key, seconds| Toleration {
-            seconds,
-            ..toleration(key, Tolerates::Any, None)
-        };
+        let by = |key, seconds| Toleration { seconds, ..toleration(key, Tolerates::Any, None) };
         let removed = |tolerations: &[Toleration]| {
             let found = removed_by(&taints, tolerations);
             found.map(|(taint, after)| (taint.key.as_str(), after.as_secs()))
         };
         assert_eq!(removed(&[by(None, None)]), None);
-        assert_eq!(
-            removed(&[by(Some(ABSENT[1]), Some(300)), by(None, None)]),
-            None
-        );
+        assert_eq!(removed(&[by(Some(ABSENT[1]), Some(300)), by(None, None)]), None);
         let both = [by(Some("a"), Some(60)), by(Some("b"), Some(-5))];
         assert_eq!(removed(&both), Some(("b", 0)));
         assert_eq!(removed(&both[..1]), Some(("a", 60)));
@@ -202,33 +165,14 @@ mod tests {
     fn key_value_and_effect_must_all_agree() {
         let taints = [taint("a", "5", Effect::NoSchedule)];
         let equal = |v: &str| Tolerates::Equal(v.to_owned());
-        assert!(tolerated(
-            &taints,
-            &[toleration(Some("a"), equal("5"), Some(Effect::NoSchedule))]
-        ));
+        assert!(tolerated(&taints, &[toleration(Some("a"), equal("5"), Some(Effect::NoSchedule))]));
+        assert!(!tolerated(&taints, &[toleration(Some("a"), equal("6"), None)]));
+        assert!(!tolerated(&taints, &[toleration(Some("b"), Tolerates::Any, None)]));
         assert!(!tolerated(
             &taints,
-            &[toleration(Some("a"), equal("6"), None)]
+            &[toleration(Some("a"), Tolerates::Any, Some(Effect::NoExecute))]
         ));
-        assert!(!tolerated(
-            &taints,
-            &[toleration(Some("b"), Tolerates::Any, None)]
-        ));
-        assert!(!tolerated(
-            &taints,
-            &[toleration(
-                Some("a"),
-                Tolerates::Any,
-                Some(Effect::NoExecute)
-            )]
-        ));
-        assert!(tolerated(
-            &taints,
-            &[toleration(Some("a"), Tolerates::Above(4), None)]
-        ));
-        assert!(!tolerated(
-            &taints,
-            &[toleration(Some("a"), Tolerates::Below(5), None)]
-        ));
+        assert!(tolerated(&taints, &[toleration(Some("a"), Tolerates::Above(4), None)]));
+        assert!(!tolerated(&taints, &[toleration(Some("a"), Tolerates::Below(5), None)]));
     }
 }

@@ -43,28 +43,16 @@ pub(super) fn ask<T>(
 
 /// Formats the possible nodes, and the reasons of the other nodes: `a b; c: tainted`.
 fn outcome(objects: &str) -> String {
-    ask(
-        objects,
-        |_| {},
-        |placement, pod| format_forecast(&forecast(placement, pod)),
-    )
+    ask(objects, |_| {}, |placement, pod| format_forecast(&forecast(placement, pod)))
 }
 
 fn format_forecast(forecast: &Forecast) -> String {
     let name = |node: crate::model::snapshot::NodeId| ["a", "b", "c"][node.0];
-    let mut possible_nodes: Vec<&str> = forecast
-        .possible_nodes
-        .iter()
-        .map(|w| name(w.node))
-        .collect();
+    let mut possible_nodes: Vec<&str> =
+        forecast.possible_nodes.iter().map(|w| name(w.node)).collect();
     possible_nodes.sort_unstable();
     let mut parts = vec![possible_nodes.join(" ")];
-    parts.extend(
-        forecast
-            .misfits
-            .iter()
-            .map(|(node, why)| format!("{}: {why}", name(*node))),
-    );
+    parts.extend(forecast.misfits.iter().map(|(node, why)| format!("{}: {why}", name(*node))));
     parts.join("; ")
 }
 
@@ -86,10 +74,7 @@ pub(super) fn pod(name: &str, rest: &str) -> String {
 /// Books the move of a pod to a node.
 pub(super) fn move_pod(placement: &mut Placement<'_>, pod: &str, to: &str) {
     let pod = placement.snapshot.find_pod("default", pod).unwrap();
-    let landing = Landing {
-        on: placement.snapshot.find_node(to),
-        ..Landing::default()
-    };
+    let landing = Landing { on: placement.snapshot.find_node(to), ..Landing::default() };
     placement.book(pod, &landing);
 }
 
@@ -115,10 +100,7 @@ fn a_host_port_is_used_once() {
 #[test]
 fn before_1_33_the_host_ports_of_sidecars_do_not_count() {
     let port = "{name: c, restartPolicy: Always, ports: [{hostPort: 80}]}";
-    let (main, sidecar) = (
-        format!("containers: [{port}]"),
-        format!("initContainers: [{port}]"),
-    );
+    let (main, sidecar) = (format!("containers: [{port}]"), format!("initContainers: [{port}]"));
     let nodes = |one: &str, other: &str, minor| {
         ask(
             &(pod("q", &format!("nodeName: a, {one}")) + &pod("p", other)),
@@ -148,10 +130,7 @@ fn a_moved_pod_holds_its_host_port_and_its_anti_affinity_until_it_ends() {
             |placement, p| {
                 move_pod(placement, "q", "c");
                 let feasible = |question| choice::forecast(&question).scored.len();
-                (
-                    feasible(Question::during(placement, p)),
-                    feasible(Question::after(placement, p)),
-                )
+                (feasible(Question::during(placement, p)), feasible(Question::after(placement, p)))
             },
         );
         assert_eq!((during, after), (0, 2), "{rest}");
@@ -166,20 +145,10 @@ fn a_pod_lands_where_its_volumes_are_accessible() {
   spec: {nodeAffinity: {required: {nodeSelectorTerms: [
     {matchExpressions: [{key: zone, operator: In, values: [west]}]}]}}}}
 ";
-    let user = pod(
-        "p",
-        "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]",
-    );
+    let user = pod("p", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]");
     let far = "unable to reach its volumes";
-    assert_eq!(
-        outcome(&(claim.to_owned() + &user)),
-        format!("c; a: {far}; b: {far}")
-    );
-    assert_eq!(
-        outcome(&user),
-        "a b c",
-        "an unknown claim adds no condition"
-    );
+    assert_eq!(outcome(&(claim.to_owned() + &user)), format!("c; a: {far}; b: {far}"));
+    assert_eq!(outcome(&user), "a b c", "an unknown claim adds no condition");
 }
 
 #[test]
@@ -195,10 +164,7 @@ fn a_read_write_once_pod_claim_delays_the_replacement() {
     assert_eq!(outcome(&user("p", "nodeName: a,")), "a b c");
     let barred = "blocked by another pod that uses its volume claim";
     let both = user("q", "nodeName: a,") + &user("p", "");
-    assert_eq!(
-        outcome(&both),
-        format!("; a: {barred}; b: {barred}; c: {barred}")
-    );
+    assert_eq!(outcome(&both), format!("; a: {barred}; b: {barred}; c: {barred}"));
 }
 
 #[test]
@@ -234,16 +200,10 @@ fn anti_affinity_applies_in_both_directions() {
     };
     let avoided = "occupied by a pod that it avoids";
     let apart_from_q = pod("q", "nodeName: a") + &pod("p", &apart("q"));
-    assert_eq!(
-        outcome(&apart_from_q),
-        format!("c; a: {avoided}; b: {avoided}")
-    );
+    assert_eq!(outcome(&apart_from_q), format!("c; a: {avoided}; b: {avoided}"));
     let avoiding = "occupied by a pod that avoids it";
     let is_avoided = pod("q", &format!("nodeName: a, {}", apart("p"))) + &pod("p", "");
-    assert_eq!(
-        outcome(&is_avoided),
-        format!("c; a: {avoiding}; b: {avoiding}")
-    );
+    assert_eq!(outcome(&is_avoided), format!("c; a: {avoiding}; b: {avoiding}"));
 }
 
 #[test]
@@ -257,11 +217,7 @@ fn a_replacement_may_land_before_or_after_the_pod_ends() {
             |placement, pod| {
                 let mut possible_nodes = forecast(placement, pod).possible_nodes;
                 possible_nodes.sort_by_key(|w| w.node);
-                possible_nodes
-                    .iter()
-                    .map(|w| w.chance.to_string())
-                    .collect::<Vec<_>>()
-                    .join(" ")
+                possible_nodes.iter().map(|w| w.chance.to_string()).collect::<Vec<_>>().join(" ")
             },
         )
     };
@@ -317,15 +273,9 @@ fn a_nominated_pod_reserves_room_from_pods_of_lower_or_equal_priority() {
     assert_eq!(with("priority: -1", "hostNetwork: true"), reserved);
     assert_eq!(with("priority: 1", "hostNetwork: true"), "a b c");
     // Bound to another node, it needs no room here any more.
-    assert_eq!(
-        with("priority: 5", "priority: 5, nodeName: c"),
-        "a b; c: short of cpu by requests"
-    );
+    assert_eq!(with("priority: 5", "priority: 5, nodeName: c"), "a b; c: short of cpu by requests");
     // The scheduler does not know the nominations of another one.
-    assert_eq!(
-        with("priority: 5", "priority: 5, schedulerName: mine"),
-        "a b c"
-    );
+    assert_eq!(with("priority: 5", "priority: 5, schedulerName: mine"), "a b c");
 }
 
 #[test]
@@ -335,13 +285,8 @@ fn a_nominated_pod_counts_for_ports_pods_and_anti_affinity() {
         outcome(&(nominated("q", "b", port) + &pod("p", port))),
         "a c; b: already using one of its host ports"
     );
-    let many: String = (0..9)
-        .map(|i| nominated(&format!("q{i}"), "b", ""))
-        .collect();
-    assert_eq!(
-        outcome(&(many + &pod("p", ""))),
-        "a c; b: short of pods by requests"
-    );
+    let many: String = (0..9).map(|i| nominated(&format!("q{i}"), "b", "")).collect();
+    assert_eq!(outcome(&(many + &pod("p", ""))), "a c; b: short of pods by requests");
     let apart = |app: &str| {
         format!(
             "affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [
@@ -361,20 +306,10 @@ fn a_nominated_pod_counts_for_ports_pods_and_anti_affinity() {
 #[test]
 fn a_pod_goes_to_the_node_that_is_nominated_for_it_if_it_fits_there() {
     assert_eq!(outcome(&nominated("p", "b", LARGE)), "b");
-    let best = ask(
-        &nominated("p", "b", LARGE),
-        |_| {},
-        |placement, pod| choose(placement, pod, 2),
-    );
-    assert_eq!(
-        (best.0.iter().map(|n| n.0).collect::<Vec<_>>(), best.1),
-        (vec![1], 2)
-    );
+    let best = ask(&nominated("p", "b", LARGE), |_| {}, |placement, pod| choose(placement, pod, 2));
+    assert_eq!((best.0.iter().map(|n| n.0).collect::<Vec<_>>(), best.1), (vec![1], 2));
     let taken = pod("q", &format!("nodeName: b, {LARGE}"));
-    assert_eq!(
-        outcome(&(taken + &nominated("p", "b", LARGE))),
-        "a c; b: short of cpu by requests"
-    );
+    assert_eq!(outcome(&(taken + &nominated("p", "b", LARGE))), "a c; b: short of cpu by requests");
     assert_eq!(outcome(&nominated("p", "gone", LARGE)), "a b c");
 }
 
@@ -383,11 +318,7 @@ fn victim(objects: &str, tune: impl Fn(&mut Policy)) -> String {
     ask(objects, tune, |placement, pod| {
         let snapshot = placement.snapshot;
         preempted(placement, pod).map_or_else(String::new, |(node, pod)| {
-            format!(
-                "{} from {}",
-                snapshot.pod(pod).name,
-                snapshot.node(node).name
-            )
+            format!("{} from {}", snapshot.pod(pod).name, snapshot.node(node).name)
         })
     })
 }
@@ -449,10 +380,7 @@ fn a_pod_removes_the_pod_that_holds_its_host_port_or_its_domain() {
 
 #[test]
 fn with_an_unknown_scheduler_any_feasible_node_may_win() {
-    let busy = pod(
-        "q",
-        "nodeName: a, containers: [{name: c, resources: {requests: {cpu: 2}}}]",
-    );
+    let busy = pod("q", "nodeName: a, containers: [{name: c, resources: {requests: {cpu: 2}}}]");
     assert_eq!(outcome(&(busy.clone() + &pod("p", ""))), "b c");
     assert_eq!(outcome(&(busy + &pod("p", "schedulerName: mine"))), "a b c");
 }
@@ -469,24 +397,15 @@ fn pods_of_one_controller_or_service_are_spread_by_default() {
     let one = owned("q", "nodeName: a") + &owned("p", "");
     // No node has a zone by the label that counts. On a 1 × ln 5 + 2 = 3.6, rounded 4; on b and c
     // 2; and twice 100 × (4 + 2 − n) / 4.
-    assert_eq!(
-        points(&one, ScorePlugin::PodTopologySpread, |_| {}),
-        [100, 200, 200]
-    );
+    assert_eq!(points(&one, ScorePlugin::PodTopologySpread, |_| {}), [100, 200, 200]);
     let of_service = "- {kind: Service, metadata: {name: web}, spec: {selector: {app: web}}}\n"
         .to_owned()
         + &one.replace("ReplicaSet", "Job");
-    assert_eq!(
-        points(&of_service, ScorePlugin::PodTopologySpread, |_| {}),
-        [100, 200, 200]
-    );
+    assert_eq!(points(&of_service, ScorePlugin::PodTopologySpread, |_| {}), [100, 200, 200]);
     let none = |policy: &mut Policy| {
         policy.scheduler.spread = crate::policy::DefaultSpread::List(Vec::new());
     };
-    assert_eq!(
-        points(&one, ScorePlugin::PodTopologySpread, none),
-        [0, 0, 0]
-    );
+    assert_eq!(points(&one, ScorePlugin::PodTopologySpread, none), [0, 0, 0]);
 }
 
 #[test]
@@ -507,21 +426,13 @@ fn required_constraints_exclude_the_fuller_domains() {
     // One pod in each of two domains is even. If three domains are required, it is one too many.
     let both = format!(
         "{other}{}",
-        other
-            .replace("name: q", "name: r")
-            .replace("nodeName: a", "nodeName: c")
+        other.replace("name: q", "name: r").replace("nodeName: a", "nodeName: c")
     );
     assert_eq!(outcome(&(both.clone() + &pod("p", &spread("")))), "a b c");
     let nowhere = format!("; a: {uneven}; b: {uneven}; c: {uneven}");
-    assert_eq!(
-        outcome(&(both + &pod("p", &spread("minDomains: 3,")))),
-        nowhere
-    );
+    assert_eq!(outcome(&(both + &pod("p", &spread("minDomains: 3,")))), nowhere);
     // A terminating pod does not count.
-    let ends = other.replace(
-        "name: q,",
-        "name: q, deletionTimestamp: '2026-01-01T00:00:00Z',",
-    );
+    let ends = other.replace("name: q,", "name: q, deletionTimestamp: '2026-01-01T00:00:00Z',");
     assert_eq!(outcome(&(ends + &pod("p", &spread("")))), "a b c");
 }
 
@@ -531,34 +442,20 @@ fn the_profile_selects_plugins_and_weights() {
         "q",
         "nodeName: a, containers: [{name: c, resources: {requests: {cpu: 1, memory: 2Gi}}}]",
     );
-    let small = pod(
-        "p",
-        "containers: [{name: c, resources: {requests: {cpu: 1, memory: 2Gi}}}]",
-    );
+    let small = pod("p", "containers: [{name: c, resources: {requests: {cpu: 1, memory: 2Gi}}}]");
     let objects = busy + &small;
-    assert_eq!(
-        points(&objects, ScorePlugin::NodeResourcesFit, |_| {}),
-        [50, 75, 75]
-    );
+    assert_eq!(points(&objects, ScorePlugin::NodeResourcesFit, |_| {}), [50, 75, 75]);
     let pack = |policy: &mut Policy| policy.scheduler.fit.strategy = FitStrategy::MostAllocated;
-    assert_eq!(
-        points(&objects, ScorePlugin::NodeResourcesFit, pack),
-        [50, 25, 25]
-    );
+    assert_eq!(points(&objects, ScorePlugin::NodeResourcesFit, pack), [50, 25, 25]);
     let off = |policy: &mut Policy| policy.scheduler.weights = Weights::NONE;
     assert_eq!(
-        ask(&objects, off, |placement, pod| format_forecast(&forecast(
-            placement, pod
-        ))),
+        ask(&objects, off, |placement, pod| format_forecast(&forecast(placement, pod))),
         "a b c"
     );
     let tainted = objects.replace("kind: Node", "")
         + "- {kind: Node, metadata: {name: b}, spec: {unschedulable: true}, status: {conditions: [{type: Ready, status: 'True'}]}}\n";
     let cordons = |policy: &mut Policy| {
-        policy
-            .scheduler
-            .filters_off
-            .insert(FilterPlugin::NodeUnschedulable);
+        policy.scheduler.filters_off.insert(FilterPlugin::NodeUnschedulable);
     };
     let fit = |tune: &dyn Fn(&mut Policy)| {
         ask(&tainted, tune, |placement, pod| {
@@ -573,17 +470,8 @@ fn the_profile_selects_plugins_and_weights() {
 #[test]
 fn the_next_search_starts_where_the_last_one_ended() {
     // With fewer than a hundred nodes each search visits all of them.
-    let busy = pod(
-        "q",
-        "nodeName: a, containers: [{name: c, resources: {requests: {cpu: 2}}}]",
-    );
-    let (best, next) = ask(
-        &(busy + &pod("p", "")),
-        |_| {},
-        |placement, pod| choose(placement, pod, 2),
-    );
-    assert_eq!(
-        (best.iter().map(|n| n.0).collect::<Vec<_>>(), next),
-        (vec![2, 1], 2)
-    );
+    let busy = pod("q", "nodeName: a, containers: [{name: c, resources: {requests: {cpu: 2}}}]");
+    let (best, next) =
+        ask(&(busy + &pod("p", "")), |_| {}, |placement, pod| choose(placement, pod, 2));
+    assert_eq!((best.iter().map(|n| n.0).collect::<Vec<_>>(), next), (vec![2, 1], 2));
 }

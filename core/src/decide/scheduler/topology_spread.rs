@@ -43,20 +43,13 @@ impl SpreadConstraint {
         let asked = selector.filter(|s| !s.is_empty());
         SpreadConstraint {
             max_skew: i64::from(spread.max_skew),
-            min_domains: spread
-                .min_domains
-                .map_or(1, |n| usize::try_from(n).unwrap_or(usize::MAX)),
+            min_domains: spread.min_domains.map_or(1, |n| usize::try_from(n).unwrap_or(usize::MAX)),
             by_host: spread.topology_key == HOST,
             topology: index.topology(&spread.topology_key),
-            pods: asked.map_or_else(
-                || Rc::from([]),
-                |s| index.selected(&question.pod.namespace, s),
-            ),
+            pods: asked
+                .map_or_else(|| Rc::from([]), |s| index.selected(&question.pod.namespace, s)),
             counts_itself: selector.is_some_and(|s| s.matches(&question.pod.labels)),
-            honours: Honours {
-                affinity: spread.honours_affinity,
-                taints: spread.honours_taints,
-            },
+            honours: Honours { affinity: spread.honours_affinity, taints: spread.honours_taints },
         }
     }
 
@@ -94,17 +87,13 @@ impl SpreadConstraint {
 fn constraints(question: &Question<'_, '_>, hard: bool) -> Vec<SpreadConstraint> {
     if !question.pod.spread.is_empty() {
         let own = question.pod.spread.iter().filter(|s| s.hard == hard);
-        return own
-            .map(|spread| SpreadConstraint::own(question, spread))
-            .collect();
+        return own.map(|spread| SpreadConstraint::own(question, spread)).collect();
     }
     let system;
     let defaults = match &question.profile.spread {
         DefaultSpread::List(list) => list,
         DefaultSpread::System => {
-            system = [(3, HOST), (5, ZONE)]
-                .map(|(max_skew, key)| soft(max_skew, key))
-                .to_vec();
+            system = [(3, HOST), (5, ZONE)].map(|(max_skew, key)| soft(max_skew, key)).to_vec();
             &system
         }
     };
@@ -115,10 +104,7 @@ fn constraints(question: &Question<'_, '_>, hard: bool) -> Vec<SpreadConstraint>
     let Some(pods) = question.index().group(question.id) else {
         return Vec::new();
     };
-    defaults
-        .into_iter()
-        .map(|c| SpreadConstraint::of_profile(question, c, &pods))
-        .collect()
+    defaults.into_iter().map(|c| SpreadConstraint::of_profile(question, c, &pods)).collect()
 }
 
 fn soft(max_skew: u32, topology_key: &str) -> DefaultConstraint {
@@ -164,29 +150,19 @@ impl SpreadLimits {
         let nodes = question.snapshot.node_ids().filter(labelled);
         let nodes: Vec<NodeId> = nodes.collect();
         SpreadLimits {
-            limits: all
-                .iter()
-                .map(|c| SpreadLimit::new(question, c, &nodes, &labelled))
-                .collect(),
+            limits: all.iter().map(|c| SpreadLimit::new(question, c, &nodes, &labelled)).collect(),
             of_profile: question.pod.spread.is_empty(),
         }
     }
 
     /// Why a node that is not admitted cannot take the pod.
     pub(super) const fn misfit(&self) -> Misfit {
-        if self.of_profile {
-            Misfit::DefaultSpread
-        } else {
-            Misfit::Spread
-        }
+        if self.of_profile { Misfit::DefaultSpread } else { Misfit::Spread }
     }
 
     pub(super) fn admit(&self, node: NodeId) -> bool {
         let within = |limit: &SpreadLimit| {
-            limit
-                .topology
-                .place(node)
-                .is_some_and(|place| limit.counts[place] <= limit.most)
+            limit.topology.place(node).is_some_and(|place| limit.counts[place] <= limit.most)
         };
         self.limits.iter().all(within)
     }
@@ -210,36 +186,18 @@ impl SpreadLimit {
         let mut counts = vec![0; topology.count];
         let mut known = vec![false; topology.count];
         for node in nodes.iter().filter(|n| constraint.includes(question, **n)) {
-            topology
-                .place(*node)
-                .into_iter()
-                .for_each(|place| known[place] = true);
+            topology.place(*node).into_iter().for_each(|place| known[place] = true);
         }
-        let places = constraint
-            .pods
-            .iter()
-            .filter_map(|p| question.lasting_place(*p));
+        let places = constraint.pods.iter().filter_map(|p| question.lasting_place(*p));
         for node in places.filter(|n| labelled(n) && constraint.includes(question, *n)) {
-            topology
-                .place(node)
-                .into_iter()
-                .for_each(|place| counts[place] += 1);
+            topology.place(node).into_iter().for_each(|place| counts[place] += 1);
         }
-        let eligible = || {
-            counts
-                .iter()
-                .zip(&known)
-                .filter(|(_, known)| **known)
-                .map(|(count, _)| *count)
-        };
+        let eligible =
+            || counts.iter().zip(&known).filter(|(_, known)| **known).map(|(count, _)| *count);
         let enough = eligible().count() >= constraint.min_domains;
         let fewest = eligible().min().filter(|_| enough).unwrap_or_default();
         let most = constraint.max_skew + fewest - i64::from(constraint.counts_itself);
-        SpreadLimit {
-            topology: Rc::clone(topology),
-            counts,
-            most,
-        }
+        SpreadLimit { topology: Rc::clone(topology), counts, most }
     }
 }
 
@@ -250,12 +208,7 @@ pub(super) fn excess_pods<'w>(
     nodes: [NodeId; 2],
 ) -> Vec<(&'w Spread, [i64; 2])> {
     let of_kind = |hard: bool| {
-        let own: Vec<&'w Spread> = question
-            .pod
-            .spread
-            .iter()
-            .filter(|s| s.hard == hard)
-            .collect();
+        let own: Vec<&'w Spread> = question.pod.spread.iter().filter(|s| s.hard == hard).collect();
         let constraints = own.iter().map(|s| SpreadConstraint::own(question, s));
         let limits = SpreadLimits::of(question, &constraints.collect::<Vec<_>>());
         own.into_iter()
@@ -276,14 +229,10 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
     let own = !question.pod.spread.is_empty();
     let strict = own || question.profile.spread != DefaultSpread::System;
     let counted = |node: &NodeId| !strict || all.iter().all(|c| c.topology.place(*node).is_some());
-    let weighed: Vec<CountedConstraint<'_>> = all
-        .iter()
-        .map(|c| CountedConstraint::new(question, c, nodes, &counted))
-        .collect();
-    let sums: Vec<Option<i64>> = nodes
-        .iter()
-        .map(|n| counted(n).then(|| sum(&weighed, *n)))
-        .collect();
+    let weighed: Vec<CountedConstraint<'_>> =
+        all.iter().map(|c| CountedConstraint::new(question, c, nodes, &counted)).collect();
+    let sums: Vec<Option<i64>> =
+        nodes.iter().map(|n| counted(n).then(|| sum(&weighed, *n))).collect();
     Some(reversed(&sums))
 }
 
@@ -309,28 +258,13 @@ impl<'c> CountedConstraint<'c> {
         let counts =
             |node: &NodeId| by_host || counted(node) && constraint.includes(question, *node);
         let mut sums = vec![0; topology.count];
-        for node in constraint
-            .pods
-            .iter()
-            .filter_map(|p| question.lasting_place(*p))
-            .filter(counts)
+        for node in constraint.pods.iter().filter_map(|p| question.lasting_place(*p)).filter(counts)
         {
-            topology
-                .place(node)
-                .into_iter()
-                .for_each(|place| sums[place] += 1);
+            topology.place(node).into_iter().for_each(|place| sums[place] += 1);
         }
         let nodes = nodes.iter().filter(|n| counted(n));
-        let size = if by_host {
-            nodes.count()
-        } else {
-            places(topology, nodes)
-        };
-        CountedConstraint {
-            constraint,
-            counts: sums,
-            weight: weight(size),
-        }
+        let size = if by_host { nodes.count() } else { places(topology, nodes) };
+        CountedConstraint { constraint, counts: sums, weight: weight(size) }
     }
 }
 
@@ -369,11 +303,7 @@ fn reversed(sums: &[Option<i64>]) -> Vec<i64> {
     let least = sums.iter().flatten().copied().min().unwrap_or_default();
     let most = sums.iter().flatten().copied().max().unwrap_or_default();
     let points = |sum: i64| {
-        if most == 0 {
-            100
-        } else {
-            100 * (most + least - sum) / most
-        }
+        if most == 0 { 100 } else { 100 * (most + least - sum) / most }
     };
     sums.iter().map(|sum| sum.map_or(0, points)).collect()
 }
@@ -384,10 +314,7 @@ mod tests {
 
     #[test]
     fn the_smallest_sum_scores_100() {
-        assert_eq!(
-            reversed(&[Some(2), Some(4), None, Some(8)]),
-            [100, 75, 0, 25]
-        );
+        assert_eq!(reversed(&[Some(2), Some(4), None, Some(8)]), [100, 75, 0, 25]);
         assert_eq!(reversed(&[Some(0), Some(0), None]), [100, 100, 0]);
     }
 

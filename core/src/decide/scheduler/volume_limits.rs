@@ -41,10 +41,8 @@ impl<'w> AttachedVolumes<'w> {
             let volumes = snapshot.attached_volumes(snapshot.pod(*pod));
             volumes.into_iter().map(|volume| (*node, volume))
         });
-        let mut in_use: Vec<_> = placed
-            .chain(reserved)
-            .filter(|(_, volume)| same_driver(volume))
-            .collect();
+        let mut in_use: Vec<_> =
+            placed.chain(reserved).filter(|(_, volume)| same_driver(volume)).collect();
         in_use.sort_unstable();
         in_use.dedup();
         AttachedVolumes { wanted, in_use }
@@ -64,9 +62,7 @@ impl<'w> AttachedVolumes<'w> {
             let of_driver = |v: &AttachedVolume<'_>| v.driver == *driver;
             let attached = here_or_left().filter(|(_, v)| of_driver(v)).count();
             let wanted = self.wanted.iter().filter(|v| of_driver(v));
-            let new = wanted
-                .filter(|v| !here.iter().any(|(_, h)| h == *v))
-                .count();
+            let new = wanted.filter(|v| !here.iter().any(|(_, h)| h == *v)).count();
             let limit = there.attach_limit(driver).map(|limit| limit as usize);
             new > 0 && limit.is_some_and(|limit| attached + new > limit)
         };

@@ -33,12 +33,8 @@ impl<'w> VolumeAccess<'w> {
         let bound =
             claims(question).filter_map(|claim| snapshot.volumes.get(claim.volume.as_ref()?));
         let volumes: Vec<&Volume> = bound.collect();
-        let nodes = volumes
-            .iter()
-            .filter(|_| question.runs(FilterPlugin::VolumeBinding));
-        let zones = volumes
-            .iter()
-            .filter(|_| question.runs(FilterPlugin::VolumeZone));
+        let nodes = volumes.iter().filter(|_| question.runs(FilterPlugin::VolumeBinding));
+        let zones = volumes.iter().filter(|_| question.runs(FilterPlugin::VolumeZone));
         let binds = question.runs(FilterPlugin::VolumeBinding);
         let classes = snapshot.new_volumes(question.pod);
         let classes = classes.into_iter().filter_map(|new| new.class);
@@ -69,17 +65,13 @@ impl<'w> VolumeAccess<'w> {
     /// without zones.
     fn in_zone(&self, labels: &Labels) -> bool {
         let known = |prefix| {
-            ["zone", "region"]
-                .iter()
-                .any(|kind| labels.contains_key(&format!("{prefix}{kind}")))
+            ["zone", "region"].iter().any(|kind| labels.contains_key(&format!("{prefix}{kind}")))
         };
         if self.zones.is_empty() || !(known(STABLE) || known(BETA)) {
             return true;
         }
         let of = |key: &str| {
-            labels
-                .get(key)
-                .or_else(|| labels.get(&format!("{STABLE}{}", key.strip_prefix(BETA)?)))
+            labels.get(key).or_else(|| labels.get(&format!("{STABLE}{}", key.strip_prefix(BETA)?)))
         };
         self.zones.iter().all(|(key, zones)| {
             of(key).is_some_and(|own| zones.split("__").any(|zone| zone == own))
@@ -103,25 +95,15 @@ pub(super) fn in_use(question: &Question<'_, '_>) -> bool {
     let snapshot = question.snapshot;
     let single = |name: &&String| find(question, name).is_some_and(|claim| claim.one_pod);
     let wanted: Vec<&String> = question.pod.volumes.claims.iter().filter(single).collect();
-    snapshot
-        .pod_ids()
-        .filter(|other| question.place(*other).is_some())
-        .any(|other| {
-            let other = snapshot.pod(other);
-            other.namespace == question.pod.namespace
-                && wanted
-                    .iter()
-                    .any(|name| other.volumes.claims.contains(name))
-        })
+    snapshot.pod_ids().filter(|other| question.place(*other).is_some()).any(|other| {
+        let other = snapshot.pod(other);
+        other.namespace == question.pod.namespace
+            && wanted.iter().any(|name| other.volumes.claims.contains(name))
+    })
 }
 
 fn claims<'w>(question: &Question<'_, 'w>) -> impl Iterator<Item = &'w Claim> {
-    question
-        .pod
-        .volumes
-        .claims
-        .iter()
-        .filter_map(|name| find(question, name))
+    question.pod.volumes.claims.iter().filter_map(|name| find(question, name))
 }
 
 fn find<'w>(question: &Question<'_, 'w>, name: &str) -> Option<&'w Claim> {

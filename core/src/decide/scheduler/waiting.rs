@@ -27,11 +27,7 @@ pub fn expect_waiting(
     let all = snapshot.pod_ids();
     let held = |id: &PodId| hold_of(snapshot, snapshot.pod(*id));
     let waits = |id: &PodId| {
-        let least = if with_doubtful {
-            Hold::Doubtful
-        } else {
-            Hold::Free
-        };
+        let least = if with_doubtful { Hold::Doubtful } else { Hold::Free };
         waits(snapshot.pod(*id)) && held(id) <= least
     };
     let mut waiting: Vec<PodId> = all.filter(waits).collect();
@@ -63,11 +59,8 @@ pub fn expect_waiting(
         };
         // Without scores all nodes are equally likely, so only a single one says something.
         if is_known(placement, id) || found.possible_nodes.len() == 1 {
-            let landing = Landing {
-                on: Some(likeliest.node),
-                starts: found.starts,
-                ..Landing::default()
-            };
+            let landing =
+                Landing { on: Some(likeliest.node), starts: found.starts, ..Landing::default() };
             placement.expect(id, landing);
             doubtful |= held(&id) == Hold::Doubtful;
         }
@@ -83,11 +76,7 @@ fn hold_of(snapshot: &Snapshot, pod: &Pod) -> Hold {
     let claims = pod.volumes.claims.iter().chain(own);
     let claims = claims.map(|name| hold(snapshot, pod, name));
     // Whether a device is free or a group complete is not forecast.
-    let other = if pod.resource_claims || pod.gang.is_some() {
-        Hold::Doubtful
-    } else {
-        Hold::Free
-    };
+    let other = if pod.resource_claims || pod.gang.is_some() { Hold::Doubtful } else { Hold::Free };
     claims.fold(other, Ord::max)
 }
 

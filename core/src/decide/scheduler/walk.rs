@@ -54,24 +54,13 @@ impl Walk {
             }
         }
         // After the last feasible node, a search goes on at the first one.
-        let wrapped = first
-            .iter_mut()
-            .rev()
-            .take_while(|next| **next == nodes.len());
+        let wrapped = first.iter_mut().rev().take_while(|next| **next == nodes.len());
         wrapped.for_each(|next| *next = 0);
         totals.extend_from_within(..quota.min(nodes.len()));
         let quota = quota.min(nodes.len());
         let best = maxima(&totals, nodes.len(), quota);
         let ranked = ranked(&totals, &best);
-        Walk {
-            nodes,
-            positions,
-            first,
-            totals,
-            quota,
-            best,
-            ranked,
-        }
+        Walk { nodes, positions, first, totals, quota, best, ranked }
     }
 
     /// The chances of the nodes. Without starts, each feasible node is the first with the same
@@ -156,17 +145,11 @@ impl Walk {
     /// are a little further.
     fn tied_after(&self, start: usize, earlier: Range<usize>) -> Range<usize> {
         let best = self.best[start];
-        if self
-            .ranked
-            .get(earlier.start)
-            .is_none_or(|(score, _)| *score != best)
-        {
+        if self.ranked.get(earlier.start).is_none_or(|(score, _)| *score != best) {
             return self.tied(start);
         }
         let advance = |from: usize, end: usize| {
-            let passed = self.ranked[from..]
-                .iter()
-                .take_while(|at| **at < (best, end));
+            let passed = self.ranked[from..].iter().take_while(|at| **at < (best, end));
             from + passed.count()
         };
         advance(earlier.start, start)..advance(earlier.end, start + self.quota)
@@ -249,11 +232,7 @@ mod tests {
 
     /// A search that certainly starts at this position.
     fn start(position: usize, all: usize) -> Starts {
-        Starts::weighted(
-            (0..all)
-                .map(|p| f64::from(u8::from(p == position)))
-                .collect(),
-        )
+        Starts::weighted((0..all).map(|p| f64::from(u8::from(p == position))).collect())
     }
 
     /// The definition of [`Walk::possible_nodes`]: visits every node of every window.

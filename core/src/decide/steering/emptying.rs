@@ -27,10 +27,7 @@ pub(super) fn choose(
     too_hot: &BTreeSet<NodeId>,
     has: impl Fn(NodeId, SteerValue) -> bool,
 ) -> Vec<(NodeId, SteerValue, SteerReason)> {
-    let mut chosen = Chosen {
-        ahead: now.trial(),
-        nodes: Vec::new(),
-    };
+    let mut chosen = Chosen { ahead: now.trial(), nodes: Vec::new() };
     let mut full = BTreeSet::new();
     let has_taint = |node| has(node, SteerValue::Emptying);
     for (position, strategy) in now.world.policy.strategies.iter().enumerate() {
@@ -48,9 +45,7 @@ pub(super) fn choose(
     }
     let full = full.into_iter();
     let full = full.map(|node| (node, SteerValue::Full, SteerReason::Full));
-    chosen
-        .nodes
-        .sort_by_key(|(_, why)| *why == SteerReason::Empty);
+    chosen.nodes.sort_by_key(|(_, why)| *why == SteerReason::Empty);
     let emptying = chosen.nodes.into_iter();
     let emptying = emptying.map(|(node, why)| (node, SteerValue::Emptying, why));
     full.chain(emptying).collect()
@@ -60,8 +55,7 @@ pub(super) fn choose(
 fn leaving(now: &Draft<'_>, nodes: &[(NodeId, SteerReason)]) -> Vec<PodId> {
     let snapshot = now.world.snapshot;
     let pods = nodes.iter().flat_map(|(node, _)| now.pods_on(*node));
-    pods.filter(|pod| !goes_with_its_node(snapshot.pod(*pod)))
-        .collect()
+    pods.filter(|pod| !goes_with_its_node(snapshot.pod(*pod))).collect()
 }
 
 /// Whether one of the pods fits on a node by requests but not by usage. A scheduler that packs
@@ -110,11 +104,8 @@ impl Chosen<'_> {
             let leaving = leaving_pods(&self.ahead, position, source, has_taint(source));
             let emptied = leaving.and_then(|pods| empty(&self.ahead, &room, pods, &destinations));
             if let Some((after, landings)) = emptied {
-                let why = if landings.is_empty() {
-                    SteerReason::Empty
-                } else {
-                    SteerReason::Emptying
-                };
+                let why =
+                    if landings.is_empty() { SteerReason::Empty } else { SteerReason::Emptying };
                 self.nodes.push((source, why));
                 self.ahead = after;
                 filled.extend(landings);
@@ -145,20 +136,15 @@ fn sources(
 
 /// The nodes of a class by the verdicts of HighNodeUtilization.
 fn of_class(now: &Draft<'_>, verdicts: &[Verdict], class: &Class) -> Vec<NodeId> {
-    let these = verdicts
-        .iter()
-        .filter(|v| v.class == *class && v.strategy == HighNodeUtilization::NAME);
-    these
-        .filter_map(|v| now.world.snapshot.find_node(&v.node))
-        .collect()
+    let these =
+        verdicts.iter().filter(|v| v.class == *class && v.strategy == HighNodeUtilization::NAME);
+    these.filter_map(|v| now.world.snapshot.find_node(&v.node)).collect()
 }
 
 /// The larger ratio of cpu and memory requests.
 fn fullness(now: &Draft<'_>, node: NodeId) -> Ratio {
-    let [cpu, memory] = [ResourceId::CPU, ResourceId::MEMORY].map(|resource| {
-        now.ratio(node, resource, Basis::Requests)
-            .unwrap_or(Ratio::ONE)
-    });
+    let [cpu, memory] = [ResourceId::CPU, ResourceId::MEMORY]
+        .map(|resource| now.ratio(node, resource, Basis::Requests).unwrap_or(Ratio::ONE));
     cpu.at_least(memory)
 }
 
@@ -175,9 +161,7 @@ fn leaving_pods(
     }
     let snapshot = ahead.world.snapshot;
     let pods = ahead.pods_on(source);
-    let mut pods: Vec<PodId> = pods
-        .filter(|pod| !goes_with_its_node(snapshot.pod(*pod)))
-        .collect();
+    let mut pods: Vec<PodId> = pods.filter(|pod| !goes_with_its_node(snapshot.pod(*pod))).collect();
     // Large pods first, because small ones fit into the remaining gaps.
     pods.sort_by_key(|p| (Reverse(snapshot.pod(*p).requests[ResourceId::CPU]), *p));
     let may_go = |pod: &PodId| may_go(ahead, position, *pod, has_taint);

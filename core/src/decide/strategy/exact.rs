@@ -32,18 +32,15 @@ pub(super) fn start<'w>(
         Rule::HighNodeUtilization(rule) => {
             Box::new(ExactUtilizationRun::high(draft, position, rule))
         }
-        Rule::RemoveDuplicates(rule) => Box::new(RemoveDuplicatesRun::start(
-            draft,
-            position,
-            rule,
-            &DUPLICATES,
-        )),
+        Rule::RemoveDuplicates(rule) => {
+            Box::new(RemoveDuplicatesRun::start(draft, position, rule, &DUPLICATES))
+        }
         Rule::RemovePodsViolatingTopologySpreadConstraint(rule) => {
             Box::new(ExactTopologySpreadRun::start(draft, position, rule))
         }
-        Rule::RemovePodsViolatingInterPodAntiAffinity(rule) => Box::new(
-            InterPodAntiAffinityRun::start(draft, position, rule, NEIGHBOURS),
-        ),
+        Rule::RemovePodsViolatingInterPodAntiAffinity(rule) => {
+            Box::new(InterPodAntiAffinityRun::start(draft, position, rule, NEIGHBOURS))
+        }
         Rule::RemovePodsViolatingNodeTaints(rule) => {
             Box::new(PerPodRun::start(draft, position, rule.clone()))
         }
@@ -64,11 +61,8 @@ static DUPLICATES: DuplicateRules = DuplicateRules {
 };
 
 /// An evicted pod is still there, because it is only terminating.
-const NEIGHBOURS: NeighbourRules = NeighbourRules {
-    terminating: true,
-    evicted: true,
-    without_label: true,
-};
+const NEIGHBOURS: NeighbourRules =
+    NeighbourRules { terminating: true, evicted: true, without_label: true };
 
 /// Refuses a pod that an earlier strategy moves, or that may not be evicted.
 fn may_go(draft: &Draft<'_>, position: usize, pod: PodId) -> Result<(), NotSelected> {

@@ -147,10 +147,7 @@ pub fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
     }
     let mut pods = snapshot.node(node).pods.iter().map(|p| snapshot.pod(*p));
     let pod = pods.find(|p| p.annotations.safe_to_evict == Some(false))?;
-    Some(format!(
-        "pod {} has the annotation safe-to-evict: false",
-        pod.name
-    ))
+    Some(format!("pod {} has the annotation safe-to-evict: false", pod.name))
 }
 
 /// Whether a node counts as empty despite this pod: every node has such a pod, or the pod has ended
@@ -164,11 +161,7 @@ pub fn goes_with_its_node(pod: &Pod) -> bool {
 
 /// Whether no pod has to leave a node before it counts as empty.
 pub fn is_empty(snapshot: &Snapshot, node: NodeId) -> bool {
-    snapshot
-        .node(node)
-        .pods
-        .iter()
-        .all(|pod| goes_with_its_node(snapshot.pod(*pod)))
+    snapshot.node(node).pods.iter().all(|pod| goes_with_its_node(snapshot.pod(*pod)))
 }
 
 impl HighNodeUtilization {
@@ -177,10 +170,6 @@ impl HighNodeUtilization {
 
     /// The HighNodeUtilization rule; `None` for other rules.
     pub const fn of(rule: &Rule) -> Option<&HighNodeUtilization> {
-        if let Rule::HighNodeUtilization(rule) = rule {
-            Some(rule)
-        } else {
-            None
-        }
+        if let Rule::HighNodeUtilization(rule) = rule { Some(rule) } else { None }
     }
 }

@@ -19,11 +19,7 @@ pub(super) fn importance(pod: &Pod) -> impl Ord + use<> {
 ///
 /// The cost is the annotation `controller.kubernetes.io/pod-deletion-cost`.
 pub(super) fn eviction_order(pod: &Pod) -> impl Ord + use<> {
-    (
-        importance(pod),
-        Reverse(pod.created),
-        pod.annotations.deletion_cost,
-    )
+    (importance(pod), Reverse(pod.created), pod.annotations.deletion_cost)
 }
 
 /// The importance of a pod among those that relieve a hot node about equally well. The least
@@ -61,13 +57,7 @@ impl Importance {
 
     /// Returns the importance that users gave the pod, without its age.
     pub(super) fn rank(&self) -> impl Ord + use<> {
-        let Importance {
-            priority,
-            qos,
-            prefers_to_stay,
-            deletion_cost,
-            ..
-        } = *self;
+        let Importance { priority, qos, prefers_to_stay, deletion_cost, .. } = *self;
         (priority, qos, prefers_to_stay, deletion_cost)
     }
 }

@@ -107,12 +107,7 @@ struct Groups<'w> {
 
 /// The parts of a term that decide which pods it means, and the namespace of the pod that has the
 /// term.
-type TermKey<'w> = (
-    &'w Option<Selector>,
-    &'w [String],
-    &'w Option<Selector>,
-    &'w str,
-);
+type TermKey<'w> = (&'w Option<Selector>, &'w [String], &'w Option<Selector>, &'w str);
 
 impl<'w> RequiredAntiAffinityRun<'w> {
     fn start(draft: &Draft<'w>, position: usize, scope: &'w Scope, rules: NeighbourRules) -> Self {
@@ -122,10 +117,7 @@ impl<'w> RequiredAntiAffinityRun<'w> {
         selected.retain(|pod| with_terms(draft, scope, *pod).is_ok());
         selected.sort_by_key(|p| (snapshot.pod(*p).node, importance(snapshot.pod(*p)), *p));
         let finished = neighbours.iter().filter(|p| snapshot.pod(**p).finished());
-        let neighbours = Neighbours {
-            finished: finished.copied().collect(),
-            all: neighbours,
-        };
+        let neighbours = Neighbours { finished: finished.copied().collect(), all: neighbours };
         let (mut groups, mut group_of_terms) = (Groups::default(), BTreeMap::new());
         for &pod in &selected {
             let positions = snapshot
@@ -290,9 +282,7 @@ fn group(
     let finished = neighbours.finished.iter().filter(|p| matches(p));
     if let (false, Some(selector)) = (term.wide(), &term.pods) {
         let found = draft.index().selected(&own.namespace, selector);
-        let running = found
-            .iter()
-            .filter(|p| neighbours.all.binary_search(p).is_ok());
+        let running = found.iter().filter(|p| neighbours.all.binary_search(p).is_ok());
         let mut pods: Vec<PodId> = running.chain(finished).copied().collect();
         pods.sort_unstable();
         return pods;

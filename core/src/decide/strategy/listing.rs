@@ -40,9 +40,9 @@ pub(super) fn stays_on(draft: &Draft<'_>, pod: PodId) -> Result<NodeId, NotSelec
 /// Refuses a pod that a strategy earlier in the policy already moves.
 pub(super) fn not_moved(draft: &Draft<'_>, pod: PodId) -> Result<(), NotSelected> {
     match draft.move_of(pod) {
-        Some((by, _)) => Err(NotSelected::MovedBefore(
-            draft.world.strategy(by.strategy).rule.name(),
-        )),
+        Some((by, _)) => {
+            Err(NotSelected::MovedBefore(draft.world.strategy(by.strategy).rule.name()))
+        }
         None => Ok(()),
     }
 }
@@ -102,9 +102,7 @@ impl Scope {
             return Some(NotSelected::Namespace);
         }
         let selector = self.pods.as_ref();
-        selector
-            .is_some_and(|s| !s.matches(&pod.labels))
-            .then_some(NotSelected::Labels)
+        selector.is_some_and(|s| !s.matches(&pod.labels)).then_some(NotSelected::Labels)
     }
 }
 

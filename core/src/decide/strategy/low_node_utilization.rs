@@ -176,9 +176,7 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
             Ok(relief) if relief.saves == 0 => {
                 let node = draft.world.snapshot.pod(pod).node;
                 let hot = node.and_then(|node| self.need_of(draft, node));
-                NotSelected::SavesNothing {
-                    need: hot.map_or(0, |hot| hot.need()),
-                }
+                NotSelected::SavesNothing { need: hot.map_or(0, |hot| hot.need()) }
             }
             // Its node was relieved, but a move that came later may land there.
             Ok(_) => NotSelected::LeftForLater,

@@ -25,10 +25,7 @@ pub(super) struct NodeAffinityRule<'w> {
 
 impl<'w> NodeAffinityRule<'w> {
     pub(super) fn new(draft: &Draft<'w>, rule: &'w NodeAffinity) -> Self {
-        NodeAffinityRule {
-            rule,
-            nodes: ready_nodes(draft).into(),
-        }
+        NodeAffinityRule { rule, nodes: ready_nodes(draft).into() }
     }
 
     /// Why a pod should leave its node because of one kind of affinity; `None` if it may stay.
@@ -46,10 +43,7 @@ impl<'w> NodeAffinityRule<'w> {
             }
             AffinityKind::Preferred => preferred(draft, node, pod, &self.nodes),
         }?;
-        Some(Selected {
-            reason,
-            destinations: Some(only_on(destinations, NoGain::NodeAffinity)),
-        })
+        Some(Selected { reason, destinations: Some(only_on(destinations, NoGain::NodeAffinity)) })
     }
 }
 
@@ -63,9 +57,7 @@ impl JudgePod for NodeAffinityRule<'_> {
         if pod.finished() {
             return Err(NotSelected::Finished);
         }
-        let mut violated = kinds
-            .iter()
-            .filter_map(|kind| self.violated(draft, node, pod, *kind));
+        let mut violated = kinds.iter().filter_map(|kind| self.violated(draft, node, pod, *kind));
         violated.next().ok_or_else(|| {
             if kinds.iter().any(|kind| has_affinity(pod, *kind)) {
                 NotSelected::SuitableNode
@@ -84,11 +76,7 @@ impl JudgePod for NodeAffinityRule<'_> {
 }
 
 fn kind_of(reason: &Reason) -> AffinityKind {
-    if *reason == Reason::WrongNode {
-        AffinityKind::Required
-    } else {
-        AffinityKind::Preferred
-    }
+    if *reason == Reason::WrongNode { AffinityKind::Required } else { AffinityKind::Preferred }
 }
 
 fn has_affinity(pod: &Pod, kind: AffinityKind) -> bool {

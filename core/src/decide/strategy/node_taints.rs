@@ -25,10 +25,7 @@ pub(super) struct NodeTaintsRule<'w> {
 
 impl<'w> NodeTaintsRule<'w> {
     pub(super) fn new(draft: &Draft<'w>, rule: &'w NodeTaints) -> Self {
-        NodeTaintsRule {
-            rule,
-            nodes: ready_nodes(draft).into(),
-        }
+        NodeTaintsRule { rule, nodes: ready_nodes(draft).into() }
     }
 
     /// The nodes with fewer soft taints that count and that the pod does not tolerate.
@@ -57,10 +54,7 @@ impl JudgePod for NodeTaintsRule<'_> {
         if nodes.is_empty() {
             return Err(NotSelected::NoLessTainted);
         }
-        Ok(Selected {
-            destinations: Some(only_on(nodes, NoGain::Taint)),
-            ..selected
-        })
+        Ok(Selected { destinations: Some(only_on(nodes, NoGain::Taint)), ..selected })
     }
 }
 
@@ -88,9 +82,7 @@ impl NodeTaints {
             return Err(NotSelected::NoTaint);
         }
         let violated = self.all_violated(pod, node);
-        violated
-            .min_by_key(|t| is_soft(t))
-            .ok_or(NotSelected::Tolerated)
+        violated.min_by_key(|t| is_soft(t)).ok_or(NotSelected::Tolerated)
     }
 
     /// The taints of the node that count and that the pod does not tolerate.

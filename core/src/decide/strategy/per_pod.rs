@@ -22,10 +22,7 @@ pub(super) struct Selected {
 impl Selected {
     /// A selected pod whose replacement may land on any node.
     pub(super) const fn anywhere(reason: Reason) -> Self {
-        Selected {
-            reason,
-            destinations: None,
-        }
+        Selected { reason, destinations: None }
     }
 }
 
@@ -58,11 +55,7 @@ impl<J: JudgePod> PerPodRun<J> {
             .filter_map(|pod| Some((pod, judge(&rule, draft, pod).ok()?)))
             .collect();
         rule.sort(draft, &mut selected);
-        PerPodRun {
-            position,
-            rule,
-            waiting: selected.into(),
-        }
+        PerPodRun { position, rule, waiting: selected.into() }
     }
 }
 

@@ -55,10 +55,8 @@ impl PodLifeTime {
 
     /// The state of the pod, or of a container, that the policy lists.
     fn state(&self, pod: &Pod) -> Option<Finding> {
-        let (init, ephemeral) = (
-            self.including_init_containers,
-            self.including_ephemeral_containers,
-        );
+        let (init, ephemeral) =
+            (self.including_init_containers, self.including_ephemeral_containers);
         let of_containers = containers(pod, init, ephemeral).flat_map(|c| {
             let ended = c.ended.as_ref().map(|(reason, _)| reason);
             c.waiting.iter().chain(ended).map(String::as_str)
@@ -107,9 +105,7 @@ impl ConditionTest {
         equals(self.kind.as_ref(), &condition.state.kind)
             && equals(self.status.as_ref(), &condition.state.status)
             && equals(self.reason.as_ref(), &condition.state.reason)
-            && self
-                .for_at_least
-                .is_none_or(|least| lasts(condition, least, now))
+            && self.for_at_least.is_none_or(|least| lasts(condition, least, now))
     }
 }
 

@@ -135,11 +135,7 @@ impl<'w> RemoveDuplicatesRun<'w> {
             duplicates.sort_by_cached_key(|pod| rank(draft, self.position, *pod));
             for pod in duplicates.into_iter().skip(share - 1).rev() {
                 if !draft.moves(pod) && self.chosen.insert(pod) {
-                    self.queue.push_back(Duplicate {
-                        group: key.clone(),
-                        node,
-                        pod,
-                    });
+                    self.queue.push_back(Duplicate { group: key.clone(), node, pod });
                 }
             }
         }
@@ -154,11 +150,7 @@ impl<'w> RemoveDuplicatesRun<'w> {
         // Of several owners, the one by which the pod came nearest to being selected decides.
         let group = groups.max_by_key(|group| group.nearness(node));
         group.ok_or(NotSelected::NoOwner)?.judge(node)?;
-        if self.chosen.contains(&pod) {
-            Ok(())
-        } else {
-            Err(NotSelected::OthersFirst)
-        }
+        if self.chosen.contains(&pod) { Ok(()) } else { Err(NotSelected::OthersFirst) }
     }
 
     /// Whether a pod is one of the replicas that are compared.
@@ -209,12 +201,7 @@ fn keys(pod: &Pod) -> Vec<GroupKey<'_>> {
     images.sort_unstable();
     let mut keys = Vec::new();
     for Owner { kind, name, .. } in &pod.owners {
-        keys.push((
-            pod.namespace.as_str(),
-            kind.as_str(),
-            name.as_str(),
-            images.clone(),
-        ));
+        keys.push((pod.namespace.as_str(), kind.as_str(), name.as_str(), images.clone()));
     }
     keys.sort_unstable();
     keys.dedup();

@@ -55,8 +55,7 @@ pub fn run<'w>(
 impl FinishedRun<'_> {
     /// The strategy's verdict about a pod.
     pub fn verdict(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> PodVerdict {
-        run.answer(pod)
-            .unwrap_or_else(|| PodVerdict::NotSelected(self.0.not_selected(run, pod)))
+        run.answer(pod).unwrap_or_else(|| PodVerdict::NotSelected(self.0.not_selected(run, pod)))
     }
 
     /// The pod as a candidate, whether or not the strategy selected it.
@@ -85,9 +84,7 @@ impl StrategyRun<'_, '_> {
         }
         Some(PodVerdict::Moved {
             reason: candidate.reason.clone(),
-            to: landing
-                .likeliest()
-                .map(|node| snapshot.node(node).name.clone()),
+            to: landing.likeliest().map(|node| snapshot.node(node).name.clone()),
             aim: candidate.reason.aim(snapshot.pod(pod).finished()),
             saves: candidate.saves,
             worth: after.worth(candidate),
@@ -112,9 +109,7 @@ impl StrategyRun<'_, '_> {
             Reach::Pod => false,
         };
         let ending = self.after.refusals(self.position).find(ends);
-        ending.map_or(NotSelected::OthersFirst, |(_, why)| {
-            NotSelected::Late(Box::new(why.clone()))
-        })
+        ending.map_or(NotSelected::OthersFirst, |(_, why)| NotSelected::Late(Box::new(why.clone())))
     }
 
     /// Whether a refusal of another pod ended the strategy for this pod's node, or for the cycle.

@@ -21,11 +21,7 @@ pub struct AboveTarget {
 impl AboveTarget {
     /// Compares a ratio with a target; `None` if it is at most the target.
     pub fn new(resource: ResourceId, ratio: Ratio, target: Ratio) -> Option<Self> {
-        (ratio > target).then_some(AboveTarget {
-            resource,
-            ratio,
-            target,
-        })
+        (ratio > target).then_some(AboveTarget { resource, ratio, target })
     }
 
     /// Returns the part of the ratio above the target.

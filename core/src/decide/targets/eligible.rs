@@ -10,9 +10,7 @@ use crate::values::{Amount, ResourceId};
 /// The nodes that can be source or destination.
 pub fn fit(projection: &Projection<'_>, basis: Basis) -> Vec<NodeId> {
     let nodes = projection.world.snapshot.node_ids();
-    nodes
-        .filter(|n| unfit(projection, basis, *n).is_none())
-        .collect()
+    nodes.filter(|n| unfit(projection, basis, *n).is_none()).collect()
 }
 
 /// Why a node can be neither source nor destination; `None` if it can be one of them.

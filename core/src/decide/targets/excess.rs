@@ -75,11 +75,7 @@ impl ResourceExcess {
         let deviation = projection.deviation(node, resource, basis);
         let variation = projection.share(node, resource, deviation);
         Some(ResourceExcess {
-            above: AboveTarget {
-                resource,
-                ratio,
-                target,
-            },
+            above: AboveTarget { resource, ratio, target },
             basis,
             variation: variation.unwrap_or_default(),
             amount,
@@ -198,11 +194,8 @@ mod tests {
     }
 
     fn with_need(amount: u64, loads: &[u64]) -> ResourceExcess {
-        let above = AboveTarget {
-            resource: ResourceId::CPU,
-            ratio: Ratio::ONE,
-            target: Ratio::ZERO,
-        };
+        let above =
+            AboveTarget { resource: ResourceId::CPU, ratio: Ratio::ONE, target: Ratio::ZERO };
         let excess = excess(above, Amount::new(amount));
         excess.with_need(loads.iter().map(|load| Amount::new(*load)).collect())
     }

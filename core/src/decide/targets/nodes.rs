@@ -56,19 +56,10 @@ fn class(
     };
     let (resource, ratio, target) = (worst.name(projection), worst.ratio, worst.target);
     match warming(projection, position, rule, node) {
-        Some(since) => Class::Warming {
-            resource,
-            ratio,
-            target,
-            since,
-            sustained_for: rule.sustained_for,
-        },
-        None => Class::Hot {
-            resource,
-            ratio,
-            target,
-            needed: None,
-        },
+        Some(since) => {
+            Class::Warming { resource, ratio, target, since, sustained_for: rule.sustained_for }
+        }
+        None => Class::Hot { resource, ratio, target, needed: None },
     }
 }
 
@@ -94,12 +85,7 @@ fn warming(
 fn outside(projection: &Projection<'_>, rule: &LowNodeUtilization, node: NodeId) -> Class {
     let pool = rule.pool_of(&projection.world.snapshot.node(node).labels);
     pool.map_or(Class::NotSelected, |pool| {
-        Class::Lacks(
-            pool.targets
-                .iter()
-                .map(|(name, _)| name.to_owned())
-                .collect(),
-        )
+        Class::Lacks(pool.targets.iter().map(|(name, _)| name.to_owned()).collect())
     })
 }
 

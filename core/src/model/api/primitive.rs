@@ -57,10 +57,7 @@ impl ApiTime {
 
 impl From<Timestamp> for ApiTime {
     fn from(time: Timestamp) -> Self {
-        ApiTime {
-            seconds: Some(time.as_second()),
-            nanos: Some(time.subsec_nanosecond()),
-        }
+        ApiTime { seconds: Some(time.as_second()), nanos: Some(time.subsec_nanosecond()) }
     }
 }
 
@@ -92,9 +89,7 @@ impl Visitor<'_> for QuantityVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<ApiQuantity, E> {
-        Ok(ApiQuantity {
-            text: text.to_owned(),
-        })
+        Ok(ApiQuantity { text: text.to_owned() })
     }
 
     // YAML without quotes turns `cpu: 2` into a number.

@@ -86,15 +86,8 @@ enum IntOrText {
 impl From<IntOrText> for ApiIntOrString {
     fn from(value: IntOrText) -> Self {
         match value {
-            IntOrText::Int(int) => ApiIntOrString {
-                int,
-                ..ApiIntOrString::default()
-            },
-            IntOrText::Text(text) => ApiIntOrString {
-                kind: 1,
-                text,
-                ..ApiIntOrString::default()
-            },
+            IntOrText::Int(int) => ApiIntOrString { int, ..ApiIntOrString::default() },
+            IntOrText::Text(text) => ApiIntOrString { kind: 1, text, ..ApiIntOrString::default() },
         }
     }
 }

@@ -75,10 +75,7 @@ impl GuardHistory {
     /// Returns the series as it was at a time; `None` if it did not exist.
     fn at(&self, at: Timestamp) -> Option<GuardSeries> {
         let value = *self.values.get(self.range.repeated_position(at)?)?;
-        Some(GuardSeries {
-            labels: self.labels.clone(),
-            value: Some(value?),
-        })
+        Some(GuardSeries { labels: self.labels.clone(), value: Some(value?) })
     }
 
     /// Returns the object as JSON.
@@ -88,9 +85,7 @@ impl GuardHistory {
         let object = GuardObject {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
-            metadata: GuardName {
-                name: self.guard.clone(),
-            },
+            metadata: GuardName { name: self.guard.clone() },
             start: self.range.start,
             step: duration(self.range.step),
             labels: self.labels.clone(),
@@ -107,17 +102,13 @@ impl GuardHistory {
         }
         let name = value.pointer("/metadata/name").and_then(Value::as_str);
         let object = GuardObject::deserialize(value).map_err(|error| error.to_string());
-        Some(
-            object
-                .and_then(GuardHistory::try_from)
-                .map_err(|why| Skipped {
-                    kind: KIND.to_owned(),
-                    namespace: String::new(),
-                    name: name.unwrap_or_default().to_owned(),
-                    node: None,
-                    why,
-                }),
-        )
+        Some(object.and_then(GuardHistory::try_from).map_err(|why| Skipped {
+            kind: KIND.to_owned(),
+            namespace: String::new(),
+            name: name.unwrap_or_default().to_owned(),
+            node: None,
+            why,
+        }))
     }
 }
 
@@ -171,10 +162,7 @@ mod tests {
             (5, vec![series("a", 0.5), series("b", f64::INFINITY)]),
             (10, vec![series("a", -1.0)]),
         ];
-        let answers = answers.map(|(at, series)| GuardAnswer {
-            at: time(at),
-            series,
-        });
+        let answers = answers.map(|(at, series)| GuardAnswer { at: time(at), series });
         let rows = GuardHistory::of("g", range, &answers);
         let quiet = GuardHistory::of("quiet", range, &answers[..1]);
         let texts = rows.iter().chain(&quiet).filter_map(GuardHistory::to_json);
@@ -192,10 +180,7 @@ mod tests {
         assert_eq!(peak.series[1].value, QueryValue::new(f64::MAX));
         assert_eq!(answer(&read, "quiet", time(5)).unwrap().series, []);
         let again = answer(&read, "g", time(20)).unwrap();
-        assert_eq!(
-            again.series, peak.series,
-            "it starts again after 15 minutes"
-        );
+        assert_eq!(again.series, peak.series, "it starts again after 15 minutes");
         assert_eq!(answer(&read, "other", time(5)), None);
     }
 

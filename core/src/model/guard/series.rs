@@ -13,11 +13,8 @@ const POD: &str = "pod";
 const WORKLOAD: &str = "workload";
 /// Labels with the name of a workload. They come before `pod`, because an exporter such as
 /// kube-state-metrics may add its own pod.
-const KINDS: [(&str, &str); 3] = [
-    ("deployment", "Deployment"),
-    ("statefulset", "StatefulSet"),
-    ("daemonset", "DaemonSet"),
-];
+const KINDS: [(&str, &str); 3] =
+    [("deployment", "Deployment"), ("statefulset", "StatefulSet"), ("daemonset", "DaemonSet")];
 
 /// The labels that name the target of a series.
 pub const TARGET_LABELS: [&str; 6] = [NAMESPACE, KINDS[0].0, KINDS[1].0, KINDS[2].0, WORKLOAD, POD];
@@ -78,11 +75,7 @@ impl GuardSeries {
         }
         if let Some(name) = self.label(WORKLOAD) {
             let all = workloads(&namespace, name, snapshot);
-            return Ok(Named::known(
-                all,
-                format!("workload {namespace}/{name}"),
-                namespace,
-            ));
+            return Ok(Named::known(all, format!("workload {namespace}/{name}"), namespace));
         }
         let Some(name) = self.label(POD) else {
             return Err(format!(
@@ -98,11 +91,7 @@ impl GuardSeries {
 
 impl Named {
     fn known(targets: Vec<GuardTarget>, name: String, namespace: String) -> Self {
-        if targets.is_empty() {
-            Named::Unknown { name, namespace }
-        } else {
-            Named::Known(targets)
-        }
+        if targets.is_empty() { Named::Unknown { name, namespace } } else { Named::Known(targets) }
     }
 }
 
@@ -110,13 +99,9 @@ impl Named {
 fn workloads(namespace: &str, name: &str, snapshot: &Snapshot) -> Vec<GuardTarget> {
     let all = &snapshot.workloads;
     let first = all.partition_point(|w| w.key.namespace.as_str() < namespace);
-    let own = all[first..]
-        .iter()
-        .take_while(|w| w.key.namespace == namespace);
+    let own = all[first..].iter().take_while(|w| w.key.namespace == namespace);
     let named = own.filter(|w| w.key.name == name);
-    named
-        .map(|w| GuardTarget::Workload(w.key.clone()))
-        .collect()
+    named.map(|w| GuardTarget::Workload(w.key.clone())).collect()
 }
 
 /// Returns the workload of a pod; the pod itself if it has none.

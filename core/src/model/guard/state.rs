@@ -181,21 +181,14 @@ impl GuardState {
             }
             None => self.targets.get(target)?.cause(&self.rule, now)?,
         };
-        Some(GuardStop {
-            guard: self.rule.name.clone(),
-            target: target.clone(),
-            cause,
-        })
+        Some(GuardStop { guard: self.rule.name.clone(), target: target.clone(), cause })
     }
 
     /// Returns everything that is stopped now.
     pub(super) fn stops(&self, stale_after: SignedDuration, now: Timestamp) -> Vec<GuardStop> {
         let cluster = std::iter::once(&GuardTarget::Cluster);
         let others = self.targets.keys().filter(|t| **t != GuardTarget::Cluster);
-        cluster
-            .chain(others)
-            .filter_map(|target| self.stop_of(target, stale_after, now))
-            .collect()
+        cluster.chain(others).filter_map(|target| self.stop_of(target, stale_after, now)).collect()
     }
 
     pub(super) fn report(&self, stale_after: SignedDuration, now: Timestamp) -> GuardReport {
@@ -262,18 +255,13 @@ impl TargetState {
             return None;
         }
         Some(match (self.value, self.within_since) {
-            (Some(value), None) => GuardCause::Above {
-                value,
-                limit,
-                unknown: self.unknown.clone(),
-            },
+            (Some(value), None) => {
+                GuardCause::Above { value, limit, unknown: self.unknown.clone() }
+            }
             (_, since) => {
                 let within = now.duration_since(since.unwrap_or(now));
                 let left = rule.recover.saturating_sub(within);
-                GuardCause::Recovering {
-                    limit,
-                    left: left.max(SignedDuration::ZERO),
-                }
+                GuardCause::Recovering { limit, left: left.max(SignedDuration::ZERO) }
             }
         })
     }

@@ -56,11 +56,7 @@ impl Ledger {
 
     /// Returns true if a forecast can be stored.
     pub(super) fn has_room_for_forecast(&self, possible_nodes: &[String]) -> bool {
-        let kept: usize = self
-            .entries
-            .iter()
-            .map(|e| list_bytes(&e.possible_nodes))
-            .sum();
+        let kept: usize = self.entries.iter().map(|e| list_bytes(&e.possible_nodes)).sum();
         let bytes = list_bytes(possible_nodes);
         possible_nodes.len() <= MOST_FORESEEN
             && kept + bytes <= MOST_FORESEEN_BYTES

@@ -41,9 +41,7 @@ impl Ledger {
     /// Returns the number of consecutive moves of a workload that did not help, and the end of its
     /// rest; `None` if the last move helped or no move is remembered.
     pub fn ineffective_moves(&self, workload: &OwnerKey) -> Option<(u32, Timestamp)> {
-        self.streaks
-            .get(workload)
-            .map(|streak| (streak.moves, streak.until))
+        self.streaks.get(workload).map(|streak| (streak.moves, streak.until))
     }
 
     /// Returns the number of workloads with two or more consecutive ineffective moves.

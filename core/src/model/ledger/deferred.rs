@@ -9,10 +9,7 @@ use super::{Entry, Ledger, State};
 impl Ledger {
     /// Records that another component evicts this pod later.
     pub fn deferred(&mut self, uid: &str) {
-        for entry in self
-            .entries
-            .iter_mut()
-            .filter(|e| e.uid == uid && e.state == State::Intended)
+        for entry in self.entries.iter_mut().filter(|e| e.uid == uid && e.state == State::Intended)
         {
             entry.state = State::Deferred;
         }

@@ -191,11 +191,7 @@ impl Entry {
     ) -> bool {
         // Nothing replaces a finished pod, so nothing rests once it is gone.
         let clears = self.aim == Aim::Clear && !self.is_shown(snapshot);
-        let keep_for = if clears {
-            LIMIT_PERIOD
-        } else {
-            longest.max(LIMIT_PERIOD)
-        };
+        let keep_for = if clears { LIMIT_PERIOD } else { longest.max(LIMIT_PERIOD) };
         matches!(self.state, State::Settled(_)) && now.duration_since(self.at) > keep_for
     }
 

@@ -143,30 +143,18 @@ mod tests {
     }
 
     fn ledger(entries: &[Entry]) -> Ledger {
-        Ledger {
-            entries: entries.to_vec(),
-            ..Ledger::default()
-        }
+        Ledger { entries: entries.to_vec(), ..Ledger::default() }
     }
 
     fn streak(minute: i64) -> Streak {
         let at = noon() + SignedDuration::from_mins(minute);
-        Streak {
-            moves: 1,
-            until: at,
-            attempt: at,
-            as_forecast: 0,
-            decline: None,
-        }
+        Streak { moves: 1, until: at, attempt: at, as_forecast: 0, decline: None }
     }
 
     #[test]
     fn both_keep_what_they_added() {
         let base = ledger(&[entry("a", 0, State::Evicted)]);
-        let own = ledger(&[
-            entry("a", 0, State::Evicted),
-            entry("b", 2, State::Intended),
-        ]);
+        let own = ledger(&[entry("a", 0, State::Evicted), entry("b", 2, State::Intended)]);
         let theirs = ledger(&[entry("a", 0, State::Evicted), entry("c", 1, State::Evicted)]);
         let merged = own.merged(&base, &theirs);
         let uids: Vec<&str> = merged.uids().collect();
@@ -225,10 +213,7 @@ mod tests {
         let other = resting("db", 1, 30);
         let both = merged.merged(&own, &other);
         let text = both.write();
-        assert!(
-            text.contains("Deployment/web") && text.contains("Deployment/db"),
-            "{text}"
-        );
+        assert!(text.contains("Deployment/web") && text.contains("Deployment/db"), "{text}");
         assert_eq!(Ledger::parse(&text).unwrap(), both);
     }
 
@@ -247,10 +232,7 @@ mod tests {
         let workload = OwnerKey::try_from("shop/Deployment/web".to_owned()).unwrap();
         let year = 60 * 24 * 365;
         let mut wrong = Ledger {
-            entries: vec![
-                entry("a", year, State::Evicted),
-                entry("b", 0, State::Evicted),
-            ],
+            entries: vec![entry("a", year, State::Evicted), entry("b", 0, State::Evicted)],
             streaks: BTreeMap::from([(workload.clone(), streak(year))]),
             ..Ledger::default()
         };
@@ -259,10 +241,7 @@ mod tests {
         assert_eq!(wrong.entries[0].at, noon());
         assert_eq!(wrong.in_last_minute(later(noon(), TOLERANCE * 2)), 0);
         let until = wrong.streaks[&workload].until.duration_since(noon());
-        assert!(
-            until <= cooldown.cap.max(cooldown.rest) + TOLERANCE,
-            "{until}"
-        );
+        assert!(until <= cooldown.cap.max(cooldown.rest) + TOLERANCE, "{until}");
         let mut close = ledger(&[entry("a", 1, State::Evicted)]);
         assert_eq!(close.clamp(&cooldown, noon()), 0);
     }

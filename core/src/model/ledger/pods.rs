@@ -9,10 +9,7 @@ pub(super) fn pods_of<'s>(
     workload: &OwnerKey,
 ) -> impl Iterator<Item = PodId> + use<'s> {
     let id = snapshot.find_workload(workload);
-    id.map(|w| snapshot.workload(w).pods.as_slice())
-        .unwrap_or_default()
-        .iter()
-        .copied()
+    id.map(|w| snapshot.workload(w).pods.as_slice()).unwrap_or_default().iter().copied()
 }
 
 /// Returns the pod of a workload with this uid.

@@ -84,18 +84,13 @@ impl Ledger {
     pub fn is_proven(&self, workload: &OwnerKey) -> bool {
         let well = |e: &Entry| matches!(e.state, State::Settled(ending) if ending.is_good());
         !self.streaks.contains_key(workload)
-            && self
-                .entries
-                .iter()
-                .any(|e| e.workload == *workload && well(e))
+            && self.entries.iter().any(|e| e.workload == *workload && well(e))
     }
 
     /// Returns true if the result of an eviction of the workload is not known yet.
     pub fn has_unsettled_eviction(&self, workload: &OwnerKey) -> bool {
         let unsettled = |e: &Entry| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear;
-        self.entries
-            .iter()
-            .any(|e| e.workload == *workload && unsettled(e))
+        self.entries.iter().any(|e| e.workload == *workload && unsettled(e))
     }
 }
 
@@ -110,9 +105,8 @@ impl Entry {
         cooldown: &Cooldown,
         now: Timestamp,
     ) -> EntryProgress {
-        let ended = plain.map_or(EntryProgress::Open, |(ending, to)| {
-            EntryProgress::Ended(ending, to)
-        });
+        let ended =
+            plain.map_or(EntryProgress::Open, |(ending, to)| EntryProgress::Ended(ending, to));
         let is_known = plain.is_some_and(|(ending, _)| !ending.is_good());
         let is_open = self.state.lacks_ending() && !is_known;
         let (Some(before), Some(ramp), true) = (self.trial, ramp, is_open) else {
@@ -157,11 +151,7 @@ impl Entry {
     /// Records whether the replacement of a trial is Ready and watched.
     pub(super) fn watch(&mut self, is_watched: bool) {
         if self.state.lacks_ending() {
-            self.state = if is_watched {
-                State::Watched
-            } else {
-                State::Evicted
-            };
+            self.state = if is_watched { State::Watched } else { State::Evicted };
         }
     }
 

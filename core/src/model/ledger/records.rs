@@ -52,14 +52,9 @@ impl Records {
         };
         let mut merged = Records::default();
         for fact in self.0.iter().chain(&theirs.0).filter(stays) {
-            merged.add(Fact {
-                possibly_repeated: true,
-                ..fact.clone()
-            });
+            merged.add(Fact { possibly_repeated: true, ..fact.clone() });
         }
-        merged
-            .0
-            .sort_by(|a, b| (a.time, &a.id).cmp(&(b.time, &b.id)));
+        merged.0.sort_by(|a, b| (a.time, &a.id).cmp(&(b.time, &b.id)));
         merged
     }
 }
@@ -89,10 +84,7 @@ impl Ledger {
     /// have precedence, so facts never fill the ledger.
     pub fn limit_facts(&mut self) -> usize {
         let room = MOST_BYTES.saturating_sub(self.size().bytes());
-        let mut excess = self
-            .records
-            .bytes()
-            .saturating_sub(room.min(MOST_RECORD_BYTES));
+        let mut excess = self.records.bytes().saturating_sub(room.min(MOST_RECORD_BYTES));
         let mut dropped = 0;
         while excess > 0 && dropped < self.records.0.len() {
             excess = excess.saturating_sub(fact_bytes(&self.records.0[dropped]));
@@ -138,19 +130,14 @@ impl Entry {
     /// The fact that a request without a known response did not evict the pod.
     pub(super) fn unanswered(&self) -> Fact {
         let message = "no response is known, and the pod still runs".to_owned();
-        let details = EvictionDetails {
-            message: Some(message),
-            ..self.details("unanswered")
-        };
+        let details = EvictionDetails { message: Some(message), ..self.details("unanswered") };
         details.fact(REFUSAL, self.at)
     }
 
     /// The fact that the pod is evicted, of which there was no response.
     pub(super) fn gone(&self, message: &str, time: Timestamp) -> Fact {
-        let details = EvictionDetails {
-            message: Some(message.to_owned()),
-            ..self.details("evicted")
-        };
+        let details =
+            EvictionDetails { message: Some(message.to_owned()), ..self.details("evicted") };
         details.fact(EVICTION, time)
     }
 

@@ -50,11 +50,7 @@ struct Rejection {
     /// The end of the rest.
     until: Timestamp,
     /// Whether another pod of the workload has been evicted since.
-    #[serde(
-        rename = "othersGo",
-        default,
-        skip_serializing_if = "std::ops::Not::not"
-    )]
+    #[serde(rename = "othersGo", default, skip_serializing_if = "std::ops::Not::not")]
     others_go: bool,
 }
 
@@ -69,8 +65,7 @@ type ByWorkload = BTreeMap<OwnerKey, BTreeMap<String, Rejection>>;
 impl From<ByWorkload> for Rejections {
     fn from(by_workload: ByWorkload) -> Self {
         let flat = by_workload.into_iter().flat_map(|(workload, pods)| {
-            pods.into_iter()
-                .map(move |(uid, rejection)| ((workload.clone(), uid), rejection))
+            pods.into_iter().map(move |(uid, rejection)| ((workload.clone(), uid), rejection))
         });
         Rejections(flat.collect())
     }
@@ -94,17 +89,12 @@ impl Rejections {
 
     /// The size of the stored text, rounded up.
     pub(super) fn bytes(&self) -> usize {
-        self.0
-            .keys()
-            .map(|(workload, uid)| PLAIN_REJECTION + key_bytes(workload) + uid.len())
-            .sum()
+        self.0.keys().map(|(workload, uid)| PLAIN_REJECTION + key_bytes(workload) + uid.len()).sum()
     }
 
     /// Joins the records of two ledgers that grew from `base`.
     pub(super) fn merged(&self, base: &Self, theirs: &Self) -> Self {
-        Rejections(newest(&self.0, &base.0, &theirs.0, |rejection| {
-            rejection.at
-        }))
+        Rejections(newest(&self.0, &base.0, &theirs.0, |rejection| rejection.at))
     }
 
     /// The time of each rejection, and the end of its rest.
@@ -145,11 +135,8 @@ impl Rejections {
     }
 
     fn of_namespace(&self, namespace: &str) -> impl Iterator<Item = &Rejection> {
-        let first = OwnerKey {
-            namespace: namespace.to_owned(),
-            kind: String::new(),
-            name: String::new(),
-        };
+        let first =
+            OwnerKey { namespace: namespace.to_owned(), kind: String::new(), name: String::new() };
         let from_first = self.0.range((first, String::new())..);
         from_first
             .take_while(move |((key, _), _)| key.namespace == namespace)
@@ -200,8 +187,7 @@ impl Ledger {
             return Some(RestCause::NoRight.until(until, now));
         }
         let own = self.rejections.0.get(&(workload.clone(), uid.to_owned()));
-        own.filter(|r| r.until > now)
-            .map(|r| RestCause::Rejected(r.times).until(r.until, now))
+        own.filter(|r| r.until > now).map(|r| RestCause::Rejected(r.times).until(r.until, now))
     }
 
     /// Returns true if the eviction of a pod of this workload was rejected, and none of its pods

@@ -44,10 +44,7 @@ pub(super) struct ReplacementRest(
 impl From<RestsByNamespace> for ReplacementRests {
     fn from(by_namespace: RestsByNamespace) -> Self {
         let bytes = size(&by_namespace);
-        ReplacementRests {
-            by_namespace,
-            bytes,
-        }
+        ReplacementRests { by_namespace, bytes }
     }
 }
 
@@ -101,10 +98,7 @@ impl ReplacementRests {
     /// Limits the ends of the records, and returns how many were later.
     pub(super) fn clamp(&mut self, longest: Timestamp) -> usize {
         let mut clamped = 0;
-        let rests = self
-            .by_namespace
-            .values_mut()
-            .flat_map(BTreeMap::values_mut);
+        let rests = self.by_namespace.values_mut().flat_map(BTreeMap::values_mut);
         for rest in rests.filter(|rest| rest.1 > longest) {
             rest.1 = longest;
             clamped += 1;
@@ -138,10 +132,7 @@ fn size(by_namespace: &RestsByNamespace) -> usize {
     let names = |rests: &BTreeMap<String, ReplacementRest>| -> usize {
         rests.keys().map(|name| name.len() + PLAIN_REST).sum()
     };
-    by_namespace
-        .iter()
-        .map(|(namespace, rests)| namespace.len() + 6 + names(rests))
-        .sum()
+    by_namespace.iter().map(|(namespace, rests)| namespace.len() + 6 + names(rests)).sum()
 }
 
 impl Ledger {
@@ -156,12 +147,8 @@ impl Ledger {
             return;
         }
         let settled = |e: &Entry| matches!(e.state, State::Settled(_));
-        let unsettled: BTreeSet<OwnerKey> = self
-            .entries
-            .iter()
-            .filter(|e| !settled(e))
-            .map(|e| e.workload.clone())
-            .collect();
+        let unsettled: BTreeSet<OwnerKey> =
+            self.entries.iter().filter(|e| !settled(e)).map(|e| e.workload.clone()).collect();
         let mut reduced: Vec<Entry> = Vec::new();
         self.entries.retain(|entry| {
             let keep = excess == 0
@@ -176,8 +163,7 @@ impl Ledger {
             keep
         });
         let replaced = reduced.iter().filter(|e| e.aim != Aim::Clear);
-        self.rests
-            .extend(replaced.map(|e| (&e.workload, e.rest(cooldown, now))));
+        self.rests.extend(replaced.map(|e| (&e.workload, e.rest(cooldown, now))));
     }
 }
 

@@ -128,9 +128,7 @@ impl Ledger {
 
     /// Evictions whose replacements are not settled yet.
     fn replacing(&self) -> impl Iterator<Item = &Entry> {
-        self.entries
-            .iter()
-            .filter(|e| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear)
+        self.entries.iter().filter(|e| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear)
     }
 
     /// Compares the node of a replacement with the forecast. Pods of one workload evicted together
@@ -149,16 +147,11 @@ impl Ledger {
     /// Drops forecasts that no longer matter. Those of pods evicted together matter until all of
     /// them are settled.
     pub(super) fn forget_forecasts(&mut self) {
-        let unsettled = self
-            .entries
-            .iter()
-            .filter(|e| !matches!(e.state, State::Settled(_)));
+        let unsettled = self.entries.iter().filter(|e| !matches!(e.state, State::Settled(_)));
         let unsettled: BTreeSet<(Timestamp, OwnerKey)> =
             unsettled.map(|e| (e.at, e.workload.clone())).collect();
-        for entry in self
-            .entries
-            .iter_mut()
-            .filter(|e| !unsettled.contains(&(e.at, e.workload.clone())))
+        for entry in
+            self.entries.iter_mut().filter(|e| !unsettled.contains(&(e.at, e.workload.clone())))
         {
             entry.possible_nodes = Vec::new();
         }
@@ -197,11 +190,8 @@ impl Ledger {
     /// autoscaler may have added pods at the same time, and these must not make a good move look
     /// useless.
     pub fn match_replacements(&mut self, snapshot: &Snapshot) {
-        let mut taken: BTreeSet<String> = self
-            .entries
-            .iter()
-            .filter_map(|e| e.replacement.clone())
-            .collect();
+        let mut taken: BTreeSet<String> =
+            self.entries.iter().filter_map(|e| e.replacement.clone()).collect();
         for entry in self.entries.iter_mut().filter(|e| e.state.lacks_ending()) {
             let here = |uid: &String| find(snapshot, &entry.workload, uid).is_some();
             // A replacement can itself be deleted. Then the next new pod counts.
@@ -220,11 +210,7 @@ impl Ledger {
                 })
                 .collect();
             newer.sort_by_key(|id| {
-                (
-                    !lands_as_foreseen(snapshot, *id),
-                    snapshot.pod(*id).created,
-                    *id,
-                )
+                (!lands_as_foreseen(snapshot, *id), snapshot.pod(*id).created, *id)
             });
             entry.replacement = newer.first().map(|id| snapshot.pod(*id).uid.clone());
             taken.extend(entry.replacement.clone());
@@ -269,10 +255,8 @@ fn ending(
     if entry.aim == Aim::Clear {
         return Some((Ending::NotReplaced, None));
     }
-    let replacement = entry
-        .replacement
-        .as_ref()
-        .and_then(|uid| find(snapshot, &entry.workload, uid));
+    let replacement =
+        entry.replacement.as_ref().and_then(|uid| find(snapshot, &entry.workload, uid));
     let waited_enough = now.duration_since(entry.at) > cooldown.rest.max(PATIENCE);
     let Some(pod) = replacement.map(|id| snapshot.pod(id)) else {
         return waited_enough.then_some((Ending::NotReplaced, None));

@@ -143,8 +143,7 @@ impl Ledger {
         let late = |e: &&Entry| e.state == State::Settled(Ending::NeverReady);
         for entry in self.entries.iter().filter(late) {
             if entry.replacement(snapshot).is_some() {
-                self.starts
-                    .raise(&entry.workload, entry.took(snapshot, now));
+                self.starts.raise(&entry.workload, entry.took(snapshot, now));
             }
         }
     }
@@ -214,12 +213,7 @@ mod tests {
         let starts = learned(&[20, 25]);
         assert_eq!(starts.write(), r#"{"shop/Deployment/web":[20,25]}"#);
         assert_eq!(StartTimes::parse(&starts.write()), starts);
-        for text in [
-            "",
-            "[]",
-            r#"{"web":[1]}"#,
-            r#"{"shop/Deployment/web":[-1]}"#,
-        ] {
+        for text in ["", "[]", r#"{"web":[1]}"#, r#"{"shop/Deployment/web":[-1]}"#] {
             assert!(StartTimes::parse(text).is_empty(), "{text}");
         }
         let many = r#"{"shop/Deployment/web":[1,2,3,4,5]}"#;
@@ -230,16 +224,9 @@ mod tests {
     fn the_slowest_workloads_stay_if_there_are_too_many() {
         let mut starts = StartTimes::default();
         for number in 0..1000 {
-            starts.learn(
-                &key(&format!("w{number}")),
-                SignedDuration::from_secs(number),
-            );
+            starts.learn(&key(&format!("w{number}")), SignedDuration::from_secs(number));
         }
-        assert!(
-            starts.write().len() <= MOST_BYTES,
-            "{}",
-            starts.write().len()
-        );
+        assert!(starts.write().len() <= MOST_BYTES, "{}", starts.write().len());
         assert!(starts.0.len() > 400, "{}", starts.0.len());
         assert!(starts.0.contains_key(&key("w999")));
         assert!(!starts.0.contains_key(&key("w0")));
@@ -250,9 +237,6 @@ mod tests {
         let mut theirs = learned(&[90]);
         theirs.learn(&key("db"), SignedDuration::from_secs(5));
         let merged = learned(&[20]).merged(&theirs);
-        assert_eq!(
-            merged.write(),
-            r#"{"shop/Deployment/db":[5],"shop/Deployment/web":[20]}"#
-        );
+        assert_eq!(merged.write(), r#"{"shop/Deployment/db":[5],"shop/Deployment/web":[20]}"#);
     }
 }

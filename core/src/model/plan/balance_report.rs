@@ -68,9 +68,7 @@ impl NodePicture {
     pub fn is_above_target(&self) -> bool {
         self.band.iter().any(|(resource, band)| {
             let ratio = self.ratios.get(resource).copied().flatten();
-            ratio
-                .zip(band.target)
-                .is_some_and(|(ratio, target)| ratio > target)
+            ratio.zip(band.target).is_some_and(|(ratio, target)| ratio > target)
         })
     }
 

@@ -40,9 +40,5 @@ pub enum Finding {
 }
 
 fn in_brackets(reason: &str) -> String {
-    if reason.is_empty() {
-        String::new()
-    } else {
-        format!(" ({reason})")
-    }
+    if reason.is_empty() { String::new() } else { format!(" ({reason})") }
 }

@@ -135,11 +135,7 @@ impl MisfitCounts {
     /// pod.
     pub fn remedy(&self) -> String {
         let reasons = self.by_frequency();
-        let remedies: Vec<String> = reasons
-            .iter()
-            .take(2)
-            .map(|(why, _)| why.remedy())
-            .collect();
+        let remedies: Vec<String> = reasons.iter().take(2).map(|(why, _)| why.remedy()).collect();
         if remedies.is_empty() {
             return "add another node that may run it".to_owned();
         }

@@ -13,10 +13,7 @@ pub struct OtherSystem {
 
 impl fmt::Display for OtherSystem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let runs = self
-            .runs
-            .as_deref()
-            .unwrap_or("an unknown operating system");
+        let runs = self.runs.as_deref().unwrap_or("an unknown operating system");
         write!(f, "it needs {}, and the node runs {runs}", self.needs)
     }
 }

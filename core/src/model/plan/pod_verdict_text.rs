@@ -44,13 +44,7 @@ pub(super) fn node(class: &Class) -> String {
 impl fmt::Display for PodVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PodVerdict::Moved {
-                reason,
-                to,
-                aim,
-                saves,
-                worth,
-            } => {
+            PodVerdict::Moved { reason, to, aim, saves, worth } => {
                 let moved = moved(*aim, to.as_deref());
                 write!(f, "{moved}: {reason}{}", expected_effect(*saves, *worth))
             }
@@ -83,8 +77,5 @@ pub(super) fn node_remedy(class: &Class) -> String {
     };
     // The remedy for a cordoned node lets it take pods. Its own pods would still stay.
     let cordoned = matches!(class, Class::ColdCordoned | Class::InUseCordoned);
-    class
-        .remedy()
-        .filter(|_| !cordoned)
-        .unwrap_or_else(|| otherwise.to_owned())
+    class.remedy().filter(|_| !cordoned).unwrap_or_else(|| otherwise.to_owned())
 }

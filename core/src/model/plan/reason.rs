@@ -38,11 +38,7 @@ impl Expected {
             _ if points < 0.0 => "falling",
             _ => return String::new(),
         };
-        let unit = if points.abs() < 2.0 {
-            "point"
-        } else {
-            "points"
-        };
+        let unit = if points.abs() < 2.0 { "point" } else { "points" };
         let course = format!(", {way} {} {unit} an hour", points.abs());
         if self.now > target || slope <= 0.0 {
             return course;
@@ -295,26 +291,17 @@ mod tests {
     #[test]
     fn a_slow_rise_has_hours() {
         let text = hot(58.0, 58.5, Some(1.0));
-        assert!(
-            text.contains("rising 2 points an hour, above 60% in 1h ± 30m"),
-            "{text}"
-        );
+        assert!(text.contains("rising 2 points an hour, above 60% in 1h ± 30m"), "{text}");
     }
 
     #[test]
     fn a_node_above_its_target_rises_or_falls() {
         let text = hot(64.0, 65.0, Some(1.0));
-        assert!(
-            text.contains("(now 64%, rising 4 points an hour), is"),
-            "{text}"
-        );
+        assert!(text.contains("(now 64%, rising 4 points an hour), is"), "{text}");
         let text = hot(64.0, 64.25, Some(1.0));
         assert!(text.contains("rising 1 point an hour), is"), "{text}");
         let text = hot(64.0, 62.0, Some(1.0));
-        assert!(
-            text.contains("(now 64%, falling 8 points an hour), is"),
-            "{text}"
-        );
+        assert!(text.contains("(now 64%, falling 8 points an hour), is"), "{text}");
     }
 
     #[test]

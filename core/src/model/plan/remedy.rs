@@ -55,14 +55,9 @@ impl Class {
     /// prevents it.
     pub fn remedy(&self) -> Option<String> {
         Some(match self {
-            Class::Warming {
-                since,
-                sustained_for,
-                ..
-            } => wait(
-                at_least_a_second(*sustained_for, *since),
-                "lower `sustainedFor`",
-            ),
+            Class::Warming { since, sustained_for, .. } => {
+                wait(at_least_a_second(*sustained_for, *since), "lower `sustainedFor`")
+            }
             Class::ColdCordoned | Class::InUseCordoned => "uncordon the node".to_owned(),
             Class::Deleting
             | Class::ColdClosed(NodeClosure::Leaving)

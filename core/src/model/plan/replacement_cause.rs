@@ -106,8 +106,5 @@ pub enum JobFailureCause {
 }
 
 fn times(failed: Option<u32>) -> String {
-    failed.map_or_else(
-        || "an unknown number of times".to_owned(),
-        |n| format!("{n} times"),
-    )
+    failed.map_or_else(|| "an unknown number of times".to_owned(), |n| format!("{n} times"))
 }

@@ -40,10 +40,7 @@ impl fmt::Display for ReplicaTrial {
             let replicas = agree(number, "a single replica", "single replicas");
             format!("{are} {replicas}")
         } else {
-            format!(
-                "{} to workloads with too few replicas",
-                agree(number, "belongs", "belong")
-            )
+            format!("{} to workloads with too few replicas", agree(number, "belongs", "belong"))
         };
         let first = if self.more { "the first " } else { "" };
         write!(

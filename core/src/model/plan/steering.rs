@@ -59,9 +59,7 @@ impl SteerValue {
     /// Returns the value of a steering taint; `None` if the taint is not one that evenkeel sets.
     pub fn of(taint: &Taint) -> Option<Self> {
         let ours = taint.key == STEERING_KEY && taint.effect == Effect::PreferNoSchedule;
-        SteerValue::ALL
-            .into_iter()
-            .find(|value| ours && taint.value == value.text())
+        SteerValue::ALL.into_iter().find(|value| ours && taint.value == value.text())
     }
 }
 

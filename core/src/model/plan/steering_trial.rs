@@ -93,11 +93,7 @@ mod tests {
              with `steering: {taintHot: true}`, 24 evictions would bring 14 of 14 hot nodes to \
              target; without it 3"
         );
-        let asked = SteeringTrial {
-            asked: true,
-            more: true,
-            ..trial
-        };
+        let asked = SteeringTrial { asked: true, more: true, ..trial };
         assert_eq!(
             asked.to_string(),
             "18 of 20 rejected candidates stay because of where their replacements could land; \

@@ -32,11 +32,7 @@ pub struct UnknownKind {
 impl UnknownObjects {
     /// Returns the value for all objects of a kind.
     pub const fn all(kind: ObjectKind, lack: Lack) -> Self {
-        UnknownObjects {
-            kind,
-            name: None,
-            lack: Some(lack),
-        }
+        UnknownObjects { kind, name: None, lack: Some(lack) }
     }
 
     /// Returns the value for a namespace whose labels are not known.
@@ -130,11 +126,7 @@ mod tests {
     fn a_line_says_what_follows_for_the_pods() {
         let line = |kind, lack| {
             let objects = UnknownObjects::all(kind, lack);
-            let unknown = UnknownKind {
-                objects,
-                pods: 0,
-                stay: true,
-            };
+            let unknown = UnknownKind { objects, pods: 0, stay: true };
             unknown.to_string()
         };
         assert_eq!(

@@ -122,9 +122,8 @@ struct NodeNames<'o>(Vec<(u64, &'o str, NodeId)>);
 impl<'o> NodeNames<'o> {
     fn of(objects: &'o Objects) -> Self {
         let names = objects.nodes.keys().enumerate();
-        let mut names: Vec<_> = names
-            .map(|(position, name)| (hash(name), name.as_str(), NodeId(position)))
-            .collect();
+        let mut names: Vec<_> =
+            names.map(|(position, name)| (hash(name), name.as_str(), NodeId(position))).collect();
         names.sort_unstable();
         NodeNames(names)
     }
@@ -132,12 +131,8 @@ impl<'o> NodeNames<'o> {
     fn find(&self, name: &str) -> Option<NodeId> {
         let hash = hash(name);
         let first = self.0.partition_point(|(other, _, _)| *other < hash);
-        let mut equal = self.0[first..]
-            .iter()
-            .take_while(|(other, ..)| *other == hash);
-        equal
-            .find(|(_, other, _)| *other == name)
-            .map(|(.., node)| *node)
+        let mut equal = self.0[first..].iter().take_while(|(other, ..)| *other == hash);
+        equal.find(|(_, other, _)| *other == name).map(|(.., node)| *node)
     }
 }
 
@@ -193,10 +188,7 @@ mod tests {
         let [first, second, third, _] = [0, 1, 2, 3].map(|id| snapshot.pod(PodId(id)));
         assert_eq!(first.requests, second.requests);
         assert_ne!(first.requests, third.requests, "other sizes");
-        assert_eq!(
-            (first.workload, first.workload),
-            (second.workload, third.workload)
-        );
+        assert_eq!((first.workload, first.workload), (second.workload, third.workload));
     }
 
     #[test]
@@ -208,10 +200,7 @@ mod tests {
             .map(|workload| (workload.key.to_string(), workload.pods.len()))
             .collect();
         let expected = [("shop/ReplicaSet/web", 3), ("test/ReplicaSet/web", 1)];
-        assert_eq!(
-            workloads,
-            expected.map(|(key, pods)| (key.to_owned(), pods))
-        );
+        assert_eq!(workloads, expected.map(|(key, pods)| (key.to_owned(), pods)));
         assert!(snapshot.pod_namespaces().eq(["shop", "test"]));
     }
 }

@@ -36,10 +36,7 @@ type Wrong = String;
 
 /// Converts an object from a file. Returns `None` for a kind that is not kept, and the error for an
 /// unreadable object.
-#[expect(
-    clippy::result_large_err,
-    reason = "errors are rare and stored as they are"
-)]
+#[expect(clippy::result_large_err, reason = "errors are rare and stored as they are")]
 pub fn object(value: &Value) -> Result<Option<Object>, (ObjectKind, Skipped)> {
     let word = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();
     let Some(kind) = kind_of(word("apiVersion"), word("kind")) else {
@@ -101,10 +98,7 @@ fn read(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Skipped> {
 }
 
 /// Returns the node that an unreadable object tells something about.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "other kinds belong to no node"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "other kinds belong to no node")]
 fn node_of(kind: ObjectKind, outline: &Outline) -> Option<String> {
     match kind {
         ObjectKind::Pod | ObjectKind::Attachment => filled(&outline.node),
@@ -217,8 +211,7 @@ fn filled(text: &str) -> Option<String> {
 
 fn time(field: &str, found: Option<ApiTime>) -> Result<Option<Timestamp>, Wrong> {
     let Some(time) = found else { return Ok(None) };
-    time.timestamp()
-        .map_err(|error| format!("{field}: {error}"))
+    time.timestamp().map_err(|error| format!("{field}: {error}"))
 }
 
 fn annotation<'m>(meta: &'m ApiMetadata, name: &str) -> Option<&'m str> {
@@ -231,11 +224,7 @@ fn owners_of(meta: &ApiMetadata) -> Vec<Owner> {
         name: o.name.clone(),
         controller: o.controller,
         // Kinds of the core have no group: `v1`.
-        group: o
-            .api_version
-            .split_once('/')
-            .map_or("", |(group, _)| group)
-            .to_owned(),
+        group: o.api_version.split_once('/').map_or("", |(group, _)| group).to_owned(),
         uid: UidHash::of(&o.uid),
     };
     meta.owner_references.iter().map(owner).collect()
@@ -258,9 +247,7 @@ fn budget(budget: &ApiBudget) -> Result<BudgetFacts, Wrong> {
     Ok(BudgetFacts {
         namespace: namespace_of(meta),
         name: name_of(meta)?,
-        selector: selector
-            .map(|s| label_selector("spec.selector", s))
-            .transpose()?,
+        selector: selector.map(|s| label_selector("spec.selector", s)).transpose()?,
         allowed: count("status.disruptionsAllowed", status.disruptions_allowed)?,
         healthy: count("status.currentHealthy", status.current_healthy)?,
         desired: count("status.desiredHealthy", status.desired_healthy)?,
@@ -343,16 +330,12 @@ mod tests {
     }
 
     fn node_of(text: &str) -> NodeFacts {
-        let Object::Node(node) = facts_of(text) else {
-            panic!("{text}")
-        };
+        let Object::Node(node) = facts_of(text) else { panic!("{text}") };
         node
     }
 
     fn budget_of(text: &str) -> BudgetFacts {
-        let Object::Budget(budget) = facts_of(text) else {
-            panic!("{text}")
-        };
+        let Object::Budget(budget) = facts_of(text) else { panic!("{text}") };
         budget
     }
 
@@ -367,20 +350,14 @@ mod tests {
                        conditions: [{type: Ready, status: 'True'}, {type: DiskPressure, status: \
                 'False'}]}}",
         );
-        let taint = |key: &str, value: &str, effect| Taint {
-            key: key.into(),
-            value: value.into(),
-            effect,
-        };
+        let taint =
+            |key: &str, value: &str, effect| Taint { key: key.into(), value: value.into(), effect };
         let expected = NodeFacts {
             created: Timestamp::UNIX_EPOCH,
             addresses: Vec::new(),
             name: "n1".into(),
             labels: [("zone".to_owned(), "a".to_owned())].into(),
-            taints: vec![
-                taint("gpu", "t4", Effect::NoSchedule),
-                taint("x", "", Effect::NoExecute),
-            ],
+            taints: vec![taint("gpu", "t4", Effect::NoSchedule), taint("x", "", Effect::NoExecute)],
             cordoned: true,
             ready: true,
             closures: Vec::new(),
@@ -392,13 +369,7 @@ mod tests {
             ],
             capacity: vec![("cpu".into(), Amount::millicores(8000))],
             unremovable: None,
-            images: vec![
-                Image {
-                    names: vec!["web:7".into()],
-                    size: 9,
-                }
-                .into(),
-            ],
+            images: vec![Image { names: vec!["web:7".into()], size: 9 }.into()],
         };
         assert_eq!(node, expected);
     }
@@ -412,10 +383,8 @@ mod tests {
             );
             node_of(&node).unremovable
         };
-        let [autoscaler, karpenter] = [
-            "cluster-autoscaler.kubernetes.io/scale-down-disabled",
-            "karpenter.sh/do-not-disrupt",
-        ];
+        let [autoscaler, karpenter] =
+            ["cluster-autoscaler.kubernetes.io/scale-down-disabled", "karpenter.sh/do-not-disrupt"];
         assert_eq!(
             ["true", "false", "True", ""].map(|value| keeps(autoscaler, value)),
             [Some(autoscaler), None, None, None]
@@ -496,22 +465,12 @@ mod tests {
             )
         };
         assert_eq!(budget_of(&text("{}")).selector, None);
-        assert_eq!(
-            budget_of(&text("{selector: {}}")).selector,
-            Some(Selector::default())
-        );
+        assert_eq!(budget_of(&text("{selector: {}}")).selector, Some(Selector::default()));
         let some = "{selector: {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: \
             In, values: [a, b]}]}}";
-        assert_eq!(
-            budget_of(&text(some)).selector.unwrap().to_string(),
-            "app=web,tier in (a,b)"
-        );
+        assert_eq!(budget_of(&text(some)).selector.unwrap().to_string(), "app=web,tier in (a,b)");
         let like = "{selector: {matchExpressions: [{key: tier, operator: Like}]}}";
-        assert!(
-            why_not(&text(like))
-                .why
-                .starts_with("spec.selector: unknown operator \"Like\"")
-        );
+        assert!(why_not(&text(like)).why.starts_with("spec.selector: unknown operator \"Like\""));
     }
 
     #[test]
@@ -547,10 +506,7 @@ mod tests {
                 deletionTimestamp: '2026-11-21T07:30:00Z'}}",
         );
         let facts = r#"{ labels: {"team": "a"}, annotations: {}, deleting: true }"#;
-        assert_eq!(
-            namespace,
-            format!("Namespace(\"shop\", NamespaceFacts {facts})")
-        );
+        assert_eq!(namespace, format!("Namespace(\"shop\", NamespaceFacts {facts})"));
         let class = shown(
             "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, \
                 value: 7}",
@@ -563,9 +519,7 @@ mod tests {
     }
 
     fn owner_of(text: &str) -> OwnerFacts {
-        let Object::Owner(_, _, facts) = facts_of(text) else {
-            panic!("{text}")
-        };
+        let Object::Owner(_, _, facts) = facts_of(text) else { panic!("{text}") };
         facts
     }
 
@@ -594,10 +548,7 @@ mod tests {
         let set = "apiVersion: apps/v1, kind: ReplicaSet";
         let failure = "type: ReplicaFailure, status: 'True'";
         assert!(fails(set, &format!("{failure}, reason: FailedCreate")));
-        assert!(fails(
-            "apiVersion: v1, kind: ReplicationController",
-            failure
-        ));
+        assert!(fails("apiVersion: v1, kind: ReplicationController", failure));
         assert!(!fails(set, &format!("{failure}, reason: FailedDelete")));
         assert!(!fails(set, "type: ReplicaFailure, status: 'False'"));
         assert!(!fails(set, "type: Other, status: 'True'"));
@@ -621,10 +572,7 @@ mod tests {
             );
             owner_of(&job).wanted
         };
-        assert_eq!(
-            wanted("parallelism: 4, completions: 5", "succeeded: 3"),
-            Some(2)
-        );
+        assert_eq!(wanted("parallelism: 4, completions: 5", "succeeded: 3"), Some(2));
         assert_eq!(wanted("parallelism: 2, completions: 5", ""), Some(2));
         assert_eq!(wanted("parallelism: 3", ""), Some(3));
         assert_eq!(wanted("parallelism: 3", "succeeded: 1"), Some(0));
@@ -673,10 +621,7 @@ mod tests {
         assert_eq!(rules(&code("In", "42, 137")), WhenEvicted::FailsJob);
         assert_eq!(rules(&code("NotIn", "0")), WhenEvicted::FailsJob);
         let fails = ignores.replace("Ignore", "FailIndex");
-        assert_eq!(
-            rules(&format!("{fails}, {ignores}")),
-            WhenEvicted::FailsIndex
-        );
+        assert_eq!(rules(&format!("{fails}, {ignores}")), WhenEvicted::FailsIndex);
         let untrue =
             "{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: 'False'}]}";
         assert_eq!(rules(untrue), WhenEvicted::Counts);
@@ -684,12 +629,9 @@ mod tests {
 
     #[test]
     fn other_kinds_are_ignored() {
-        for other in [
-            "{apiVersion: v1, kind: Secret, metadata: {name: s}}",
-            "{kind: Node}",
-            "[]",
-            "7",
-        ] {
+        for other in
+            ["{apiVersion: v1, kind: Secret, metadata: {name: s}}", "{kind: Node}", "[]", "7"]
+        {
             assert!(object(&yaml(other)).unwrap().is_none(), "{other}");
         }
     }
@@ -704,11 +646,7 @@ mod tests {
             (skipped.kind.as_str(), skipped.name.as_str(), skipped.node),
             ("Node", "n1", None)
         );
-        assert!(
-            skipped.why.starts_with("status.allocatable.cpu: "),
-            "{}",
-            skipped.why
-        );
+        assert!(skipped.why.starts_with("status.allocatable.cpu: "), "{}", skipped.why);
         let taint = why_not(
             "{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {taints: [{key: a, effect: \
                 Never}]}}",
@@ -728,25 +666,15 @@ mod tests {
     fn an_object_with_wrong_types_is_skipped_with_its_name() {
         let broken = "{\"metadata\": {\"name\": \"p\", \"namespace\": \"shop\"}, \"spec\": {\"nodeName\": \"n1\", \"containers\": 7}}";
         let skipped = json(ObjectKind::Pod, broken.as_bytes()).unwrap_err();
-        assert_eq!(
-            skipped.to_string().split(": ").next(),
-            Some("Pod shop/p cannot be read")
-        );
+        assert_eq!(skipped.to_string().split(": ").next(), Some("Pod shop/p cannot be read"));
         assert_eq!(skipped.node.as_deref(), Some("n1"));
         let wrong_set = r#"{"metadata": {"name": "s", "ownerReferences": {}}}"#;
         assert_eq!(
-            json(ObjectKind::ReplicaSet, wrong_set.as_bytes())
-                .unwrap_err()
-                .namespace,
+            json(ObjectKind::ReplicaSet, wrong_set.as_bytes()).unwrap_err().namespace,
             "default"
         );
         let wrong_node = r#"{"metadata": {"name": "n1", "labels": []}}"#;
-        assert_eq!(
-            json(ObjectKind::Node, wrong_node.as_bytes())
-                .unwrap_err()
-                .namespace,
-            ""
-        );
+        assert_eq!(json(ObjectKind::Node, wrong_node.as_bytes()).unwrap_err().namespace, "");
         assert_eq!(json(ObjectKind::Node, b"no json").unwrap_err().name, "");
     }
 
@@ -758,10 +686,9 @@ mod tests {
                     pointers(v, &format!("{at}/{}", k.replace('/', "~1")), into);
                 });
             }
-            Value::Array(list) => list
-                .iter()
-                .enumerate()
-                .for_each(|(i, v)| pointers(v, &format!("{at}/{i}"), into)),
+            Value::Array(list) => {
+                list.iter().enumerate().for_each(|(i, v)| pointers(v, &format!("{at}/{i}"), into));
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
@@ -843,10 +770,7 @@ mod tests {
         // The fields `name` of the metadata, and `attacher` and `nodeName` of the spec.
         let message = b"\x0a\x03\x0a\x01a\x12\x07\x0a\x01\xff\x1a\x02n3";
         let skipped = protobuf(ObjectKind::Attachment, message).unwrap_err();
-        assert_eq!(
-            (skipped.name.as_str(), skipped.node.as_deref()),
-            ("a", Some("n3"))
-        );
+        assert_eq!((skipped.name.as_str(), skipped.node.as_deref()), ("a", Some("n3")));
     }
 
     #[test]
@@ -861,18 +785,11 @@ mod tests {
         message[key] = 0xff;
         let skipped = protobuf(ObjectKind::Pod, &message).unwrap_err();
         assert_eq!(
-            (
-                skipped.namespace.as_str(),
-                skipped.name.as_str(),
-                skipped.node.as_deref()
-            ),
+            (skipped.namespace.as_str(), skipped.name.as_str(), skipped.node.as_deref()),
             ("shop", "web-1", Some("n1"))
         );
         let empty = protobuf(ObjectKind::Pod, b"\xff").unwrap_err();
-        assert_eq!(
-            (empty.namespace.as_str(), empty.name.as_str()),
-            ("default", "")
-        );
+        assert_eq!((empty.namespace.as_str(), empty.name.as_str()), ("default", ""));
     }
 
     const NODE: &str = "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}},

@@ -32,10 +32,7 @@ impl Snapshot {
     pub fn join<'a>(objects: &'a Objects, named: impl IntoIterator<Item = &'a str>) -> Self {
         let groups = PodGroups::of(objects, objects.pods.values());
         let resources = Resources::with(groups.requested().chain(named));
-        let kept = KeptPods {
-            origins: vec![None; objects.pods.len()],
-            ..KeptPods::default()
-        };
+        let kept = KeptPods { origins: vec![None; objects.pods.len()], ..KeptPods::default() };
         Snapshot::assembled(objects, resources, kept, groups)
     }
 
@@ -65,23 +62,15 @@ impl Snapshot {
     /// Finds the pods whose facts and relations have not changed; `None` if any relation may have.
     fn keep(self, objects: &Objects) -> Option<KeptPods> {
         let moved = objects.relations.since(self.relations)?;
-        let moved: BTreeSet<WorkloadId> = moved
-            .filter_map(|workload| self.find_workload(workload))
-            .collect();
-        let stays = |pod: &Pod| {
-            pod.workload
-                .is_none_or(|workload| !moved.contains(&workload))
-        };
+        let moved: BTreeSet<WorkloadId> =
+            moved.filter_map(|workload| self.find_workload(workload)).collect();
+        let stays = |pod: &Pod| pod.workload.is_none_or(|workload| !moved.contains(&workload));
         let mut used = vec![false; self.workloads.len()];
         let mut origins = Vec::with_capacity(objects.pods.len());
         let mut position = 0;
         for facts in objects.pods.values() {
             // Names are compared only where something has changed.
-            while self
-                .pods
-                .get(position)
-                .is_some_and(|old| is_before(old, facts))
-            {
+            while self.pods.get(position).is_some_and(|old| is_before(old, facts)) {
                 position += 1;
             }
             let old = self.pods.get(position);
@@ -95,9 +84,7 @@ impl Snapshot {
         Some(KeptPods {
             pods: self.pods,
             origins,
-            workloads: workloads
-                .map(|(workload, used)| used.then_some(workload.key))
-                .collect(),
+            workloads: workloads.map(|(workload, used)| used.then_some(workload.key)).collect(),
         })
     }
 
@@ -117,9 +104,8 @@ impl Snapshot {
             node.pods.reserve_exact(usual);
         }
         let sizes = groups.sizes.iter();
-        let sizes: Vec<SizeRow> = sizes
-            .map(|sizes| SizeRow::new(sizes, &snapshot.resources))
-            .collect();
+        let sizes: Vec<SizeRow> =
+            sizes.map(|sizes| SizeRow::new(sizes, &snapshot.resources)).collect();
         let mut old = kept.pods.into_iter().enumerate();
         let mut new = groups.pods.into_iter();
         for origin in kept.origins {
@@ -128,9 +114,7 @@ impl Snapshot {
                     workload: pod.workload.map(|WorkloadId(workload)| moved[workload]),
                     ..pod
                 }),
-                None => new
-                    .next()
-                    .map(|pod| rows[pod.group].pod(&sizes[pod.sizes], pod)),
+                None => new.next().map(|pod| rows[pod.group].pod(&sizes[pod.sizes], pod)),
             };
             if let Some(pod) = pod {
                 snapshot.push(pod);
@@ -147,14 +131,12 @@ impl Snapshot {
     fn without_pods(objects: &Objects, resources: Resources) -> Self {
         let nodes = objects.nodes.values();
         let drivers = |name: &str| objects.csi_drivers.get(name);
-        let budgets = objects.budgets.values().map(|budget| Budget {
-            facts: Arc::clone(budget),
-            pods: Vec::new(),
-        });
+        let budgets = objects
+            .budgets
+            .values()
+            .map(|budget| Budget { facts: Arc::clone(budget), pods: Vec::new() });
         Snapshot {
-            nodes: nodes
-                .map(|n| Node::new(n, drivers(&n.name), &resources))
-                .collect(),
+            nodes: nodes.map(|n| Node::new(n, drivers(&n.name), &resources)).collect(),
             budgets: budgets.collect(),
             namespaces: objects.namespaces.clone(),
             deleted_namespaces: objects.deleted_namespaces.clone(),
@@ -188,10 +170,7 @@ impl Snapshot {
         let kept = kept.filter_map(|(position, key)| Some((key?, Some(position))));
         // The map sorts and removes duplicates before positions are assigned.
         let mut workloads: BTreeMap<OwnerKey, Option<usize>> = kept.collect();
-        let of_groups = groups
-            .examples
-            .iter()
-            .map(|pod| objects.top_controller(pod));
+        let of_groups = groups.examples.iter().map(|pod| objects.top_controller(pod));
         let of_groups: Vec<Option<OwnerKey>> = of_groups.collect();
         for key in of_groups.iter().flatten() {
             if !workloads.contains_key(key) {
@@ -242,20 +221,14 @@ impl Snapshot {
 
     fn mark_unreadable(&mut self) {
         for skipped in self.skipped.clone() {
-            if let Some(node) = skipped
-                .node
-                .as_deref()
-                .and_then(|name| self.find_node(name))
-            {
+            if let Some(node) = skipped.node.as_deref().and_then(|name| self.find_node(name)) {
                 self.nodes[node.0].unreadable = Some(skipped.to_string());
             }
         }
     }
 
     fn budgets_of(&self, pod: &PodFacts) -> Vec<BudgetId> {
-        let first = self
-            .budgets
-            .partition_point(|b| b.namespace < pod.namespace);
+        let first = self.budgets.partition_point(|b| b.namespace < pod.namespace);
         self.budgets[first..]
             .iter()
             .enumerate()
@@ -360,10 +333,7 @@ mod tests {
         for (key, value) in rest {
             match (key.as_str(), value) {
                 ("metadata", Value::Object(more)) => {
-                    into["metadata"]
-                        .as_object_mut()
-                        .unwrap()
-                        .extend(more.clone());
+                    into["metadata"].as_object_mut().unwrap().extend(more.clone());
                 }
                 _ => drop(into.insert(key.clone(), value.clone())),
             }
@@ -394,12 +364,7 @@ mod tests {
 
     fn apply(objects: &mut Objects, event: &Event) {
         let value = match event {
-            Event::Pod {
-                name,
-                owner,
-                node,
-                phase,
-            } => pod(*name, *owner, *node, *phase),
+            Event::Pod { name, owner, node, phase } => pod(*name, *owner, *node, *phase),
             Event::Node { name, ready } => {
                 let status = if *ready { "True" } else { "False" };
                 let conditions = json!([{"type": "Ready", "status": status}]);
@@ -414,12 +379,7 @@ mod tests {
                 let selector = json!({"matchLabels": {"app": owner_name(*of)}});
                 let rest = json!({"apiVersion": "policy/v1", "spec": {"selector": selector},
                     "status": {"disruptionsAllowed": allowed}});
-                object(
-                    "PodDisruptionBudget",
-                    &format!("b{name}"),
-                    namespace(*name),
-                    &rest,
-                )
+                object("PodDisruptionBudget", &format!("b{name}"), namespace(*name), &rest)
             }
             Event::Owner { name, deployment } => {
                 let owner = |d| {
@@ -450,12 +410,7 @@ mod tests {
     }
 
     fn event() -> impl Strategy<Value = Event> {
-        let kinds = [
-            ObjectKind::Pod,
-            ObjectKind::Node,
-            ObjectKind::Budget,
-            ObjectKind::ReplicaSet,
-        ];
+        let kinds = [ObjectKind::Pod, ObjectKind::Node, ObjectKind::Budget, ObjectKind::ReplicaSet];
         prop_oneof![
             5 => (0..8_u8, 0..3_u8, 0..4_u8, any::<bool>()).prop_map(|(name, owner, node, phase)| {
                 Event::Pod { name, owner, node, phase }
@@ -492,22 +447,9 @@ mod tests {
     fn two_pods() -> Objects {
         let mut objects = Objects::default();
         for event in [
-            Event::Node {
-                name: 0,
-                ready: true,
-            },
-            Event::Pod {
-                name: 0,
-                owner: 0,
-                node: 0,
-                phase: true,
-            },
-            Event::Pod {
-                name: 2,
-                owner: 2,
-                node: 0,
-                phase: true,
-            },
+            Event::Node { name: 0, ready: true },
+            Event::Pod { name: 0, owner: 0, node: 0, phase: true },
+            Event::Pod { name: 2, owner: 2, node: 0, phase: true },
         ] {
             apply(&mut objects, &event);
         }
@@ -519,10 +461,7 @@ mod tests {
         let mut objects = two_pods();
         let snapshot = Snapshot::join(&objects, []).rejoined(&objects, ["example.com/gpu"]);
         assert!(snapshot.resources.find("example.com/gpu").is_some());
-        let owner = Event::Owner {
-            name: 0,
-            deployment: Some(7),
-        };
+        let owner = Event::Owner { name: 0, deployment: Some(7) };
         apply(&mut objects, &owner);
         let snapshot = snapshot.rejoined(&objects, []);
         let keys = snapshot.workloads.iter().map(|w| w.key.to_string());
@@ -538,36 +477,13 @@ mod tests {
             snapshot.clone().keep(objects).map(|kept| kept.origins)
         };
         let snapshot = Snapshot::join(&objects, []);
-        let changed = Event::Pod {
-            name: 0,
-            owner: 1,
-            node: 0,
-            phase: true,
-        };
+        let changed = Event::Pod { name: 0, owner: 1, node: 0, phase: true };
         apply(&mut objects, &changed);
-        apply(
-            &mut objects,
-            &Event::Node {
-                name: 0,
-                ready: false,
-            },
-        );
+        apply(&mut objects, &Event::Node { name: 0, ready: false });
         assert_eq!(origins(&snapshot, &objects), Some(vec![None, Some(1)]));
-        apply(
-            &mut objects,
-            &Event::Owner {
-                name: 2,
-                deployment: None,
-            },
-        );
+        apply(&mut objects, &Event::Owner { name: 2, deployment: None });
         assert_eq!(origins(&snapshot, &objects), Some(vec![None, None]));
-        apply(
-            &mut objects,
-            &Event::Node {
-                name: 1,
-                ready: true,
-            },
-        );
+        apply(&mut objects, &Event::Node { name: 1, ready: true });
         assert_eq!(origins(&snapshot, &objects), None);
     }
 }

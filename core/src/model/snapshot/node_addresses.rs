@@ -21,10 +21,8 @@ impl NodeAddresses {
     pub fn add(&mut self, name: &str, addresses: &[String]) {
         self.names.insert(name.to_owned());
         for address in addresses {
-            let known = self
-                .addresses
-                .entry(address.clone())
-                .or_insert_with(|| Some(name.to_owned()));
+            let known =
+                self.addresses.entry(address.clone()).or_insert_with(|| Some(name.to_owned()));
             if known.as_deref() != Some(name) {
                 *known = None;
             }
@@ -44,14 +42,8 @@ impl NodeAddresses {
 /// Returns the part before the port. An IPv6 address with a port has brackets.
 fn host(machine: &str) -> &str {
     let (host, port) = machine.rsplit_once(':').unwrap_or((machine, ""));
-    let host = if port.chars().all(|c| c.is_ascii_digit()) {
-        host
-    } else {
-        machine
-    };
-    host.strip_prefix('[')
-        .and_then(|h| h.strip_suffix(']'))
-        .unwrap_or(host)
+    let host = if port.chars().all(|c| c.is_ascii_digit()) { host } else { machine };
+    host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host)
 }
 
 #[cfg(test)]
@@ -86,10 +78,7 @@ mod tests {
         node_addresses.add("n1", &["127.0.0.1".to_owned()]);
         node_addresses.add("n2", &["127.0.0.1".to_owned()]);
         assert_eq!(
-            (
-                node_addresses.find("127.0.0.1:9100"),
-                node_addresses.find("n2")
-            ),
+            (node_addresses.find("127.0.0.1:9100"), node_addresses.find("n2")),
             (None, Some("n2"))
         );
     }

@@ -92,10 +92,9 @@ impl Object {
         match self {
             Object::Node(node) => (ObjectKind::Node, plain(&node.name)),
             Object::Pod(pod) => (ObjectKind::Pod, (pod.namespace.clone(), pod.name.clone())),
-            Object::Budget(budget) => (
-                ObjectKind::Budget,
-                (budget.namespace.clone(), budget.name.clone()),
-            ),
+            Object::Budget(budget) => {
+                (ObjectKind::Budget, (budget.namespace.clone(), budget.name.clone()))
+            }
             Object::Namespace(name, _) => (ObjectKind::Namespace, plain(name)),
             Object::Class(name, _) => (ObjectKind::Class, plain(name)),
             Object::Claim(name, _) => (ObjectKind::Claim, name.clone()),
@@ -266,17 +265,10 @@ impl Objects {
             | ObjectKind::StatefulSet
             | ObjectKind::Job => {
                 let of_kind = self.owners.keys().filter(|k| k.kind == kind.name());
-                of_kind
-                    .map(|k| (k.namespace.clone(), k.name.clone()))
-                    .collect()
+                of_kind.map(|k| (k.namespace.clone(), k.name.clone())).collect()
             }
         };
-        names.extend(
-            self.skipped
-                .keys()
-                .filter(|(k, _)| *k == kind)
-                .map(|(_, name)| name.clone()),
-        );
+        names.extend(self.skipped.keys().filter(|(k, _)| *k == kind).map(|(_, name)| name.clone()));
         names
     }
 
@@ -341,11 +333,7 @@ where
     K: Ord + Clone,
     V: Clone,
 {
-    if map.contains_key(key) {
-        Arc::make_mut(map).remove(key)
-    } else {
-        None
-    }
+    if map.contains_key(key) { Arc::make_mut(map).remove(key) } else { None }
 }
 
 #[cfg(test)]
@@ -405,16 +393,9 @@ mod tests {
         }
         let [first, last] = ["web-0", "web-8"].map(|name| stored(&objects, name));
         assert!(first.spec.is_same(&last.spec) && first.labels.is_same(&last.labels));
-        assert_ne!(
-            (&first.sizes, &first.containers),
-            (&last.sizes, &last.containers)
-        );
+        assert_ne!((&first.sizes, &first.containers), (&last.sizes, &last.containers));
         let names = last.sizes.requests.iter().map(|(name, _)| name);
-        assert!(
-            names
-                .into_iter()
-                .all(|name| matches!(name, Cow::Borrowed(_)))
-        );
+        assert!(names.into_iter().all(|name| matches!(name, Cow::Borrowed(_))));
     }
 
     #[test]
@@ -438,20 +419,13 @@ mod tests {
             with(&mut objects, &pod(&name, &name, "n1"));
             objects.delete(ObjectKind::Pod, &("default".to_owned(), name));
         }
-        assert!(
-            objects.sharing.count() <= 1002,
-            "{}",
-            objects.sharing.count()
-        );
+        assert!(objects.sharing.count() <= 1002, "{}", objects.sharing.count());
     }
 
     #[test]
     fn pods_of_different_controllers_share_their_conditions() {
         let mut objects = Objects::default();
-        for (name, since) in [
-            ("web-1", "2026-01-01T00:00:00Z"),
-            ("db-1", "2026-01-02T00:00:00Z"),
-        ] {
+        for (name, since) in [("web-1", "2026-01-01T00:00:00Z"), ("db-1", "2026-01-02T00:00:00Z")] {
             let mut pod = pod(name, name, "n1");
             pod["status"]["conditions"] =
                 json!([{"type": "Ready", "status": "True", "lastTransitionTime": since}]);

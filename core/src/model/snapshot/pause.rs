@@ -91,9 +91,9 @@ impl Pause {
             since: since.and_then(|since| since.parse().ok()),
             end: match until {
                 None => PauseEnd::ByHand,
-                Some(until) => until
-                    .parse()
-                    .map_or_else(|_| PauseEnd::Unreadable(until.clone()), PauseEnd::At),
+                Some(until) => {
+                    until.parse().map_or_else(|_| PauseEnd::Unreadable(until.clone()), PauseEnd::At)
+                }
             },
         })
     }
@@ -206,8 +206,7 @@ impl Pauses {
     pub(super) fn set_unreadable(&mut self, skipped: &Skipped) {
         let namespace = skipped.name.as_str();
         let pause = |scope| Pause::of_unreadable(skipped, scope);
-        self.namespaces
-            .insert(namespace.to_owned(), pause(PauseScope::Namespace));
+        self.namespaces.insert(namespace.to_owned(), pause(PauseScope::Namespace));
         if namespace == PauseScope::CLUSTER_NAMESPACE {
             self.cluster = Some(pause(PauseScope::Cluster));
         }

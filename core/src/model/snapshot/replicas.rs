@@ -8,12 +8,7 @@ use super::{Snapshot, Workload, WorkloadId};
 impl Snapshot {
     /// Returns the number of a workload's pods that are neither finished nor terminating.
     pub fn replicas(&self, workload: WorkloadId) -> u32 {
-        let staying = self
-            .workload(workload)
-            .pods
-            .iter()
-            .filter(|p| self.pod(**p).stays())
-            .count();
+        let staying = self.workload(workload).pods.iter().filter(|p| self.pod(**p).stays()).count();
         u32::try_from(staying).unwrap_or(u32::MAX)
     }
 

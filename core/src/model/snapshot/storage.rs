@@ -82,8 +82,7 @@ impl Snapshot {
         let nodes: BTreeSet<NodeId> = all.iter().map(|(node, _)| *node).collect();
         let used = nodes.into_iter().flat_map(|node| {
             let pods = self.node(node).pods.iter().map(|pod| self.pod(*pod));
-            pods.flat_map(|pod| self.attached_volumes(pod))
-                .map(move |volume| (node, volume))
+            pods.flat_map(|pod| self.attached_volumes(pod)).map(move |volume| (node, volume))
         });
         let used: BTreeSet<_> = used.collect();
         all.difference(&used).copied().collect()
@@ -96,10 +95,7 @@ impl Snapshot {
     ) -> Option<(NodeId, AttachedVolume<'w>)> {
         let volume = self.volumes.get(attachment.volume.as_ref()?)?;
         let (_, handle) = volume.csi.as_ref()?;
-        let volume = AttachedVolume {
-            driver: &attachment.driver,
-            handle: (handle, ""),
-        };
+        let volume = AttachedVolume { driver: &attachment.driver, handle: (handle, "") };
         Some((self.find_node(&attachment.node)?, volume))
     }
 
@@ -114,9 +110,7 @@ impl Snapshot {
     pub fn missing_driver<'w>(&'w self, pod: &'w Pod, node: &Node) -> Option<&'w str> {
         let runs = |driver: &str| {
             let lists = |drivers: &CsiDrivers| drivers.contains_key(driver);
-            self.nodes
-                .iter()
-                .any(|n| n.csi_drivers.as_ref().is_some_and(lists))
+            self.nodes.iter().any(|n| n.csi_drivers.as_ref().is_some_and(lists))
         };
         let volumes = self.attached_volumes(pod).into_iter();
         let inline = pod.volumes.inline_drivers.iter().map(String::as_str);
@@ -137,10 +131,9 @@ impl Snapshot {
                 let handle = (handle.as_str(), "");
                 Some(AttachedVolume { driver, handle })
             }
-            None => Some(AttachedVolume {
-                driver: &class?.provisioner,
-                handle: (&pod.namespace, name),
-            }),
+            None => {
+                Some(AttachedVolume { driver: &class?.provisioner, handle: (&pod.namespace, name) })
+            }
         }
     }
 

@@ -45,18 +45,7 @@ mod tests {
 
     #[test]
     fn three_digits_are_kept() {
-        for value in [
-            0.0,
-            1.0,
-            1.0009,
-            1.9999,
-            7.0,
-            999.0,
-            1e6,
-            123_456_789.0,
-            64e9,
-            1e17,
-        ] {
+        for value in [0.0, 1.0, 1.0009, 1.9999, 7.0, 999.0, 1e6, 123_456_789.0, 64e9, 1e17] {
             let kept = Compact::new(value).get();
             assert!((kept - value).abs() <= value * 0.000_5, "{value} {kept}");
         }

@@ -32,11 +32,7 @@ impl ContainerNames {
     pub fn lacks(&self, ContainerSet(set): ContainerSet, name: &str) -> bool {
         let position = usize::try_from(set).ok().and_then(|set| set.checked_sub(1));
         let names = position.and_then(|position| self.sets.get(position));
-        names.is_some_and(|names| {
-            names
-                .binary_search_by(|own| own.as_str().cmp(name))
-                .is_err()
-        })
+        names.is_some_and(|names| names.binary_search_by(|own| own.as_str().cmp(name)).is_err())
     }
 }
 

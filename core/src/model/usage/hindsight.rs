@@ -32,10 +32,7 @@ impl Hindsight {
             return;
         }
         if ended.hour > self.hour {
-            *self = Hindsight {
-                hour: ended.hour,
-                ..Hindsight::default()
-            };
+            *self = Hindsight { hour: ended.hour, ..Hindsight::default() };
         }
         self.used += ended.used;
         self.error_of_usual += (ended.used - ended.usual).abs();
@@ -64,12 +61,7 @@ mod tests {
     use super::*;
 
     const fn hour(hour: i64, used: f64, usual: f64, unchanged: f64) -> EndedHour {
-        EndedHour {
-            hour,
-            used,
-            usual,
-            unchanged,
-        }
+        EndedHour { hour, used, usual, unchanged }
     }
 
     #[test]

@@ -153,8 +153,7 @@ impl History {
         // Mostly all nodes stay, and both are sorted by name.
         let names = snapshot.nodes.iter().map(|node| &node.name);
         if !self.nodes.keys().eq(names) {
-            self.nodes
-                .retain(|name, _| snapshot.find_node(name).is_some());
+            self.nodes.retain(|name, _| snapshot.find_node(name).is_some());
         }
         has
     }
@@ -271,14 +270,7 @@ impl History {
         let readings = snapshot.nodes.iter().map(|n| self.reading(n)).collect();
         let collected = snapshot.nodes.iter().map(|n| self.collected(n)).collect();
         let deviations = series.iter().map(|own| deviation(*own)).collect();
-        let mut usage = Usage {
-            nodes,
-            pods,
-            deviations,
-            readings,
-            collected,
-            ..Usage::default()
-        };
+        let mut usage = Usage { nodes, pods, deviations, readings, collected, ..Usage::default() };
         self.expect(snapshot, &mut usage, &series, &beside, now);
         usage
     }

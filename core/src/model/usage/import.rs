@@ -59,8 +59,7 @@ fn add_node(name: String, sample: Result<Sample, String>, into: &mut Readings) {
         Ok(_) => NO_NAME.to_owned(),
         Err(why) => why,
     };
-    into.unreadable_nodes
-        .insert(name.clone(), why.as_str().into());
+    into.unreadable_nodes.insert(name.clone(), why.as_str().into());
     let skipped = skipped("NodeMetrics", String::new(), name, why);
     into.skipped.add(skipped);
 }
@@ -81,30 +80,19 @@ fn add_pod(
         Ok(_) => NO_NAME.to_owned(),
         Err(why) => why,
     };
-    into.unreadable_pods
-        .insert((namespace.clone(), name.clone()), why.as_str().into());
-    into.skipped
-        .add(skipped("PodMetrics", namespace, name, why));
+    into.unreadable_pods.insert((namespace.clone(), name.clone()), why.as_str().into());
+    into.skipped.add(skipped("PodMetrics", namespace, name, why));
 }
 
 const NO_NAME: &str = "metadata.name is missing";
 
 fn meta(value: &Value, key: &str) -> String {
-    let found = value
-        .get("metadata")
-        .and_then(|m| m.get(key))
-        .and_then(Value::as_str);
+    let found = value.get("metadata").and_then(|m| m.get(key)).and_then(Value::as_str);
     found.unwrap_or_default().to_owned()
 }
 
 fn skipped(kind: &str, namespace: String, name: String, why: String) -> Skipped {
-    Skipped {
-        kind: kind.to_owned(),
-        namespace,
-        name,
-        node: None,
-        why,
-    }
+    Skipped { kind: kind.to_owned(), namespace, name, node: None, why }
 }
 
 fn newest<K: Ord>(slot: std::collections::btree_map::Entry<'_, K, Sample>, sample: Sample) {
@@ -118,10 +106,7 @@ fn sample(
     value: &Value,
     used: impl Fn(&Value) -> Result<Measure, String>,
 ) -> Result<Sample, String> {
-    let text = value
-        .get("timestamp")
-        .and_then(Value::as_str)
-        .ok_or("timestamp is missing")?;
+    let text = value.get("timestamp").and_then(Value::as_str).ok_or("timestamp is missing")?;
     let at: Timestamp = text.parse().map_err(|_| {
         format!("timestamp: found {text:?}, expected a timestamp such as 2026-01-31T12:00:00Z")
     })?;
@@ -131,19 +116,12 @@ fn sample(
         .and_then(Value::as_str)
         .and_then(|text| text.parse().ok())
         .unwrap_or_default();
-    Ok(Sample {
-        at,
-        window,
-        used: used(value)?,
-        containers: ContainerSet::default(),
-    })
+    Ok(Sample { at, window, used: used(value)?, containers: ContainerSet::default() })
 }
 
 fn usage_of_pod(value: &Value) -> Result<Measure, String> {
     let containers = value.get("containers").and_then(Value::as_array);
-    sum(containers.into_iter().flatten(), |field, container| {
-        used(field, container.get("usage"))
-    })
+    sum(containers.into_iter().flatten(), |field, container| used(field, container.get("usage")))
 }
 
 /// Sums the usage of containers.
@@ -163,10 +141,7 @@ fn sum<C>(
 fn used(field: &str, usage: Option<&Value>) -> Result<Measure, String> {
     let [cpu, memory] = ["cpu", "memory"]
         .map(|resource| amount(field, resource, usage.and_then(|u| u.get(resource))));
-    Ok(Measure {
-        cpu: cpu?,
-        memory: memory?,
-    })
+    Ok(Measure { cpu: cpu?, memory: memory? })
 }
 
 fn amount(field: &str, resource: &str, found: Option<&Value>) -> Result<Amount, String> {
@@ -175,9 +150,7 @@ fn amount(field: &str, resource: &str, found: Option<&Value>) -> Result<Amount, 
         // YAML without quotes turns `cpu: 2` into a number.
         Some(Value::Number(number)) => number.to_string(),
         Some(other) => {
-            return Err(format!(
-                "{field}.{resource}: found {other}, expected a quantity"
-            ));
+            return Err(format!("{field}.{resource}: found {other}, expected a quantity"));
         }
         None => return Err(missing(field, resource)),
     };
@@ -224,10 +197,7 @@ pub(super) mod tests {
         let web = readings.pods[&("shop".to_owned(), "web".to_owned())];
         assert_eq!(
             web.used,
-            Measure {
-                cpu: Amount::millicores(300),
-                memory: Amount::new(2 << 20)
-            }
+            Measure { cpu: Amount::millicores(300), memory: Amount::new(2 << 20) }
         );
         assert_eq!(web.at, "2026-01-01T00:00:00Z".parse().unwrap());
     }
@@ -245,9 +215,7 @@ pub(super) mod tests {
         assert_eq!(readings.nodes.keys().collect::<Vec<_>>(), ["n1"]);
         assert_eq!(readings.skipped.count(), 4);
         assert!(
-            readings.skipped.examples()[0]
-                .why
-                .starts_with("usage.cpu: "),
+            readings.skipped.examples()[0].why.starts_with("usage.cpu: "),
             "{:?}",
             readings.skipped.examples()[0]
         );
@@ -259,10 +227,7 @@ pub(super) mod tests {
         let new = pod_metrics("2026-01-01T00:00:15+00:00", &["2"]);
         for both in [[old.clone(), new.clone()], [new, old]] {
             let readings = taken(&both);
-            assert_eq!(
-                readings.pods.values().next().unwrap().used.cpu,
-                Amount::millicores(2000)
-            );
+            assert_eq!(readings.pods.values().next().unwrap().used.cpu, Amount::millicores(2000));
         }
     }
 
@@ -274,17 +239,11 @@ pub(super) mod tests {
             value
         };
         let mut no_memory = pod_metrics("2026-01-01T00:00:00Z", &["1"]);
-        no_memory["containers"][0]["usage"]
-            .as_object_mut()
-            .unwrap()
-            .remove("memory");
+        no_memory["containers"][0]["usage"].as_object_mut().unwrap().remove("memory");
         for (value, why) in [
             (without("timestamp"), "timestamp is missing"),
             (without("containers"), "containers: found none"),
-            (
-                pod_metrics("2026-01-01T00:00:00Z", &[]),
-                "containers: found none",
-            ),
+            (pod_metrics("2026-01-01T00:00:00Z", &[]), "containers: found none"),
             (no_memory, "containers[0].usage.memory is missing"),
             (
                 pod_metrics("yesterday", &["1"]),

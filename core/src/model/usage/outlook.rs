@@ -21,10 +21,7 @@ impl Outlook {
 
     /// Creates an outlook without nodes, for so many pods that use nothing.
     pub(super) fn new(pods: usize) -> Self {
-        Outlook {
-            nodes: Vec::new(),
-            pods: vec![ExpectedDay::default(); pods],
-        }
+        Outlook { nodes: Vec::new(), pods: vec![ExpectedDay::default(); pods] }
     }
 
     /// Sets the cpu of a pod.

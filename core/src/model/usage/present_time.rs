@@ -20,9 +20,7 @@ impl Readings {
         let start = self.fullest_period(period, passed)?;
         let (nodes, pods) = (self.nodes.values(), self.pods.values());
         let times = nodes.chain(pods).map(|sample| sample.at);
-        times
-            .filter(|at| *at >= start && at.duration_since(start) <= period)
-            .max()
+        times.filter(|at| *at >= start && at.duration_since(start) <= period).max()
     }
 
     /// Returns the start of the period with samples of most nodes, or of most pods without nodes.
@@ -35,10 +33,7 @@ impl Readings {
         let mut until = 0;
         let mut best: Option<(usize, Timestamp)> = None;
         for (from, start) in times.iter().enumerate() {
-            while times
-                .get(until)
-                .is_some_and(|at| at.duration_since(*start) <= period)
-            {
+            while times.get(until).is_some_and(|at| at.duration_since(*start) <= period) {
                 until += 1;
             }
             let count = until - from;

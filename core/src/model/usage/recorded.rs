@@ -65,11 +65,7 @@ struct PackedMeasure {
 impl UsageHistory {
     /// Creates a history without values.
     pub const fn new(range: HistoryRange) -> Self {
-        UsageHistory {
-            range,
-            nodes: BTreeMap::new(),
-            pods: BTreeMap::new(),
-        }
+        UsageHistory { range, nodes: BTreeMap::new(), pods: BTreeMap::new() }
     }
 
     /// Returns its length and size as text: `usage over 24h of 10 nodes and 80 pods`.
@@ -96,11 +92,7 @@ impl UsageHistory {
             (pod(&name), history)
         };
         let pods = self.pods.into_iter().map(&mut renamed).collect();
-        UsageHistory {
-            range: self.range,
-            nodes,
-            pods,
-        }
+        UsageHistory { range: self.range, nodes, pods }
     }
 }
 
@@ -197,10 +189,7 @@ impl PackedMeasure {
 
     fn from_parts(millicores: u32, mebibytes: u32) -> Option<Self> {
         let millicores_plus_one = NonZeroU32::new(millicores.checked_add(1)?)?;
-        Some(PackedMeasure {
-            millicores_plus_one,
-            mebibytes,
-        })
+        Some(PackedMeasure { millicores_plus_one, mebibytes })
     }
 
     const fn millicores(self) -> u32 {
@@ -220,10 +209,7 @@ mod tests {
     use super::*;
 
     fn measure(millicores: u64, mebibytes: u64) -> Measure {
-        Measure {
-            cpu: Amount::millicores(millicores),
-            memory: Amount::new(mebibytes * MEBIBYTE),
-        }
+        Measure { cpu: Amount::millicores(millicores), memory: Amount::new(mebibytes * MEBIBYTE) }
     }
 
     #[test]
@@ -242,10 +228,7 @@ mod tests {
     #[test]
     fn amounts_are_rounded_to_the_nearest_millicore_and_mebibyte() {
         let mut row = RecordedUsage::unknown(1);
-        let used = Measure {
-            cpu: Amount::new(1_500_000),
-            memory: Amount::new(MEBIBYTE / 2 - 1),
-        };
+        let used = Measure { cpu: Amount::new(1_500_000), memory: Amount::new(MEBIBYTE / 2 - 1) };
         row.set(0, Some(used));
         assert_eq!(row.get(0), Some(measure(2, 0)));
     }

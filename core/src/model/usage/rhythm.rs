@@ -92,10 +92,7 @@ impl Rhythm {
         let mut ended = None;
         if hour != self.current.hour {
             ended = self.close();
-            self.current = CurrentHour {
-                hour,
-                ..CurrentHour::default()
-            };
+            self.current = CurrentHour { hour, ..CurrentHour::default() };
         }
         let second = u16::try_from(seconds.rem_euclid(HOUR)).unwrap_or_default();
         let current = &mut self.current;
@@ -193,10 +190,7 @@ impl Rhythm {
 /// Returns the hours since 1970 that decide: those of this period after now. An hour that is almost
 /// over does not count.
 pub(super) fn hours(now: Timestamp, ahead: SignedDuration) -> std::ops::RangeInclusive<i64> {
-    let (first, last) = (
-        now.as_second() + ALMOST_OVER,
-        now.as_second() + ahead.as_secs() - 1,
-    );
+    let (first, last) = (now.as_second() + ALMOST_OVER, now.as_second() + ahead.as_secs() - 1);
     first.div_euclid(HOUR)..=last.max(first).div_euclid(HOUR)
 }
 
@@ -205,11 +199,7 @@ fn position(hour: i64) -> usize {
     let of_day = usize::try_from(hour.rem_euclid(24)).unwrap_or_default();
     // 1970 began on a Thursday. This is computed for each pod and hour, so it must be cheap.
     let days_after_monday = (hour.div_euclid(24) + 3).rem_euclid(7);
-    if days_after_monday >= 5 {
-        HOURS + of_day
-    } else {
-        of_day
-    }
+    if days_after_monday >= 5 { HOURS + of_day } else { of_day }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "only the size matters")]
@@ -353,16 +343,8 @@ mod tests {
         let mut changing = after(&[office, idle, office, idle, office, idle]);
         repeated.close();
         changing.close();
-        assert!(
-            repeated.weight_of_present() < 0.1,
-            "{}",
-            repeated.weight_of_present()
-        );
-        assert!(
-            changing.weight_of_present() > 0.5,
-            "{}",
-            changing.weight_of_present()
-        );
+        assert!(repeated.weight_of_present() < 0.1, "{}", repeated.weight_of_present());
+        assert!(changing.weight_of_present() > 0.5, "{}", changing.weight_of_present());
     }
 
     #[test]

@@ -19,15 +19,9 @@ pub(super) fn smooth(
     }
     let samples: Vec<Measure> = samples.map(|s| s.used).collect();
     let of = |part: fn(&Measure) -> Amount| {
-        Amount::from_f64(statistic(
-            samples.iter().map(|m| part(m).as_f64()).collect(),
-            by,
-        ))
+        Amount::from_f64(statistic(samples.iter().map(|m| part(m).as_f64()).collect(), by))
     };
-    Measure {
-        cpu: of(|m| m.cpu),
-        memory: of(|m| m.memory),
-    }
+    Measure { cpu: of(|m| m.cpu), memory: of(|m| m.memory) }
 }
 
 /// Returns an average in which the weight of a sample halves with each such period of age; zero
@@ -48,10 +42,7 @@ fn weighted_by_age(
     if sum == 0.0 {
         return Measure::default();
     }
-    Measure {
-        cpu: Amount::from_f64(cpu / sum),
-        memory: Amount::from_f64(memory / sum),
-    }
+    Measure { cpu: Amount::from_f64(cpu / sum), memory: Amount::from_f64(memory / sum) }
 }
 
 /// Returns one statistic of the values; zero without values.

@@ -26,9 +26,7 @@ pub(super) const fn defaults() -> Evictable {
 
 /// Reads the arguments of `DefaultEvictor`.
 pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
-    let priority_below = f
-        .field("priorityThreshold")
-        .section(|f| threshold(f, "value", "name"));
+    let priority_below = f.field("priorityThreshold").section(|f| threshold(f, "value", "name"));
     let evictable = Evictable {
         namespaces: Names::ALL,
         namespace_selector: f.field("namespaceLabelSelector").selector(),
@@ -87,10 +85,7 @@ pub(super) fn threshold(
 
 /// The deprecated booleans of descheduler.
 #[derive(Clone, Copy)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is one field of the policy file"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one field of the policy file")]
 pub(super) struct DeprecatedFlags {
     pub(super) local_storage: bool,
     pub(super) daemon_sets: bool,
@@ -139,11 +134,7 @@ impl DeprecatedFlags {
             daemon_sets: !self.daemon_sets,
             system_critical: !self.system_critical,
             failed_bare: !self.failed_bare,
-            persistent_volumes: if self.keep_volumes {
-                Some(StorageClasses::Any)
-            } else {
-                None
-            },
+            persistent_volumes: if self.keep_volumes { Some(StorageClasses::Any) } else { None },
             without_budget: self.keep_without_budget,
             resource_claims: false,
             prefer_no_eviction: false,
@@ -192,9 +183,7 @@ fn protections(f: &mut Fields<'_, '_>) -> Protections {
     let mut old = DeprecatedFlags::read(f);
     old.keep_without_budget = f.field("ignorePodsWithoutPDB").bool().unwrap_or(false);
     let policies = [("Preferred", false), ("Mandatory", true)];
-    let mandatory = unless_empty(f.field("noEvictionPolicy"))
-        .one_of(&policies)
-        .unwrap_or(false);
+    let mandatory = unless_empty(f.field("noEvictionPolicy")).one_of(&policies).unwrap_or(false);
     let new = f.field("podProtections").section(protection_lists);
     let lists = !new.disabled.is_empty() || !new.extra.is_empty();
     if lists && old.any() {
@@ -203,15 +192,8 @@ fn protections(f: &mut Fields<'_, '_>) -> Protections {
         f.complain(Code::Conflict, "podProtections", sentence);
     }
     // Both together have been refused above, as descheduler does.
-    let protected = if lists {
-        new.protections()
-    } else {
-        old.protections()
-    };
-    Protections {
-        prefer_no_eviction: mandatory,
-        ..protected
-    }
+    let protected = if lists { new.protections() } else { old.protections() };
+    Protections { prefer_no_eviction: mandatory, ..protected }
 }
 
 fn protection_lists(f: &mut Fields<'_, '_>) -> ProtectionLists {
@@ -230,11 +212,7 @@ fn protection_lists(f: &mut Fields<'_, '_>) -> ProtectionLists {
         let sentence = "no effect, because extraEnabled does not contain PodsWithPVC";
         f.warn(Code::Ignored, "config", sentence);
     }
-    ProtectionLists {
-        disabled,
-        extra,
-        classes,
-    }
+    ProtectionLists { disabled, extra, classes }
 }
 
 fn protection_list(
@@ -264,9 +242,7 @@ impl ProtectionLists {
     fn protections(self) -> Protections {
         let kept = |protection| !self.disabled.contains(&protection);
         let added = |protection| self.extra.contains(&protection);
-        let classes = self
-            .classes
-            .map_or(StorageClasses::Any, StorageClasses::Named);
+        let classes = self.classes.map_or(StorageClasses::Any, StorageClasses::Named);
         Protections {
             local_storage: kept(Protection::LocalStorage),
             daemon_sets: kept(Protection::DaemonSets),

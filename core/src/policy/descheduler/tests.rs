@@ -15,9 +15,7 @@ fn parse(text: &str) -> Result<Policy, String> {
 /// A policy whose only profile is this, from line 3 on.
 fn profile(text: &str) -> Result<Policy, String> {
     let text = text.replace('\n', "\n  ");
-    parse(&format!(
-        "apiVersion: descheduler/v1alpha2\nprofiles:\n- name: main\n  {text}\n"
-    ))
+    parse(&format!("apiVersion: descheduler/v1alpha2\nprofiles:\n- name: main\n  {text}\n"))
 }
 
 /// A policy that runs one plugin with these arguments.
@@ -36,12 +34,7 @@ fn evictor(args: &str) -> Result<Policy, String> {
 
 /// The first line of the error.
 fn first(result: Result<Policy, String>) -> String {
-    result
-        .unwrap_err()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    result.unwrap_err().lines().next().unwrap_or_default().to_owned()
 }
 
 fn warnings(policy: &Policy) -> String {
@@ -54,7 +47,6 @@ fn warnings(policy: &Policy) -> String {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one long policy and its translation")]
 fn a_policy_is_read_with_all_that_it_says() {
     let policy = parse(
         "apiVersion: descheduler/v1alpha2
@@ -79,54 +71,26 @@ profiles:
 ",
     )
     .unwrap();
-    let names: Vec<(usize, &str)> = policy
-        .strategies
-        .iter()
-        .map(|s| (s.profile, s.rule.name()))
-        .collect();
+    let names: Vec<(usize, &str)> =
+        policy.strategies.iter().map(|s| (s.profile, s.rule.name())).collect();
     assert_eq!(
         names,
-        [
-            (0, "RemovePodsViolatingNodeTaints"),
-            (1, "PodLifeTime"),
-            (0, "RemoveDuplicates")
-        ]
+        [(0, "RemovePodsViolatingNodeTaints"), (1, "PodLifeTime"), (0, "RemoveDuplicates")]
     );
     assert_eq!(
-        (
-            policy.limits.per_node,
-            policy.limits.per_cycle,
-            policy.limits.per_namespace
-        ),
+        (policy.limits.per_node, policy.limits.per_cycle, policy.limits.per_namespace),
         (Some(2), Some(Share::Count(0)), None)
     );
-    assert_eq!(
-        policy.limits.per_workload,
-        Policy::default_native().limits.per_workload
-    );
-    assert!(matches!(
-        policy.limits.per_workload,
-        Some(Share::Portion(_))
-    ));
+    assert_eq!(policy.limits.per_workload, Policy::default_native().limits.per_workload);
+    assert!(matches!(policy.limits.per_workload, Some(Share::Portion(_))));
     assert_eq!(policy.grace_period, Some(SignedDuration::from_secs(30)));
-    let [first, second] = policy.profiles.as_slice() else {
-        panic!("{:?}", policy.profiles)
-    };
-    assert_eq!(
-        (first.name.as_str(), second.name.as_str()),
-        ("first", "profile-2")
-    );
+    let [first, second] = policy.profiles.as_slice() else { panic!("{:?}", policy.profiles) };
+    assert_eq!((first.name.as_str(), second.name.as_str()), ("first", "profile-2"));
     let rules = &first.evictable;
     assert_eq!((rules.min_replicas, rules.node_fit), (3, true));
     assert_eq!(rules.min_pod_age, SignedDuration::from_hours(1));
-    assert_eq!(
-        rules.priority_below,
-        PriorityThreshold::Class("high".to_owned())
-    );
-    assert_eq!(
-        (second.evictable.min_replicas, second.evictable.node_fit),
-        (1, false)
-    );
+    assert_eq!(rules.priority_below, PriorityThreshold::Class("high".to_owned()));
+    assert_eq!((second.evictable.min_replicas, second.evictable.node_fit), (1, false));
     let Rule::PodLifeTime(rule) = &policy.strategies[1].rule else {
         panic!("{:?}", policy.strategies)
     };
@@ -147,9 +111,7 @@ fn thresholds_are_numbers_and_their_basis_is_the_source_of_usage() {
         )
     };
     let policy = parse(&text("metricsProviders: [{source: KubernetesMetrics}]")).unwrap();
-    let Rule::LowNodeUtilization(rule) = &policy.strategies[0].rule else {
-        panic!("another rule")
-    };
+    let Rule::LowNodeUtilization(rule) = &policy.strategies[0].rule else { panic!("another rule") };
     assert_eq!((rule.basis, rule.per_node), (Basis::Actual, Some(3)));
     assert!((rule.pools[0].thresholds[0].1.get() - 0.005).abs() < 1e-12);
     assert!(first(parse(&text(""))).contains("this needs `metricsProviders"));
@@ -164,24 +126,15 @@ fn thresholds_are_numbers_and_their_basis_is_the_source_of_usage() {
     let prometheus = "{thresholds: {MetricResource: 20}, targetThresholds: {MetricResource: 50}, \
         metricsUtilization: {source: Prometheus, prometheus: {query: q}}}";
     assert!(
-        plugin("balance", "LowNodeUtilization", prometheus)
-            .unwrap_err()
-            .contains(
-                "a query for one ratio per node does not show what moving a pod would change"
-            )
+        plugin("balance", "LowNodeUtilization", prometheus).unwrap_err().contains(
+            "a query for one ratio per node does not show what moving a pod would change"
+        )
     );
 }
 
 #[test]
 fn protections_are_lists_or_the_older_fields_and_not_both() {
-    let of = |args: &str| {
-        evictor(args)
-            .unwrap()
-            .profiles
-            .remove(0)
-            .evictable
-            .protected
-    };
+    let of = |args: &str| evictor(args).unwrap().profiles.remove(0).evictable.protected;
     let none = of("{}");
     assert!(none.local_storage && none.daemon_sets && none.system_critical && none.failed_bare);
     assert!(!none.prefer_no_eviction && none.persistent_volumes.is_none());
@@ -193,16 +146,12 @@ fn protections_are_lists_or_the_older_fields_and_not_both() {
             && old.persistent_volumes == Some(StorageClasses::Any)
             && old.prefer_no_eviction
     );
-    let new = of(
-        "{podProtections: {defaultDisabled: [FailedBarePods], extraEnabled: [PodsWithPVC, \
+    let new =
+        of("{podProtections: {defaultDisabled: [FailedBarePods], extraEnabled: [PodsWithPVC, \
             PodsWithResourceClaims],
-        config: {PodsWithPVC: {protectedStorageClasses: [{name: fast}]}}}}",
-    );
+        config: {PodsWithPVC: {protectedStorageClasses: [{name: fast}]}}}}");
     assert!(!new.failed_bare && new.local_storage && new.resource_claims);
-    assert_eq!(
-        new.persistent_volumes,
-        Some(StorageClasses::Named(vec!["fast".to_owned()]))
-    );
+    assert_eq!(new.persistent_volumes, Some(StorageClasses::Named(vec!["fast".to_owned()])));
     let both = "{evictDaemonSetPods: true, podProtections: {defaultDisabled: [FailedBarePods]}}";
     assert!(evictor(both).unwrap_err().contains("exclude each other"));
     assert!(
@@ -256,9 +205,7 @@ fn what_would_be_passed_over_in_silence_is_refused_with_a_suggestion() {
             .contains("a second document")
     );
     assert!(
-        parse("kind: DeschedulerPolicy\nprofiles: []")
-            .unwrap_err()
-            .contains("apiVersion: missing")
+        parse("kind: DeschedulerPolicy\nprofiles: []").unwrap_err().contains("apiVersion: missing")
     );
 }
 
@@ -313,28 +260,16 @@ fn arguments_are_checked_as_descheduler_checks_them() {
             "{namespaces: {include: [a], exclude: [b]}}",
         ),
         ("deschedule", "RemoveFailedPods", "{exitCodes: ['1']}"),
-        (
-            "balance",
-            "RemovePodsViolatingTopologySpreadConstraint",
-            "{constraints: [Always]}",
-        ),
+        ("balance", "RemovePodsViolatingTopologySpreadConstraint", "{constraints: [Always]}"),
         ("balance", "HighNodeUtilization", "{}"),
         ("balance", "HighNodeUtilization", "{thresholds: {cpu: 101}}"),
-        (
-            "balance",
-            "HighNodeUtilization",
-            "{thresholds: {cpu: 20}, evictionModes: [Sometimes]}",
-        ),
+        ("balance", "HighNodeUtilization", "{thresholds: {cpu: 20}, evictionModes: [Sometimes]}"),
         (
             "balance",
             "HighNodeUtilization",
             "{thresholds: {cpu: 20}, evictableNamespaces: {include: [a]}}",
         ),
-        (
-            "balance",
-            "RemoveDuplicates",
-            "{labelSelector: {matchLabels: {a: b}}}",
-        ),
+        ("balance", "RemoveDuplicates", "{labelSelector: {matchLabels: {a: b}}}"),
     ];
     for (point, name, args) in refused {
         assert!(plugin(point, name, args).is_err(), "{name} {args}");
@@ -404,10 +339,7 @@ strategies:
 #[test]
 fn words_that_yaml_1_1_takes_for_something_else_are_no_text() {
     let of = |args: &str| evictor(args).map(|policy| policy.profiles[0].evictable.node_fit);
-    assert_eq!(
-        of("{nodeFit: on, labelSelector: {matchLabels: {a: 'y'}}}"),
-        Ok(true)
-    );
+    assert_eq!(of("{nodeFit: on, labelSelector: {matchLabels: {a: 'y'}}}"), Ok(true));
     assert_snapshot!(first(evictor("{labelSelector: {matchLabels: {tier: y}}}")),
         @"policy.yaml:4:110: profiles[0].pluginConfig[1].args.labelSelector.matchLabels.tier: \
             found y, expected text; write \"y\", with quotes");
@@ -415,9 +347,7 @@ fn words_that_yaml_1_1_takes_for_something_else_are_no_text() {
         "{namespaces: {exclude: [1_000]}}")),
             @"policy.yaml:4:73: profiles[0].pluginConfig[0].args.namespaces.exclude[0]: found \
                 1_000, expected text; write \"1_000\", with quotes");
-    let replicas = evictor("{minReplicas: 010}").unwrap().profiles[0]
-        .evictable
-        .min_replicas;
+    let replicas = evictor("{minReplicas: 010}").unwrap().profiles[0].evictable.min_replicas;
     assert_eq!(replicas, 8);
     let restarts = plugin(
         "deschedule",
@@ -454,9 +384,7 @@ fn numbers_are_those_of_json_however_they_are_written() {
     ] {
         assert_eq!(thresholds(written), Ok(share), "{written}");
     }
-    for written in [
-        "-1", "101", "100.5", "0145", ".inf", ".nan", "'20'", "20%", "true",
-    ] {
+    for written in ["-1", "101", "100.5", "0145", ".inf", ".nan", "'20'", "20%", "true"] {
         assert!(thresholds(written).is_err(), "{written}");
     }
     let per_cycle = |total: &str| {
@@ -465,17 +393,8 @@ fn numbers_are_those_of_json_however_they_are_written() {
         );
         parse(&text).map(|policy| policy.limits.per_cycle)
     };
-    for (written, total) in [
-        ("1.0", 1),
-        ("1e3", 1000),
-        ("1e+06", 1_000_000),
-        ("1_0.0", 10),
-    ] {
-        assert_eq!(
-            per_cycle(written),
-            Ok(Some(Share::Count(total))),
-            "{written}"
-        );
+    for (written, total) in [("1.0", 1), ("1e3", 1000), ("1e+06", 1_000_000), ("1_0.0", 10)] {
+        assert_eq!(per_cycle(written), Ok(Some(Share::Count(total))), "{written}");
     }
     for written in ["1.5", "1e10", "'1.0'", "-1.0"] {
         assert!(per_cycle(written).is_err(), "{written}");
@@ -536,11 +455,7 @@ fn the_url_of_a_prometheus_must_be_one() {
     for url in ["http://a b", "prometheus:9090", "http://", "/a"] {
         assert!(first(by(url)).contains("not a url, such as"), "{url}");
     }
-    for url in [
-        "http://prometheus.monitoring:9090",
-        "https://me@p/x?y=z",
-        "http://[::1]:9090",
-    ] {
+    for url in ["http://prometheus.monitoring:9090", "https://me@p/x?y=z", "http://[::1]:9090"] {
         assert!(by(url).is_ok(), "{url}");
     }
 }
@@ -550,21 +465,10 @@ fn arguments_may_say_of_which_kind_they_are() {
     let args = "{apiVersion: descheduler/v1alpha2, kind: DefaultEvictorArgs, nodeFit: true}";
     assert!(evictor(args).unwrap().profiles[0].evictable.node_fit);
     assert!(
-        plugin(
-            "deschedule",
-            "PodLifeTime",
-            "{kind: PodLifeTimeArgs, maxPodLifeTimeSeconds: 5}"
-        )
-        .is_ok()
+        plugin("deschedule", "PodLifeTime", "{kind: PodLifeTimeArgs, maxPodLifeTimeSeconds: 5}")
+            .is_ok()
     );
-    assert!(
-        plugin(
-            "deschedule",
-            "PodLifeTime",
-            "{kind: 5, maxPodLifeTimeSeconds: 5}"
-        )
-        .is_err()
-    );
+    assert!(plugin("deschedule", "PodLifeTime", "{kind: 5, maxPodLifeTimeSeconds: 5}").is_err());
 }
 
 #[test]
@@ -605,15 +509,10 @@ fn the_old_format_makes_a_profile_of_each_strategy() {
     let low = &policy.profiles[policy.strategies[5].profile];
     assert_eq!(
         (low.name.as_str(), &low.evictable.priority_below),
-        (
-            "strategy-LowNodeUtilization-profile",
-            &PriorityThreshold::Value(1000)
-        )
+        ("strategy-LowNodeUtilization-profile", &PriorityThreshold::Value(1000))
     );
     assert_eq!(policy.limits.per_namespace, Some(4));
-    let Rule::PodLifeTime(rule) = &policy.strategies[1].rule else {
-        panic!("another rule")
-    };
+    let Rule::PodLifeTime(rule) = &policy.strategies[1].rule else { panic!("another rule") };
     assert_eq!(rule.max_age, Some(SignedDuration::from_hours(24)));
     let Rule::RemovePodsViolatingNodeTaints(rule) = &policy.strategies[2].rule else {
         panic!("another rule")
@@ -637,11 +536,8 @@ fn the_old_format_makes_a_profile_of_each_strategy() {
 
 #[test]
 fn the_old_format_is_refused_where_it_makes_no_sense() {
-    let strategy = |text: &str| {
-        parse(&format!(
-            "apiVersion: descheduler/v1alpha1\nstrategies: {{{text}}}"
-        ))
-    };
+    let strategy =
+        |text: &str| parse(&format!("apiVersion: descheduler/v1alpha1\nstrategies: {{{text}}}"));
     assert!(
         first(strategy("RemoveDuplicate: {enabled: false}"))
             .contains("did you mean `RemoveDuplicates`?")
@@ -660,10 +556,8 @@ fn the_old_format_is_refused_where_it_makes_no_sense() {
         .is_err()
     );
     assert!(
-        first(strategy(
-            "RemoveDuplicates: {enabled: true, params: {nodefit: true}}"
-        ))
-        .contains("did you mean `nodeFit`?")
+        first(strategy("RemoveDuplicates: {enabled: true, params: {nodefit: true}}"))
+            .contains("did you mean `nodeFit`?")
     );
     let low =
         "nodeResourceUtilizationThresholds: {thresholds: {cpu: 1}, targetThresholds: {cpu: 2}}";
@@ -688,13 +582,7 @@ fn both_formats_come_out_the_same_in_the_native_one() {
         let policy = parse(text).unwrap();
         let again =
             parse(&policy.to_native()).unwrap_or_else(|e| panic!("{e}\n{}", policy.to_native()));
-        assert_eq!(
-            again,
-            Policy {
-                warnings: Vec::new(),
-                ..policy
-            }
-        );
+        assert_eq!(again, Policy { warnings: Vec::new(), ..policy });
     }
 }
 
@@ -743,10 +631,7 @@ strategies:
         warnings(&policy.unwrap())
     };
     let found = of("");
-    assert!(
-        found.contains("strategies.PodLifeTime.params: this strategy"),
-        "{found}"
-    );
+    assert!(found.contains("strategies.PodLifeTime.params: this strategy"), "{found}");
     for decided in ["enabled: false, ", "enabled: true, "] {
         assert_eq!(of(decided), "");
     }

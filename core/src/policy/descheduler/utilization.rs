@@ -20,43 +20,37 @@ const RATIO: &str = "a query for one ratio per node does not show what moving a 
     {source: prometheus, prometheus: {url: …}}` and thresholds \
     for cpu and memory";
 
-const SOURCES: [(&str, MetricsSource); 2] = [
-    ("KubernetesMetrics", MetricsSource::Metrics),
-    ("Prometheus", MetricsSource::Prometheus),
-];
+const SOURCES: [(&str, MetricsSource); 2] =
+    [("KubernetesMetrics", MetricsSource::Metrics), ("Prometheus", MetricsSource::Prometheus)];
 
 /// Reads the sources that a policy provides.
 pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<MetricsSource> {
-    let collector = f
-        .field("metricsCollector")
-        .section(|f| f.field("enabled").bool().unwrap_or(false));
+    let collector =
+        f.field("metricsCollector").section(|f| f.field("enabled").bool().unwrap_or(false));
     if collector {
         let sentence = "deprecated but still in effect; descheduler has replaced this by \
             metricsProviders: [{source: KubernetesMetrics}]";
         f.warn(Code::Deprecated, "metricsCollector", sentence);
     }
     let mut found: Vec<MetricsSource> = Vec::new();
-    f.field("metricsProviders")
-        .list("metrics providers", |item| {
-            item.section(|f| {
-                let source = f
-                    .required("source", "KubernetesMetrics or Prometheus")
-                    .one_of(&SOURCES);
-                let url = f.field("prometheus").section(prometheus);
-                if source == Some(MetricsSource::Prometheus) && url.is_none() && f.sound() {
-                    f.complain(
-                        Code::MissingField,
-                        "prometheus",
-                        "missing, expected the url of Prometheus",
-                    );
-                }
-                if source.is_some_and(|s| found.contains(&s)) {
-                    f.complain(Code::RepeatedField, "source", "this source is repeated");
-                }
-                found.extend(source);
-                source
-            })
-        });
+    f.field("metricsProviders").list("metrics providers", |item| {
+        item.section(|f| {
+            let source = f.required("source", "KubernetesMetrics or Prometheus").one_of(&SOURCES);
+            let url = f.field("prometheus").section(prometheus);
+            if source == Some(MetricsSource::Prometheus) && url.is_none() && f.sound() {
+                f.complain(
+                    Code::MissingField,
+                    "prometheus",
+                    "missing, expected the url of Prometheus",
+                );
+            }
+            if source.is_some_and(|s| found.contains(&s)) {
+                f.complain(Code::RepeatedField, "source", "this source is repeated");
+            }
+            found.extend(source);
+            source
+        })
+    });
     if collector && found.contains(&MetricsSource::Metrics) {
         let sentence = "metricsCollector and the provider KubernetesMetrics exclude each other; \
             keep the provider";
@@ -77,8 +71,7 @@ pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<MetricsSource> {
 fn prometheus(f: &mut Fields<'_, '_>) -> Option<String> {
     let url = f.field("url").name();
     let token = f.field("authToken").section(|f| {
-        f.field("secretReference")
-            .section(|f| (text(f.field("namespace")), text(f.field("name"))))
+        f.field("secretReference").section(|f| (text(f.field("namespace")), text(f.field("name"))))
     });
     if f.has("authToken") && (token.0.is_none() || token.1.is_none()) {
         f.complain(
@@ -88,11 +81,7 @@ fn prometheus(f: &mut Fields<'_, '_>) -> Option<String> {
         );
     }
     if url.as_deref().is_some_and(|u| !is_url(u)) {
-        f.complain(
-            Code::WrongType,
-            "url",
-            "not a url, such as http://prometheus.monitoring:9090",
-        );
+        f.complain(Code::WrongType, "url", "not a url, such as http://prometheus.monitoring:9090");
     }
     url
 }
@@ -125,22 +114,14 @@ pub(super) fn low(
 pub(super) fn low_v1alpha2(f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> Rule {
     let basis = basis(f, sources);
     let namespaces = evictable_namespaces(f, "evictableNamespaces");
-    let per_node = f
-        .field("evictionLimits")
-        .section(|f| f.field("node").whole(0));
-    Rule::LowNodeUtilization(LowNodeUtilization {
-        per_node,
-        ..low(f, basis, namespaces)
-    })
+    let per_node = f.field("evictionLimits").section(|f| f.field("node").whole(0));
+    Rule::LowNodeUtilization(LowNodeUtilization { per_node, ..low(f, basis, namespaces) })
 }
 
 /// HighNodeUtilization, which compares requests only.
 pub(super) fn high(f: &mut Fields<'_, '_>, evictable_namespaces: Names) -> Rule {
     let rule = emptying(Section::new(high_defaults(Basis::Requests))).read(f);
-    Rule::HighNodeUtilization(HighNodeUtilization {
-        evictable_namespaces,
-        ..rule
-    })
+    Rule::HighNodeUtilization(HighNodeUtilization { evictable_namespaces, ..rule })
 }
 
 /// Namespaces that are left alone; descheduler can only exclude.
@@ -174,32 +155,17 @@ fn basis(f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> Basis {
                 "deprecated but still in effect; descheduler has replaced this by `source`",
             );
         } else if !f.has("source") {
-            f.complain(
-                Code::MissingField,
-                "source",
-                "missing, expected KubernetesMetrics",
-            );
+            f.complain(Code::MissingField, "source", "missing, expected KubernetesMetrics");
         }
         if source == Some(MetricsSource::Metrics) && f.has("prometheus") {
-            f.complain(
-                Code::Conflict,
-                "prometheus",
-                "this is only for the source Prometheus",
-            );
+            f.complain(Code::Conflict, "prometheus", "this is only for the source Prometheus");
         }
         (server, source, query)
     });
     if source == Some(MetricsSource::Prometheus) {
-        let sentence = if query.is_none() {
-            "missing, expected a query for Prometheus; and "
-        } else {
-            ""
-        };
-        f.complain(
-            Code::Unsupported,
-            "metricsUtilization",
-            format!("{sentence}{RATIO}"),
-        );
+        let sentence =
+            if query.is_none() { "missing, expected a query for Prometheus; and " } else { "" };
+        f.complain(Code::Unsupported, "metricsUtilization", format!("{sentence}{RATIO}"));
     } else if (server || source.is_some()) && !sources.contains(&MetricsSource::Metrics) {
         let sentence =
             "this needs `metricsProviders: [{source: KubernetesMetrics}]` at the top of the policy";

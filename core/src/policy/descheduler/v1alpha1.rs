@@ -38,19 +38,15 @@ const PARTICULAR: [&str; 12] = [
 pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
     root.section(|f| {
         let top = top_level(f);
-        let general = Evictable {
-            protected: DeprecatedFlags::read(f).protections(),
-            ..evictor::defaults()
-        };
-        let strategies = f
-            .field("strategies")
-            .each("strategies by name", |entry, spot| {
-                let plugin = Plugin::ALL.into_iter().find(|p| p.name() == entry.key);
-                match plugin {
-                    Some(plugin) => spot.section(|f| strategy(f, plugin, &general)),
-                    None => unknown(&entry.key, spot),
-                }
-            });
+        let general =
+            Evictable { protected: DeprecatedFlags::read(f).protections(), ..evictor::defaults() };
+        let strategies = f.field("strategies").each("strategies by name", |entry, spot| {
+            let plugin = Plugin::ALL.into_iter().find(|p| p.name() == entry.key);
+            match plugin {
+                Some(plugin) => spot.section(|f| strategy(f, plugin, &general)),
+                None => unknown(&entry.key, spot),
+            }
+        });
         assemble(f, top, "strategies", strategies.unwrap_or_default())
     })
 }
@@ -119,12 +115,9 @@ fn takes(plugin: Plugin, name: &str) -> bool {
         Plugin::TopologySpread => name == "includeSoftConstraints",
         Plugin::AntiAffinity => false,
         Plugin::NodeAffinity => name == "nodeAffinityType",
-        Plugin::NodeTaints => [
-            "includePreferNoSchedule",
-            "excludedTaints",
-            "includedTaints",
-        ]
-        .contains(&name),
+        Plugin::NodeTaints => {
+            ["includePreferNoSchedule", "excludedTaints", "includedTaints"].contains(&name)
+        }
         Plugin::TooManyRestarts => name == "podsHavingTooManyRestarts",
         Plugin::PodLifeTime => {
             ["podLifeTime", "maxPodLifeTimeSeconds", "podStatusPhases"].contains(&name)
@@ -144,20 +137,12 @@ fn evictable(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Evi
         );
         node_fit = false;
     }
-    Evictable {
-        priority_below,
-        node_fit,
-        ..general.clone()
-    }
+    Evictable { priority_below, node_fit, ..general.clone() }
 }
 
-#[expect(clippy::too_many_lines, reason = "one arm for each strategy")]
 fn rule(f: &mut Fields<'_, '_>, plugin: Plugin) -> Option<Rule> {
-    let unlabelled = [
-        Plugin::RemoveDuplicates,
-        Plugin::LowNodeUtilization,
-        Plugin::HighNodeUtilization,
-    ];
+    let unlabelled =
+        [Plugin::RemoveDuplicates, Plugin::LowNodeUtilization, Plugin::HighNodeUtilization];
     if f.has("labelSelector") && unlabelled.contains(&plugin) {
         f.warn(
             Code::Ignored,
@@ -169,68 +154,39 @@ fn rule(f: &mut Fields<'_, '_>, plugin: Plugin) -> Option<Rule> {
     let namespaces = if balanced {
         utilization::evictable_namespaces(f, "namespaces")
     } else {
-        f.field("namespaces")
-            .names_in_or_out()
-            .unwrap_or(Names::ALL)
+        f.field("namespaces").names_in_or_out().unwrap_or(Names::ALL)
     };
-    let scope = Scope {
-        namespaces,
-        pods: f.field("labelSelector").selector(),
-    };
+    let scope = Scope { namespaces, pods: f.field("labelSelector").selector() };
     match plugin {
         Plugin::LowNodeUtilization | Plugin::HighNodeUtilization => {
             utilization(f, plugin, scope.namespaces)
         }
         Plugin::RemoveDuplicates => {
-            let rule = f
-                .field("removeDuplicates")
-                .section(|f| arguments::duplicates().read(f));
-            Some(Rule::RemoveDuplicates(RemoveDuplicates {
-                namespaces: scope.namespaces,
-                ..rule
-            }))
+            let rule = f.field("removeDuplicates").section(|f| arguments::duplicates().read(f));
+            Some(Rule::RemoveDuplicates(RemoveDuplicates { namespaces: scope.namespaces, ..rule }))
         }
         Plugin::TopologySpread => {
             let soft = f.field("includeSoftConstraints").bool().unwrap_or(false);
-            let spread = TopologySpread {
-                scope,
-                hard: true,
-                soft,
-                node_fit: true,
-            };
+            let spread = TopologySpread { scope, hard: true, soft, node_fit: true };
             Some(Rule::RemovePodsViolatingTopologySpreadConstraint(spread))
         }
         Plugin::AntiAffinity => Some(Rule::RemovePodsViolatingInterPodAntiAffinity(scope.into())),
         Plugin::NodeAffinity => {
             let rule = arguments::affinity().read(f);
-            Some(Rule::RemovePodsViolatingNodeAffinity(NodeAffinity {
-                scope,
-                ..rule
-            }))
+            Some(Rule::RemovePodsViolatingNodeAffinity(NodeAffinity { scope, ..rule }))
         }
         Plugin::NodeTaints => {
             let rule = arguments::taints().read(f);
-            Some(Rule::RemovePodsViolatingNodeTaints(NodeTaints {
-                scope,
-                ..rule
-            }))
+            Some(Rule::RemovePodsViolatingNodeTaints(NodeTaints { scope, ..rule }))
         }
         Plugin::TooManyRestarts => {
-            let spot = f.required(
-                "podsHavingTooManyRestarts",
-                "a map with podRestartThreshold",
-            );
+            let spot = f.required("podsHavingTooManyRestarts", "a map with podRestartThreshold");
             let rule = spot.section(|f| pod_states::restarts().read(f));
-            Some(Rule::RemovePodsHavingTooManyRestarts(TooManyRestarts {
-                scope,
-                ..rule
-            }))
+            Some(Rule::RemovePodsHavingTooManyRestarts(TooManyRestarts { scope, ..rule }))
         }
         Plugin::PodLifeTime => Some(life_time(f, scope)),
         Plugin::FailedPods => {
-            let rule = f
-                .field("failedPods")
-                .section(|f| pod_states::failed().read(f));
+            let rule = f.field("failedPods").section(|f| pod_states::failed().read(f));
             Some(Rule::RemoveFailedPods(FailedPods { scope, ..rule }))
         }
     }
@@ -252,11 +208,7 @@ fn utilization(f: &mut Fields<'_, '_>, plugin: Plugin, namespaces: Names) -> Opt
         for name in ["targetThresholds", "useDeviationThresholds"] {
             if f.has(name) {
                 f.field(name);
-                f.warn(
-                    Code::Ignored,
-                    name,
-                    "no effect: HighNodeUtilization does not take this",
-                );
+                f.warn(Code::Ignored, name, "no effect: HighNodeUtilization does not take this");
             }
         }
         Some(utilization::high(f, namespaces))
@@ -269,10 +221,7 @@ fn life_time(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
     let outer_phases = pod_states::life_states(f.field("podStatusPhases")).unwrap_or_default();
     let mut rule = f.field("podLifeTime").section(|f| {
         let mut phases = pod_states::life_states(f.field("podStatusPhases")).unwrap_or_default();
-        let mut rule = PodLifeTime {
-            scope,
-            ..pod_states::life_time().read(f)
-        };
+        let mut rule = PodLifeTime { scope, ..pod_states::life_time().read(f) };
         phases.append(&mut rule.states);
         rule.states = phases;
         rule

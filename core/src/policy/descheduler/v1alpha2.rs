@@ -39,20 +39,14 @@ fn profile(f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> ProfileDraft {
     let name = text(f.field("name")).unwrap_or_default();
     let configs = f
         .field("pluginConfig")
-        .list("plugin configurations", |item| {
-            item.section(|f| config(f, sources))
-        });
-    let mut configs = PluginConfigs {
-        list: configs.unwrap_or_default(),
-    };
+        .list("plugin configurations", |item| item.section(|f| config(f, sources)));
+    let mut configs = PluginConfigs { list: configs.unwrap_or_default() };
     configs.warn_of_repeats(f);
     let enabled = f.field("plugins").section(plugins);
     let mut rules = Vec::new();
     for (plugin, place) in enabled {
-        let Some(config) = configs
-            .list
-            .iter_mut()
-            .find(|c| c.plugin == KnownPlugin::Strategy(plugin))
+        let Some(config) =
+            configs.list.iter_mut().find(|c| c.plugin == KnownPlugin::Strategy(plugin))
         else {
             let sentence = format!(
                 "{0} has no entry in pluginConfig; add `- name: {0}`, with args if it needs them",
@@ -63,27 +57,14 @@ fn profile(f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> ProfileDraft {
         };
         // descheduler also runs it twice, so this is a warning and not an error.
         if std::mem::replace(&mut config.used, true) {
-            f.warn_at(
-                Code::Ignored,
-                &place,
-                "this plugin is enabled twice, so it runs twice",
-            );
+            f.warn_at(Code::Ignored, &place, "this plugin is enabled twice, so it runs twice");
         }
         rules.extend(config.rule.clone().map(|rule| (plugin, rule)));
     }
     configs.warn_of_unused(f);
-    let evictor = configs
-        .list
-        .into_iter()
-        .find(|c| c.plugin == KnownPlugin::Evictor);
-    let evictable = evictor
-        .and_then(|c| c.evictable)
-        .unwrap_or_else(evictor::defaults);
-    ProfileDraft {
-        name,
-        evictable,
-        rules,
-    }
+    let evictor = configs.list.into_iter().find(|c| c.plugin == KnownPlugin::Evictor);
+    let evictable = evictor.and_then(|c| c.evictable).unwrap_or_else(evictor::defaults);
+    ProfileDraft { name, evictable, rules }
 }
 
 /// A plugin that descheduler knows.
@@ -120,10 +101,8 @@ impl PluginConfigs {
 
     fn warn_of_unused(&self, f: &mut Fields<'_, '_>) {
         let used = |plugin| self.list.iter().any(|c| c.used && c.plugin == plugin);
-        for config in self
-            .list
-            .iter()
-            .filter(|c| c.plugin != KnownPlugin::Evictor && !used(c.plugin))
+        for config in
+            self.list.iter().filter(|c| c.plugin != KnownPlugin::Evictor && !used(c.plugin))
         {
             let sentence = "this plugin is configured but not enabled, so it does not run";
             f.warn_at(Code::Ignored, &config.place, sentence);
@@ -143,13 +122,7 @@ fn config(f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> Option<PluginCon
             rule = args.section(|f| typed(f, |f| arguments_of(plugin, f, sources)));
         }
     }
-    Some(PluginConfig {
-        plugin: plugin?,
-        place,
-        evictable,
-        rule,
-        used: false,
-    })
+    Some(PluginConfig { plugin: plugin?, place, evictable, rule, used: false })
 }
 
 /// Reads arguments that may have an apiVersion and a kind, as Kubernetes objects do. descheduler
@@ -212,9 +185,8 @@ fn arguments_of(plugin: Plugin, f: &mut Fields<'_, '_>, sources: &[MetricsSource
 
 /// The plugin of this name.
 fn known(spot: Spot<'_, '_>) -> Option<KnownPlugin> {
-    let names: Vec<&'static str> = std::iter::once(EVICTOR)
-        .chain(Plugin::ALL.map(Plugin::name))
-        .collect();
+    let names: Vec<&'static str> =
+        std::iter::once(EVICTOR).chain(Plugin::ALL.map(Plugin::name)).collect();
     let Value::Text(written) = &spot.node()?.value else {
         return spot.refuse(Code::WrongType, "the name of a plugin");
     };
@@ -299,11 +271,7 @@ fn set(f: &mut Fields<'_, '_>, name: &'static str) -> Vec<(KnownPlugin, Place)> 
         let disabled = f
             .field("disabled")
             .list("names of plugins", |item| {
-                if means_all(&item) {
-                    Some(())
-                } else {
-                    known(item).map(|_| ())
-                }
+                if means_all(&item) { Some(()) } else { known(item).map(|_| ()) }
             })
             .unwrap_or_default();
         if !disabled.is_empty() {

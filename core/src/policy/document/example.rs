@@ -30,9 +30,7 @@ object with matchLabels
 
 /// Writes the example.
 pub(in crate::policy) fn example(fields: &[FieldOutline]) -> String {
-    let mut page = ExamplePage {
-        text: HEAD.to_owned(),
-    };
+    let mut page = ExamplePage { text: HEAD.to_owned() };
     for field in fields {
         // A blank line separates the fields at the top, but for `apiVersion` and `kind`.
         if !field.help.is_empty() {
@@ -112,12 +110,7 @@ impl ExamplePage {
     /// The words of a choice, with their meaning in a second column.
     fn choices(&mut self, form: &Form, indent: usize) {
         let Form::Value(form) = form else { return };
-        let width = form
-            .choices
-            .iter()
-            .map(|(word, _)| word.len())
-            .max()
-            .unwrap_or(0);
+        let width = form.choices.iter().map(|(word, _)| word.len()).max().unwrap_or(0);
         for (word, help) in &form.choices {
             self.line("#   ", &format!("{word:width$}  {help}"), indent, false);
         }
@@ -130,9 +123,6 @@ impl ExamplePage {
 }
 
 fn default_of(field: &FieldOutline, form: &ValueForm) -> String {
-    let written = field
-        .default
-        .as_ref()
-        .map(crate::schema::item::Item::inline);
+    let written = field.default.as_ref().map(crate::schema::item::Item::inline);
     written.unwrap_or_else(|| form.blank.unwrap_or("\"\"").to_owned())
 }

@@ -63,12 +63,7 @@ fn fields_of(help: &str, path: &str, fields: &[FieldOutline], text: &mut String)
 }
 
 fn strategy(choice: &ChoiceOutline, text: &mut String) {
-    let _ = write!(
-        text,
-        "\n### {}\n\n{}\n\n",
-        choice.name,
-        paragraphs(choice.help)
-    );
+    let _ = write!(text, "\n### {}\n\n{}\n\n", choice.name, paragraphs(choice.help));
     table(&choice.fields, text);
     for field in &choice.fields {
         if let Form::Section(fields) | Form::Sections(fields) = &field.form {
@@ -81,17 +76,9 @@ fn strategy(choice: &ChoiceOutline, text: &mut String) {
 fn table(fields: &[FieldOutline], text: &mut String) {
     text.push_str("| field | type | default | meaning |\n|---|---|---|---|\n");
     for field in fields {
-        let cells = [
-            format!("`{}`", field.name),
-            type_of(&field.form),
-            default_of(field),
-            meaning(field),
-        ];
-        let _ = writeln!(
-            text,
-            "| {} |",
-            cells.map(|cell| cell.replace('|', "\\|")).join(" | ")
-        );
+        let cells =
+            [format!("`{}`", field.name), type_of(&field.form), default_of(field), meaning(field)];
+        let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
     }
 }
 
@@ -117,12 +104,7 @@ fn default_of(field: &FieldOutline) -> String {
 }
 
 fn meaning(field: &FieldOutline) -> String {
-    let mut help = field
-        .help
-        .lines()
-        .filter(|l| !l.starts_with(' '))
-        .collect::<Vec<_>>()
-        .join(" ");
+    let mut help = field.help.lines().filter(|l| !l.starts_with(' ')).collect::<Vec<_>>().join(" ");
     if let Form::Value(ValueForm { choices, .. }) = &field.form {
         for (word, meaning) in choices {
             let _ = write!(help, "<br>`{word}`: {meaning}");

@@ -51,15 +51,9 @@ fn definitions() -> Json {
 }
 
 fn object(fields: &[FieldOutline]) -> Json {
-    let properties: Map<String, Json> = fields
-        .iter()
-        .map(|field| (field.name.to_owned(), property(field)))
-        .collect();
-    let required: Vec<&str> = fields
-        .iter()
-        .filter(|f| f.required)
-        .map(|f| f.name)
-        .collect();
+    let properties: Map<String, Json> =
+        fields.iter().map(|field| (field.name.to_owned(), property(field))).collect();
+    let required: Vec<&str> = fields.iter().filter(|f| f.required).map(|f| f.name).collect();
     let mut object =
         json!({"type": "object", "additionalProperties": false, "properties": properties});
     if !required.is_empty() {
@@ -104,10 +98,7 @@ fn one_of(choices: &[ChoiceOutline]) -> Json {
         json!({"type": "object", "additionalProperties": false, "required": [choice.name],
                "description": choice.help, "properties": {choice.name: arguments}})
     });
-    let bare = choices
-        .iter()
-        .filter(|c| c.fields.iter().all(|f| !f.required))
-        .map(|c| c.name);
+    let bare = choices.iter().filter(|c| c.fields.iter().all(|f| !f.required)).map(|c| c.name);
     let bare: Vec<&str> = bare.collect();
     let forms: Vec<Json> = [json!({"enum": bare})].into_iter().chain(maps).collect();
     json!({"anyOf": forms})

@@ -36,8 +36,5 @@ fn the_schema_is_up_to_date() {
 
 #[test]
 fn long_lines_are_wrapped_and_indented_ones_are_kept() {
-    assert_eq!(
-        wrapped("a bb ccc\n  dd  ee ff", 4),
-        ["a bb", "ccc", "  dd  ee ff"]
-    );
+    assert_eq!(wrapped("a bb ccc\n  dd  ee ff", 4), ["a bb", "ccc", "  dd  ee ff"]);
 }

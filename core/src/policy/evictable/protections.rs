@@ -73,17 +73,9 @@ pub(super) enum Lift {
 }
 
 pub(super) const LIFTS: [Choice<Lift>; 13] = [
-    (
-        "localStorage",
-        Lift::LocalStorage,
-        "pods with an emptyDir or hostPath volume",
-    ),
+    ("localStorage", Lift::LocalStorage, "pods with an emptyDir or hostPath volume"),
     ("daemonSets", Lift::DaemonSets, "pods of a DaemonSet"),
-    (
-        "systemCritical",
-        Lift::SystemCritical,
-        "pods with a priority of 2000000000 or more",
-    ),
+    ("systemCritical", Lift::SystemCritical, "pods with a priority of 2000000000 or more"),
     (
         "failedBare",
         Lift::FailedBare,
@@ -94,11 +86,7 @@ pub(super) const LIFTS: [Choice<Lift>; 13] = [
         Lift::PreferNoEviction,
         "pods with the annotation descheduler.alpha.kubernetes.io/prefer-no-eviction",
     ),
-    (
-        "doNotDisrupt",
-        Lift::DoNotDisrupt,
-        "pods with the annotation karpenter.sh/do-not-disrupt",
-    ),
+    ("doNotDisrupt", Lift::DoNotDisrupt, "pods with the annotation karpenter.sh/do-not-disrupt"),
     (
         "notSafeToEvict",
         Lift::NotSafeToEvict,
@@ -115,11 +103,7 @@ pub(super) const LIFTS: [Choice<Lift>; 13] = [
         "pods with `restartPolicy` Never or OnFailure whose controller is no Job, such as an Argo \
             Workflow, a TaskRun or a SparkApplication",
     ),
-    (
-        "resourceClaims",
-        Lift::ResourceClaims,
-        "pods with dynamic resource claims",
-    ),
+    ("resourceClaims", Lift::ResourceClaims, "pods with dynamic resource claims"),
     (
         "newVolumes",
         Lift::NewVolumes,
@@ -147,16 +131,8 @@ pub(super) enum Extra {
 }
 
 pub(super) const EXTRAS: [Choice<Extra>; 2] = [
-    (
-        "persistentVolumes",
-        Extra::PersistentVolumes,
-        "pods with a persistentVolumeClaim",
-    ),
-    (
-        "withoutBudget",
-        Extra::WithoutBudget,
-        "pods that no PodDisruptionBudget selects",
-    ),
+    ("persistentVolumes", Extra::PersistentVolumes, "pods with a persistentVolumeClaim"),
+    ("withoutBudget", Extra::WithoutBudget, "pods that no PodDisruptionBudget selects"),
 ];
 
 impl Protections {

@@ -22,10 +22,7 @@ fn refused(part: &str) -> String {
 #[test]
 fn omitted_fields_have_their_defaults() {
     let policy = parse("").unwrap();
-    let defaults = Policy {
-        strategies: policy.strategies.clone(),
-        ..Policy::default_native()
-    };
+    let defaults = Policy { strategies: policy.strategies.clone(), ..Policy::default_native() };
     assert_eq!(policy, defaults);
     let most = policy.limits.per_cycle.unwrap();
     assert_eq!((most.of(300), most.of(12_000)), (20, 120));
@@ -50,31 +47,16 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2, perMinute: 5 or 2.5%}",
     )
     .unwrap();
     assert_eq!(policy.interval, SignedDuration::from_mins(90));
-    assert_eq!(
-        policy.node_selector.unwrap().to_string(),
-        "pool=web,zone in (a,b)"
-    );
-    assert_eq!(
-        policy.usage.smoothing,
-        Smoothing::Percentile(Ratio::percent(95.0).unwrap())
-    );
-    assert_eq!(
-        (policy.limits.per_cycle, policy.limits.per_node),
-        (None, Some(0))
-    );
+    assert_eq!(policy.node_selector.unwrap().to_string(), "pool=web,zone in (a,b)");
+    assert_eq!(policy.usage.smoothing, Smoothing::Percentile(Ratio::percent(95.0).unwrap()));
+    assert_eq!((policy.limits.per_cycle, policy.limits.per_node), (None, Some(0)));
     assert_eq!(policy.limits.per_workload, Some(Share::Count(2)));
-    let per_cycle = parse("limits: {perCycle: 0 or 0%}")
-        .unwrap()
-        .limits
-        .per_cycle;
+    let per_cycle = parse("limits: {perCycle: 0 or 0%}").unwrap().limits.per_cycle;
     assert_eq!(per_cycle, Some(Share::Count(0)));
     let per_minute = Share::Larger(5, Ratio::percent(2.5).unwrap());
     assert_eq!(policy.limits.per_minute, Some(per_minute));
     let evictable = &policy.profiles[0].evictable;
-    assert_eq!(
-        evictable.priority_below,
-        PriorityThreshold::Class("business".into())
-    );
+    assert_eq!(evictable.priority_below, PriorityThreshold::Class("business".into()));
     assert!(!evictable.protected.daemon_sets && evictable.protected.local_storage);
     assert_eq!(
         evictable.protected.persistent_volumes,
@@ -85,10 +67,7 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2, perMinute: 5 or 2.5%}",
 #[test]
 fn zero_percent_of_a_workload_is_no_pod_instead_of_one() {
     assert_eq!(
-        parse("limits: {perWorkload: 0%}")
-            .unwrap()
-            .limits
-            .per_workload,
+        parse("limits: {perWorkload: 0%}").unwrap().limits.per_workload,
         Some(Share::Count(0))
     );
 }

@@ -34,11 +34,7 @@ pub(in crate::policy) fn emptying(
             "Move only pods that request a resource with a threshold.",
             choices("eviction modes", &EVICTION_MODES),
             |r| {
-                if r.only_thresholding_resources {
-                    vec![()]
-                } else {
-                    Vec::new()
-                }
+                if r.only_thresholding_resources { vec![()] } else { Vec::new() }
             },
             |r, modes| r.only_thresholding_resources = !modes.is_empty(),
         )
@@ -82,11 +78,7 @@ pub(in crate::policy) fn high(basis: Basis) -> Section<HighNodeUtilization> {
 
 fn check_ceilings(f: &mut Fields<'_, '_>, rule: &mut HighNodeUtilization) {
     let measured = ["cpu", "memory"];
-    for (name, _) in rule
-        .ceilings
-        .iter()
-        .filter(|(name, _)| !measured.contains(&name.as_str()))
-    {
+    for (name, _) in rule.ceilings.iter().filter(|(name, _)| !measured.contains(&name.as_str())) {
         let sentence =
             format!("found {name}, expected cpu and memory: the usage of others is not measured");
         f.complain(Code::Unsupported, "ceilings", sentence);

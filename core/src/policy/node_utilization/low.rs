@@ -168,20 +168,11 @@ fn pool() -> Section<PoolArguments> {
     Section::new(PoolArguments::default())
         .field("name", "The name in plans.", text(), |p| &mut p.name)
         .required("a name, to be shown in plans")
-        .field(
-            "nodeSelector",
-            "The nodes of the pool.",
-            pool_selector(),
-            |p| &mut p.selector,
-        )
+        .field("nodeSelector", "The nodes of the pool.", pool_selector(), |p| &mut p.selector)
         .required("a label selector, such as pool=gpu")
         .always_written()
-        .field("thresholds", "As above.", levels(), |p| {
-            &mut p.levels.thresholds
-        })
-        .field("targetThresholds", "As above.", levels(), |p| {
-            &mut p.levels.targets
-        })
+        .field("thresholds", "As above.", levels(), |p| &mut p.levels.thresholds)
+        .field("targetThresholds", "As above.", levels(), |p| &mut p.levels.targets)
         .check(|f, p| {
             p.written = (f.has("thresholds"), f.has("targetThresholds"));
             p.places = f.place().map(|place| (place, f.place_of("name")));
@@ -191,10 +182,7 @@ fn pool() -> Section<PoolArguments> {
 /// A selector that is written also where it selects everything, because a pool needs it.
 fn pool_selector() -> Kind<Option<Selector>> {
     let write = |s: &Option<Selector>| Some(s.as_ref().map_or(Item::text(""), selector_item));
-    Kind {
-        write: Box::new(write),
-        ..selector()
-    }
+    Kind { write: Box::new(write), ..selector() }
 }
 
 fn check_low(f: &mut Fields<'_, '_>, low: &mut LowArguments) {
@@ -245,10 +233,7 @@ fn check_pool(
     }
     let (low_written, high_written) = pool.written;
     let Some(inherited) = inherited else {
-        for (written, name) in [
-            (low_written, "thresholds"),
-            (high_written, "targetThresholds"),
-        ] {
+        for (written, name) in [(low_written, "thresholds"), (high_written, "targetThresholds")] {
             if !written {
                 f.complain_missing_below(&place, name, THRESHOLDS);
             }
@@ -299,9 +284,7 @@ impl From<&LowNodeUtilization> for LowArguments {
             selector: own.and_then(|pool| pool.selector.clone()),
             pools: named.map(PoolArguments::of).collect(),
             evictable_namespaces: rule.evictable_namespaces.clone(),
-            limits: EvictionLimits {
-                node: rule.per_node,
-            },
+            limits: EvictionLimits { node: rule.per_node },
         }
     }
 }
@@ -337,12 +320,7 @@ fn build_pool(name: String, selector: Option<Selector>, levels: PoolLevels) -> O
 pub(in crate::policy) fn only_pool(f: &mut Fields<'_, '_>, deviation: bool) -> Vec<Pool> {
     let thresholds = read_levels(f.required("thresholds", THRESHOLDS));
     let targets = read_levels(f.required("targetThresholds", THRESHOLDS));
-    let levels = PoolLevels {
-        thresholds,
-        targets,
-    };
+    let levels = PoolLevels { thresholds, targets };
     compare(f, &levels, deviation, &Place::START);
-    build_pool(DEFAULT_POOL.to_owned(), None, levels)
-        .into_iter()
-        .collect()
+    build_pool(DEFAULT_POOL.to_owned(), None, levels).into_iter().collect()
 }

@@ -91,19 +91,12 @@ pub(super) fn queries() -> Section<Queries> {
 
 fn of_nodes(section: Section<Queries>) -> Section<Queries> {
     section
-        .field("nodeCpu", "Cores in use, by node.", text(), |q| {
-            &mut q.node_cpu
-        })
+        .field("nodeCpu", "Cores in use, by node.", text(), |q| &mut q.node_cpu)
         .off(
             "'max by (cluster, node, instance) \
             (irate(node_cpu_usage_seconds_total{$matchers}[$range]))'",
         )
-        .field(
-            "nodeMemory",
-            "Bytes of working set, by node.",
-            text(),
-            |q| &mut q.node_memory,
-        )
+        .field("nodeMemory", "Bytes of working set, by node.", text(), |q| &mut q.node_memory)
         .off("'max by (cluster, node, instance) (node_memory_working_set_bytes{$matchers})'")
         .field(
             "nodeTime",
@@ -121,16 +114,12 @@ fn of_nodes(section: Section<Queries>) -> Section<Queries> {
 
 fn of_pods(section: Section<Queries>) -> Section<Queries> {
     section
-        .field("podCpu", "Cores in use, by pod.", text(), |q| {
-            &mut q.pod_cpu
-        })
+        .field("podCpu", "Cores in use, by pod.", text(), |q| &mut q.pod_cpu)
         .off(
             "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, \
             exported_pod) (irate(pod_cpu_usage_seconds_total{$matchers}[$range]))'",
         )
-        .field("podMemory", "Bytes of working set, by pod.", text(), |q| {
-            &mut q.pod_memory
-        })
+        .field("podMemory", "Bytes of working set, by pod.", text(), |q| &mut q.pod_memory)
         .off(
             "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, \
             exported_pod) (pod_memory_working_set_bytes{$matchers})'",
@@ -153,10 +142,7 @@ fn query_or_none() -> Kind<Option<String>> {
     Kind::new("text or `none`", schema, read_query, write)
 }
 
-#[expect(
-    clippy::option_option,
-    reason = "`none` is a value, unlike an invalid field"
-)]
+#[expect(clippy::option_option, reason = "`none` is a value, unlike an invalid field")]
 fn read_query(spot: Spot<'_, '_>) -> Option<Option<String>> {
     let query = spot.name()?;
     Some(Some(query).filter(|query| query != "none"))

@@ -14,30 +14,18 @@ fn parse(usage: &str) -> Result<Policy, String> {
 
 fn prometheus(fields: &str) -> PrometheusPolicy {
     let usage = format!("{{source: prometheus, prometheus: {{url: 'http://p:9090', {fields}}}}}");
-    parse(&usage)
-        .unwrap_or_else(|e| panic!("{e}"))
-        .usage
-        .prometheus
-        .unwrap()
+    parse(&usage).unwrap_or_else(|e| panic!("{e}")).usage.prometheus.unwrap()
 }
 
 /// The first line of the error.
 fn refused(usage: &str) -> String {
-    parse(usage)
-        .unwrap_err()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    parse(usage).unwrap_err().lines().next().unwrap_or_default().to_owned()
 }
 
 fn refused_field(field: &str) -> String {
-    let text = refused(&format!(
-        "{{source: prometheus, prometheus: {{url: 'http://p', {field}}}}}"
-    ));
-    text.split_once(": ")
-        .map(|(_, said)| said.to_owned())
-        .unwrap_or(text)
+    let text =
+        refused(&format!("{{source: prometheus, prometheus: {{url: 'http://p', {field}}}}}"));
+    text.split_once(": ").map(|(_, said)| said.to_owned()).unwrap_or(text)
 }
 
 const ALL: &str = "{source: prometheus, fallback: metricsApi, prometheus: {url: \"https://p.example/tenant/\", scrapeInterval: 15s,
@@ -58,10 +46,7 @@ fn the_url_is_enough() {
         (prometheus.queries, prometheus.averaged_over),
         (Queries::default(), SignedDuration::from_secs(30))
     );
-    assert_eq!(
-        parse("{source: metricsApi}").unwrap().usage.prometheus,
-        None
-    );
+    assert_eq!(parse("{source: metricsApi}").unwrap().usage.prometheus, None);
 }
 
 #[test]
@@ -75,30 +60,17 @@ fn all_fields_are_read_and_written_back_the_same() {
     assert_eq!(prometheus.url, "https://p.example/tenant");
     assert_eq!(
         prometheus.login,
-        Some(Login::Basic {
-            username: "me".into(),
-            password_file: "/word".into()
-        })
+        Some(Login::Basic { username: "me".into(), password_file: "/word".into() })
     );
+    assert_eq!(prometheus.headers, [("X-Scope-OrgID".to_owned(), "a|b".to_owned())]);
     assert_eq!(
-        prometheus.headers,
-        [("X-Scope-OrgID".to_owned(), "a|b".to_owned())]
-    );
-    assert_eq!(
-        (
-            prometheus.queries.node_time.as_deref(),
-            prometheus.queries.pod_time.as_deref()
-        ),
+        (prometheus.queries.node_time.as_deref(), prometheus.queries.pod_time.as_deref()),
         (None, Some("t"))
     );
-    assert_eq!(
-        prometheus.rendered(&prometheus.queries.node_cpu),
-        r#"sum(x{cluster="a"}[60s])"#
-    );
-    for text in [
-        ALL,
-        "{source: prometheus, prometheus: {url: 'http://p', bearerTokenFile: /token}}",
-    ] {
+    assert_eq!(prometheus.rendered(&prometheus.queries.node_cpu), r#"sum(x{cluster="a"}[60s])"#);
+    for text in
+        [ALL, "{source: prometheus, prometheus: {url: 'http://p', bearerTokenFile: /token}}"]
+    {
         let policy = parse(text).unwrap();
         let again = Policy::parse("again.yaml", &policy.to_native());
         assert_eq!(
@@ -113,18 +85,10 @@ fn all_fields_are_read_and_written_back_the_same() {
 #[test]
 fn default_queries_have_all_placeholders_replaced() {
     let prometheus = prometheus("");
-    let Queries {
-        node_cpu,
-        node_memory,
-        node_time,
-        pod_cpu,
-        pod_memory,
-        pod_time,
-    } = &prometheus.queries;
-    for query in [node_cpu, node_memory, pod_cpu, pod_memory]
-        .into_iter()
-        .chain(node_time)
-        .chain(pod_time)
+    let Queries { node_cpu, node_memory, node_time, pod_cpu, pod_memory, pod_time } =
+        &prometheus.queries;
+    for query in
+        [node_cpu, node_memory, pod_cpu, pod_memory].into_iter().chain(node_time).chain(pod_time)
     {
         assert!(!prometheus.rendered(query).contains('$'), "{query}");
     }
@@ -151,12 +115,8 @@ fn a_prometheus_source_needs_its_section_and_vice_versa() {
 #[test]
 fn invalid_urls_are_refused() {
     let said = |url: &str| {
-        let text = refused(&format!(
-            "{{source: prometheus, prometheus: {{url: '{url}'}}}}"
-        ));
-        text.split_once("url: ")
-            .map(|(_, said)| said.to_owned())
-            .unwrap_or(text)
+        let text = refused(&format!("{{source: prometheus, prometheus: {{url: '{url}'}}}}"));
+        text.split_once("url: ").map(|(_, said)| said.to_owned()).unwrap_or(text)
     };
     for url in ["prometheus:9090", "ftp://p", "http://", "/p", "http://p p"] {
         assert!(said(url).contains("not a url"), "{url}: {}", said(url));
@@ -201,35 +161,18 @@ fn invalid_values_are_reported_with_the_expected_form() {
 #[test]
 fn a_port_is_a_number_from_1_to_65535() {
     let url = |url: &str| {
-        let policy = parse(&format!(
-            "{{source: prometheus, prometheus: {{url: '{url}'}}}}"
-        ));
+        let policy = parse(&format!("{{source: prometheus, prometheus: {{url: '{url}'}}}}"));
         policy.map_err(|error| error.lines().next().unwrap_or_default().to_owned())
     };
-    for good in [
-        "http://x",
-        "http://x:1",
-        "https://x:65535/a:b",
-        "http://[::1]",
-        "http://[::1]:9",
-    ] {
+    for good in ["http://x", "http://x:1", "https://x:65535/a:b", "http://[::1]", "http://[::1]:9"]
+    {
         assert!(url(good).is_ok(), "{good}: {:?}", url(good));
     }
-    for bad in [
-        "http://x:99999",
-        "http://x:abc",
-        "http://x:",
-        "http://x:0",
-        "http://[::1]:0",
-    ] {
+    for bad in ["http://x:99999", "http://x:abc", "http://x:", "http://x:0", "http://[::1]:0"] {
         let error = url(bad).unwrap_err();
         assert!(error.contains("not a url"), "{bad}: {error}");
     }
-    assert!(
-        url("http://x:0")
-            .unwrap_err()
-            .contains("a port from 1 to 65535")
-    );
+    assert!(url("http://x:0").unwrap_err().contains("a port from 1 to 65535"));
 }
 
 #[test]

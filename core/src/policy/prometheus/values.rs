@@ -10,16 +10,13 @@ use crate::schema::tree::Value;
 
 pub(super) fn url() -> Kind<String> {
     let schema = json!({"type": "string", "pattern": "^https?://[^?#@]+$"});
-    Kind::new("url", schema, read_url, |url| {
-        (!url.is_empty()).then(|| Item::text(url))
-    })
+    Kind::new("url", schema, read_url, |url| (!url.is_empty()).then(|| Item::text(url)))
 }
 
 fn read_url(spot: Spot<'_, '_>) -> Option<String> {
     spot.checked(|text| {
-        let uri: http::Uri = text
-            .parse()
-            .map_err(|_| "not a url, such as http://prometheus.monitoring:9090")?;
+        let uri: http::Uri =
+            text.parse().map_err(|_| "not a url, such as http://prometheus.monitoring:9090")?;
         let host = uri.host().is_some_and(|h| !h.is_empty());
         if !host || !matches!(uri.scheme_str(), Some("http" | "https")) {
             return Err("not a url that begins with http:// or https://, such as \
@@ -56,10 +53,7 @@ pub(super) fn matchers() -> Kind<String> {
 }
 
 fn read_matchers(spot: Spot<'_, '_>) -> Option<String> {
-    if spot
-        .node()
-        .is_some_and(|n| n.value == Value::Text(String::new()))
-    {
+    if spot.node().is_some_and(|n| n.value == Value::Text(String::new())) {
         return None;
     }
     spot.checked(|text| {
@@ -110,10 +104,7 @@ fn after_matcher(text: &str) -> Option<&str> {
 /// The text after a string at the beginning of a text; `None` if there is none. A backslash escapes
 /// the next character, except between backticks.
 fn after_string(text: &str) -> Option<&str> {
-    let quote = text
-        .chars()
-        .next()
-        .filter(|c| ['"', '\'', '`'].contains(c))?;
+    let quote = text.chars().next().filter(|c| ['"', '\'', '`'].contains(c))?;
     let mut characters = text[1..].char_indices();
     while let Some((i, c)) = characters.next() {
         if c == quote {
@@ -130,9 +121,7 @@ pub(super) fn headers() -> Kind<Vec<(String, String)>> {
     let schema =
         json!({"type": "object", "additionalProperties": {"type": "string", "minLength": 1}});
     Kind::new("map of headers", schema, read_headers, |headers| {
-        let fields = headers
-            .iter()
-            .map(|(name, value)| (name.clone(), Item::text(value)));
+        let fields = headers.iter().map(|(name, value)| (name.clone(), Item::text(value)));
         (!headers.is_empty()).then(|| Item::Map(fields.collect()))
     })
 }
@@ -142,9 +131,7 @@ fn read_headers(spot: Spot<'_, '_>) -> Option<Vec<(String, String)>> {
     spot.each("headers", |entry, value| {
         let name = &entry.key;
         if http::HeaderName::try_from(name.as_str()).is_err() {
-            return value
-                .at_key()
-                .complain(Code::WrongType, "not the name of a header");
+            return value.at_key().complain(Code::WrongType, "not the name of a header");
         }
         if name.eq_ignore_ascii_case("authorization") {
             let sentence = "a policy must not contain a secret; use bearerTokenFile or basicAuth";

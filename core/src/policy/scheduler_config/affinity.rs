@@ -9,17 +9,10 @@ use crate::values::selector::{NodeTerm, Requirement, Selector};
 pub(super) fn added(spot: Spot<'_, '_>) -> AddedAffinity {
     spot.section(|f| {
         let required = f.field("requiredDuringSchedulingIgnoredDuringExecution");
-        let required = if required.is_absent() {
-            None
-        } else {
-            required.section(terms)
-        };
+        let required = if required.is_absent() { None } else { required.section(terms) };
         let preferred = f.field("preferredDuringSchedulingIgnoredDuringExecution");
         let preferred = preferred.list("preferences", |item| item.section(preference));
-        AddedAffinity {
-            required,
-            preferred: preferred.unwrap_or_default(),
-        }
+        AddedAffinity { required, preferred: preferred.unwrap_or_default() }
     })
 }
 
@@ -29,12 +22,9 @@ fn terms(f: &mut Fields<'_, '_>) -> Option<Vec<NodeTerm>> {
 }
 
 fn preference(f: &mut Fields<'_, '_>) -> Option<(i32, NodeTerm)> {
-    let weight = f
-        .required("weight", "a whole number from 1 to 100")
-        .between(1, 100);
-    let term = f
-        .required("preference", "a term with matchExpressions or matchFields")
-        .section(term);
+    let weight = f.required("weight", "a whole number from 1 to 100").between(1, 100);
+    let term =
+        f.required("preference", "a term with matchExpressions or matchFields").section(term);
     Some((i32::try_from(weight?).ok()?, term))
 }
 
@@ -56,15 +46,8 @@ fn requirements(spot: Spot<'_, '_>) -> Selector {
 )]
 fn requirement(f: &mut Fields<'_, '_>) -> Option<Requirement> {
     let key = f.required("key", "the name of a label").name();
-    let operator = f
-        .required("operator", "In, NotIn, Exists, DoesNotExist, Gt or Lt")
-        .name();
-    let values = f
-        .field("values")
-        .list("values", |item| item.name())
-        .unwrap_or_default();
+    let operator = f.required("operator", "In, NotIn, Exists, DoesNotExist, Gt or Lt").name();
+    let values = f.field("values").list("values", |item| item.name()).unwrap_or_default();
     let requirement = Requirement::from_parts(key?, &operator?, values);
-    requirement
-        .map_err(|error| f.complain(Code::BadSelector, "operator", error))
-        .ok()
+    requirement.map_err(|error| f.complain(Code::BadSelector, "operator", error)).ok()
 }

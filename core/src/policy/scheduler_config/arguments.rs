@@ -13,32 +13,31 @@ use crate::schema::tree::Value;
 /// Reads the list into the profile.
 pub(super) fn plugin_config(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfile) {
     let mut seen: Vec<String> = Vec::new();
-    f.field("pluginConfig")
-        .list("arguments of plugins", |item| {
-            item.section(|f| {
-                let name = f.required("name", "the name of a plugin").name()?;
-                if seen.contains(&name) {
-                    f.complain(Code::Conflict, "name", "this plugin has arguments already");
+    f.field("pluginConfig").list("arguments of plugins", |item| {
+        item.section(|f| {
+            let name = f.required("name", "the name of a plugin").name()?;
+            if seen.contains(&name) {
+                f.complain(Code::Conflict, "name", "this plugin has arguments already");
+            }
+            let args = f.field("args");
+            match name.as_str() {
+                "NodeResourcesFit" => profile.fit = arguments(args, fit),
+                "NodeResourcesBalancedAllocation" => {
+                    profile.balanced = arguments(args, balanced);
                 }
-                let args = f.field("args");
-                match name.as_str() {
-                    "NodeResourcesFit" => profile.fit = arguments(args, fit),
-                    "NodeResourcesBalancedAllocation" => {
-                        profile.balanced = arguments(args, balanced);
-                    }
-                    "PodTopologySpread" => profile.spread = arguments(args, spread),
-                    "InterPodAffinity" => profile.pod_affinity = arguments(args, pod_affinity),
-                    "NodeAffinity" => {
-                        profile.added_affinity =
-                            arguments(args, |f| affinity::added(f.field("addedAffinity")));
-                    }
-                    // These do not influence where a pod lands, or belong to unknown plugins.
-                    _ => {}
+                "PodTopologySpread" => profile.spread = arguments(args, spread),
+                "InterPodAffinity" => profile.pod_affinity = arguments(args, pod_affinity),
+                "NodeAffinity" => {
+                    profile.added_affinity =
+                        arguments(args, |f| affinity::added(f.field("addedAffinity")));
                 }
-                seen.push(name);
-                Some(())
-            })
-        });
+                // These do not influence where a pod lands, or belong to unknown plugins.
+                _ => {}
+            }
+            seen.push(name);
+            Some(())
+        })
+    });
 }
 
 /// Reads a map of arguments, which may have an apiVersion and a kind.
@@ -92,9 +91,7 @@ fn strategy(f: &mut Fields<'_, '_>) -> (FitStrategy, Vec<(String, i64)>) {
     let kind = f.required("type", expected).one_of(&KINDS);
     let resources = resources(f.field("resources"), 100);
     let by_ratio = f.has("requestedToCapacityRatio");
-    let shape = f
-        .field("requestedToCapacityRatio")
-        .section(|f| shape(f, by_ratio));
+    let shape = f.field("requestedToCapacityRatio").section(|f| shape(f, by_ratio));
     match (kind, by_ratio) {
         (Some(FitKind::Ratio), false) => {
             f.complain(
@@ -118,10 +115,7 @@ fn strategy(f: &mut Fields<'_, '_>) -> (FitStrategy, Vec<(String, i64)>) {
         Some(FitKind::Ratio) => FitStrategy::RequestedToCapacityRatio(shape),
     };
     let resources = resources.filter(|r| !r.is_empty());
-    (
-        strategy,
-        resources.unwrap_or_else(|| Fit::default().resources),
-    )
+    (strategy, resources.unwrap_or_else(|| Fit::default().resources))
 }
 
 /// Utilizations from 0 to 100 in rising order, each with its score from 0 to 10.
@@ -156,11 +150,7 @@ fn resources(spot: Spot<'_, '_>, most: u32) -> Option<Vec<(String, i64)>> {
     spot.list("resources", |item| {
         item.section(|f| {
             let name = f.required("name", "the name of a resource").name();
-            let weight = f
-                .field("weight")
-                .between(0, most)
-                .unwrap_or_default()
-                .max(1);
+            let weight = f.field("weight").between(0, most).unwrap_or_default().max(1);
             Some((name?, i64::from(weight)))
         })
     })
@@ -171,11 +161,7 @@ fn balanced(f: &mut Fields<'_, '_>) -> Vec<String> {
     let given: Option<Vec<String>> =
         given.map(|all| all.into_iter().map(|(name, _)| name).collect());
     let names = given.unwrap_or_else(|| SchedulerProfile::default().balanced);
-    if names
-        .iter()
-        .enumerate()
-        .any(|(i, name)| names[..i].contains(name))
-    {
+    if names.iter().enumerate().any(|(i, name)| names[..i].contains(name)) {
         f.complain(Code::Conflict, "resources", "a resource is repeated");
     }
     names
@@ -192,10 +178,8 @@ fn pod_affinity(f: &mut Fields<'_, '_>) -> PodAffinity {
 }
 
 fn spread(f: &mut Fields<'_, '_>) -> DefaultSpread {
-    let system = f
-        .field("defaultingType")
-        .one_of(&[("System", true), ("List", false)])
-        .unwrap_or(true);
+    let system =
+        f.field("defaultingType").one_of(&[("System", true), ("List", false)]).unwrap_or(true);
     let list = f
         .field("defaultConstraints")
         .list("constraints", |item| item.section(constraint))
@@ -207,11 +191,7 @@ fn spread(f: &mut Fields<'_, '_>) -> DefaultSpread {
             "custom constraints need defaultingType: List",
         );
     }
-    if system {
-        DefaultSpread::System
-    } else {
-        DefaultSpread::List(list)
-    }
+    if system { DefaultSpread::System } else { DefaultSpread::List(list) }
 }
 
 fn constraint(f: &mut Fields<'_, '_>) -> Option<DefaultConstraint> {
@@ -221,14 +201,8 @@ fn constraint(f: &mut Fields<'_, '_>) -> Option<DefaultConstraint> {
     let hard = hard.one_of(&[("DoNotSchedule", true), ("ScheduleAnyway", false)]);
     let min_domains = f.field("minDomains").whole(1);
     let honours = [("Honor", true), ("Ignore", false)];
-    let honours_affinity = f
-        .field("nodeAffinityPolicy")
-        .one_of(&honours)
-        .unwrap_or(true);
-    let honours_taints = f
-        .field("nodeTaintsPolicy")
-        .one_of(&honours)
-        .unwrap_or(false);
+    let honours_affinity = f.field("nodeAffinityPolicy").one_of(&honours).unwrap_or(true);
+    let honours_taints = f.field("nodeTaintsPolicy").one_of(&honours).unwrap_or(false);
     for of_the_pod in ["labelSelector", "matchLabelKeys"] {
         if !f.field(of_the_pod).is_absent() {
             f.complain(

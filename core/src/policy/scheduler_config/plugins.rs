@@ -79,11 +79,8 @@ pub(super) fn plugins(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfile) {
     for other in OTHERS {
         set(f.field(other));
     }
-    let (multi, filter, score) = (
-        set(f.field("multiPoint")),
-        set(f.field("filter")),
-        set(f.field("score")),
-    );
+    let (multi, filter, score) =
+        (set(f.field("multiPoint")), set(f.field("filter")), set(f.field("score")));
     profile.preempts = enabled(PREEMPTION, &multi, &set(f.field("postFilter")));
     profile.weights = weights(&multi, &score);
     let off = |plugin: &FilterPlugin| !enabled(plugin.name(), &multi, &filter);
@@ -92,10 +89,8 @@ pub(super) fn plugins(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfile) {
     for named in filter.enabled.iter().filter(|named| !is_known(&named.name)) {
         unknown.insert(&named.name, (named, false));
     }
-    for named in multi
-        .enabled
-        .iter()
-        .filter(|named| !is_known(&named.name) && !score.disables(&named.name))
+    for named in
+        multi.enabled.iter().filter(|named| !is_known(&named.name) && !score.disables(&named.name))
     {
         unknown.insert(&named.name, (named, true));
     }
@@ -143,13 +138,8 @@ fn enabled(name: &str, multi: &ExtensionPoint, point: &ExtensionPoint) -> bool {
 
 fn weights(multi: &ExtensionPoint, score: &ExtensionPoint) -> Weights {
     let (usual, mut weights) = (Weights::default(), Weights::NONE);
-    for plugin in ScorePlugin::ALL
-        .into_iter()
-        .filter(|p| enabled(p.name(), multi, score))
-    {
-        let named = score
-            .enables(plugin.name())
-            .or_else(|| multi.enables(plugin.name()));
+    for plugin in ScorePlugin::ALL.into_iter().filter(|p| enabled(p.name(), multi, score)) {
+        let named = score.enables(plugin.name()).or_else(|| multi.enables(plugin.name()));
         let given = |named: &PluginEntry| i64::from(named.weight.unwrap_or_default().max(1));
         weights[plugin] = named.map_or(usual[plugin], given);
     }
@@ -158,10 +148,7 @@ fn weights(multi: &ExtensionPoint, score: &ExtensionPoint) -> Weights {
 
 fn set(spot: Spot<'_, '_>) -> ExtensionPoint {
     spot.section(|f| ExtensionPoint {
-        enabled: f
-            .field("enabled")
-            .list("plugins", |item| named(item))
-            .unwrap_or_default(),
+        enabled: f.field("enabled").list("plugins", |item| named(item)).unwrap_or_default(),
         disabled: f
             .field("disabled")
             .list("plugins", |item| named(item).map(|named| named.name))
@@ -174,10 +161,6 @@ fn named(item: Spot<'_, '_>) -> Option<PluginEntry> {
     item.section(|f| {
         let name = f.required("name", "the name of a plugin").name();
         let weight = f.field("weight").whole(0);
-        Some(PluginEntry {
-            name: name?,
-            weight,
-            place,
-        })
+        Some(PluginEntry { name: name?, weight, place })
     })
 }

@@ -24,13 +24,7 @@ fn with(plugins: &str) -> SchedulerProfile {
 }
 
 fn warned(part: &str) -> String {
-    parse(part)
-        .unwrap()
-        .warnings
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join("\n")
+    parse(part).unwrap().warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// The weights, in the order of the default profile.
@@ -65,11 +59,9 @@ profiles:
 
 #[test]
 fn a_file_without_profiles_is_the_default_profile() {
-    for text in [
-        "",
-        "profiles: []",
-        "parallelism: 8\nprofiles:\n- schedulerName: default-scheduler",
-    ] {
+    for text in
+        ["", "profiles: []", "parallelism: 8\nprofiles:\n- schedulerName: default-scheduler"]
+    {
         let config = parse(text).unwrap();
         assert_eq!(
             (config.profiles, config.warnings.len()),
@@ -78,10 +70,7 @@ fn a_file_without_profiles_is_the_default_profile() {
         );
     }
     let older = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration";
-    assert_eq!(
-        SchedulerConfig::parse("f", older).unwrap().profiles,
-        [SchedulerProfile::default()]
-    );
+    assert_eq!(SchedulerConfig::parse("f", older).unwrap().profiles, [SchedulerProfile::default()]);
 }
 
 #[test]
@@ -89,19 +78,13 @@ fn a_scheduler_that_packs() {
     let profile = parse(PACKING).unwrap().profiles.remove(0);
     assert_eq!(profile.fit.strategy, FitStrategy::MostAllocated);
     let counts = [("cpu", 3), ("memory", 1), ("nvidia.com/gpu", 1)];
-    assert_eq!(
-        profile.fit.resources,
-        counts.map(|(name, weight)| (name.to_owned(), weight))
-    );
+    assert_eq!(profile.fit.resources, counts.map(|(name, weight)| (name.to_owned(), weight)));
     assert_eq!(weights(&profile), [3, 2, 10, 2, 2, 0, 1]);
     assert!(profile.filters_off.is_empty() && !profile.unknown_scores);
 }
 
 #[test]
-#[expect(
-    clippy::too_many_lines,
-    reason = "one long configuration and its meaning"
-)]
+#[expect(clippy::too_many_lines, reason = "one long configuration and its meaning")]
 fn the_arguments_of_every_plugin_that_matters() {
     let config = parse(
         "
@@ -144,56 +127,29 @@ profiles:
 ",
     )
     .unwrap_or_else(|e| panic!("{e}"));
-    let [spread, ratio] = &config.profiles[..] else {
-        panic!("{:?}", config.profiles)
-    };
-    let DefaultSpread::List(constraints) = &spread.spread else {
-        panic!("{:?}", spread.spread)
-    };
-    let shown = constraints.iter().map(|c| {
-        (
-            c.max_skew,
-            c.topology_key.as_str(),
-            c.hard,
-            c.honours_taints,
-        )
-    });
+    let [spread, ratio] = &config.profiles[..] else { panic!("{:?}", config.profiles) };
+    let DefaultSpread::List(constraints) = &spread.spread else { panic!("{:?}", spread.spread) };
+    let shown =
+        constraints.iter().map(|c| (c.max_skew, c.topology_key.as_str(), c.hard, c.honours_taints));
     let expected = [
         (1, "topology.kubernetes.io/zone", false, false),
         (2, "kubernetes.io/hostname", true, true),
     ];
     assert_eq!(shown.collect::<Vec<_>>(), expected);
     assert_eq!(
-        (
-            spread.pod_affinity.hard_weight,
-            spread.pod_affinity.ignore_preferences_of_others
-        ),
+        (spread.pod_affinity.hard_weight, spread.pod_affinity.ignore_preferences_of_others),
         (100, true)
     );
-    let (required, preferred) = (
-        spread.added_affinity.required.as_ref().unwrap(),
-        &spread.added_affinity.preferred,
-    );
+    let (required, preferred) =
+        (spread.added_affinity.required.as_ref().unwrap(), &spread.added_affinity.preferred);
     assert_eq!(required[0].labels.to_string(), "pool in (web,batch)");
-    assert_eq!(
-        (preferred[0].0, preferred[0].1.labels.to_string()),
-        (7, "cores>8".to_owned())
-    );
+    assert_eq!((preferred[0].0, preferred[0].1.labels.to_string()), (7, "cores>8".to_owned()));
     assert_eq!(spread.balanced, ["cpu", "nvidia.com/gpu"]);
-    assert_eq!(
-        ratio.fit.strategy,
-        FitStrategy::RequestedToCapacityRatio(vec![(0, 0), (100, 10)])
-    );
-    assert_eq!(
-        ratio.fit.resources,
-        SchedulerProfile::default().fit.resources
-    );
+    assert_eq!(ratio.fit.strategy, FitStrategy::RequestedToCapacityRatio(vec![(0, 0), (100, 10)]));
+    assert_eq!(ratio.fit.resources, SchedulerProfile::default().fit.resources);
     assert!(ratio.fit.ignored_resources.contains("example.com/foo"));
     assert_eq!(
-        (
-            spread.percentage_of_nodes_to_score,
-            ratio.percentage_of_nodes_to_score
-        ),
+        (spread.percentage_of_nodes_to_score, ratio.percentage_of_nodes_to_score),
         (Some(0), Some(50)),
         "what a profile says goes before what the file says"
     );
@@ -203,9 +159,7 @@ profiles:
 fn plugins_are_merged_as_kube_scheduler_does_it() {
     // All scores but one are off. Its weight is 1 if the file sets none, regardless of its default.
     assert_eq!(
-        weights(&with(
-            "{score: {disabled: [{name: '*'}], enabled: [{name: TaintToleration}]}}"
-        )),
+        weights(&with("{score: {disabled: [{name: '*'}], enabled: [{name: TaintToleration}]}}")),
         [1, 0, 0, 0, 0, 0, 0]
     );
     assert_eq!(
@@ -213,9 +167,7 @@ fn plugins_are_merged_as_kube_scheduler_does_it() {
         [1, 2, 1, 2, 2, 1, 1]
     );
     assert_eq!(
-        weights(&with(
-            "{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}}"
-        )),
+        weights(&with("{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}}")),
         [3, 9, 1, 2, 2, 1, 1]
     );
     // The extension point goes before multiPoint.
@@ -226,10 +178,8 @@ fn plugins_are_merged_as_kube_scheduler_does_it() {
         "{multiPoint: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit}]}, filter: {enabled: [{name: NodeName}]}}",
     );
     assert_eq!(weights(&some), [0, 0, 1, 0, 0, 0, 0]);
-    let on: Vec<_> = FilterPlugin::ALL
-        .into_iter()
-        .filter(|p| !some.filters_off.contains(p))
-        .collect();
+    let on: Vec<_> =
+        FilterPlugin::ALL.into_iter().filter(|p| !some.filters_off.contains(p)).collect();
     assert_eq!(on, [FilterPlugin::NodeName, FilterPlugin::NodeResourcesFit]);
     let off = "{postFilter: {disabled: [{name: DefaultPreemption}]}}";
     assert!(!some.preempts && !with(off).preempts && with("{}").preempts);
@@ -279,10 +229,7 @@ fn an_extender_is_told_of() {
     let some = "extenders: [{urlPrefix: http://here, prioritizeVerb: p, weight: 2, managedResources: [{name: a.b/c}]}]";
     assert!(!parse(some).unwrap().profiles[0].unknown_scores);
     assert!(warned(some).contains("for pods that request its managed resources"));
-    assert_eq!(
-        warned("extenders: [{urlPrefix: http://here, bindVerb: b}]"),
-        ""
-    );
+    assert_eq!(warned("extenders: [{urlPrefix: http://here, bindVerb: b}]"), "");
 }
 
 #[test]
@@ -313,23 +260,14 @@ fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
 #[test]
 fn what_kube_scheduler_would_refuse_is_refused_with_a_reason() {
     for (part, said) in [
-        (
-            "profiles: [{schedulerName: a}, {}]",
-            "with several profiles, each needs a schedulerName",
-        ),
-        (
-            "profiles: [{schedulerName: a}, {schedulerName: a}]",
-            "another profile has this name",
-        ),
+        ("profiles: [{schedulerName: a}, {}]", "with several profiles, each needs a schedulerName"),
+        ("profiles: [{schedulerName: a}, {schedulerName: a}]", "another profile has this name"),
         (
             "profiles: [{plugins: {score: {enabled: [{weight: 2}]}}}]",
             "enabled[0].name: missing, \
             expected the name of a plugin",
         ),
-        (
-            "profiles: [{pluginConfig: [{name: A}, {name: A}]}]",
-            "has arguments already",
-        ),
+        ("profiles: [{pluginConfig: [{name: A}, {name: A}]}]", "has arguments already"),
         (
             "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultConstraints:
                [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway}]}}]}]",
@@ -369,16 +307,10 @@ fn a_policy_has_the_profile_of_each_scheduler() {
     let percentage = |name: Option<&str>| policy.scheduler_of(name).percentage_of_nodes_to_score;
     // A second scheduler leaves the first as it is, and one of which nothing is known counts as the
     // first.
-    assert_eq!(
-        [None, Some("packer"), Some("other")].map(percentage),
-        [None, Some(7), None]
-    );
+    assert_eq!([None, Some("packer"), Some("other")].map(percentage), [None, Some(7), None]);
     let own = parse("profiles: [{percentageOfNodesToScore: 9}]").unwrap();
     assert_eq!(
-        Policy::default_native()
-            .with_schedulers(own)
-            .scheduler
-            .percentage_of_nodes_to_score,
+        Policy::default_native().with_schedulers(own).scheduler.percentage_of_nodes_to_score,
         Some(9)
     );
 }

@@ -24,25 +24,11 @@ fn refused(arguments: &str) -> String {
 }
 
 fn show(rule: &LowNodeUtilization) -> String {
-    let levels = |t: &Thresholds| {
-        t.iter()
-            .map(|(r, s)| format!("{r} {s}"))
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    let selector = |p: &Pool| {
-        p.selector
-            .as_ref()
-            .map_or("all".to_owned(), Selector::to_string)
-    };
+    let levels =
+        |t: &Thresholds| t.iter().map(|(r, s)| format!("{r} {s}")).collect::<Vec<_>>().join(" ");
+    let selector = |p: &Pool| p.selector.as_ref().map_or("all".to_owned(), Selector::to_string);
     let pools = rule.pools.iter().map(|p| {
-        format!(
-            "{} ({}): {} to {}",
-            p.name,
-            selector(p),
-            levels(&p.thresholds),
-            levels(&p.targets)
-        )
+        format!("{} ({}): {} to {}", p.name, selector(p), levels(&p.thresholds), levels(&p.targets))
     });
     pools.collect::<Vec<_>>().join("\n")
 }
@@ -87,9 +73,7 @@ fn a_strategy_inherits_the_basis_of_the_policy() {
         .strategies
         .iter()
         .map(|s| {
-            let Rule::LowNodeUtilization(rule) = &s.rule else {
-                panic!("another rule")
-            };
+            let Rule::LowNodeUtilization(rule) = &s.rule else { panic!("another rule") };
             rule.basis
         })
         .collect();
@@ -141,12 +125,7 @@ fn a_strategy_uses_the_profile_that_it_names() {
     let policy = parse(&format!(
         "- removeDuplicates: {{profile: b}}\n- podLifeTime: {{states: [Failed]}}\n{profiles}"
     ));
-    let positions: Vec<usize> = policy
-        .unwrap()
-        .strategies
-        .iter()
-        .map(|s| s.profile)
-        .collect();
+    let positions: Vec<usize> = policy.unwrap().strategies.iter().map(|s| s.profile).collect();
     assert_eq!(positions, [1, 0]);
     assert_snapshot!(parse(&format!("- removeDuplicates: {{profile: c}}\n{profiles}")).unwrap_err(), @"
     policy.yaml:4:31: strategies[0].removeDuplicates.profile: found c, expected the name of a \
@@ -299,14 +278,9 @@ fn own_thresholds_of_a_pool_fit_the_inherited_ones() {
 fn a_balance_of_domains_without_node_fit_is_for_the_exact_mode() {
     let warnings = |node_fit: bool| {
         let strategy = "removePodsViolatingTopologySpreadConstraint";
-        let policy = parse(&format!(
-            "- {strategy}: {{topologyBalanceNodeFit: {node_fit}}}"
-        ));
+        let policy = parse(&format!("- {strategy}: {{topologyBalanceNodeFit: {node_fit}}}"));
         let warnings = policy.unwrap().warnings.into_iter();
-        warnings
-            .map(|w| w.to_string())
-            .collect::<Vec<_>>()
-            .join("\n")
+        warnings.map(|w| w.to_string()).collect::<Vec<_>>().join("\n")
     };
     assert_eq!(warnings(true), "");
     assert_snapshot!(

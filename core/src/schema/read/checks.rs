@@ -15,9 +15,7 @@ impl Fields<'_, '_> {
 
     /// Warns about a place that was noted before.
     pub(crate) fn warn_at(&mut self, code: Code, place: &Place, sentence: impl Display) {
-        self.report
-            .warnings
-            .push(Problem::new(code, place.at, &place.path, None, sentence));
+        self.report.warnings.push(Problem::new(code, place.at, &place.path, None, sentence));
     }
 
     /// Reports that a field is missing, if it is.
@@ -32,15 +30,8 @@ impl Fields<'_, '_> {
 
     /// Reports that a field is missing in a map that has been read already.
     pub(crate) fn complain_missing_below(&mut self, map: &Place, name: &str, expected: &str) {
-        let place = Place {
-            at: map.at,
-            path: below(&map.path, name),
-        };
-        self.complain_at(
-            Code::MissingField,
-            &place,
-            format!("missing, expected {expected}"),
-        );
+        let place = Place { at: map.at, path: below(&map.path, name) };
+        self.complain_at(Code::MissingField, &place, format!("missing, expected {expected}"));
     }
 
     /// Whether the file has this map, even if it is empty.
@@ -50,10 +41,7 @@ impl Fields<'_, '_> {
 
     /// The place of this map, unless its value is not a map.
     pub(crate) fn place(&self) -> Option<Place> {
-        (!self.broken).then(|| Place {
-            at: self.at,
-            path: self.path.clone(),
-        })
+        (!self.broken).then(|| Place { at: self.at, path: self.path.clone() })
     }
 
     /// The place of a field, or of this map where the field is absent.
@@ -70,10 +58,7 @@ impl Fields<'_, '_> {
             Some(Value::Map(entries)) => entries.iter().find(|e| e.key == name),
             Some(_) | None => None,
         };
-        Place {
-            at: entry.map_or(at, |e| e.at),
-            path: below(&path, name),
-        }
+        Place { at: entry.map_or(at, |e| e.at), path: below(&path, name) }
     }
 
     /// The place of a field of a map in a list, or of the nearest one that the file has.
@@ -95,8 +80,7 @@ impl Fields<'_, '_> {
 
     /// Whether a field is a list without items.
     pub(crate) fn is_empty_list(&self, name: &str) -> bool {
-        self.entry(name)
-            .is_some_and(|e| e.value.value == Value::List(Vec::new()))
+        self.entry(name).is_some_and(|e| e.value.value == Value::List(Vec::new()))
     }
 
     /// Whether a field is a list with items.
@@ -122,9 +106,7 @@ impl Fields<'_, '_> {
 
     /// Reports a problem at a place that was noted before.
     pub(crate) fn complain_at(&mut self, code: Code, place: &Place, sentence: impl Display) {
-        self.report
-            .problems
-            .push(Problem::new(code, place.at, &place.path, None, sentence));
+        self.report.problems.push(Problem::new(code, place.at, &place.path, None, sentence));
     }
 
     /// Refuses a lower bound above its upper bound. The problem is reported at the bound that the
@@ -134,16 +116,9 @@ impl Fields<'_, '_> {
             return;
         }
         // Only a field of the file can be mended by the user. The other side may be a default.
-        let (own, other, side) = if self.has(high.field) {
-            (high, low, "least")
-        } else {
-            (low, high, "most")
-        };
-        let default = if self.has(other.field) {
-            ""
-        } else {
-            " by default"
-        };
+        let (own, other, side) =
+            if self.has(high.field) { (high, low, "least") } else { (low, high, "most") };
+        let default = if self.has(other.field) { "" } else { " by default" };
         let sentence = format!(
             "{} is {}, but must be at {side} {}, which is {}{default}",
             own.name, own.shown, other.name, other.shown

@@ -81,13 +81,7 @@ impl Report {
                 unknown.what,
                 unknown.allowed.join(", ")
             );
-            self.problems.push(Problem::new(
-                Code::UnknownField,
-                unknown.at,
-                &path,
-                None,
-                sentence,
-            ));
+            self.problems.push(Problem::new(Code::UnknownField, unknown.at, &path, None, sentence));
         }
         self.problems
     }
@@ -100,10 +94,7 @@ impl Report {
         }
         // Elsewhere in the same kind of section is not another place.
         let own = normal(&unknown.parent);
-        let parents = self
-            .asked
-            .iter()
-            .filter_map(|path| path.strip_suffix(unknown.key.as_str()));
+        let parents = self.asked.iter().filter_map(|path| path.strip_suffix(unknown.key.as_str()));
         let parents: Vec<String> = parents
             .filter_map(|parent| match parent.strip_suffix('.') {
                 Some(parent) => (parent != own).then(|| format!("`{parent}`")),

@@ -17,12 +17,7 @@ fn problems(text: &str) -> String {
                 .section(|f| [f.field("perNode").whole(0), f.field("perCycle").whole(0)]);
         });
     });
-    report
-        .close()
-        .iter()
-        .map(Problem::to_string)
-        .collect::<Vec<_>>()
-        .join("\n")
+    report.close().iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
 }
 
 #[test]

@@ -36,11 +36,7 @@ impl Spot<'_, '_> {
                 // Refuses what Go also reads: `0`, `.5h` and `1h1h`.
                 written.parse().map_err(|_| Code::WrongType)?
             };
-            if (least..=LONGEST).contains(&duration) {
-                Ok(duration)
-            } else {
-                Err(Code::OutOfRange)
-            }
+            if (least..=LONGEST).contains(&duration) { Ok(duration) } else { Err(Code::OutOfRange) }
         })
     }
 }

@@ -30,10 +30,7 @@ impl Spot<'_, '_> {
     /// A label selector as text. A selector of everything is `None`.
     pub(crate) fn text_selector(self) -> Option<Selector> {
         let Value::Text(text) = &self.node()?.value else {
-            return self.refuse(
-                Code::WrongType,
-                "a label selector as text, such as pool=a,!gpu",
-            );
+            return self.refuse(Code::WrongType, "a label selector as text, such as pool=a,!gpu");
         };
         match Selector::parse(text) {
             Ok(selector) => Some(selector).filter(|s| !s.is_empty()),
@@ -57,25 +54,13 @@ impl Spot<'_, '_> {
 fn object_selector(f: &mut Fields<'_, '_>) -> Selector {
     let labels = f.field("matchLabels").each("labels", |entry, value| {
         if !is_label_key(&entry.key) {
-            return value
-                .at_key()
-                .complain(Code::BadSelector, "not the name of a label");
+            return value.at_key().complain(Code::BadSelector, "not the name of a label");
         }
-        Some(Requirement {
-            key: entry.key.clone(),
-            test: Test::In(vec![value.label()?]),
-        })
+        Some(Requirement { key: entry.key.clone(), test: Test::In(vec![value.label()?]) })
     });
-    let expressions = f
-        .field("matchExpressions")
-        .list("expressions", |item| item.section(expression));
-    Selector::new(
-        labels
-            .into_iter()
-            .flatten()
-            .chain(expressions.into_iter().flatten())
-            .collect(),
-    )
+    let expressions =
+        f.field("matchExpressions").list("expressions", |item| item.section(expression));
+    Selector::new(labels.into_iter().flatten().chain(expressions.into_iter().flatten()).collect())
 }
 
 #[expect(
@@ -84,13 +69,8 @@ fn object_selector(f: &mut Fields<'_, '_>) -> Selector {
 )]
 fn expression(f: &mut Fields<'_, '_>) -> Option<Requirement> {
     let key = f.required("key", "the name of a label").name();
-    let operator = f
-        .required("operator", "In, NotIn, Exists or DoesNotExist")
-        .name();
-    let values = f
-        .field("values")
-        .list("values", |item| item.label())
-        .unwrap_or_default();
+    let operator = f.required("operator", "In, NotIn, Exists or DoesNotExist").name();
+    let values = f.field("values").list("values", |item| item.label()).unwrap_or_default();
     let (key, operator) = (key?, operator?);
     if !is_label_key(&key) {
         f.complain(Code::BadSelector, "key", "not the name of a label");
@@ -100,12 +80,8 @@ fn expression(f: &mut Fields<'_, '_>) -> Option<Requirement> {
     }
     let numeric = matches!(operator.as_str(), "Gt" | "Lt");
     if numeric {
-        return f
-            .field("operator")
-            .refuse(Code::BadSelector, "In, NotIn, Exists or DoesNotExist");
+        return f.field("operator").refuse(Code::BadSelector, "In, NotIn, Exists or DoesNotExist");
     }
     let requirement = Requirement::from_parts(key, &operator, values);
-    requirement
-        .map_err(|error| f.complain(Code::BadSelector, "operator", error))
-        .ok()
+    requirement.map_err(|error| f.complain(Code::BadSelector, "operator", error)).ok()
 }

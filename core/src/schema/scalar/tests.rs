@@ -26,27 +26,17 @@ fn read<T>(text: &str, read: impl FnOnce(Spot<'_, '_>) -> Option<T>) -> Result<T
 
 /// The codes and messages for each of these values.
 fn refusals<T: std::fmt::Debug>(values: &[&str], by: impl Fn(Spot<'_, '_>) -> Option<T>) -> String {
-    let lines = values.iter().map(|v| {
-        read(v, &by)
-            .unwrap_err()
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .to_owned()
-    });
+    let lines = values
+        .iter()
+        .map(|v| read(v, &by).unwrap_err().lines().next().unwrap_or_default().to_owned());
     lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn durations_are_read_in_the_notation_of_kubernetes() {
-    for (text, seconds) in [
-        ("90s", 90),
-        ("5m", 300),
-        ("1h30m", 5400),
-        ("\"2h\"", 7200),
-        ("1m30s", 90),
-        ("0s", 0),
-    ] {
+    for (text, seconds) in
+        [("90s", 90), ("5m", 300), ("1h30m", 5400), ("\"2h\"", 7200), ("1m30s", 90), ("0s", 0)]
+    {
         assert_eq!(
             read(text, |s| s.duration(SignedDuration::ZERO)),
             Ok(SignedDuration::from_secs(seconds)),
@@ -54,20 +44,8 @@ fn durations_are_read_in_the_notation_of_kubernetes() {
         );
     }
     // Native policies take only the usual notation, without what Go reads besides.
-    for text in [
-        "PT5M",
-        "'1:30:00'",
-        "5min",
-        "1hr",
-        "1h 5m",
-        "'0'",
-        ".5h",
-        "1m1h",
-    ] {
-        assert!(
-            read(text, |s| s.duration(SignedDuration::ZERO)).is_err(),
-            "{text}"
-        );
+    for text in ["PT5M", "'1:30:00'", "5min", "1hr", "1h 5m", "'0'", ".5h", "1m1h"] {
+        assert!(read(text, |s| s.duration(SignedDuration::ZERO)).is_err(), "{text}");
     }
     assert_snapshot!(refusals(&["5", "-1m", "5 parsecs", "0s", "9000h", "", "99999999999h"],
         |s| s.duration(SignedDuration::from_secs(1))), @"
@@ -92,10 +70,7 @@ fn percentages_are_read_with_and_without_a_percent_sign() {
         ("12.5%", 0.125),
         ("0.5%", 0.005),
     ] {
-        assert!(
-            (read(text, |s| s.percent()).unwrap().get() - share).abs() < 1e-12,
-            "{text}"
-        );
+        assert!((read(text, |s| s.percent()).unwrap().get() - share).abs() < 1e-12, "{text}");
     }
     assert_snapshot!(refusals(&["130%", "-5%", "-5", "0.3", "\"30\"", "thirty", "1e1", ".inf",
         "'%'", "1.2.3%", "true"], |s| s.percent()), @r#"
@@ -134,10 +109,7 @@ fn names_are_included_or_excluded() {
         read("{exclude: [a]}", |s| s.names_in_or_out()),
         Ok(Names::Except(vec!["a".into()]))
     );
-    assert_eq!(
-        read("{include: [a]}", |s| s.names_in_or_out()),
-        Ok(Names::Only(vec!["a".into()]))
-    );
+    assert_eq!(read("{include: [a]}", |s| s.names_in_or_out()), Ok(Names::Only(vec!["a".into()])));
     assert_snapshot!(refusals(&["{include: [a], exclude: [b]}", "{include: []}", "[a]"],
         |s| s.names_in_or_out()), @"
     f:1:2: include: include and exclude are both given; keep one of them
@@ -153,17 +125,9 @@ fn selectors_are_text_or_objects() {
         "{matchLabels: {pool: web}}",
         "{matchExpressions: [{key: pool, operator: In, values: [web]}]}",
     ] {
-        assert_eq!(
-            read(text, |s| s.selector()).unwrap().to_string(),
-            "pool=web"
-        );
+        assert_eq!(read(text, |s| s.selector()).unwrap().to_string(), "pool=web");
     }
-    assert_eq!(
-        read("{matchLabels: {pool: ''}}", |s| s.selector())
-            .unwrap()
-            .to_string(),
-        "pool="
-    );
+    assert_eq!(read("{matchLabels: {pool: ''}}", |s| s.selector()).unwrap().to_string(), "pool=");
     let broken = [
         "a b",
         "pool notin (gpu cpu)",

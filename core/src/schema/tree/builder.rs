@@ -29,10 +29,7 @@ struct Open {
 
 enum Content {
     List(Vec<YamlNode>),
-    Map {
-        entries: Vec<MapEntry>,
-        key: Option<(String, Position)>,
-    },
+    Map { entries: Vec<MapEntry>, key: Option<(String, Position)> },
 }
 
 impl Builder {
@@ -91,50 +88,28 @@ impl Builder {
 
     fn begin(&mut self, at: Position, anchor: usize, content: Content) -> Result<(), Problem> {
         if self.open.len() >= MOST_DEPTH {
-            return Err(refusal(
-                at,
-                format!("values are nested more than {MOST_DEPTH} deep"),
-            ));
+            return Err(refusal(at, format!("values are nested more than {MOST_DEPTH} deep")));
         }
-        self.open.push(Open {
-            at,
-            anchor,
-            content,
-        });
+        self.open.push(Open { at, anchor, content });
         Ok(())
     }
 
     fn end(&mut self) -> Result<(), Problem> {
-        let Some(Open {
-            at,
-            anchor,
-            content,
-        }) = self.open.pop()
-        else {
+        let Some(Open { at, anchor, content }) = self.open.pop() else {
             return Ok(());
         };
         let value = match content {
             Content::List(items) => Value::List(items),
             Content::Map { entries, .. } => Value::Map(merged(entries)?),
         };
-        self.place(
-            YamlNode {
-                at,
-                value,
-                plain: None,
-            },
-            anchor,
-        )
+        self.place(YamlNode { at, value, plain: None }, anchor)
     }
 
     /// Puts the value of an anchor in the place of its alias. The value keeps the position of the
     /// anchor.
     fn follow(&mut self, anchor: usize, at: Position) -> Result<(), Problem> {
         let Some(node) = self.anchors.get(&anchor) else {
-            return Err(refusal(
-                at,
-                "this alias is inside the value that it refers to",
-            ));
+            return Err(refusal(at, "this alias is inside the value that it refers to"));
         };
         // Nested aliases multiply: without limits a few lines could expand to billions of values.
         let (count, depth) = node.extent();
@@ -164,11 +139,7 @@ impl Builder {
             None => self.root = Some(node),
             Some(Content::List(items)) => items.push(node),
             Some(Content::Map { entries, key }) => match key.take() {
-                Some((key, at)) => entries.push(MapEntry {
-                    key,
-                    at,
-                    value: node,
-                }),
+                Some((key, at)) => entries.push(MapEntry { key, at, value: node }),
                 None => *key = Some((key_text(&node)?, node.at)),
             },
         }
@@ -193,10 +164,7 @@ fn brings_a_value(event: &Event<'_>) -> bool {
 }
 
 fn too_many(at: Position) -> Problem {
-    refusal(
-        at,
-        format!("more than {MOST_NODES} values, including those of aliases"),
-    )
+    refusal(at, format!("more than {MOST_NODES} values, including those of aliases"))
 }
 
 fn key_text(node: &YamlNode) -> Result<String, Problem> {
@@ -205,10 +173,7 @@ fn key_text(node: &YamlNode) -> Result<String, Problem> {
         // not.
         (_, Some(plain)) => Ok(plain.clone()),
         (Value::Text(text), None) => Ok(text.clone()),
-        _ => Err(refusal(
-            node.at,
-            "the name of a field must be text, not a list or map",
-        )),
+        _ => Err(refusal(node.at, "the name of a field must be text, not a list or map")),
     }
 }
 
@@ -221,11 +186,8 @@ fn merged(entries: Vec<MapEntry>) -> Result<Vec<MapEntry>, Problem> {
         entries.into_iter().partition(|e| e.key == "<<");
     let mut names: BTreeSet<String> = own.iter().map(|e| e.key.clone()).collect();
     for merge in merges {
-        let sources = if let Value::List(items) = merge.value.value {
-            items
-        } else {
-            vec![merge.value]
-        };
+        let sources =
+            if let Value::List(items) = merge.value.value { items } else { vec![merge.value] };
         for source in sources {
             let Value::Map(fields) = source.value else {
                 return Err(refusal(merge.at, "`<<` needs a map"));

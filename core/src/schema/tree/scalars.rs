@@ -8,11 +8,7 @@ use crate::schema::problem::Position;
 /// The value of a scalar.
 pub(super) fn node_of(text: String, style: ScalarStyle, at: Position) -> YamlNode {
     if style != ScalarStyle::Plain {
-        return YamlNode {
-            at,
-            value: Value::Text(text),
-            plain: None,
-        };
+        return YamlNode { at, value: Value::Text(text), plain: None };
     }
     let value = match text.as_str() {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -20,18 +16,13 @@ pub(super) fn node_of(text: String, style: ScalarStyle, at: Position) -> YamlNod
         "false" | "False" | "FALSE" => Value::Bool(false),
         _ => number(&text).unwrap_or_else(|| Value::Text(text.clone())),
     };
-    YamlNode {
-        at,
-        value,
-        plain: Some(text),
-    }
+    YamlNode { at, value, plain: Some(text) }
 }
 
 /// A number in the core schema of YAML 1.2.
 fn number(text: &str) -> Option<Value> {
     let in_radix = |prefix, radix| {
-        text.strip_prefix(prefix)
-            .and_then(|digits| i64::from_str_radix(digits, radix).ok())
+        text.strip_prefix(prefix).and_then(|digits| i64::from_str_radix(digits, radix).ok())
     };
     let bare = text.strip_prefix(['+', '-']).unwrap_or(text);
     match bare {
@@ -50,9 +41,7 @@ fn number(text: &str) -> Option<Value> {
         .or_else(|| in_radix("0x", 16))
         // `parse` reads leading zeros as decimal, as YAML 1.2 does.
         .or_else(|| text.parse().ok());
-    whole
-        .map(Value::Int)
-        .or_else(|| text.parse().ok().map(Value::Float))
+    whole.map(Value::Int).or_else(|| text.parse().ok().map(Value::Float))
 }
 
 /// The value of a plain scalar that YAML 1.1 reads differently than YAML 1.2.
@@ -72,13 +61,9 @@ pub(super) fn yaml_1_1(plain: &str) -> Option<Value> {
         let digits = bare
             .strip_prefix(prefix)
             .filter(|rest| !rest.is_empty() && !rest.starts_with(['+', '-']))?;
-        i64::from_str_radix(&format!("{sign}{digits}"), radix)
-            .ok()
-            .map(Value::Int)
+        i64::from_str_radix(&format!("{sign}{digits}"), radix).ok().map(Value::Int)
     };
-    in_radix("0b", 2)
-        .or_else(|| in_radix("0", 8))
-        .or_else(|| number(&digits))
+    in_radix("0b", 2).or_else(|| in_radix("0", 8)).or_else(|| number(&digits))
 }
 
 /// The value as JSON writes it: a number without a fraction is a whole one.

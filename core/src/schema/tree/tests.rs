@@ -11,15 +11,9 @@ fn show(text: &str) -> String {
     fn walk(node: &YamlNode, name: &str, lines: &mut Vec<String>) {
         let Position { line, column } = node.at;
         match &node.value {
-            Value::List(items) => items
-                .iter()
-                .for_each(|n| walk(n, &format!("{name}[]"), lines)),
+            Value::List(items) => items.iter().for_each(|n| walk(n, &format!("{name}[]"), lines)),
             Value::Map(entries) => entries.iter().for_each(|e| {
-                walk(
-                    &e.value,
-                    &format!("{name}/{}@{}:{}", e.key, e.at.line, e.at.column),
-                    lines,
-                );
+                walk(&e.value, &format!("{name}/{}@{}:{}", e.key, e.at.line, e.at.column), lines);
             }),
             value @ (Value::Null
             | Value::Bool(_)
@@ -39,13 +33,8 @@ fn show(text: &str) -> String {
 fn yaml_1_1_reads_some_words_and_digits_differently() {
     let list = "[y, No, 'yes', on, true, 010, -0b11, 0o17, 0x1F, 1_000, 1_0.5, 08, 0, -0, x_1, _1, \
         2h, y_, 1:30, 30%, 1.0, 1e+06, .5e1, 1e20, '1.0', .inf]";
-    let Value::List(items) = parse(list).unwrap().in_yaml_1_1().value else {
-        panic!("not a list")
-    };
-    let values: Vec<String> = items
-        .iter()
-        .map(|node| format!("{:?}", node.value))
-        .collect();
+    let Value::List(items) = parse(list).unwrap().in_yaml_1_1().value else { panic!("not a list") };
+    let values: Vec<String> = items.iter().map(|node| format!("{:?}", node.value)).collect();
     assert_snapshot!(values.join(" "),
         @"Bool(true) Bool(false) Text(\"yes\") Bool(true) Bool(true) Int(8) Int(-3) Int(15) \
             Int(31) Int(1000) Float(10.5) Int(8) Int(0) Int(0) Text(\"x_1\") Text(\"_1\") \
@@ -53,15 +42,9 @@ fn yaml_1_1_reads_some_words_and_digits_differently() {
             Float(1e20) Text(\"1.0\") Float(inf)");
     assert_eq!(parse("a: [{b: off}]").unwrap().in_yaml_1_1(), {
         let mut node = parse("a: [{b: off}]").unwrap();
-        let Value::Map(entries) = &mut node.value else {
-            panic!("not a map")
-        };
-        let Value::List(items) = &mut entries[0].value.value else {
-            panic!("not a list")
-        };
-        let Value::Map(inner) = &mut items[0].value else {
-            panic!("not a map")
-        };
+        let Value::Map(entries) = &mut node.value else { panic!("not a map") };
+        let Value::List(items) = &mut entries[0].value.value else { panic!("not a list") };
+        let Value::Map(inner) = &mut items[0].value else { panic!("not a map") };
         inner[0].value.value = Value::Bool(false);
         node
     });
@@ -148,12 +131,7 @@ fn nothing_may_follow_after_a_separator() {
         let root = parse(text).unwrap();
         assert_eq!(root.get("a").unwrap().value, Value::Int(1), "{text}");
     }
-    let more = [
-        "a: 1\n---\n---\n[]",
-        "---\n---\na: 1",
-        "a: 1\n---\nb: 2",
-        "a: 1\n--- ''",
-    ];
+    let more = ["a: 1\n---\n---\n[]", "---\n---\na: 1", "a: 1\n---\nb: 2", "a: 1\n--- ''"];
     assert_snapshot!(more.map(refused).join("\n"), @"
     3:1: a second document begins here; a policy file holds only one
     2:1: a second document begins here; a policy file holds only one
@@ -197,13 +175,7 @@ fn invalid_yaml_is_refused_with_its_position() {
 
 #[test]
 fn yaml_features_that_a_policy_must_not_use_are_refused() {
-    let refusals = [
-        "a: 1\n---\nb: 2",
-        "a: !gpu",
-        "a: !!str 5",
-        "? [a]\n: b",
-        "a: &x [*x]",
-    ];
+    let refusals = ["a: 1\n---\nb: 2", "a: !gpu", "a: !!str 5", "? [a]\n: b", "a: &x [*x]"];
     assert_snapshot!(refusals.map(refused).join("\n"), @"
     2:1: a second document begins here; a policy file holds only one
     1:4: YAML tags such as `!gpu` are not supported; quote text that begins with `!`
@@ -220,18 +192,13 @@ fn deep_nesting_and_yaml_bombs_are_refused() {
     assert_snapshot!(refused(&"- ".repeat(10_000)),
         @"1:129: not valid YAML: recursion limit exceeded");
     let row = |i: usize, times| {
-        format!(
-            "a{i}: &a{i} [{}]\n",
-            vec![format!("*a{}", i.saturating_sub(1)); times].join(",")
-        )
+        format!("a{i}: &a{i} [{}]\n", vec![format!("*a{}", i.saturating_sub(1)); times].join(","))
     };
-    let bomb: String = std::iter::once("a0: &a0 [x]\n".to_owned())
-        .chain((1..10).map(|i| row(i, 10)))
-        .collect();
+    let bomb: String =
+        std::iter::once("a0: &a0 [x]\n".to_owned()).chain((1..10).map(|i| row(i, 10))).collect();
     assert_snapshot!(refused(&bomb), @"6:14: more than 50000 values, including those of aliases");
-    let tower: String = std::iter::once("a0: &a0 [x]\n".to_owned())
-        .chain((1..100).map(|i| row(i, 1)))
-        .collect();
+    let tower: String =
+        std::iter::once("a0: &a0 [x]\n".to_owned()).chain((1..100).map(|i| row(i, 1))).collect();
     assert_snapshot!(refused(&tower),
         @"63:12: with this alias, values are nested more than 64 deep");
 }

@@ -28,11 +28,7 @@ pub(super) fn everywhere(cluster: &mut SimulatedCluster, work: usize, own: &[Nam
         let Some(template) = template_for(cluster, work, &node) else {
             continue;
         };
-        let name = format!(
-            "{}-{}",
-            cluster.works[work].key.name,
-            cluster.random.suffix()
-        );
+        let name = format!("{}-{}", cluster.works[work].key.name, cluster.random.suffix());
         let at = setting::made_at(cluster, work);
         let name = cluster.create(work, name, template, at);
         cluster.bind(&name, &node, at);

@@ -44,10 +44,7 @@ impl HotTimeCount {
         let targets = counted.map(|(name, band)| (name.clone(), band.target));
         let targets: Vec<(String, Ratio)> = targets.collect();
         HotTimeCount {
-            time: targets
-                .iter()
-                .map(|(name, _)| (name.clone(), TimeAbove::default()))
-                .collect(),
+            time: targets.iter().map(|(name, _)| (name.clone(), TimeAbove::default())).collect(),
             targets,
             start,
             last: None,
@@ -113,11 +110,7 @@ fn excesses<'s>(
     let nodes = snapshot.nodes.iter().zip(&used.nodes);
     let ratios = nodes.filter_map(move |(node, used)| {
         let used = (*used)?;
-        let amount = if resource == "cpu" {
-            used.cpu
-        } else {
-            used.memory
-        };
+        let amount = if resource == "cpu" { used.cpu } else { used.memory };
         amount.share_of(node.allocatable[id?])
     });
     let above = ratios.filter(move |ratio| *ratio > target);

@@ -55,10 +55,7 @@ fn requests<'c>(
     weighed: &[(&'c str, ResourceId)],
 ) -> BTreeMap<&'c str, Ratio> {
     let shares = weighed.iter().filter_map(|(name, resource)| {
-        let pods = node
-            .pods
-            .iter()
-            .map(|pod| snapshot.pod(*pod).requests[*resource]);
+        let pods = node.pods.iter().map(|pod| snapshot.pod(*pod).requests[*resource]);
         let sum = pods.fold(Amount::ZERO, Amount::plus);
         Some((*name, sum.share_of(node.allocatable[*resource])?))
     });
@@ -78,10 +75,7 @@ pub(super) fn bands(policy: &Policy) -> (Basis, BTreeMap<String, TraceBand>) {
     for rule in rules {
         if let Rule::HighNodeUtilization(rule) = rule {
             let bands = rule.thresholds.iter().map(|(name, threshold)| {
-                let band = TraceBand {
-                    threshold: *threshold,
-                    target: Ratio::ONE,
-                };
+                let band = TraceBand { threshold: *threshold, target: Ratio::ONE };
                 (name.clone(), band)
             });
             return (rule.basis, bands.collect());
@@ -98,10 +92,7 @@ fn balancing_bands(rule: &LowNodeUtilization) -> BTreeMap<String, TraceBand> {
         return BTreeMap::new();
     }
     let bands = pool.thresholds.iter().filter_map(|(name, threshold)| {
-        let band = TraceBand {
-            threshold: *threshold,
-            target: value_of(&pool.targets, name)?,
-        };
+        let band = TraceBand { threshold: *threshold, target: value_of(&pool.targets, name)? };
         Some((name.clone(), band))
     });
     bands.collect()
@@ -110,10 +101,7 @@ fn balancing_bands(rule: &LowNodeUtilization) -> BTreeMap<String, TraceBand> {
 impl TraceBand {
     /// Returns the share of these nodes that are idle or hot.
     pub(super) fn outside(&self, ratios: &[Ratio]) -> Option<Ratio> {
-        let outside = ratios
-            .iter()
-            .filter(|r| **r <= self.threshold || **r > self.target)
-            .count();
+        let outside = ratios.iter().filter(|r| **r <= self.threshold || **r > self.target).count();
         Ratio::of_counts(outside, ratios.len())
     }
 }

@@ -7,19 +7,10 @@ pub(super) const ALL: [(&str, &str); 11] = [
     ("daily-wave", include_str!("../scenarios/daily-wave.yaml")),
     ("morning", include_str!("../scenarios/morning.yaml")),
     ("leak", include_str!("../scenarios/leak.yaml")),
-    (
-        "noisy-neighbour",
-        include_str!("../scenarios/noisy-neighbour.yaml"),
-    ),
-    (
-        "consolidation",
-        include_str!("../scenarios/consolidation.yaml"),
-    ),
+    ("noisy-neighbour", include_str!("../scenarios/noisy-neighbour.yaml")),
+    ("consolidation", include_str!("../scenarios/consolidation.yaml")),
     ("large", include_str!("../scenarios/large.yaml")),
     ("third-node", include_str!("../scenarios/third-node.yaml")),
     ("two-workers", include_str!("../scenarios/two-workers.yaml")),
-    (
-        "forty-replicas",
-        include_str!("../scenarios/forty-replicas.yaml"),
-    ),
+    ("forty-replicas", include_str!("../scenarios/forty-replicas.yaml")),
 ];

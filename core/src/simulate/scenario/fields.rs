@@ -34,10 +34,8 @@ pub(super) fn first_nodes(spot: Spot<'_, '_>, mentioned: &mut Mentioned<'_>) -> 
         Some(Value::Text(word)) if word == "evenly" => FirstNodes::Evenly,
         Some(Value::List(_)) => FirstNodes::On(node_names(spot, mentioned)),
         Some(_) => {
-            let refused = spot.refuse(
-                Code::WrongType,
-                "a list of nodes, such as [n1, n2], or evenly",
-            );
+            let refused =
+                spot.refuse(Code::WrongType, "a list of nodes, such as [n1, n2], or evenly");
             refused.unwrap_or(FirstNodes::Scheduled)
         }
     }
@@ -76,11 +74,9 @@ pub(super) fn labels(spot: Spot<'_, '_>) -> Labels {
     if spot.is_absent() {
         return Labels::new();
     }
-    let each = spot.each("labels", |entry, value| {
-        match value.node().map(|n| &n.value) {
-            Some(Value::Text(text)) => Some((entry.key.clone(), text.clone())),
-            _ => Some((entry.key.clone(), value.name()?)),
-        }
+    let each = spot.each("labels", |entry, value| match value.node().map(|n| &n.value) {
+        Some(Value::Text(text)) => Some((entry.key.clone(), text.clone())),
+        _ => Some((entry.key.clone(), value.name()?)),
     });
     each.unwrap_or_default().into_iter().collect()
 }
@@ -92,9 +88,6 @@ pub(super) fn object_name(spot: Spot<'_, '_>) -> Option<String> {
     if name.is_none_or(|name| name.chars().all(is_name) && name.len() <= 200) {
         spot.name()
     } else {
-        spot.refuse(
-            Code::WrongType,
-            "a name of lower-case letters, digits, - and .",
-        )
+        spot.refuse(Code::WrongType, "a name of lower-case letters, digits, - and .")
     }
 }

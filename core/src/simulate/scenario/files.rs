@@ -16,10 +16,7 @@ pub(super) struct Files<'f> {
 
 impl<'f> Files<'f> {
     pub(super) const fn new(open: OpenFile<'f>) -> Self {
-        Files {
-            open,
-            known: BTreeMap::new(),
-        }
+        Files { open, known: BTreeMap::new() }
     }
 
     /// Returns the rows of a file, or its error.

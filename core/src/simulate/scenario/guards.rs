@@ -31,9 +31,7 @@ pub(super) fn read(spot: Spot<'_, '_>) -> Vec<GuardCourse> {
 }
 
 fn course(f: &mut Fields<'_, '_>) -> Option<GuardCourse> {
-    let guard = f
-        .required("guard", "the name of a guard of the policy")
-        .name();
+    let guard = f.required("guard", "the name of a guard of the policy").name();
     let value = f.required("value", "the value of the series, or none for no answer");
     let value = value.number_or_none();
     let from = f.field("from").duration(SignedDuration::ZERO);
@@ -48,11 +46,5 @@ fn course(f: &mut Fields<'_, '_>) -> Option<GuardCourse> {
                         let a series be lost";
         f.complain(Code::Conflict, "labels", sentence);
     }
-    Some(GuardCourse {
-        labels,
-        guard: guard?,
-        value: value?,
-        from,
-        until,
-    })
+    Some(GuardCourse { labels, guard: guard?, value: value?, from, until })
 }

@@ -52,26 +52,15 @@ fn one(f: &mut Fields<'_, '_>) -> NodeSpec {
         memory: quantity(f.field("memory"), "memory").unwrap_or_default(),
     });
     let mut when = |name| f.field(name).duration(SignedDuration::ZERO);
-    let (joins, fails, drains, recovers) = (
-        when("joins"),
-        when("fails"),
-        when("drains"),
-        when("recovers"),
-    );
+    let (joins, fails, drains, recovers) =
+        (when("joins"), when("fails"), when("drains"), when("recovers"));
     let (labels, taints) = (labels(f.field("labels")), taints(f.field("taints")));
     // `None` is less than any time, so one of them is enough.
     let begin = fails.max(drains);
     if recovers.is_some() && begin.is_none() {
         f.complain(Code::Conflict, "recovers", "requires fails or drains");
-    } else if recovers
-        .zip(begin)
-        .is_some_and(|(recovers, begin)| recovers <= begin)
-    {
-        f.complain(
-            Code::Conflict,
-            "recovers",
-            "must be later than fails and drains",
-        );
+    } else if recovers.zip(begin).is_some_and(|(recovers, begin)| recovers <= begin) {
+        f.complain(Code::Conflict, "recovers", "must be later than fails and drains");
     }
     NodeSpec {
         name: String::new(),
@@ -94,27 +83,18 @@ fn named(like: &NodeSpec, name: String, zone: Option<&String>) -> NodeSpec {
     labels.extend(zone.map(|zone| ("topology.kubernetes.io/zone".to_owned(), zone.clone())));
     // Last, so that the file can override the generated labels.
     labels.extend(like.labels.clone());
-    NodeSpec {
-        name,
-        labels,
-        ..like.clone()
-    }
+    NodeSpec { name, labels, ..like.clone() }
 }
 
 fn taints(spot: Spot<'_, '_>) -> Vec<Taint> {
-    spot.list("taints", |item| item.section(taint))
-        .unwrap_or_default()
+    spot.list("taints", |item| item.section(taint)).unwrap_or_default()
 }
 
 fn taint(f: &mut Fields<'_, '_>) -> Option<Taint> {
     let key = f.required("key", "the key of the taint").name();
     let value = f.field("value").name().unwrap_or_default();
     let effect = effect(f.required("effect", "NoSchedule, PreferNoSchedule or NoExecute"));
-    Some(Taint {
-        key: key?,
-        value,
-        effect: effect?,
-    })
+    Some(Taint { key: key?, value, effect: effect? })
 }
 
 /// Parses the effect of a taint.

@@ -21,15 +21,9 @@ const ONE_MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
 pub(super) fn scenario(root: Spot<'_, '_>, files: Files<'_>) -> Scenario {
     root.section(|f| {
-        let mut mentioned = Mentioned {
-            nodes: Vec::new(),
-            files,
-        };
+        let mut mentioned = Mentioned { nodes: Vec::new(), files };
         let scenario = Scenario {
-            name: f
-                .required("name", "the name of the scenario")
-                .name()
-                .unwrap_or_default(),
+            name: f.required("name", "the name of the scenario").name().unwrap_or_default(),
             about: f
                 .required("about", "a sentence that describes the scenario")
                 .name()
@@ -61,51 +55,21 @@ pub(super) fn scenario(root: Spot<'_, '_>, files: Files<'_>) -> Scenario {
 
 fn check(f: &mut Fields<'_, '_>, scenario: &Scenario, mentioned: &Mentioned<'_>) {
     if scenario.nodes.len() > MOST_NODES {
-        f.complain(
-            Code::OutOfRange,
-            "nodes",
-            format!("more than {MOST_NODES} nodes"),
-        );
+        f.complain(Code::OutOfRange, "nodes", format!("more than {MOST_NODES} nodes"));
     }
-    let pods: u64 = scenario
-        .workloads
-        .iter()
-        .map(|w| u64::from(w.replicas))
-        .sum();
+    let pods: u64 = scenario.workloads.iter().map(|w| u64::from(w.replicas)).sum();
     if pods > MOST_PODS {
-        f.complain(
-            Code::OutOfRange,
-            "workloads",
-            format!("more than {MOST_PODS} pods"),
-        );
+        f.complain(Code::OutOfRange, "workloads", format!("more than {MOST_PODS} pods"));
     }
     twice(f, "nodes", scenario.nodes.iter().map(|n| n.name.clone()));
-    twice(
-        f,
-        "workloads",
-        scenario
-            .workloads
-            .iter()
-            .map(|w| format!("{}/{}", w.namespace, w.name)),
-    );
+    twice(f, "workloads", scenario.workloads.iter().map(|w| format!("{}/{}", w.namespace, w.name)));
     let known: BTreeSet<&str> = scenario.nodes.iter().map(|n| n.name.as_str()).collect();
-    for (place, name) in mentioned
-        .nodes
-        .iter()
-        .filter(|(_, name)| !known.contains(name.as_str()))
-    {
-        let near = known
-            .iter()
-            .map(|n| (strsim::damerau_levenshtein(n, name), *n))
-            .min();
+    for (place, name) in mentioned.nodes.iter().filter(|(_, name)| !known.contains(name.as_str())) {
+        let near = known.iter().map(|n| (strsim::damerau_levenshtein(n, name), *n)).min();
         let hint = near
             .filter(|(far, _)| *far <= 2)
             .map_or(String::new(), |(_, n)| format!(" (did you mean `{n}`?)"));
-        f.complain_at(
-            Code::Conflict,
-            place,
-            format!("no node has the name `{name}`{hint}"),
-        );
+        f.complain_at(Code::Conflict, place, format!("no node has the name `{name}`{hint}"));
     }
 }
 
@@ -130,35 +94,23 @@ fn policy(spot: Spot<'_, '_>) -> Option<PolicySource> {
         Value::Map(_) => Some(PolicySource::Inline(Box::new(native::policy(spot)))),
         Value::Text(word) if word == "default" => None,
         Value::Text(_) => spot.name().map(PolicySource::File),
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) => spot
-            .refuse(
-                Code::WrongType,
-                "a policy, the name of a policy file, or default",
-            ),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) => {
+            spot.refuse(Code::WrongType, "a policy, the name of a policy file, or default")
+        }
     }
 }
 
 /// Parses the node preference of the scheduler, by the names of NodeResourcesFit.
 fn scheduler(spot: Spot<'_, '_>) -> Option<FitStrategy> {
     let packs = spot.one_of(&[("LeastAllocated", false), ("MostAllocated", true)])?;
-    Some(if packs {
-        FitStrategy::MostAllocated
-    } else {
-        FitStrategy::LeastAllocated
-    })
+    Some(if packs { FitStrategy::MostAllocated } else { FitStrategy::LeastAllocated })
 }
 
 fn metrics(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> MetricsSettings {
     let usual = MetricsSettings::default();
-    let resolution = f
-        .field("resolution")
-        .duration(ONE_SECOND)
-        .unwrap_or(usual.resolution);
+    let resolution = f.field("resolution").duration(ONE_SECOND).unwrap_or(usual.resolution);
     MetricsSettings {
-        delay: f
-            .field("delay")
-            .duration(SignedDuration::ZERO)
-            .unwrap_or(usual.delay),
+        delay: f.field("delay").duration(SignedDuration::ZERO).unwrap_or(usual.delay),
         resolution,
         gaps: f
             .field("gaps")
@@ -169,18 +121,12 @@ fn metrics(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> MetricsSett
 
 fn gap(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> Gap {
     let nodes = node_names(f.field("nodes"), mentioned);
-    let from = f
-        .required("from", "the start of the gap, such as 10m")
-        .duration(SignedDuration::ZERO);
-    let until = f
-        .required("until", "the end of the gap, such as 20m")
-        .duration(SignedDuration::ZERO);
+    let from =
+        f.required("from", "the start of the gap, such as 10m").duration(SignedDuration::ZERO);
+    let until =
+        f.required("until", "the end of the gap, such as 20m").duration(SignedDuration::ZERO);
     if from.zip(until).is_some_and(|(from, until)| until <= from) {
         f.complain(Code::Conflict, "until", "must be later than from");
     }
-    Gap {
-        nodes,
-        from: from.unwrap_or_default(),
-        until: until.unwrap_or_default(),
-    }
+    Gap { nodes, from: from.unwrap_or_default(), until: until.unwrap_or_default() }
 }

@@ -46,40 +46,25 @@ fn shaped(
             mean: needed(f, "mean", resource)?,
             swing: needed(f, "swing", resource)?,
             period: f.field("period").duration(ONE_SECOND).unwrap_or(DAY),
-            peak: f
-                .field("peak")
-                .duration(SignedDuration::ZERO)
-                .unwrap_or_default(),
+            peak: f.field("peak").duration(SignedDuration::ZERO).unwrap_or_default(),
         })
     });
     let bursts = part(f, "bursts", |f| {
         let every = f
             .required("every", "the time from one burst to the next, such as 30m")
             .duration(ONE_SECOND);
-        let length = f
-            .required("for", "the duration of a burst, such as 5m")
-            .duration(ONE_SECOND);
+        let length = f.required("for", "the duration of a burst, such as 5m").duration(ONE_SECOND);
         let (base, peak) = (needed(f, "base", resource), needed(f, "peak", resource));
-        Some(Shape::Bursts {
-            base: base?,
-            peak: peak?,
-            every: every?,
-            length: length?,
-        })
+        Some(Shape::Bursts { base: base?, peak: peak?, every: every?, length: length? })
     });
     let leak = part(f, "leak", |f| {
         let (base, per_hour) = (needed(f, "base", resource), needed(f, "perHour", resource));
-        Some(Shape::Leak {
-            base: base?,
-            per_hour: per_hour?,
-        })
+        Some(Shape::Leak { base: base?, per_hour: per_hour? })
     });
     let trace = part(f, "trace", |f| trace(f, resource, files));
     let noise = f.field("noise").percent().unwrap_or(Ratio::ZERO);
-    let given = ["steady", "wave", "bursts", "leak", "trace"]
-        .iter()
-        .filter(|name| f.has(name))
-        .count();
+    let given =
+        ["steady", "wave", "bursts", "leak", "trace"].iter().filter(|name| f.has(name)).count();
     if given != 1 {
         f.complain_at(
             Code::Conflict,
@@ -87,10 +72,7 @@ fn shaped(
             "expected exactly one of steady, wave, bursts, leak or trace",
         );
     }
-    Some(Curve {
-        shape: steady.or(wave).or(bursts).or(leak).or(trace)?,
-        noise,
-    })
+    Some(Curve { shape: steady.or(wave).or(bursts).or(leak).or(trace)?, noise })
 }
 
 /// Parses a recording. The first pod has the row `row`, and each other pod the row after it.
@@ -100,9 +82,8 @@ fn trace(f: &mut Fields<'_, '_>, resource: &str, files: &mut Files<'_>) -> Optio
     let start = f.field("row");
     let (row_place, row) = (start.place(), start.whole(0).unwrap_or(0));
     let row = usize::try_from(row).unwrap_or(usize::MAX);
-    let step = f
-        .required("step", "the time from one value to the next, such as 5m")
-        .duration(ONE_SECOND);
+    let step =
+        f.required("step", "the time from one value to the next, such as 5m").duration(ONE_SECOND);
     let unit = needed(f, "unit", resource);
     let rows = match files.rows(name.as_deref()?) {
         Ok(rows) => rows,
@@ -118,12 +99,7 @@ fn trace(f: &mut Fields<'_, '_>, resource: &str, files: &mut Files<'_>) -> Optio
         f.complain_at(Code::OutOfRange, &row_place, sentence);
         return None;
     }
-    Some(Shape::Trace {
-        rows,
-        row,
-        step: step?,
-        unit: unit?,
-    })
+    Some(Shape::Trace { rows, row, step: step?, unit: unit? })
 }
 
 fn part(

@@ -27,18 +27,12 @@ const STARTUP: SignedDuration = SignedDuration::from_secs(5);
 const ENDING: SignedDuration = SignedDuration::from_secs(5);
 
 pub(super) fn read(spot: Spot<'_, '_>, mentioned: &mut Mentioned<'_>) -> Vec<ScenarioWorkload> {
-    spot.list("workloads", |item| {
-        Some(item.section(|f| workload(f, mentioned)))
-    })
-    .unwrap_or_default()
+    spot.list("workloads", |item| Some(item.section(|f| workload(f, mentioned))))
+        .unwrap_or_default()
 }
 
-#[expect(clippy::too_many_lines, reason = "one entry for each field")]
 fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> ScenarioWorkload {
-    let kind = f
-        .field("kind")
-        .one_of(&KINDS)
-        .unwrap_or(WorkloadKind::Deployment);
+    let kind = f.field("kind").one_of(&KINDS).unwrap_or(WorkloadKind::Deployment);
     if kind == WorkloadKind::DaemonSet && f.has("replicas") {
         f.complain(
             Code::Conflict,
@@ -48,10 +42,7 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> ScenarioWo
     }
     let requests = amounts(f.field("requests"));
     let requested = |name| value_of(&requests, name).unwrap_or_default();
-    let requested = Measure {
-        cpu: requested("cpu"),
-        memory: requested("memory"),
-    };
+    let requested = Measure { cpu: requested("cpu"), memory: requested("memory") };
     let replicas = f.field("replicas").whole(0).unwrap_or(1);
     let mut when = |name| f.field(name).duration(SignedDuration::ZERO);
     let (from, until) = (when("from"), when("until"));
@@ -60,22 +51,14 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> ScenarioWo
         f.complain(Code::Conflict, "until", "must be later than from");
     }
     if runs.is_some() && kind != WorkloadKind::Job {
-        f.complain(
-            Code::Conflict,
-            "runs",
-            "allowed only for a Job, whose pods complete",
-        );
+        f.complain(Code::Conflict, "runs", "allowed only for a Job, whose pods complete");
     }
     let (required_nodes, preferred_nodes) = f.field("nodeAffinity").section(affinity);
     ScenarioWorkload {
         namespace: object_name(f.field("namespace")).unwrap_or_else(|| "default".to_owned()),
         name: object_name(f.required("name", "a name")).unwrap_or_default(),
         kind,
-        replicas: if kind == WorkloadKind::DaemonSet {
-            0
-        } else {
-            replicas
-        },
+        replicas: if kind == WorkloadKind::DaemonSet { 0 } else { replicas },
         labels: labels(f.field("labels")),
         // Without `usage`, a pod uses its requests.
         usage: load(f.field("usage"), requested, &mut mentioned.files),
@@ -106,19 +89,12 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> ScenarioWo
 
 /// Parses node affinity terms as label selectors. Each required selector is an alternative.
 fn affinity(f: &mut Fields<'_, '_>) -> (Option<Vec<NodeTerm>>, Vec<(i32, NodeTerm)>) {
-    let term = |labels: Selector| NodeTerm {
-        labels,
-        fields: Selector::default(),
-    };
-    let required = f
-        .field("required")
-        .list("label selectors", |item| item.selector().map(term));
+    let term = |labels: Selector| NodeTerm { labels, fields: Selector::default() };
+    let required = f.field("required").list("label selectors", |item| item.selector().map(term));
     let preferred = f.field("preferred").list("preferences", |item| {
         item.section(|f| {
             let weight = f.field("weight").whole(1).unwrap_or(1).min(100);
-            let nodes = f
-                .required("nodes", "a label selector of nodes")
-                .selector()?;
+            let nodes = f.required("nodes", "a label selector of nodes").selector()?;
             Some((i32::try_from(weight).unwrap_or(100), term(nodes)))
         })
     });
@@ -128,55 +104,25 @@ fn affinity(f: &mut Fields<'_, '_>) -> (Option<Vec<NodeTerm>>, Vec<(i32, NodeTer
 fn toleration(f: &mut Fields<'_, '_>) -> Option<Toleration> {
     let key = f.field("key").name();
     let value = f.field("value").name();
-    let any = f
-        .field("operator")
-        .one_of(&[("Exists", true), ("Equal", false)])
-        .unwrap_or(false);
+    let any = f.field("operator").one_of(&[("Exists", true), ("Equal", false)]).unwrap_or(false);
     if any && value.is_some() {
         f.complain(Code::Conflict, "value", "not allowed with operator Exists");
     }
     if !any && key.is_none() {
-        f.complain(
-            Code::MissingField,
-            "key",
-            "missing; only operator Exists has no value",
-        );
+        f.complain(Code::MissingField, "key", "missing; only operator Exists has no value");
     }
-    let operator = if any {
-        Tolerates::Any
-    } else {
-        Tolerates::Equal(value.unwrap_or_default())
-    };
+    let operator = if any { Tolerates::Any } else { Tolerates::Equal(value.unwrap_or_default()) };
     let bound = f.field("effect");
-    let bound = if bound.is_absent() {
-        None
-    } else {
-        Some(effect(bound)?)
-    };
-    Some(Toleration {
-        key,
-        operator,
-        effect: bound,
-        seconds: None,
-    })
+    let bound = if bound.is_absent() { None } else { Some(effect(bound)?) };
+    Some(Toleration { key, operator, effect: bound, seconds: None })
 }
 
 fn spread(f: &mut Fields<'_, '_>) -> Option<Evenness> {
-    let key = f
-        .required(
-            "topologyKey",
-            "a node label, such as topology.kubernetes.io/zone",
-        )
-        .name();
+    let key = f.required("topologyKey", "a node label, such as topology.kubernetes.io/zone").name();
     let skew = f.field("maxSkew").whole(1).unwrap_or(1);
-    let hard = f
-        .field("whenUnsatisfiable")
-        .one_of(&[("DoNotSchedule", true), ("ScheduleAnyway", false)]);
-    Some(Evenness {
-        topology_key: key?,
-        max_skew: skew,
-        hard: hard.unwrap_or(true),
-    })
+    let hard =
+        f.field("whenUnsatisfiable").one_of(&[("DoNotSchedule", true), ("ScheduleAnyway", false)]);
+    Some(Evenness { topology_key: key?, max_skew: skew, hard: hard.unwrap_or(true) })
 }
 
 fn priority(spot: Spot<'_, '_>) -> Option<i32> {
@@ -192,27 +138,18 @@ fn budget(spot: Spot<'_, '_>) -> Option<BudgetRule> {
         let most = part(f.field("maxUnavailable")).map(BudgetRule::Most);
         // The API server also rejects a budget with both or with none of them.
         if f.has("minAvailable") == f.has("maxUnavailable") {
-            f.complain_at(
-                Code::Conflict,
-                &place,
-                format!("expected exactly one of {EXPECTED}"),
-            );
+            f.complain_at(Code::Conflict, &place, format!("expected exactly one of {EXPECTED}"));
         }
         least.or(most)
     })
 }
 
 fn part(spot: Spot<'_, '_>) -> Option<Part> {
-    spot.scalar(
-        "a whole number of pods, or a percentage such as 50%",
-        |node| match &node.value {
-            Value::Int(number) => u32::try_from(*number)
-                .map(Part::Count)
-                .map_err(|_| Code::OutOfRange),
-            Value::Text(_) => percent(node).map(Part::Share),
-            Value::Null | Value::Bool(_) | Value::Float(_) | Value::List(_) | Value::Map(_) => {
-                Err(Code::WrongType)
-            }
-        },
-    )
+    spot.scalar("a whole number of pods, or a percentage such as 50%", |node| match &node.value {
+        Value::Int(number) => u32::try_from(*number).map(Part::Count).map_err(|_| Code::OutOfRange),
+        Value::Text(_) => percent(node).map(Part::Share),
+        Value::Null | Value::Bool(_) | Value::Float(_) | Value::List(_) | Value::Map(_) => {
+            Err(Code::WrongType)
+        }
+    })
 }

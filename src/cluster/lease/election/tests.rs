@@ -12,12 +12,8 @@ use super::{Election, ElectionStep, LeaseTiming};
 mod many;
 
 fn timing() -> LeaseTiming {
-    LeaseTiming::new(
-        Duration::from_secs(15),
-        Duration::from_secs(10),
-        Duration::from_secs(2),
-    )
-    .unwrap()
+    LeaseTiming::new(Duration::from_secs(15), Duration::from_secs(10), Duration::from_secs(2))
+        .unwrap()
 }
 
 /// One candidate and a clock that starts at zero.
@@ -28,10 +24,7 @@ struct Alone {
 
 impl Alone {
     fn new() -> Self {
-        Alone {
-            election: Election::new("me".to_owned(), timing()),
-            start: Instant::now(),
-        }
+        Alone { election: Election::new("me".to_owned(), timing()), start: Instant::now() }
     }
 
     fn at(&self, second: f64) -> Instant {
@@ -41,10 +34,7 @@ impl Alone {
     /// Starts a retry period in which the read returns this record. Returns the next step.
     fn read(&mut self, second: f64, record: Option<LeaseSpec>) -> ElectionStep {
         self.election.begin(self.at(second));
-        assert_eq!(
-            self.election.step(self.at(second), stamp()),
-            ElectionStep::Read
-        );
+        assert_eq!(self.election.step(self.at(second), stamp()), ElectionStep::Read);
         self.election.read(record, self.at(second));
         self.election.step(self.at(second), stamp())
     }
@@ -54,8 +44,7 @@ impl Alone {
         let ElectionStep::Write(spec) = self.election.step(self.at(second), stamp()) else {
             panic!("nothing to write")
         };
-        self.election
-            .written(spec.clone(), self.at(second), self.at(second + 0.1));
+        self.election.written(spec.clone(), self.at(second), self.at(second + 0.1));
         spec
     }
 
@@ -86,9 +75,7 @@ const FUTURE: &str = "2030-01-01T00:00:00Z";
 #[test]
 fn a_missing_lease_is_created() {
     let mut alone = Alone::new();
-    let ElectionStep::Write(spec) = alone.read(0.0, None) else {
-        panic!("it waits")
-    };
+    let ElectionStep::Write(spec) = alone.read(0.0, None) else { panic!("it waits") };
     let now = Some(MicroTime(stamp()));
     let expected = LeaseSpec {
         holder_identity: Some("me".to_owned()),
@@ -144,10 +131,7 @@ fn only_a_changed_record_proves_that_its_holder_lives() {
     }
     alone.read(14.5, Some(held_by("other", PAST)));
     assert!(alone.election.is_held_by_living());
-    let released = LeaseSpec {
-        holder_identity: None,
-        ..held_by("other", PAST)
-    };
+    let released = LeaseSpec { holder_identity: None, ..held_by("other", PAST) };
     alone.read(14.8, Some(released));
     assert!(!alone.election.is_held_by_living());
 }
@@ -166,14 +150,8 @@ fn a_single_run_reads_the_lease_often_and_waits_little_longer_than_its_duration(
 fn a_released_lease_is_taken_at_once() {
     for name in [None, Some(String::new())] {
         let mut alone = Alone::new();
-        let free = LeaseSpec {
-            holder_identity: name,
-            ..held_by("", FUTURE)
-        };
-        assert!(matches!(
-            alone.read(0.0, Some(free)),
-            ElectionStep::Write(_)
-        ));
+        let free = LeaseSpec { holder_identity: name, ..held_by("", FUTURE) };
+        assert!(matches!(alone.read(0.0, Some(free)), ElectionStep::Write(_)));
     }
 }
 
@@ -181,9 +159,7 @@ fn a_released_lease_is_taken_at_once() {
 fn the_deadline_runs_from_the_time_of_sending() {
     let mut alone = Alone::new();
     alone.read(0.0, None);
-    let ElectionStep::Write(spec) = alone.election.step(alone.at(0.0), stamp()) else {
-        panic!()
-    };
+    let ElectionStep::Write(spec) = alone.election.step(alone.at(0.0), stamp()) else { panic!() };
     alone.election.written(spec, alone.at(0.0), alone.at(3.0));
     assert!(alone.leads(9.9) && !alone.leads(10.0));
 }
@@ -214,10 +190,7 @@ fn after_a_renewal_without_response_the_lease_is_read() {
     alone.election.unsure();
     assert!(alone.leads(9.0), "it is the leader until its deadline");
     // The renewal was written, so the record is current.
-    assert!(matches!(
-        alone.read(4.0, Some(spec)),
-        ElectionStep::Write(_)
-    ));
+    assert!(matches!(alone.read(4.0, Some(spec)), ElectionStep::Write(_)));
     alone.write(4.0);
     assert!(alone.leads(13.9));
 }
@@ -228,10 +201,7 @@ fn a_leader_that_lost_the_lease_stops_at_once() {
     alone.read(0.0, None);
     alone.write(0.0);
     alone.election.unsure();
-    assert_eq!(
-        alone.read(2.0, Some(held_by("other", PAST))),
-        ElectionStep::Wait
-    );
+    assert_eq!(alone.read(2.0, Some(held_by("other", PAST))), ElectionStep::Wait);
     assert!(!alone.leads(2.0));
 }
 
@@ -242,24 +212,14 @@ fn after_a_missed_deadline_a_new_term_begins() {
     let spec = alone.write(0.0);
     let term = alone.election.active(alone.at(1.0)).unwrap().term;
     // As after SIGSTOP and SIGCONT without another candidate.
-    assert!(matches!(
-        alone.read(99.0, Some(spec.clone())),
-        ElectionStep::Write(_)
-    ));
+    assert!(matches!(alone.read(99.0, Some(spec.clone())), ElectionStep::Write(_)));
     let again = alone.write(99.0);
     assert_ne!(alone.election.active(alone.at(99.1)).unwrap().term, term);
-    assert_eq!(
-        again.lease_transitions, spec.lease_transitions,
-        "no other process held it"
-    );
+    assert_eq!(again.lease_transitions, spec.lease_transitions, "no other process held it");
     // The same if only the response comes too late.
     let late = alone.election.active(alone.at(99.1)).unwrap().term;
-    let ElectionStep::Write(spec) = alone.election.step(alone.at(101.0), stamp()) else {
-        panic!()
-    };
-    alone
-        .election
-        .written(spec, alone.at(101.0), alone.at(109.5));
+    let ElectionStep::Write(spec) = alone.election.step(alone.at(101.0), stamp()) else { panic!() };
+    alone.election.written(spec, alone.at(101.0), alone.at(109.5));
     assert_ne!(alone.election.active(alone.at(109.5)).unwrap().term, late);
 }
 
@@ -284,45 +244,23 @@ fn invalid_records_are_overwritten_or_waited_for_without_overflow() {
         "an empty record has no holder"
     );
     for seconds in [None, Some(0), Some(-7), Some(i32::MIN)] {
-        let spec = LeaseSpec {
-            lease_duration_seconds: seconds,
-            ..held_by("other", FUTURE)
-        };
+        let spec = LeaseSpec { lease_duration_seconds: seconds, ..held_by("other", FUTURE) };
         assert_eq!(step(spec.clone(), 14.9), ElectionStep::Wait, "{seconds:?}");
-        assert!(
-            matches!(step(spec, 15.0), ElectionStep::Write(_)),
-            "{seconds:?}"
-        );
+        assert!(matches!(step(spec, 15.0), ElectionStep::Write(_)), "{seconds:?}");
     }
-    let endless = LeaseSpec {
-        lease_duration_seconds: Some(i32::MAX),
-        ..held_by("other", FUTURE)
-    };
+    let endless = LeaseSpec { lease_duration_seconds: Some(i32::MAX), ..held_by("other", FUTURE) };
     assert_eq!(step(endless, 9e6), ElectionStep::Wait);
-    for (before, after) in [
-        (None, 1),
-        (Some(-3), 1),
-        (Some(i32::MIN), 1),
-        (Some(i32::MAX), i32::MAX),
-    ] {
-        let spec = LeaseSpec {
-            lease_transitions: before,
-            holder_identity: None,
-            ..held_by("", PAST)
-        };
-        let ElectionStep::Write(spec) = step(spec, 1.0) else {
-            panic!()
-        };
+    for (before, after) in
+        [(None, 1), (Some(-3), 1), (Some(i32::MIN), 1), (Some(i32::MAX), i32::MAX)]
+    {
+        let spec =
+            LeaseSpec { lease_transitions: before, holder_identity: None, ..held_by("", PAST) };
+        let ElectionStep::Write(spec) = step(spec, 1.0) else { panic!() };
         assert_eq!(spec.lease_transitions, Some(after));
     }
     // Fields of others stay.
-    let spec = LeaseSpec {
-        preferred_holder: Some("x".to_owned()),
-        ..LeaseSpec::default()
-    };
-    let ElectionStep::Write(spec) = step(spec, 0.0) else {
-        panic!()
-    };
+    let spec = LeaseSpec { preferred_holder: Some("x".to_owned()), ..LeaseSpec::default() };
+    let ElectionStep::Write(spec) = step(spec, 0.0) else { panic!() };
     assert_eq!(spec.preferred_holder.as_deref(), Some("x"));
 }
 
@@ -340,11 +278,7 @@ fn only_the_holder_releases_the_lease() {
     assert!(!alone.leads(1.0), "it stops before it releases the lease");
     let free = alone.election.released(stamp()).unwrap();
     assert_eq!(
-        (
-            free.holder_identity,
-            free.lease_duration_seconds,
-            free.lease_transitions
-        ),
+        (free.holder_identity, free.lease_duration_seconds, free.lease_transitions),
         (None, Some(1), Some(0))
     );
 }
@@ -366,9 +300,5 @@ fn durations_that_could_cause_two_leaders_are_rejected() {
         check(2_000, 1_000, 0),
         Err("the retry period is 0ns, expected 100ms or more".to_owned())
     );
-    assert_eq!(
-        check(14_100, 10_000, 2_000).unwrap().seconds(),
-        15,
-        "rounded up"
-    );
+    assert_eq!(check(14_100, 10_000, 2_000).unwrap().seconds(), 15, "rounded up");
 }

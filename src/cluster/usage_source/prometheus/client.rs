@@ -62,10 +62,7 @@ impl PrometheusClient {
             .with_min_delay(FIRST_PAUSE)
             .with_max_times(usize::try_from(self.retries).unwrap_or(usize::MAX))
             .with_jitter();
-        (|| self.query_once(query))
-            .retry(backoff)
-            .when(PrometheusError::is_temporary)
-            .await
+        (|| self.query_once(query)).retry(backoff).when(PrometheusError::is_temporary).await
     }
 
     async fn query_once(&self, query: &PromQuery<'_>) -> Result<String, PrometheusError> {
@@ -93,11 +90,7 @@ impl PrometheusClient {
             return Ok(posted);
         }
         let (name, post) = (query.name, posted.status().as_u16());
-        debug!(
-            query = name,
-            status = post,
-            "POST not allowed, sending the query by GET"
-        );
+        debug!(query = name, status = post, "POST not allowed, sending the query by GET");
         let got = request(&client, query, Method::Get, headers).await?;
         if !is_url_too_long(got.status()) {
             return Ok(got);
@@ -118,13 +111,9 @@ async fn request(
     headers: HeaderMap,
 ) -> Result<Response, PrometheusError> {
     if query.times.is_range() {
-        range_request(client, query, method, headers)
-            .await
-            .map_err(|error| unreachable(&error))
+        range_request(client, query, method, headers).await.map_err(|error| unreachable(&error))
     } else {
-        instant_request(client, query, method, &headers)
-            .await
-            .map_err(|error| not_sent(&error))
+        instant_request(client, query, method, &headers).await.map_err(|error| not_sent(&error))
     }
 }
 
@@ -177,10 +166,7 @@ fn forbids_post(status: StatusCode) -> bool {
 }
 
 fn is_url_too_long(status: StatusCode) -> bool {
-    matches!(
-        status,
-        StatusCode::URI_TOO_LONG | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
-    )
+    matches!(status, StatusCode::URI_TOO_LONG | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
 }
 
 fn not_sent(error: &Error) -> PrometheusError {

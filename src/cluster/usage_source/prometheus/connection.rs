@@ -42,10 +42,7 @@ struct TlsFiles {
 
 impl Connector {
     pub(super) fn new(policy: Arc<policy::PrometheusPolicy>) -> Self {
-        Connector {
-            policy,
-            connection: Arc::default(),
-        }
+        Connector { policy, connection: Arc::default() }
     }
 
     pub(super) fn timeout(&self) -> Duration {
@@ -63,10 +60,7 @@ impl Connector {
             return Ok(current.client.clone());
         }
         let client = self.connect(&files)?;
-        *connection = Some(Connection {
-            files,
-            client: client.clone(),
-        });
+        *connection = Some(Connection { files, client: client.clone() });
         Ok(client)
     }
 
@@ -111,10 +105,7 @@ impl Connector {
             .http1_only();
         let builder = self.with_authorities(builder, files)?;
         let client = self.with_identity(builder, files)?.build().map_err(|e| {
-            PrometheusError::Tls(format!(
-                "cannot be queried: TLS setup failed: {}",
-                detail(&e)
-            ))
+            PrometheusError::Tls(format!("cannot be queried: TLS setup failed: {}", detail(&e)))
         })?;
         Client::from(client, &self.policy.url)
             .map_err(|e| PrometheusError::Unreachable(one_line(&e.to_string())))
@@ -155,17 +146,12 @@ fn detail(error: &reqwest::Error) -> String {
 }
 
 fn unusable(field: &'static str, file: &str, why: impl Into<String>) -> PrometheusError {
-    PrometheusError::File {
-        field,
-        file: file.to_owned(),
-        why: why.into(),
-    }
+    PrometheusError::File { field, file: file.to_owned(), why: why.into() }
 }
 
 // Reading a policy has checked both already.
 fn header_name(name: &str) -> Result<HeaderName, PrometheusError> {
-    name.parse()
-        .map_err(|_| PrometheusError::Unreachable(format!("{name:?} is not a header name")))
+    name.parse().map_err(|_| PrometheusError::Unreachable(format!("{name:?} is not a header name")))
 }
 
 fn header_value(name: &str, value: &str) -> Result<HeaderValue, PrometheusError> {
@@ -180,17 +166,10 @@ fn authorization(login: &Login) -> Result<HeaderValue, PrometheusError> {
             let token = secret("bearerTokenFile", file)?;
             ("bearerTokenFile", file, format!("Bearer {token}"))
         }
-        Login::Basic {
-            username,
-            password_file,
-        } => {
+        Login::Basic { username, password_file } => {
             let password = secret("basicAuth.passwordFile", password_file)?;
             let encoded = STANDARD.encode(format!("{username}:{password}"));
-            (
-                "basicAuth.passwordFile",
-                password_file,
-                format!("Basic {encoded}"),
-            )
+            ("basicAuth.passwordFile", password_file, format!("Basic {encoded}"))
         }
     };
     let mut value = HeaderValue::try_from(text)

@@ -58,9 +58,7 @@ impl Prometheus {
                 step,
                 count: usize::try_from(count).unwrap_or_default() + 1,
             };
-            let mut answers = self
-                .answers(&self.policy.rendered(&guard.query), steps)
-                .await?;
+            let mut answers = self.answers(&self.policy.rendered(&guard.query), steps).await?;
             // The clocks of the two machines may differ.
             let local = |at: Timestamp| {
                 let age = end.saturating_sub(at.as_millisecond());
@@ -107,10 +105,7 @@ impl Prometheus {
     ) -> Result<Vec<GuardAnswer>, PrometheusError> {
         let times = steps.times(0, steps.count);
         let mut answers: Vec<GuardAnswer> = (0..steps.count)
-            .map(|position| GuardAnswer {
-                at: steps.time(position),
-                series: Vec::new(),
-            })
+            .map(|position| GuardAnswer { at: steps.time(position), series: Vec::new() })
             .collect();
         for series in self.ask(query, times).await? {
             for (at, value) in &series.points {
@@ -128,11 +123,7 @@ impl Prometheus {
         query: &str,
         times: QueryTimes,
     ) -> Result<Vec<UncheckedSeries>, PrometheusError> {
-        let query = PromQuery {
-            name: QUERY,
-            promql: query,
-            times,
-        };
+        let query = PromQuery { name: QUERY, promql: query, times };
         let text = self.client.query(&query).await?;
         response::unchecked_series(QUERY, &text)
     }

@@ -55,18 +55,13 @@ impl Prometheus {
         let step = millis(range.step).max(1);
         // A mean is evaluated at the end of its step.
         let half = step - step / 2;
-        let steps = Steps {
-            start: range.start.as_millisecond() + half,
-            step,
-            count: range.steps,
-        };
+        let steps = Steps { start: range.start.as_millisecond() + half, step, count: range.steps };
         let queries = self.history_queries(range.step);
         let take = |at: Timestamp, readings: Readings| {
             let at = Timestamp::from_millisecond(at.as_millisecond() - half).unwrap_or(at);
             take(at, &readings);
         };
-        self.read_in_parts(node_addresses, &queries, steps, FIRST_PART, take)
-            .await
+        self.read_in_parts(node_addresses, &queries, steps, FIRST_PART, take).await
     }
 
     /// Reads steps in parts, the first of which has this many steps, and passes them to `take` in
@@ -148,17 +143,10 @@ impl Steps {
     }
 
     pub(super) fn times(self, first: usize, count: usize) -> QueryTimes {
-        let offset = |steps: usize| {
-            i64::try_from(steps)
-                .unwrap_or(i64::MAX)
-                .saturating_mul(self.step)
-        };
+        let offset =
+            |steps: usize| i64::try_from(steps).unwrap_or(i64::MAX).saturating_mul(self.step);
         let start = self.start.saturating_add(offset(first));
-        QueryTimes::Range {
-            start,
-            end: start.saturating_add(offset(count - 1)),
-            step: self.step,
-        }
+        QueryTimes::Range { start, end: start.saturating_add(offset(count - 1)), step: self.step }
     }
 }
 
@@ -179,8 +167,5 @@ fn is_too_much(error: &PrometheusError) -> bool {
     if let PrometheusError::QueryRejected { why, .. } = error {
         return why.contains(TOO_MANY_SAMPLES);
     }
-    matches!(
-        error,
-        PrometheusError::TooLarge(_) | PrometheusError::Timeout(_)
-    )
+    matches!(error, PrometheusError::TooLarge(_) | PrometheusError::Timeout(_))
 }

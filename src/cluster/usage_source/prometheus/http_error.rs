@@ -31,10 +31,7 @@ pub(super) async fn checked_body(
     let (json, plain) = (media_type == "application/json", media_type == "text/plain");
     if status.is_success() {
         if !json {
-            return Err(PrometheusError::NotJson(or(
-                content_type,
-                "an unknown type",
-            )));
+            return Err(PrometheusError::NotJson(or(content_type, "an unknown type")));
         }
         return body(response, limit).await;
     }
@@ -60,11 +57,7 @@ fn media_type(content_type: &str) -> String {
 }
 
 fn or(text: String, default: &str) -> String {
-    if text.is_empty() {
-        default.to_owned()
-    } else {
-        text
-    }
+    if text.is_empty() { default.to_owned() } else { text }
 }
 
 fn error_of(
@@ -100,24 +93,16 @@ fn unauthorized(login: Option<&Login>, why: &str) -> String {
     let why = after_colon(why);
     match login {
         None => format!("; set bearerTokenFile or basicAuth{why}"),
-        Some(
-            Login::Bearer(file)
-            | Login::Basic {
-                password_file: file,
-                ..
-            },
-        ) => format!(", read again from {file}{why}"),
+        Some(Login::Bearer(file) | Login::Basic { password_file: file, .. }) => {
+            format!(", read again from {file}{why}")
+        }
     }
 }
 
 /// Reads the whole body, which must be UTF-8 and within the limit.
 async fn body(mut response: Response, limit: usize) -> Result<String, PrometheusError> {
     let mut bytes: Vec<u8> = Vec::new();
-    while let Some(chunk) = response
-        .chunk()
-        .await
-        .map_err(|error| unreachable(&error))?
-    {
+    while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(&error))? {
         if bytes.len() + chunk.len() > limit {
             return Err(PrometheusError::TooLarge(limit));
         }
@@ -129,9 +114,7 @@ async fn body(mut response: Response, limit: usize) -> Result<String, Prometheus
 
 fn json_error(text: &str) -> Option<String> {
     let value: serde_json::Value = serde_json::from_str(text).ok()?;
-    let error = ["error", "message"]
-        .iter()
-        .find_map(|key| value.get(key)?.as_str());
+    let error = ["error", "message"].iter().find_map(|key| value.get(key)?.as_str());
     error.map(str::to_owned)
 }
 
@@ -145,8 +128,7 @@ fn without_query(why: &str, promql: &str) -> String {
     if promql.len() <= SHORTEST_ELIDED {
         return why.to_owned();
     }
-    why.replace(&format!("{promql:?}"), "…")
-        .replace(promql, "…")
+    why.replace(&format!("{promql:?}"), "…").replace(promql, "…")
 }
 
 /// Recognises Mimir's messages about a tenant that is missing, invalid, or one of several where it

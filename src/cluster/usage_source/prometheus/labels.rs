@@ -17,9 +17,7 @@ pub(super) struct SeriesLabels(Vec<(String, String)>);
 impl SeriesLabels {
     /// The value of a label.
     pub(super) fn get(&self, name: &str) -> Option<&String> {
-        self.iter()
-            .find(|(own, _)| own == name)
-            .map(|(_, value)| value)
+        self.iter().find(|(own, _)| own == name).map(|(_, value)| value)
     }
 
     /// The value of the label that the series itself has; an empty one counts as absent, as in
@@ -32,9 +30,7 @@ impl SeriesLabels {
 
     /// Whether `pod` or `namespace` belong to the scraped target, and not to the measured pod.
     pub(super) fn names_another_pod(&self) -> bool {
-        ["pod", "namespace"]
-            .iter()
-            .any(|name| self.renamed(name).is_some())
+        ["pod", "namespace"].iter().any(|name| self.renamed(name).is_some())
     }
 
     fn renamed(&self, name: &str) -> Option<&String> {
@@ -95,10 +91,7 @@ mod tests {
         assert_eq!(labels.get("pod").unwrap(), "web");
         assert_eq!(labels.get("namespace"), None);
         for invalid in [r#"{"pod":1}"#, r#"["pod"]"#, "null"] {
-            assert!(
-                serde_json::from_str::<SeriesLabels>(invalid).is_err(),
-                "{invalid}"
-            );
+            assert!(serde_json::from_str::<SeriesLabels>(invalid).is_err(), "{invalid}");
         }
     }
 }

@@ -39,11 +39,7 @@ impl QueryTimes {
     }
 
     pub(super) const fn path(self) -> &'static str {
-        if self.is_range() {
-            "/api/v1/query_range"
-        } else {
-            "/api/v1/query"
-        }
+        if self.is_range() { "/api/v1/query_range" } else { "/api/v1/query" }
     }
 
     /// The parameters besides the query itself.
@@ -51,11 +47,9 @@ impl QueryTimes {
         let mut params = match self {
             QueryTimes::ServerNow => Vec::new(),
             QueryTimes::At(at) => vec![("time", seconds(at))],
-            QueryTimes::Range { start, end, step } => vec![
-                ("start", seconds(start)),
-                ("end", seconds(end)),
-                ("step", seconds(step)),
-            ],
+            QueryTimes::Range { start, end, step } => {
+                vec![("start", seconds(start)), ("end", seconds(end)), ("step", seconds(step))]
+            }
         };
         params.extend(COMPATIBILITY.map(|(name, value)| (name, value.to_owned())));
         params

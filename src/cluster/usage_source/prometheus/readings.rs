@@ -75,11 +75,7 @@ struct PartialSample {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum SeriesSubject {
     Node(String),
-    Pod {
-        namespace: String,
-        name: String,
-        node: Option<String>,
-    },
+    Pod { namespace: String, name: String, node: Option<String> },
 }
 
 /// Nodes or pods that lack cpu, memory or time: how many, and the first.
@@ -165,19 +161,11 @@ impl<'r> ReadingsBuilder<'r> {
     ) -> Result<SeriesSubject, &'static str> {
         let node = self.node(labels)?;
         if !query.is_of_pods() {
-            return node
-                .map(SeriesSubject::Node)
-                .ok_or("no label names the node");
+            return node.map(SeriesSubject::Node).ok_or("no label names the node");
         }
-        let (namespace, name) = labels
-            .own("namespace")
-            .zip(labels.own("pod"))
-            .ok_or("no labels namespace and pod")?;
-        Ok(SeriesSubject::Pod {
-            namespace,
-            name,
-            node,
-        })
+        let (namespace, name) =
+            labels.own("namespace").zip(labels.own("pod")).ok_or("no labels namespace and pod")?;
+        Ok(SeriesSubject::Pod { namespace, name, node })
     }
 
     /// The node that the labels name, if they name one.
@@ -230,8 +218,7 @@ impl<'r> ReadingsBuilder<'r> {
             for (subject, why) in std::mem::take(&mut self.flaws) {
                 add_unreadable(last, subject, &why);
             }
-            last.remarks
-                .extend(self.renamed.then(|| RENAMED.to_owned()));
+            last.remarks.extend(self.renamed.then(|| RENAMED.to_owned()));
             last.skipped = self.all_skipped(nodes, pods);
         }
         all
@@ -318,11 +305,7 @@ impl PartialReadings {
     fn sample_mut(&mut self, subject: &SeriesSubject) -> &mut PartialSample {
         match subject {
             SeriesSubject::Node(node) => self.nodes.entry(node.clone()).or_default(),
-            SeriesSubject::Pod {
-                namespace,
-                name,
-                node,
-            } => {
+            SeriesSubject::Pod { namespace, name, node } => {
                 let by_node = self.pods.entry((namespace.clone(), name.clone()));
                 let by_node = by_node.or_insert_with(|| Vec::with_capacity(1));
                 let known = by_node.iter().position(|(known, _)| known == node);
@@ -364,36 +347,21 @@ fn skipped(kind: &str, name: String, why: &str, count: usize) -> Skipped {
         0 | 1 => why.to_owned(),
         _ => format!("{why} (and {} more)", count - 1),
     };
-    Skipped {
-        kind: kind.to_owned(),
-        namespace: String::new(),
-        name,
-        node: None,
-        why,
-    }
+    Skipped { kind: kind.to_owned(), namespace: String::new(), name, node: None, why }
 }
 
 /// Notes why a node or pod may have no sample.
 fn add_unreadable(readings: &mut Readings, subject: SeriesSubject, why: &str) {
     match subject {
         SeriesSubject::Node(node) => drop(readings.unreadable_nodes.insert(node, why.into())),
-        SeriesSubject::Pod {
-            namespace, name, ..
-        } => {
-            drop(
-                readings
-                    .unreadable_pods
-                    .insert((namespace, name), why.into()),
-            );
+        SeriesSubject::Pod { namespace, name, .. } => {
+            drop(readings.unreadable_pods.insert((namespace, name), why.into()));
         }
     }
 }
 
 /// Converts Unix seconds; `None` outside the range of a timestamp.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "series with larger values were rejected"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "series with larger values were rejected")]
 fn moment(seconds: f64) -> Option<Timestamp> {
     Timestamp::from_millisecond((seconds * 1000.0).round() as i64).ok()
 }

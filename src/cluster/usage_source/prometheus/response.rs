@@ -53,13 +53,10 @@ impl QueryResult {
 
     fn add(&mut self, item: &str) {
         let Ok(item) = serde_json::from_str::<SeriesItem>(item) else {
-            self.rejected
-                .push((labels_of(item), "not a series".to_owned()));
+            self.rejected.push((labels_of(item), "not a series".to_owned()));
             return;
         };
-        let values = item
-            .values
-            .unwrap_or_else(|| item.value.into_iter().collect());
+        let values = item.values.unwrap_or_else(|| item.value.into_iter().collect());
         if values.is_empty() {
             // A native histogram has the field `histogram` instead of `value`.
             let why = "no value, perhaps a native histogram".to_owned();
@@ -67,13 +64,9 @@ impl QueryResult {
             return;
         }
         let (points, why) = points_of(&values);
-        self.rejected
-            .extend(why.map(|why| (item.metric.clone(), why)));
+        self.rejected.extend(why.map(|why| (item.metric.clone(), why)));
         if !points.is_empty() {
-            self.series.push(TimeSeries {
-                labels: item.metric,
-                points,
-            });
+            self.series.push(TimeSeries { labels: item.metric, points });
         }
     }
 }
@@ -152,20 +145,13 @@ pub(super) fn unchecked_series(
     let series = |item: &RawValue| {
         let item: SeriesItem =
             serde_json::from_str(item.get()).map_err(|error| unreadable(&error.to_string()))?;
-        let values = item
-            .values
-            .unwrap_or_else(|| item.value.into_iter().collect());
+        let values = item.values.unwrap_or_else(|| item.value.into_iter().collect());
         let points: Result<Vec<_>, String> = values.iter().map(number_of).collect();
         let points = points.map_err(|why| unreadable(&why))?;
         if points.is_empty() {
-            return Err(unreadable(
-                "a series has no value, perhaps a native histogram",
-            ));
+            return Err(unreadable("a series has no value, perhaps a native histogram"));
         }
-        Ok(UncheckedSeries {
-            labels: item.metric,
-            points,
-        })
+        Ok(UncheckedSeries { labels: item.metric, points })
     };
     items(query, text)?.into_iter().map(series).collect()
 }
@@ -225,9 +211,7 @@ fn missing(field: &str) -> PrometheusError {
 
 fn labels_of(item: &str) -> SeriesLabels {
     let value: Option<Value> = serde_json::from_str(item).ok();
-    value
-        .and_then(|v| SeriesLabels::deserialize(v.get("metric")?).ok())
-        .unwrap_or_default()
+    value.and_then(|v| SeriesLabels::deserialize(v.get("metric")?).ok()).unwrap_or_default()
 }
 
 /// Returns the usable points and the first reason for which one was rejected.
@@ -264,21 +248,14 @@ fn number_of(value: &Value) -> Result<(i64, f64), String> {
     let Some([time, value]) = value.as_array().map(Vec::as_slice) else {
         return Err("not a pair of time and value".to_owned());
     };
-    let seconds = time
-        .as_f64()
-        .filter(|s| s.is_finite() && s.abs() < 1e11)
-        .ok_or("invalid time")?;
+    let seconds =
+        time.as_f64().filter(|s| s.is_finite() && s.abs() < 1e11).ok_or("invalid time")?;
     let text = value.as_str().ok_or("the value is not a string")?;
-    let value: f64 = text
-        .parse()
-        .map_err(|_| format!("{} is not a number", one_line(text)))?;
+    let value: f64 = text.parse().map_err(|_| format!("{} is not a number", one_line(text)))?;
     Ok((millis(seconds), value))
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the caller limits the value"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "the caller limits the value")]
 fn millis(seconds: f64) -> i64 {
     (seconds * 1000.0).round() as i64
 }

@@ -105,9 +105,7 @@ fn router_by_request(
 }
 
 pub(crate) async fn serve(router: Router) -> String {
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
-        .await
-        .unwrap();
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
     format!("http://{address}")
@@ -123,9 +121,7 @@ pub(crate) fn usage(url: &str, more: &str) -> UsagePolicy {
             podMemory: podMemory,
           podTime: podTime}}}}}}}}"
     );
-    Policy::parse("policy.yaml", &text)
-        .unwrap_or_else(|e| panic!("{e}"))
-        .usage
+    Policy::parse("policy.yaml", &text).unwrap_or_else(|e| panic!("{e}")).usage
 }
 
 fn prometheus(url: &str, more: &str) -> Prometheus {
@@ -181,16 +177,8 @@ async fn read_with(
     query: &'static str,
     respond: impl Fn() -> CannedResponse + Clone + Send + Sync + 'static,
 ) -> Result<Readings, PrometheusError> {
-    let (router, _) = router(move |name| {
-        if name == query {
-            respond()
-        } else {
-            healthy(name)
-        }
-    });
-    prometheus(&serve(router).await, "")
-        .read(&node_addresses())
-        .await
+    let (router, _) = router(move |name| if name == query { respond() } else { healthy(name) });
+    prometheus(&serve(router).await, "").read(&node_addresses()).await
 }
 
 fn at(second: i64) -> Timestamp {
@@ -200,23 +188,11 @@ fn at(second: i64) -> Timestamp {
 #[tokio::test]
 async fn readings_have_the_time_of_measurement() {
     let (router, requests) = router(healthy);
-    let readings = prometheus(&serve(router).await, "")
-        .read(&node_addresses())
-        .await
-        .unwrap();
+    let readings = prometheus(&serve(router).await, "").read(&node_addresses()).await.unwrap();
     let n1 = readings.nodes["n1"];
-    assert_eq!(
-        (n1.used.cpu, n1.used.memory),
-        (Amount::millicores(1500), Amount::new(2048))
-    );
-    assert_eq!(
-        (n1.at, n1.window),
-        (at(NOW - 7), SignedDuration::from_secs(30))
-    );
-    assert_eq!(
-        readings.nodes["n2"], n1,
-        "found by address, because the series has no other label"
-    );
+    assert_eq!((n1.used.cpu, n1.used.memory), (Amount::millicores(1500), Amount::new(2048)));
+    assert_eq!((n1.at, n1.window), (at(NOW - 7), SignedDuration::from_secs(30)));
+    assert_eq!(readings.nodes["n2"], n1, "found by address, because the series has no other label");
     let web = ("shop".to_owned(), "web".to_owned());
     assert_eq!(
         (readings.pods[&web].used.cpu, readings.placed[&web].as_str()),
@@ -267,10 +243,7 @@ async fn of_two_pods_with_one_name_the_one_measured_last_counts() {
         }
     };
     let (router, _) = router(both);
-    let readings = prometheus(&serve(router).await, "")
-        .read(&node_addresses())
-        .await
-        .unwrap();
+    let readings = prometheus(&serve(router).await, "").read(&node_addresses()).await.unwrap();
     let web = ("shop".to_owned(), "web".to_owned());
     assert_eq!(
         (readings.pods[&web].used.cpu, readings.placed[&web].as_str()),
@@ -304,29 +277,18 @@ async fn the_past_is_read_by_one_range_query_per_figure() {
         // n1 is measured every 30 s, seven seconds before each evaluation time. One time in between
         // has no sample.
         let labels = json!({"node": "n1", "namespace": "shop", "pod": "web"});
-        let moments: Vec<i64> = (0..=10)
-            .map(|i| NOW - 300 + 30 * i)
-            .filter(|t| *t != NOW - 150)
-            .collect();
+        let moments: Vec<i64> =
+            (0..=10).map(|i| NOW - 300 + 30 * i).filter(|t| *t != NOW - 150).collect();
         let value = |t: i64| {
-            if query.ends_with("Time") {
-                (t - 7).to_string()
-            } else {
-                "2".to_owned()
-            }
+            if query.ends_with("Time") { (t - 7).to_string() } else { "2".to_owned() }
         };
         let values: Vec<Value> = moments.iter().map(|t| json!([t, value(*t)])).collect();
-        json_of(
-            &json!({"status": "success", "data": {"resultType": "matrix",
-                "result": [{"metric": labels, "values": values}]}}),
-        )
+        json_of(&json!({"status": "success", "data": {"resultType": "matrix",
+                "result": [{"metric": labels, "values": values}]}}))
     });
     let prometheus = prometheus(&serve(router).await, "");
     let past = read_past(&prometheus, None).await;
-    assert_eq!(
-        (past.len(), past[0].0, past[9].0),
-        (10, at(NOW - 300), at(NOW))
-    );
+    assert_eq!((past.len(), past[0].0, past[9].0), (10, at(NOW - 300), at(NOW)));
     assert!(past.is_sorted_by_key(|(at, _)| *at));
     assert_eq!(
         past[1].1.nodes["n1"].at,
@@ -363,10 +325,8 @@ async fn the_past_of_many_pods_is_read_step_by_step() {
             return healthy(query);
         }
         let labels = json!({"node": "n1", "namespace": "shop", "pod": "web"});
-        json_of(
-            &json!({"status": "success", "data": {"resultType": "matrix",
-            "result": [{"metric": labels, "values": [[NOW, "2"]]}]}}),
-        )
+        json_of(&json!({"status": "success", "data": {"resultType": "matrix",
+            "result": [{"metric": labels, "values": [[NOW, "2"]]}]}}))
     });
     let prometheus = prometheus(&serve(router).await, "");
     let addresses = node_addresses();
@@ -374,10 +334,7 @@ async fn the_past_of_many_pods_is_read_step_by_step() {
     read.await.unwrap();
     let requests = requests.lock().unwrap();
     let ranges = requests.iter().filter(|r| r.path == "/api/v1/query_range");
-    let first: Vec<_> = ranges
-        .take(6)
-        .map(|r| (&r.params["start"], &r.params["end"]))
-        .collect();
+    let first: Vec<_> = ranges.take(6).map(|r| (&r.params["start"], &r.params["end"])).collect();
     assert!(first.iter().all(|(start, end)| start == end), "{first:?}");
 }
 
@@ -387,10 +344,7 @@ async fn values_whose_times_do_not_increase_are_dropped() {
         {"metric": {"node": "n1"}, "values": [[10, "1"], [30, "2"], [20, "3"], [30, "4"], [40,
             "NaN"], [50, "5"]]}]}});
     let result = response::series("nodeCpu", &text.to_string()).unwrap();
-    assert_eq!(
-        result.series[0].points,
-        [(10_000, 1.0), (30_000, 2.0), (50_000, 5.0)]
-    );
+    assert_eq!(result.series[0].points, [(10_000, 1.0), (30_000, 2.0), (50_000, 5.0)]);
     assert_eq!(result.rejected.len(), 1);
 }
 
@@ -403,28 +357,16 @@ async fn a_body_above_the_limit_is_not_read() {
     let mut prometheus = prometheus(&serve(router).await, "");
     prometheus.client.largest_body = 1 << 20;
     let error = prometheus.read(&node_addresses()).await.unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "returns more than 1 MiB; narrow the queries by `matchers`"
-    );
+    assert_eq!(error.to_string(), "returns more than 1 MiB; narrow the queries by `matchers`");
 }
 
 #[tokio::test]
 async fn a_server_that_does_not_respond_is_an_error_within_the_timeout() {
     let url = serve(Router::new().fallback(std::future::pending::<()>)).await;
-    let error = prometheus(&url, "")
-        .read(&node_addresses())
-        .await
-        .unwrap_err();
+    let error = prometheus(&url, "").read(&node_addresses()).await.unwrap_err();
     assert_eq!(error, PrometheusError::Timeout(Duration::from_secs(2)));
-    let nobody = prometheus("http://127.0.0.1:1", "")
-        .read(&node_addresses())
-        .await
-        .unwrap_err();
-    assert!(
-        nobody.to_string().contains("Connection refused"),
-        "{nobody}"
-    );
+    let nobody = prometheus("http://127.0.0.1:1", "").read(&node_addresses()).await.unwrap_err();
+    assert!(nobody.to_string().contains("Connection refused"), "{nobody}");
 }
 
 #[tokio::test]
@@ -432,16 +374,8 @@ async fn only_temporary_errors_are_retried() {
     for (status, expected) in [(503, 3), (429, 3), (400, 1), (403, 1)] {
         let (router, requests) = router(move |_| (status, "text/plain", String::new()));
         let mut usage = usage(&serve(router).await, "");
-        let policy = policy::PrometheusPolicy {
-            retries: 2,
-            ..usage.prometheus.take().unwrap()
-        };
-        assert!(
-            Prometheus::new(policy, &usage)
-                .read(&node_addresses())
-                .await
-                .is_err()
-        );
+        let policy = policy::PrometheusPolicy { retries: 2, ..usage.prometheus.take().unwrap() };
+        assert!(Prometheus::new(policy, &usage).read(&node_addresses()).await.is_err());
         assert_eq!(requests.lock().unwrap().len(), expected, "{status}");
     }
 }
@@ -455,15 +389,7 @@ async fn a_read_after_a_failure_succeeds() {
     });
     let prometheus = prometheus(&serve(router).await, "");
     assert!(prometheus.read(&node_addresses()).await.is_err());
-    assert_eq!(
-        prometheus
-            .read(&node_addresses())
-            .await
-            .unwrap()
-            .nodes
-            .len(),
-        2
-    );
+    assert_eq!(prometheus.read(&node_addresses()).await.unwrap().nodes.len(), 2);
 }
 
 /// A file in the temporary directory, removed on drop.
@@ -492,60 +418,32 @@ impl Drop for TempFile {
 }
 
 #[tokio::test]
-#[expect(clippy::too_many_lines, reason = "one server in several states")]
 async fn a_replaced_token_is_used_without_a_restart() {
     let accepted = Arc::new(Mutex::new("Bearer one".to_owned()));
     let expected = Arc::clone(&accepted);
     let (guarded, _) = router_by(move |query, headers, _| {
-        let known = headers
-            .get("authorization")
-            .is_some_and(|a| *a == *expected.lock().unwrap());
-        if known {
-            healthy(query)
-        } else {
-            (401, "text/plain", "no".to_owned())
-        }
+        let known = headers.get("authorization").is_some_and(|a| *a == *expected.lock().unwrap());
+        if known { healthy(query) } else { (401, "text/plain", "no".to_owned()) }
     });
     let url = serve(guarded).await;
     let token = TempFile::new("token", "one\n");
     let with_token = prometheus(&url, &format!("bearerTokenFile: '{}',", token.name()));
     assert!(with_token.read(&node_addresses()).await.is_ok());
     *accepted.lock().unwrap() = "Bearer two".to_owned();
-    let refused = with_token
-        .read(&node_addresses())
-        .await
-        .unwrap_err()
-        .to_string();
+    let refused = with_token.read(&node_addresses()).await.unwrap_err().to_string();
     assert_eq!(
         refused,
-        format!(
-            "does not accept our credentials (401), read again from {}: no",
-            token.name()
-        )
+        format!("does not accept our credentials (401), read again from {}: no", token.name())
     );
     token.write("two");
-    assert!(
-        with_token.read(&node_addresses()).await.is_ok(),
-        "without a restart"
-    );
+    assert!(with_token.read(&node_addresses()).await.is_ok(), "without a restart");
     token.write("");
-    let empty = with_token
-        .read(&node_addresses())
-        .await
-        .unwrap_err()
-        .to_string();
+    let empty = with_token.read(&node_addresses()).await.unwrap_err().to_string();
     assert_eq!(
         empty,
-        format!(
-            "cannot be queried: bearerTokenFile: cannot use {}: it is empty",
-            token.name()
-        )
+        format!("cannot be queried: bearerTokenFile: cannot use {}: it is empty", token.name())
     );
-    let without = prometheus(&url, "")
-        .read(&node_addresses())
-        .await
-        .unwrap_err()
-        .to_string();
+    let without = prometheus(&url, "").read(&node_addresses()).await.unwrap_err().to_string();
     assert_eq!(
         without,
         "does not accept our credentials (401); set bearerTokenFile or basicAuth: no"
@@ -576,10 +474,7 @@ async fn password_and_tenant_are_sent_with_every_request() {
         let headers = &request.headers;
         assert_eq!(
             (&headers["authorization"], &headers["x-scope-orgid"]),
-            (
-                &"Basic YWxpOnNlOnNhbQ==".parse().unwrap(),
-                &"a|b".parse().unwrap()
-            )
+            (&"Basic YWxpOnNlOnNhbQ==".parse().unwrap(), &"a|b".parse().unwrap())
         );
     }
 }
@@ -587,10 +482,8 @@ async fn password_and_tenant_are_sent_with_every_request() {
 /// Two series of the pod shop/web, one of which is measured by an exporter that is a pod itself.
 fn exported(query: &str) -> CannedResponse {
     let of = |value: &str| {
-        vector(
-            &json!([{"metric": {"node": "n1", "namespace": "monitoring", "pod": "exporter-7",
-            "exported_namespace": "shop", "exported_pod": "web"}, "value": point(value)}]),
-        )
+        vector(&json!([{"metric": {"node": "n1", "namespace": "monitoring", "pod": "exporter-7",
+            "exported_namespace": "shop", "exported_pod": "web"}, "value": point(value)}]))
     };
     match query {
         "podCpu" | "podMemory" => of("2"),
@@ -601,10 +494,8 @@ fn exported(query: &str) -> CannedResponse {
 
 #[tokio::test]
 async fn the_pods_own_labels_count_and_not_those_of_the_exporter() {
-    let readings = prometheus(&serve(router(exported).0).await, "")
-        .read(&node_addresses())
-        .await
-        .unwrap();
+    let readings =
+        prometheus(&serve(router(exported).0).await, "").read(&node_addresses()).await.unwrap();
     let pods: Vec<_> = readings.pods.keys().cloned().collect();
     assert_eq!(pods, [("shop".to_owned(), "web".to_owned())]);
     let remarks: Vec<_> = readings.remarks.into_iter().collect();

@@ -31,10 +31,7 @@ impl UsageQuery {
 
     /// Returns true if it measures pods.
     pub(super) const fn is_of_pods(self) -> bool {
-        matches!(
-            self,
-            UsageQuery::PodCpu | UsageQuery::PodMemory | UsageQuery::PodTime
-        )
+        matches!(self, UsageQuery::PodCpu | UsageQuery::PodMemory | UsageQuery::PodTime)
     }
 
     /// Returns true if its values are times.
@@ -44,11 +41,7 @@ impl UsageQuery {
 
     /// Why a larger value cannot be right.
     pub(super) const fn why_too_large(self) -> &'static str {
-        if self.is_time() {
-            "invalid time"
-        } else {
-            "more than any machine has"
-        }
+        if self.is_time() { "invalid time" } else { "more than any machine has" }
     }
 
     /// The largest value that can be right.

@@ -82,11 +82,7 @@ impl ActFixture {
             } else {
                 crate::cluster::client::tests::status(code, message)
             };
-            async move {
-                Response::builder()
-                    .status(code)
-                    .body(Body::from(body.into_bytes()))
-            }
+            async move { Response::builder().status(code).body(Body::from(body.into_bytes())) }
         });
         ActFixture::by(&Client::new(service, "default"), evictions)
     }
@@ -96,11 +92,7 @@ impl ActFixture {
         let policy = Policy::parse("p", text).unwrap();
         let daemon = Daemon::fake(client, &policy);
         daemon.cluster.apply(objects(20));
-        ActFixture {
-            daemon,
-            engine: Engine::new(policy, Ledger::default()),
-            evictions,
-        }
+        ActFixture { daemon, engine: Engine::new(policy, Ledger::default()), evictions }
     }
 
     /// Executes twenty moves. `change` happens as soon as the first eviction is requested.
@@ -186,20 +178,14 @@ async fn facts_about_guards_take_no_more_room_than_the_ledger_has() {
     let mut fixture = guarded().await;
     *fixture.evictions.lock().unwrap() = 1;
     for second in 0..400 {
-        let details = EventDetails {
-            outcome: "stopped".to_owned(),
-            message: "m".repeat(1000),
-        };
+        let details = EventDetails { outcome: "stopped".to_owned(), message: "m".repeat(1000) };
         let time = Timestamp::from_second(second).unwrap();
         fixture.engine.keep_fact(details.fact(GUARD, "g", time));
     }
     fixture.daemon.ask_guards(&mut fixture.engine).await;
     let facts = facts(&fixture);
     assert!((200..300).contains(&facts.len()), "{}", facts.len());
-    assert!(
-        facts.last().unwrap().contains("guard g stops"),
-        "the newest stays"
-    );
+    assert!(facts.last().unwrap().contains("guard g stops"), "the newest stays");
 }
 
 #[tokio::test]
@@ -252,10 +238,7 @@ async fn the_plan_ends_when_nodes_are_no_longer_ready() {
     let outcomes = fixture.act_with(down.into()).await;
     assert_eq!(fixture.requested(), 1);
     let why = untried(&outcomes[1]).to_string();
-    assert_eq!(
-        why,
-        "ready and selected nodes: 0; moving a pod requires two"
-    );
+    assert_eq!(why, "ready and selected nodes: 0; moving a pod requires two");
 }
 
 #[tokio::test(start_paused = true)]
@@ -263,9 +246,7 @@ async fn the_plan_ends_when_a_watch_fails() {
     let mut fixture = ActFixture::new(SLOW);
     tokio::time::advance(Duration::from_mins(2)).await;
     let long_ago = LocalTime::now().minus(Duration::from_mins(1));
-    let outcomes = fixture
-        .act_while(|cluster, _| cluster.interrupt(long_ago))
-        .await;
+    let outcomes = fixture.act_while(|cluster, _| cluster.interrupt(long_ago)).await;
     assert_eq!(fixture.requested(), 1);
     assert!(matches!(untried(&outcomes[1]), Untried::Blind(_)));
 }
@@ -273,9 +254,7 @@ async fn the_plan_ends_when_a_watch_fails() {
 #[tokio::test(start_paused = true)]
 async fn the_plan_ends_when_namespaces_can_no_longer_be_listed() {
     let mut fixture = ActFixture::new(SLOW);
-    let outcomes = fixture
-        .act_while(|cluster, _| cluster.list_namespaces(false))
-        .await;
+    let outcomes = fixture.act_while(|cluster, _| cluster.list_namespaces(false)).await;
     assert_eq!(fixture.requested(), 1);
     let unknown = Untried::PausesUnknown(Lack::Forbidden);
     assert_eq!(untried(&outcomes[1]), &unknown);
@@ -285,9 +264,7 @@ async fn the_plan_ends_when_namespaces_can_no_longer_be_listed() {
 async fn the_plan_ends_when_the_clocks_differ() {
     let mut fixture = ActFixture::new(SLOW);
     let an_hour_ago = clock::now() - SignedDuration::from_hours(1);
-    let outcomes = fixture
-        .act_while(|cluster, _| cluster.see_date(an_hour_ago))
-        .await;
+    let outcomes = fixture.act_while(|cluster, _| cluster.see_date(an_hour_ago)).await;
     assert_eq!(fixture.requested(), 1);
     assert!(matches!(untried(&outcomes[1]), Untried::WrongClock(_)));
 }
@@ -297,16 +274,10 @@ async fn a_busy_server_ends_the_plan_and_gets_no_eviction_before_the_time_that_i
     let mut fixture = ActFixture::busy();
     let outcomes = fixture.act_while(|_, _| {}).await;
     assert_eq!(outcomes[0].code(), "throttled");
-    assert_eq!(
-        (untried(&outcomes[1]), fixture.requested()),
-        (&Untried::Throttled, 1)
-    );
+    assert_eq!((untried(&outcomes[1]), fixture.requested()), (&Untried::Throttled, 1));
     sleep(Duration::from_millis(1900)).await;
     let outcomes = fixture.act_while(|_, _| {}).await;
-    assert_eq!(
-        (untried(&outcomes[0]), fixture.requested()),
-        (&Untried::Throttled, 1)
-    );
+    assert_eq!((untried(&outcomes[0]), fixture.requested()), (&Untried::Throttled, 1));
     sleep(Duration::from_millis(200)).await;
     fixture.act_while(|_, _| {}).await;
     assert_eq!(fixture.requested(), 2);
@@ -378,8 +349,5 @@ async fn a_missing_right_to_evict_costs_one_request() {
     let outcomes = fixture.act_while(|_, _| {}).await;
     assert_eq!(fixture.requested(), 1);
     assert_eq!(outcomes[0].code(), "forbidden");
-    assert_eq!(
-        untried(&outcomes[1]),
-        &Untried::Forbidden("shop".to_owned())
-    );
+    assert_eq!(untried(&outcomes[1]), &Untried::Forbidden("shop".to_owned()));
 }

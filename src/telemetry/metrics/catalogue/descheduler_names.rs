@@ -12,10 +12,7 @@ pub(in super::super) const BUILD_INFO: MetricInfo = MetricInfo {
     ..gauge(
         "build_info",
         "Version of the running program; always 0, like descheduler's",
-        &[MetricLabel(
-            "DeschedulerVersion",
-            LabelValues::Names("the running version"),
-        )],
+        &[MetricLabel("DeschedulerVersion", LabelValues::Names("the running version"))],
     )
 };
 pub(in super::super) const EVICTED: MetricInfo = MetricInfo {

@@ -2,10 +2,8 @@
 
 use super::{LabelValues, MetricInfo, MetricLabel, NODE, STRATEGY, gauge};
 
-const POOL: MetricLabel = MetricLabel(
-    "pool",
-    LabelValues::Names("pools of the policy; `all` if no strategy balances"),
-);
+const POOL: MetricLabel =
+    MetricLabel("pool", LabelValues::Names("pools of the policy; `all` if no strategy balances"));
 const RESOURCE: MetricLabel = MetricLabel(
     "resource",
     LabelValues::Names("`cpu`, `memory` and the resources with thresholds in the policy"),
@@ -36,31 +34,17 @@ pub(in super::super) const NODE_RATIO: MetricInfo = gauge(
         ),
     ],
 );
-pub(in super::super) const NODE_CLASS: MetricInfo = gauge(
-    "node_class",
-    "1 for the class that a strategy gives a node",
-    &[NODE, STRATEGY, CLASS],
-);
-pub(in super::super) const NODES: MetricInfo = gauge(
-    "nodes",
-    "Nodes by the class that a strategy gives them",
-    &[STRATEGY, CLASS],
-);
+pub(in super::super) const NODE_CLASS: MetricInfo =
+    gauge("node_class", "1 for the class that a strategy gives a node", &[NODE, STRATEGY, CLASS]);
+pub(in super::super) const NODES: MetricInfo =
+    gauge("nodes", "Nodes by the class that a strategy gives them", &[STRATEGY, CLASS]);
 pub(in super::super) const BAND: MetricInfo = gauge(
     "band_ratio",
     "Thresholds in force in a pool; deviation thresholds are already relative to the mean",
-    &[
-        POOL,
-        RESOURCE,
-        BASIS,
-        MetricLabel("bound", LabelValues::Fixed(&["low", "high"])),
-    ],
+    &[POOL, RESOURCE, BASIS, MetricLabel("bound", LabelValues::Fixed(&["low", "high"]))],
 );
-pub(in super::super) const MEAN: MetricInfo = gauge(
-    "imbalance_mean_ratio",
-    "Mean of the ratios of a pool's nodes",
-    &[POOL, RESOURCE, BASIS],
-);
+pub(in super::super) const MEAN: MetricInfo =
+    gauge("imbalance_mean_ratio", "Mean of the ratios of a pool's nodes", &[POOL, RESOURCE, BASIS]);
 pub(in super::super) const DEVIATION: MetricInfo = gauge(
     "imbalance_deviation_ratio",
     "Standard deviation of the ratios of a pool's nodes",
@@ -88,10 +72,7 @@ pub(in super::super) const IDLE: MetricInfo = gauge(
     &[
         STRATEGY,
         POOL,
-        MetricLabel(
-            "code",
-            LabelValues::Codes("reasons.md#why-a-strategy-does-nothing"),
-        ),
+        MetricLabel("code", LabelValues::Codes("reasons.md#why-a-strategy-does-nothing")),
     ],
 );
 pub(in super::super) const PLANNED: MetricInfo =
@@ -104,37 +85,25 @@ pub(in super::super) const PROPOSED: MetricInfo = gauge(
 pub(in super::super) const KEPT: MetricInfo = gauge(
     "kept_pods",
     "Pods that the last plan wanted to move and could not, by the reason",
-    &[
-        STRATEGY,
-        MetricLabel("code", LabelValues::Codes("reasons.md#why-a-pod-stays")),
-    ],
+    &[STRATEGY, MetricLabel("code", LabelValues::Codes("reasons.md#why-a-pod-stays"))],
 );
 pub(in super::super) const STEERED: MetricInfo = gauge(
     "steered_nodes",
     "Nodes by the decision of the last plan about their soft taint",
     &[
-        MetricLabel(
-            "action",
-            LabelValues::Fixed(&["add", "keep", "remove", "withhold"]),
-        ),
+        MetricLabel("action", LabelValues::Fixed(&["add", "keep", "remove", "withhold"])),
         MetricLabel(
             "code",
             LabelValues::Codes("reasons.md#why-a-node-gets-or-loses-the-steering-taint"),
         ),
     ],
 );
-pub(in super::super) const SKIPPED: MetricInfo = gauge(
-    "skipped_objects",
-    "API objects that could not be parsed",
-    &[],
-);
+pub(in super::super) const SKIPPED: MetricInfo =
+    gauge("skipped_objects", "API objects that could not be parsed", &[]);
 pub(in super::super) const RIGHTSIZING_WORKLOADS: MetricInfo = gauge(
     "rightsizing_workloads",
     "Workloads whose requests are far from the usage of their pods, by direction",
-    &[
-        CPU_OR_MEMORY,
-        MetricLabel("direction", LabelValues::Fixed(&["too_high", "too_low"])),
-    ],
+    &[CPU_OR_MEMORY, MetricLabel("direction", LabelValues::Fixed(&["too_high", "too_low"]))],
 );
 pub(in super::super) const RIGHTSIZING_REQUEST: MetricInfo = gauge(
     "rightsizing_request",

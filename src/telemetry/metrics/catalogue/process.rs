@@ -13,41 +13,26 @@ const SOURCE: MetricLabel =
 pub(in super::super) const BUILD_INFO: MetricInfo = gauge(
     "build_info",
     "Version of the running program; always 1",
-    &[MetricLabel(
-        "version",
-        LabelValues::Names("the running version"),
-    )],
+    &[MetricLabel("version", LabelValues::Names("the running version"))],
 );
-pub(in super::super) const LEADER: MetricInfo = gauge(
-    "leader",
-    "1 if this instance decides, 0 if it is a standby",
-    &[],
-);
+pub(in super::super) const LEADER: MetricInfo =
+    gauge("leader", "1 if this instance decides, 0 if it is a standby", &[]);
 pub(in super::super) const POLICY_RELOADS: MetricInfo = counter(
     "policy_reloads",
     "Changes of the policy file, by whether the policy took effect",
-    &[MetricLabel(
-        "outcome",
-        LabelValues::Fixed(&["applied", "refused"]),
-    )],
+    &[MetricLabel("outcome", LabelValues::Fixed(&["applied", "refused"]))],
 );
 pub(in super::super) const POLICY_REFUSED: MetricInfo = gauge(
     "policy_refused",
     "1 while the policy file is invalid and the earlier policy stays in force",
     &[],
 );
-pub(in super::super) const POLICY_SINCE: MetricInfo = gauge(
-    "policy_in_force_timestamp_seconds",
-    "Time at which the policy took effect",
-    &[],
-);
+pub(in super::super) const POLICY_SINCE: MetricInfo =
+    gauge("policy_in_force_timestamp_seconds", "Time at which the policy took effect", &[]);
 pub(in super::super) const EVICTIONS: MetricInfo = counter(
     "evictions",
     "Evictions that were requested, by outcome",
-    &[
-        STRATEGY,
-        MetricLabel("outcome", LabelValues::Fixed(&Outcome::CODES)),
-    ],
+    &[STRATEGY, MetricLabel("outcome", LabelValues::Fixed(&Outcome::CODES))],
 );
 pub(in super::super) const SETTLED: MetricInfo = counter(
     "settled_moves",
@@ -69,16 +54,10 @@ pub(in super::super) const ENTRIES: MetricInfo = gauge(
     "ledger_entries",
     "Evictions in the ledger: open until their effect is known, resting while the replacement must \
         not be evicted",
-    &[MetricLabel(
-        "state",
-        LabelValues::Fixed(&["open", "resting", "settled"]),
-    )],
+    &[MetricLabel("state", LabelValues::Fixed(&["open", "resting", "settled"]))],
 );
-pub(in super::super) const RESTING: MetricInfo = gauge(
-    "ledger_resting_workloads",
-    "Workloads that rest because their moves did not help",
-    &[],
-);
+pub(in super::super) const RESTING: MetricInfo =
+    gauge("ledger_resting_workloads", "Workloads that rest because their moves did not help", &[]);
 pub(in super::super) const REPEAT_OFFENDERS: MetricInfo = gauge(
     "ledger_repeat_offenders",
     "Workloads whose moves did not help at least twice in a row",
@@ -93,10 +72,7 @@ pub(in super::super) const RECORD_LINES: MetricInfo = counter(
     "record_lines",
     "Lines of the record, by whether they are written, rejected by the sink, or dropped because the \
         sink was down for too long",
-    &[MetricLabel(
-        "result",
-        LabelValues::Fixed(&LineResult::CODES),
-    )],
+    &[MetricLabel("result", LabelValues::Fixed(&LineResult::CODES))],
 );
 pub(in super::super) const TAINTS: MetricInfo = counter(
     "taint_changes",
@@ -125,47 +101,26 @@ pub(in super::super) const EXPECTATION_ERROR: MetricInfo = gauge(
     "expectation_error_ratio",
     "Error of a forecast of the cpu of each pod in the last full hour, as a share of the cpu that \
         was used: what is usual at that hour, or unchanged from the hour before",
-    &[MetricLabel(
-        "forecast",
-        LabelValues::Fixed(&["usual", "unchanged"]),
-    )],
+    &[MetricLabel("forecast", LabelValues::Fixed(&["usual", "unchanged"]))],
 );
-pub(in super::super) const SOURCE_READS: MetricInfo = counter(
-    "source_reads",
-    "Reads of a usage source, including failed ones",
-    &[SOURCE],
-);
+pub(in super::super) const SOURCE_READS: MetricInfo =
+    counter("source_reads", "Reads of a usage source, including failed ones", &[SOURCE]);
 pub(in super::super) const SOURCE_ERRORS: MetricInfo = counter(
     "source_errors",
     "Failed reads of a usage source, by kind of error",
-    &[
-        SOURCE,
-        MetricLabel(
-            "kind",
-            LabelValues::Names("a fixed word for each kind of error"),
-        ),
-    ],
+    &[SOURCE, MetricLabel("kind", LabelValues::Names("a fixed word for each kind of error"))],
 );
-pub(in super::super) const SOURCE_SKIPPED: MetricInfo = gauge(
-    "source_skipped_samples",
-    "Samples that could not be parsed in the last read",
-    &[SOURCE],
-);
-pub(in super::super) const SOURCE_READ: MetricInfo = gauge(
-    "source_read_timestamp_seconds",
-    "Time of the last successful read of usage",
-    &[SOURCE],
-);
+pub(in super::super) const SOURCE_SKIPPED: MetricInfo =
+    gauge("source_skipped_samples", "Samples that could not be parsed in the last read", &[SOURCE]);
+pub(in super::super) const SOURCE_READ: MetricInfo =
+    gauge("source_read_timestamp_seconds", "Time of the last successful read of usage", &[SOURCE]);
 pub(in super::super) const SOURCE_SAMPLE: MetricInfo = gauge(
     "source_sample_timestamp_seconds",
     "Time of the newest sample of a node, by the source's clock",
     &[SOURCE],
 );
-pub(in super::super) const SOURCE_IN_USE: MetricInfo = gauge(
-    "source_in_use",
-    "1 for the source that decisions are based on",
-    &[SOURCE],
-);
+pub(in super::super) const SOURCE_IN_USE: MetricInfo =
+    gauge("source_in_use", "1 for the source that decisions are based on", &[SOURCE]);
 pub(in super::super) const GUARD_VALUE: MetricInfo = gauge(
     "guard_value",
     "Highest value of the newest answer to a guard; absent without an answer or a series",
@@ -176,11 +131,8 @@ pub(in super::super) const GUARD_STOPS: MetricInfo = gauge(
     "Workloads and namespaces whose evictions a guard stops now; 1 for the cluster",
     &[GUARD],
 );
-pub(in super::super) const GUARD_MISSING: MetricInfo = gauge(
-    "guard_missing",
-    "1 while a guard has no usable answer",
-    &[GUARD],
-);
+pub(in super::super) const GUARD_MISSING: MetricInfo =
+    gauge("guard_missing", "1 while a guard has no usable answer", &[GUARD]);
 pub(in super::super) const API_REQUESTS: MetricInfo = counter(
     "api_requests",
     "Requests to the API server, by status of the response; `error` is a request without a \
@@ -188,18 +140,13 @@ pub(in super::super) const API_REQUESTS: MetricInfo = counter(
     &[
         MetricLabel(
             "verb",
-            LabelValues::Fixed(&[
-                "get", "list", "watch", "create", "update", "patch", "delete",
-            ]),
+            LabelValues::Fixed(&["get", "list", "watch", "create", "update", "patch", "delete"]),
         ),
         MetricLabel(
             "resource",
             LabelValues::Names("the resources of the role; `other` for the rest"),
         ),
-        MetricLabel(
-            "code",
-            LabelValues::Fixed(&["1xx", "2xx", "3xx", "4xx", "5xx", "error"]),
-        ),
+        MetricLabel("code", LabelValues::Fixed(&["1xx", "2xx", "3xx", "4xx", "5xx", "error"])),
     ],
 );
 const REQUEST: MetricLabel = MetricLabel(

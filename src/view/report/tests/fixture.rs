@@ -28,18 +28,17 @@ pub(super) fn trace(shape: &TraceShape) -> Trace {
     let mut random = Random(7);
     let start: Timestamp = "2026-11-21T07:30:00Z".parse().unwrap();
     let names: Vec<String> = (1..=shape.nodes).map(|i| format!("node-{i:02}")).collect();
-    let mut level: Vec<f64> = (0..shape.nodes)
-        .map(|i| {
-            if i < shape.hot {
-                0.78 + 0.12 * random.next()
-            } else {
-                0.18 + 0.32 * random.next()
-            }
-        })
-        .collect();
-    let request: Vec<f64> = (0..shape.nodes)
-        .map(|_| 0.52 + 0.12 * random.next())
-        .collect();
+    let mut level: Vec<f64> =
+        (0..shape.nodes)
+            .map(|i| {
+                if i < shape.hot {
+                    0.78 + 0.12 * random.next()
+                } else {
+                    0.18 + 0.32 * random.next()
+                }
+            })
+            .collect();
+    let request: Vec<f64> = (0..shape.nodes).map(|_| 0.52 + 0.12 * random.next()).collect();
     let mut series: Vec<[Vec<Option<Ratio>>; 4]> = vec![Default::default(); shape.nodes];
     let mut pods: Vec<Vec<u32>> = vec![Vec::new(); shape.nodes];
     let mut count: Vec<u32> = vec![28; shape.nodes];
@@ -62,20 +61,10 @@ pub(super) fn trace(shape: &TraceShape) -> Trace {
                     age: SignedDuration::from_hours(30),
                     from: names[from].clone(),
                     may_land: vec![
-                        names[if n % 5 == 3 {
-                            (to + 1) % shape.nodes
-                        } else {
-                            to
-                        }]
-                        .clone(),
+                        names[if n % 5 == 3 { (to + 1) % shape.nodes } else { to }].clone(),
                     ],
                     foreseen: Some(
-                        names[if n % 5 == 3 {
-                            (to + 1) % shape.nodes
-                        } else {
-                            to
-                        }]
-                        .clone(),
+                        names[if n % 5 == 3 { (to + 1) % shape.nodes } else { to }].clone(),
                     ),
                     to: (n != 10).then(|| names[to].clone()),
                     helped: if n == 10 { None } else { Some(n % 6 != 4) },
@@ -117,9 +106,7 @@ pub(super) fn trace(shape: &TraceShape) -> Trace {
             pods: pods[i].clone(),
         })
         .collect();
-    let balance = ["cpu", "memory"]
-        .map(|r| (r.to_owned(), balance_of(&nodes, r)))
-        .into();
+    let balance = ["cpu", "memory"].map(|r| (r.to_owned(), balance_of(&nodes, r))).into();
     finished(shape, nodes, evictions, balance)
 }
 
@@ -138,19 +125,12 @@ fn finished(
     };
     let helped =
         u32::try_from(evictions.iter().filter(|e| e.helped == Some(true)).count()).unwrap();
-    let right = u32::try_from(
-        evictions
-            .iter()
-            .filter(|e| e.to.is_some() && e.to == e.foreseen)
-            .count(),
-    )
-    .unwrap();
+    let right =
+        u32::try_from(evictions.iter().filter(|e| e.to.is_some() && e.to == e.foreseen).count())
+            .unwrap();
     let all = u32::try_from(evictions.len()).unwrap();
     let side = |of: fn(&Vec<Option<Balance>>) -> Option<Balance>| {
-        balance
-            .iter()
-            .filter_map(|(r, b)| Some((r.clone(), of(b)?)))
-            .collect::<BTreeMap<_, _>>()
+        balance.iter().filter_map(|(r, b)| Some((r.clone(), of(b)?))).collect::<BTreeMap<_, _>>()
     };
     let summary = Summary {
         cycles: 120,
@@ -169,10 +149,7 @@ fn finished(
         moved_again: 0,
         unknown_nodes: BTreeSet::new(),
     };
-    let refused = |times, last: &str| Refused {
-        times,
-        last: last.to_owned(),
-    };
+    let refused = |times, last: &str| Refused { times, last: last.to_owned() };
     Trace {
         scenario: "Ten nodes at night".to_owned(),
         about: "Three nodes are busy and seven are nearly idle, but all have similar requests."
@@ -183,20 +160,8 @@ fn finished(
         step: SignedDuration::from_mins(1),
         basis: Basis::Actual,
         bands: [
-            (
-                "cpu".to_owned(),
-                TraceBand {
-                    threshold: ratio(30.0),
-                    target: ratio(70.0),
-                },
-            ),
-            (
-                "memory".to_owned(),
-                TraceBand {
-                    threshold: ratio(30.0),
-                    target: ratio(80.0),
-                },
-            ),
+            ("cpu".to_owned(), TraceBand { threshold: ratio(30.0), target: ratio(70.0) }),
+            ("memory".to_owned(), TraceBand { threshold: ratio(30.0), target: ratio(80.0) }),
         ]
         .into(),
         targets_vary: false,
@@ -213,10 +178,7 @@ fn finished(
         refusals: [
             (
                 "disruption-budget".to_owned(),
-                refused(
-                    41,
-                    "PodDisruptionBudget shop/checkout allows no disruption now",
-                ),
+                refused(41, "PodDisruptionBudget shop/checkout allows no disruption now"),
             ),
             (
                 "cooling-down".to_owned(),
@@ -240,11 +202,8 @@ fn finished(
 
 fn balance_of(nodes: &[NodeTrace], resource: &str) -> Vec<Option<Balance>> {
     let at = |step: usize| {
-        let all: Vec<f64> = nodes
-            .iter()
-            .filter_map(|n| n.actual[resource][step])
-            .map(Ratio::get)
-            .collect();
+        let all: Vec<f64> =
+            nodes.iter().filter_map(|n| n.actual[resource][step]).map(Ratio::get).collect();
         let mean = all.iter().sum::<f64>() / count_f(all.len());
         let variance = all.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / count_f(all.len());
         let most = all.iter().copied().fold(0.0, f64::max);
@@ -260,9 +219,7 @@ fn balance_of(nodes: &[NodeTrace], resource: &str) -> Vec<Option<Balance>> {
 }
 
 fn most(values: &[f64], order: fn(&f64, &f64) -> std::cmp::Ordering) -> usize {
-    (0..values.len())
-        .max_by(|a, b| order(&values[*a], &values[*b]))
-        .unwrap()
+    (0..values.len()).max_by(|a, b| order(&values[*a], &values[*b])).unwrap()
 }
 
 fn count_f(n: usize) -> f64 {
@@ -275,10 +232,8 @@ struct Random(u64);
 impl Random {
     /// Returns a number between zero and one.
     fn next(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         f64::from(u32::try_from(self.0 >> 32).unwrap()) / f64::from(u32::MAX)
     }
 }

@@ -6,14 +6,7 @@ use super::super::StatusView;
 use super::super::facts::{GuardStatus, PlanStatus};
 use super::parts::{ago, left_out, wide_table};
 
-const HEADS: [&str; 6] = [
-    "guard",
-    "scope",
-    "newest value",
-    "limit",
-    "answered",
-    "state",
-];
+const HEADS: [&str; 6] = ["guard", "scope", "newest value", "limit", "answered", "state"];
 
 /// The section; nothing if the policy has no guard.
 pub(super) fn section(view: &StatusView<'_>, plan: &PlanStatus) -> Markup {

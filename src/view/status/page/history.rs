@@ -12,14 +12,7 @@ use super::super::facts::CycleSummary;
 use super::parts::{ago, folding, wide_table};
 
 const OPEN: usize = 8;
-const HEADS: [&str; 6] = [
-    "time",
-    "outcome",
-    "evicted",
-    "hot nodes",
-    "duration",
-    "message",
-];
+const HEADS: [&str; 6] = ["time", "outcome", "evicted", "hot nodes", "duration", "message"];
 /// The height of the chart, in pixels.
 const HEIGHT: f64 = 110.0;
 /// More lines than these classes could not be told apart.
@@ -59,12 +52,9 @@ impl<'h> DeviationChart<'h> {
             return None;
         };
         let deviations = || cycles.iter().flat_map(|cycle| &cycle.deviation);
-        let resources: BTreeSet<&str> = deviations()
-            .map(|(resource, _)| resource.as_str())
-            .collect();
-        let largest = deviations()
-            .map(|(_, ratio)| ratio.get())
-            .fold(0.01, f64::max);
+        let resources: BTreeSet<&str> =
+            deviations().map(|(resource, _)| resource.as_str()).collect();
+        let largest = deviations().map(|(_, ratio)| ratio.get()).fold(0.01, f64::max);
         (!resources.is_empty()).then(|| DeviationChart {
             cycles,
             first,
@@ -128,10 +118,8 @@ impl<'h> DeviationChart<'h> {
         self.resources
             .iter()
             .map(|resource| {
-                let (first, last) = (
-                    deviation(self.first, resource),
-                    deviation(self.last, resource),
-                );
+                let (first, last) =
+                    (deviation(self.first, resource), deviation(self.last, resource));
                 format!("{resource} from {first} to {last}. ")
             })
             .collect::<Vec<_>>()
@@ -157,10 +145,7 @@ impl<'h> DeviationChart<'h> {
 }
 
 fn deviation(cycle: &CycleSummary, resource: &str) -> String {
-    cycle
-        .deviation
-        .get(resource)
-        .map_or("unknown".to_owned(), ToString::to_string)
+    cycle.deviation.get(resource).map_or("unknown".to_owned(), ToString::to_string)
 }
 
 fn outcome_class(outcome: &str) -> &'static str {

@@ -98,17 +98,13 @@ fn balance(plan: &PlanStatus) -> Markup {
 impl<'r> NodeBars<'r> {
     fn of(plan: &'r PlanStatus) -> Self {
         let pictures = || plan.nodes.items.iter().map(|node| &node.picture);
-        let pools: BTreeSet<&str> = pictures()
-            .filter_map(|picture| picture.pool.as_deref())
-            .collect();
+        let pools: BTreeSet<&str> =
+            pictures().filter_map(|picture| picture.pool.as_deref()).collect();
         NodeBars {
             resources: resources(pictures()),
             basis: plan.basis,
             several_pools: pools.len() > 1,
-            top: pictures()
-                .flat_map(shares)
-                .map(Ratio::get)
-                .fold(1.0, f64::max),
+            top: pictures().flat_map(shares).map(Ratio::get).fold(1.0, f64::max),
         }
     }
 
@@ -166,11 +162,7 @@ impl<'r> NodeBars<'r> {
             Basis::Actual => (load.actual, load.requests),
             Basis::Requests => (load.requests, load.actual),
         };
-        let bar = Bar {
-            value,
-            reference,
-            band: load.band,
-        };
+        let bar = Bar { value, reference, band: load.band };
         html! {
             (bar.svg(self.top, ReferenceMark::ThinBar))
             span.figures {
@@ -216,10 +208,8 @@ impl NodeLoad {
 
 /// Returns the resources of the nodes: cpu and memory first, then the others by name.
 fn resources<'p>(pictures: impl Iterator<Item = &'p NodePicture>) -> Vec<&'p str> {
-    let names: BTreeSet<&str> = pictures
-        .flat_map(|picture| picture.ratios.keys())
-        .map(String::as_str)
-        .collect();
+    let names: BTreeSet<&str> =
+        pictures.flat_map(|picture| picture.ratios.keys()).map(String::as_str).collect();
     let mut names: Vec<&str> = names.into_iter().collect();
     names.sort_by_key(|name| match *name {
         "cpu" => 0,

@@ -39,10 +39,7 @@ pub(super) fn section(plan: &PlanStatus) -> Markup {
 }
 
 fn row(workload: &Rightsizing) -> Markup {
-    let worst = workload
-        .resources
-        .values()
-        .max_by(|a, b| a.wrong_by.order(b.wrong_by));
+    let worst = workload.resources.values().max_by(|a, b| a.wrong_by.order(b.wrong_by));
     html! {
         tr {
             th scope="row" { (workload.workload) }

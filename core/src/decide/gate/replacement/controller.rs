@@ -45,9 +45,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
 }
 
 fn is_watched(controller: &Owner) -> bool {
-    WATCHED
-        .iter()
-        .any(|(group, kind)| controller.is(group, kind))
+    WATCHED.iter().any(|(group, kind)| controller.is(group, kind))
 }
 
 fn replaces(
@@ -56,10 +54,7 @@ fn replaces(
     controller: &Owner,
     facts: &OwnerFacts,
 ) -> Result<(), Replacement> {
-    let refusal = |cause| Replacement::NoReplacement {
-        owner: named(controller),
-        cause,
-    };
+    let refusal = |cause| Replacement::NoReplacement { owner: named(controller), cause };
     if facts.deleting {
         return Err(refusal(NoReplacementCause::Deleting));
     }

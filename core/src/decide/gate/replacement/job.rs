@@ -31,10 +31,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
     };
     match failure(pod, job, draft) {
         None => Ok(()),
-        Some(cause) => Err(Replacement::JobWouldFail {
-            job: named(controller),
-            cause,
-        }),
+        Some(cause) => Err(Replacement::JobWouldFail { job: named(controller), cause }),
     }
 }
 

@@ -17,9 +17,7 @@ use super::controller::{ordinal, siblings};
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
-    let controller = pod
-        .controller()
-        .filter(|owner| owner.is("apps", "StatefulSet"));
+    let controller = pod.controller().filter(|owner| owner.is("apps", "StatefulSet"));
     let Some(controller) = controller else {
         return Ok(());
     };
@@ -72,9 +70,8 @@ fn lowest_waiting(
     pods.sort_by_key(|(ordinal, _)| *ordinal);
     let missing = numbering.map(|numbering| {
         let present = pods.iter().map(|(ordinal, _)| *ordinal);
-        let next = present.fold(numbering.first, |next, ordinal| {
-            next.saturating_add(u32::from(ordinal == next))
-        });
+        let next = present
+            .fold(numbering.first, |next, ordinal| next.saturating_add(u32::from(ordinal == next)));
         (next, OrderCause::NotReady)
     });
     let min_ready = numbering.map_or(SignedDuration::ZERO, |numbering| numbering.min_ready);

@@ -20,10 +20,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
         return Ok(());
     };
     match facts.node.as_deref() {
-        Some(node) => Err(Replacement::NamesNode {
-            owner: named(owner),
-            node: node.to_owned(),
-        }),
+        Some(node) => Err(Replacement::NamesNode { owner: named(owner), node: node.to_owned() }),
         None if facts.gated => Err(Replacement::Gated(named(owner))),
         None => Ok(()),
     }

@@ -36,11 +36,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
 pub(in crate::decide::gate) fn kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
     let snapshot = draft.world.snapshot;
     let nothing_lacks = snapshot.lacking.is_empty() && draft.index().decides_all_namespaces();
-    if nothing_lacks
-        && snapshot
-            .pod_namespaces()
-            .all(|name| has_namespace(snapshot, name))
-    {
+    if nothing_lacks && snapshot.pod_namespaces().all(|name| has_namespace(snapshot, name)) {
         return Vec::new();
     }
     let mut depend: BTreeMap<UnknownObjects, usize> = BTreeMap::new();
@@ -90,10 +86,7 @@ const fn keeps(kind: ObjectKind, lack: Option<Lack>) -> bool {
 
 fn unknown(pod: PodId, draft: &Draft<'_>) -> Vec<UnknownObjects> {
     let snapshot = draft.world.snapshot;
-    let needed = snapshot
-        .lacking
-        .iter()
-        .filter(|(kind, _)| needs(draft, pod, **kind));
+    let needed = snapshot.lacking.iter().filter(|(kind, _)| needs(draft, pod, **kind));
     let kinds = needed.map(|(kind, lack)| UnknownObjects::all(*kind, *lack));
     let own = snapshot.pod(pod).namespace.as_str();
     let own = Some(own).filter(|name| !has_namespace(snapshot, name));
@@ -112,19 +105,11 @@ fn has_namespace(snapshot: &Snapshot, name: &str) -> bool {
 }
 
 /// Returns true if the place of the pod's replacement depends on objects of this kind.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "no rule of this file needs another kind"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "no rule of this file needs another kind")]
 fn needs(draft: &Draft<'_>, id: PodId, kind: ObjectKind) -> bool {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(id);
-    let claims = || {
-        pod.volumes
-            .claims
-            .iter()
-            .filter_map(|name| snapshot.claim(pod, name))
-    };
+    let claims = || pod.volumes.claims.iter().filter_map(|name| snapshot.claim(pod, name));
     match kind {
         ObjectKind::Claim => !pod.volumes.claims.is_empty(),
         ObjectKind::Volume => claims().any(|claim| claim.volume.is_some()),
@@ -141,8 +126,5 @@ fn needs(draft: &Draft<'_>, id: PodId, kind: ObjectKind) -> bool {
 
 /// Returns true if a driver of the pod's volumes has an attach limit.
 fn is_limited(snapshot: &Snapshot, pod: &Pod) -> bool {
-    snapshot
-        .attached_volumes(pod)
-        .into_iter()
-        .any(|volume| snapshot.limits_driver(volume.driver))
+    snapshot.attached_volumes(pod).into_iter().any(|volume| snapshot.limits_driver(volume.driver))
 }

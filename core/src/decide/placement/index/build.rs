@@ -44,11 +44,7 @@ fn controller(pod: &Pod) -> Option<(&str, &str, &str)> {
     let owner = pod.owners.iter().find(|o| o.controller)?;
     let asked =
         ["ReplicaSet", "ReplicationController", "StatefulSet"].contains(&owner.kind.as_str());
-    asked.then_some((
-        pod.namespace.as_str(),
-        owner.kind.as_str(),
-        owner.name.as_str(),
-    ))
+    asked.then_some((pod.namespace.as_str(), owner.kind.as_str(), owner.name.as_str()))
 }
 
 /// Groups the pods by controller. Returns the groups and the position of each pod's group.
@@ -130,20 +126,16 @@ fn terms_of(pod: &Pod) -> impl Iterator<Item = (TermKind, &PodAffinityTerm)> {
 
 /// Collects the images that containers use and nodes have.
 pub(super) fn images(snapshot: &Snapshot) -> BTreeMap<&str, NodeImage> {
-    let containers = snapshot
-        .pods
-        .iter()
-        .flat_map(|p| &p.containers)
-        .filter(|c| c.role != Role::Ephemeral);
+    let containers =
+        snapshot.pods.iter().flat_map(|p| &p.containers).filter(|c| c.role != Role::Ephemeral);
     let asked: BTreeSet<&str> = containers.map(|c| c.image.as_str()).collect();
     let mut all: BTreeMap<&str, NodeImage> = BTreeMap::new();
     for node in snapshot.node_ids() {
         for image in &snapshot.node(node).images {
             for name in image.names.iter().filter(|n| asked_for(&asked, n)) {
-                let stored = all.entry(name).or_insert_with(|| NodeImage {
-                    size: image.size,
-                    nodes: Vec::new(),
-                });
+                let stored = all
+                    .entry(name)
+                    .or_insert_with(|| NodeImage { size: image.size, nodes: Vec::new() });
                 stored.nodes.push(node);
             }
         }
@@ -178,10 +170,7 @@ pub(super) fn claim_users(snapshot: &Snapshot) -> BTreeMap<&str, BTreeMap<&str, 
 
 /// Compares image names. A container may omit the tag `latest`.
 fn asked_for(asked: &BTreeSet<&str>, name: &str) -> bool {
-    asked.contains(name)
-        || name
-            .strip_suffix(":latest")
-            .is_some_and(|bare| asked.contains(bare))
+    asked.contains(name) || name.strip_suffix(":latest").is_some_and(|bare| asked.contains(bare))
 }
 
 /// Returns the nodes in the order in which the scheduler visits them: one of each zone in turn,
@@ -195,11 +184,8 @@ pub(super) fn rotation(snapshot: &Snapshot, order: NodeOrder) -> Vec<NodeId> {
     let mut zones: Vec<Vec<NodeId>> = Vec::new();
     for node in nodes {
         let labels = &snapshot.node(node).labels;
-        let zone = [
-            "topology.kubernetes.io/region",
-            "topology.kubernetes.io/zone",
-        ]
-        .map(|key| labels.get(key));
+        let zone = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"]
+            .map(|key| labels.get(key));
         let turn = *turns.entry(zone).or_insert(zones.len());
         if turn == zones.len() {
             zones.push(Vec::new());
@@ -208,10 +194,6 @@ pub(super) fn rotation(snapshot: &Snapshot, order: NodeOrder) -> Vec<NodeId> {
     }
     let longest = zones.iter().map(Vec::len).max().unwrap_or_default();
     (0..longest)
-        .flat_map(|turn| {
-            zones
-                .iter()
-                .filter_map(move |nodes| nodes.get(turn).copied())
-        })
+        .flat_map(|turn| zones.iter().filter_map(move |nodes| nodes.get(turn).copied()))
         .collect()
 }

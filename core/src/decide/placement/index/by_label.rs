@@ -112,11 +112,8 @@ fn in_order<'p>(positions: impl Iterator<Item = &'p usize>) -> Vec<usize> {
 
 /// Returns a label that every pod has which a selector matches, with the values that it may have.
 fn asked_label(selector: &Selector) -> Option<(&str, &[String])> {
-    selector
-        .requirements()
-        .iter()
-        .find_map(|requirement| match &requirement.test {
-            Test::In(values) => Some((requirement.key.as_str(), values.as_slice())),
-            Test::NotIn(_) | Test::Exists | Test::Absent | Test::Above(_) | Test::Below(_) => None,
-        })
+    selector.requirements().iter().find_map(|requirement| match &requirement.test {
+        Test::In(values) => Some((requirement.key.as_str(), values.as_slice())),
+        Test::NotIn(_) | Test::Exists | Test::Absent | Test::Above(_) | Test::Below(_) => None,
+    })
 }

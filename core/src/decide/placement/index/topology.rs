@@ -23,11 +23,7 @@ impl Topology {
             value.map(|value| *values.entry(value).or_insert(next))
         });
         let place: Vec<Option<usize>> = place.collect();
-        Topology {
-            labelled: place.iter().flatten().count(),
-            count: values.len(),
-            place,
-        }
+        Topology { labelled: place.iter().flatten().count(), count: values.len(), place }
     }
 
     /// Returns true if no domain has more than one node.

@@ -31,11 +31,7 @@ fn part() -> impl Strategy<Value = &'static str> {
 /// Requests that sometimes leave no room for another pod.
 fn container() -> impl Strategy<Value = String> {
     (0..4_u32, 0..4_u32, 0..4_u32).prop_map(|(cpu, memory, port)| {
-        let port = if port == 0 {
-            "ports: [{hostPort: 80}], "
-        } else {
-            ""
-        };
+        let port = if port == 0 { "ports: [{hostPort: 80}], " } else { "" };
         let requests = format!("{{cpu: {}, memory: {memory}Gi}}", f64::from(cpu) * 0.7);
         format!("containers: [{{name: c, {port}resources: {{requests: {requests}}}}}]")
     })

@@ -203,12 +203,7 @@ fn fits_any(draft: &Draft<'_>, pod: PodId, nodes: &[NodeId]) -> bool {
 /// The rest of the order is chance in descheduler, except that the pods of one node stay together.
 fn order(draft: &Draft<'_>, pod: PodId) -> impl Ord + use<> {
     let facts = draft.world.snapshot.pod(pod);
-    (
-        !prefers_nodes(facts),
-        Reverse(facts.priority),
-        Reverse(facts.node),
-        Reverse(pod),
-    )
+    (!prefers_nodes(facts), Reverse(facts.priority), Reverse(facts.node), Reverse(pod))
 }
 
 fn count(pods: &[PodId]) -> i64 {

@@ -153,18 +153,14 @@ impl SourcePool {
             let weight = weight(draft, self.basis, pod, *resource).unwrap_or_default();
             let weight = i128::from(weight.get());
             *used -= weight;
-            self.free
-                .entry(*resource)
-                .and_modify(|left| *left -= weight);
+            self.free.entry(*resource).and_modify(|left| *left -= weight);
         }
     }
 }
 
 impl SourceNode {
     fn is_above_target(&self) -> bool {
-        self.usage
-            .iter()
-            .any(|(resource, used)| *used > self.targets[resource])
+        self.usage.iter().any(|(resource, used)| *used > self.targets[resource])
     }
 }
 

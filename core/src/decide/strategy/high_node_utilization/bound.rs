@@ -18,9 +18,8 @@ pub(super) fn in_use(
     rule: &EmptyingRule<'_>,
     classes: &BTreeMap<NodeId, Class>,
 ) -> Idle {
-    let counted = classes
-        .iter()
-        .filter(|(_, class)| matches!(class, Class::Underused | Class::InUse));
+    let counted =
+        classes.iter().filter(|(_, class)| matches!(class, Class::Underused | Class::InUse));
     let nodes: Vec<NodeId> = counted.map(|(node, _)| *node).collect();
     let snapshot = draft.world.snapshot;
     let by_usage = rule.ceilings().iter();
@@ -58,8 +57,7 @@ fn needed(
     let moving = |node: NodeId| -> Amount {
         let pods = draft.pods_on(node);
         let pods = pods.filter(|pod| !goes_with_its_node(snapshot.pod(*pod)));
-        pods.filter_map(|pod| draft.weight(pod, resource, basis))
-            .sum()
+        pods.filter_map(|pod| draft.weight(pod, resource, basis)).sum()
     };
     let mut left: Amount = nodes.iter().map(|node| moving(*node)).sum();
     let room = |node: &NodeId| {

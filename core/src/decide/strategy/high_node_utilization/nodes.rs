@@ -104,10 +104,7 @@ impl EmptyingNodes {
     /// Why no node is emptied, if some were not reached.
     pub(super) fn unfinished(&self) -> Option<Idle> {
         let (left, underused) = (self.not_reached.len(), self.order.len());
-        (left > 0).then(|| Idle::SearchUnfinished {
-            tried: underused - left,
-            underused,
-        })
+        (left > 0).then(|| Idle::SearchUnfinished { tried: underused - left, underused })
     }
 
     /// The nodes to which the pods of a source may go: nodes in use, fuller sources, and sources
@@ -148,7 +145,5 @@ fn is_leaving(draft: &Draft<'_>, node: NodeId) -> bool {
 /// Whether a steering taint keeps pods away from a node so that it can be emptied.
 pub(super) fn is_steered(draft: &Draft<'_>, node: NodeId) -> bool {
     let taints = &draft.world.snapshot.node(node).taints;
-    taints
-        .iter()
-        .any(|t| SteerValue::of(t) == Some(SteerValue::Emptying))
+    taints.iter().any(|t| SteerValue::of(t) == Some(SteerValue::Emptying))
 }

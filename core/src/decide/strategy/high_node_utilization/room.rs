@@ -22,10 +22,7 @@ impl Room {
     /// Returns the limits of a rule, without resources that the cluster does not have.
     pub fn new(draft: &Draft<'_>, position: usize, rule: &HighNodeUtilization) -> Self {
         let resources = &draft.world.snapshot.resources;
-        Room {
-            position,
-            ceilings: resources.known(&rule.ceilings).collect(),
-        }
+        Room { position, ceilings: resources.known(&rule.ceilings).collect() }
     }
 
     /// Returns true if the node's usage with the pod is at most its ceilings and the targets of the
@@ -46,10 +43,7 @@ impl Room {
             let fits = scheduler::fitting(draft, pod);
             nodes.find(|node| self.stays_cool(draft, pod, *node) && fits(*node).is_ok())?
         };
-        let landing = Landing {
-            on: Some(node),
-            ..Landing::default()
-        };
+        let landing = Landing { on: Some(node), ..Landing::default() };
         draft.accept(Candidate::counted(pod, self.position), landing);
         Some(node)
     }

@@ -59,11 +59,7 @@ impl<'w> EmptyingRule<'w> {
 
     /// The names of the resources that have a threshold.
     pub(super) fn weighs(&self) -> Vec<String> {
-        self.rule
-            .thresholds
-            .iter()
-            .map(|(name, _)| name.to_owned())
-            .collect()
+        self.rule.thresholds.iter().map(|(name, _)| name.to_owned()).collect()
     }
 
     /// Whether a node is at or below every threshold that it is judged by.
@@ -85,10 +81,7 @@ impl<'w> EmptyingRule<'w> {
 
     /// The largest ratio of a node.
     fn fullness(&self, draft: &Draft<'_>, node: NodeId, basis: Basis) -> Ratio {
-        let ratios = self
-            .thresholds
-            .iter()
-            .filter_map(|(r, _)| draft.ratio(node, *r, basis));
+        let ratios = self.thresholds.iter().filter_map(|(r, _)| draft.ratio(node, *r, basis));
         ratios.max_by(|a, b| a.order(*b)).unwrap_or_default()
     }
 

@@ -46,10 +46,7 @@ impl LowNodeUtilizationRun<'_> {
     pub(super) fn distance(&self, draft: &Draft<'_>, node: NodeId) -> Option<u64> {
         let excess = self.excess(draft, node)?;
         let needs_one = |one: &ResourceExcess| !one.is_within_variation();
-        excess
-            .iter()
-            .any(needs_one)
-            .then(|| worst_distance(&excess))
+        excess.iter().any(needs_one).then(|| worst_distance(&excess))
     }
 
     /// The load of a node above its targets, the worst resource first; `None` if it is below them.

@@ -145,10 +145,8 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             if self.is_spent() {
                 return None;
             }
-            let reason = Reason::Opening {
-                node: snapshot.node(hot).name.clone(),
-                pod: heavy.name.clone(),
-            };
+            let reason =
+                Reason::Opening { node: snapshot.node(hot).name.clone(), pod: heavy.name.clone() };
             let mut opener = Candidate::new(pod, self.run.position, reason);
             gate::admit_before_landing(&opener, self.draft).ok()?;
             let forecast = self.forecast(now, pod);

@@ -106,10 +106,7 @@ mod tests {
         assert_eq!(idle(vec![]), None);
         assert_eq!(idle(vec![Class::Even, Class::Cold]), Some(Idle::NothingHot));
         assert_eq!(idle(vec![Class::Cold, Class::Cold]), Some(Idle::AllCold));
-        assert_eq!(
-            idle(vec![warming(), Class::Cold]),
-            Some(Idle::NotForLong(1))
-        );
+        assert_eq!(idle(vec![warming(), Class::Cold]), Some(Idle::NotForLong(1)));
     }
 
     #[test]
@@ -120,10 +117,7 @@ mod tests {
         assert_eq!(idle_with(Some(0), none_cold), Some(Idle::NothingCold(1)));
         let one_cold = vec![hot(), Class::Cold];
         assert_eq!(idle_with(Some(0), one_cold.clone()), None);
-        let few = Idle::FewCold {
-            cold: 1,
-            more_than: 1,
-        };
+        let few = Idle::FewCold { cold: 1, more_than: 1 };
         assert_eq!(idle_with(Some(1), one_cold), Some(few));
     }
 }

@@ -43,16 +43,9 @@ impl PodRelief {
         node: NodeId,
         excess: &[ResourceExcess],
     ) -> Self {
-        let mut relief = PodRelief {
-            requests: requests(draft, node, pod),
-            ..PodRelief::default()
-        };
+        let mut relief = PodRelief { requests: requests(draft, node, pod), ..PodRelief::default() };
         for one in excess {
-            let share = |amount| {
-                draft
-                    .share(node, one.above.resource, amount)
-                    .unwrap_or_default()
-            };
+            let share = |amount| draft.share(node, one.above.resource, amount).unwrap_or_default();
             if let Some(weight) = one.weight(draft, pod) {
                 relief.excess = relief.excess.plus(share(one.amount));
                 relief.usage = relief.usage.plus(share(weight));
@@ -72,10 +65,8 @@ impl PodRelief {
     /// Says that the pod is too light to be noticed in the variation of its node's load.
     pub(super) fn too_light(&self, variation: Ratio) -> Option<NotSelected> {
         let least = least_significant(variation).at_most(NEVER_TOO_LIGHT);
-        (!self.unknown && self.usage < least).then_some(NotSelected::TooLight {
-            relief: self.usage,
-            least,
-        })
+        (!self.unknown && self.usage < least)
+            .then_some(NotSelected::TooLight { relief: self.usage, least })
     }
 
     /// Returns true if the plan should say why the pod stays, although it may not be evicted at

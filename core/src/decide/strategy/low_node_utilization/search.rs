@@ -58,10 +58,7 @@ pub(super) struct SearchState {
 impl SearchState {
     /// A search among so many hot nodes.
     pub(super) fn new(hot_nodes: usize) -> Self {
-        SearchState {
-            pace: 1 + hot_nodes.div_ceil(NODES_FOR_EACH),
-            ..SearchState::default()
-        }
+        SearchState { pace: 1 + hot_nodes.div_ceil(NODES_FOR_EACH), ..SearchState::default() }
     }
 
     /// Whether so many moves are uncertain that the rest waits until they have landed.

@@ -89,8 +89,7 @@ impl LowNodeUtilizationRun<'_> {
         let own = search.best.is_none().then(|| search.own_pods()).flatten();
         let SequenceSearch { best, work, .. } = search;
         self.uncertain_work = work;
-        self.followers
-            .extend(best.as_ref().and_then(|best| best.follower));
+        self.followers.extend(best.as_ref().and_then(|best| best.follower));
         best.map(|best| best.first).or(own)
     }
 
@@ -249,12 +248,7 @@ impl<'s, 'd> SequenceSearch<'s, '_, 'd> {
 
     /// The beginning of a sequence.
     pub(super) const fn no_moves(&self) -> Moves<'s, 'd> {
-        Moves {
-            made: Vec::new(),
-            draft: self.draft,
-            before: self.later,
-            after: None,
-        }
+        Moves { made: Vec::new(), draft: self.draft, before: self.later, after: None }
     }
 }
 
@@ -294,15 +288,9 @@ impl<'d> Moves<'_, 'd> {
     /// The first of these moves, with what all of them save: the need that falls by them.
     pub(super) fn first(&self, need: Option<FallingNeed>) -> Option<Candidate> {
         let (first, _) = self.made.first()?;
-        let saves = SavedEvictions {
-            moves: self.made.len(),
-            need,
-            success: Ratio::new(self.success())?,
-        };
-        Some(Candidate {
-            saves: Some(saves),
-            ..first.clone()
-        })
+        let saves =
+            SavedEvictions { moves: self.made.len(), need, success: Ratio::new(self.success())? };
+        Some(Candidate { saves: Some(saves), ..first.clone() })
     }
 
     /// The evictions that they probably save for each one that they make; `None` if they save
@@ -362,9 +350,7 @@ mod tests {
     #[test]
     fn equal_values_keep_their_order() {
         let values = [(0.1, 'a'), (0.4, 'b'), (0.1, 'c'), (-0.2, 'd'), (0.4, 'e')];
-        let sorted: String = descending(values.into_iter())
-            .map(|(_, name)| name)
-            .collect();
+        let sorted: String = descending(values.into_iter()).map(|(_, name)| name).collect();
         assert_eq!(sorted, "beacd");
     }
 }

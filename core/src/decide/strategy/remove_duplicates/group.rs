@@ -35,10 +35,8 @@ impl ReplicaGroup {
         details: &DuplicateRules,
     ) -> Self {
         let sets = || by_node.values().flat_map(BTreeMap::values);
-        let initial: BTreeMap<NodeId, usize> = by_node
-            .iter()
-            .map(|(n, equals)| (*n, equals.values().map(Vec::len).sum()))
-            .collect();
+        let initial: BTreeMap<NodeId, usize> =
+            by_node.iter().map(|(n, equals)| (*n, equals.values().map(Vec::len).sum())).collect();
         let all = initial.values().sum();
         let has_duplicates = sets().any(|pods| pods.len() > 1);
         let spared = usize::from(details.by_duplicates);
@@ -80,28 +78,18 @@ impl ReplicaGroup {
     /// Which conditions of being selected a replica on this node meets, in the order in which they
     /// are checked.
     pub(super) fn nearness(&self, node: NodeId) -> (bool, bool, bool) {
-        (
-            self.has_duplicates,
-            self.targets.len() > 1,
-            count_on(&self.initial, node) > self.share,
-        )
+        (self.has_duplicates, self.targets.len() > 1, count_on(&self.initial, node) > self.share)
     }
 
     /// Why a replica leaves this node now.
     pub(super) fn reason(&self, node: NodeId) -> Reason {
-        Reason::Duplicate {
-            here: count_on(&self.current, node),
-            of: self.all,
-            share: self.share,
-        }
+        Reason::Duplicate { here: count_on(&self.current, node), of: self.all, share: self.share }
     }
 
     /// The nodes that have less than their share now.
     pub(super) fn below_share(&self) -> Rc<[NodeId]> {
         let targets = self.targets.iter().copied();
-        targets
-            .filter(|node| count_on(&self.current, *node) < self.share)
-            .collect()
+        targets.filter(|node| count_on(&self.current, *node) < self.share).collect()
     }
 
     /// Counts a replica that moves from one node to another.

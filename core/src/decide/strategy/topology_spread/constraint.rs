@@ -64,11 +64,7 @@ impl Constraint {
     /// Whether the constraint counts a node, by its `nodeAffinityPolicy` and `nodeTaintsPolicy`.
     pub(in crate::decide::strategy) fn admits(&self, draft: &Draft<'_>, node: NodeId) -> bool {
         let snapshot = draft.world.snapshot;
-        let (spread, pod, node) = (
-            self.spread(draft),
-            snapshot.pod(self.pod),
-            snapshot.node(node),
-        );
+        let (spread, pod, node) = (self.spread(draft), snapshot.pod(self.pod), snapshot.node(node));
         (!spread.honours_affinity || scheduler::admits(pod, node))
             && (!spread.honours_taints || scheduler::tolerates_all(pod, node))
     }
@@ -88,12 +84,8 @@ impl Constraint {
 }
 
 const fn demand(spread: &Spread) -> Demand<'_> {
-    let numbers = (
-        spread.max_skew,
-        spread.min_domains,
-        spread.honours_affinity,
-        spread.honours_taints,
-    );
+    let numbers =
+        (spread.max_skew, spread.min_domains, spread.honours_affinity, spread.honours_taints);
     (spread.topology_key.as_str(), numbers, spread.pods.as_ref())
 }
 
@@ -113,9 +105,7 @@ pub(in crate::decide::strategy) fn collect(
         }
     }
     let namespaces = by_namespace.into_values();
-    namespaces
-        .flat_map(|pods| in_namespace(draft, rule, pods))
-        .collect()
+    namespaces.flat_map(|pods| in_namespace(draft, rule, pods)).collect()
 }
 
 /// The constraints of the pods of one namespace.
@@ -161,11 +151,7 @@ pub(in crate::decide::strategy) fn counts(
 ) -> Result<(), NotSelected> {
     let facts = draft.world.snapshot.pod(pod);
     NotSelected::unless_gone(facts)?;
-    if rule.scope.namespaces.admit(&facts.namespace) {
-        Ok(())
-    } else {
-        Err(NotSelected::Namespace)
-    }
+    if rule.scope.namespaces.admit(&facts.namespace) { Ok(()) } else { Err(NotSelected::Namespace) }
 }
 
 /// Whether a pod asks for certain nodes, so that it has fewer destinations than others.

@@ -57,11 +57,7 @@ pub(in crate::decide::strategy) fn domains(
 
 /// The node of a pod, or the node where the replacement is expected if the pod is to be moved.
 pub(super) fn node_after(draft: &Draft<'_>, pod: PodId) -> Option<NodeId> {
-    if draft.moves(pod) {
-        draft.landing(pod)
-    } else {
-        draft.world.snapshot.pod(pod).node
-    }
+    if draft.moves(pod) { draft.landing(pod) } else { draft.world.snapshot.pod(pod).node }
 }
 
 /// The domains to which a pod of this domain may go, the emptiest first; or why its pods stay.
@@ -72,9 +68,8 @@ pub(in crate::decide::strategy) fn destinations(
 ) -> Result<Vec<usize>, NotSelected> {
     let skew = Skew::of(spread, domains.iter().map(|d| d.size));
     let here = domains[from].size;
-    let mut to: Vec<usize> = (0..domains.len())
-        .filter(|to| skew.improves(here, domains[*to].size))
-        .collect();
+    let mut to: Vec<usize> =
+        (0..domains.len()).filter(|to| skew.improves(here, domains[*to].size)).collect();
     if to.is_empty() {
         return Err(NotSelected::WithinSkew {
             key: spread.topology_key.clone(),

@@ -78,9 +78,7 @@ impl Admissions {
 
 impl Admission {
     fn new(draft: &Draft<'_>, constraint: &Constraint, nodes: &[NodeId]) -> Self {
-        let topology = draft
-            .index()
-            .topology(&constraint.spread(draft).topology_key);
+        let topology = draft.index().topology(&constraint.spread(draft).topology_key);
         let mut admitted = vec![false; draft.world.snapshot.nodes.len()];
         let mut places = vec![false; topology.count];
         for node in nodes.iter().filter(|n| constraint.admits(draft, **n)) {
@@ -89,11 +87,6 @@ impl Admission {
                 places[place] = true;
             }
         }
-        Admission {
-            constraint: constraint.clone(),
-            topology,
-            nodes: admitted,
-            places,
-        }
+        Admission { constraint: constraint.clone(), topology, nodes: admitted, places }
     }
 }

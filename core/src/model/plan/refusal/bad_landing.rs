@@ -111,10 +111,9 @@ impl BadLanding {
                      other is {preference}"
                 ),
             ),
-            BadLanding::WouldBeUnreadable(..) => (
-                "would-land-doubtful",
-                "correct the object that cannot be read".into(),
-            ),
+            BadLanding::WouldBeUnreadable(..) => {
+                ("would-land-doubtful", "correct the object that cannot be read".into())
+            }
             BadLanding::WouldBeClosed(node, _) => (
                 "would-land-closed",
                 format!("wait until {node} takes pods or is gone, or cordon it"),

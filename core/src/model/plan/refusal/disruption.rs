@@ -68,10 +68,9 @@ impl Disruption {
             Disruption::StaleBudget(_) => {
                 ("stale-budget", "wait for the disruption controller".into())
             }
-            Disruption::UnreadableBudget(name) => (
-                "unreadable-budget",
-                format!("correct PodDisruptionBudget {name}"),
-            ),
+            Disruption::UnreadableBudget(name) => {
+                ("unreadable-budget", format!("correct PodDisruptionBudget {name}"))
+            }
         }
     }
 

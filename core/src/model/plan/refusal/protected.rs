@@ -79,10 +79,9 @@ impl Protected {
                 "unknown-priority-class",
                 format!("create PriorityClass {name}, or correct `evictable.priorityBelow`"),
             ),
-            Protected::UnknownPriority(name) => (
-                "unknown-priority",
-                format!("record PriorityClass {name} in the file"),
-            ),
+            Protected::UnknownPriority(name) => {
+                ("unknown-priority", format!("record PriorityClass {name} in the file"))
+            }
             Protected::PersistentVolume(_) => ("persistent-volume", PERSISTENT_VOLUME.into()),
             Protected::ResourceClaims => ("resource-claims", RESOURCE_CLAIMS.into()),
             Protected::NoBudget => ("no-budget", NO_BUDGET.into()),

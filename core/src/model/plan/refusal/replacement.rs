@@ -104,13 +104,7 @@ pub enum Replacement {
 impl Replacement {
     /// Returns true if the pod can probably move in a later cycle.
     pub(super) const fn is_temporary(&self) -> bool {
-        matches!(
-            self,
-            Replacement::WaitsInOrder {
-                cause: OrderCause::Moves,
-                ..
-            }
-        )
+        matches!(self, Replacement::WaitsInOrder { cause: OrderCause::Moves, .. })
     }
 
     pub(super) fn code_and_remedy(&self) -> (&'static str, String) {
@@ -118,10 +112,9 @@ impl Replacement {
             Replacement::Bare => ("bare-pod", BARE.into()),
             Replacement::UnknownOwner(_) => ("unknown-owner", UNKNOWN_OWNER.into()),
             Replacement::NoReplacement { cause, .. } => ("no-replacement", cause.remedy().into()),
-            Replacement::NamespaceDeleted(_) => (
-                "namespace-deleted",
-                "nothing: it ends with its namespace".into(),
-            ),
+            Replacement::NamespaceDeleted(_) => {
+                ("namespace-deleted", "nothing: it ends with its namespace".into())
+            }
             Replacement::RunsToCompletion(_) => ("runs-to-completion", RUNS_TO_COMPLETION.into()),
             Replacement::JobWouldFail { .. } => ("job-would-fail", JOB_WOULD_FAIL.into()),
             Replacement::NamesNode { .. } => {

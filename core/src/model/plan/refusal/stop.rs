@@ -61,10 +61,9 @@ pub enum Stop {
 impl Stop {
     pub(super) fn code_and_remedy(&self) -> (&'static str, String) {
         match self {
-            Stop::Unreadable(_) => (
-                "doubtful-node",
-                "correct the object that cannot be read".into(),
-            ),
+            Stop::Unreadable(_) => {
+                ("doubtful-node", "correct the object that cannot be read".into())
+            }
             Stop::Unmeasured(why) => ("unmeasured", unmeasured(why)),
             Stop::Paused(pause) => ("paused", pause.remedy().into()),
             Stop::Guarded(stop) => ("guarded", stop.remedy()),

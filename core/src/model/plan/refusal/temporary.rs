@@ -81,18 +81,15 @@ impl Temporary {
             Temporary::NeedsApproval => ("needs-approval", APPROVE.into()),
             Temporary::CycleLimit(most) => ("cycle-limit", next_cycle("`limits.perCycle`", *most)),
             Temporary::NodeLimit(most) => ("node-limit", next_cycle(NODE_LIMITS, *most)),
-            Temporary::NamespaceLimit(most) => (
-                "namespace-limit",
-                next_cycle("`limits.perNamespace`", *most),
-            ),
-            Temporary::RateLimit(most) => (
-                "rate-limit",
-                wait_or_raise("wait a minute", "`limits.perMinute`", *most),
-            ),
-            Temporary::WorkloadLimit { most, .. } => (
-                "workload-limit",
-                wait_or_raise(OTHERS_READY, "`limits.perWorkload`", *most),
-            ),
+            Temporary::NamespaceLimit(most) => {
+                ("namespace-limit", next_cycle("`limits.perNamespace`", *most))
+            }
+            Temporary::RateLimit(most) => {
+                ("rate-limit", wait_or_raise("wait a minute", "`limits.perMinute`", *most))
+            }
+            Temporary::WorkloadLimit { most, .. } => {
+                ("workload-limit", wait_or_raise(OTHERS_READY, "`limits.perWorkload`", *most))
+            }
             Temporary::Trial(_) => ("trial", TRIAL.into()),
         }
     }
@@ -143,14 +140,8 @@ mod tests {
     #[test]
     fn a_limit_of_zero_does_not_pass_by_itself() {
         let remedy = |limit: Temporary| limit.code_and_remedy().1;
-        assert_eq!(
-            remedy(Temporary::CycleLimit(0)),
-            "set `limits.perCycle` above 0"
-        );
-        assert_eq!(
-            remedy(Temporary::RateLimit(0)),
-            "set `limits.perMinute` above 0"
-        );
+        assert_eq!(remedy(Temporary::CycleLimit(0)), "set `limits.perCycle` above 0");
+        assert_eq!(remedy(Temporary::RateLimit(0)), "set `limits.perMinute` above 0");
         assert_eq!(
             remedy(Temporary::CycleLimit(3)),
             "wait for the next cycle, or set `limits.perCycle` above 3"

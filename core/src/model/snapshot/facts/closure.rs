@@ -33,11 +33,8 @@ pub enum NodeClosure {
 /// <https://karpenter.sh/docs/concepts/disruption/#termination-controller>, which was called
 /// `karpenter.sh/disruption` before v1. cluster-autoscaler takes back the soft taint
 /// `DeletionCandidateOfClusterAutoscaler` when pods arrive, so it closes no node.
-const LEAVING: [&str; 3] = [
-    "ToBeDeletedByClusterAutoscaler",
-    "karpenter.sh/disrupted",
-    "karpenter.sh/disruption",
-];
+const LEAVING: [&str; 3] =
+    ["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
 
 impl NodeClosure {
     /// Returns the closure that a taint with this key means, whether or not a pod tolerates it;

@@ -21,10 +21,8 @@ pub struct NonZeroRequests {
 
 impl NonZeroRequests {
     /// The defaults for a container without requests.
-    pub const PER_CONTAINER: NonZeroRequests = NonZeroRequests {
-        cpu: Amount::millicores(100),
-        memory: Amount::new(200 * 1024 * 1024),
-    };
+    pub const PER_CONTAINER: NonZeroRequests =
+        NonZeroRequests { cpu: Amount::millicores(100), memory: Amount::new(200 * 1024 * 1024) };
 }
 
 /// A host port of a pod.

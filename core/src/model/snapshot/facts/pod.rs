@@ -84,10 +84,7 @@ pub struct PodSizes {
 
 /// The facts that pods of one controller usually share, so that they are kept once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is one independent field of the object"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent field of the object")]
 pub struct PodSpecFacts {
     /// The annotations that affect decisions.
     pub annotations: Annotations,
@@ -177,10 +174,7 @@ impl PodFacts {
             reason: String::new(),
         };
         self.conditions.retain(|condition| !condition.is(READY));
-        self.conditions.push(Condition {
-            state: state.into(),
-            since: Some(at),
-        });
+        self.conditions.push(Condition { state: state.into(), since: Some(at) });
     }
 
     /// Returns its priority, and zero without one (`PodPriority` in

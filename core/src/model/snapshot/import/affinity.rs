@@ -26,30 +26,20 @@ pub(super) fn preferred_nodes(spec: &ApiPodSpec) -> Result<Vec<(i32, NodeTerm)>,
     let field = "spec.affinity.nodeAffinity.preferred";
     let terms = spec.affinity.node_affinity.preferred.iter().enumerate();
     terms
-        .map(|(i, term)| {
-            Ok((
-                term.weight,
-                node_term(&format!("{field}[{i}]"), &term.preference)?,
-            ))
-        })
+        .map(|(i, term)| Ok((term.weight, node_term(&format!("{field}[{i}]"), &term.preference)?)))
         .collect()
 }
 
 /// Converts a node selector term.
 pub(super) fn node_term(field: &str, term: &ApiNodeSelectorTerm) -> Result<NodeTerm, Wrong> {
     Ok(NodeTerm {
-        labels: node_selector(
-            &format!("{field}.matchExpressions"),
-            &term.match_expressions,
-        )?,
+        labels: node_selector(&format!("{field}.matchExpressions"), &term.match_expressions)?,
         fields: node_selector(&format!("{field}.matchFields"), &term.match_fields)?,
     })
 }
 
 fn node_selector(field: &str, found: &[ApiRequirement]) -> Result<Selector, Wrong> {
-    let parts = found
-        .iter()
-        .map(|r| (r.key.clone(), r.operator.clone(), r.values.clone()));
+    let parts = found.iter().map(|r| (r.key.clone(), r.operator.clone(), r.values.clone()));
     Selector::from_parts(&Labels::new(), parts).map_err(|error| format!("{field}: {error}"))
 }
 
@@ -89,9 +79,7 @@ fn required(
     own: &Labels,
 ) -> Result<Vec<PodAffinityTerm>, Wrong> {
     let terms = terms.iter().enumerate();
-    terms
-        .map(|(i, term)| affinity_term(&format!("{field}.required[{i}]"), term, own))
-        .collect()
+    terms.map(|(i, term)| affinity_term(&format!("{field}.required[{i}]"), term, own)).collect()
 }
 
 fn preferred(
@@ -117,15 +105,10 @@ fn affinity_term(
     own: &Labels,
 ) -> Result<PodAffinityTerm, Wrong> {
     if term.topology_key.is_empty() {
-        return Err(format!(
-            "{field}.topologyKey: missing, expected a label name"
-        ));
+        return Err(format!("{field}.topologyKey: missing, expected a label name"));
     }
     let select = |name, selector: &Option<_>| {
-        selector
-            .as_ref()
-            .map(|s| label_selector(&format!("{field}.{name}"), s))
-            .transpose()
+        selector.as_ref().map(|s| label_selector(&format!("{field}.{name}"), s)).transpose()
     };
     let mut pods = select("labelSelector", &term.label_selector)?;
     // Without a labelSelector the term matches no pod, and the keys must not change that.
@@ -134,16 +117,10 @@ fn affinity_term(
         // through one, and merging twice is harmless.
         let value = |key: &String| own.get(key).map(|value| (key.clone(), vec![value.clone()]));
         for (key, same) in term.match_label_keys.iter().filter_map(value) {
-            selector.require(Requirement {
-                key,
-                test: Test::In(same),
-            });
+            selector.require(Requirement { key, test: Test::In(same) });
         }
         for (key, same) in term.mismatch_label_keys.iter().filter_map(value) {
-            selector.require(Requirement {
-                key,
-                test: Test::NotIn(same),
-            });
+            selector.require(Requirement { key, test: Test::NotIn(same) });
         }
     }
     Ok(PodAffinityTerm {

@@ -21,8 +21,7 @@ pub(super) fn of_pod(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<Vec<Con
         .chain(init.map(|c| (Role::Init, c, &status.init_container_statuses)))
         .chain(ephemeral.map(|c| (Role::Ephemeral, c, &status.ephemeral_container_statuses)));
     let ready = status.conditions.iter().any(is_ready);
-    all.map(|(role, container, statuses)| read(role, container, statuses, ready))
-        .collect()
+    all.map(|(role, container, statuses)| read(role, container, statuses, ready)).collect()
 }
 
 /// Returns true for the condition of a pod whose containers all run.
@@ -62,9 +61,7 @@ fn read(
         image: container.image.clone(),
         requested: requested(&container.resources),
         restarts: count(&field, status.map_or(0, |s| s.restart_count))?,
-        waiting: state
-            .and_then(|s| s.waiting.as_ref())
-            .and_then(|w| w.reason.clone()),
+        waiting: state.and_then(|s| s.waiting.as_ref()).and_then(|w| w.reason.clone()),
         ended: state.and_then(|s| s.terminated.as_ref()).map(ended),
     })
 }
@@ -81,15 +78,11 @@ fn requested(resources: &ApiResources) -> Vec<String> {
 
 /// Returns the host ports of containers and sidecars. Init containers release theirs.
 pub(super) fn host_ports(spec: &ApiPodSpec) -> Vec<HostPort> {
-    let sidecars = spec
-        .init_containers
-        .iter()
-        .filter(|c| requests::is_sidecar(c));
+    let sidecars = spec.init_containers.iter().filter(|c| requests::is_sidecar(c));
     let of_sidecars = sidecars.flat_map(|c| &c.ports).map(|port| (port, true));
     let main = spec.containers.iter().flat_map(|c| &c.ports);
     let all = of_sidecars.chain(main.map(|port| (port, false)));
-    all.filter_map(|(port, of_sidecar)| host_port(spec, port, of_sidecar))
-        .collect()
+    all.filter_map(|(port, of_sidecar)| host_port(spec, port, of_sidecar)).collect()
 }
 
 /// Returns the host port of a port. In the network of the node every port is one, which the API
@@ -98,11 +91,8 @@ pub(super) fn host_ports(spec: &ApiPodSpec) -> Vec<HostPort> {
 fn host_port(spec: &ApiPodSpec, port: &ApiPort, of_sidecar: bool) -> Option<HostPort> {
     let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
     // Zero means no host port, as in the API.
-    let number = if port.host_port == 0 && spec.host_network {
-        port.container_port
-    } else {
-        port.host_port
-    };
+    let number =
+        if port.host_port == 0 && spec.host_network { port.container_port } else { port.host_port };
     (number > 0).then(|| HostPort {
         ip: or(&port.host_ip, "0.0.0.0"),
         protocol: or(&port.protocol, "TCP"),

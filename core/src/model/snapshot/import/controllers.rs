@@ -77,9 +77,7 @@ fn common(meta: &ApiMetadata, template: &ApiPodTemplate) -> OwnerFacts {
 }
 
 fn wanted(replicas: Option<i32>) -> Result<Option<u32>, Wrong> {
-    replicas
-        .map(|found| count("spec.replicas", found))
-        .transpose()
+    replicas.map(|found| count("spec.replicas", found)).transpose()
 }
 
 /// The pods that the Job controller keeps running (`manageJob` in
@@ -89,10 +87,7 @@ fn wanted_by_job(job: &ApiJob) -> Result<Option<u32>, Wrong> {
     let (spec, status) = (&job.spec, &job.status);
     let ended =
         |kind: &str| ["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"].contains(&kind);
-    let has_ended = status
-        .conditions
-        .iter()
-        .any(|c| c.status == "True" && ended(&c.kind));
+    let has_ended = status.conditions.iter().any(|c| c.status == "True" && ended(&c.kind));
     if spec.suspend || has_ended {
         return Ok(Some(0));
     }
@@ -111,18 +106,9 @@ fn wanted_by_job(job: &ApiJob) -> Result<Option<u32>, Wrong> {
 fn job_facts(job: &ApiJob) -> Result<JobFacts, Wrong> {
     let (spec, status) = (&job.spec, &job.status);
     let per_index = spec.backoff_limit_per_index;
-    let per_index = per_index
-        .map(|n| count("spec.backoffLimitPerIndex", n))
-        .transpose()?;
-    let usual = if per_index.is_some() {
-        u32::MAX
-    } else {
-        BACKOFF_LIMIT
-    };
-    let limit = spec
-        .backoff_limit
-        .map(|n| count("spec.backoffLimit", n))
-        .transpose()?;
+    let per_index = per_index.map(|n| count("spec.backoffLimitPerIndex", n)).transpose()?;
+    let usual = if per_index.is_some() { u32::MAX } else { BACKOFF_LIMIT };
+    let limit = spec.backoff_limit.map(|n| count("spec.backoffLimit", n)).transpose()?;
     Ok(JobFacts {
         backoff_limit: limit.unwrap_or(usual),
         backoff_limit_per_index: per_index,
@@ -150,13 +136,8 @@ fn counts_late(spec: &ApiJobSpec) -> bool {
 
 fn deadline(job: &ApiJob) -> Result<Option<Timestamp>, Wrong> {
     let start = time("status.startTime", job.status.start_time)?;
-    let limit = job
-        .spec
-        .active_deadline_seconds
-        .map(SignedDuration::from_secs);
-    Ok(start
-        .zip(limit)
-        .and_then(|(start, limit)| start.checked_add(limit).ok()))
+    let limit = job.spec.active_deadline_seconds.map(SignedDuration::from_secs);
+    Ok(start.zip(limit).and_then(|(start, limit)| start.checked_add(limit).ok()))
 }
 
 /// The action of the first rule that matches an evicted pod (`matchPodFailurePolicy` in

@@ -36,10 +36,8 @@ const ANNOTATIONS: [(&str, GangKind); 5] = [
 
 /// The name of a LeaderWorkerSet, and the number of one of its groups. See
 /// <https://lws.sigs.k8s.io/docs/reference/labels-annotations-and-environment-variables/>.
-const LEADER_WORKER_SET: [&str; 2] = [
-    "leaderworkerset.sigs.k8s.io/name",
-    "leaderworkerset.sigs.k8s.io/group-index",
-];
+const LEADER_WORKER_SET: [&str; 2] =
+    ["leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/group-index"];
 
 /// Returns the group of a pod. The fields of Kubernetes 1.36 and 1.35 come first; labels and
 /// annotations work in every version.
@@ -62,9 +60,7 @@ fn by_workload(spec: &ApiPodSpec) -> Option<Gang> {
 }
 
 fn by_label(meta: &ApiMetadata) -> Option<Gang> {
-    let mut gangs = LABELS
-        .iter()
-        .filter_map(|(key, kind)| named(*kind, label(meta, key)));
+    let mut gangs = LABELS.iter().filter_map(|(key, kind)| named(*kind, label(meta, key)));
     gangs.next()
 }
 
@@ -78,10 +74,8 @@ fn by_annotation(meta: &ApiMetadata) -> Option<Gang> {
 /// Each group of a LeaderWorkerSet restarts on its own.
 fn leader_worker_set(meta: &ApiMetadata) -> Option<Gang> {
     let [set, group] = LEADER_WORKER_SET.map(|key| label(meta, key));
-    let name = group.map_or_else(
-        || set.clone(),
-        |group| Some(format!("{}-{group}", set.as_deref()?)),
-    );
+    let name =
+        group.map_or_else(|| set.clone(), |group| Some(format!("{}-{group}", set.as_deref()?)));
     named(GangKind::LeaderWorkerSet, name)
 }
 
@@ -103,9 +97,7 @@ mod tests {
         let text = format!(
             "{{apiVersion: v1, kind: Pod, metadata: {{name: p, {metadata}}}, spec: {spec}}}"
         );
-        let Object::Pod(pod) = facts_of(&text) else {
-            panic!("{text}")
-        };
+        let Object::Pod(pod) = facts_of(&text) else { panic!("{text}") };
         pod.gang.as_ref().map(ToString::to_string)
     }
 
@@ -116,20 +108,14 @@ mod tests {
         let field = "{schedulingGroup: {podGroupName: train}}";
         assert_eq!(gang("", field).unwrap(), "PodGroup train");
         assert_eq!(labels("scheduling.x-k8s.io/pod-group: a"), "PodGroup a");
-        assert_eq!(
-            labels("kueue.x-k8s.io/pod-group-name: a"),
-            "Kueue pod group a"
-        );
+        assert_eq!(labels("kueue.x-k8s.io/pod-group-name: a"), "Kueue pod group a");
         assert_eq!(labels("jobset.sigs.k8s.io/jobset-name: a"), "JobSet a");
         assert_eq!(labels("volcano.sh/job-name: a"), "Volcano Job a");
         let lws =
             "leaderworkerset.sigs.k8s.io/name: a, leaderworkerset.sigs.k8s.io/group-index: '2'";
         assert_eq!(labels(lws), "LeaderWorkerSet group a-2");
         assert_eq!(annotations("scheduling.k8s.io/group-name: a"), "PodGroup a");
-        assert_eq!(
-            annotations("gang.scheduling.koordinator.sh/name: a"),
-            "PodGroup a"
-        );
+        assert_eq!(annotations("gang.scheduling.koordinator.sh/name: a"), "PodGroup a");
         assert_eq!(annotations("pod-group-name: a"), "PodGroup a");
         let volcano = "scheduling.volcano.sh/group-name: a";
         assert_eq!(annotations(volcano), "PodGroup a");
@@ -147,10 +133,7 @@ mod tests {
     #[test]
     fn other_labels_and_empty_names_make_no_group() {
         assert_eq!(gang("labels: {app: web}", "{}"), None);
-        assert_eq!(
-            gang("labels: {jobset.sigs.k8s.io/jobset-name: ''}", "{}"),
-            None
-        );
+        assert_eq!(gang("labels: {jobset.sigs.k8s.io/jobset-name: ''}", "{}"), None);
         assert_eq!(gang("", "{schedulingGroup: {}}"), None);
     }
 }

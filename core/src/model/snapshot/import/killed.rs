@@ -17,11 +17,7 @@ pub(super) fn memory(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<Option<
         .containers
         .iter()
         .map(|c| (c, &status.container_statuses))
-        .chain(
-            spec.init_containers
-                .iter()
-                .map(|c| (c, &status.init_container_statuses)),
-        );
+        .chain(spec.init_containers.iter().map(|c| (c, &status.init_container_statuses)));
     let mut more = None;
     for (container, statuses) in all {
         let found = statuses.iter().find(|s| s.name == container.name);

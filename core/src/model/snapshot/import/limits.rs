@@ -17,23 +17,14 @@ pub(super) fn of_pod(spec: &ApiPodSpec) -> Result<PodAmounts, Wrong> {
         .chain(sidecars)
         .map(|c| of("spec.containers[]", &c.resources.limits));
     let each: Vec<AmountList> = each.collect::<Result<_, _>>()?;
-    let whole = spec
-        .resources
-        .as_ref()
-        .map_or(Ok(Vec::new()), |r| of("spec", &r.limits))?;
+    let whole = spec.resources.as_ref().map_or(Ok(Vec::new()), |r| of("spec", &r.limits))?;
     let overhead = amounts("spec.overhead", &spec.overhead)?;
     let mut total = whole.clone();
-    let (first, others) = each
-        .split_first()
-        .map_or((&[][..], &[][..]), |(first, others)| {
-            (first.as_slice(), others)
-        });
+    let (first, others) =
+        each.split_first().map_or((&[][..], &[][..]), |(first, others)| (first.as_slice(), others));
     // The first container has to limit a resource for the pod to have a limit, so its list is
     // enough.
-    for (name, limit) in first
-        .iter()
-        .filter(|(name, _)| value_of(&whole, name).is_none())
-    {
+    for (name, limit) in first.iter().filter(|(name, _)| value_of(&whole, name).is_none()) {
         let others: Option<Vec<_>> = others.iter().map(|limits| value_of(limits, name)).collect();
         total.extend(
             others.map(|others| (name.clone(), others.into_iter().fold(*limit, Amount::plus))),
@@ -67,20 +58,12 @@ mod tests {
     fn limits_are_summed_if_every_container_has_one() {
         let web = "{name: web, resources: {limits: {cpu: 500m, memory: 1Gi}}}";
         let proxy = "{name: proxy, resources: {limits: {cpu: 250m}}}";
+        assert_eq!(limits(&format!("{{containers: [{web}, {proxy}]}}")), "cpu=750m");
         assert_eq!(
-            limits(&format!("{{containers: [{web}, {proxy}]}}")),
-            "cpu=750m"
-        );
-        assert_eq!(
-            limits(&format!(
-                "{{containers: [{web}], overhead: {{cpu: 10m, memory: 1Mi}}}}"
-            )),
+            limits(&format!("{{containers: [{web}], overhead: {{cpu: 10m, memory: 1Mi}}}}")),
             "cpu=510m memory=1025Mi"
         );
-        assert_eq!(
-            limits(&format!("{{containers: [{web}, {{name: none}}]}}")),
-            ""
-        );
+        assert_eq!(limits(&format!("{{containers: [{web}, {{name: none}}]}}")), "");
         assert_eq!(limits("{containers: []}"), "");
     }
 
@@ -90,9 +73,7 @@ mod tests {
         let init = "{name: i, resources: {limits: {cpu: 4}}}";
         let sidecar = "{name: s, restartPolicy: Always, resources: {limits: {cpu: 1}}}";
         assert_eq!(
-            limits(&format!(
-                "{{containers: [{web}], initContainers: [{init}, {sidecar}]}}"
-            )),
+            limits(&format!("{{containers: [{web}], initContainers: [{init}, {sidecar}]}}")),
             "cpu=1500m"
         );
     }
@@ -101,9 +82,7 @@ mod tests {
     fn a_pod_level_limit_takes_precedence() {
         let web = "{name: web, resources: {limits: {cpu: 500m, memory: 1Gi}}}";
         assert_eq!(
-            limits(&format!(
-                "{{resources: {{limits: {{cpu: 2}}}}, containers: [{web}]}}"
-            )),
+            limits(&format!("{{resources: {{limits: {{cpu: 2}}}}, containers: [{web}]}}")),
             "cpu=2 memory=1Gi"
         );
     }

@@ -10,10 +10,8 @@ use crate::values::shared::SharedValue;
 use super::{Wrong, annotation, effect, filled, name_of, requests, time};
 
 /// Annotations by which autoscalers keep a node.
-const UNREMOVABLE: [&str; 2] = [
-    "cluster-autoscaler.kubernetes.io/scale-down-disabled",
-    "karpenter.sh/do-not-disrupt",
-];
+const UNREMOVABLE: [&str; 2] =
+    ["cluster-autoscaler.kubernetes.io/scale-down-disabled", "karpenter.sh/do-not-disrupt"];
 
 /// Converts a node.
 pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
@@ -21,13 +19,10 @@ pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
     Ok(NodeFacts {
         name: name_of(&node.metadata)?,
         // Only the order of the nodes depends on it, so an unreadable time harms nothing.
-        created: time(
-            "metadata.creationTimestamp",
-            node.metadata.creation_timestamp,
-        )
-        .ok()
-        .flatten()
-        .unwrap_or(Timestamp::UNIX_EPOCH),
+        created: time("metadata.creationTimestamp", node.metadata.creation_timestamp)
+            .ok()
+            .flatten()
+            .unwrap_or(Timestamp::UNIX_EPOCH),
         addresses: internal_addresses(status),
         labels: node.metadata.labels.clone(),
         taints: node
@@ -39,10 +34,7 @@ pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
             .collect::<Result<_, _>>()?,
         cordoned: node.spec.unschedulable,
         // A node without this condition counts as ready, as in descheduler.
-        ready: !status
-            .conditions
-            .iter()
-            .any(|c| c.kind == "Ready" && c.status != "True"),
+        ready: !status.conditions.iter().any(|c| c.kind == "Ready" && c.status != "True"),
         closures: closures(node),
         os: os(node),
         allocatable: allocatable(status)?,
@@ -78,12 +70,7 @@ fn os(node: &ApiNode) -> Option<String> {
 }
 
 fn internal_addresses(status: &ApiNodeStatus) -> Vec<String> {
-    status
-        .addresses
-        .iter()
-        .filter(|a| a.kind == "InternalIP")
-        .map(|a| a.address.clone())
-        .collect()
+    status.addresses.iter().filter(|a| a.kind == "InternalIP").map(|a| a.address.clone()).collect()
 }
 
 fn image(image: &ApiImage) -> SharedValue<Image> {

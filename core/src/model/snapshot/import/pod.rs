@@ -17,11 +17,7 @@ use super::{
 
 /// Converts a pod.
 pub(super) fn read(pod: &ApiPod) -> Result<PodFacts, Wrong> {
-    let ApiPod {
-        metadata: meta,
-        spec,
-        status,
-    } = pod;
+    let ApiPod { metadata: meta, spec, status } = pod;
     Ok(PodFacts {
         namespace: namespace_of(meta),
         name: name_of(meta)?,
@@ -39,11 +35,7 @@ pub(super) fn read(pod: &ApiPod) -> Result<PodFacts, Wrong> {
         started: time("status.startTime", status.start_time)?,
         running_since: containers::running_since(status),
         reason: filled(&status.reason),
-        conditions: status
-            .conditions
-            .iter()
-            .map(condition)
-            .collect::<Result<_, _>>()?,
+        conditions: status.conditions.iter().map(condition).collect::<Result<_, _>>()?,
         volumes: volumes(meta, spec).into(),
         containers: containers::of_pod(spec, status)?.into(),
         sizes: sizes(spec, status)?.into(),
@@ -184,9 +176,8 @@ fn toleration(i: usize, toleration: &ApiToleration) -> Result<Toleration, Wrong>
             ));
         }
     };
-    let bound = filled(&toleration.effect)
-        .map(|e| effect(&format!("{field}.effect"), &e))
-        .transpose()?;
+    let bound =
+        filled(&toleration.effect).map(|e| effect(&format!("{field}.effect"), &e)).transpose()?;
     Ok(Toleration {
         key: filled(&toleration.key),
         operator,
@@ -196,19 +187,13 @@ fn toleration(i: usize, toleration: &ApiToleration) -> Result<Toleration, Wrong>
 }
 
 fn condition(condition: &ApiCondition) -> Result<Condition, Wrong> {
-    let since = time(
-        "status.conditions[].lastTransitionTime",
-        condition.last_transition_time,
-    )?;
+    let since = time("status.conditions[].lastTransitionTime", condition.last_transition_time)?;
     let state = ConditionState {
         kind: condition.kind.clone(),
         status: condition.status.clone(),
         reason: condition.reason.clone(),
     };
-    Ok(Condition {
-        state: state.into(),
-        since,
-    })
+    Ok(Condition { state: state.into(), since })
 }
 
 fn volumes(meta: &ApiMetadata, spec: &ApiPodSpec) -> Volumes {
@@ -220,11 +205,7 @@ fn volumes(meta: &ApiMetadata, spec: &ApiPodSpec) -> Volumes {
             .filter_map(|v| v.persistent_volume_claim.as_ref())
             .map(|c| c.claim_name.clone())
             .collect(),
-        ephemeral: spec
-            .volumes
-            .iter()
-            .filter_map(|v| ephemeral_claim(meta, v))
-            .collect(),
+        ephemeral: spec.volumes.iter().filter_map(|v| ephemeral_claim(meta, v)).collect(),
         inline_drivers: all()
             .filter_map(|v| v.csi.as_ref())
             .map(|csi| csi.driver.clone())

@@ -41,11 +41,7 @@ fn table(field: &str, found: &Quantities) -> Result<Amounts, Wrong> {
 pub(super) fn of_pod(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<PodAmounts, Wrong> {
     let total = of_containers(spec, status, &Amounts::new())?;
     let total = of_whole_pod(spec, status, total)?;
-    Ok(of_names(
-        total
-            .into_iter()
-            .filter(|(_, amount)| *amount > Amount::ZERO),
-    ))
+    Ok(of_names(total.into_iter().filter(|(_, amount)| *amount > Amount::ZERO)))
 }
 
 /// Stores amounts without room to grow. The names of the usual resources take no memory.
@@ -68,11 +64,7 @@ pub(super) fn non_zero_requests(
     status: &ApiPodStatus,
 ) -> Result<NonZeroRequests, Wrong> {
     let mut absent = absent();
-    if spec
-        .resources
-        .as_ref()
-        .is_some_and(|r| r.requests.keys().any(|n| of_pods(n)))
-    {
+    if spec.resources.as_ref().is_some_and(|r| r.requests.keys().any(|n| of_pods(n))) {
         let containers = of_containers(spec, status, &Amounts::new())?;
         let requested = of_whole_pod(spec, status, containers)?;
         absent.retain(|name, _| !requested.contains_key(name));
@@ -93,10 +85,7 @@ pub(super) fn non_zero_requests_of_containers(
 
 fn absent() -> Amounts {
     let each = NonZeroRequests::PER_CONTAINER;
-    Amounts::from([
-        ("cpu".to_owned(), each.cpu),
-        ("memory".to_owned(), each.memory),
-    ])
+    Amounts::from([("cpu".to_owned(), each.cpu), ("memory".to_owned(), each.memory)])
 }
 
 fn cpu_and_memory(total: &Amounts) -> NonZeroRequests {
@@ -130,12 +119,7 @@ fn of_containers(
     let mut total = Amounts::new();
     for (i, container) in spec.containers.iter().enumerate() {
         let status = find(&status.container_statuses, &container.name);
-        let own = of_container(
-            &format!("spec.containers[{i}]"),
-            container,
-            status,
-            infeasible,
-        )?;
+        let own = of_container(&format!("spec.containers[{i}]"), container, status, infeasible)?;
         add(&mut total, &with_absent(own));
     }
     let mut sidecars = Amounts::new();
@@ -205,10 +189,7 @@ fn find<'s>(statuses: &'s [ApiContainerStatus], name: &str) -> Option<&'s ApiCon
 /// Returns true if the node can never grant a pending resize. The requests of the spec then do not
 /// take effect.
 fn resize_infeasible(status: &ApiPodStatus) -> bool {
-    let pending = status
-        .conditions
-        .iter()
-        .find(|c| c.kind == "PodResizePending");
+    let pending = status.conditions.iter().find(|c| c.kind == "PodResizePending");
     pending.is_some_and(|c| c.reason == "Infeasible")
 }
 
@@ -257,10 +238,7 @@ fn of_container(
 /// object from a file may lack that.
 fn defaulted(field: &str, resources: &ApiResources) -> Result<Amounts, Wrong> {
     let mut amounts = table(&format!("{field}.resources.limits"), &resources.limits)?;
-    amounts.extend(table(
-        &format!("{field}.resources.requests"),
-        &resources.requests,
-    )?);
+    amounts.extend(table(&format!("{field}.resources.requests"), &resources.requests)?);
     Ok(amounts)
 }
 
@@ -364,10 +342,7 @@ mod tests {
             {name: b, resources: {requests: {cpu: 700m}}}";
         assert_eq!(requests(&text(small), "{}"), "cpu=1000m");
         assert_eq!(
-            requests(
-                &text("{name: a, resources: {requests: {cpu: 3, memory: 1}}}"),
-                "{}"
-            ),
+            requests(&text("{name: a, resources: {requests: {cpu: 3, memory: 1}}}"), "{}"),
             "cpu=3000m memory=1"
         );
     }
@@ -383,14 +358,8 @@ mod tests {
             )
         };
         assert_eq!(requests(&text(sidecar), "{}"), "cpu=1500m");
-        assert_eq!(
-            requests(&text(&format!("{sidecar}, {init}")), "{}"),
-            "cpu=2500m"
-        );
-        assert_eq!(
-            requests(&text(&format!("{init}, {sidecar}")), "{}"),
-            "cpu=2000m"
-        );
+        assert_eq!(requests(&text(&format!("{sidecar}, {init}")), "{}"), "cpu=2500m");
+        assert_eq!(requests(&text(&format!("{init}, {sidecar}")), "{}"), "cpu=2000m");
     }
 
     #[test]
@@ -398,10 +367,7 @@ mod tests {
         let text = "{containers: [{name: c, resources: {requests: {cpu: 1, memory: 9, gpu: 1}}}],
                      resources: {requests: {cpu: 2, gpu: 7}, limits: {memory: 99, hugepages-2Mi: \
             4}}, overhead: {cpu: 250m, memory: 1}}";
-        assert_eq!(
-            requests(text, "{}"),
-            "cpu=2250m gpu=1 hugepages-2Mi=4 memory=10"
-        );
+        assert_eq!(requests(text, "{}"), "cpu=2250m gpu=1 hugepages-2Mi=4 memory=10");
     }
 
     #[test]
@@ -410,10 +376,7 @@ mod tests {
             let found = non_zero_requests(&spec(text), &ApiPodStatus::default()).unwrap();
             (found.cpu.get() / 1_000_000, found.memory.get() >> 20)
         };
-        assert_eq!(
-            non_zero_requests("{containers: [{name: a}, {name: b}]}"),
-            (200, 400)
-        );
+        assert_eq!(non_zero_requests("{containers: [{name: a}, {name: b}]}"), (200, 400));
         assert_eq!(
             non_zero_requests("{containers: [{name: a, resources: {requests: {cpu: 0}}}]}"),
             (0, 200)
@@ -433,10 +396,7 @@ mod tests {
         assert_eq!(non_zero_requests(whole), (5000, 1));
         let alone =
             non_zero_requests_of_containers(&spec(whole), &ApiPodStatus::default()).unwrap();
-        assert_eq!(
-            (alone.cpu.get() / 1_000_000, alone.memory.get() >> 20),
-            (200, 201)
-        );
+        assert_eq!((alone.cpu.get() / 1_000_000, alone.memory.get() >> 20), (200, 201));
     }
 
     #[test]
@@ -473,10 +433,7 @@ mod tests {
         let plain = "{containers: [{name: a, resources: {requests: {cpu: 2}}}]}";
         assert_eq!(requests(plain, &status("")), "cpu=2000m");
         // The status counts only as a whole.
-        assert_eq!(
-            requests(text, "{allocatedResources: {cpu: 9}}"),
-            "cpu=1000m memory=5"
-        );
+        assert_eq!(requests(text, "{allocatedResources: {cpu: 9}}"), "cpu=1000m memory=5");
     }
 
     #[test]
@@ -490,10 +447,7 @@ mod tests {
         let status = "{initContainerStatuses: [{name: i, allocatedResources: {cpu: 9}, \
             resources: {requests: {cpu: 9}}}]}";
         assert_eq!(requests(&text(""), status), "cpu=1000m");
-        assert_eq!(
-            requests(&text("restartPolicy: Always,"), status),
-            "cpu=9000m"
-        );
+        assert_eq!(requests(&text("restartPolicy: Always,"), status), "cpu=9000m");
     }
 
     #[test]
@@ -503,23 +457,14 @@ mod tests {
             ("[]".to_owned(), Qos::BestEffort),
             ("[{name: a}]".to_owned(), Qos::BestEffort),
             (format!("[{{name: a, resources: {full}}}]"), Qos::Guaranteed),
-            (
-                format!("[{{name: a, resources: {full}}}, {{name: b}}]"),
-                Qos::Burstable,
-            ),
-            (
-                "[{name: a, resources: {limits: {cpu: 1}}}]".to_owned(),
-                Qos::Burstable,
-            ),
+            (format!("[{{name: a, resources: {full}}}, {{name: b}}]"), Qos::Burstable),
+            ("[{name: a, resources: {limits: {cpu: 1}}}]".to_owned(), Qos::Burstable),
             (
                 "[{name: a, resources: {limits: {cpu: 1, memory: 1}, requests: {cpu: 500m}}}]"
                     .to_owned(),
                 Qos::Burstable,
             ),
-            (
-                "[{name: a, resources: {requests: {gpu: 1}}}]".to_owned(),
-                Qos::BestEffort,
-            ),
+            ("[{name: a, resources: {requests: {gpu: 1}}}]".to_owned(), Qos::BestEffort),
         ] {
             assert_eq!(
                 qos(&spec(&format!("{{containers: {containers}}}"))),

@@ -18,22 +18,17 @@ pub(super) fn of_pod(spec: &ApiPodSpec, own: &Labels) -> Result<Vec<Spread>, Wro
 fn read(i: usize, constraint: &ApiSpreadConstraint, own: &Labels) -> Result<Spread, Wrong> {
     let field = format!("spec.topologySpreadConstraints[{i}]");
     if constraint.topology_key.is_empty() {
-        return Err(format!(
-            "{field}.topologyKey: missing, expected a label name"
-        ));
+        return Err(format!("{field}.topologyKey: missing, expected a label name"));
     }
     let selector = constraint.label_selector.as_ref();
-    let mut pods = selector
-        .map(|s| label_selector(&format!("{field}.labelSelector"), s))
-        .transpose()?;
+    let mut pods =
+        selector.map(|s| label_selector(&format!("{field}.labelSelector"), s)).transpose()?;
     if let Some(selector) = &mut pods {
         // Newer API servers have already merged these. Merging twice is harmless.
         for key in &constraint.match_label_keys {
             if let Some(value) = own.get(key) {
-                selector.require(Requirement {
-                    key: key.clone(),
-                    test: Test::In(vec![value.clone()]),
-                });
+                selector
+                    .require(Requirement { key: key.clone(), test: Test::In(vec![value.clone()]) });
             }
         }
     }
@@ -45,9 +40,7 @@ fn read(i: usize, constraint: &ApiSpreadConstraint, own: &Labels) -> Result<Spre
             "ScheduleAnyway" => false,
             other => {
                 let expected = "expected DoNotSchedule or ScheduleAnyway";
-                return Err(format!(
-                    "{field}.whenUnsatisfiable: found {other:?}, {expected}"
-                ));
+                return Err(format!("{field}.whenUnsatisfiable: found {other:?}, {expected}"));
             }
         },
         pods,
@@ -79,9 +72,7 @@ fn honours(field: &str, found: &str) -> Result<Option<bool>, Wrong> {
         "" => Ok(None),
         "Honor" => Ok(Some(true)),
         "Ignore" => Ok(Some(false)),
-        other => Err(format!(
-            "{field}: found {other:?}, expected Honor or Ignore"
-        )),
+        other => Err(format!("{field}: found {other:?}, expected Honor or Ignore")),
     }
 }
 
@@ -124,36 +115,21 @@ mod tests {
         )
         .unwrap();
         assert_eq!(found.pods.unwrap().to_string(), "app=web,rev=7");
-        assert_eq!(
-            (found.max_skew, found.hard, found.min_domains),
-            (2, false, Some(3))
-        );
-        assert_eq!(
-            (found.honours_affinity, found.honours_taints),
-            (false, true)
-        );
+        assert_eq!((found.max_skew, found.hard, found.min_domains), (2, false, Some(3)));
+        assert_eq!((found.honours_affinity, found.honours_taints), (false, true));
     }
 
     #[test]
     fn an_invalid_constraint_is_reported_with_its_field() {
         let base = "maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule";
         for (constraint, why) in [
-            (
-                base.replace("zone", "''"),
-                "topologyKey: missing, expected ",
-            ),
-            (
-                base.replace("Skew: 1", "Skew: 0"),
-                "maxSkew: found 0, expected ",
-            ),
+            (base.replace("zone", "''"), "topologyKey: missing, expected "),
+            (base.replace("Skew: 1", "Skew: 0"), "maxSkew: found 0, expected "),
             (
                 base.replace("DoNot", "Never"),
                 "whenUnsatisfiable: found \"NeverSchedule\", expected ",
             ),
-            (
-                format!("{base}, minDomains: -1"),
-                "minDomains: found -1, expected ",
-            ),
+            (format!("{base}, minDomains: -1"), "minDomains: found -1, expected "),
             (
                 format!("{base}, nodeTaintsPolicy: Maybe"),
                 "nodeTaintsPolicy: found \"Maybe\", expected ",

@@ -73,20 +73,10 @@ pub(super) fn volume(volume: &ApiPersistentVolume) -> Result<(String, Volume), W
     let meta = &volume.metadata;
     let required = volume.spec.node_affinity.required.as_ref();
     let term = |(i, term)| affinity::node_term(&format!("spec.nodeAffinity.required[{i}]"), term);
-    let nodes = required.map(|r| {
-        r.node_selector_terms
-            .iter()
-            .enumerate()
-            .map(term)
-            .collect::<Result<_, _>>()
-    });
-    let zones = meta
-        .labels
-        .iter()
-        .filter(|(key, _)| ZONES.contains(&key.as_str()));
-    let zones = zones
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
+    let nodes = required
+        .map(|r| r.node_selector_terms.iter().enumerate().map(term).collect::<Result<_, _>>());
+    let zones = meta.labels.iter().filter(|(key, _)| ZONES.contains(&key.as_str()));
+    let zones = zones.map(|(key, value)| (key.clone(), value.clone())).collect();
     Ok((
         name_of(meta)?,
         Volume {
@@ -127,9 +117,7 @@ fn attached_by(source: &ApiPersistentVolumeSource) -> Option<(String, String)> {
         (&source.vsphere_volume, "csi.vsphere.vmware.com"),
         (&source.azure_disk, "disk.csi.azure.com"),
     ];
-    let disk = disks
-        .into_iter()
-        .find_map(|(disk, driver)| Some((disk.as_ref()?, driver)));
+    let disk = disks.into_iter().find_map(|(disk, driver)| Some((disk.as_ref()?, driver)));
     disk.map(|(disk, driver)| (driver.to_owned(), disk.name.clone()))
 }
 
@@ -147,9 +135,7 @@ pub(super) fn attachment(attachment: &ApiVolumeAttachment) -> Result<(String, At
 /// Returns the name and facts of a storage class.
 pub(super) fn class(class: &ApiStorageClass) -> Result<(String, StorageClass), Wrong> {
     let meta = &class.metadata;
-    let is_default = DEFAULT_CLASS
-        .iter()
-        .any(|name| annotation(meta, name) == Some("true"));
+    let is_default = DEFAULT_CLASS.iter().any(|name| annotation(meta, name) == Some("true"));
     let topologies = class.allowed_topologies.iter();
     let facts = StorageClass {
         provisioner: migrated(&class.provisioner).to_owned(),
@@ -174,13 +160,10 @@ fn migrated(provisioner: &str) -> &str {
 }
 
 fn topology(term: &ApiTopologyTerm) -> Selector {
-    let requirements = term
-        .match_label_expressions
-        .iter()
-        .map(|expression| Requirement {
-            key: expression.key.clone(),
-            test: Test::In(expression.values.clone()),
-        });
+    let requirements = term.match_label_expressions.iter().map(|expression| Requirement {
+        key: expression.key.clone(),
+        test: Test::In(expression.values.clone()),
+    });
     Selector::new(requirements.collect())
 }
 
@@ -207,9 +190,7 @@ mod tests {
             let found = facts_of(&format!(
                 "{{apiVersion: storage.k8s.io/v1, kind: StorageClass, provisioner: ebs, {rest}}}"
             ));
-            let Object::StorageClass(_, class) = found else {
-                panic!("{rest}")
-            };
+            let Object::StorageClass(_, class) = found else { panic!("{rest}") };
             class
         };
         let full = class(
@@ -231,27 +212,19 @@ mod tests {
             "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: n1}, spec: {drivers: [
                 {name: ebs, nodeID: i-1, allocatable: {count: 25}}, {name: nfs, nodeID: i-1}]}}",
         );
-        let Object::CsiNode(name, drivers) = found else {
-            panic!("{found:?}")
-        };
+        let Object::CsiNode(name, drivers) = found else { panic!("{found:?}") };
         assert_eq!(
             (name.as_str(), drivers),
-            (
-                "n1",
-                [("ebs".to_owned(), Some(25)), ("nfs".to_owned(), None)].into()
-            )
+            ("n1", [("ebs".to_owned(), Some(25)), ("nfs".to_owned(), None)].into())
         );
     }
 
     #[test]
     fn a_claim_is_converted() {
         let claim = |rest: &str| {
-            let found = facts_of(&format!(
-                "{{apiVersion: v1, kind: PersistentVolumeClaim, {rest}}}"
-            ));
-            let Object::Claim(name, claim) = found else {
-                panic!("{rest}")
-            };
+            let found =
+                facts_of(&format!("{{apiVersion: v1, kind: PersistentVolumeClaim, {rest}}}"));
+            let Object::Claim(name, claim) = found else { panic!("{rest}") };
             (name.0, name.1, claim)
         };
         let spec = "{storageClassName: ssd, volumeName: pv-1, accessModes: [ReadWriteOncePod]}";
@@ -278,19 +251,10 @@ mod tests {
                 nodeAffinity: {required: {nodeSelectorTerms: [
                 {matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]}}}}",
         );
-        let Object::Volume(name, volume) = found else {
-            panic!("{found:?}")
-        };
-        let nodes: Vec<_> = volume
-            .nodes
-            .unwrap()
-            .iter()
-            .map(|term| term.labels.to_string())
-            .collect();
-        assert_eq!(
-            (name.as_str(), nodes),
-            ("pv-1", vec!["disk=ssd".to_owned()])
-        );
+        let Object::Volume(name, volume) = found else { panic!("{found:?}") };
+        let nodes: Vec<_> =
+            volume.nodes.unwrap().iter().map(|term| term.labels.to_string()).collect();
+        assert_eq!((name.as_str(), nodes), ("pv-1", vec!["disk=ssd".to_owned()]));
         assert_eq!(volume.csi, Some(("ebs".into(), "vol-1".into())));
         assert_eq!(
             volume.zones,

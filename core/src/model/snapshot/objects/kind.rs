@@ -74,9 +74,6 @@ impl ObjectKind {
     /// Returns true if a cluster, or the account that reads it, may do without objects of the kind:
     /// decisions that depend on them are then unknown. Without the others nothing is decided.
     pub const fn is_optional(self) -> bool {
-        !matches!(
-            self,
-            ObjectKind::Node | ObjectKind::Pod | ObjectKind::Budget
-        )
+        !matches!(self, ObjectKind::Node | ObjectKind::Pod | ObjectKind::Budget)
     }
 }

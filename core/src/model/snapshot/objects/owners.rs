@@ -39,13 +39,8 @@ impl Objects {
 
     /// Follows owners from a pod to its top-level controller.
     pub(in crate::model::snapshot) fn top_controller(&self, pod: &PodFacts) -> Option<OwnerKey> {
-        let controller = |owners: &[Owner]| {
-            owners
-                .iter()
-                .find(|o| o.controller)
-                .or(owners.first())
-                .cloned()
-        };
+        let controller =
+            |owners: &[Owner]| owners.iter().find(|o| o.controller).or(owners.first()).cloned();
         let top = self.top_above(key_of(&pod.namespace, controller(&pod.owners)?));
         if self.owners.contains_key(&top) {
             return Some(top);
@@ -69,29 +64,19 @@ impl Objects {
 }
 
 fn key_of(namespace: &str, owner: Owner) -> OwnerKey {
-    OwnerKey {
-        namespace: namespace.to_owned(),
-        kind: owner.kind,
-        name: owner.name,
-    }
+    OwnerKey { namespace: namespace.to_owned(), kind: owner.kind, name: owner.name }
 }
 
 pub(super) fn owner_key(kind: ObjectKind, name: Name) -> OwnerKey {
     let (namespace, name) = name;
-    OwnerKey {
-        namespace,
-        kind: kind.name().to_owned(),
-        name,
-    }
+    OwnerKey { namespace, kind: kind.name().to_owned(), name }
 }
 
 /// Derives the Deployment of a ReplicaSet that is unknown, because files often contain pods without
 /// their ReplicaSets. A Deployment names its ReplicaSets after itself plus the hash that their pods
 /// have as a label.
 fn deployment_by_name(owner: &OwnerKey, labels: &Labels) -> Option<OwnerKey> {
-    let hash = labels
-        .get("pod-template-hash")
-        .filter(|_| owner.kind == "ReplicaSet")?;
+    let hash = labels.get("pod-template-hash").filter(|_| owner.kind == "ReplicaSet")?;
     let name = owner.name.strip_suffix(hash.as_str())?.strip_suffix('-')?;
     Some(OwnerKey {
         namespace: owner.namespace.clone(),

@@ -63,10 +63,7 @@ impl Objects {
     }
 
     /// Returns the node of the earlier object of this kind and name.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "other kinds belong to no node"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other kinds belong to no node")]
     fn node_of(&self, object: &Object) -> Option<String> {
         let (_, name) = object.key();
         match object {
@@ -80,10 +77,7 @@ impl Objects {
 
 impl Object {
     /// Returns the node that the object tells something about.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "other kinds belong to no node"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other kinds belong to no node")]
     fn node(&self) -> Option<&str> {
         match self {
             Object::Pod(pod) => pod.node.as_deref(),
@@ -103,15 +97,9 @@ fn note_node(all: &mut Vec<Skipped>, node: Option<&str>) {
     let Some((first, node)) = all.first().zip(node) else {
         return;
     };
-    if all
-        .iter()
-        .all(|skipped| skipped.node.as_deref() != Some(node))
-    {
+    if all.iter().all(|skipped| skipped.node.as_deref() != Some(node)) {
         let node = Some(node.to_owned());
-        let more = Skipped {
-            node,
-            ..first.clone()
-        };
+        let more = Skipped { node, ..first.clone() };
         all.push(more);
     }
 }

@@ -18,9 +18,7 @@ pub(super) fn order(namespace: &str, name: &str, pod: &Pod) -> Ordering {
     if name == pod.name && namespace == pod.namespace {
         return Ordering::Equal;
     }
-    namespace
-        .cmp(pod.namespace.as_str())
-        .then_with(|| name.cmp(pod.name.as_str()))
+    namespace.cmp(pod.namespace.as_str()).then_with(|| name.cmp(pod.name.as_str()))
 }
 
 /// The samples of the pods of a snapshot, by position.
@@ -53,11 +51,7 @@ impl PodReadings {
                 None
             }));
         }
-        PodReadings {
-            samples,
-            since,
-            flaws,
-        }
+        PodReadings { samples, since, flaws }
     }
 }
 
@@ -73,10 +67,7 @@ pub(super) fn departed_pods<'r>(
     let mut here = snapshot.pods.iter().zip(since).peekable();
     for (pod, node) in &readings.placed {
         let (namespace, name) = pod;
-        while here
-            .next_if(|(known, _)| order(namespace, name, known).is_gt())
-            .is_some()
-        {}
+        while here.next_if(|(known, _)| order(namespace, name, known).is_gt()).is_some() {}
         let Some(sample) = readings.pods.get(pod) else {
             continue;
         };
@@ -93,8 +84,7 @@ pub(super) fn departed_pods<'r>(
 /// Returns the time from which samples belong to the pod. The start can be earlier than the
 /// creation, because a mirror pod can be recreated in the API while it keeps running.
 pub(super) fn since(pod: &Pod) -> Timestamp {
-    pod.started
-        .map_or(pod.created, |started| started.min(pod.created))
+    pod.started.map_or(pod.created, |started| started.min(pod.created))
 }
 
 /// A sample, none, or why there is none.

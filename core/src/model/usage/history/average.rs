@@ -51,10 +51,7 @@ impl DecayedAverage {
     /// Returns the standard deviation of the samples.
     pub(super) fn deviation(&self) -> Measure {
         let of = |moments: Moments| Amount::from_f64(f64::from(moments.variance).sqrt());
-        Measure {
-            cpu: of(self.cpu),
-            memory: of(self.memory),
-        }
+        Measure { cpu: of(self.cpu), memory: of(self.memory) }
     }
 }
 
@@ -67,10 +64,7 @@ fn decay(half_lives: f64) -> f32 {
 }
 
 impl Moments {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a variance needs no more digits"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "a variance needs no more digits")]
     fn add(&mut self, value: Amount, earlier: f32, weight: f32) {
         let distance = value.as_f64() - self.mean;
         self.mean += distance / f64::from(weight);
@@ -89,10 +83,7 @@ mod tests {
     fn average(values: &[u64]) -> DecayedAverage {
         let mut average = DecayedAverage::default();
         for value in values {
-            let used = Measure {
-                cpu: Amount::new(*value),
-                memory: Amount::new(7),
-            };
+            let used = Measure { cpu: Amount::new(*value), memory: Amount::new(7) };
             average.add(used, MINUTE, MINUTE);
         }
         average
@@ -113,10 +104,7 @@ mod tests {
     #[test]
     fn the_weight_halves_with_each_half_life() {
         // (100 × 1/4 + 200 × 1/2 + 400) / (7/4)
-        assert_eq!(
-            average(&[100, 200, 400]).mean().unwrap().cpu,
-            Amount::new(300)
-        );
+        assert_eq!(average(&[100, 200, 400]).mean().unwrap().cpu, Amount::new(300));
     }
 
     #[test]

@@ -18,12 +18,7 @@ pub(super) struct PodSeriesChanges {
 
 impl PodSeriesChanges {
     pub(super) const fn new(series: Vec<PodSeries>) -> Self {
-        PodSeriesChanges {
-            series,
-            next: 0,
-            left: Vec::new(),
-            new: Vec::new(),
-        }
+        PodSeriesChanges { series, next: 0, left: Vec::new(), new: Vec::new() }
     }
 
     /// Returns the series of a pod, which must come after those asked for before. If there is none,
@@ -53,10 +48,8 @@ impl PodSeriesChanges {
             return (self.series, Vec::new());
         }
         let (mut kept, mut left) = (Vec::with_capacity(self.series.len()), Vec::new());
-        let (mut leaving, mut new) = (
-            self.left.into_iter().peekable(),
-            self.new.into_iter().peekable(),
-        );
+        let (mut leaving, mut new) =
+            (self.left.into_iter().peekable(), self.new.into_iter().peekable());
         for (position, series) in self.series.into_iter().enumerate() {
             while let Some((_, added)) = new.next_if(|(before, _)| *before <= position) {
                 kept.push(added);

@@ -74,10 +74,7 @@ mod tests {
     use super::*;
 
     fn used(millicores: u64) -> Measure {
-        Measure {
-            cpu: Amount::new(millicores * MILLICORE),
-            memory: Amount::new(millicores),
-        }
+        Measure { cpu: Amount::new(millicores * MILLICORE), memory: Amount::new(millicores) }
     }
 
     #[test]

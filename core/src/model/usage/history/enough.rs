@@ -21,26 +21,14 @@ impl History {
         if age > self.rules.stale_after {
             return Err(or_flaw(Unmeasured::Stale(age)));
         }
-        if age < -self.rules.stale_after {
-            Err(Unmeasured::Future(-age))
-        } else {
-            Ok(())
-        }
+        if age < -self.rules.stale_after { Err(Unmeasured::Future(-age)) } else { Ok(()) }
     }
 
     pub(super) fn enough(&self, samples: usize) -> Result<(), Unmeasured> {
         // A steady record has one reading that stands for a whole window.
         let have = u32::try_from(samples).unwrap_or(u32::MAX);
-        let need = if self.steady {
-            1
-        } else {
-            self.rules.min_samples
-        };
-        if have < need {
-            Err(Unmeasured::Few { have, need })
-        } else {
-            Ok(())
-        }
+        let need = if self.steady { 1 } else { self.rules.min_samples };
+        if have < need { Err(Unmeasured::Few { have, need }) } else { Ok(()) }
     }
 
     pub(super) fn smooth_pod(&self, samples: &PodSamples, now: Timestamp) -> Measure {

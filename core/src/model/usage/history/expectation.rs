@@ -32,13 +32,7 @@ impl ExpectedUsage {
         now: Timestamp,
         ahead: SignedDuration,
     ) -> Option<Self> {
-        let mut case = Expectation {
-            snapshot,
-            present: pods,
-            series,
-            now,
-            usual: BTreeMap::new(),
-        };
+        let mut case = Expectation { snapshot, present: pods, series, now, usual: BTreeMap::new() };
         let day = rhythm::hours(now, DAY);
         case.learn_from_siblings(rhythm::hours(now, ahead.max(DAY)));
         Some(ExpectedUsage {

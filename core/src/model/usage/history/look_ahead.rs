@@ -36,9 +36,8 @@ impl LookAhead {
         let mut courses = Courses::new(snapshot, now);
         // In the order of the pods, because those of a node are far from each other in memory.
         let pods = snapshot.pods.iter().zip(present).zip(series);
-        let states: Vec<_> = pods
-            .map(|((pod, present), series)| courses.add(pod, present, *series))
-            .collect();
+        let states: Vec<_> =
+            pods.map(|((pod, present), series)| courses.add(pod, present, *series)).collect();
         let trends: Vec<_> = courses.trends(snapshot).collect();
         let expected = snapshot.pods.iter().zip(present).zip(states);
         let expected = expected.map(|((pod, present), state)| {
@@ -52,10 +51,7 @@ impl LookAhead {
         });
         LookAhead {
             pods: expected.collect(),
-            errors: trends
-                .iter()
-                .map(|trend| trend.as_ref().map(NodeTrend::error))
-                .collect(),
+            errors: trends.iter().map(|trend| trend.as_ref().map(NodeTrend::error)).collect(),
         }
     }
 }
@@ -100,12 +96,7 @@ fn replace(
     let pods = std::mem::replace(&mut usage.pods, pods);
     let earlier = usage.present.take();
     let (nodes, pods) = earlier.map_or((nodes, pods), |first| (first.nodes, first.pods));
-    usage.present = Some(Box::new(PresentUsage {
-        ahead,
-        nodes,
-        pods,
-        outlook,
-    }));
+    usage.present = Some(Box::new(PresentUsage { ahead, nodes, pods, outlook }));
 }
 
 /// The courses of the nodes, if the pods that stay had been on them all the time.
@@ -166,10 +157,7 @@ impl Courses {
 }
 
 fn add(sums: &mut MeasuredPeriods, periods: &MeasuredPeriods) {
-    let values = sums
-        .as_flattened_mut()
-        .iter_mut()
-        .zip(periods.as_flattened());
+    let values = sums.as_flattened_mut().iter_mut().zip(periods.as_flattened());
     values.for_each(|(sum, value)| *sum += value);
 }
 
@@ -201,17 +189,12 @@ impl NodeTrend {
                 Amount::from_f64(trend.after(minutes, states[position]).max(0.0))
             })
         };
-        Measure {
-            cpu: after(0, present.cpu),
-            memory: after(1, present.memory),
-        }
+        Measure { cpu: after(0, present.cpu), memory: after(1, present.memory) }
     }
 
     /// Returns the standard deviation of the node's usage from the expectation.
     fn error(&self) -> Measure {
-        let [cpu, memory] = self
-            .0
-            .map(|trend| trend.map_or(Amount::ZERO, |(_, error)| error));
+        let [cpu, memory] = self.0.map(|trend| trend.map_or(Amount::ZERO, |(_, error)| error));
         Measure { cpu, memory }
     }
 }

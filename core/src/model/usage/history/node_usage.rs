@@ -49,10 +49,7 @@ impl History {
     ) -> Vec<BesidePods> {
         let of = |id| {
             let totals = self.totals(snapshot, id, now)?;
-            Ok(Beside {
-                rest: totals.rest,
-                excess: totals.excess(snapshot, id, pods),
-            })
+            Ok(Beside { rest: totals.rest, excess: totals.excess(snapshot, id, pods) })
         };
         snapshot.node_ids().map(of).collect()
     }
@@ -98,8 +95,7 @@ impl History {
         let start = now.checked_sub(self.rules.window).unwrap_or(Timestamp::MIN);
         let newest = series.remainders.len().saturating_sub(1);
         let all = series.remainders.iter().enumerate();
-        all.filter(move |(i, r)| r.sample.at >= start || *i == newest)
-            .map(|(_, r)| r)
+        all.filter(move |(i, r)| r.sample.at >= start || *i == newest).map(|(_, r)| r)
     }
 
     /// Returns true if the samples cover the whole window, given the oldest one.
@@ -107,9 +103,7 @@ impl History {
         oldest.is_some_and(|oldest| {
             // One poll less than the window is enough, because the next sample would push the
             // oldest one out.
-            let reach = now
-                .duration_since(oldest.sample.at)
-                .saturating_add(self.rules.poll);
+            let reach = now.duration_since(oldest.sample.at).saturating_add(self.rules.poll);
             reach >= self.rules.window
         })
     }

@@ -42,10 +42,7 @@ impl Plausibility<'_> {
         let node = pod.node.map(|node| snapshot.node(node));
         self.check(node.map(|node| &**node), sample)?;
         let names = &self.readings.containers;
-        let running = pod
-            .containers
-            .iter()
-            .filter(|c| c.runs && c.role != Role::Ephemeral);
+        let running = pod.containers.iter().filter(|c| c.runs && c.role != Role::Ephemeral);
         let mut missing = running.filter(|c| names.lacks(sample.containers, &c.name));
         missing.next().map_or(Ok(()), |container| {
             let name = container.name.as_str().into();
@@ -76,9 +73,8 @@ impl Plausibility<'_> {
         let (cpu, memory) = (sample.used.cpu, sample.used.memory);
         let has = |resource| node.and_then(|node| node.capacity_of(resource));
         let cores = has("cpu");
-        let most = cores.map_or(MOST_CORES, |cores| {
-            Amount::new(cores.get().saturating_mul(MOST_CPU))
-        });
+        let most =
+            cores.map_or(MOST_CORES, |cores| Amount::new(cores.get().saturating_mul(MOST_CPU)));
         within("cpu", cpu, most, cores)?;
         let bytes = has("memory");
         within("memory", memory, bytes.unwrap_or(MOST_BYTES), bytes)

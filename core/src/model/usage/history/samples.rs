@@ -84,9 +84,7 @@ impl PodSamples {
         };
         let used = self.without_outliers();
         let at = Timestamp::from_millisecond(newest).unwrap_or_default();
-        self.course
-            .get_or_insert_with(|| Box::new(Course::new()))
-            .add(at, used);
+        self.course.get_or_insert_with(|| Box::new(Course::new())).add(at, used);
     }
 
     /// Adds a sample unless it is known already: polls are more frequent than samples. Returns true
@@ -145,10 +143,7 @@ impl PodSamples {
     /// Counts times from the oldest sample that is near enough to this time.
     fn restart(&mut self, at: i64) {
         let near = at - i64::from(u32::MAX);
-        let kept: Vec<Sample> = self
-            .iter()
-            .filter(|s| s.at.as_millisecond() >= near)
-            .collect();
+        let kept: Vec<Sample> = self.iter().filter(|s| s.at.as_millisecond() >= near).collect();
         self.start = kept.first().map_or(at, |s| s.at.as_millisecond());
         self.packed.clear();
         for sample in kept {
@@ -172,10 +167,7 @@ impl PodSamples {
 
 impl PackedSample {
     fn used(&self) -> Measure {
-        Measure {
-            cpu: unpack(self.cpu),
-            memory: unpack(self.memory),
-        }
+        Measure { cpu: unpack(self.cpu), memory: unpack(self.memory) }
     }
 }
 
@@ -185,9 +177,7 @@ fn pack(amount: Amount) -> [u16; 3] {
 }
 
 fn unpack(packed: [u16; 3]) -> Amount {
-    let number = packed
-        .into_iter()
-        .fold(0, |number, part| number << 16 | u64::from(part));
+    let number = packed.into_iter().fold(0, |number, part| number << 16 | u64::from(part));
     Amount::new(number)
 }
 
@@ -205,18 +195,13 @@ fn median(amounts: impl Iterator<Item = Amount>) -> Amount {
 pub(super) fn smallest(samples: impl Iterator<Item = Sample> + Clone) -> Measure {
     let cpu = samples.clone().map(|s| s.used.cpu).min();
     let memory = samples.map(|s| s.used.memory).min();
-    Measure {
-        cpu: cpu.unwrap_or_default(),
-        memory: memory.unwrap_or_default(),
-    }
+    Measure { cpu: cpu.unwrap_or_default(), memory: memory.unwrap_or_default() }
 }
 
 impl Sample {
     /// Returns true if the sample, with its window, is at least as new as this time.
     pub(super) fn reaches(&self, at: Timestamp) -> bool {
-        self.at
-            .saturating_add(self.window)
-            .is_ok_and(|until| until >= at)
+        self.at.saturating_add(self.window).is_ok_and(|until| until >= at)
     }
 }
 
@@ -232,10 +217,7 @@ mod tests {
             at: Timestamp::from_millisecond(at).unwrap(),
             window: SignedDuration::ZERO,
             containers: ContainerSet::default(),
-            used: Measure {
-                cpu: Amount::new(cpu),
-                memory: Amount::new(memory),
-            },
+            used: Measure { cpu: Amount::new(cpu), memory: Amount::new(memory) },
         }
     }
 

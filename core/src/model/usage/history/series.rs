@@ -87,11 +87,7 @@ impl NodeSeries {
         // clean.
         let start = sample.at.saturating_sub(sample.window).unwrap_or(sample.at);
         let has_left = self.left.is_none_or(|left| start >= left);
-        self.remainders.push_back(Remainder {
-            sample,
-            of_pods,
-            clean: complete && has_left,
-        });
+        self.remainders.push_back(Remainder { sample, of_pods, clean: complete && has_left });
     }
 
     /// Adds the value of a poll to the average of descheduler.
@@ -128,10 +124,7 @@ impl NodeSeries {
 impl Remainder {
     /// Returns the usage that belongs to no pod, as a sample.
     pub(super) fn rest(&self) -> Sample {
-        Sample {
-            used: self.sample.used.minus(self.of_pods),
-            ..self.sample
-        }
+        Sample { used: self.sample.used.minus(self.of_pods), ..self.sample }
     }
 }
 
@@ -185,9 +178,7 @@ impl PodSeries {
     pub(super) fn learn(&mut self, vacant: &mut VacantRhythms) {
         if self.rhythm.as_ref().is_none_or(|rhythm| rhythm.is_new()) {
             let inherited = vacant.take(&self.pod);
-            self.rhythm = inherited
-                .or(self.rhythm.take())
-                .or_else(|| Some(Box::default()));
+            self.rhythm = inherited.or(self.rhythm.take()).or_else(|| Some(Box::default()));
         }
     }
 }

@@ -28,18 +28,12 @@ impl NodeTotals {
         rest: Measure,
         smooth: impl Fn(&mut dyn Iterator<Item = Sample>) -> Measure,
     ) -> Self {
-        let of_pods = |r: &Remainder| Sample {
-            used: r.of_pods,
-            ..r.sample
-        };
+        let of_pods = |r: &Remainder| Sample { used: r.of_pods, ..r.sample };
         NodeTotals {
             rest,
             own: smooth(&mut samples.clone().map(|r| r.sample)),
             of_pods: smooth(&mut samples.clone().map(of_pods)),
-            from: samples
-                .map(|r| r.sample.at)
-                .next()
-                .unwrap_or(Timestamp::UNIX_EPOCH),
+            from: samples.map(|r| r.sample.at).next().unwrap_or(Timestamp::UNIX_EPOCH),
         }
     }
 
@@ -55,9 +49,7 @@ impl NodeTotals {
         }
         let later = |pod: &usize| since(&snapshot.pods[*pod]) > self.from;
         let most = self.own.plus(sum(snapshot, node, pods, later));
-        let excess = sum(snapshot, node, pods, |_| true)
-            .plus(self.rest)
-            .minus(most);
+        let excess = sum(snapshot, node, pods, |_| true).plus(self.rest).minus(most);
         let of = |own: Amount, of_pods: Amount, excess: Amount| {
             if own < of_pods { excess } else { Amount::ZERO }
         };
@@ -83,7 +75,5 @@ fn sum(
     let on_node = snapshot.node(node).pods.iter();
     let staying = on_node.filter(|pod| snapshot.pod(**pod).stays());
     let counted = staying.map(|pod| pod.0).filter(counts);
-    counted
-        .map(|pod| pods[pod].on_node())
-        .fold(Measure::default(), Measure::plus)
+    counted.map(|pod| pods[pod].on_node()).fold(Measure::default(), Measure::plus)
 }

@@ -70,10 +70,7 @@ impl Trend {
         for origin in TOO_NEW..Course::PERIODS - SLOPE_PERIODS {
             let lead = LEAD.min(origin);
             let after = &series[origin - lead..origin];
-            let (minutes, share) = (
-                count(lead) * Course::MINUTES / 2.0,
-                count(lead) / count(LEAD),
-            );
+            let (minutes, share) = (count(lead) * Course::MINUTES / 2.0, count(lead) / count(LEAD));
             sums.add(&EarlierForecast {
                 deviation: series[origin] - averages[origin],
                 drift: slope(&series[origin..]) * minutes,
@@ -84,10 +81,7 @@ impl Trend {
         let trend = sums.trend();
         let squares = series.map(|value| (value - averages[0]).powi(2));
         let spread = means(&squares)[0] * (1.0 - trend.persistence.powi(2));
-        Trend {
-            error: trend.error.hypot(spread.sqrt()),
-            ..trend
-        }
+        Trend { error: trend.error.hypot(spread.sqrt()), ..trend }
     }
 
     /// Returns what the series is expected to be after this time. For the mean of a period that
@@ -139,12 +133,7 @@ struct Sums {
 
 impl Sums {
     fn add(&mut self, forecast: &EarlierForecast) {
-        let EarlierForecast {
-            deviation,
-            drift,
-            change,
-            weight,
-        } = *forecast;
+        let EarlierForecast { deviation, drift, change, weight } = *forecast;
         self.deviations += weight * deviation * deviation;
         self.products += weight * deviation * drift;
         self.drifts += weight * drift * drift;
@@ -158,19 +147,13 @@ impl Sums {
     fn trend(&self) -> Trend {
         let pulls = [self.deviations, self.drifts].map(|sum| PULL * sum + NOTHING);
         let diagonal = [self.deviations + pulls[0], self.drifts + pulls[1]];
-        let right = [
-            self.by_deviation + pulls[0] * PERSISTENCE,
-            self.by_drift + pulls[1] * MOMENTUM,
-        ];
+        let right =
+            [self.by_deviation + pulls[0] * PERSISTENCE, self.by_drift + pulls[1] * MOMENTUM];
         let determinant = diagonal[0] * diagonal[1] - self.products * self.products;
         let persistence = (diagonal[1] * right[0] - self.products * right[1]) / determinant;
         let momentum = (diagonal[0] * right[1] - self.products * right[0]) / determinant;
         let (persistence, momentum) = (persistence.clamp(0.0, 1.0), momentum.clamp(0.0, 1.0));
-        Trend {
-            persistence,
-            momentum,
-            error: self.error(persistence, momentum),
-        }
+        Trend { persistence, momentum, error: self.error(persistence, momentum) }
     }
 
     fn error(&self, persistence: f64, momentum: f64) -> f64 {
@@ -178,9 +161,7 @@ impl Sums {
         let squares = persistence * persistence * self.deviations
             + 2.0 * persistence * momentum * self.products
             + momentum * momentum * self.drifts;
-        ((self.changes - 2.0 * explained + squares) / self.weight)
-            .max(0.0)
-            .sqrt()
+        ((self.changes - 2.0 * explained + squares) / self.weight).max(0.0).sqrt()
     }
 }
 
@@ -254,10 +235,7 @@ mod tests {
     /// The expected mean of the next half hour and its error, in percent.
     fn next_half_hour(series: &Periods) -> (f64, f64) {
         let trend = Trend::of(series);
-        (
-            trend.after(15.0, SeriesState::of(series)) * 100.0,
-            trend.error * 100.0,
-        )
+        (trend.after(15.0, SeriesState::of(series)) * 100.0, trend.error * 100.0)
     }
 
     #[test]
@@ -302,10 +280,7 @@ mod tests {
         ];
         let node = series_sum(&pods);
         let trend = Trend::of(&node);
-        let sum: f64 = pods
-            .iter()
-            .map(|pod| trend.after(15.0, SeriesState::of(pod)))
-            .sum();
+        let sum: f64 = pods.iter().map(|pod| trend.after(15.0, SeriesState::of(pod))).sum();
         assert!((sum - trend.after(15.0, SeriesState::of(&node))).abs() < 1e-12);
     }
 

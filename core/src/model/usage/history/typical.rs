@@ -19,11 +19,8 @@ pub(super) fn by_workload(
         if workload.pods.iter().all(|PodId(p)| known[*p].is_ok()) {
             continue;
         }
-        let used: Vec<Measure> = workload
-            .pods
-            .iter()
-            .filter_map(|PodId(p)| known[*p].as_ref().ok().copied())
-            .collect();
+        let used: Vec<Measure> =
+            workload.pods.iter().filter_map(|PodId(p)| known[*p].as_ref().ok().copied()).collect();
         if !used.is_empty() {
             let median = |of: fn(&Measure) -> Amount| {
                 let mut data = Data::new(used.iter().map(|m| of(m).as_f64()).collect::<Vec<_>>());
@@ -31,10 +28,7 @@ pub(super) fn by_workload(
             };
             typical.insert(
                 WorkloadId(position),
-                Measure {
-                    cpu: median(|m| m.cpu),
-                    memory: median(|m| m.memory),
-                },
+                Measure { cpu: median(|m| m.cpu), memory: median(|m| m.memory) },
             );
         }
     }

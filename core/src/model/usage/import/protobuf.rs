@@ -24,9 +24,7 @@ pub fn pod(message: &[u8], into: &mut Readings) {
     let containers = containers.map(|container| container.name.clone()).collect();
     let sample = pod.and_then(|pod| {
         sample(pod.timestamp, pod.window, || {
-            sum(pod.containers.iter(), |field, container| {
-                used(field, &container.usage)
-            })
+            sum(pod.containers.iter(), |field, container| used(field, &container.usage))
         })
     });
     let (namespace, name) = names(message);
@@ -59,13 +57,8 @@ fn sample(
 
 fn used(field: &str, usage: &Quantities) -> Result<Measure, String> {
     let [cpu, memory] = ["cpu", "memory"].map(|resource| {
-        let quantity = usage
-            .get(resource)
-            .ok_or_else(|| missing(field, resource))?;
+        let quantity = usage.get(resource).ok_or_else(|| missing(field, resource))?;
         parsed(field, resource, &quantity.text)
     });
-    Ok(Measure {
-        cpu: cpu?,
-        memory: memory?,
-    })
+    Ok(Measure { cpu: cpu?, memory: memory? })
 }

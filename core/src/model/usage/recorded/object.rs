@@ -58,22 +58,14 @@ pub struct HistoryItem {
 pub fn write(history: &UsageHistory) -> impl Iterator<Item = String> {
     let range = history.range;
     let nodes = history.nodes.iter().map(move |(name, usage)| {
-        let name = HistoryName {
-            namespace: None,
-            name: name.clone(),
-        };
+        let name = HistoryName { namespace: None, name: name.clone() };
         HistoryObject::new(NODE_KIND, name, range, usage, None)
     });
     let pods = history.pods.iter().map(move |((namespace, name), pod)| {
-        let name = HistoryName {
-            namespace: Some(namespace.clone()),
-            name: name.clone(),
-        };
+        let name = HistoryName { namespace: Some(namespace.clone()), name: name.clone() };
         HistoryObject::new(POD_KIND, name, range, &pod.usage, pod.node.clone())
     });
-    nodes
-        .chain(pods)
-        .filter_map(|object| serde_json::to_string(&object).ok())
+    nodes.chain(pods).filter_map(|object| serde_json::to_string(&object).ok())
 }
 
 /// Returns true for the kinds of these objects.
@@ -141,15 +133,8 @@ impl HistoryItem {
         Ok(HistoryItem {
             name: object.metadata,
             is_node: object.kind == NODE_KIND,
-            range: HistoryRange {
-                start: object.start,
-                step,
-                steps: usage.len(),
-            },
-            history: PodHistory {
-                usage,
-                node: object.node,
-            },
+            range: HistoryRange { start: object.start, step, steps: usage.len() },
+            history: PodHistory { usage, node: object.node },
         })
     }
 
@@ -185,11 +170,7 @@ mod tests {
 
     fn history() -> UsageHistory {
         let start = "2026-11-20T12:00:00Z".parse().unwrap();
-        let range = HistoryRange {
-            start,
-            step: SignedDuration::from_mins(5),
-            steps: 3,
-        };
+        let range = HistoryRange { start, step: SignedDuration::from_mins(5), steps: 3 };
         let row = |values: [Option<(u32, u32)>; 3]| {
             let packed = values.map(|v| v.and_then(|(c, m)| PackedMeasure::from_parts(c, m)));
             RecordedUsage(packed.to_vec())
@@ -243,10 +224,7 @@ mod tests {
             read(&object).unwrap().unwrap_err().why
         };
         assert!(read(&base).unwrap().is_ok());
-        assert_eq!(
-            why("memory", json!([1, 2])),
-            "memory: found 2 values, expected 1"
-        );
+        assert_eq!(why("memory", json!([1, 2])), "memory: found 2 values, expected 1");
         assert!(why("step", json!("0s")).starts_with("step: expected"));
         assert!(why("cpu", json!([-1])).contains("invalid value"));
         assert!(read(&json!({"apiVersion": "v1", "kind": "Pod"})).is_none());

@@ -37,9 +37,9 @@ impl<'t> Predecessors<'t> {
             let present = snapshot.pods.get(id);
             let workload = match present {
                 Some(pod) => pod.workload,
-                None => workloads
-                    .get(namespace.as_str())
-                    .and_then(|names| workload_of(names, name)),
+                None => {
+                    workloads.get(namespace.as_str()).and_then(|names| workload_of(names, name))
+                }
             };
             let Some(workload) = workload else { continue };
             // A pod of a DaemonSet belongs to one node.
@@ -122,9 +122,7 @@ fn end(track: &PodHistory) -> usize {
 /// The steps that a pod and its replacement may have in common.
 fn overlap(step: SignedDuration) -> usize {
     let steps = MOST_OVERLAP.as_millis() / step.as_millis().max(1);
-    usize::try_from(steps)
-        .unwrap_or(usize::MAX)
-        .saturating_add(1)
+    usize::try_from(steps).unwrap_or(usize::MAX).saturating_add(1)
 }
 
 /// Removes and returns the pod that ended nearest to a step, and began before.
@@ -150,11 +148,7 @@ type WorkloadNames<'s> = BTreeMap<&'s str, BTreeMap<&'s str, WorkloadId>>;
 
 fn names_of_workloads(snapshot: &Snapshot) -> WorkloadNames<'_> {
     let mut names = WorkloadNames::new();
-    let used: BTreeSet<WorkloadId> = snapshot
-        .pods
-        .iter()
-        .filter_map(|pod| pod.workload)
-        .collect();
+    let used: BTreeSet<WorkloadId> = snapshot.pods.iter().filter_map(|pod| pod.workload).collect();
     for id in used {
         let key = &snapshot.workload(id).key;
         let namespace = names.entry(&key.namespace).or_default();
@@ -198,11 +192,7 @@ mod tests {
         let found = |pod| workload_of(&names, pod).map(|id| id.0);
         assert_eq!(found("web-5d8c7b9f64-x2x4z"), Some(0));
         assert_eq!(found("web-cache-5d8c7b9f64-x2x4z"), Some(1));
-        assert_eq!(
-            found("web-cache-x2x4z"),
-            Some(1),
-            "not a template hash of web"
-        );
+        assert_eq!(found("web-cache-x2x4z"), Some(1), "not a template hash of web");
         assert_eq!(found("agent-x2x4z"), Some(2));
         assert_eq!(found("agent-0"), None, "a StatefulSet keeps its names");
         assert_eq!(found("other-5d8c7b9f64-x2x4z"), None);

@@ -113,16 +113,12 @@ impl<'s> UsageRecorder<'s> {
     /// Adds the remainder of a node. It is certain if every pod of the node was measured, and no
     /// pod came or left at this step or the next. Otherwise it may include the usage of a pod.
     fn add_node(&mut self, step: usize, node: &str, used: Measure, sum: PodSum) {
-        let PodSum {
-            used: of_pods,
-            mut pods,
-        } = sum;
+        let PodSum { used: of_pods, mut pods } = sum;
         pods.sort_unstable();
         let at = self.range.time(step);
         let present = self.present.get(node).into_iter().flatten();
-        let complete = present
-            .filter(|(since, _)| *since <= at)
-            .all(|(_, id)| pods.binary_search(id).is_ok());
+        let complete =
+            present.filter(|(since, _)| *since <= at).all(|(_, id)| pods.binary_search(id).is_ok());
         let range = self.range;
         let track = self.nodes.entry(node.to_owned());
         let track = track.or_insert_with(|| NodeTrack::new(range));
@@ -187,10 +183,7 @@ impl NodeTrack {
 }
 
 fn blank(range: HistoryRange) -> PodHistory {
-    PodHistory {
-        usage: RecordedUsage::unknown(range.steps),
-        node: None,
-    }
+    PodHistory { usage: RecordedUsage::unknown(range.steps), node: None }
 }
 
 #[cfg(test)]

@@ -141,16 +141,13 @@ impl<'w> ElectionSimulation<'w> {
             }
             self.now = time;
             let candidate = &self.candidates[at];
-            let inside = !matches!(
-                event,
-                SimulatedEvent::Arrives(..) | SimulatedEvent::ProcessFault(_)
-            );
+            let inside =
+                !matches!(event, SimulatedEvent::Arrives(..) | SimulatedEvent::ProcessFault(_));
             if inside && life != candidate.life {
                 continue;
             }
             if inside && time < candidate.stopped_until {
-                self.queue
-                    .insert((candidate.stopped_until, id), (at, life, event));
+                self.queue.insert((candidate.stopped_until, id), (at, life, event));
                 continue;
             }
             self.handle(at, event);
@@ -177,11 +174,7 @@ impl<'w> ElectionSimulation<'w> {
             }
             SimulatedEvent::Arrives(id, call) => {
                 let response = self.serve(call);
-                let delay = if self.is_faulty() {
-                    self.network(id).1
-                } else {
-                    Some(1)
-                };
+                let delay = if self.is_faulty() { self.network(id).1 } else { Some(1) };
                 if let Some(delay) = delay {
                     let life = self.candidates[at].life;
                     self.ids += 1;
@@ -193,10 +186,7 @@ impl<'w> ElectionSimulation<'w> {
             }
             SimulatedEvent::Response(id, response) => self.respond(at, id, response),
             SimulatedEvent::TimedOut(id) => {
-                if self.candidates[at]
-                    .waiting
-                    .is_some_and(|(waiting, _)| waiting == id)
-                {
+                if self.candidates[at].waiting.is_some_and(|(waiting, _)| waiting == id) {
                     self.candidates[at].waiting = None;
                     self.candidates[at].election.unsure();
                     self.rest(at);
@@ -296,19 +286,11 @@ impl<'w> ElectionSimulation<'w> {
         self.sent += 1;
         let id = self.sent as u64;
         self.candidates[at].waiting = Some((id, self.clock(at)));
-        let delay = if self.is_faulty() {
-            self.network(id).0
-        } else {
-            Some(1)
-        };
+        let delay = if self.is_faulty() { self.network(id).0 } else { Some(1) };
         if let Some(delay) = delay.filter(|_| self.now >= self.candidates[at].cut_off_until) {
             self.plan(delay, at, SimulatedEvent::Arrives(id, call));
         }
-        self.plan(
-            self.true_millis(at, TIMEOUT),
-            at,
-            SimulatedEvent::TimedOut(id),
-        );
+        self.plan(self.true_millis(at, TIMEOUT), at, SimulatedEvent::TimedOut(id));
     }
 
     fn rest(&mut self, at: usize) {
@@ -317,20 +299,12 @@ impl<'w> ElectionSimulation<'w> {
 
     fn plan(&mut self, after: u64, at: usize, event: SimulatedEvent) {
         self.ids += 1;
-        self.queue.insert(
-            (self.now + after, self.ids),
-            (at, self.candidates[at].life, event),
-        );
+        self.queue.insert((self.now + after, self.ids), (at, self.candidates[at].life, event));
     }
 
     /// Fails if two candidates lead.
     fn check(&mut self) -> Result<(), String> {
-        let leads = |at: &usize| {
-            self.candidates[*at]
-                .election
-                .active(self.clock(*at))
-                .is_some()
-        };
+        let leads = |at: &usize| self.candidates[*at].election.active(self.clock(*at)).is_some();
         let leaders: Vec<usize> = (0..COUNT).filter(leads).collect();
         if leaders.len() > 1 {
             return Err(format!(
@@ -372,12 +346,7 @@ impl<'w> ElectionSimulation<'w> {
 
 fn scenarios() -> impl Strategy<Value = ElectionScenario> {
     // Clocks are up to 15 % off: 10 s of the slowest are less than 15 s of the fastest.
-    let clock = || {
-        (
-            prop_oneof![850..=1150u64, Just(850), Just(1150)],
-            -40_000_000..40_000_000i64,
-        )
-    };
+    let clock = || (prop_oneof![850..=1150u64, Just(850), Just(1150)], -40_000_000..40_000_000i64);
     // Most arrive soon, some around the timeout, some later, and some never.
     let delay = || {
         prop_oneof![
@@ -396,44 +365,27 @@ fn scenarios() -> impl Strategy<Value = ElectionScenario> {
     let faults = proptest::collection::vec((0..FAULTY - 60_000, 0..COUNT, fault), 0..12);
     let network = proptest::collection::vec((delay(), delay()), 1..200);
     ((clock(), clock(), clock()), network, faults).prop_map(|((a, b, c), network, faults)| {
-        ElectionScenario {
-            clocks: [a, b, c],
-            network,
-            faults,
-        }
+        ElectionScenario { clocks: [a, b, c], network, faults }
     })
 }
 
 #[test]
 fn there_are_never_two_leaders_and_finally_there_is_one() {
     let handovers = Cell::new(0);
-    let mut runner = TestRunner::new(Config {
-        failure_persistence: None,
-        ..Config::default()
-    });
+    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
     let done = runner.run(&scenarios(), |scenario| {
         let mut simulation = ElectionSimulation::new(&scenario);
         let together = simulation.run();
         prop_assert!(together.is_ok(), "{}", together.unwrap_err());
         let leaders = (0..COUNT)
             .filter(|at| {
-                simulation.candidates[*at]
-                    .election
-                    .active(simulation.clock(*at))
-                    .is_some()
+                simulation.candidates[*at].election.active(simulation.clock(*at)).is_some()
             })
             .count();
-        prop_assert!(
-            leaders == 1,
-            "{leaders} leaders after a minute without faults"
-        );
+        prop_assert!(leaders == 1, "{leaders} leaders after a minute without faults");
         handovers.set(handovers.get() + simulation.handovers);
         Ok(())
     });
     done.unwrap_or_else(|error| panic!("{error}"));
-    assert!(
-        handovers.get() > 100,
-        "only {} handovers, too few to prove anything",
-        handovers.get()
-    );
+    assert!(handovers.get() > 100, "only {} handovers, too few to prove anything", handovers.get());
 }

@@ -8,18 +8,12 @@ use super::super::response;
 use super::{CannedResponse, NOW, healthy, json_of, point, read_with, vector};
 
 /// A series of the node n1.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "callers pass temporary values"
-)]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass temporary values")]
 fn n1(value: Value) -> Value {
     json!({"metric": {"node": "n1"}, "value": value})
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "callers pass temporary values"
-)]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass temporary values")]
 fn success(data: Value) -> CannedResponse {
     json_of(&json!({"status": "success", "data": data}))
 }
@@ -39,45 +33,19 @@ async fn no_invalid_response_becomes_usage() {
     let table: Vec<(&'static str, &'static str, CannedResponse)> = vec![
         ("not a number", "nodeCpu", series(vec![n1(point("NaN"))])),
         ("infinity", "nodeCpu", series(vec![n1(point("+Inf"))])),
-        (
-            "a negative number",
-            "nodeCpu",
-            series(vec![n1(point("-0.5"))]),
-        ),
-        (
-            "more than any machine has",
-            "nodeCpu",
-            series(vec![n1(point("1e30"))]),
-        ),
+        ("a negative number", "nodeCpu", series(vec![n1(point("-0.5"))])),
+        ("more than any machine has", "nodeCpu", series(vec![n1(point("1e30"))])),
         ("a word", "nodeMemory", series(vec![n1(point("much"))])),
-        (
-            "a value that is not a string",
-            "nodeMemory",
-            series(vec![n1(json!([NOW, 5]))]),
-        ),
+        ("a value that is not a string", "nodeMemory", series(vec![n1(json!([NOW, 5]))])),
         ("not a pair", "nodeMemory", series(vec![n1(json!([NOW]))])),
-        (
-            "a time that is not a number",
-            "nodeMemory",
-            series(vec![n1(json!(["soon", "5"]))]),
-        ),
+        ("a time that is not a number", "nodeMemory", series(vec![n1(json!(["soon", "5"]))])),
         (
             "a native histogram",
             "nodeMemory",
-            series(vec![
-                json!({"metric": {"node": "n1"}, "histogram": [NOW, {}]}),
-            ]),
+            series(vec![json!({"metric": {"node": "n1"}, "histogram": [NOW, {}]})]),
         ),
-        (
-            "an item that is not a series",
-            "nodeMemory",
-            series(vec![json!(7)]),
-        ),
-        (
-            "no node label",
-            "nodeMemory",
-            series(vec![json!({"metric": {}, "value": point("5")})]),
-        ),
+        ("an item that is not a series", "nodeMemory", series(vec![json!(7)])),
+        ("no node label", "nodeMemory", series(vec![json!({"metric": {}, "value": point("5")})])),
         (
             "a node of another cluster",
             "nodeMemory",
@@ -85,34 +53,20 @@ async fn no_invalid_response_becomes_usage() {
                 json!({"metric": {"node": "x", "instance": "10.0.0.1:1"}, "value": point("5")}),
             ]),
         ),
-        (
-            "a time beyond every clock",
-            "nodeTime",
-            series(vec![n1(point("1e300"))]),
-        ),
+        ("a time beyond every clock", "nodeTime", series(vec![n1(point("1e300"))])),
         (
             "a pod without a namespace",
             "podCpu",
             series(vec![json!({"metric": {"pod": "web"}, "value": point("5")})]),
         ),
-        (
-            "a scalar",
-            "nodeCpu",
-            success(json!({"resultType": "scalar", "result": point("5")})),
-        ),
-        (
-            "a string",
-            "nodeCpu",
-            success(json!({"resultType": "string", "result": point("5")})),
-        ),
+        ("a scalar", "nodeCpu", success(json!({"resultType": "scalar", "result": point("5")}))),
+        ("a string", "nodeCpu", success(json!({"resultType": "string", "result": point("5")}))),
         ("an empty result", "podCpu", series(vec![])),
         (
             "a partial result",
             "nodeCpu",
-            json_of(
-                &json!({"status": "success", "data": {"resultType": "vector",
-                    "result": [n1(point("5"))]}, "warnings": ["store b: deadline exceeded"]}),
-            ),
+            json_of(&json!({"status": "success", "data": {"resultType": "vector",
+                    "result": [n1(point("5"))]}, "warnings": ["store b: deadline exceeded"]})),
         ),
         (
             "an error with status 200",
@@ -132,11 +86,7 @@ async fn no_invalid_response_becomes_usage() {
             ),
         ),
         ("no data", "nodeCpu", json_of(&json!({"status": "success"}))),
-        (
-            "not a list",
-            "nodeCpu",
-            success(json!({"resultType": "vector", "result": {}})),
-        ),
+        ("not a list", "nodeCpu", success(json!({"resultType": "vector", "result": {}}))),
         (
             "a truncated body",
             "nodeCpu",
@@ -150,29 +100,13 @@ async fn no_invalid_response_becomes_usage() {
         (
             "a login page",
             "nodeCpu",
-            (
-                200,
-                "text/html; charset=utf-8",
-                "<html>Log in</html>".to_owned(),
-            ),
+            (200, "text/html; charset=utf-8", "<html>Log in</html>".to_owned()),
         ),
-        (
-            "a result as plain text",
-            "nodeCpu",
-            (200, "text/plain", healthy("nodeCpu").2),
-        ),
+        ("a result as plain text", "nodeCpu", (200, "text/plain", healthy("nodeCpu").2)),
         ("a redirect", "nodeCpu", (302, "text/html", String::new())),
         ("forbidden", "nodeCpu", (403, "text/plain", "no".to_owned())),
-        (
-            "an unknown path",
-            "nodeCpu",
-            (404, "text/plain", "404 page not found".to_owned()),
-        ),
-        (
-            "too many requests",
-            "nodeCpu",
-            (429, "text/plain", String::new()),
-        ),
+        ("an unknown path", "nodeCpu", (404, "text/plain", "404 page not found".to_owned())),
+        ("too many requests", "nodeCpu", (429, "text/plain", String::new())),
         (
             "an overloaded server",
             "nodeCpu",
@@ -183,16 +117,8 @@ async fn no_invalid_response_becomes_usage() {
                     .to_string(),
             ),
         ),
-        (
-            "a bad gateway",
-            "nodeCpu",
-            (502, "text/html", "<html>".to_owned()),
-        ),
-        (
-            "no time",
-            "time()",
-            success(json!({"resultType": "vector", "result": []})),
-        ),
+        ("a bad gateway", "nodeCpu", (502, "text/html", "<html>".to_owned())),
+        ("no time", "time()", success(json!({"resultType": "vector", "result": []}))),
     ];
     assert!(table.len() >= 20);
     let mut results = String::new();
@@ -212,10 +138,7 @@ async fn no_invalid_response_becomes_usage() {
                 } else {
                     readings.pods.len()
                 };
-                assert!(
-                    others > 0 && readings.skipped.count() > 0,
-                    "{what}: {readings:?}"
-                );
+                assert!(others > 0 && readings.skipped.count() > 0, "{what}: {readings:?}");
                 readings.skipped.examples()[0].to_string()
             }
         };

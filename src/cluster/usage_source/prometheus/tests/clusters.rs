@@ -16,9 +16,8 @@ async fn read(
 ) -> Result<Readings, PrometheusError> {
     let series = |all: &[(&str, &str)]| -> CannedResponse {
         let labels = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-        let series = all
-            .iter()
-            .map(|(text, value)| json!({"metric": labels(text), "value": point(value)}));
+        let series =
+            all.iter().map(|(text, value)| json!({"metric": labels(text), "value": point(value)}));
         vector(&series.collect())
     };
     let (router, _) = router(move |query| match query {
@@ -26,9 +25,7 @@ async fn read(
         "podMemory" if !pods.is_empty() => series(pods),
         _ => healthy(query),
     });
-    prometheus(&serve(router).await, "")
-        .read(&node_addresses())
-        .await
+    prometheus(&serve(router).await, "").read(&node_addresses()).await
 }
 
 async fn error_from(nodes: &'static [(&str, &str)], pods: &'static [(&str, &str)]) -> String {
@@ -72,14 +69,8 @@ async fn nodes_with_one_name_in_two_clusters_are_an_error() {
 #[tokio::test]
 async fn pods_with_one_name_in_two_clusters_are_an_error() {
     const PODS: [(&str, &str); 2] = [
-        (
-            r#"{"cluster": "prod", "namespace": "shop", "pod": "web"}"#,
-            "1",
-        ),
-        (
-            r#"{"cluster": "dev", "namespace": "shop", "pod": "web"}"#,
-            "7",
-        ),
+        (r#"{"cluster": "prod", "namespace": "shop", "pod": "web"}"#, "1"),
+        (r#"{"cluster": "dev", "namespace": "shop", "pod": "web"}"#, "7"),
     ];
     assert!(error_from(&[], &PODS).await.starts_with("[clusters] "));
     // Nodes of one cluster and pods of the other.
@@ -104,10 +95,7 @@ async fn a_cluster_with_other_node_names_is_skipped() {
 #[tokio::test]
 async fn series_of_other_clusters_alone_are_not_reported_as_an_empty_result() {
     let others = error_from(
-        &[
-            (r#"{"cluster": "dev", "node": "m1"}"#, "7"),
-            (r#"{"node": "m2"}"#, "7"),
-        ],
+        &[(r#"{"cluster": "dev", "node": "m1"}"#, "7"), (r#"{"node": "m2"}"#, "7")],
         &[],
     );
     assert_snapshot!(others.await,
@@ -123,14 +111,9 @@ async fn the_past_may_contain_only_deleted_nodes() {
             return healthy(query);
         }
         let labels = json!({"node": "gone", "namespace": "shop", "pod": "web"});
-        super::json_of(
-            &json!({"status": "success", "data": {"resultType": "matrix", "result": [
-            {"metric": labels, "values": [[NOW - 60, "1"], [NOW - 30, "1"]]}]}}),
-        )
+        super::json_of(&json!({"status": "success", "data": {"resultType": "matrix", "result": [
+            {"metric": labels, "values": [[NOW - 60, "1"], [NOW - 30, "1"]]}]}}))
     });
     let past = read_past(&prometheus(&serve(router).await, ""), None).await;
-    assert!(
-        past.iter().all(|(_, readings)| readings.nodes.is_empty()),
-        "{past:?}"
-    );
+    assert!(past.iter().all(|(_, readings)| readings.nodes.is_empty()), "{past:?}");
 }

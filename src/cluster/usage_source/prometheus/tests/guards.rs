@@ -76,20 +76,9 @@ async fn the_past_is_asked_first_and_after_an_outage() {
     let values = json!([[NOW - 60, "2"], [NOW - 45, "3"], [NOW, "4"]]);
     let past = move || matrix(&json!([{"metric": {"pod": "web"}, "values": values}]));
     let (mut source, requests) = source(now, past).await;
-    let lines: Vec<String> = ask(&mut source, 5)
-        .await
-        .unwrap()
-        .iter()
-        .map(shown)
-        .collect();
+    let lines: Vec<String> = ask(&mut source, 5).await.unwrap().iter().map(shown).collect();
     // The local clock is five seconds ahead of the server.
-    let expected = [
-        "-55: pod=web 2",
-        "-40: pod=web 3",
-        "-25: ",
-        "-10: ",
-        "5: pod=web 4",
-    ];
+    let expected = ["-55: pod=web 2", "-40: pod=web 3", "-25: ", "-10: ", "5: pod=web 4"];
     assert_eq!(lines, expected);
 
     let count = async |source: &mut GuardSource, second| {
@@ -105,10 +94,7 @@ async fn the_past_is_asked_first_and_after_an_outage() {
     let requests = requests.lock().unwrap();
     let queries = requests.iter().map(|request| &request.params["query"]);
     let own: Vec<&String> = queries.filter(|query| *query != "time()").collect();
-    assert!(
-        own.iter().all(|query| *query == "q{cluster=\"a\"}"),
-        "{own:?}"
-    );
+    assert!(own.iter().all(|query| *query == "q{cluster=\"a\"}"), "{own:?}");
 }
 
 #[tokio::test]
@@ -141,15 +127,9 @@ async fn an_answer_that_cannot_be_trusted_is_none() {
     let refused = json!({"status": "error", "errorType": "bad_data", "error": "parse error"});
     for (answer, part) in [
         (partial, "a partial result for the query of the guard"),
-        (
-            text,
-            "a string for the query of the guard, expected a vector",
-        ),
+        (text, "a string for the query of the guard, expected a vector"),
         (histogram, "perhaps a native histogram"),
-        (
-            refused,
-            "rejects the query of the guard: bad_data: parse error",
-        ),
+        (refused, "rejects the query of the guard: bad_data: parse error"),
     ] {
         let (mut source, _) = source(|| vector(&json!([])), move || json_of(&answer)).await;
         let error = ask(&mut source, 0).await.unwrap_err();
@@ -180,17 +160,11 @@ async fn a_recording_has_the_highest_value_of_each_step() {
     });
     let prometheus = super::prometheus(&serve(router).await, "");
     let minutes = SignedDuration::from_mins;
-    let range = prometheus
-        .history_range(minutes(15), minutes(5))
-        .await
-        .unwrap();
+    let range = prometheus.history_range(minutes(15), minutes(5)).await.unwrap();
     let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates],
         usage: {prometheus: {url: 'http://p'}}, guards: [{name: g, query: q}]}";
     let policy = Policy::parse("policy.yaml", text).unwrap();
-    let answers = prometheus
-        .guard_history(&policy.guards[0], range)
-        .await
-        .unwrap();
+    let answers = prometheus.guard_history(&policy.guards[0], range).await.unwrap();
     let series = answers.iter().map(|answer| answer.series.len());
     assert_eq!(series.collect::<Vec<_>>(), [0, 0, 1]);
     assert_eq!(answers[2].series[0].labels["pod"], "web");

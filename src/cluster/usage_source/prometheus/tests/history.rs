@@ -58,9 +58,7 @@ async fn read(
         }
         #[expect(clippy::cast_possible_truncation, reason = "seconds of this decade")]
         let [start, end, step] = ["start", "end", "step"].map(|name| number(name) as i64);
-        let times: Vec<i64> = (0..=(end - start) / step)
-            .map(|i| start + i * step)
-            .collect();
+        let times: Vec<i64> = (0..=(end - start) / step).map(|i| start + i * step).collect();
         respond(&params["query"], &times)
     });
     let prometheus = prometheus(&serve(router).await, "");
@@ -69,22 +67,16 @@ async fn read(
     let range = prometheus.history_range(length, step).await.unwrap();
     let mut all = Vec::new();
     let take = |at, readings: &Readings| all.push((at, readings.clone()));
-    let done = prometheus
-        .read_history(&node_addresses(), range, take)
-        .await;
+    let done = prometheus.read_history(&node_addresses(), range, take).await;
     (done.map(|()| (range, all)), requests)
 }
 
 /// The evaluation times of the range queries for the cpu of nodes: the number of steps of each.
 fn parts(requests: &RecordedRequests) -> Vec<i64> {
     let requests = requests.lock().unwrap();
-    let asked = requests
-        .iter()
-        .filter(|r| r.params["query"].contains("nodeCpu"));
+    let asked = requests.iter().filter(|r| r.params["query"].contains("nodeCpu"));
     let second = |text: &str| text.split('.').next().unwrap().parse::<i64>().unwrap();
-    asked
-        .map(|r| (second(&r.params["end"]) - second(&r.params["start"])) / STEP + 1)
-        .collect()
+    asked.map(|r| (second(&r.params["end"]) - second(&r.params["start"])) / STEP + 1).collect()
 }
 
 #[tokio::test]
@@ -100,10 +92,7 @@ async fn each_value_is_the_mean_of_a_step_at_its_middle() {
     assert_eq!(last.pods[&web].used.cpu, Amount::millicores(500));
     assert_eq!(last.nodes["n1"].used.memory, Amount::new(1 << 20));
     let requests = requests.lock().unwrap();
-    let asked: BTreeSet<&str> = requests
-        .iter()
-        .map(|r| r.params["query"].as_str())
-        .collect();
+    let asked: BTreeSet<&str> = requests.iter().map(|r| r.params["query"].as_str()).collect();
     assert_eq!(
         asked.into_iter().collect::<Vec<_>>(),
         [
@@ -123,10 +112,7 @@ async fn a_long_range_is_read_in_parts_and_no_step_twice() {
     let times: BTreeSet<_> = all.iter().map(|(at, _)| *at).collect();
     assert_eq!((all.len(), times.len()), (1000, 1000));
     let parts = parts(&requests);
-    assert_eq!(
-        (parts[0], parts[1], parts.iter().sum::<i64>()),
-        (10, 120, 1000)
-    );
+    assert_eq!((parts[0], parts[1], parts.iter().sum::<i64>()), (10, 120, 1000));
 }
 
 #[tokio::test]

@@ -15,9 +15,7 @@ use crate::model::usage::Readings;
 
 /// A query of 20 kB.
 fn long_query() -> String {
-    let matchers: Vec<String> = (0..740)
-        .map(|i| format!("namespace!=\"team & {i:07}\""))
-        .collect();
+    let matchers: Vec<String> = (0..740).map(|i| format!("namespace!=\"team & {i:07}\"")).collect();
     let query = format!("nodeCpu{{{}}}", matchers.join(","));
     assert!(query.len() > 20_000, "{}", query.len());
     query
@@ -34,10 +32,8 @@ fn with_long_query(url: &str, more: &str) -> Prometheus {
 /// they are not 200.
 async fn read_by(post: u16, get: u16) -> (Result<Readings, PrometheusError>, RecordedRequests) {
     let (router, requests) = router_by(move |query, _, method| {
-        let (long, status) = (
-            query.len() > 20_000,
-            if method == Method::POST { post } else { get },
-        );
+        let (long, status) =
+            (query.len() > 20_000, if method == Method::POST { post } else { get });
         match (long, status) {
             (true, 200) => healthy("nodeCpu"),
             (true, status) => (status, "text/plain", String::new()),
@@ -50,9 +46,7 @@ async fn read_by(post: u16, get: u16) -> (Result<Readings, PrometheusError>, Rec
 
 fn methods_of_long_query(requests: &RecordedRequests) -> Vec<Method> {
     let requests = requests.lock().unwrap();
-    let long = requests
-        .iter()
-        .filter(|r| r.params["query"] == long_query());
+    let long = requests.iter().filter(|r| r.params["query"] == long_query());
     long.map(|r| r.method.clone()).collect()
 }
 
@@ -63,19 +57,11 @@ async fn a_query_of_20_kb_is_sent_by_post_and_short_ones_by_get() {
     assert_eq!(methods_of_long_query(&requests), [Method::POST]);
     for request in requests.lock().unwrap().iter() {
         let long = request.params["query"].len() > 20_000;
-        assert_eq!(
-            request.method == Method::POST,
-            long,
-            "{}",
-            request.params["query"]
-        );
+        assert_eq!(request.method == Method::POST, long, "{}", request.params["query"]);
         assert_eq!(request.params["partial_response"], "false");
         if long {
             assert_eq!(request.params["time"], format!("{}.000", super::NOW));
-            assert_eq!(
-                request.headers["content-type"],
-                "application/x-www-form-urlencoded"
-            );
+            assert_eq!(request.headers["content-type"], "application/x-www-form-urlencoded");
         }
     }
 }
@@ -85,11 +71,7 @@ async fn get_is_used_where_a_proxy_rejects_post() {
     for status in [403, 405, 415, 501] {
         let (readings, requests) = read_by(status, 200).await;
         assert_eq!(readings.unwrap().nodes.len(), 2, "{status}");
-        assert_eq!(
-            methods_of_long_query(&requests),
-            [Method::POST, Method::GET],
-            "{status}"
-        );
+        assert_eq!(methods_of_long_query(&requests), [Method::POST, Method::GET], "{status}");
     }
 }
 
@@ -100,11 +82,7 @@ async fn a_query_that_fits_neither_post_nor_get_names_both_statuses() {
         @"cannot receive the query nodeCpu of 20728 bytes: POST is not allowed (405), and the URL \
             of a GET is too long (414); allow POST or shorten the query");
     let (result, requests) = read_by(400, 200).await;
-    assert_eq!(
-        result.unwrap_err().kind(),
-        "broken",
-        "400 is no reason to try GET"
-    );
+    assert_eq!(result.unwrap_err().kind(), "broken", "400 is no reason to try GET");
     assert_eq!(methods_of_long_query(&requests), [Method::POST]);
 }
 
@@ -173,25 +151,13 @@ async fn tenant_and_token_are_sent_by_post_and_by_get_and_a_new_token_within_one
             _ => healthy(query),
         }
     });
-    let more = format!(
-        "bearerTokenFile: '{}', headers: {{X-Scope-OrgID: team-a}},",
-        token.name()
-    );
+    let more = format!("bearerTokenFile: '{}', headers: {{X-Scope-OrgID: team-a}},", token.name());
     let prometheus = with_long_query(&serve(router).await, &more);
     let readings = prometheus.read(&node_addresses()).await.unwrap();
     assert_eq!(readings.nodes.len(), 2);
     let requests = requests.lock().unwrap();
-    assert!(
-        requests
-            .iter()
-            .all(|r| r.headers["x-scope-orgid"] == "team-a")
-    );
+    assert!(requests.iter().all(|r| r.headers["x-scope-orgid"] == "team-a"));
     for expected in ["Bearer first", "Bearer second"] {
-        assert!(
-            requests
-                .iter()
-                .any(|r| r.headers["authorization"] == expected),
-            "{expected}"
-        );
+        assert!(requests.iter().any(|r| r.headers["authorization"] == expected), "{expected}");
     }
 }

@@ -10,9 +10,7 @@ use super::{
 
 /// The error of a read in which nodeCpu gets this response.
 async fn error_from(response: CannedResponse) -> String {
-    let error = read_with("nodeCpu", move || response.clone())
-        .await
-        .unwrap_err();
+    let error = read_with("nodeCpu", move || response.clone()).await.unwrap_err();
     format!("[{}] {error}", error.kind())
 }
 
@@ -37,11 +35,7 @@ async fn a_missing_or_surplus_path_prefix_is_recognised() {
         400,
         r#"unsupported path requested: "/select/0/prometheus/api/v1/query""#,
     ));
-    assert!(
-        single
-            .await
-            .starts_with("[absent] has no /api/v1/query (400): ")
-    );
+    assert!(single.await.starts_with("[absent] has no /api/v1/query (400): "));
     for why in [
         "auth error: cannot parse accountID from \"v1\": strconv.ParseUint: parsing \"v1\": \
             invalid syntax",
@@ -81,10 +75,7 @@ async fn an_empty_result_names_the_tenant() {
         "time()" => healthy(query),
         _ => json_of(&json!({"status": "success", "data": {"resultType": "vector", "result": []}})),
     };
-    let prometheus = prometheus(
-        &serve(router(empty).0).await,
-        "headers: {x-scope-orgid: team-b},",
-    );
+    let prometheus = prometheus(&serve(router(empty).0).await, "headers: {x-scope-orgid: team-b},");
     assert_snapshot!(prometheus.read(&node_addresses()).await.unwrap_err(),
         @"returns no data for the query nodeCpu: does it scrape the kubelets at least twice in \
             2m, and is \"team-b\" the right tenant (x-scope-orgid)? check `scrapeInterval`, \
@@ -95,10 +86,7 @@ async fn an_empty_result_names_the_tenant() {
 /// that is shown.
 #[tokio::test]
 async fn the_query_does_not_displace_the_reason() {
-    let query = format!(
-        "sum(node_cpu_usage_seconds_total{{id=\"{}\"}}",
-        "/".repeat(400)
-    );
+    let query = format!("sum(node_cpu_usage_seconds_total{{id=\"{}\"}}", "/".repeat(400));
     let quoted = format!("{query:?}");
     let respond = move |query: &str| {
         if query == "time()" {
@@ -115,10 +103,7 @@ async fn the_query_does_not_displace_the_reason() {
     };
     let mut prometheus = prometheus(&serve(router(respond).0).await, "");
     let policy = crate::policy::PrometheusPolicy {
-        queries: crate::policy::Queries {
-            node_cpu: query,
-            ..prometheus.policy.queries.clone()
-        },
+        queries: crate::policy::Queries { node_cpu: query, ..prometheus.policy.queries.clone() },
         ..(*prometheus.policy).clone()
     };
     prometheus.policy = std::sync::Arc::new(policy);
@@ -140,14 +125,7 @@ async fn a_partial_result_is_an_error() {
         @"[broken] fails with status 503: error occured during search: cannot fetch query results \
             from vmstorage nodes: cannot perform search on vmstorage 127.0.0.1:23113");
     let whole = healthy_with("isPartial", json!(false));
-    assert_eq!(
-        read_with("nodeCpu", move || whole.clone())
-            .await
-            .unwrap()
-            .nodes
-            .len(),
-        2
-    );
+    assert_eq!(read_with("nodeCpu", move || whole.clone()).await.unwrap().nodes.len(), 2);
 }
 
 /// Thanos fails instead of returning a partial result. Its query-frontend does the same, with JSON
@@ -184,28 +162,18 @@ async fn an_unavailable_store_is_named_by_thanos_and_by_its_frontend() {
 /// Prometheus 3 and Mimir separate remarks from warnings, Thanos does not.
 #[tokio::test]
 async fn a_remark_is_not_a_partial_result() {
-    let remark = json!([
-        "PromQL info: metric might not be a counter, name does not end in \
-            _total/_sum/_count/_bucket: \"busy\" (1:6)"
-    ]);
+    let remark = json!(["PromQL info: metric might not be a counter, name does not end in \
+            _total/_sum/_count/_bucket: \"busy\" (1:6)"]);
     for key in ["infos", "warnings"] {
         let said = healthy_with(key, remark.clone());
         assert_eq!(
-            read_with("nodeCpu", move || said.clone())
-                .await
-                .unwrap()
-                .nodes
-                .len(),
+            read_with("nodeCpu", move || said.clone()).await.unwrap().nodes.len(),
             2,
             "{key}"
         );
     }
     let both = healthy_with("warnings", json!([remark[0], "store b: deadline exceeded"]));
-    assert!(
-        error_from(both)
-            .await
-            .ends_with("store b: deadline exceeded")
-    );
+    assert!(error_from(both).await.ends_with("store b: deadline exceeded"));
 }
 
 /// VictoriaMetrics hides the last 30 s by default.

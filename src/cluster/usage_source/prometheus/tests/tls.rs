@@ -33,20 +33,14 @@ impl TestAuthority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let certificate = params.self_signed(&key).unwrap();
-        TestAuthority {
-            issuer: Issuer::new(params, key),
-            certificate,
-        }
+        TestAuthority { issuer: Issuer::new(params, key), certificate }
     }
 
     fn sign(&self, last_year: i32) -> SignedCertificate {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
         params.not_after = rcgen::date_time_ymd(last_year, 1, 1);
-        SignedCertificate {
-            certificate: params.signed_by(&key, &self.issuer).unwrap(),
-            key,
-        }
+        SignedCertificate { certificate: params.signed_by(&key, &self.issuer).unwrap(), key }
     }
 
     fn file(&self, name: &str) -> TempFile {
@@ -99,15 +93,10 @@ async fn serve_tls(own: &SignedCertificate, clients: Option<&TestAuthority>) -> 
         }
     };
     let key = PrivateKeyDer::Pkcs8(own.key.serialize_der().into());
-    let config = builder
-        .with_single_cert(vec![own.certificate.der().clone()], key)
-        .unwrap();
+    let config = builder.with_single_cert(vec![own.certificate.der().clone()], key).unwrap();
     let tcp = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let port = tcp.local_addr().unwrap().port();
-    let listener = TlsListener {
-        tcp,
-        acceptor: TlsAcceptor::from(Arc::new(config)),
-    };
+    let listener = TlsListener { tcp, acceptor: TlsAcceptor::from(Arc::new(config)) };
     tokio::spawn(async move { axum::serve(listener, router(healthy).0).await });
     format!("https://localhost:{port}")
 }
@@ -124,10 +113,7 @@ async fn a_private_authority_is_trusted_if_the_policy_names_it() {
     let (ours, theirs) = (TestAuthority::new(), TestAuthority::new());
     let url = serve_tls(&ours.sign(2050), None).await;
     let (trusted, other) = (ours.file("ca-1"), theirs.file("ca-2"));
-    assert_eq!(
-        result_of(&url, &format!("caFile: '{}',", trusted.name())).await,
-        "2 nodes"
-    );
+    assert_eq!(result_of(&url, &format!("caFile: '{}',", trusted.name())).await, "2 nodes");
     let untrusted = result_of(&url, &format!("caFile: '{}',", other.name())).await;
     assert!(
         untrusted.starts_with(
@@ -137,19 +123,13 @@ async fn a_private_authority_is_trusted_if_the_policy_names_it() {
         "{untrusted}"
     );
     let system = result_of(&url, "").await;
-    assert!(
-        system.starts_with("[tls] has a certificate of an untrusted authority"),
-        "{system}"
-    );
+    assert!(system.starts_with("[tls] has a certificate of an untrusted authority"), "{system}");
     let elsewhere = result_of(
         &url.replace("localhost", "127.0.0.1"),
         &format!("caFile: '{}',", trusted.name()),
     )
     .await;
-    assert!(
-        elsewhere.starts_with("[tls] cannot be reached by TLS: "),
-        "{elsewhere}"
-    );
+    assert!(elsewhere.starts_with("[tls] cannot be reached by TLS: "), "{elsewhere}");
     let empty = TempFile::new("ca-3", "nothing");
     let none = result_of(&url, &format!("caFile: '{}',", empty.name())).await;
     assert_eq!(
@@ -167,25 +147,14 @@ async fn an_expired_certificate_is_named_and_a_new_authority_needs_no_restart() 
     let ca = ours.file("ca-4");
     let url = serve_tls(&ours.sign(2020), None).await;
     let expired = result_of(&url, &format!("caFile: '{}',", ca.name())).await;
-    assert!(
-        expired.starts_with("[tls] has an expired certificate"),
-        "{expired}"
-    );
+    assert!(expired.starts_with("[tls] has an expired certificate"), "{expired}");
 
     let next = TestAuthority::new();
     let url = serve_tls(&next.sign(2050), None).await;
     let prometheus = prometheus(&url, &format!("caFile: '{}',", ca.name()));
     assert!(prometheus.read(&node_addresses()).await.is_err());
     ca.write(&pem("CERTIFICATE", next.certificate.der()));
-    assert_eq!(
-        prometheus
-            .read(&node_addresses())
-            .await
-            .unwrap()
-            .nodes
-            .len(),
-        2
-    );
+    assert_eq!(prometheus.read(&node_addresses()).await.unwrap().nodes.len(), 2);
 }
 
 #[tokio::test]
@@ -204,10 +173,7 @@ async fn the_client_certificate_is_sent() {
     );
     assert_eq!(result_of(&url, &more).await, "2 nodes");
     let anonymous = result_of(&url, &format!("caFile: '{}',", ca.name())).await;
-    assert!(
-        anonymous.starts_with("[tls] ") || anonymous.starts_with("[down] "),
-        "{anonymous}"
-    );
+    assert!(anonymous.starts_with("[tls] ") || anonymous.starts_with("[down] "), "{anonymous}");
     key.write("no key");
     let broken = result_of(&url, &more).await;
     assert!(

@@ -43,10 +43,7 @@ impl PercentThresholds {
                 .collect()
         });
         let resources: BTreeSet<ResourceId> = low.keys().copied().chain(always).collect();
-        match resources
-            .iter()
-            .find(|r| basis == Basis::Actual && !always.contains(r))
-        {
+        match resources.iter().find(|r| basis == Basis::Actual && !always.contains(r)) {
             Some(other) => Err(Idle::Unmeasurable(known.name(*other).to_owned())),
             None => Ok(PercentThresholds {
                 basis,
@@ -60,41 +57,28 @@ impl PercentThresholds {
     /// Replaces thresholds that are distances from the mean of the nodes.
     pub(super) fn around_the_mean(&mut self, nodes: &[MeasuredNode]) {
         for (resource, low) in &mut self.low {
-            let known: Vec<f64> = nodes
-                .iter()
-                .filter_map(|n| n.percent.get(resource).copied())
-                .collect();
+            let known: Vec<f64> =
+                nodes.iter().filter_map(|n| n.percent.get(resource).copied()).collect();
             let count = f64::from(u32::try_from(known.len().max(1)).unwrap_or(u32::MAX));
             let mean = known.iter().sum::<f64>() / count;
             *low = (mean - *low).clamp(0.0, 100.0);
-            self.high
-                .entry(*resource)
-                .and_modify(|high| *high = (mean + *high).clamp(0.0, 100.0));
+            self.high.entry(*resource).and_modify(|high| *high = (mean + *high).clamp(0.0, 100.0));
         }
     }
 
     pub(super) fn measure(&self, draft: &Draft<'_>, node: NodeId) -> MeasuredNode {
         let whole = &draft.world.snapshot.node(node).allocatable;
-        let usage: BTreeMap<ResourceId, Amount> = self
-            .resources
-            .iter()
-            .map(|r| (*r, used(draft, self.basis, node, *r)))
-            .collect();
+        let usage: BTreeMap<ResourceId, Amount> =
+            self.resources.iter().map(|r| (*r, used(draft, self.basis, node, *r))).collect();
         let existing = usage.iter().filter(|(r, _)| has(draft, node, **r));
         let percent = existing
             .map(|(r, used)| (*r, percent(counted(*r, *used), counted(*r, whole[*r]))))
             .collect();
-        MeasuredNode {
-            node,
-            usage,
-            percent,
-        }
+        MeasuredNode { node, usage, percent }
     }
 
     pub(super) fn is_under(&self, node: &MeasuredNode) -> bool {
-        self.low
-            .iter()
-            .all(|(r, low)| node.percent.get(r).copied().unwrap_or(0.0) <= *low)
+        self.low.iter().all(|(r, low)| node.percent.get(r).copied().unwrap_or(0.0) <= *low)
     }
 
     /// A node's ratios beside the thresholds.
@@ -111,10 +95,8 @@ impl PercentThresholds {
 
     /// The resource furthest above its target, the node's percentage and the target.
     pub(super) fn over(&self, node: &MeasuredNode) -> Option<(ResourceId, f64, f64)> {
-        let above = self
-            .high
-            .iter()
-            .filter_map(|(r, high)| Some((*r, *node.percent.get(r)?, *high)));
+        let above =
+            self.high.iter().filter_map(|(r, high)| Some((*r, *node.percent.get(r)?, *high)));
         above
             .filter(|(_, p, high)| p > high)
             .max_by(|(_, p, x), (_, q, y)| (p - x).total_cmp(&(q - y)))
@@ -153,10 +135,7 @@ impl PercentThresholds {
 impl MeasuredNode {
     /// The sum of millicores, bytes and counts, as descheduler sorts nodes.
     pub(super) fn raw_sum(&self) -> u128 {
-        self.usage
-            .iter()
-            .map(|(r, used)| u128::from(counted(*r, *used).get()))
-            .sum()
+        self.usage.iter().map(|(r, used)| u128::from(counted(*r, *used).get())).sum()
     }
 }
 
@@ -174,12 +153,7 @@ fn used(draft: &Draft<'_>, basis: Basis, node: NodeId, resource: ResourceId) -> 
         (Basis::Actual, ResourceId::MEMORY) => reading.memory,
         _ => {
             let snapshot = draft.world.snapshot;
-            snapshot
-                .node(node)
-                .pods
-                .iter()
-                .map(|p| snapshot.pod(*p).requests[resource])
-                .sum()
+            snapshot.node(node).pods.iter().map(|p| snapshot.pod(*p).requests[resource]).sum()
         }
     }
 }
@@ -222,19 +196,11 @@ const fn counted(resource: ResourceId, amount: Amount) -> Amount {
 /// descheduler's as well.
 fn part(resource: ResourceId, whole: Amount, percent: f64) -> Amount {
     let part = Amount::from_f64((percent * 0.01 * counted(resource, whole).as_f64()).floor());
-    if resource == ResourceId::CPU {
-        Amount::new(part.get().saturating_mul(MILLI))
-    } else {
-        part
-    }
+    if resource == ResourceId::CPU { Amount::new(part.get().saturating_mul(MILLI)) } else { part }
 }
 
 fn percent(used: Amount, whole: Amount) -> f64 {
-    if whole == Amount::ZERO {
-        0.0
-    } else {
-        used.as_f64() / whole.as_f64() * 100.0
-    }
+    if whole == Amount::ZERO { 0.0 } else { used.as_f64() / whole.as_f64() * 100.0 }
 }
 
 /// The percentage as written in the policy. A ratio multiplied by 100 may be off in the last digit.

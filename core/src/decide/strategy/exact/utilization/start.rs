@@ -110,10 +110,8 @@ impl<'w> ExactUtilizationRun<'w> {
         mut thresholds: PercentThresholds,
         nodes: &[NodeId],
     ) {
-        let measured: Vec<MeasuredNode> = nodes
-            .iter()
-            .map(|n| thresholds.measure(draft, *n))
-            .collect();
+        let measured: Vec<MeasuredNode> =
+            nodes.iter().map(|n| thresholds.measure(draft, *n)).collect();
         if rule.deviation {
             thresholds.around_the_mean(&measured);
         }
@@ -128,12 +126,9 @@ impl<'w> ExactUtilizationRun<'w> {
             }
             self.classes.insert(node.node, class);
         }
-        if let Some(why) = idle_low(
-            cold.len(),
-            hot.len(),
-            measured.len(),
-            rule.number_of_nodes.unwrap_or(0),
-        ) {
+        if let Some(why) =
+            idle_low(cold.len(), hot.len(), measured.len(), rule.number_of_nodes.unwrap_or(0))
+        {
             self.note(draft, pool, nodes, &why);
             return;
         }
@@ -144,12 +139,7 @@ impl<'w> ExactUtilizationRun<'w> {
             let reason = self.hot_reason(node.node, rule.basis);
             sources.push_back(self.source(draft, &thresholds, node, reason, &cold));
         }
-        self.pools.push_back(SourcePool {
-            basis: rule.basis,
-            to_the_last: false,
-            sources,
-            free,
-        });
+        self.pools.push_back(SourcePool { basis: rule.basis, to_the_last: false, sources, free });
     }
 
     fn add_high(
@@ -159,10 +149,8 @@ impl<'w> ExactUtilizationRun<'w> {
         thresholds: &PercentThresholds,
         nodes: &[NodeId],
     ) {
-        let measured: Vec<MeasuredNode> = nodes
-            .iter()
-            .map(|n| thresholds.measure(draft, *n))
-            .collect();
+        let measured: Vec<MeasuredNode> =
+            nodes.iter().map(|n| thresholds.measure(draft, *n)).collect();
         let (mut under, mut takers) = (Vec::new(), Vec::new());
         for node in &measured {
             self.levels.insert(node.node, thresholds.levels(node));
@@ -188,23 +176,13 @@ impl<'w> ExactUtilizationRun<'w> {
             let reason = thresholds.underused_reason(draft, node);
             sources.push_back(self.source(draft, thresholds, node, reason, &takers));
         }
-        self.pools.push_back(SourcePool {
-            basis: rule.basis,
-            to_the_last: true,
-            sources,
-            free,
-        });
+        self.pools.push_back(SourcePool { basis: rule.basis, to_the_last: true, sources, free });
     }
 
     /// Why pods leave a node of class `Hot`.
     fn hot_reason(&self, node: NodeId, basis: Basis) -> Reason {
         match self.classes.get(&node) {
-            Some(Class::Hot {
-                resource,
-                ratio,
-                target,
-                ..
-            }) => Reason::HotNode {
+            Some(Class::Hot { resource, ratio, target, .. }) => Reason::HotNode {
                 resource: resource.clone(),
                 ratio: *ratio,
                 target: *target,

@@ -97,9 +97,7 @@ status:
 ";
 
 fn pod_of(text: &str) -> PodFacts {
-    let Object::Pod(pod) = facts_of(text) else {
-        panic!("{text}")
-    };
+    let Object::Pod(pod) = facts_of(text) else { panic!("{text}") };
     *pod
 }
 
@@ -127,10 +125,7 @@ fn a_pod_is_converted() {
     assert_eq!(pod.qos, Qos::Burstable);
     assert_eq!(
         pod.sizes.requests,
-        [
-            ("cpu".into(), Amount::millicores(250)),
-            ("memory".into(), Amount::new(1 << 20))
-        ]
+        [("cpu".into(), Amount::millicores(250)), ("memory".into(), Amount::new(1 << 20))]
     );
     assert_eq!(
         pod.owners,
@@ -146,10 +141,7 @@ fn a_pod_is_converted() {
         Volumes {
             local: true,
             claims: vec!["data-0".into()],
-            ephemeral: vec![EphemeralClaim {
-                name: "web-1-scratch".into(),
-                class: None,
-            }],
+            ephemeral: vec![EphemeralClaim { name: "web-1-scratch".into(), class: None }],
             inline_drivers: vec!["secrets".into()],
         }
     );
@@ -173,11 +165,7 @@ fn tolerations_with_every_operator_are_converted() {
     };
     let expected = [
         tolerates(None, Tolerates::Any, None),
-        tolerates(
-            Some("a"),
-            Tolerates::Equal("b".into()),
-            Some(Effect::NoExecute),
-        ),
+        tolerates(Some("a"), Tolerates::Equal("b".into()), Some(Effect::NoExecute)),
         tolerates(Some("sla"), Tolerates::Above(90), None),
         tolerates(Some("sla"), Tolerates::Below(95), None),
     ];
@@ -187,30 +175,19 @@ fn tolerations_with_every_operator_are_converted() {
 #[test]
 fn required_node_affinity_is_converted() {
     let pod = pod_of(RICH);
-    let terms: Vec<_> = pod
-        .required_nodes
-        .iter()
-        .flatten()
-        .map(|t| format!("{}|{}", t.labels, t.fields))
-        .collect();
+    let terms: Vec<_> =
+        pod.required_nodes.iter().flatten().map(|t| format!("{}|{}", t.labels, t.fields)).collect();
     assert_eq!(terms, ["cores>7|", "|metadata.name=n2"]);
     let [first, second] = &pod.required_anti_affinity[..] else {
         panic!("{:?}", pod.required_anti_affinity)
     };
-    assert_eq!(
-        first.pods.as_ref().unwrap().to_string(),
-        "app=web,rev=7,app!=web"
-    );
+    assert_eq!(first.pods.as_ref().unwrap().to_string(), "app=web,rev=7,app!=web");
     assert_eq!(
         (first.namespaces.as_slice(), &first.namespace_selector),
         (&["other".to_owned()][..], &Some(Selector::default()))
     );
     assert_eq!(
-        (
-            &second.pods,
-            &second.namespace_selector,
-            second.topology_key.as_str()
-        ),
+        (&second.pods, &second.namespace_selector, second.topology_key.as_str()),
         (&None, &None, "zone")
     );
 }
@@ -218,30 +195,18 @@ fn required_node_affinity_is_converted() {
 #[test]
 fn preferred_node_affinity_is_converted() {
     let pod = pod_of(RICH);
-    let terms: Vec<_> = pod
-        .preferred_nodes
-        .iter()
-        .map(|(w, t)| format!("{w} {}|{}", t.labels, t.fields))
-        .collect();
-    assert_eq!(
-        (terms, pod.spread.len()),
-        (vec!["60 disk=nvme|".to_owned()], 1)
-    );
+    let terms: Vec<_> =
+        pod.preferred_nodes.iter().map(|(w, t)| format!("{w} {}|{}", t.labels, t.fields)).collect();
+    assert_eq!((terms, pod.spread.len()), (vec!["60 disk=nvme|".to_owned()], 1));
 }
 
 #[test]
 fn pod_affinity_is_converted() {
     let pod = pod_of(RICH);
     let term = |n: &PodAffinityTerm| n.pods.as_ref().unwrap().to_string();
-    assert_eq!(
-        pod.required_affinity.iter().map(term).collect::<Vec<_>>(),
-        ["app=db"]
-    );
-    let terms: Vec<_> = pod
-        .preferred_terms
-        .iter()
-        .map(|l| format!("{} {}", l.weight, term(&l.term)))
-        .collect();
+    assert_eq!(pod.required_affinity.iter().map(term).collect::<Vec<_>>(), ["app=db"]);
+    let terms: Vec<_> =
+        pod.preferred_terms.iter().map(|l| format!("{} {}", l.weight, term(&l.term))).collect();
     assert_eq!(terms, ["30 app=cache", "-40 app=batch"]);
 }
 
@@ -249,16 +214,11 @@ fn pod_affinity_is_converted() {
 fn ports_gates_and_other_scheduling_fields_are_converted() {
     let pod = pod_of(RICH);
     assert_eq!((pod.scheduler.as_deref(), pod.gated), (Some("other"), true));
-    let ports: Vec<_> = pod
-        .ports
-        .iter()
-        .map(|p| format!("{} {} {}", p.ip, p.protocol, p.port))
-        .collect();
+    let ports: Vec<_> =
+        pod.ports.iter().map(|p| format!("{} {} {}", p.ip, p.protocol, p.port)).collect();
     assert_eq!(ports, ["0.0.0.0 TCP 8080", "10.0.0.1 UDP 53"]);
-    let non_zero_requests = NonZeroRequests {
-        cpu: Amount::millicores(350),
-        memory: Amount::new(201 << 20),
-    };
+    let non_zero_requests =
+        NonZeroRequests { cpu: Amount::millicores(350), memory: Amount::new(201 << 20) };
     assert_eq!(pod.sizes.non_zero_requests, non_zero_requests);
 }
 
@@ -292,11 +252,7 @@ fn container_statuses_are_matched_by_name() {
             ended: Some((String::new(), 0)),
             ..container(Role::Init, "init:1", 2)
         },
-        Container {
-            name: "look".into(),
-            runs: true,
-            ..container(Role::Ephemeral, "debug:1", 0)
-        },
+        Container { name: "look".into(), runs: true, ..container(Role::Ephemeral, "debug:1", 0) },
     ];
     assert_eq!(*pod.containers, expected);
 }
@@ -315,12 +271,7 @@ fn conditions_and_the_status_reason_are_converted() {
     };
     let expected = [
         condition("Ready", "True", "", None),
-        condition(
-            "PodScheduled",
-            "False",
-            "Unschedulable",
-            Some("2026-01-01T00:00:03Z"),
-        ),
+        condition("PodScheduled", "False", "Unschedulable", Some("2026-01-01T00:00:03Z")),
     ];
     assert_eq!(
         (pod.reason.as_deref(), pod.conditions.as_slice()),
@@ -332,24 +283,12 @@ fn conditions_and_the_status_reason_are_converted() {
 fn missing_fields_get_the_api_defaults() {
     let pod = pod_of("{apiVersion: v1, kind: Pod, metadata: {name: p}}");
     assert_eq!(
-        (
-            pod.namespace.as_str(),
-            pod.node.as_deref(),
-            pod.phase,
-            pod.ready
-        ),
+        (pod.namespace.as_str(), pod.node.as_deref(), pod.phase, pod.ready),
         ("default", None, PodPhase::Pending, false)
     );
+    assert_eq!((pod.priority, pod.qos, pod.sizes.requests.len()), (None, Qos::BestEffort, 0));
     assert_eq!(
-        (pod.priority, pod.qos, pod.sizes.requests.len()),
-        (None, Qos::BestEffort, 0)
-    );
-    assert_eq!(
-        (
-            &pod.required_nodes,
-            pod.required_anti_affinity.len(),
-            &pod.annotations
-        ),
+        (&pod.required_nodes, pod.required_anti_affinity.len(), &pod.annotations),
         (&None, 0, &Annotations::default())
     );
 }
@@ -364,10 +303,7 @@ fn the_safe_to_evict_annotation_is_converted() {
         );
         pod_of(&pod).annotations.safe_to_evict
     };
-    assert_eq!(
-        ["true", "false", "True", ""].map(may),
-        [Some(true), Some(false), None, None]
-    );
+    assert_eq!(["true", "false", "True", ""].map(may), [Some(true), Some(false), None, None]);
 }
 
 #[test]
@@ -396,27 +332,15 @@ fn annotations_against_eviction_are_converted() {
     );
     assert_eq!(
         pod.annotations,
-        Annotations {
-            mirror: true,
-            static_pod: true,
-            ..Annotations::default()
-        }
+        Annotations { mirror: true, static_pod: true, ..Annotations::default() }
     );
 }
 
 #[test]
 fn an_invalid_pod_is_skipped_with_its_node() {
     for (spec, status, why) in [
-        (
-            "{}",
-            "{phase: Idle}",
-            "status.phase: found \"Idle\", expected ",
-        ),
-        (
-            "{}",
-            "{qosClass: Best}",
-            "status.qosClass: found \"Best\", expected ",
-        ),
+        ("{}", "{phase: Idle}", "status.phase: found \"Idle\", expected "),
+        ("{}", "{qosClass: Best}", "status.qosClass: found \"Best\", expected "),
         (
             "{tolerations: [{operator: Like}]}",
             "{}",

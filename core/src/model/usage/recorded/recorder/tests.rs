@@ -23,10 +23,8 @@ fn snapshot(pods: &[(&str, &str, &str, &str, i64)]) -> Snapshot {
     let mut objects = Objects::default();
     let mut apply = |object| objects.apply(import::object(&object).unwrap().unwrap());
     for node in ["n1", "n2"] {
-        apply(
-            json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node},
-            "status": {"allocatable": {"cpu": "8", "memory": "32Gi"}}}),
-        );
+        apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node},
+            "status": {"allocatable": {"cpu": "8", "memory": "32Gi"}}}));
     }
     for (name, kind, owner, node, minute) in pods {
         let time = at(*minute).to_string();
@@ -43,10 +41,8 @@ fn snapshot(pods: &[(&str, &str, &str, &str, i64)]) -> Snapshot {
 }
 
 fn sample(minute: i64, millicores: u64) -> Sample {
-    let used = Measure {
-        cpu: Amount::millicores(millicores),
-        memory: Amount::new(millicores << 20),
-    };
+    let used =
+        Measure { cpu: Amount::millicores(millicores), memory: Amount::new(millicores << 20) };
     Sample {
         at: at(minute),
         window: SignedDuration::ZERO,
@@ -60,13 +56,8 @@ fn readings(minute: i64, nodes: &[(&str, u64)], pods: &[(&str, &str, u64)]) -> R
     let name = |pod: &str| ("shop".to_owned(), pod.to_owned());
     let nodes = nodes.iter();
     Readings {
-        nodes: nodes
-            .map(|(node, used)| ((*node).to_owned(), sample(minute, *used)))
-            .collect(),
-        pods: pods
-            .iter()
-            .map(|(pod, _, used)| (name(pod), sample(minute, *used)))
-            .collect(),
+        nodes: nodes.map(|(node, used)| ((*node).to_owned(), sample(minute, *used))).collect(),
+        pods: pods.iter().map(|(pod, _, used)| (name(pod), sample(minute, *used))).collect(),
         placed: pods
             .iter()
             .filter(|(_, node, _)| !node.is_empty())
@@ -77,11 +68,7 @@ fn readings(minute: i64, nodes: &[(&str, u64)], pods: &[(&str, &str, u64)]) -> R
 }
 
 fn record(snapshot: &Snapshot, of: impl Fn(i64) -> Readings) -> UsageHistory {
-    let range = HistoryRange {
-        start: at(0),
-        step: SignedDuration::from_mins(1),
-        steps: STEPS,
-    };
+    let range = HistoryRange { start: at(0), step: SignedDuration::from_mins(1), steps: STEPS };
     let mut recorder = UsageRecorder::new(snapshot, range);
     for minute in 0..6 {
         recorder.add(at(minute), &of(minute));
@@ -93,9 +80,7 @@ fn record(snapshot: &Snapshot, of: impl Fn(i64) -> Readings) -> UsageHistory {
 fn row(usage: &RecordedUsage) -> String {
     let value = |step| {
         let used = usage.get(step);
-        used.map_or("-".to_owned(), |used| {
-            (used.cpu.get() / 1_000_000).to_string()
-        })
+        used.map_or("-".to_owned(), |used| (used.cpu.get() / 1_000_000).to_string())
     };
     (0..STEPS).map(value).collect::<Vec<_>>().join(" ")
 }
@@ -104,13 +89,8 @@ fn pod<'h>(history: &'h UsageHistory, name: &str) -> &'h PodHistory {
     &history.pods[&("shop".to_owned(), name.to_owned())]
 }
 
-const WEB: (&str, &str, &str, &str, i64) = (
-    "web-5d8c7b9f64-aaaaa",
-    "ReplicaSet",
-    "web-5d8c7b9f64",
-    "n1",
-    -60,
-);
+const WEB: (&str, &str, &str, &str, i64) =
+    ("web-5d8c7b9f64-aaaaa", "ReplicaSet", "web-5d8c7b9f64", "n1", -60);
 
 #[test]
 fn a_missing_sample_is_a_gap_and_never_zero() {
@@ -131,13 +111,7 @@ fn a_missing_sample_is_a_gap_and_never_zero() {
 
 #[test]
 fn a_replacement_continues_the_row_of_the_pod_that_ended_when_it_began() {
-    let new = (
-        "web-5d8c7b9f64-ccccc",
-        "ReplicaSet",
-        "web-5d8c7b9f64",
-        "n2",
-        4,
-    );
+    let new = ("web-5d8c7b9f64-ccccc", "ReplicaSet", "web-5d8c7b9f64", "n2", 4);
     let snapshot = snapshot(&[WEB, new]);
     let history = record(&snapshot, |minute| {
         let mut pods = vec![(WEB.0, "n1", 100)];
@@ -197,11 +171,8 @@ fn a_pod_that_existed_from_the_start_continues_no_row() {
 /// Three old pods are first measured one step apart, and two of them are replaced soon after.
 #[test]
 fn an_old_pod_that_was_measured_late_continues_no_row() {
-    let pods = [
-        ("web-5d8c7b9f64-ccccc", 3),
-        ("web-5d8c7b9f64-ddddd", 3),
-        ("web-5d8c7b9f64-stays", 0),
-    ];
+    let pods =
+        [("web-5d8c7b9f64-ccccc", 3), ("web-5d8c7b9f64-ddddd", 3), ("web-5d8c7b9f64-stays", 0)];
     let pods = pods.map(|(name, minute)| (name, "ReplicaSet", "web-5d8c7b9f64", "n2", minute));
     let [one, two, stays] = pods.map(|(name, ..)| name);
     let history = record(&snapshot(&pods), |minute| {
@@ -260,13 +231,7 @@ fn a_pod_of_a_stateful_set_keeps_its_row_when_it_moves() {
 /// A source measures a pod only after its second scrape, and its node at once.
 #[test]
 fn the_first_usage_of_a_new_pod_is_not_taken_for_that_of_its_node() {
-    let new = (
-        "web-5d8c7b9f64-ccccc",
-        "ReplicaSet",
-        "web-5d8c7b9f64",
-        "n2",
-        3,
-    );
+    let new = ("web-5d8c7b9f64-ccccc", "ReplicaSet", "web-5d8c7b9f64", "n2", 3);
     let left = "web-5d8c7b9f64-first";
     let history = record(&snapshot(&[new]), |minute| match minute {
         0 => readings(0, &[("n1", 50), ("n2", 50)], &[]),
@@ -281,9 +246,8 @@ fn the_first_usage_of_a_new_pod_is_not_taken_for_that_of_its_node() {
 
 #[test]
 fn a_source_that_reports_no_node_measures_pods_where_they_are_now() {
-    let history = record(&snapshot(&[WEB]), |minute| {
-        readings(minute, &[("n1", 300)], &[(WEB.0, "", 100)])
-    });
+    let history =
+        record(&snapshot(&[WEB]), |minute| readings(minute, &[("n1", 300)], &[(WEB.0, "", 100)]));
     assert_eq!(pod(&history, WEB.0).node.as_deref(), Some("n1"));
     assert_eq!(row(&history.nodes["n1"]), "200 200 200 200 200 200");
 }
