@@ -182,7 +182,7 @@ impl Extend<FileDocument> for Documents {
         for item in documents.into_iter().flat_map(|document| document.0) {
             match item {
                 ObjectItem::Object(object) => self.0.objects.add(*object),
-                ObjectItem::Skipped(kind, skipped) => self.0.objects.skip(kind, *skipped),
+                ObjectItem::Skipped(kind, skipped) => self.0.objects.add_skipped(kind, *skipped),
                 ObjectItem::Metrics(value) => drop(metrics::take(&value, &mut self.0.readings)),
                 ObjectItem::History(item) => self.0.add_history(item),
                 ObjectItem::Guard(Ok(series)) => self.0.guards.push(*series),

@@ -448,3 +448,23 @@ fn a_pod_that_waits_for_something_else_takes_no_room() {
         assert!(plan.contains("could land on n2"), "{held}: {plan}");
     }
 }
+
+#[test]
+fn a_pod_that_waits_for_something_else_does_not_make_a_likely_landing_worse() {
+    // The waiting pod can go to n5 only, so that two of three good nodes remain, as without it.
+    for waits in ["", "gang=train"] {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 system=1
+              web*4 cpu=300m uses=1
+            node n2 system=5
+            node n3
+            node n4
+            node n5 labels=gpu:yes taint=gpu:NoSchedule
+              train cpu=4 pending requires=gpu:yes tolerates=gpu:NoSchedule {waits}
+            "
+        ));
+        let plan = text(&cluster.plan(EVEN));
+        assert!(plan.contains("move web-1 from n1"), "{waits}: {plan}");
+    }
+}

@@ -453,6 +453,23 @@ fn a_plan_moves_one_pod_of_an_ordered_stateful_set() {
 }
 
 #[test]
+fn other_pods_of_a_hot_node_do_not_wait_for_an_ordered_stateful_set() {
+    let cluster = Cluster::parse(
+        "
+        node n1
+          db*3 cpu=300m uses=1 owner=StatefulSet ordered
+          web*4 cpu=300m uses=1
+        node n2
+        node n3
+        node n4
+        ",
+    );
+    let plan = text(&cluster.plan(&format!("limits: {{perWorkload: none}}\n{EVEN}")));
+    assert_eq!(plan.matches("move db-").count(), 1, "{plan}");
+    assert!(plan.matches("move web-").count() >= 2, "{plan}");
+}
+
+#[test]
 fn a_stateful_set_creates_only_the_pods_of_its_ordinals() {
     for policy in ["parallel", "ordered"] {
         // As while a set is moved to another cluster, pod by pod.

@@ -638,6 +638,15 @@ fn an_object_that_is_given_twice_with_differences_is_unreadable() {
     assert_eq!(moved.plan().moves, 0);
     let text = run(&["explain", "node", "n1"], &moved.list());
     assert!(text.contains("Pod default/web-0 cannot be read"), "{text}");
+    // The same holds if the second one cannot be read at all.
+    let mut broken = pod("web-0", "n2", &Value::Null);
+    broken["spec"]["containers"] = json!(7);
+    let broken = cluster.and([broken]);
+    for node in ["n1", "n2"] {
+        let text = run(&["explain", "node", node], &broken.list());
+        assert!(text.contains("Pod default/web-0 cannot be read"), "{node}: {text}");
+    }
+    assert_eq!(broken.plan().moves, 0);
 }
 
 /// Three nodes with a history of usage: 12 pods of 150m on n1, and none elsewhere.

@@ -148,10 +148,16 @@ impl<'w> Draft<'w> {
         self.without_undecided.as_ref()
     }
 
+    /// Returns true if a move must be good in both forecasts, because nothing is known about pods
+    /// that may wait for something else.
+    pub const fn must_be_good_in_both(&self) -> bool {
+        self.waiting_is_uncertain
+    }
+
     /// Returns the weight of each forecast. With moves that are undecided, either forecast may
-    /// hold. Nothing is known about pods that may wait for something else, so both must be good.
+    /// hold.
     pub const fn forecast_weight(&self) -> f64 {
-        if self.without_undecided.is_some() && !self.waiting_is_uncertain { 0.5 } else { 1.0 }
+        if self.without_undecided.is_some() && !self.must_be_good_in_both() { 0.5 } else { 1.0 }
     }
 
     /// Returns the nodes that may take the replacement of a move with several possible nodes.

@@ -91,6 +91,8 @@ pub struct Snapshot {
     pub attachments: Arc<BTreeMap<String, Attachment>>,
     /// The kinds of which no object is known, so that everything which depends on them is unknown.
     pub lacking: BTreeMap<ObjectKind, Lack>,
+    /// The CSI drivers that run on any node.
+    pub csi_drivers: BTreeSet<String>,
     /// The pod selectors of services, by namespace and name.
     pub services: Arc<BTreeMap<(String, String), Labels>>,
     /// The controllers that create pods, as far as they are watched.

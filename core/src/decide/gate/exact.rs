@@ -4,8 +4,6 @@ use jiff::SignedDuration;
 
 use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::model::plan::Refusal;
-use crate::model::snapshot::facts::Owner;
-use crate::model::snapshot::{Pod, PodId};
 use crate::policy::Rule;
 
 use super::evictable::{
@@ -69,33 +67,21 @@ fn replicas(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     if least <= 1 || pod.annotations.asks_for_eviction() {
         return Ok(());
     }
-    let is_sibling = |other: &Pod| {
-        let same = |o: &Owner| o.uid == owner.uid && o.kind == owner.kind && o.name == owner.name;
-        other.namespace == pod.namespace && other.owners.iter().any(same)
-    };
-    let counts = |p: &PodId| is_sibling(snapshot.pod(*p)) && !gone(*p, candidate, draft);
-    let have = match pod.workload {
-        Some(workload) => {
-            let pods = snapshot.workload(workload).pods.iter().copied();
-            pods.filter(counts).count()
-        }
-        // The owner is no controller.
-        None => snapshot.pod_ids().filter(counts).count(),
-    };
-    Ok(enough(u32::try_from(have).unwrap_or(u32::MAX), least)?)
+    let gone = draft.count(|moved, other| {
+        let is_sibling =
+            || other.namespace == pod.namespace && other.owners.iter().any(|one| one.same(owner));
+        other.finished() && is_sibling() && gone(moved, candidate, draft)
+    });
+    Ok(enough(draft.pods_of_owner(&pod.namespace, owner).saturating_sub(gone), least)?)
 }
 
-/// Whether descheduler no longer sees a pod: a finished pod is gone as soon as it is evicted.
+/// Whether descheduler no longer sees a finished pod: it is gone as soon as it is evicted.
 ///
 /// Descheduler counts when it lists the pods of a node. PodLifeTime lists the pods of all nodes
 /// before it evicts one.
-fn gone(pod: PodId, candidate: &Candidate, draft: &Draft<'_>) -> bool {
+fn gone(moved: &Candidate, candidate: &Candidate, draft: &Draft<'_>) -> bool {
     let snapshot = draft.world.snapshot;
-    let Some((by, _)) = draft.move_of(pod) else {
-        return false;
-    };
     let by_node = !matches!(draft.world.strategy(candidate.strategy).rule, Rule::PodLifeTime(_));
-    let same_node = snapshot.pod(pod).node == snapshot.pod(candidate.pod).node;
-    let listed_before = by.strategy == candidate.strategy && (same_node || !by_node);
-    snapshot.pod(pod).finished() && !listed_before
+    let same_node = snapshot.pod(moved.pod).node == snapshot.pod(candidate.pod).node;
+    moved.strategy != candidate.strategy || (by_node && !same_node)
 }

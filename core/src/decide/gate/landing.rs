@@ -42,7 +42,6 @@ pub(super) fn find_by(
     require_room(candidate, draft, forecast)?;
     let relief = Relief::of(candidate, draft);
     let mut outcome = LandingOutcome::default();
-    let without = draft.without_undecided();
     let case = LandingCase {
         candidate,
         projection: draft,
@@ -50,14 +49,15 @@ pub(super) fn find_by(
         relief,
         weight: draft.forecast_weight(),
     };
-    outcome.add(case, None);
+    let mut risk = outcome.add(case, None);
     outcome.landing.starts.clone_from(&forecast.starts);
-    if let Some(without) = without {
+    if let Some(without) = draft.without_undecided() {
         let forecast = scheduler::forecast(without, candidate.pod);
         let case = LandingCase { projection: without, forecast: &forecast, ..case };
-        outcome.add(case, Some(&draft.undecided_nodes()));
+        let other = outcome.add(case, Some(&draft.undecided_nodes()));
+        risk = if draft.must_be_good_in_both() { risk.or(other) } else { risk.plus(other) };
     }
-    let (bad, loss) = (outcome.bad, outcome.loss);
+    let Risk { bad, loss } = risk;
     // The probabilities mean something only if the scores of the scheduler are known.
     let weighed = LowNodeUtilization::of(&draft.world.strategy(candidate.strategy).rule).is_some()
         && scheduler::is_known(draft, candidate.pod);
@@ -140,16 +140,33 @@ struct LandingCase<'c, 'w> {
     weight: f64,
 }
 
+/// The risk of a move.
+#[derive(Clone, Copy, Default)]
+struct Risk {
+    /// The probability that the move gains nothing.
+    bad: f64,
+    /// The expected loss of benefit.
+    loss: f64,
+}
+
+impl Risk {
+    /// The risk if one of two cases holds, each weighed by its probability.
+    fn plus(self, other: Self) -> Self {
+        Risk { bad: self.bad + other.bad, loss: self.loss + other.loss }
+    }
+
+    /// The risk if nothing is known about which of two cases holds.
+    const fn or(self, other: Self) -> Self {
+        Risk { bad: self.bad.max(other.bad), loss: self.loss.max(other.loss) }
+    }
+}
+
 /// The judgement about all nodes that may win.
 #[derive(Default)]
 struct LandingOutcome {
     landing: Landing,
     /// The node of the landing: its probability, and its ratio after the move.
     booked: (f64, Ratio),
-    /// The probability that the move gains nothing.
-    bad: f64,
-    /// The expected loss of benefit.
-    loss: f64,
     /// The reason for a possible landing that must never happen.
     never: Option<BadLanding>,
     /// The reason for the likeliest bad landing, with its probability.
@@ -159,12 +176,13 @@ struct LandingOutcome {
 }
 
 impl LandingOutcome {
-    /// Adds the possible nodes of one forecast.
+    /// Adds the possible nodes of one forecast, and returns its risk.
     ///
     /// `tied` is given for the forecast without undecided moves: the nodes where their replacements
     /// may land. If this pod lands on such a node, the earlier replacement gets the other node. The
     /// gain is the same, so the strategy's choice of destinations does not matter there.
-    fn add(&mut self, case: LandingCase<'_, '_>, tied: Option<&[NodeId]>) {
+    fn add(&mut self, case: LandingCase<'_, '_>, tied: Option<&[NodeId]>) -> Risk {
+        let mut risk = Risk::default();
         let (candidate, projection) = (case.candidate, case.projection);
         let before: BTreeSet<NodeId> = self.landing.possible_nodes.iter().copied().collect();
         for possible in &case.forecast.possible_nodes {
@@ -176,17 +194,22 @@ impl LandingOutcome {
                 Ok(_) => {}
                 Err(LandingFlaw::NotADestination(node, _))
                     if tied.is_some_and(|tied| tied.contains(&node)) => {}
-                Err(flaw) => self.add_bad(case, possible, flaw),
+                Err(flaw) => risk = risk.plus(self.add_bad(case, possible, flaw)),
             }
         }
+        risk
     }
 
-    fn add_bad(&mut self, case: LandingCase<'_, '_>, possible: &PossibleNode, flaw: LandingFlaw) {
+    fn add_bad(
+        &mut self,
+        case: LandingCase<'_, '_>,
+        possible: &PossibleNode,
+        flaw: LandingFlaw,
+    ) -> Risk {
         let (candidate, projection) = (case.candidate, case.projection);
         let chance = possible.chance.get() * case.weight;
         let loss = chance * case.relief.lost(candidate, projection, &flaw);
-        self.bad += chance;
-        self.loss += loss;
+        let risk = Risk { bad: chance, loss };
         let exceeds = |most: &Option<(f64, BadLanding)>, by: f64| {
             most.as_ref().is_none_or(|(most, _)| by > *most)
         };
@@ -194,7 +217,7 @@ impl LandingOutcome {
         let likelier = exceeds(&self.likeliest, chance);
         let costlier = exceeds(&self.costliest, loss);
         if !(never || likelier || costlier) {
-            return;
+            return risk;
         }
         let chance_of_all = Ratio::new(chance).unwrap_or_default();
         let why = flaw.refusal(candidate, projection, chance_of_all, case.forecast);
@@ -207,6 +230,7 @@ impl LandingOutcome {
         if likelier {
             self.likeliest = Some((chance, why));
         }
+        risk
     }
 
     /// The draft adds the load to the likeliest good node, so that the next forecast sees the

@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 
 use crate::model::ledger::LedgerSize;
 use crate::model::plan::OrderCause;
+use crate::model::snapshot::facts::{Owner, UidHash};
 use crate::model::snapshot::{NodeId, PodId};
 
 use super::{Projection, World};
 
 /// The ordinal of a pod that a StatefulSet waits for, and the reason.
 type WaitingOrdinal = (u32, OrderCause);
+/// The namespace, kind and name of an owner, and the hash of its uid.
+type CountedOwner = (String, String, String, Option<UidHash>);
 
 #[derive(Debug, Default)]
 pub(super) struct Tables {
@@ -18,6 +21,7 @@ pub(super) struct Tables {
     ledger_size: OnceCell<LedgerSize>,
     /// For each strategy and pod.
     permitted: OnceCell<Vec<Vec<OnceCell<bool>>>>,
+    pods_of_owner: OnceCell<BTreeMap<CountedOwner, u32>>,
     /// By the first pod of each StatefulSet.
     lowest_waiting: RefCell<BTreeMap<PodId, Option<WaitingOrdinal>>>,
 }
@@ -47,6 +51,23 @@ impl Projection<'_> {
     ) -> Option<WaitingOrdinal> {
         let mut known = self.tables.lowest_waiting.borrow_mut();
         *known.entry(first).or_insert_with(find)
+    }
+
+    /// Returns how many pods have an owner, in every phase.
+    pub fn pods_of_owner(&self, namespace: &str, owner: &Owner) -> u32 {
+        let key = |namespace: &str, owner: &Owner| {
+            (namespace.to_owned(), owner.kind.clone(), owner.name.clone(), owner.uid)
+        };
+        let counts = self.tables.pods_of_owner.get_or_init(|| {
+            let mut counts = BTreeMap::new();
+            for pod in &self.world.snapshot.pods {
+                for owner in &pod.owners {
+                    *counts.entry(key(&pod.namespace, owner)).or_default() += 1;
+                }
+            }
+            counts
+        });
+        counts.get(&key(namespace, owner)).copied().unwrap_or(0)
     }
 
     /// Returns the size of the ledger before the moves.

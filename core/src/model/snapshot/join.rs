@@ -135,8 +135,12 @@ impl Snapshot {
             .budgets
             .values()
             .map(|budget| Budget { facts: Arc::clone(budget), pods: Vec::new() });
+        let nodes: Vec<Node> = nodes.map(|n| Node::new(n, drivers(&n.name), &resources)).collect();
+        let running = nodes.iter().filter_map(|node| node.csi_drivers.as_ref());
+        let running: BTreeSet<&String> = running.flat_map(BTreeMap::keys).collect();
         Snapshot {
-            nodes: nodes.map(|n| Node::new(n, drivers(&n.name), &resources)).collect(),
+            csi_drivers: running.into_iter().cloned().collect(),
+            nodes,
             budgets: budgets.collect(),
             namespaces: objects.namespaces.clone(),
             deleted_namespaces: objects.deleted_namespaces.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::facts::{Attachment, Claim, CsiDrivers, EphemeralClaim, StorageClass, Volume};
+use super::facts::{Attachment, Claim, EphemeralClaim, StorageClass, Volume};
 use super::{Node, NodeId, Pod, Snapshot};
 
 /// A volume that a CSI driver attaches to a node. Equal values mean the same volume.
@@ -108,14 +108,10 @@ impl Snapshot {
     /// mount them; `None` if there is none. A driver of no node at all is unknown: it may need
     /// nothing on the nodes.
     pub fn missing_driver<'w>(&'w self, pod: &'w Pod, node: &Node) -> Option<&'w str> {
-        let runs = |driver: &str| {
-            let lists = |drivers: &CsiDrivers| drivers.contains_key(driver);
-            self.nodes.iter().any(|n| n.csi_drivers.as_ref().is_some_and(lists))
-        };
         let volumes = self.attached_volumes(pod).into_iter();
         let inline = pod.volumes.inline_drivers.iter().map(String::as_str);
         let mut drivers = volumes.map(|volume| volume.driver).chain(inline);
-        drivers.find(|driver| node.lacks_driver(driver) && runs(driver))
+        drivers.find(|driver| node.lacks_driver(driver) && self.csi_drivers.contains(*driver))
     }
 
     fn attached<'w>(

@@ -103,6 +103,7 @@ pub(super) fn leaves_soon(draft: &Draft<'_>, why: &Refusal) -> bool {
         // Every pod waits for the window, so none may move instead of it.
         Some(_) if matches!(why, Refusal::Temporary(Temporary::OutsideWindow(_))) => true,
         Some(wait) => wait <= draft.world.policy.interval,
-        None => why.is_temporary(),
+        // The other pod of an ordered StatefulSet may not be Ready by then.
+        None => why.is_temporary() && !matches!(why, Refusal::Replacement(_)),
     }
 }

@@ -37,6 +37,11 @@ impl UidHash {
 }
 
 impl Owner {
+    /// Returns true if this is the same object, whether or not it is the controller.
+    pub fn same(&self, other: &Self) -> bool {
+        self.uid == other.uid && self.kind == other.kind && self.name == other.name
+    }
+
     /// Returns true if this is the kind of this API group. A file may name no group.
     pub fn is(&self, group: &str, kind: &str) -> bool {
         self.kind == kind && (self.group == group || self.group.is_empty())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::model::snapshot::facts::{NamespaceFacts, Skipped};
 
 use super::owners::owner_key;
-use super::{Object, Objects};
+use super::{Name, Object, ObjectKind, Objects};
 
 impl Objects {
     /// Stores an object of a file. One that the file gives twice, with different facts, counts as
@@ -16,20 +16,33 @@ impl Objects {
         if let Some(skipped) = self.skipped.get_mut(&key) {
             note_node(skipped, object.node());
         } else if self.differs(&object) {
-            let (namespace, name) = key.1.clone();
-            let mut all = vec![Skipped {
+            let (namespace, name) = key.1;
+            let skipped = Skipped {
                 kind: kind.name().to_owned(),
                 namespace,
                 name,
-                node: self.node_of(&object),
+                node: object.node().map(str::to_owned),
                 why: "it is given twice, with differences".to_owned(),
-            }];
-            note_node(&mut all, object.node());
-            self.skip(kind, all[0].clone());
-            self.skipped.insert(key, all);
+            };
+            self.add_skipped(kind, skipped);
         } else {
             self.apply(object);
         }
+    }
+
+    /// Records an object of a file that cannot be read. What the file said before about an object of
+    /// this name does not hold either.
+    pub fn add_skipped(&mut self, kind: ObjectKind, skipped: Skipped) {
+        let key = (kind, (skipped.namespace.clone(), skipped.name.clone()));
+        let earlier = self.node_of(kind, &key.1);
+        let mut all = self.skipped.remove(&key).unwrap_or_default();
+        if all.is_empty() {
+            all.push(skipped.clone());
+        }
+        note_node(&mut all, skipped.node.as_deref());
+        note_node(&mut all, earlier.as_deref());
+        self.skip(kind, skipped);
+        self.skipped.insert(key, all);
     }
 
     /// Whether an object of this kind and name has other facts.
@@ -64,12 +77,11 @@ impl Objects {
 
     /// Returns the node of the earlier object of this kind and name.
     #[expect(clippy::wildcard_enum_match_arm, reason = "other kinds belong to no node")]
-    fn node_of(&self, object: &Object) -> Option<String> {
-        let (_, name) = object.key();
-        match object {
-            Object::Pod(_) => self.pods.get(&name)?.node.clone(),
-            Object::Attachment(..) => Some(self.attachments.get(&name.1)?.node.clone()),
-            Object::CsiNode(node, _) => Some(node.clone()),
+    fn node_of(&self, kind: ObjectKind, name: &Name) -> Option<String> {
+        match kind {
+            ObjectKind::Pod => self.pods.get(name)?.node.clone(),
+            ObjectKind::Attachment => Some(self.attachments.get(&name.1)?.node.clone()),
+            ObjectKind::CsiNode => Some(name.1.clone()),
             _ => None,
         }
     }
