@@ -30,8 +30,8 @@ impl Objects {
         }
     }
 
-    /// Records an object of a file that cannot be read. What the file said before about an object of
-    /// this name does not hold either.
+    /// Stores the reason why an object of a file cannot be read. An earlier object of this name
+    /// counts as unreadable, too.
     pub fn add_skipped(&mut self, kind: ObjectKind, skipped: Skipped) {
         let key = (kind, (skipped.namespace.clone(), skipped.name.clone()));
         let earlier = self.node_of(kind, &key.1);
