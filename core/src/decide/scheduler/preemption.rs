@@ -59,9 +59,7 @@ const fn may_change(why: &Misfit) -> bool {
         | Misfit::Volume
         | Misfit::PodAffinity
         | Misfit::Gated
-        | Misfit::Excluded
-        | Misfit::AboveTarget(_)
-        | Misfit::UnknownUsage => false,
+        | Misfit::Excluded => false,
     }
 }
 

@@ -67,12 +67,6 @@ pub enum Misfit {
     /// nodes as unable to take a pod.
     #[error("excluded as destination by the policy")]
     Excluded,
-    /// The node would be above its target of this resource. Only in the exact mode.
-    #[error("so loaded that it would be above its {0} target")]
-    AboveTarget(String),
-    /// The usage of the node is unknown. Only in the exact mode.
-    #[error("of unknown usage")]
-    UnknownUsage,
 }
 
 impl Misfit {
@@ -83,9 +77,6 @@ impl Misfit {
                 return format!(
                     "make room on another node that may run it, by {resource} requests"
                 );
-            }
-            Misfit::AboveTarget(resource) => {
-                return format!("make room on another node that may run it, by {resource}");
             }
             Misfit::AttachLimit(driver) => {
                 return format!("provide a node to which {driver} can attach more volumes");
@@ -113,7 +104,6 @@ impl Misfit {
             Misfit::AntiAffinityOfOthers => "provide a node without the pods that avoid it",
             Misfit::Gated => "remove its scheduling gates",
             Misfit::Excluded => "change `evictable.destinations`",
-            Misfit::UnknownUsage => "make the usage source report another node",
         };
         fixed.to_owned()
     }
