@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use crate::decide::placement::{Landing, Placement};
-use crate::decide::scheduler;
+use crate::decide::scheduler::{self, WaitingPod};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Measure;
 use crate::values::{Amount, PerResource};
@@ -44,16 +44,18 @@ impl<'w> Projection<'w> {
     /// Reserves room for the pods that wait for a node, as the scheduler does before it places
     /// replacements. The second projection does so only for those that wait for nothing else; it is
     /// `None` if that makes no difference.
-    pub fn with_waiting(self) -> (Self, Option<Self>) {
-        let expect = |mut projection: Self, with_doubtful| {
-            let most_work = scheduler::MOST_WORK;
-            let placement = &mut projection.placement;
-            let doubtful = scheduler::expect_waiting(placement, most_work, with_doubtful);
-            (projection, doubtful)
-        };
-        let (all, doubtful) = expect(self.clone(), true);
-        let certain = doubtful.then(|| expect(self, false).0);
-        (all, certain)
+    pub fn with_waiting(mut self) -> (Self, Option<Self>) {
+        let waiting = scheduler::waiting(self.world.snapshot);
+        let (pod, most_work) = (|one: &WaitingPod| one.pod, scheduler::MOST_WORK);
+        let before = waiting.iter().any(|one| one.doubtful).then(|| self.clone());
+        scheduler::expect_waiting(&mut self.placement, waiting.iter().map(pod), most_work);
+        let has_room = |one: &WaitingPod| one.doubtful && self.expects(one.pod);
+        let mut without = before.filter(|_| waiting.iter().any(has_room));
+        if let Some(without) = &mut without {
+            let certain = waiting.iter().filter(|one| !one.doubtful).map(pod);
+            scheduler::expect_waiting(&mut without.placement, certain, most_work);
+        }
+        (self, without)
     }
 
     /// Creates the projection of a world without moves.

@@ -81,7 +81,7 @@ mod walk;
 
 pub use claims::claim_flaw;
 pub use search_start::evaluate;
-pub use waiting::expect_waiting;
+pub use waiting::{WaitingPod, expect_waiting, waiting};
 
 use filters::Filters;
 use question::Question;

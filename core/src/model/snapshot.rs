@@ -329,10 +329,14 @@ impl Snapshot {
 
     /// Returns true if a PriorityClass exists, or may exist: it cannot be read, or none is known.
     pub fn may_have_class(&self, name: &str) -> bool {
-        let kind = ObjectKind::Class;
         let built_in = BUILT_IN_CLASSES.iter().any(|(class, _)| *class == name);
-        let unknown = || self.lacking.contains_key(&kind) || self.is_skipped(kind, "", name);
-        built_in || self.classes.contains_key(name) || unknown()
+        built_in || self.classes.contains_key(name) || self.may_lack(ObjectKind::Class, "", name)
+    }
+
+    /// Returns true if an object that is not known may exist: it cannot be read, or none of its
+    /// kind is known.
+    pub fn may_lack(&self, kind: ObjectKind, namespace: &str, name: &str) -> bool {
+        self.lacking.contains_key(&kind) || self.is_skipped(kind, namespace, name)
     }
 
     /// Returns true if the controllers of this kind are known, even if there are none. A file may

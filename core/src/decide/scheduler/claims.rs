@@ -26,10 +26,8 @@ pub(super) enum Hold {
 
 /// Returns whether a claim keeps a pod waiting.
 pub(super) fn hold(snapshot: &Snapshot, pod: &Pod, name: &str) -> Hold {
-    let unless_lacking = |kind, object: &str, namespace: &str| {
-        let unknown =
-            snapshot.lacking.contains_key(&kind) || snapshot.is_skipped(kind, namespace, object);
-        if unknown { Hold::Doubtful } else { Hold::Stuck }
+    let without = |kind, namespace: &str, object: &str| {
+        if snapshot.may_lack(kind, namespace, object) { Hold::Doubtful } else { Hold::Stuck }
     };
     match claim_flaw(snapshot, pod, name) {
         None => match snapshot.claim(pod, name) {
@@ -39,9 +37,9 @@ pub(super) fn hold(snapshot: &Snapshot, pod: &Pod, name: &str) -> Hold {
             }
             Some(_) | None => Hold::Free,
         },
-        Some(ClaimFlaw::Missing) => unless_lacking(ObjectKind::Claim, name, &pod.namespace),
-        Some(ClaimFlaw::NoVolume(volume)) => unless_lacking(ObjectKind::Volume, &volume, ""),
-        Some(ClaimFlaw::NoClass(class)) => unless_lacking(ObjectKind::StorageClass, &class, ""),
+        Some(ClaimFlaw::Missing) => without(ObjectKind::Claim, &pod.namespace, name),
+        Some(ClaimFlaw::NoVolume(volume)) => without(ObjectKind::Volume, "", &volume),
+        Some(ClaimFlaw::NoClass(class)) => without(ObjectKind::StorageClass, "", &class),
         Some(ClaimFlaw::Deleting | ClaimFlaw::Lost) => Hold::Stuck,
         Some(ClaimFlaw::Unreadable | ClaimFlaw::Unbound) => Hold::Doubtful,
         // Only the kubelet and the attacher refuse such a volume.

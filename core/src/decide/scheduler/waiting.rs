@@ -15,26 +15,40 @@ use crate::model::snapshot::{Pod, PodId, Snapshot};
 use super::claims::{Hold, hold};
 use super::{forecast, is_known};
 
-/// Reserves room for the first of the pods that wait: as many as this work allows, in forecasts
-/// times nodes. Pods that may wait for something else are left out unless `with_doubtful` asks for
-/// them. Returns true if one of these has got room.
+/// A pod that waits for a node.
+#[derive(Clone, Copy, Debug)]
+pub struct WaitingPod {
+    /// The pod.
+    pub pod: PodId,
+    /// Whether it may also wait for something else.
+    pub doubtful: bool,
+}
+
+/// Returns the pods that wait for a node, in the order in which the scheduler takes them. Pods that
+/// certainly wait for something else are left out.
+pub fn waiting(snapshot: &Snapshot) -> Vec<WaitingPod> {
+    let all = snapshot.pod_ids().filter(|id| waits(snapshot.pod(*id)));
+    let waiting = all.filter_map(|id| match hold_of(snapshot, snapshot.pod(id)) {
+        Hold::Free => Some(WaitingPod { pod: id, doubtful: false }),
+        Hold::Doubtful => Some(WaitingPod { pod: id, doubtful: true }),
+        Hold::Stuck => None,
+    });
+    let mut waiting: Vec<WaitingPod> = waiting.collect();
+    waiting.sort_by_key(|one| {
+        let pod = snapshot.pod(one.pod);
+        (Reverse(pod.priority_or_zero()), pod.created, one.pod)
+    });
+    waiting
+}
+
+/// Reserves room for the first of these pods: as many as this work allows, in forecasts times
+/// nodes.
 pub fn expect_waiting(
     placement: &mut Placement<'_>,
+    waiting: impl Iterator<Item = PodId>,
     most_work: usize,
-    with_doubtful: bool,
-) -> bool {
+) {
     let snapshot = placement.snapshot;
-    let all = snapshot.pod_ids();
-    let held = |id: &PodId| hold_of(snapshot, snapshot.pod(*id));
-    let waits = |id: &PodId| {
-        let least = if with_doubtful { Hold::Doubtful } else { Hold::Free };
-        waits(snapshot.pod(*id)) && held(id) <= least
-    };
-    let mut waiting: Vec<PodId> = all.filter(waits).collect();
-    waiting.sort_by_key(|id| {
-        let pod = snapshot.pod(*id);
-        (Reverse(pod.priority_or_zero()), pod.created, *id)
-    });
     // Pods of one controller share these parts in memory, so no node can run the next one either.
     let parts = |pod: &Pod| {
         let first = [pod.spec.address(), pod.sizes.address()];
@@ -42,7 +56,7 @@ pub fn expect_waiting(
         (first, rest)
     };
     let mut infeasible = BTreeSet::new();
-    let (mut work, mut doubtful) = (0, false);
+    let mut work = 0;
     for id in waiting {
         let like = parts(snapshot.pod(id));
         if infeasible.contains(&like) {
@@ -62,10 +76,8 @@ pub fn expect_waiting(
             let landing =
                 Landing { on: Some(likeliest.node), starts: found.starts, ..Landing::default() };
             placement.expect(id, landing);
-            doubtful |= held(&id) == Hold::Doubtful;
         }
     }
-    doubtful
 }
 
 /// Returns whether something else than room keeps a pod waiting.
@@ -103,7 +115,9 @@ mod tests {
                 pods,
                 |_| {},
                 |placement, p| {
-                    expect_waiting(placement, most_work, true);
+                    let waiting = waiting(placement.snapshot);
+                    let waiting = waiting.into_iter().map(|one| one.pod);
+                    expect_waiting(placement, waiting, most_work);
                     let first = placement.snapshot.find_pod("default", "first").unwrap();
                     [placement.expects(first), placement.expects(p)]
                 },
