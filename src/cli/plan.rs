@@ -15,6 +15,7 @@ use crate::model::ledger::Ledger;
 use crate::model::plan::Plan;
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::Skipped;
+use crate::model::snapshot::objects::ObjectKind;
 use crate::policy::Policy;
 use crate::values::text::count;
 use crate::view::plan::PlanText;
@@ -149,7 +150,9 @@ pub(super) fn prepare(
 ) -> anyhow::Result<Prepared> {
     let (mut loaded, scheduler_warnings) = load_policy(input, shared)?;
     let mut observation = observe(input, shared, &loaded.policy)?;
-    policy::check_classes(&loaded.policy, &observation.snapshot)?;
+    let snapshot = &observation.snapshot;
+    let knows_classes = !snapshot.lacking.contains_key(&ObjectKind::Class);
+    policy::check_classes(&loaded.policy, knows_classes.then_some(&snapshot.classes))?;
     let mut head = observation.head;
     if let Some(first) = head.first_mut() {
         *first = format!("{purpose} {first}");

@@ -1,10 +1,9 @@
 //! `evenkeel policy`, and the loading of policies for the other commands.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::model::snapshot::Snapshot;
-use crate::model::snapshot::objects::ObjectKind;
 use crate::policy::{Policy, Rule};
 use crate::schema::problem::PolicyError;
 use crate::values::text::{count, duration};
@@ -28,13 +27,15 @@ pub(super) enum PolicyCommand {
     },
 }
 
-/// Refuses a policy that names a PriorityClass which the cluster does not have.
-pub(super) fn check_classes(policy: &Policy, snapshot: &Snapshot) -> anyhow::Result<()> {
-    // A file may lack the classes.
-    let lists_classes = !snapshot.lacking.contains_key(&ObjectKind::Class);
-    match policy.bad_class(&snapshot.classes) {
-        Some(unknown) if lists_classes => Err(Misuse(unknown.to_string()).into()),
-        _ => Ok(()),
+/// Refuses a policy that names a PriorityClass which the cluster does not have. `classes` are the
+/// values of its PriorityClasses; `None` if a file lacks them.
+pub(super) fn check_classes(
+    policy: &Policy,
+    classes: Option<&BTreeMap<String, i32>>,
+) -> anyhow::Result<()> {
+    match classes.and_then(|classes| policy.bad_class(classes)) {
+        Some(unknown) => Err(Misuse(unknown.to_string()).into()),
+        None => Ok(()),
     }
 }
 

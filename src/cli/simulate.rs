@@ -9,7 +9,6 @@ use anyhow::Context;
 use jiff::SignedDuration;
 
 use crate::files::cluster_file::{self, ClusterFile};
-use crate::model::snapshot::Snapshot;
 use crate::model::usage::SkippedSamples;
 use crate::model::usage::recorded::object;
 use crate::policy::Policy;
@@ -285,11 +284,9 @@ fn ignored_rows(skipped: &SkippedSamples) -> Option<String> {
 /// their warnings.
 fn policies(args: &SimulateArgs, loaded: &mut LoadedScenario) -> anyhow::Result<Vec<LoadedPolicy>> {
     let mut policies = chosen_policies(args, loaded)?;
-    let given = loaded.scenario.given.as_ref();
-    let recorded = given.map(|given| Snapshot::join(&given.objects, []));
     for chosen in &mut policies {
-        if let Some(recorded) = &recorded {
-            policy::check_classes(&chosen.policy, recorded)?;
+        if let Some(given) = &loaded.scenario.given {
+            policy::check_classes(&chosen.policy, given.objects.classes())?;
         }
         let (policy, warnings) = args.scheduler.apply(chosen.policy.clone())?;
         chosen.policy = if args.exact { policy.exactly() } else { policy };

@@ -239,6 +239,11 @@ impl Objects {
         }
     }
 
+    /// Returns the values of the PriorityClasses; `None` if they are not known.
+    pub fn classes(&self) -> Option<&BTreeMap<String, i32>> {
+        (!self.lacking.contains_key(&ObjectKind::Class)).then_some(&self.classes)
+    }
+
     /// Removes these objects of a kind.
     pub fn delete_all(&mut self, kind: ObjectKind, names: &BTreeSet<Name>) {
         for name in names {
