@@ -226,6 +226,12 @@ async fn a_day_is_recorded_from_prometheus() {
     let most = asked.lock().unwrap().iter().filter_map(|(_, p)| points(p)).max();
     assert_eq!(most, Some(120), "far from the 11,000 that Prometheus allows");
 
+    // A dash is standard output.
+    let printed: Value =
+        serde_json::from_str(&folder.stdout(&format!("{RECORD} -o -")).await).unwrap();
+    assert_eq!(printed["kind"], "List");
+    assert!(!folder.0.join("-").exists());
+
     let text = std::fs::read_to_string(folder.0.join("cluster.json")).unwrap();
     let file: Value = serde_json::from_str(&text).unwrap();
     let row = |name: &str| {
