@@ -382,7 +382,7 @@ impl Cluster {
 }
 
 /// Ignores poisoning: no holder leaves the data half changed. No lock is held across an await.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,6 +1,6 @@
 //! Telemetry of the running program: probes, metrics, traces and the status page.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::extract::State;
@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::failures::Failures;
+use crate::cluster::lock;
 use crate::view::status::LoopHealth;
 
 use connections::Port;
@@ -75,7 +76,7 @@ impl Health {
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut Pulse) -> T) -> T {
-        f(&mut self.pulse.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut lock(&self.pulse))
     }
 
     /// Returns the condition of the loop for the status page.

@@ -5,7 +5,7 @@
 //! Waits and periods within the program are therefore counted by the steady clock.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -15,6 +15,8 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
 use crate::values::HARMLESS_DIFFERENCE;
+
+use super::lock;
 
 /// A `Date` header has whole seconds.
 const RESOLUTION: SignedDuration = SignedDuration::from_secs(1);
@@ -49,7 +51,7 @@ impl ServerClock {
     /// Returns the difference of the clocks at this time if it is more than a minute for certain.
     /// `None` before the first response.
     pub fn difference(&self, now: LocalTime) -> Option<ClockDifference> {
-        let reading = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let reading = *lock(&self.0);
         reading?.difference(now)
     }
 
@@ -66,7 +68,7 @@ impl ServerClock {
     /// Reads the headers of the response to a request that was sent at this time.
     pub(super) fn read(&self, asked: LocalTime, headers: &HeaderMap) {
         if let Some(reading) = ClockReading::new(asked, headers, LocalTime::now()) {
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(reading);
+            *lock(&self.0) = Some(reading);
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::model::snapshot::pause::{Pause, PauseScope};
 
-use super::client::{TIMEOUT, error_message};
+use super::client::within_deadline;
 
 /// Begins a pause, or replaces an earlier one of the same scope.
 ///
@@ -42,8 +42,7 @@ pub async fn user(client: &Client) -> Option<String> {
     let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
     let (review, parameters) = (SelfSubjectReview::default(), PostParams::default());
     let answer = reviews.create(&parameters, &review);
-    let answer = tokio::time::timeout(TIMEOUT, answer).await.ok()?.ok()?;
-    answer.status?.user_info?.username
+    within_deadline(answer).await.ok()?.status?.user_info?.username
 }
 
 /// Sets annotations of a namespace; `None` removes one.
@@ -69,9 +68,5 @@ async fn checked<T>(
     namespace: &str,
     request: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, String> {
-    let answer = tokio::time::timeout(TIMEOUT, request).await;
-    let seconds = TIMEOUT.as_secs();
-    let late = |_| format!("namespace {namespace}: no response in {seconds} s");
-    let answer = answer.map_err(late)?;
-    answer.map_err(|error| format!("namespace {namespace}: {}", error_message(&error)))
+    within_deadline(request).await.map_err(|why| format!("namespace {namespace}: {why}"))
 }

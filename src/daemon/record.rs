@@ -7,7 +7,7 @@
 //! process after an error that does not say whether the sink has the line.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use tracing::warn;
 
 use crate::cluster::failures::{Failures, Request};
+use crate::cluster::lock;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::record::{Fact, RecordLine};
@@ -118,7 +119,7 @@ impl Drop for RecordTask {
 
 impl RecordQueue {
     fn state(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Waits for the oldest fact, which stays in the queue.

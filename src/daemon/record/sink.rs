@@ -3,8 +3,9 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use crate::cluster::lock;
 use crate::model::record::RecordLine;
 
 use super::http_sink::HttpSink;
@@ -68,7 +69,7 @@ async fn in_thread<T: Send + 'static>(
 }
 
 fn print(output: &Output, text: &str) -> io::Result<()> {
-    let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut output = lock(output);
     output.write_all(text.as_bytes())?;
     output.flush()
 }

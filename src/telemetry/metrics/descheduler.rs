@@ -4,7 +4,7 @@
 //! Covers only what evenkeel measures as well. Names that descheduler 0.34 removed are not exposed.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use jiff::SignedDuration;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -16,6 +16,7 @@ use prometheus_client::registry::Registry;
 
 use super::catalogue::{DESCHEDULER_PREFIX, descheduler_names};
 use super::registration::{Labelled, Registrar};
+use crate::cluster::lock;
 use crate::model::plan::{Move, Outcome};
 
 /// The metrics of descheduler.
@@ -83,14 +84,14 @@ impl DeschedulerMetrics {
             node: planned.node.clone(),
         };
         self.evicted.get_or_create(&labels).inc();
-        let mut series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut series = lock(&self.series);
         series.insert(labels);
     }
 
     /// Removes the series of nodes that no longer exist. Autoscalers create nodes with new names
     /// for months.
     pub(super) fn retain_nodes(&self, exists: impl Fn(&str) -> bool) {
-        let mut series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut series = lock(&self.series);
         series.retain(|labels| {
             let keep = exists(&labels.node);
             if !keep {

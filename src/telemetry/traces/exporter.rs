@@ -1,7 +1,7 @@
 //! Sends batches of spans in a task of their own, and logs which are lost.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use opentelemetry_otlp::{
@@ -14,6 +14,8 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
+
+use crate::cluster::lock;
 
 use super::client::{CollectorClient, LastError};
 use super::collector::Collector;
@@ -152,7 +154,7 @@ impl BatchSender {
 impl LossLog {
     /// Logs the first loss of each kind, and the first success after it.
     fn note(&self, sent: &Result<(), TraceError>, spans: usize) {
-        let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut losses = lock(&self.losses);
         let collector = &self.collector;
         match sent {
             Ok(()) if losses.logged.is_empty() => {}
