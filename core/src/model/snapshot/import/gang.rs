@@ -45,9 +45,9 @@ pub(super) fn of_pod(meta: &ApiMetadata, spec: &ApiPodSpec) -> Option<Gang> {
     let name = spec.scheduling_group.pod_group_name.clone();
     named(GangKind::PodGroup, Some(name))
         .or_else(|| by_workload(spec))
-        .or_else(|| by_label(meta))
+        .or_else(|| first(&LABELS, |key| label(meta, key)))
         .or_else(|| leader_worker_set(meta))
-        .or_else(|| by_annotation(meta))
+        .or_else(|| first(&ANNOTATIONS, |key| annotation(meta, key).map(str::to_owned)))
 }
 
 /// The PodGroup of a Workload, of which each replica key is a group of its own.
@@ -59,16 +59,9 @@ fn by_workload(spec: &ApiPodSpec) -> Option<Gang> {
     named(GangKind::PodGroup, Some(parts.join("/")))
 }
 
-fn by_label(meta: &ApiMetadata) -> Option<Gang> {
-    let mut gangs = LABELS.iter().filter_map(|(key, kind)| named(*kind, label(meta, key)));
-    gangs.next()
-}
-
-fn by_annotation(meta: &ApiMetadata) -> Option<Gang> {
-    let mut gangs = ANNOTATIONS
-        .iter()
-        .filter_map(|(key, kind)| named(*kind, annotation(meta, key).map(str::to_owned)));
-    gangs.next()
+/// The group that the first of these keys names.
+fn first(keys: &[(&str, GangKind)], value: impl Fn(&str) -> Option<String>) -> Option<Gang> {
+    keys.iter().find_map(|(key, kind)| named(*kind, value(key)))
 }
 
 /// Each group of a LeaderWorkerSet restarts on its own.
