@@ -13,7 +13,7 @@ pub(super) fn time_to_balance(summary: &Summary) -> String {
     }
 }
 
-/// Whether no decision found a hot node, but some did not know the usage of all nodes.
+/// Returns true if no decision found a hot node, but some did not know the usage of all nodes.
 pub(super) fn is_balance_unknown(summary: &Summary) -> bool {
     let never_hot = summary.time_to_balance.is_some_and(|time| time.is_zero());
     never_hot && !summary.unknown_nodes.is_empty()

@@ -203,7 +203,7 @@ fn sentence(trace: &Trace) -> String {
         (all, helped, _) if all == helped => ", all of them helped".to_owned(),
         (_, helped, 0) => format!(", {helped} of them helped"),
         (_, helped, unknown) => {
-            format!(", {helped} of them helped, and of {unknown} it is not known")
+            format!(", {helped} of them helped, {unknown} not known yet")
         }
     };
     let has_target = |band: &TraceBand| band.target < Ratio::ONE;
@@ -363,7 +363,8 @@ workloads:
         let page = page(BALANCE, until);
         assert!(page.contains(" n1 → n"), "{page}");
         assert!(!page.contains("no node yet"), "{page}");
-        assert!(page.contains("0 of them helped, and of"), "{page}");
+        assert!(page.contains("0 of them helped, "), "{page}");
+        assert!(page.contains(" not known yet"), "{page}");
     }
 
     #[test]
