@@ -139,7 +139,7 @@ fn after_a_move_that_helped_older_siblings_may_move() {
 #[test]
 fn a_replacement_rests_on_any_node() {
     let mut watch = watched(HOT, &one_at_a_time());
-    watch.evict("n2").len();
+    watch.evict("n2");
     watch.pass(15);
     assert_eq!(watch.ending(), ["Settled(Helped)"]);
     // Other pods make n2 hot. The strategy selects the replacement there, and it rests.

@@ -829,7 +829,8 @@ fn an_ambiguous_name_is_answered_with_the_candidates() {
     assert!(engine.explain(&snapshot, &Subject::Workload("shop/web".to_owned()), noon()).is_ok());
 }
 
-fn program(arguments: &[&str]) -> std::process::Output {
+/// Runs the program in the folder of the repository.
+pub(crate) fn program(arguments: &[&str]) -> std::process::Output {
     let root = env!("CARGO_MANIFEST_DIR");
     std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel"))
         .current_dir(root)

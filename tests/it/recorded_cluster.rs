@@ -1,18 +1,14 @@
 //! A simulation of a recorded cluster: it starts with the pods in the file, and its controllers
 //! create those that the real ones would create.
 
-use std::process::Command;
-
-use evenkeel::model::snapshot::import;
-use evenkeel::model::snapshot::lacking::Lack;
-use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
-use evenkeel::model::usage::{Readings, import as metrics};
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::{Given, Scenario};
 use evenkeel::simulate::trace::Trace;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
+use crate::it::explain::program;
+use crate::it::samples;
 use crate::it::support::{noon, parse};
 
 const POLICY: &str = "evictable: {minPodAge: 0s, minReplicas: 1}
@@ -70,15 +66,7 @@ fn with(objects: impl IntoIterator<Item = Value>) -> Vec<Value> {
 }
 
 fn run(all: &[Value], policy: &str) -> Trace {
-    let (mut objects, mut readings) = (Objects::default(), Readings::default());
-    for value in all {
-        if !metrics::take(value, &mut readings) {
-            objects.apply(import::object(value).unwrap().unwrap());
-        }
-    }
-    for kind in [ObjectKind::Namespace, ObjectKind::ReplicaSet] {
-        objects.set_lacking(kind, Some(Lack::NotInFile));
-    }
+    let (objects, readings) = samples::read(all);
     let given = Given { objects, readings, at: noon(), history: None, guards: Vec::new() };
     let mut scenario = Scenario::of("cluster.json".to_owned(), given);
     scenario.duration = SignedDuration::from_mins(20);
@@ -113,7 +101,7 @@ fn a_stateful_set_recreates_a_pod_that_was_being_deleted_unless_it_wants_fewer()
     }
 }
 
-/// `agent` runs on a, although b admits it too; c is tainted, and has another label.
+/// `agent` runs on a, although b admits it too; c is tainted.
 fn daemons() -> Vec<Value> {
     let [mut c, used] = node("c", "100m");
     c["spec"]["taints"] = json!([{"key": "only", "effect": "NoSchedule"}]);
@@ -161,16 +149,6 @@ fn a_node_that_joined_during_the_recording_is_measured_from_the_start() {
     assert!(run(&all, POLICY).summary.evictions > 0);
 }
 
-/// Runs the program in a folder for temporary files.
-fn program(arguments: &[&str]) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
-        .args(arguments)
-        .current_dir(env!("CARGO_TARGET_TMPDIR"))
-        .output()
-        .unwrap();
-    (output.status.code(), String::from_utf8(output.stderr).unwrap())
-}
-
 #[test]
 fn a_policy_that_names_a_class_which_the_file_lacks_is_refused() {
     let mut items = with(pod("web-1", "ReplicaSet/web", "a"));
@@ -183,16 +161,18 @@ fn a_policy_that_names_a_class_which_the_file_lacks_is_refused() {
     std::fs::write(format!("{folder}/classes.json"), list.to_string()).unwrap();
     std::fs::write(format!("{folder}/classes.yaml"), policy).unwrap();
     for command in ["plan", "simulate"] {
-        let files = ["--from", "classes.json", "--policy", "classes.yaml"];
-        let (code, error) = program(&[&[command], &files[..]].concat());
-        assert_eq!(code, Some(2), "{command}: {error}");
+        let [cluster, policy] = ["json", "yaml"].map(|kind| format!("{folder}/classes.{kind}"));
+        let output = program(&[command, "--from", &cluster, "--policy", &policy]);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{command}: {error}");
         assert!(error.contains("no PriorityClass none-such"), "{command}: {error}");
     }
 }
 
 #[test]
 fn a_report_needs_a_file() {
-    let (code, error) = program(&["simulate", "morning", "--html", "-"]);
-    assert_eq!(code, Some(2), "{error}");
+    let output = program(&["simulate", "morning", "--html", "-"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("--html: found -, expected a file"), "{error}");
 }

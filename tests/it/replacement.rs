@@ -16,16 +16,22 @@ use crate::it::support::{Cluster, EVEN, cases, noon, parse, random_cluster, text
 /// PodLifeTime, which would evict every pod of the text clusters.
 const EVERY_POD: &str = "strategies: [{podLifeTime: {maxPodLifeTimeSeconds: 60}}]\n";
 
-/// Plans for a hot node with four pods like this, and two cold nodes.
-fn plan(pod: &str, policy: &str) -> String {
-    let cluster = Cluster::parse(&format!(
+/// These lines, a hot node with four pods like this, and two cold nodes.
+fn hot(lines: &str, pod: &str) -> Cluster {
+    Cluster::parse(&format!(
         "
+        {lines}
         node n1 system=1
-          web*4 cpu=300m memory=256Mi uses=1 {pod}
+          web*4 cpu=300m uses=1 {pod}
         node n2
         node n3
         "
-    ));
+    ))
+}
+
+/// Plans for a hot node with four pods like this, and two cold nodes.
+fn plan(pod: &str, policy: &str) -> String {
+    let cluster = hot("", &format!("memory=256Mi {pod}"));
     text(&cluster.plan(&format!("{policy}\nlimits: {{perWorkload: none, perNode: none}}\n{EVEN}")))
 }
 
@@ -62,15 +68,7 @@ fn a_controller_that_is_deleted_or_fails_or_has_enough_pods_replaces_nothing() {
 #[test]
 fn a_namespace_that_is_being_deleted_takes_no_new_pods() {
     let plan = |namespace: &str| {
-        let cluster = Cluster::parse(&format!(
-            "
-            namespace default {namespace}
-            node n1 system=1
-              web*4 cpu=300m memory=256Mi uses=1
-            node n2
-            node n3
-            "
-        ));
+        let cluster = hot(&format!("namespace default {namespace}"), "memory=256Mi");
         text(&cluster.plan(EVEN))
     };
     assert!(plan("").starts_with("move web-1"), "{}", plan(""));
@@ -120,15 +118,7 @@ fn a_controller_that_does_not_exist_is_unknown() {
 #[test]
 fn the_last_controller_of_a_kind_that_does_not_exist_is_unknown_too() {
     let answer = |more: &str| {
-        let mut cluster = Cluster::parse(&format!(
-            "
-            {more}
-            node n1 system=1
-              web*4 cpu=300m uses=1
-            node n2
-            node n3
-            "
-        ));
+        let mut cluster = hot(more, "");
         let web = ("default".to_owned(), "web".to_owned());
         cluster.objects.delete(ObjectKind::ReplicaSet, &web);
         text(&cluster.plan(EVEN))
@@ -241,14 +231,7 @@ fn a_pod_of_a_job_that_is_being_deleted_counts_once_also_if_it_counts_late() {
 
 #[test]
 fn a_job_that_is_not_known_is_unknown() {
-    let mut cluster = Cluster::parse(
-        "
-        node n1 system=1
-          web*4 cpu=300m uses=1 owner=Job runs-once
-        node n2
-        node n3
-        ",
-    );
+    let mut cluster = hot("", "owner=Job runs-once");
     let web = ("default".to_owned(), "web".to_owned());
     cluster.objects.delete(ObjectKind::Job, &web);
     let plan = text(&cluster.plan(EVEN));
@@ -279,18 +262,7 @@ fn a_template_with_scheduling_gates_keeps_the_pod() {
 
 #[test]
 fn a_class_that_does_not_exist_any_more_refuses_the_replacement() {
-    let class = |pod: &str, classes: &str| {
-        let cluster = Cluster::parse(&format!(
-            "
-            {classes}
-            node n1 system=1
-              web*4 cpu=300m uses=1 {pod}
-            node n2
-            node n3
-            "
-        ));
-        text(&cluster.plan(EVEN))
-    };
+    let class = |pod: &str, classes: &str| text(&hot(classes, pod).plan(EVEN));
     let missing = "its PriorityClass gone does not exist, so the API server would refuse its \
                    replacement";
     assert!(class("class=gone priority=5", "class other value=5").contains(missing));
@@ -305,15 +277,7 @@ fn a_class_that_does_not_exist_any_more_refuses_the_replacement() {
 #[test]
 fn a_pod_without_a_resolved_priority_has_that_of_its_class() {
     let plan = |pod: &str, policy: &str| {
-        let cluster = Cluster::parse(&format!(
-            "
-            class high value=1000000
-            node n1 system=1
-              web*4 cpu=300m uses=1 {pod}
-            node n2
-            node n3
-            "
-        ));
+        let cluster = hot("class high value=1000000", pod);
         text(&cluster.plan(&format!("{policy}\n{EVEN}")))
     };
     let below = "evictable: {priorityBelow: 1000}";
@@ -493,18 +457,8 @@ node n2";
 
 #[test]
 fn a_new_ephemeral_volume_gets_the_class_of_its_template_or_the_default_of_today() {
-    let answer = |class: &str, classes: &str| {
-        let cluster = Cluster::parse(&format!(
-            "
-            {classes}
-            node n1 system=1
-              web*4 cpu=300m uses=1 ephemeral={class}
-            node n2
-            node n3
-            "
-        ));
-        text(&cluster.plan(EVEN))
-    };
+    let answer =
+        |class: &str, classes: &str| text(&hot(classes, &format!("ephemeral={class}")).plan(EVEN));
     let anywhere = "its replacement needs a new volume for claim web-1-scratch, which may be \
                     provisioned anywhere";
     let old = "storage-class a driver=ebs default created=2026-01-01T00:00:00Z";

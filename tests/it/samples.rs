@@ -74,7 +74,8 @@ fn pod_uses(name: &str, containers: &[&str], cpu: &str) -> Value {
         "containers": containers.collect::<Vec<_>>()})
 }
 
-fn read(all: &[Value]) -> (Objects, Readings) {
+/// Reads objects and metrics. ReplicaSets and Namespaces are not known.
+pub(crate) fn read(all: &[Value]) -> (Objects, Readings) {
     let (mut objects, mut readings) = (Objects::default(), Readings::default());
     for kind in [ObjectKind::ReplicaSet, ObjectKind::Namespace] {
         objects.set_lacking(kind, Some(Lack::NotInFile));

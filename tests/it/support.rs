@@ -69,7 +69,6 @@ pub(crate) struct Cluster {
     pub(crate) nodes: BTreeMap<String, Measure>,
     pub(crate) pods: BTreeMap<(String, String), Measure>,
     made: u32,
-    lacks_namespaces: bool,
 }
 
 impl Cluster {
@@ -97,7 +96,6 @@ impl Cluster {
                     let mut kinds = ObjectKind::ALL.into_iter();
                     let kind = kinds.find(|kind| kind.name() == words.second).unwrap();
                     cluster.objects.set_lacking(kind, Some(Lack::NotInFile));
-                    cluster.lacks_namespaces |= kind == ObjectKind::Namespace;
                 }
                 "unreadable" => cluster.skip(&words, &node),
                 "class" => cluster
@@ -113,23 +111,20 @@ impl Cluster {
                 }
             }
         }
-        cluster.add_namespaces();
+        if !text.contains("lacking Namespace") {
+            cluster.add_namespaces();
+        }
         cluster
     }
 
-    /// Adds the namespaces of pods that have no line, unless a line says that they are unknown.
+    /// Adds the namespaces of pods that have no line.
     fn add_namespaces(&mut self) {
-        let kind = ObjectKind::Namespace;
-        let known = self.objects.names(kind);
+        let known = self.objects.names(ObjectKind::Namespace);
         let pods = self.objects.pods().map(|pod| pod.namespace.clone());
         let names: BTreeSet<String> = pods.collect();
-        let unknown = |name: &&String| !known.contains(&(String::new(), (*name).clone()));
-        if self.lacks_namespaces {
-            return;
-        }
-        for name in names.iter().filter(unknown) {
-            let facts = NamespaceFacts::default();
-            self.objects.apply(Object::Namespace(name.clone(), facts));
+        let unknown = |name: &String| !known.contains(&(String::new(), name.clone()));
+        for name in names.into_iter().filter(unknown) {
+            self.objects.apply(Object::Namespace(name, NamespaceFacts::default()));
         }
     }
 

@@ -8,10 +8,9 @@
 //! - pod: `volume=ebs` (a claim of its own, bound to a volume of this driver), `ephemeral=fast` (a
 //!   generic ephemeral volume of this class; `-` for no class, `?` for the default one),
 //!   `inline=secrets` (an inline volume of this CSI driver),
-//!   `claim` (a claim that does not exist), `shares=ebs`
-//!   `unbound=fast` (a claim of its own, without a volume yet; with `selected=n3` the scheduler has
-//!   chosen that node for it),
-//!   (the claim `shared`, bound to a volume of this driver that one node can use at a time)
+//!   `claim` (a claim that does not exist), `unbound=fast` (a claim of its own, without a volume
+//!   yet; with `selected=n3` the scheduler has chosen that node for it), `shares=ebs` (the claim
+//!   `shared`, bound to a volume of this driver that one node can use at a time)
 
 use evenkeel::model::snapshot::facts::{
     Claim, CsiDrivers, EphemeralClaim, PodFacts, StorageClass, Volume,

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Cluster, noon, parse};
 
-/// Eight pods on one of three nodes of eight cores, of which five leave.
+/// Eight pods of one core each on the first of three nodes of eight cores.
 pub(crate) const EIGHT: &str = "
     node n1
       web*8 cpu=100m uses=1
