@@ -386,6 +386,13 @@ fn the_flags_follow_from_the_values() {
         (json!({}), vec!["--policy=/etc/evenkeel/policy.yaml", "--leader-elect"], "--once"),
         (json!({"kind": "CronJob"}), vec!["--once"], "--leader-elect"),
         (json!({"dryRun": true}), vec!["--dry-run"], "--once"),
+        // Of two wishes, the one that evicts nothing.
+        (
+            json!({"dryRun": true, "cmdOptions": {"dry-run": false}}),
+            vec!["--dry-run"],
+            "--dry-run=false",
+        ),
+        (json!({"cmdOptions": {"dry-run": false}}), vec!["--dry-run=false"], "--dry-run"),
         // The ports and the Lease of descheduler, but no interval: its CronJob runs once.
         (
             json!({"deschedulerPolicy": policy, "cmdOptions": {"v": 3}}),

@@ -1,3 +1,9 @@
+{{/* Whether the values ask for a dry run: "true" or nothing. If dryRun and cmdOptions disagree, nothing is evicted. */}}
+{{- define "evenkeel.dryRun" -}}
+{{- $options := default dict .Values.cmdOptions -}}
+{{- if or .Values.dryRun (and (hasKey $options "dry-run") (ne (toString (get $options "dry-run")) "false")) -}}true{{- end -}}
+{{- end -}}
+
 {{/* The flags of the program: those of the chart that cmdOptions does not replace, and those of cmdOptions. */}}
 {{- define "evenkeel.args" -}}
 {{- $options := default dict .Values.cmdOptions -}}
@@ -45,8 +51,9 @@
 {{- if .Values.schedulerConfig -}}
 {{- $flags = append $flags (list "scheduler-config" "/etc/evenkeel-scheduler/scheduler.yaml") -}}
 {{- end -}}
-{{- if .Values.dryRun -}}
+{{- if include "evenkeel.dryRun" . -}}
 {{- $flags = append $flags (list "dry-run") -}}
+{{- $options = omit $options "dry-run" -}}
 {{- end -}}
 - run
 {{- range $flag := $flags }}
