@@ -47,7 +47,8 @@ pub(super) struct LeaderElectionArgs {
     /// Time between two renewals by the leader, and between two attempts by the others
     #[arg(long, value_name = "DURATION", default_value = "26s", value_parser = parse::timer)]
     leader_elect_retry_period: Duration,
-    /// Name of the Lease [default: evenkeel, or descheduler with --policy-config-file]
+    /// Name of the Lease [default: evenkeel, or descheduler with --policy-config-file, where a
+    /// single run takes no Lease that is not named]
     #[arg(long, value_name = "NAME")]
     leader_elect_resource_name: Option<String>,
     /// Namespace of the Lease [default: the namespace of the ledger]
@@ -72,20 +73,27 @@ pub(super) struct LeaseDefaults<'a> {
 }
 
 impl LeaderElectionArgs {
-    /// The durations of the election, or nothing without `--leader-elect`.
-    pub(super) fn timing(&self, once: bool) -> Result<Option<LeaseTiming>, Misuse> {
-        if !self.leader_elect {
-            return Ok(None);
+    /// The durations of the election, or nothing if this instance takes no Lease.
+    pub(super) fn timing(
+        &self,
+        once: bool,
+        as_descheduler: bool,
+    ) -> Result<Option<LeaseTiming>, Misuse> {
+        match (self.leader_elect, once) {
+            // A single run would end, and release the Lease, before another instance could need it.
+            (true, true) => Err(Misuse(NOT_WITH_ONCE.to_owned())),
+            (true, false) => self.checked_timing().map(Some),
+            // descheduler's roles give a Job or CronJob no right to a Lease, and these name none.
+            (false, true) if as_descheduler && self.leader_elect_resource_name.is_none() => {
+                Ok(None)
+            }
+            // A single run never acts beside a leader, so it holds the Lease during its cycle.
+            (false, true) => Ok(Some(self.checked_timing()?.of_single_run())),
+            (false, false) => Ok(None),
         }
-        // A single run would end, and release the Lease, before another instance could need it.
-        if once {
-            return Err(Misuse(NOT_WITH_ONCE.to_owned()));
-        }
-        self.checked_timing().map(Some)
     }
 
-    /// The durations with which a single run holds the Lease during its cycle.
-    pub(super) fn checked_timing(&self) -> Result<LeaseTiming, Misuse> {
+    fn checked_timing(&self) -> Result<LeaseTiming, Misuse> {
         LeaseTiming::new(
             self.leader_elect_lease_duration,
             self.leader_elect_renew_deadline,
@@ -135,18 +143,32 @@ mod tests {
         election: LeaderElectionArgs,
     }
 
-    fn timing(line: &str, once: bool) -> Result<Option<LeaseTiming>, String> {
+    fn election(line: &str) -> LeaderElectionArgs {
         let line = format!("evenkeel {line}");
         let parsed = ElectionOnly::try_parse_from(line.split_whitespace());
-        let args = parsed.unwrap_or_else(|error| panic!("{error}"));
-        args.election.timing(once).map_err(|misuse| misuse.to_string())
+        parsed.unwrap_or_else(|error| panic!("{error}")).election
+    }
+
+    fn timing(line: &str, once: bool) -> Result<Option<LeaseTiming>, String> {
+        election(line).timing(once, false).map_err(|misuse| misuse.to_string())
     }
 
     #[test]
     fn there_is_no_election_unless_requested() {
         for line in ["", "--leader-elect=false", "--leader-elect-lease-duration 15s"] {
-            assert_eq!(timing(line, true), Ok(None), "{line}");
+            assert_eq!(timing(line, false), Ok(None), "{line}");
         }
+    }
+
+    /// Like the CronJob of the chart, which names the Lease.
+    #[test]
+    fn a_single_run_takes_the_lease_unless_it_runs_as_descheduler_and_names_none() {
+        let takes_lease = |line: &str, as_descheduler: bool| {
+            election(line).timing(true, as_descheduler).unwrap().is_some()
+        };
+        assert!(takes_lease("", false));
+        assert!(!takes_lease("", true));
+        assert!(takes_lease("--leader-elect-resource-name=evenkeel", true));
     }
 
     #[test]

@@ -47,7 +47,7 @@ mod status_page;
 #[derive(Debug, clap::Args)]
 pub(super) struct RunArgs {
     /// Run one cycle and exit, as in a Job or a CronJob. It holds the Lease meanwhile, and fails if
-    /// another instance keeps it
+    /// another instance keeps it; with --policy-config-file, only if the Lease is named
     #[arg(long)]
     once: bool,
     /// Decide and report without evicting or writing anything; the same as `dryRun: true` in the
@@ -327,15 +327,7 @@ impl RunArgs {
 
 /// Runs until a signal stops the daemon.
 pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
-    let timing = args.election.timing(args.once())?;
-    // A single run never acts beside a leader, so it holds the Lease during its cycle.
-    // descheduler's roles have no right to the Lease.
-    let timing = match timing {
-        None if args.once() && !args.as_descheduler() => {
-            Some(args.election.checked_timing()?.of_single_run())
-        }
-        timing => timing,
-    };
+    let timing = args.election.timing(args.once(), args.as_descheduler())?;
     let (policy, warnings) = args.policy()?;
     for warning in warnings {
         warn!("{warning}");
