@@ -198,8 +198,9 @@ ghcr.io/evenkeel/evenkeel:{{ $own }}
 {{- $_ := set $object "rules" (fromYamlArray $rules) }}
 {{- end }}
 {{- if eq $object.kind "ValidatingAdmissionPolicy" }}
+{{- $account := printf "%s:%s$" $namespace (include "evenkeel.serviceAccountName" $root | replace "." "[.]") }}
 {{- range $object.spec.matchConditions }}
-{{- $_ := set . "expression" (replace ":evenkeel$" (printf ":%s$" (include "evenkeel.serviceAccountName" $root)) .expression) }}
+{{- $_ := set . "expression" (replace "[^:]+:evenkeel$" $account .expression) }}
 {{- end }}
 {{- end }}
 {{- if eq $object.kind "ValidatingAdmissionPolicyBinding" }}
