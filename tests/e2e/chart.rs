@@ -334,6 +334,19 @@ fn effects_on_other_objects() -> Vec<Effect> {
         effect(json!({"nameOverride": "x"}), "Deployment", "/metadata/name", json!("evenkeel-x")),
         effect(json!({"fullnameOverride": "x"}), "Deployment", "/metadata/name", json!("x")),
         effect(json!({"namespaceOverride": "x"}), "Deployment", "/metadata/namespace", json!("x")),
+        // Without a Lease, the old and the new pod of a rollout would both evict.
+        effect(
+            json!({"leaderElection": {"enabled": false}}),
+            "Deployment",
+            "/spec/strategy",
+            json!({"type": "Recreate"}),
+        ),
+        effect(
+            json!({"cmdOptions": {"leader-elect": false}}),
+            "Deployment",
+            "/spec/strategy/type",
+            json!("Recreate"),
+        ),
         effect(json!({"commonLabels": {"a": "b"}}), "Service", "/metadata/labels/a", Value::Null),
         effect(json!({"commonLabels": {"a": "b"}}), "Deployment", "/metadata/labels/a", json!("b")),
         effect(json!({"steering": {"rights": false}}), "Deployment", "/kind", json!("Deployment")),
@@ -485,6 +498,8 @@ fn mistakes_in_values_are_refused_with_the_reason() {
     for (values, reason) in [
         (json!({"kind": "Job"}), "kind"),
         (json!({"replicas": 2, "leaderElection": {"enabled": false}}), "leaderElection.enabled"),
+        (json!({"replicas": 2, "cmdOptions": {"leader-elect": false}}), "leaderElection.enabled"),
+        (json!({"replicas": 2, "leaderElection": {"enabled": null}}), "leaderElection.enabled"),
         (json!({"replicas": "two"}), "replicas"),
         (json!({"policy": {"interval": 5}}), "interval"),
         (json!({"policy": {"intervall": "5m"}}), "intervall"),

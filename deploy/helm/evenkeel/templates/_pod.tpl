@@ -1,3 +1,10 @@
+{{/* Whether a Deployment elects a leader: "true" or nothing. */}}
+{{- define "evenkeel.elects" -}}
+{{- $options := default dict .Values.cmdOptions -}}
+{{- $asked := ne (toString (get $options "leader-elect")) "false" -}}
+{{- if ternary $asked .Values.leaderElection.enabled (hasKey $options "leader-elect") -}}true{{- end -}}
+{{- end -}}
+
 {{/* Whether the values ask for a dry run: "true" or nothing. If dryRun and cmdOptions disagree, nothing is evicted. */}}
 {{- define "evenkeel.dryRun" -}}
 {{- $options := default dict .Values.cmdOptions -}}
