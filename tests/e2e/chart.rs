@@ -28,7 +28,12 @@ type ByName = BTreeMap<String, Value>;
 fn the_chart_renders_what_kustomize_builds() {
     let cases = [
         (json!({}), scene::manifests("base")),
-        (json!({"kind": "CronJob"}), scene::manifests("overlays/cronjob")),
+        // A run cannot be scraped, and an alert for its absence would fire for ever.
+        (
+            json!({"kind": "CronJob", "serviceMonitor": {"enabled": true},
+                   "prometheusRule": {"enabled": true}}),
+            scene::manifests("overlays/cronjob"),
+        ),
         (
             json!({"serviceMonitor": {"enabled": true}, "prometheusRule": {"enabled": true}}),
             with_monitoring(),
@@ -581,6 +586,28 @@ fn helm_in(control_plane: &ControlPlane, args: &[&str], values: &Value) -> Strin
     let said = run(&mut command);
     std::fs::remove_file(file).unwrap();
     said
+}
+
+#[test]
+fn the_notes_say_what_the_values_do() {
+    with_control_plane(async |control_plane| {
+        let (dry, acts) = ("evicts nothing yet", "It evicts pods from now on");
+        let not_dry = |options: Value| json!({"policy": {"dryRun": false}, "cmdOptions": options});
+        let mut both = not_dry(json!({"dry-run": false}));
+        both["dryRun"] = json!(true);
+        let run = json!({"kind": "CronJob", "prometheusRule": {"enabled": true}});
+        for (values, expected) in [
+            (json!({}), dry),
+            (not_dry(json!({})), acts),
+            (not_dry(json!({"dry-run": null})), dry),
+            (not_dry(json!({"dry-run": false})), acts),
+            (both, dry),
+            (run, "no Service, ServiceMonitor or"),
+        ] {
+            let notes = helm_in(control_plane, &["install", RELEASE, "--dry-run=client"], &values);
+            assert!(notes.contains(expected), "{values}: {notes}");
+        }
+    });
 }
 
 /// The objects of the release that the API server has.
