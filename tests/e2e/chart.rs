@@ -186,6 +186,12 @@ fn effects_on_pods() -> Vec<Effect> {
             json!({"cpu": "500m", "memory": "512Mi"}),
         ),
         effect(
+            json!({"resources": {"requests": {"cpu": 0.5}}}),
+            "Deployment",
+            &format!("{CONTAINER}/resources/requests/cpu"),
+            json!(0.5),
+        ),
+        effect(
             json!({"securityContext": {"runAsUser": 1000}}),
             "Deployment",
             &format!("{CONTAINER}/securityContext/runAsUser"),
@@ -220,6 +226,12 @@ fn effects_on_pods() -> Vec<Effect> {
             "Deployment",
             &format!("{CONTAINER}/livenessProbe/httpGet/port"),
             json!(10258),
+        ),
+        effect(
+            json!({"livenessProbe": null}),
+            "Deployment",
+            &format!("{CONTAINER}/livenessProbe/httpGet/port"),
+            json!("http"),
         ),
         effect(
             json!({"ports": [{"containerPort": 10258}]}),
@@ -506,6 +518,11 @@ fn mistakes_in_values_are_refused_with_the_reason() {
         (json!({"replicas": 2, "cmdOptions": {"leader-elect": false}}), "leaderElection.enabled"),
         (json!({"replicas": 2, "leaderElection": {"enabled": null}}), "leaderElection.enabled"),
         (json!({"replicas": "two"}), "replicas"),
+        (json!({"logFormat": null}), "logFormat"),
+        (json!({"leaderElection": null}), "leaderElection"),
+        (json!({"rbac": {"create": null}}), "create"),
+        (json!({"policy": null}), "policy: found null"),
+        (json!({"networkPolicy": {"form": []}}), "form"),
         (json!({"policy": {"interval": 5}}), "interval"),
         (json!({"policy": {"intervall": "5m"}}), "intervall"),
         (json!({"policy": {"strategies": [{"lowNodeUtilisation": {}}]}}), "strategies"),

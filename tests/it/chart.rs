@@ -67,6 +67,35 @@ const DESCHEDULER_VALUES: [&str; 54] = [
     "serviceMonitor.enabled",
 ];
 
+/// Values that the templates need. helm removes a value that is `null`, and then a required one is
+/// missing.
+const REQUIRED: [&str; 21] = [
+    "cronJobApiVersion",
+    "deschedulerPolicyAPIVersion",
+    "grafanaDashboard",
+    "image",
+    "image.repository",
+    "leaderElection",
+    "logFormat",
+    "networkPolicy",
+    "podDisruptionBudget",
+    "prometheusRule",
+    "rbac",
+    "rbac.create",
+    "replicas",
+    "schedule",
+    "service",
+    "serviceAccount",
+    "serviceAccount.create",
+    "serviceMonitor",
+    "serviceMonitor.apiVersion",
+    "steering",
+    "steering.rights",
+];
+
+/// Maps that descheduler's chart does not have, so that no values file brings unknown keys of them.
+const CLOSED: [&str; 4] = ["grafanaDashboard", "networkPolicy", "prometheusRule", "steering"];
+
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
@@ -206,12 +235,14 @@ fn special(path: &str) -> Option<Value> {
         "deschedulerPolicyAPIVersion" => {
             json!({"enum": ["descheduler/v1alpha2", "descheduler/v1alpha1"]})
         }
-        // The program checks the policy of descheduler, with line and column.
-        "deschedulerPolicy" => json!({"type": ["object", "null"]}),
+        // Kubernetes takes quantities as text and as numbers, and the program checks the policy of
+        // descheduler, with line and column.
+        "resources" | "deschedulerPolicy" => json!({"type": ["object", "null"]}),
         "podDisruptionBudget.minAvailable" | "podDisruptionBudget.maxUnavailable" => {
             json!({"type": ["integer", "string", "null"]})
         }
         "replicas" => json!({"type": "integer", "minimum": 0}),
+        "policy" => policy_schema(),
         "image.tag" => json!({"type": "string"}),
         "image.digest" => {
             json!({"type": ["string", "null"], "pattern": "^(sha256:[0-9a-f]{64})?$"})
@@ -221,7 +252,8 @@ fn special(path: &str) -> Option<Value> {
     Some(schema)
 }
 
-/// The schema of a value: its type is that of its default. `null` removes a default.
+/// The schema of a value: its type is that of its default. `null` removes a default that is not
+/// required.
 fn schema(value: &Value, path: &mut Vec<String>, help: &[(Vec<String>, String)]) -> Value {
     let kind = match value {
         Value::Null => None,
@@ -231,12 +263,20 @@ fn schema(value: &Value, path: &mut Vec<String>, help: &[(Vec<String>, String)])
         Value::Array(_) => Some("array"),
         Value::Object(_) => Some("object"),
     };
-    let typed = || kind.map_or(json!({}), |kind| json!({"type": [kind, "null"]}));
-    let mut schema_of = special(&path.join(".")).unwrap_or_else(typed);
-    if path.len() == 1 && path[0] == "policy" {
-        schema_of = policy_schema();
-    } else if let Some(map) = value.as_object().filter(|map| !map.is_empty()) {
-        schema_of["properties"] = properties(map, path, help);
+    let name = path.join(".");
+    let typed = || match kind {
+        Some(kind) if REQUIRED.contains(&name.as_str()) => json!({"type": kind}),
+        Some(kind) => json!({"type": [kind, "null"]}),
+        None => json!({}),
+    };
+    let given = special(&name);
+    let is_whole = given.is_some();
+    let mut schema_of = given.unwrap_or_else(typed);
+    if let Some(map) = value.as_object().filter(|map| !is_whole && !map.is_empty()) {
+        add_values(&mut schema_of, map, path, help);
+    }
+    if CLOSED.contains(&name.as_str()) {
+        schema_of["additionalProperties"] = json!(false);
     }
     if let Some((_, help)) = help.iter().find(|(documented, _)| documented == path) {
         schema_of["description"] = json!(help);
@@ -244,18 +284,25 @@ fn schema(value: &Value, path: &mut Vec<String>, help: &[(Vec<String>, String)])
     schema_of
 }
 
-fn properties(
+/// Adds the schemas of the values in a map, and which of them are required.
+fn add_values(
+    schema_of: &mut Value,
     map: &Map<String, Value>,
     path: &mut Vec<String>,
     help: &[(Vec<String>, String)],
-) -> Value {
-    let mut properties = Map::new();
+) {
+    let mut required = Vec::new();
     for (key, value) in map {
         path.push(key.clone());
-        properties.insert(key.clone(), schema(value, path, help));
+        schema_of["properties"][key] = schema(value, path, help);
+        if REQUIRED.contains(&path.join(".").as_str()) {
+            required.push(key);
+        }
         path.pop();
     }
-    Value::Object(properties)
+    if !required.is_empty() {
+        schema_of["required"] = json!(required);
+    }
 }
 
 /// The schema of the policy. The chart adds the two fields that are the same in each policy.
@@ -279,12 +326,12 @@ fn the_schema_has_the_types_of_the_defaults() {
     let native: Value = serde_json::from_str(&Policy::schema()).unwrap();
     // Values that the chart does not have are accepted, as by descheduler's chart; the notes of the
     // release name them.
-    let schema = json!({
+    let mut schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$defs": native["$defs"],
         "type": "object",
-        "properties": properties(values().as_object().unwrap(), &mut Vec::new(), &help),
     });
+    add_values(&mut schema, values().as_object().unwrap(), &mut Vec::new(), &help);
     check("values.schema.json", &format!("{schema:#}\n"));
 }
 

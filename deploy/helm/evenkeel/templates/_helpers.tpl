@@ -80,7 +80,7 @@ policy.yaml: |
 {{- else }}
   apiVersion: evenkeel/v1alpha1
   kind: Policy
-  {{- toYaml (omit .Values.policy "apiVersion" "kind") | nindent 2 }}
+  {{- toYaml (omit (required "policy: found null, expected a policy" .Values.policy) "apiVersion" "kind") | nindent 2 }}
 {{- end }}
 {{- end -}}
 {{- end -}}
@@ -116,7 +116,7 @@ ghcr.io/evenkeel/evenkeel:{{ $own }}
 {{- $rights := toString .Values.steering.rights -}}
 {{- $asked := false -}}
 {{- if and (eq (include "evenkeel.format" .) "native") (not .Values.existingPolicy) -}}
-{{- $steering := default dict .Values.policy.steering -}}
+{{- $steering := default dict (default dict .Values.policy).steering -}}
 {{- $asked = or $steering.taintHot $steering.taintEmptying -}}
 {{- end -}}
 {{- $wanted := or (eq $rights "true") (and (eq $rights "auto") $asked) -}}
@@ -126,7 +126,7 @@ ghcr.io/evenkeel/evenkeel:{{ $own }}
 {{/* Whether port 10258 of descheduler is served and not by default: "true" or nothing. */}}
 {{- define "evenkeel.securePort" -}}
 {{- if eq (include "evenkeel.format" .) "native" -}}
-{{- $ports := list (dig "httpGet" "port" 0 .Values.livenessProbe | int) -}}
+{{- $ports := list (dig "httpGet" "port" 0 (default dict .Values.livenessProbe) | int) -}}
 {{- range .Values.ports -}}
 {{- $ports = append $ports (int .containerPort) -}}
 {{- end -}}
