@@ -351,6 +351,13 @@ fn effects_on_other_objects() -> Vec<Effect> {
         effect(json!({"nameOverride": "x"}), "Deployment", "/metadata/name", json!("evenkeel-x")),
         effect(json!({"fullnameOverride": "x"}), "Deployment", "/metadata/name", json!("x")),
         effect(json!({"namespaceOverride": "x"}), "Deployment", "/metadata/namespace", json!("x")),
+        // The API server allows no longer name of a CronJob.
+        effect(
+            json!({"fullnameOverride": "x".repeat(60), "kind": "CronJob"}),
+            "CronJob",
+            "/metadata/name",
+            json!("x".repeat(52)),
+        ),
         // Without a Lease, the old and the new pod of a rollout would both evict.
         effect(
             json!({"leaderElection": {"enabled": false}}),
