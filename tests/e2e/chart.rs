@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::e2e::support::audit::evictions;
 use crate::e2e::support::control_plane::{ControlPlane, run, with_control_plane};
-use crate::e2e::support::helm::{self, RELEASE, objects, refused, rendered};
+use crate::e2e::support::helm::{self, RELEASE, objects, refused, rendered, rendered_with_hooks};
 use crate::e2e::support::process::Launch;
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{eventually, that};
@@ -278,7 +278,14 @@ fn effects_on_cron_jobs() -> Vec<Effect> {
         ),
         in_cron_job("cronJobAnnotations", &json!({"a": "b"}), "/metadata/annotations"),
         in_cron_job("jobAnnotations", &json!({"a": "b"}), &format!("{job}/metadata/annotations")),
-        in_cron_job("jobLabels", &json!({"a": "b"}), &format!("{job}/metadata/labels")),
+        // With labels of its own, a Job does not get those of its pod, by which the notes find it.
+        effect(
+            json!({"kind": "CronJob", "jobLabels": {"a": "b"}}),
+            "CronJob",
+            &format!("{job}/metadata/labels"),
+            json!({"a": "b", "app.kubernetes.io/name": "evenkeel",
+                   "app.kubernetes.io/instance": "evenkeel"}),
+        ),
         effect(
             json!({"kind": "CronJob", "cronJobLabels": {"a": "b"}}),
             "CronJob",
@@ -538,6 +545,15 @@ fn mistakes_in_values_are_refused_with_the_reason() {
         let error = refused(&values);
         assert!(error.contains(reason), "{values}: {error}");
     }
+}
+
+#[test]
+fn the_test_of_a_release_plans_as_the_release_does() {
+    let values = json!({"cmdOptions": {"exact": null}, "image": {"pullPolicy": "Never"}});
+    let pod = of_kind(&rendered_with_hooks(&values), "Pod");
+    let container = &pod["spec"]["containers"][0];
+    assert!(container["args"].as_array().unwrap().contains(&json!("--exact")), "{container}");
+    assert_eq!(container["imagePullPolicy"], "Never");
 }
 
 /// The default values of descheduler's chart.

@@ -31,12 +31,17 @@ pub fn helm(args: &[&str]) -> Command {
 
 /// The objects that the chart renders with these values, without those of `helm test`.
 pub fn rendered(values: &Value) -> Vec<Value> {
+    let is_hook = |object: &Value| object["metadata"]["annotations"]["helm.sh/hook"].is_string();
+    rendered_with_hooks(values).into_iter().filter(|object| !is_hook(object)).collect()
+}
+
+/// The objects that the chart renders with these values, with those of `helm test`.
+pub fn rendered_with_hooks(values: &Value) -> Vec<Value> {
     let output = template(values);
     let text = String::from_utf8(output.stdout).unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{values}: {error}");
-    let is_hook = |object: &Value| object["metadata"]["annotations"]["helm.sh/hook"].is_string();
-    objects(&text).into_iter().filter(|object| !is_hook(object)).collect()
+    objects(&text)
 }
 
 /// The error of values that the chart refuses.

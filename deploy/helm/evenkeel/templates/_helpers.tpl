@@ -112,16 +112,20 @@ ghcr.io/evenkeel/evenkeel:{{ $own }}
 {{- default (include "evenkeel.namespace" .) .Values.leaderElection.resourceNamespace -}}
 {{- end -}}
 
-{{/* Whether the right to taint nodes is granted: "true" or nothing. */}}
-{{- define "evenkeel.steers" -}}
+{{/* Whether the values ask for the right to taint nodes: "true" or nothing. */}}
+{{- define "evenkeel.asksToSteer" -}}
 {{- $rights := toString .Values.steering.rights -}}
 {{- $asked := false -}}
 {{- if and (eq (include "evenkeel.format" .) "native") (not .Values.existingPolicy) -}}
 {{- $steering := default dict (default dict .Values.policy).steering -}}
 {{- $asked = or $steering.taintHot $steering.taintEmptying -}}
 {{- end -}}
-{{- $wanted := or (eq $rights "true") (and (eq $rights "auto") $asked) -}}
-{{- if and $wanted .Values.rbac.create (semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version) -}}true{{- end -}}
+{{- if and .Values.rbac.create (or (eq $rights "true") (and (eq $rights "auto") $asked)) -}}true{{- end -}}
+{{- end -}}
+
+{{/* Whether that right is granted: "true" or nothing. */}}
+{{- define "evenkeel.steers" -}}
+{{- if and (include "evenkeel.asksToSteer" .) (semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version) -}}true{{- end -}}
 {{- end -}}
 
 {{/* Whether port 10258 of descheduler is served and not by default: "true" or nothing. */}}
