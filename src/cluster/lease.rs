@@ -230,8 +230,10 @@ impl Elector {
     /// Releases the Lease, so that the next leader need not wait until it expires.
     async fn release(&mut self) {
         let led = self.election.resign(Instant::now());
-        // This process must stop acting as leader before others may become one.
-        self.publish(None, false);
+        // This process must stop acting as leader before others may become one. An error is not
+        // over, because no request was made.
+        let LeadershipState { error, forbidden, .. } = self.state.borrow().clone();
+        self.publish(error, forbidden);
         for _ in 0..REQUESTS {
             match self.write_released().await {
                 Ok(()) if led => return info!("released the lease"),

@@ -227,6 +227,19 @@ async fn a_missing_permission_is_named() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_candidate_is_not_the_end_of_its_error() {
+    let lease_server = FakeLease::default();
+    lease_server.instead(Some(("GET", false, status(403, "no"))));
+    let (client, _) = lease_server.serve().await;
+    let (mut one, leadership) = elector(&client, "one");
+    one.round().await;
+    let error = leadership.error();
+    one.release().await;
+    assert!(error.is_some() && leadership.is_forbidden());
+    assert_eq!(leadership.error(), error);
+}
+
+#[tokio::test]
 async fn a_renewal_without_response_is_found_in_the_lease() {
     let lease_server = FakeLease::default();
     let (client, requests) = lease_server.serve().await;
