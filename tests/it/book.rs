@@ -71,6 +71,49 @@ fn every_relative_link_leads_to_a_file_and_a_heading() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
+/// The cells of the tables of a page, without the commas of numbers.
+fn rows(page: &str) -> Vec<Vec<String>> {
+    let text = read(&root().join(page)).replace(',', "");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    rows.map(|row| row.split(" | ").map(str::to_owned).collect()).collect()
+}
+
+/// The name of a row of the arena in the comparison, its way, and its figures there.
+fn compared(row: &[String]) -> Option<(String, &str, String)> {
+    match row {
+        [file, way, minutes, evictions] => {
+            Some((format!("recorded day {file} "), way, format!("{evictions} evictions {minutes}")))
+        }
+        [nodes, seeds, way, _, _, hot, evictions, ..] => Some((
+            format!("{seeds} random clusters of {nodes} nodes "),
+            way,
+            format!("{evictions} evictions {hot} hot"),
+        )),
+        _ => None,
+    }
+}
+
+#[test]
+fn the_comparison_has_the_figures_of_the_arena() {
+    let arena = rows("docs/arena.md");
+    let mut found = 0;
+    for row in rows("docs/comparison.md") {
+        for (name, way, figures) in arena.iter().filter_map(|row| compared(row)) {
+            let column = match way {
+                "descheduler's choice" => 2,
+                "evenkeel stock scheduler" => 3,
+                "evenkeel with steering" => 4,
+                _ => continue,
+            };
+            if row[0].starts_with(&name) {
+                assert_eq!(row[column], figures, "{name}");
+                found += 1;
+            }
+        }
+    }
+    assert_eq!(found, 15, "three ways of two sizes of clusters and of three recorded days");
+}
+
 #[test]
 fn every_page_of_docs_is_in_the_book() {
     let summary = root().join("docs/SUMMARY.md");
