@@ -15,8 +15,8 @@ spec:
   description: |
     Shows which pods evenkeel would evict so that nodes become even by actual
     usage, explains why each pod moves or stays, and checks whether a cluster
-    lets evenkeel work. The plugin changes nothing in the cluster, except for
-    the command run.
+    lets evenkeel work. Only the commands run, apply, approve, pause and resume
+    change anything in the cluster.
   platforms:
 EOF
 for platform in linux/amd64:x86_64-unknown-linux-musl linux/arm64:aarch64-unknown-linux-musl \
