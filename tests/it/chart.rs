@@ -390,4 +390,17 @@ fn the_chart_has_the_version_of_the_program() {
     assert_eq!((&chart["version"], &chart["appVersion"]), (&json!(version), &json!(version)));
     let images = chart["annotations"]["artifacthub.io/images"].as_str().unwrap();
     assert!(images.contains(&format!("evenkeel:v{version}\n")), "{images}");
+    let pages =
+        ["README.md", "docs/first-steps.md", "deploy/README.md", "deploy/helm/README.head.md"];
+    for page in pages {
+        let text = read(page);
+        let named = |before: &'static str| text.split(before).skip(1);
+        let named: Vec<&str> =
+            ["?ref=v", "/evenkeel:v", "\n  version: "].into_iter().flat_map(named).collect();
+        assert!(!named.is_empty(), "{page} names no version");
+        for after in named {
+            let end = after.find(|c: char| !c.is_ascii_digit() && c != '.');
+            assert_eq!(&after[..end.unwrap_or(after.len())], version, "{page}");
+        }
+    }
 }
