@@ -201,12 +201,21 @@ fn a_measured_series_that_is_lost_is_missing() {
 }
 
 #[test]
-fn a_value_that_is_not_a_number_is_no_value() {
-    let mut asked = Asked::guard("");
-    asked.hears(0, Ok(": 0.01"));
-    insta::assert_snapshot!(asked.after(15, ": NaN"),
-        @"guard g stops all evictions: it returned a series before and returns none now");
-    assert_ne!(asked.after(30, ": inf"), "");
+fn a_value_that_is_not_a_number_is_missing_also_in_the_first_answer() {
+    let mut asked = Asked::guard(", scope: workload");
+    let both = "namespace=shop deployment=web: NaN, namespace=bank deployment=api: 0.01";
+    insta::assert_snapshot!(asked.after(0, both),
+        @"guard g stops evictions of shop/Deployment/web: its value is not a number");
+    assert_ne!(asked.after(900, both), "");
+    assert_eq!(asked.after(915, &both.replace("NaN", "0.01")), "");
+    assert_ne!(asked.after(930, &both.replace("NaN", "inf")), "");
+
+    let mut alone = Asked::guard("");
+    insta::assert_snapshot!(alone.after(0, ": NaN"),
+        @"guard g stops all evictions: its value is not a number");
+    assert_eq!(alone.after(15, ": NaN, : 0.01"), "", "the highest value counts");
+    let mut allowed = Asked::guard(", missing: allow");
+    assert_eq!(allowed.after(0, ": NaN"), "");
 }
 
 #[test]

@@ -6,9 +6,10 @@
 //!   the value has been within the limit for at least `recover`.
 //! - A guard without an answer within `usage.staleAfter` is missing as a whole. So is one whose
 //!   series lack the labels that its scope needs, because their targets are unknown.
-//! - A guard that has returned a value within its limit measures something, so a target that
-//!   loses its series is missing. A guard that only returned values above its limit returns
-//!   only problems, as ALERTS does, so a target without a series is quiet.
+//! - A guard that has returned a value within its limit, or one that is not a number, measures
+//!   something. So a target that loses its series is missing, and one whose value is not a number
+//!   too. A guard that only returned values above its limit returns only problems, as ALERTS does,
+//!   so a target without a series is quiet.
 //! - A series above the limit of a workload that does not exist stops its namespace, because it may
 //!   be about a pod that has just been replaced.
 //!

@@ -14,6 +14,7 @@ use super::series::{Named, exists, workload_of};
 use super::{GuardAnswer, GuardCause, GuardReport, GuardStop, GuardTarget};
 
 const LOST: &str = "it returned a series before and returns none now";
+const NO_NUMBER: &str = "its value is not a number";
 
 /// One guard.
 #[derive(Clone, Debug)]
@@ -31,7 +32,7 @@ pub(super) struct GuardState {
     flaw: Option<String>,
     /// Objects that its series name and that do not exist.
     unknown: BTreeSet<String>,
-    /// Whether any answer had a value within the limit.
+    /// Whether any answer had a value within the limit, or one that is not a number.
     measures: bool,
     /// The workloads of the pods that the newest answer names. A pod that is gone has series for
     /// some minutes.
@@ -51,11 +52,12 @@ struct TargetState {
     /// The first of the last answers, all of which were within the limit.
     within_since: Option<Timestamp>,
     stopped: bool,
-    lost: bool,
+    /// Why the newest answer has no value, if that is missed.
+    lost: Option<&'static str>,
 }
 
 /// The values of an answer by target, each with the object that does not exist.
-type Values = BTreeMap<GuardTarget, (QueryValue, Option<String>)>;
+type Values = BTreeMap<GuardTarget, (Option<QueryValue>, Option<String>)>;
 
 impl GuardState {
     pub(super) fn new(rule: &Guard) -> Self {
@@ -76,7 +78,7 @@ impl GuardState {
     /// Returns true if no series was above the limit or lost lately.
     pub(super) fn is_quiet(&self) -> bool {
         let mut states = self.targets.values();
-        states.all(|state| !state.stopped && !state.lost)
+        states.all(|state| !state.stopped && state.lost.is_none())
     }
 
     /// Limits all times to this one if the last answer is later, because the clock was set back.
@@ -102,16 +104,19 @@ impl GuardState {
         self.highest = answer.series.iter().filter_map(|series| series.value).max();
         match self.values(snapshot, answer) {
             Ok(mut values) => {
-                let all = answer.series.iter().filter_map(|series| series.value);
-                self.measures |= all.into_iter().any(|value| value <= self.rule.above);
+                let mut all = answer.series.iter().map(|series| series.value);
+                self.measures |= all.any(|value| value <= Some(self.rule.above));
                 for target in values.keys() {
                     self.targets.entry(target.clone()).or_default();
                 }
                 let (rule, measures) = (&self.rule, self.measures);
                 for (target, state) in &mut self.targets {
-                    let value = values.remove(target);
+                    let found = values.remove(target);
+                    let why = if found.is_some() { NO_NUMBER } else { LOST };
+                    let (value, unknown) = found.unwrap_or_default();
                     let lost = value.is_none() && is_missed(target, rule, measures, snapshot);
-                    state.observe(rule, value, lost, answer.at);
+                    (state.unknown, state.lost) = (unknown, lost.then_some(why));
+                    state.observe(rule, value, answer.at);
                 }
                 self.targets.retain(|_, state| state.counts());
                 self.flaw = None;
@@ -142,12 +147,12 @@ impl GuardState {
                     (target.into_iter().collect(), Some(name))
                 }
             };
-            let Some(value) = series.value else { continue };
             for target in targets {
                 let highest = values.entry(target);
-                let highest = highest.or_insert_with(|| (value, missing.clone()));
-                if value > highest.0 {
-                    *highest = (value, missing.clone());
+                let highest = highest.or_insert_with(|| (series.value, missing.clone()));
+                // Not a number is less than any number.
+                if series.value > highest.0 {
+                    *highest = (series.value, missing.clone());
                 }
             }
         }
@@ -219,16 +224,9 @@ fn is_missed(target: &GuardTarget, rule: &Guard, measures: bool, snapshot: &Snap
 }
 
 impl TargetState {
-    fn observe(
-        &mut self,
-        rule: &Guard,
-        value: Option<(QueryValue, Option<String>)>,
-        lost: bool,
-        at: Timestamp,
-    ) {
-        let (value, unknown) = value.unzip();
-        (self.value, self.unknown, self.lost) = (value, unknown.flatten(), lost);
-        if lost {
+    fn observe(&mut self, rule: &Guard, value: Option<QueryValue>, at: Timestamp) {
+        self.value = value;
+        if self.lost.is_some() {
             (self.above_since, self.within_since) = (None, None);
         } else if value.is_some_and(|value| value > rule.above) {
             self.within_since = None;
@@ -243,13 +241,13 @@ impl TargetState {
 
     /// Returns true while the next answer depends on this one.
     const fn counts(&self) -> bool {
-        self.value.is_some() || self.stopped || self.lost
+        self.value.is_some() || self.stopped || self.lost.is_some()
     }
 
     fn cause(&self, rule: &Guard, now: Timestamp) -> Option<GuardCause> {
         let limit = rule.above;
-        if self.lost {
-            return Some(GuardCause::Missing(LOST.to_owned()));
+        if let Some(why) = self.lost {
+            return Some(GuardCause::Missing(why.to_owned()));
         }
         if !self.stopped {
             return None;
