@@ -232,18 +232,33 @@ fn a_series_that_exists_only_above_the_limit_is_quiet_once_it_is_gone() {
 }
 
 #[test]
-fn series_without_the_labels_of_the_scope_are_no_answer() {
-    for (scope, labels) in [
-        ("namespace", "pod=web-1: 0"),
-        ("workload", "deployment=web: 0"),
-        ("workload", "namespace=shop job=web: 0"),
-    ] {
+fn a_series_without_a_namespace_is_no_answer_or_is_left_out() {
+    for (scope, labels) in [("namespace", "pod=web-1: 0"), ("workload", "deployment=web: 0")] {
         let mut asked = Asked::guard(&format!(", scope: {scope}"));
         let stops = asked.after(0, labels);
         assert!(stops.starts_with("guard g stops all evictions: its series need"), "{stops}");
         let mut allowed = Asked::guard(&format!(", scope: {scope}, missing: allow"));
         assert_eq!(allowed.after(0, labels), "");
     }
+    let mut allowed = Asked::guard(", scope: workload, missing: allow");
+    insta::assert_snapshot!(allowed.after(0, "namespace=shop deployment=web: 0.9, job=api: 0"),
+        @"guard g stops evictions of shop/Deployment/web: its value 0.9 is above 0.05");
+}
+
+#[test]
+fn a_series_without_the_label_of_a_workload_counts_for_its_namespace() {
+    let both = "namespace=shop deployment=web: 0.9, namespace=bank job=api: 0";
+    for missing in ["stop", "allow"] {
+        let mut asked = Asked::guard(&format!(", scope: workload, missing: {missing}"));
+        let only_web =
+            "guard g stops evictions of shop/Deployment/web: its value 0.9 is above 0.05";
+        assert_eq!(asked.after(0, both), only_web);
+        assert_eq!(asked.engine.guards().reports(after(0))[0].missing, None);
+    }
+    let mut asked = Asked::guard(", scope: workload");
+    insta::assert_snapshot!(asked.after(0, "namespace=bank job=api: 0.9"),
+        @"guard g stops evictions in namespace bank: its value 0.9 of an unknown object, a \
+            workload of namespace bank, is above 0.05");
 }
 
 #[test]
@@ -251,8 +266,8 @@ fn a_series_of_an_unknown_workload_stops_its_namespace() {
     let mut asked = Asked::guard(", scope: workload, recover: 0s");
     let gone = "namespace=shop pod=web-gone";
     insta::assert_snapshot!(asked.after(0, &format!("{gone}: 1")),
-        @"guard g stops evictions in namespace shop: its value 1 of pod shop/web-gone, which \
-            does not exist, is above 0.05");
+        @"guard g stops evictions in namespace shop: its value 1 of an unknown object, pod \
+            shop/web-gone, is above 0.05");
     assert_eq!(asked.after(15, &format!("{gone}: 0")), "");
     asked.hears(30, Ok(&format!("{gone}: 1")));
     assert_eq!(asked.after(45, ""), "");
@@ -431,16 +446,19 @@ fn doctor_says_whether_a_guard_answers_and_what_its_labels_name() {
     let mut allowed = Asked::guard(", scope: workload, missing: allow");
     allowed.hears(1, Ok("job=web: 0.3"));
     lines.push(examined(&allowed, 1));
+    allowed.hears(2, Ok("job=web: 0.3, namespace=shop deployment=web: 0.3"));
+    lines.push(examined(&allowed, 2));
     insta::assert_snapshot!(lines.join("\n"), @"
     Failure: guard g: its query has not been asked yet
     Failure: guard g: no answer: Prometheus at http://p does not respond
     Ok: guard g: its query answers without a series, which is quiet
-    Warning: guard g: its series name objects that do not exist: shop/Deployment/gone
+    Warning: guard g: its series name unknown objects: shop/Deployment/gone
     Ok: guard g: 1 series, the highest value is 0.01, the limit 0.05
     Warning: guard g stops evictions of shop/Deployment/web: its value 0.3 is above 0.05
     Failure: guard g: its series need the label `namespace`, and one lacks it
     Warning: guard g: its series need the label `namespace`, and one lacks it, which allows \
         evictions
+    Warning: guard g stops evictions of shop/Deployment/web: its value 0.3 is above 0.05
     ");
 }
 

@@ -4,16 +4,16 @@
 //!
 //! - A value above the limit for at least `for` stops the evictions of its target. They go on after
 //!   the value has been within the limit for at least `recover`.
-//! - A guard without an answer within `usage.staleAfter` is missing as a whole. So is one whose
-//!   series lack the labels that its scope needs, because their targets are unknown.
+//! - A guard without an answer within `usage.staleAfter` is missing as a whole. So is one with a
+//!   series without the label `namespace`, unless its scope is the cluster.
 //! - A guard that has returned a value within its limit, or one that is not a number, measures
 //!   something. So a target that loses its series is missing, and one whose value is not a number
 //!   too. A guard that only returned values above its limit returns only problems, as ALERTS does,
 //!   so a target without a series is quiet.
-//! - A series above the limit of a workload that does not exist stops its namespace, because it may
-//!   be about a pod that has just been replaced.
+//! - A series above the limit of a workload that is not known stops its namespace: it may be about
+//!   a pod that has just been replaced, or no label may name the workload.
 //!
-//! `missing: allow` makes everything that is missing quiet.
+//! `missing: allow` makes everything that is missing quiet, and nothing else.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -95,7 +95,7 @@ pub enum GuardCause {
         value: QueryValue,
         /// The limit.
         limit: QueryValue,
-        /// The object that the series names, if it does not exist.
+        /// The object that the series names, if it is not known.
         unknown: Option<String>,
     },
     /// The value is within the limit again, but not for long enough.
@@ -120,7 +120,7 @@ pub struct GuardReport {
     pub scope: GuardScope,
     /// The time of the newest answer.
     pub answered: Option<Timestamp>,
-    /// Why it has no usable answer; `None` if it has one.
+    /// Why it has no usable answer, or an answer that can be used in part; `None` if it has one.
     pub missing: Option<String>,
     /// The number of series in the newest answer.
     pub series: usize,
@@ -128,7 +128,7 @@ pub struct GuardReport {
     pub highest: Option<QueryValue>,
     /// The limit.
     pub limit: QueryValue,
-    /// Objects that the series name and that do not exist.
+    /// Objects that the series name and that are not known.
     pub unknown: Vec<String>,
     /// The evictions that it stops now.
     pub stops: Vec<GuardStop>,
@@ -274,6 +274,6 @@ object!(GuardStop, |stop| {
 });
 
 fn of_unknown(unknown: Option<&String>) -> String {
-    let text = |name| format!(" of {name}, which does not exist,");
+    let text = |name| format!(" of an unknown object, {name},");
     unknown.map(text).unwrap_or_default()
 }

@@ -37,6 +37,6 @@ fn quiet(report: &GuardReport) -> &'static str {
         None => "its query answers without a series",
         Some(value) if value <= report.limit => "its values are within the limit",
         Some(_) if report.unknown.is_empty() => "above the limit, but not for long enough yet",
-        Some(_) => "above the limit for objects that do not exist",
+        Some(_) => "above the limit for unknown objects",
     }
 }

@@ -9,7 +9,8 @@ use super::{Diagnosis, NAMED};
 const CHECK: &str = "guards";
 const ANSWER: &str = "run its query by hand against `usage.prometheus`";
 const LABELS: &str = "compare the labels of its series with the names of namespaces, workloads and \
-                      pods; a pod that has just been replaced has series for some minutes";
+                      pods; a pod that has just been replaced has series for some minutes, and a \
+                      series without a label such as `deployment` counts for its namespace";
 
 /// A line for each guard.
 pub(super) fn guards(world: World<'_>) -> impl Iterator<Item = Diagnosis> {
@@ -22,11 +23,12 @@ fn diagnosis(report: &GuardReport) -> Diagnosis {
     if let Some(why) = &report.missing {
         let message = format!("guard {name}: {why}");
         let stops = report.stops.iter().any(|stop| stop.target == GuardTarget::Cluster);
-        return if stops {
-            Diagnosis::failure(CHECK, message, ANSWER)
-        } else {
-            Diagnosis::warning(CHECK, format!("{message}, which allows evictions"), ANSWER)
-        };
+        if stops {
+            return Diagnosis::failure(CHECK, message, ANSWER);
+        }
+        if report.stops.is_empty() {
+            return Diagnosis::warning(CHECK, format!("{message}, which allows evictions"), ANSWER);
+        }
     }
     if let Some(first) = report.stops.first() {
         let message = match report.stops.len() - 1 {
@@ -37,7 +39,7 @@ fn diagnosis(report: &GuardReport) -> Diagnosis {
     }
     if !report.unknown.is_empty() {
         let message = format!(
-            "guard {name}: its series name objects that do not exist: {}",
+            "guard {name}: its series name unknown objects: {}",
             list(&report.unknown, NAMED)
         );
         return Diagnosis::warning(CHECK, message, LABELS);

@@ -24,7 +24,7 @@ pub const TARGET_LABELS: [&str; 6] = [NAMESPACE, KINDS[0].0, KINDS[1].0, KINDS[2
 pub(super) enum Named {
     /// They exist.
     Known(Vec<GuardTarget>),
-    /// No such object exists in this namespace.
+    /// No such object exists in this namespace, or no label names one.
     Unknown {
         /// Its kind and name.
         name: String,
@@ -78,10 +78,8 @@ impl GuardSeries {
             return Ok(Named::known(all, format!("workload {namespace}/{name}"), namespace));
         }
         let Some(name) = self.label(POD) else {
-            return Err(format!(
-                "its series need one of the labels {}, and one lacks them",
-                TARGET_LABELS[1..].join(", ")
-            ));
+            let name = format!("a workload of namespace {namespace}");
+            return Ok(Named::Unknown { name, namespace });
         };
         let known = workload_of(&namespace, name).map(GuardTarget::Workload);
         let name = format!("pod {namespace}/{name}");

@@ -28,9 +28,9 @@ pub(super) struct GuardState {
     series: usize,
     /// Its highest value.
     highest: Option<QueryValue>,
-    /// Why its series name nothing.
+    /// Why one of its series names nothing.
     flaw: Option<String>,
-    /// Objects that its series name and that do not exist.
+    /// Objects that its series name and that are not known.
     unknown: BTreeSet<String>,
     /// Whether any answer had a value within the limit, or one that is not a number.
     measures: bool,
@@ -45,7 +45,7 @@ pub(super) struct GuardState {
 struct TargetState {
     /// The highest value of the newest answer.
     value: Option<QueryValue>,
-    /// The object that the series names, if it does not exist.
+    /// The object that the series names, if it is not known.
     unknown: Option<String>,
     /// The first of the last answers, all of which were above the limit.
     above_since: Option<Timestamp>,
@@ -56,7 +56,7 @@ struct TargetState {
     lost: Option<&'static str>,
 }
 
-/// The values of an answer by target, each with the object that does not exist.
+/// The values of an answer by target, each with the object that is not known.
 type Values = BTreeMap<GuardTarget, (Option<QueryValue>, Option<String>)>;
 
 impl GuardState {
@@ -119,16 +119,16 @@ impl GuardState {
                     state.observe(rule, value, answer.at);
                 }
                 self.targets.retain(|_, state| state.counts());
-                self.flaw = None;
             }
             Err(flaw) => self.flaw = Some(flaw),
         }
     }
 
-    /// Returns the highest value of each target.
+    /// Returns the highest value of each target, or why the answer cannot be used.
     fn values(&mut self, snapshot: &Snapshot, answer: &GuardAnswer) -> Result<Values, String> {
         let (mut values, mut pods) = (Values::new(), BTreeMap::new());
         let mut unknown = BTreeSet::new();
+        self.flaw = None;
         for series in &answer.series {
             let named = series.named(self.rule.scope, snapshot, |namespace, name| {
                 let pod = (namespace.to_owned(), name.to_owned());
@@ -136,7 +136,16 @@ impl GuardState {
                 let key = key.or_else(|| self.pods.get(&pod).cloned())?;
                 pods.insert(pod, key.clone());
                 Some(key)
-            })?;
+            });
+            let named = match named {
+                Ok(named) => named,
+                Err(flaw) if self.rule.missing == WhenMissing::Stop => return Err(flaw),
+                // It is missing, and the others count.
+                Err(flaw) => {
+                    self.flaw = Some(flaw);
+                    continue;
+                }
+            };
             let (targets, missing) = match named {
                 Named::Known(targets) => (targets, None),
                 Named::Unknown { name, namespace } => {
@@ -160,11 +169,11 @@ impl GuardState {
         Ok(values)
     }
 
-    /// Returns why there is no usable answer; `None` if there is one.
-    fn missing(&self, stale_after: SignedDuration, now: Timestamp) -> Option<String> {
+    /// Returns why there is no answer; `None` if there is one.
+    fn unanswered(&self, stale_after: SignedDuration, now: Timestamp) -> Option<String> {
         let age = self.answered.map(|at| now.duration_since(at));
         match (age, &self.error) {
-            (Some(age), _) if age <= stale_after => self.flaw.clone(),
+            (Some(age), _) if age <= stale_after => None,
             (_, Some(error)) => Some(format!("no answer: {error}")),
             (Some(age), None) => Some(format!("its newest answer is {} old", duration(age))),
             (None, None) => Some("its query has not been asked yet".to_owned()),
@@ -178,10 +187,11 @@ impl GuardState {
         stale_after: SignedDuration,
         now: Timestamp,
     ) -> Option<GuardStop> {
-        let cause = match self.missing(stale_after, now) {
+        let stops = self.rule.missing == WhenMissing::Stop;
+        let flaw = self.flaw.clone().filter(|_| stops);
+        let cause = match self.unanswered(stale_after, now).or(flaw) {
             Some(why) => {
-                let stops =
-                    self.rule.missing == WhenMissing::Stop && *target == GuardTarget::Cluster;
+                let stops = stops && *target == GuardTarget::Cluster;
                 stops.then_some(GuardCause::Missing(why))?
             }
             None => self.targets.get(target)?.cause(&self.rule, now)?,
@@ -197,14 +207,14 @@ impl GuardState {
     }
 
     pub(super) fn report(&self, stale_after: SignedDuration, now: Timestamp) -> GuardReport {
-        let missing = self.missing(stale_after, now);
+        let unanswered = self.unanswered(stale_after, now);
         GuardReport {
             guard: self.rule.name.clone(),
             scope: self.rule.scope,
             answered: self.answered,
             series: self.series,
-            highest: self.highest.filter(|_| missing.is_none()),
-            missing,
+            highest: self.highest.filter(|_| unanswered.is_none()),
+            missing: unanswered.or_else(|| self.flaw.clone()),
             limit: self.rule.above,
             unknown: self.unknown.iter().cloned().collect(),
             stops: self.stops(stale_after, now),
