@@ -193,6 +193,18 @@ fn a_replacement_that_is_not_ready_in_time_shows_how_long_it_takes() {
 }
 
 #[test]
+fn nothing_is_learned_from_a_replacement_that_nobody_saw_in_time() {
+    let mut watched = web(STILL, None);
+    watched.pass_using(6, |_| 1000.0);
+    watched.evict_slowly("n2", 75 * 60);
+    // The program was down, and the workload was rolled out meanwhile.
+    watched.now += MINUTE * 80;
+    watched.pass_using(1, |_| 1000.0);
+    assert!(watched.engine.ledger().entries().is_empty(), "settled and forgotten");
+    assert!(watched.engine.ledger().starts().is_empty());
+}
+
+#[test]
 fn an_hour_later_the_moves_have_achieved_what_was_predicted() {
     let mut watched = web(STILL, None);
     watched.pass_using(6, |_| 1000.0);

@@ -51,9 +51,13 @@ const IN_FLIGHT: SignedDuration = SignedDuration::from_secs(60);
 const DEFERRED: SignedDuration = SignedDuration::from_mins(30);
 /// Time for which every entry stays, because the limit per minute counts entries.
 const LIMIT_PERIOD: SignedDuration = SignedDuration::from_mins(2);
-/// A replacement that is not Ready after this time, or after the rest if that is longer, did not
-/// help.
+/// The least time for a replacement to become Ready.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
+
+/// Returns the time after which a replacement that is not Ready did not help.
+fn patience(cooldown: &Cooldown) -> SignedDuration {
+    cooldown.rest.max(PATIENCE)
+}
 
 /// Evictions that still matter, and streaks of moves that did not help.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::policy::Cooldown;
 
 use super::pods::{find, pods_of};
-use super::{Aim, Ending, Entry, Ledger, PATIENCE, State, key_of};
+use super::{Aim, Ending, Entry, Ledger, State, key_of, patience};
 
 /// How trials are judged.
 #[derive(Clone, Copy)]
@@ -129,7 +129,7 @@ impl Entry {
         }
         let is_ready_for = |since: Timestamp| now.duration_since(since.max(pod.created));
         if pod.ready_since().map_or(SignedDuration::ZERO, is_ready_for) < ramp.watch {
-            let longest = cooldown.rest.max(PATIENCE).saturating_add(ramp.watch);
+            let longest = patience(cooldown).saturating_add(ramp.watch);
             return if now.duration_since(self.at) > longest {
                 EntryProgress::Ended(Ending::NeverReady, pod.node)
             } else {

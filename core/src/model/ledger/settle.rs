@@ -12,7 +12,7 @@ use crate::policy::Cooldown;
 
 use super::pods::{find, pods_of};
 use super::ramp::{EntryProgress, RampRule};
-use super::{Aim, DEFERRED, Ending, Entry, IN_FLIGHT, Landed, Ledger, PATIENCE, State};
+use super::{Aim, DEFERRED, Ending, Entry, IN_FLIGHT, Landed, Ledger, State, patience};
 
 /// An eviction with a known outcome, for logs and events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Ledger {
             self.entries[position].state = State::Settled(ending);
             let unlucky = ending == Ending::HotNode && is_unlucky(&entry, landed, to.as_deref());
             self.remember(&entry, ending, unlucky, cooldown, now);
-            self.learn_start(&entry, ending, entry.took(snapshot, now));
+            self.learn_start(&entry, ending, entry.took(snapshot, now), cooldown);
         }
         self.learn_late_starts(snapshot, now);
         self.prune(snapshot, cooldown, now);
@@ -257,7 +257,7 @@ fn ending(
     }
     let replacement =
         entry.replacement.as_ref().and_then(|uid| find(snapshot, &entry.workload, uid));
-    let waited_enough = now.duration_since(entry.at) > cooldown.rest.max(PATIENCE);
+    let waited_enough = now.duration_since(entry.at) > patience(cooldown);
     let Some(pod) = replacement.map(|id| snapshot.pod(id)) else {
         return waited_enough.then_some((Ending::NotReplaced, None));
     };

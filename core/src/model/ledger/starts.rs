@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{PodId, Snapshot};
+use crate::policy::Cooldown;
 
 use super::capacity::key_bytes;
 use super::pods::find;
-use super::{Aim, Ending, Entry, Ledger, State};
+use super::{Aim, Ending, Entry, Ledger, State, patience};
 
 /// The times of a workload that count: an odd number, so that one slow start, such as the first
 /// pull of an image on a node, does not decide.
@@ -24,6 +25,9 @@ const REMEMBERED: usize = 3;
 const MOST_BYTES: usize = 30_000;
 /// Quotes, brackets, commas and digits of one workload.
 const PLAIN: usize = 32;
+/// The longest start that is expected. A move saves at most an hour above the target, so with an
+/// hour or more the workload would never move again and never show that it starts faster.
+const LONGEST: SignedDuration = SignedDuration::from_mins(55);
 
 /// The last times of each workload, in seconds, the newest last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +64,7 @@ impl StartTimes {
         let mut times = self.0.get(workload)?.clone();
         times.sort_unstable();
         let middle = times.len().checked_sub(1)? / 2;
-        Some(SignedDuration::from_secs(times[middle].into()))
+        Some(SignedDuration::from_secs(times[middle].into()).min(LONGEST))
     }
 
     fn learn(&mut self, workload: &OwnerKey, took: SignedDuration) {
@@ -126,9 +130,17 @@ impl Ledger {
     }
 
     /// Learns from an eviction that has just ended.
-    pub(super) fn learn_start(&mut self, entry: &Entry, ending: Ending, took: SignedDuration) {
+    pub(super) fn learn_start(
+        &mut self,
+        entry: &Entry,
+        ending: Ending,
+        took: SignedDuration,
+        cooldown: &Cooldown,
+    ) {
         let shows = match ending {
-            Ending::Helped | Ending::Renewed | Ending::HotNode | Ending::NeverReady => true,
+            // A later one was not looked for in time, and may be the pod of a rollout.
+            Ending::Helped | Ending::Renewed | Ending::HotNode => took <= patience(cooldown),
+            Ending::NeverReady => true,
             // The replacement may have restarted, or the end is known before it is Ready.
             Ending::GotWorse(_) | Ending::SameNode | Ending::NotReplaced => false,
         };
@@ -195,6 +207,7 @@ mod tests {
         assert_eq!(expected(&[20, 600]), Some(20));
         assert_eq!(expected(&[20, 600, 30]), Some(30));
         assert_eq!(expected(&[1, 1, 1, 40, 50]), Some(40));
+        assert_eq!(expected(&[7200]), Some(55 * 60), "less than a move can save in an hour");
     }
 
     #[test]
