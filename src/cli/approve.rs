@@ -45,7 +45,7 @@ pub(super) fn run(args: &ApproveArgs, out: &mut dyn Write) -> anyhow::Result<()>
         };
         let proposal = approvable(&stored, id).map_err(Misuse)?;
         let by = pauses::user(client).await;
-        let approved = store.approve(id, by.as_deref()).await;
+        let approved = store.approve(&stored, id, by.as_deref()).await;
         approved.map_err(anyhow::Error::msg)?;
         let evictions = count(proposal.moves.len(), "eviction");
         let line = format!("approved {id}: the next cycle makes up to {evictions}\n");

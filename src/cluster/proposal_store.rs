@@ -79,12 +79,20 @@ impl ProposalStore {
         self.checked(replaced).await.map(drop)
     }
 
-    /// Approves a proposal by its id.
+    /// Approves a proposal by its id. It fails if the ConfigMap has changed since it was read:
+    /// another proposal would get the name of this person.
     ///
     /// # Errors
     /// The message of the API server.
-    pub async fn approve(&self, id: &str, by: Option<&str>) -> Result<(), String> {
-        let patch = json!({"metadata": {"annotations": {APPROVED: id, APPROVED_BY: by}}});
+    pub async fn approve(
+        &self,
+        seen: &StoredProposal,
+        id: &str,
+        by: Option<&str>,
+    ) -> Result<(), String> {
+        let version = seen.map.as_ref().and_then(|map| map.metadata.resource_version.as_ref());
+        let annotations = json!({APPROVED: id, APPROVED_BY: by});
+        let patch = json!({"metadata": {"resourceVersion": version, "annotations": annotations}});
         let parameters = PatchParams::default();
         let patch = Patch::Merge(patch);
         let patched = self.api.patch(&self.name, &parameters, &patch);

@@ -42,6 +42,10 @@ impl FakeServer {
             "GET" => return (200, known.to_string()),
             "PATCH" => {
                 let change: Value = serde_json::from_str(body).unwrap();
+                let seen = &change["metadata"]["resourceVersion"];
+                if !seen.is_null() && *seen != known["metadata"]["resourceVersion"] {
+                    return status(409, "the object has been modified");
+                }
                 let set = change["metadata"]["annotations"].as_object().unwrap();
                 let set = set.iter().filter(|(_, value)| !value.is_null());
                 map["metadata"]["annotations"] =
@@ -106,6 +110,14 @@ impl ApprovalFixture {
         self.stored().await.proposal.unwrap()
     }
 
+    /// A person approves the stored proposal.
+    async fn approve(&self, by: Option<&str>) -> Proposal {
+        let stored = self.stored().await;
+        let proposal = stored.proposal.clone().unwrap();
+        self.store.approve(&stored, &proposal.id, by).await.unwrap();
+        proposal
+    }
+
     fn evicted(&self) -> Vec<String> {
         self.server.lock().unwrap().evicted.clone()
     }
@@ -125,15 +137,27 @@ async fn nothing_is_evicted_before_a_person_agrees_and_then_exactly_what_was_pro
     assert!(fixture.evicted().is_empty());
     let proposal = fixture.proposal().await;
     assert_eq!(pods(&proposal), ["web-0", "web-1"]);
-    fixture.store.approve(&proposal.id, Some("ada")).await.unwrap();
-    // A second person does the same at the same time.
-    fixture.store.approve(&proposal.id, Some("bob")).await.unwrap();
+    fixture.approve(Some("ada")).await;
+    // A second person does the same.
+    fixture.approve(Some("bob")).await;
     fixture.cycle().await;
     assert_eq!(fixture.evicted(), ["web-0", "web-1"]);
     let next = fixture.stored().await;
     assert_eq!(next.approved, None, "an approval counts once");
     fixture.cycle().await;
     assert_eq!(fixture.evicted().len(), 2);
+}
+
+#[tokio::test]
+async fn a_proposal_that_was_replaced_meanwhile_cannot_be_approved() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    fixture.cycle().await;
+    let seen = fixture.stored().await;
+    let id = seen.proposal.clone().unwrap().id;
+    fixture.store.write(fixture.stored().await, None).await.unwrap();
+    let error = fixture.store.approve(&seen, &id, Some("ada")).await.unwrap_err();
+    assert_eq!(error, "configmap system/proposal was changed by another process meanwhile");
+    assert_eq!(fixture.stored().await.approved_by, None);
 }
 
 #[tokio::test]
@@ -151,8 +175,7 @@ async fn a_proposal_stays_the_same_until_it_is_approved() {
 async fn another_leader_carries_out_what_was_approved_before() {
     let mut fixture = ApprovalFixture::new("{required: true}").await;
     fixture.cycle().await;
-    let proposal = fixture.proposal().await;
-    fixture.store.approve(&proposal.id, None).await.unwrap();
+    fixture.approve(None).await;
     let policy = fixture.engine.policy().clone();
     let ledger = fixture.daemon.store.load().await.unwrap();
     fixture.engine = Engine::new(policy, ledger);
@@ -169,7 +192,7 @@ async fn an_altered_or_expired_proposal_is_not_carried_out() {
     proposal.moves[0].uid = "uid-web-7".to_owned();
     let seen = fixture.stored().await;
     fixture.store.write(seen, Some(&proposal)).await.unwrap();
-    fixture.store.approve(&proposal.id, None).await.unwrap();
+    fixture.approve(None).await;
     fixture.cycle().await;
     assert!(fixture.evicted().is_empty());
     assert_eq!(pods(&fixture.proposal().await), ["web-0", "web-1"], "anew");
@@ -178,7 +201,7 @@ async fn an_altered_or_expired_proposal_is_not_carried_out() {
     let old = Proposal::new(at, proposal.moves);
     let seen = fixture.stored().await;
     fixture.store.write(seen, Some(&old)).await.unwrap();
-    fixture.store.approve(&old.id, None).await.unwrap();
+    fixture.approve(None).await;
     fixture.cycle().await;
     assert!(fixture.evicted().is_empty());
 }
@@ -196,8 +219,7 @@ async fn the_record_tells_who_has_approved_what() {
     let mut fixture = ApprovalFixture::new("{required: true}").await;
     fixture.engine.keep_facts();
     fixture.cycle().await;
-    let proposal = fixture.proposal().await;
-    fixture.store.approve(&proposal.id, Some("ada")).await.unwrap();
+    let proposal = fixture.approve(Some("ada")).await;
     fixture.cycle().await;
     let facts = fixture.engine.ledger().facts().iter();
     let approvals: Vec<_> = facts.filter(|fact| fact.kind == APPROVAL).collect();
