@@ -23,6 +23,8 @@ pub struct Approvals {
     pub given: Option<Proposal>,
     /// The proposal that waits for an approval.
     pub(super) waiting: Option<Proposal>,
+    /// The id of the newest proposal whose approval is in the record.
+    recorded: Option<String>,
     /// The evictions of this process.
     pub(super) made: usize,
 }
@@ -30,7 +32,7 @@ pub struct Approvals {
 impl Approvals {
     /// Creates the state of a process that has proposed nothing yet.
     pub const fn new(store: ProposalStore, given: Option<Proposal>) -> Self {
-        Approvals { store, given, waiting: None, made: 0 }
+        Approvals { store, given, waiting: None, recorded: None, made: 0 }
     }
 }
 
@@ -70,13 +72,28 @@ impl Cycle<'_> {
         let evictions = count(proposal.moves.len(), "eviction");
         info!(proposal = id, "{evictions} approved by {by}");
         self.engine.approve(&proposal.moves);
+        self.record_approval(proposal, by);
+    }
+
+    /// Keeps one fact for an approval, however many cycles see it.
+    fn record_approval(&mut self, proposal: &Proposal, by: &str) {
+        let id = &proposal.id;
+        if self.daemon.approvals.recorded.as_ref() == Some(id) {
+            return;
+        }
+        self.daemon.approvals.recorded = Some(id.clone());
         let pods: Vec<String> = proposal.moves.iter().map(ToString::to_string).collect();
         let pods = list(&pods, MOST_NAMES);
         let event = EventDetails {
             outcome: "approved".to_owned(),
             message: format!("{by} approved the eviction of {pods}"),
         };
-        self.engine.keep_fact(event.fact(APPROVAL, id, now));
+        let mut fact = event.fact(APPROVAL, id, self.started.wall());
+        // Its evictions were saved together with this fact, by another process.
+        let mut entries = self.engine.ledger().entries().iter();
+        fact.possibly_repeated =
+            entries.any(|entry| proposal.moves.iter().any(|one| one.uid == entry.uid));
+        self.engine.keep_fact(fact);
     }
 
     fn record_request<T>(&self, result: &Result<T, String>) {

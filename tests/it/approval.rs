@@ -4,7 +4,7 @@ use evenkeel::decide::engine::Engine;
 use evenkeel::decide::explain::Subject;
 use evenkeel::model::approval::ProposedMove;
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::plan::Plan;
+use evenkeel::model::plan::{Outcome, Plan};
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::view::explain::explanation_text;
 use jiff::Timestamp;
@@ -128,6 +128,22 @@ fn an_approved_eviction_that_is_no_longer_possible_says_what_has_changed() {
     ask for api-1
     the approved eviction of default/api-1 from n1 is not made: another pod has its name now
     ");
+}
+
+#[test]
+fn an_eviction_that_was_made_by_the_same_approval_is_not_reported_as_missing() {
+    let mut cluster = Cluster::parse(CLUSTER);
+    let (mut engine, snapshot) = cluster.seen(parse(&policy(REQUIRED)), Ledger::default());
+    engine.approve(&decide(&engine, &snapshot, noon()).proposal().moves);
+    let made = decide(&engine, &snapshot, noon()).moves;
+    assert_eq!(made.len(), 2);
+    engine.intend(&snapshot, &made, noon());
+    for one in &made {
+        engine.resolve(one, &Outcome::Evicted);
+        cluster.replace("default", &one.pod, "n3", noon());
+    }
+    let snapshot = cluster.snapshot(engine.policy());
+    assert_eq!(decide(&engine, &snapshot, after(10)).unmade, []);
 }
 
 #[test]

@@ -135,8 +135,13 @@ pub struct EventDetails {
 impl EventDetails {
     /// Returns the fact of this type about a subject.
     pub fn fact(self, kind: &str, subject: &str, time: Timestamp) -> Fact {
+        let mut id = format!("{subject}/{}", self.outcome);
+        // A proposal is approved once, however many cycles see that.
+        if kind != APPROVAL {
+            id = format!("{id}/{time}");
+        }
         Fact {
-            id: format!("{subject}/{}/{time}", self.outcome),
+            id,
             kind: kind.to_owned(),
             time,
             subject: subject.to_owned(),

@@ -22,6 +22,8 @@ struct FakeServer {
     maps: BTreeMap<String, Value>,
     version: u64,
     evicted: Vec<String>,
+    /// Whether the proposal cannot be written.
+    refuses: bool,
 }
 
 impl FakeServer {
@@ -34,6 +36,9 @@ impl FakeServer {
         }
         if !path.contains("/configmaps") {
             return (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned());
+        }
+        if self.refuses && method == "PUT" && name == "proposal" {
+            return status(500, "etcd is away");
         }
         let known = self.maps.get(&name).cloned();
         let known = known.unwrap_or_else(|| json!({"metadata": {"resourceVersion": "0"}}));
@@ -118,6 +123,23 @@ impl ApprovalFixture {
         proposal
     }
 
+    /// Writes the record. Returns the ids of its new lines about approvals, and whether they may be
+    /// repeated.
+    fn written(&mut self) -> Vec<(String, bool)> {
+        let facts = self.engine.ledger().facts().to_vec();
+        self.engine.recorded(&facts.iter().map(|fact| fact.id.clone()).collect());
+        let approvals = facts.into_iter().filter(|fact| fact.kind == APPROVAL);
+        approvals.map(|fact| (fact.id, fact.possibly_repeated)).collect()
+    }
+
+    /// Another process takes over with the stored ledger.
+    async fn take_over(&mut self) {
+        let ledger = self.daemon.store.load().await.unwrap();
+        self.engine = Engine::new(self.engine.policy().clone(), ledger);
+        self.engine.keep_facts();
+        self.daemon.approvals.recorded = None;
+    }
+
     fn evicted(&self) -> Vec<String> {
         self.server.lock().unwrap().evicted.clone()
     }
@@ -176,9 +198,7 @@ async fn another_leader_carries_out_what_was_approved_before() {
     let mut fixture = ApprovalFixture::new("{required: true}").await;
     fixture.cycle().await;
     fixture.approve(None).await;
-    let policy = fixture.engine.policy().clone();
-    let ledger = fixture.daemon.store.load().await.unwrap();
-    fixture.engine = Engine::new(policy, ledger);
+    fixture.take_over().await;
     fixture.cycle().await;
     assert_eq!(fixture.evicted(), ["web-0", "web-1"]);
 }
@@ -227,6 +247,23 @@ async fn the_record_tells_who_has_approved_what() {
     assert_eq!(approvals[0].subject, proposal.id);
     let message = "ada approved the eviction of shop/web-0 of node n1, shop/web-1 of node n1";
     assert_eq!(approvals[0].data["message"], message);
+}
+
+#[tokio::test]
+async fn an_approval_is_one_fact_while_its_proposal_cannot_be_removed() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    fixture.engine.keep_facts();
+    fixture.cycle().await;
+    let proposal = fixture.approve(Some("ada")).await;
+    fixture.server.lock().unwrap().refuses = true;
+    fixture.cycle().await;
+    let id = format!("{}/approved", proposal.id);
+    assert_eq!(fixture.written(), [(id.clone(), false)]);
+    fixture.cycle().await;
+    assert_eq!(fixture.written(), []);
+    fixture.take_over().await;
+    fixture.cycle().await;
+    assert_eq!(fixture.written(), [(id, true)]);
 }
 
 #[tokio::test]
