@@ -5,9 +5,10 @@ use tracing::{info, warn};
 
 use crate::cluster::failures::Request;
 use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
-use crate::model::approval::Proposal;
+use crate::model::approval::{Proposal, ProposedMove};
 use crate::model::plan::Plan;
 use crate::model::record::{APPROVAL, EventDetails};
+use crate::model::snapshot::Snapshot;
 use crate::values::text::{agree, count, list};
 
 use super::cycle::Cycle;
@@ -63,7 +64,7 @@ impl Cycle<'_> {
     /// Approves a stored proposal, if it is still valid.
     fn approve(&mut self, proposal: &Proposal, by: Option<&str>) {
         let (id, now) = (&proposal.id, self.started.wall());
-        let by = by.unwrap_or("a person without a name");
+        let by = name_of(by);
         let expires = self.engine.policy().approval.expires;
         if let Err(flaw) = proposal.check(expires, now) {
             warn!(proposal = id, "approval by {by} ignored: {flaw}");
@@ -72,15 +73,25 @@ impl Cycle<'_> {
         let evictions = count(proposal.moves.len(), "eviction");
         info!(proposal = id, "{evictions} approved by {by}");
         self.engine.approve(&proposal.moves);
-        self.record_approval(proposal, by);
     }
 
-    /// Keeps one fact for an approval, however many cycles see it.
-    fn record_approval(&mut self, proposal: &Proposal, by: &str) {
-        let id = &proposal.id;
-        if self.daemon.approvals.recorded.as_ref() == Some(id) {
+    /// Keeps one fact for an approval that the plan carries out, however many cycles see it.
+    pub(super) fn record_approval(
+        &mut self,
+        stored: &StoredProposal,
+        snapshot: &Snapshot,
+        plan: &Plan,
+    ) {
+        let approved = stored.proposal_if_approved();
+        let Some(proposal) = approved.filter(|proposal| self.is_valid(proposal)) else {
+            return;
+        };
+        let is_recorded = self.daemon.approvals.recorded.as_ref() == Some(&proposal.id);
+        let is_spent = !plan.moves.is_empty() || !leaves_open(plan, proposal, snapshot);
+        if is_recorded || !is_spent {
             return;
         }
+        let (id, by) = (&proposal.id, name_of(stored.approved_by.as_deref()));
         self.daemon.approvals.recorded = Some(id.clone());
         let pods: Vec<String> = proposal.moves.iter().map(ToString::to_string).collect();
         let pods = list(&pods, MOST_NAMES);
@@ -94,6 +105,11 @@ impl Cycle<'_> {
         fact.possibly_repeated =
             entries.any(|entry| proposal.moves.iter().any(|one| one.uid == entry.uid));
         self.engine.keep_fact(fact);
+    }
+
+    fn is_valid(&self, proposal: &Proposal) -> bool {
+        let expires = self.engine.policy().approval.expires;
+        proposal.check(expires, self.started.wall()).is_ok()
     }
 
     fn record_request<T>(&self, result: &Result<T, String>) {
@@ -112,17 +128,21 @@ impl Cycle<'_> {
     /// Stores the evictions of the plan that wait for an approval.
     ///
     /// An earlier proposal stays until it expires, is carried out, or none of its evictions is
-    /// wanted any more, so that a person has time to read it.
-    pub(super) async fn propose(&mut self, stored: StoredProposal, plan: &Plan) {
-        let rule = self.engine.policy().approval;
+    /// wanted any more, so that a person has time to read it. A plan that cannot know that, as
+    /// after a start or during a pause, leaves it as it is, and its approval too.
+    pub(super) async fn propose(
+        &mut self,
+        stored: StoredProposal,
+        snapshot: &Snapshot,
+        plan: &Plan,
+    ) {
         let is_wanted = |proposal: &Proposal| {
             let mut moves = proposal.moves.iter();
             moves.any(|one| plan.proposed.iter().any(|m| m.uid == one.uid))
         };
-        let now = self.started.wall();
         let stays = |proposal: &&Proposal| {
-            let is_valid = proposal.check(rule.expires, now).is_ok();
-            stored.proposal_if_approved().is_none() && is_valid && is_wanted(proposal)
+            let waits = || stored.proposal_if_approved().is_none() && is_wanted(proposal);
+            self.is_valid(proposal) && (leaves_open(plan, proposal, snapshot) || waits())
         };
         if let Some(proposal) = stored.proposal.as_ref().filter(stays) {
             self.daemon.approvals.waiting = Some(proposal.clone());
@@ -148,6 +168,21 @@ impl Cycle<'_> {
             );
         }
     }
+}
+
+fn name_of(by: Option<&str>) -> &str {
+    by.unwrap_or("a person without a name")
+}
+
+/// Returns true if a later plan may make an eviction of a proposal about which this one could not
+/// decide.
+fn leaves_open(plan: &Plan, proposal: &Proposal, snapshot: &Snapshot) -> bool {
+    let stays = |one: &&ProposedMove| {
+        let pod = snapshot.find_pod(&one.namespace, &one.pod).map(|id| snapshot.pod(id));
+        pod.is_some_and(|pod| pod.uid == one.uid && pod.stays())
+            && plan.moves.iter().all(|made| made.uid != one.uid)
+    };
+    proposal.moves.iter().filter(stays).any(|one| plan.leaves_open(one))
 }
 
 #[cfg(test)]

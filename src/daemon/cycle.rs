@@ -68,10 +68,13 @@ impl<'d> Cycle<'d> {
             self.engine.propose(&observed, &mut plan);
         }
         self.daemon.withhold_taints(&mut plan);
+        if let Some(stored) = &stored {
+            self.record_approval(stored, &snapshot, &plan);
+        }
         let decided = self.engine.ledger().clone();
         let made = self.make(&snapshot, &plan).await;
         if let (Some(stored), true) = (stored, made.is_ok()) {
-            self.propose(stored, &plan).await;
+            self.propose(stored, &snapshot, &plan).await;
         }
         // Each takes as long as a decision, and after 30 s a plan evicts nothing more.
         if !self.daemon.stop.is_cancelled() {

@@ -147,6 +147,43 @@ fn an_eviction_that_was_made_by_the_same_approval_is_not_reported_as_missing() {
 }
 
 #[test]
+fn a_plan_that_does_not_know_whether_a_node_is_hot_leaves_its_moves_open() {
+    let cluster = Cluster::parse(CLUSTER);
+    let moves = plan(&cluster, REQUIRED).proposal().moves;
+    let decided = |engine: &mut Engine| {
+        engine.approve(&moves);
+        let plan = decide(engine, &cluster.snapshot(engine.policy()), noon());
+        let open = moves.iter().filter(|one| plan.leaves_open(one)).count();
+        format!("{}\n{open} of {} open", text(&plan), moves.len())
+    };
+    let ledger = Ledger::default;
+    let mut started = Engine::new(parse(&policy(REQUIRED)), ledger());
+    // As after a reload that changes a strategy: nodes count as hot only after a while.
+    let (mut reloaded, snapshot) = cluster.seen(parse(&policy(REQUIRED)), ledger());
+    let mut other = reloaded.policy().clone();
+    other.strategies.pop();
+    let same = reloaded.policy().clone();
+    reloaded.change_policy(other);
+    reloaded.change_policy(same);
+    reloaded.observe(&snapshot, &cluster.readings(noon()), noon());
+    let (mut knowing, _) = cluster.seen(parse(&policy(REQUIRED)), ledger());
+    let all = [&mut started, &mut reloaded, &mut knowing].map(decided);
+    insta::assert_snapshot!(all.join("\n\n"), @"
+    the approved eviction of default/api-1 from n1 is not made: its node is left alone: no samples
+    the approved eviction of default/job-1 from n2 is not made: its node is left alone: no samples
+    2 of 2 open
+
+    the approved eviction of default/api-1 from n1 is not made: its node is warming: cpu 69% has been above the target 50% for 0s, and the node counts as hot after 2m
+    the approved eviction of default/job-1 from n2 is not made: its node is warming: cpu 69% has been above the target 50% for 0s, and the node counts as hot after 2m
+    2 of 2 open
+
+    move api-1
+    move job-1
+    0 of 2 open
+    ");
+}
+
+#[test]
 fn a_replacement_may_land_where_that_of_a_like_pod_was_approved_to() {
     let cluster = Cluster::parse("node n1\n  web*4 cpu=500m uses=2\nnode n2\nnode n3");
     let elsewhere = |moves: &mut Vec<ProposedMove>| moves[0].possible_nodes = vec!["n9".to_owned()];

@@ -192,7 +192,7 @@ impl Engine {
             paused: paused(world),
             guards: self.guards.stops(observed.now),
             proposed: Vec::new(),
-            unmade: approval::unmade(world, halted.as_ref(), &moves, &kept),
+            unmade: approval::unmade(world, halted.as_ref(), &moves, &kept, &verdicts),
             halted,
             moves,
             kept,

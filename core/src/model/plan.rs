@@ -262,6 +262,11 @@ impl Plan {
         Proposal::storable(self.at, moves.collect())
     }
 
+    /// Returns true if nothing was decided about a proposed move, so that a later plan may make it.
+    pub fn leaves_open(&self, one: &ProposedMove) -> bool {
+        self.halted.is_some() || self.nodes.iter().any(|verdict| verdict.leaves_open(one))
+    }
+
     /// Returns all evictions of the plan as a proposal: those that it makes, and those that wait
     /// for an approval.
     pub fn as_proposal(&self) -> Proposal {

@@ -10,7 +10,7 @@ use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::daemon::Daemon;
 use crate::daemon::cycle::Cycle;
 use crate::daemon::cycle::tests::{owned, violating_pods};
-use crate::daemon::fixture::replica_set;
+use crate::daemon::fixture::{node, pod, replica_set};
 use crate::decide::engine::Engine;
 use crate::model::approval::Proposal;
 use crate::model::record::APPROVAL;
@@ -201,6 +201,42 @@ async fn another_leader_carries_out_what_was_approved_before() {
     fixture.take_over().await;
     fixture.cycle().await;
     assert_eq!(fixture.evicted(), ["web-0", "web-1"]);
+}
+
+#[tokio::test]
+async fn an_approval_is_kept_while_nothing_can_be_decided() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    fixture.engine.keep_facts();
+    fixture.cycle().await;
+    let proposal = fixture.proposal().await;
+    // Too many nodes are not Ready.
+    fixture.daemon.cluster.apply([node("n2", false), node("n3", false)]);
+    fixture.cycle().await;
+    assert_eq!(fixture.proposal().await, proposal);
+    assert_eq!(fixture.daemon.approvals.waiting.as_ref(), Some(&proposal));
+    fixture.approve(Some("ada")).await;
+    fixture.cycle().await;
+    assert!(fixture.evicted().is_empty());
+    assert_eq!(fixture.written(), [], "it is not carried out");
+
+    fixture.daemon.cluster.apply([node("n2", true), node("n3", true)]);
+    fixture.cycle().await;
+    assert_eq!(fixture.evicted(), ["web-0", "web-1"]);
+    assert_eq!(fixture.written().len(), 1);
+    assert_eq!(fixture.stored().await.approved, None);
+}
+
+#[tokio::test]
+async fn an_approval_of_gone_pods_ends_even_if_nothing_can_be_decided() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    fixture.cycle().await;
+    let proposal = fixture.approve(None).await;
+    for one in &proposal.moves {
+        fixture.daemon.cluster.apply([pod(&one.pod, "another", "n1")]);
+    }
+    fixture.daemon.cluster.apply([node("n2", false), node("n3", false)]);
+    fixture.cycle().await;
+    assert_eq!(fixture.stored().await.proposal, None);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use crate::decide::draft::Draft;
 use crate::decide::projection::World;
 use crate::decide::strategy;
 use crate::model::approval::{Approved, ProposedMove, Unmade};
-use crate::model::plan::{Halt, Kept, Move, Plan};
+use crate::model::plan::{Halt, Kept, Move, Plan, Verdict};
 
 use super::Engine;
 use super::observed::Observed;
@@ -42,6 +42,7 @@ pub(super) fn unmade(
     halted: Option<&Halt>,
     moves: &[Move],
     kept: &[Kept],
+    verdicts: &[Verdict],
 ) -> Vec<Unmade> {
     let stays = |approved: &ProposedMove| {
         let pod = world.snapshot.find_pod(&approved.namespace, &approved.pod);
@@ -59,7 +60,7 @@ pub(super) fn unmade(
         namespace: one.namespace.clone(),
         pod: one.pod.clone(),
         node: one.node.clone(),
-        why: difference(world, halted, one, kept),
+        why: difference(world, halted, one, kept, verdicts),
     });
     unmade.collect()
 }
@@ -69,6 +70,7 @@ fn difference(
     halted: Option<&Halt>,
     approved: &ProposedMove,
     kept: &[Kept],
+    verdicts: &[Verdict],
 ) -> String {
     let snapshot = world.snapshot;
     let Some(pod) = snapshot.find_pod(&approved.namespace, &approved.pod) else {
@@ -86,8 +88,11 @@ fn difference(
         return halt.to_string();
     }
     let is_it = |kept: &&Kept| (&kept.namespace, &kept.pod) == (&approved.namespace, &approved.pod);
-    match kept.iter().find(is_it) {
-        Some(kept) => kept.refusal.to_string(),
+    if let Some(kept) = kept.iter().find(is_it) {
+        return kept.refusal.to_string();
+    }
+    match verdicts.iter().find(|verdict| verdict.leaves_open(approved)) {
+        Some(verdict) => format!("its node is {}", verdict.class),
         None => "no strategy would move it now".to_owned(),
     }
 }

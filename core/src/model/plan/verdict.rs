@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use serde::{Serialize, Serializer};
 
+use crate::model::approval::ProposedMove;
 use crate::model::guard::GuardStop;
 use crate::model::object::object;
 use crate::model::snapshot::facts::NodeClosure;
@@ -106,6 +107,14 @@ pub enum Class {
     /// Neither the policy nor a pool selects it.
     #[error("left alone: not selected by the policy")]
     NotSelected,
+}
+
+impl Verdict {
+    /// Returns true if its strategy cannot know yet whether a proposed move is needed.
+    pub fn leaves_open(&self, one: &ProposedMove) -> bool {
+        let is_open = matches!(self.class, Class::Unknown(_) | Class::Warming { .. });
+        is_open && self.node == one.node && self.strategy == one.strategy
+    }
 }
 
 impl Class {
