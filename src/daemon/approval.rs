@@ -57,6 +57,8 @@ impl Cycle<'_> {
         let stored = read.ok()?;
         if let Some(proposal) = stored.proposal_if_approved() {
             self.approve(proposal, stored.approved_by.as_deref());
+        } else if let Some(asked) = stored.proposal.as_ref().filter(|p| self.is_valid(p)) {
+            self.engine.wait_for(&asked.moves);
         }
         Some(stored)
     }

@@ -117,7 +117,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Stop::Unmeasured(Unmeasured::Missing).into(),
         Stop::Unreadable("Pod shop/odd cannot be read: spec".to_owned()).into(),
         Temporary::OutsideWindow(minutes(90)).into(),
-        Temporary::NeedsApproval.into(),
+        Temporary::NeedsApproval { asked: true }.into(),
         Stop::NotApproved.into(),
         BadLanding::LandsElsewhere("n5".to_owned()).into(),
         Temporary::CycleLimit(20).into(),
@@ -230,7 +230,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Stop(Stop::NotAlone(_)) => {}
         Refusal::Temporary(Temporary::Terminating | Temporary::UnderWay) => {}
         Refusal::Temporary(Temporary::DoNotDisrupt(_) | Temporary::Young { .. }) => {}
-        Refusal::Temporary(Temporary::OutsideWindow(_) | Temporary::NeedsApproval) => {}
+        Refusal::Temporary(Temporary::OutsideWindow(_) | Temporary::NeedsApproval { .. }) => {}
         Refusal::Temporary(Temporary::CycleLimit(_) | Temporary::NodeLimit(_)) => {}
         Refusal::Temporary(Temporary::NamespaceLimit(_) | Temporary::RateLimit(_)) => {}
         Refusal::Temporary(Temporary::WorkloadLimit { .. } | Temporary::Trial(_)) => {}

@@ -3,7 +3,7 @@
 //! A [`Proposal`] lists evictions, and its id is a digest of them. A person approves the id, so an
 //! approval never covers an eviction that the person has not seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 use jiff::{SignedDuration, Timestamp};
@@ -153,28 +153,43 @@ fn id_of(at: Timestamp, moves: &[ProposedMove]) -> String {
 
 /// The evictions that a person has approved, by the uid of the pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Approved(BTreeMap<String, ProposedMove>);
+pub struct Approved {
+    moves: BTreeMap<String, ProposedMove>,
+    /// The uids of the pods that a person was asked about, while there is no answer.
+    asked: BTreeSet<String>,
+}
 
 impl Approved {
     /// Creates the approval of these moves.
     pub fn new(moves: &[ProposedMove]) -> Self {
         let by_uid = moves.iter().map(|one| (one.uid.clone(), one.clone()));
-        Approved(by_uid.collect())
+        Approved { moves: by_uid.collect(), asked: BTreeSet::new() }
+    }
+
+    /// Creates the state in which nothing is approved, and these moves wait.
+    pub fn none_of(moves: &[ProposedMove]) -> Self {
+        let asked = moves.iter().map(|one| one.uid.clone()).collect();
+        Approved { moves: BTreeMap::new(), asked }
+    }
+
+    /// Returns true if the pod with this uid waits for a person.
+    pub fn is_asked(&self, uid: &str) -> bool {
+        self.asked.contains(uid)
     }
 
     /// Returns the approved move of the pod with this uid.
     pub fn of(&self, uid: &str) -> Option<&ProposedMove> {
-        self.0.get(uid)
+        self.moves.get(uid)
     }
 
     /// Returns the approved moves, in the order of their uids.
     pub fn moves(&self) -> impl Iterator<Item = &ProposedMove> {
-        self.0.values()
+        self.moves.values()
     }
 
     /// Returns true if nothing is approved.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.moves.is_empty()
     }
 }
 

@@ -35,7 +35,8 @@ pub(super) fn approval() -> Section<ApprovalPolicy> {
     )
     .field(
         "automatic",
-        "How many evictions of a cycle need no approval. With 3, only the others wait.",
+        "How many evictions of a cycle need no approval. With 3, only the others wait, and none of \
+         them is among the 3 of a later cycle before its proposal expires.",
         whole(0),
         |a| &mut a.automatic,
     )

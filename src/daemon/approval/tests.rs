@@ -271,6 +271,22 @@ async fn evictions_that_need_no_approval_go_at_once() {
 }
 
 #[tokio::test]
+async fn what_a_person_was_asked_about_is_not_automatic_before_the_proposal_expires() {
+    let mut fixture = ApprovalFixture::new("{required: true, automatic: 1}").await;
+    fixture.cycle().await;
+    let asked = fixture.proposal().await;
+    assert_eq!(pods(&asked), ["web-1"]);
+    fixture.cycle().await;
+    assert_eq!(fixture.evicted(), ["web-0", "web-2"]);
+    assert_eq!(fixture.proposal().await, asked);
+    let old = Proposal::new(asked.at - jiff::SignedDuration::from_hours(2), asked.moves);
+    let seen = fixture.stored().await;
+    fixture.store.write(seen, Some(&old)).await.unwrap();
+    fixture.cycle().await;
+    assert_eq!(fixture.evicted(), ["web-0", "web-2", "web-1"]);
+}
+
+#[tokio::test]
 async fn the_record_tells_who_has_approved_what() {
     let mut fixture = ApprovalFixture::new("{required: true}").await;
     fixture.engine.keep_facts();

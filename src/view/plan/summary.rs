@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::model::plan::{Balance, Class, Note, Temporary, Verdict};
+use crate::model::plan::{Balance, Class, Note, Verdict};
 use crate::policy::LowNodeUtilization;
 use crate::values::Ratio;
 use crate::values::text::{agree, are, count, list};
@@ -114,8 +114,7 @@ impl PlanText<'_> {
         let mut counts: BTreeMap<(bool, &str), usize> = BTreeMap::new();
         let kept = self.plan.kept.iter();
         let relieving = kept.filter(|kept| {
-            let is_proposed = kept.refusal == Temporary::NeedsApproval.into();
-            kept.strategy == LowNodeUtilization::NAME && !is_proposed
+            kept.strategy == LowNodeUtilization::NAME && !kept.refusal.needs_approval()
         });
         for kept in relieving.filter(|kept| nodes.contains(&kept.node.as_str())) {
             let key = (kept.refusal.is_temporary(), kept.refusal.code());
@@ -178,7 +177,7 @@ impl PlanText<'_> {
     /// The sentence for a plan in which a gate refused every candidate.
     fn all_kept(&self, hot: &[&str]) -> String {
         let mut kept = self.plan.kept.iter();
-        if kept.any(|kept| kept.refusal == Temporary::NeedsApproval.into()) {
+        if kept.any(|kept| kept.refusal.needs_approval()) {
             return "no move is approved".to_owned();
         }
         // Several strategies may select the same pod.

@@ -534,7 +534,7 @@ fn moves_that_wait_for_an_approval_are_not_impossible() {
     let plan = Plan {
         moves: Vec::new(),
         proposed: vec![a_move()],
-        kept: vec![kept("cart-5d9c-x2x4z", Temporary::NeedsApproval.into())],
+        kept: vec![kept("cart-5d9c-x2x4z", Temporary::NeedsApproval { asked: false }.into())],
         after: busy().before,
         ..busy()
     };

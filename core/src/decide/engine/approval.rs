@@ -16,6 +16,11 @@ impl Engine {
         self.approved = Approved::new(moves);
     }
 
+    /// Records which evictions wait for an answer of a person, and that none is approved.
+    pub fn wait_for(&mut self, moves: &[ProposedMove]) {
+        self.approved = Approved::none_of(moves);
+    }
+
     /// Adds to the plan the evictions that it would make without approvals, and does not make. It
     /// adds none if the policy requires no approvals.
     ///

@@ -3,7 +3,7 @@
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::projection::World;
 use crate::decide::strategy::{self, ResourceLevel, StrategyRun};
-use crate::model::plan::{Class, Idle, NotSelected, PodVerdict, Temporary};
+use crate::model::plan::{Class, Idle, NotSelected, PodVerdict};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{HighNodeUtilization, LowNodeUtilization, Strategy};
 
@@ -171,7 +171,7 @@ fn lacks_approval(verdict: &PodVerdict) -> bool {
             return false;
         }
     };
-    *why == Temporary::NeedsApproval.into()
+    why.needs_approval()
 }
 
 /// Whether a strategy balances the load of nodes.

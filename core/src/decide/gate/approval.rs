@@ -1,8 +1,8 @@
 //! The approval of a person, where the policy requires it.
 //!
-//! While nothing is approved, only the automatic evictions of a cycle pass. In the cycle that
-//! carries out an approved proposal, only its evictions pass. A different pod of the same node
-//! would otherwise go in place of an approved one.
+//! While nothing is approved, only the automatic evictions of a cycle pass, none of which a person
+//! was asked about. In the cycle that carries out an approved proposal, only its evictions pass. A
+//! different pod of the same node would otherwise go in place of an approved one.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::placement::Landing;
@@ -15,18 +15,20 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     if !rule.required {
         return Ok(());
     }
+    let pod = world.snapshot.pod(candidate.pod);
     if !approved.is_empty() {
-        let pod = world.snapshot.pod(candidate.pod);
         return match approved.of(&pod.uid) {
             Some(_) => Ok(()),
             None => Err(Stop::NotApproved.into()),
         };
     }
-    if draft.count(|_, _| true) < rule.automatic {
-        Ok(())
-    } else {
-        Err(Temporary::NeedsApproval.into())
+    if draft.count(|_, _| true) >= rule.automatic {
+        return Err(Temporary::NeedsApproval { asked: false }.into());
     }
+    if approved.is_asked(&pod.uid) {
+        return Err(Temporary::NeedsApproval { asked: true }.into());
+    }
+    Ok(())
 }
 
 /// Checks the expected node against the nodes that the person has seen.

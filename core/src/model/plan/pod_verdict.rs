@@ -10,6 +10,8 @@ use crate::values::text::{self, count};
 use super::pod_verdict_text::{node, node_remedy, others};
 use super::{Class, Halt, Idle, MoveWorth, Reason, Refusal, SavedEvictions, Temporary};
 
+const NEEDS_APPROVAL: Temporary = Temporary::NeedsApproval { asked: true };
+
 /// A strategy's decision about one pod.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PodVerdict {
@@ -44,7 +46,7 @@ impl PodVerdict {
     pub fn code(&self) -> &'static str {
         match self {
             PodVerdict::Moved { .. } => "moved",
-            PodVerdict::Proposed { .. } => Refusal::from(Temporary::NeedsApproval).code(),
+            PodVerdict::Proposed { .. } => Refusal::from(NEEDS_APPROVAL).code(),
             PodVerdict::Kept(refusal) => refusal.code(),
             PodVerdict::NotSelected(why) => why.code(),
         }
@@ -54,7 +56,7 @@ impl PodVerdict {
     pub fn remedy(&self) -> Option<String> {
         match self {
             PodVerdict::Moved { .. } => None,
-            PodVerdict::Proposed { .. } => Some(Refusal::from(Temporary::NeedsApproval).remedy()),
+            PodVerdict::Proposed { .. } => Some(Refusal::from(NEEDS_APPROVAL).remedy()),
             PodVerdict::Kept(refusal) => Some(refusal.remedy()),
             PodVerdict::NotSelected(why) => Some(why.remedy()),
         }

@@ -82,6 +82,11 @@ impl Refusal {
         }
     }
 
+    /// Returns true if only the approval of a person is missing.
+    pub const fn needs_approval(&self) -> bool {
+        matches!(self, Refusal::Temporary(Temporary::NeedsApproval { .. }))
+    }
+
     /// Returns the scope. Other pods in the same scope need not be checked again.
     pub fn reach(&self) -> Reach {
         self.reach_and_wait().0

@@ -33,7 +33,11 @@ pub enum Temporary {
     OutsideWindow(SignedDuration),
     /// A person has to approve its eviction first.
     #[error("a person has to approve its eviction")]
-    NeedsApproval,
+    NeedsApproval {
+        /// Whether a person was asked about this pod; otherwise the automatic evictions of the
+        /// cycle are used up.
+        asked: bool,
+    },
     /// The limit of evictions per cycle is reached.
     #[error("the limit of {0} evictions per cycle is reached")]
     CycleLimit(u32),
@@ -78,7 +82,7 @@ impl Temporary {
                 ("too-young", wait(left, "lower `evictable.minPodAge`"))
             }
             Temporary::OutsideWindow(left) => ("outside-window", wait(*left, "change `windows`")),
-            Temporary::NeedsApproval => ("needs-approval", APPROVE.into()),
+            Temporary::NeedsApproval { .. } => ("needs-approval", APPROVE.into()),
             Temporary::CycleLimit(most) => ("cycle-limit", next_cycle("`limits.perCycle`", *most)),
             Temporary::NodeLimit(most) => ("node-limit", next_cycle(NODE_LIMITS, *most)),
             Temporary::NamespaceLimit(most) => {
@@ -102,11 +106,12 @@ impl Temporary {
             Temporary::DoNotDisrupt(left)
             | Temporary::OutsideWindow(left)
             | Temporary::Trial(left) => (Reach::Pod, Some(*left)),
-            Temporary::NeedsApproval | Temporary::CycleLimit(_) | Temporary::RateLimit(_) => {
-                (Reach::Cycle, None)
-            }
+            Temporary::NeedsApproval { asked: false }
+            | Temporary::CycleLimit(_)
+            | Temporary::RateLimit(_) => (Reach::Cycle, None),
             Temporary::NodeLimit(_) => (Reach::Node, None),
-            Temporary::Terminating
+            Temporary::NeedsApproval { asked: true }
+            | Temporary::Terminating
             | Temporary::UnderWay
             | Temporary::NamespaceLimit(_)
             | Temporary::WorkloadLimit { .. } => (Reach::Pod, None),
