@@ -20,8 +20,9 @@ impl Daemon {
             self.log_state.log_guards(Vec::new(), clock::now());
             return;
         }
-        self.guards_asked = Some(Instant::now());
         let readings = self.guards.ask(clock::now()).await;
+        // A question that takes as long as a poll would otherwise be asked again at once.
+        self.guards_asked = Some(Instant::now());
         let mut errors = readings.iter().filter_map(|reading| {
             let why = reading.answers.as_ref().err()?;
             Some(format!("{}: {why}", reading.guard))

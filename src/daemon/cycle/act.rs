@@ -57,7 +57,9 @@ impl Cycle<'_> {
         for planned in moves {
             // A slow API server must not look like a stuck program.
             self.daemon.health.beat(Instant::now());
-            self.daemon.refresh_guards(self.engine).await;
+            if ended.is_none() {
+                self.daemon.refresh_guards(self.engine).await;
+            }
             let obstacle = ended
                 .clone()
                 .or_else(|| self.obstacle())

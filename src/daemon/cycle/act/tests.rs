@@ -113,6 +113,12 @@ impl ActFixture {
         tokio::join!(cycle.act(&decided, &moves), changed).0
     }
 
+    /// Executes twenty moves.
+    async fn act(&mut self) -> Vec<Outcome> {
+        let decided = self.daemon.cluster.snapshot(self.engine.policy().resources());
+        Cycle::new(&mut self.daemon, &mut self.engine).act(&decided, &moves(20)).await
+    }
+
     /// Executes twenty moves and applies these objects as soon as the first eviction is requested.
     async fn act_with(&mut self, changed: Vec<Object>) -> Vec<Outcome> {
         self.act_while(|cluster, _| cluster.apply(changed)).await
@@ -198,6 +204,55 @@ async fn a_guard_stops_the_plan_within_one_poll() {
     assert_eq!(why, "guard g stops all evictions: its value 1 is above 0");
     assert_eq!(fixture.requested(), 1);
     assert_eq!(facts(&fixture), [format!("\"{why}\"")]);
+}
+
+/// A guard whose server accepts connections and never answers, which allows evictions.
+async fn silent(fixture: &mut ActFixture) -> tokio::net::TcpListener {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let text = format!(
+        "{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates], \
+          usage: {{poll: 15s, prometheus: {{url: 'http://{}'}}}}, \
+          guards: [{{name: g, query: ALERTS, missing: allow}}]}}",
+        listener.local_addr().unwrap()
+    );
+    let policy = Policy::parse("p", &text).unwrap();
+    fixture.daemon.guards = GuardSource::new(&policy);
+    fixture.engine.change_policy(policy);
+    listener
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_that_does_not_answer_in_time_is_not_asked_again_at_once() {
+    let mut fixture = ActFixture::new(Duration::from_millis(10));
+    let _listener = silent(&mut fixture).await;
+    fixture.daemon.ask_guards(&mut fixture.engine).await;
+    let start = Instant::now();
+    let outcomes = fixture.act().await;
+    assert!(outcomes.iter().all(|outcome| *outcome == Outcome::Evicted), "{outcomes:?}");
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_guard_is_asked_once_the_plan_has_ended() {
+    let evictions = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&evictions);
+    // The only eviction takes longer than a poll.
+    let service = tower::service_fn(move |_: Request<Body>| {
+        *count.lock().unwrap() += 1;
+        async move {
+            sleep(Duration::from_secs(8)).await;
+            let (code, body) = crate::cluster::client::tests::status(401, "Unauthorized");
+            Response::builder().status(code).body(Body::from(body.into_bytes()))
+        }
+    });
+    let mut fixture = ActFixture::by(&Client::new(service, "default"), evictions);
+    let _listener = silent(&mut fixture).await;
+    fixture.daemon.ask_guards(&mut fixture.engine).await;
+    sleep(Duration::from_secs(8)).await;
+    let start = Instant::now();
+    let outcomes = fixture.act().await;
+    assert_eq!(outcomes[0].code(), "unauthorized");
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 
 /// More than a second, after which moves are checked with a new snapshot.
