@@ -17,7 +17,7 @@ impl Daemon {
             // A reload may have removed guards that failed or stopped something.
             self.cluster.failures().works(Request::Guards);
             self.metrics.guards(&[]);
-            self.log_state.log_guards(Vec::new(), clock::now());
+            self.note_stops(engine);
             return;
         }
         let readings = self.guards.ask(clock::now()).await;
@@ -34,8 +34,13 @@ impl Daemon {
         let resources = engine.policy().resources();
         self.polled = self.cluster.snapshot_after(earlier, resources);
         engine.observe_guards(&self.polled, &readings);
+        self.metrics.guards(&engine.guards().reports(clock::now()));
+        self.note_stops(engine);
+    }
+
+    /// Logs and records the evictions that guards stop, if they have changed.
+    fn note_stops(&mut self, engine: &mut Engine) {
         let now = clock::now();
-        self.metrics.guards(&engine.guards().reports(now));
         let changes = self.log_state.log_guards(engine.guards().stops(now), now);
         // The leader records, so that each change has one line. A dry run records nothing.
         if self.lead.holds() && !self.is_dry(engine) {

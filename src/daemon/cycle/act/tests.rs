@@ -255,6 +255,19 @@ async fn no_guard_is_asked_once_the_plan_has_ended() {
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 
+#[tokio::test]
+async fn the_record_has_the_end_of_a_stop_whose_guard_a_reload_removes() {
+    let mut fixture = guarded().await;
+    *fixture.evictions.lock().unwrap() = 1;
+    fixture.daemon.ask_guards(&mut fixture.engine).await;
+    let mut policy = fixture.engine.policy().clone();
+    policy.guards.clear();
+    fixture.daemon.guards = GuardSource::new(&policy);
+    fixture.engine.change_policy(policy);
+    fixture.daemon.ask_guards(&mut fixture.engine).await;
+    assert_eq!(facts(&fixture)[1..], ["\"all evictions go on\""]);
+}
+
 /// More than a second, after which moves are checked with a new snapshot.
 const SLOW: Duration = Duration::from_millis(1100);
 
