@@ -173,30 +173,32 @@ impl WeekLines {
 
 impl fmt::Display for WeekWorth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.0} of {}", self.achieved.get(), self.predicted)
+        write!(f, "{:.0} of {:.0}", self.achieved.get(), self.predicted.get())
     }
 }
 
-/// Returns the table of the weeks.
+/// Returns the table of the weeks. The relief is that which was measured an hour later, or else
+/// that by the usage at the decision.
 fn table(weeks: &[Week]) -> Table {
     let is_measured = weeks.iter().any(|week| week.worth.is_some());
     let is_known = weeks.iter().any(|week| !week.relief.is_empty());
     let heads = [
         "week of",
-        "evictions",
+        "evicted",
         "helped",
-        "ineffective",
+        "useless",
         "pending",
-        "refusals",
-        if is_known { "relief per eviction" } else { "" },
-        if is_measured { "saved of predicted" } else { "" },
-        "most moved",
+        "refused",
+        match (is_measured, is_known) {
+            (true, _) => "node-minutes saved",
+            (false, true) => "relief per eviction",
+            (false, false) => "",
+        },
     ];
     let rows = weeks.iter().map(|week| {
         let relief = week.relief.iter();
         let relief = relief.map(|(resource, relief)| format!("{resource} {}", relief.mean));
-        let moved = week.most_moved.iter();
-        let moved = moved.map(|moved| format!("{} {}", moved.workload, moved.evictions));
+        let worth = week.worth.as_ref().map(WeekWorth::to_string).unwrap_or_default();
         vec![
             week.monday.to_string(),
             week.evictions.to_string(),
@@ -204,9 +206,7 @@ fn table(weeks: &[Week]) -> Table {
             week.ineffective.to_string(),
             week.pending.to_string(),
             week.refusals.to_string(),
-            relief.collect::<Vec<_>>().join(", "),
-            week.worth.as_ref().map(WeekWorth::to_string).unwrap_or_default(),
-            moved.collect::<Vec<_>>().join(", "),
+            if is_measured { worth } else { relief.collect::<Vec<_>>().join(", ") },
         ]
     });
     let heads = heads.map(str::to_owned).to_vec();
@@ -215,6 +215,23 @@ fn table(weeks: &[Week]) -> Table {
         table = table.right(column);
     }
     table
+}
+
+/// Returns the table of the workloads with the most evictions, which would not fit into that of the
+/// weeks.
+fn most_moved(weeks: &[Week]) -> Table {
+    let moved = weeks.iter().filter(|week| !week.most_moved.is_empty());
+    let mut rows: Vec<Vec<String>> = moved
+        .map(|week| {
+            let moved = week.most_moved.iter();
+            let moved = moved.map(|moved| format!("{} {}", moved.workload, moved.evictions));
+            vec![week.monday.to_string(), moved.collect::<Vec<_>>().join(", ")]
+        })
+        .collect();
+    if !rows.is_empty() {
+        rows.insert(0, ["week of", "most moved"].map(str::to_owned).to_vec());
+    }
+    Table::new(rows)
 }
 
 /// Returns the table of the lines, and below it that of the weeks.
@@ -226,7 +243,7 @@ pub(crate) fn text(lines: &[RecordLine], weeks: &[Week], screen: Screen) -> Stri
     let rows = lines.iter().map(row);
     let mut tables = vec![Table::new(rows)];
     if !weeks.is_empty() {
-        tables.push(table(weeks));
+        tables.extend([table(weeks), most_moved(weeks)]);
     }
     tables.retain(|table| !table.lines().is_empty());
     for (position, table) in tables.iter().enumerate() {

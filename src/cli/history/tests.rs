@@ -80,9 +80,29 @@ fn lines_are_printed_in_order_and_summed_by_the_week_of_the_eviction() {
     2026-11-23 02:00:00Z  evicted    shop/db-1   n1        LowNodeUtilization: node usage: cpu 89% is above its target of 50%
     2026-11-23 02:00:00Z  refused    shop/db-2   n1        refused it is
 
-    week of     evictions  helped  ineffective  pending  refusals  most moved
-    2026-11-16          1       1            0        0         0  shop/Deployment/web 1
-    2026-11-23          2       0            1        1         1  shop/Deployment/db 1, shop/Deployment/web 1
+    week of     evicted  helped  useless  pending  refused
+    2026-11-16        1       1        0        0        0
+    2026-11-23        2       0        1        1        1
+
+    week of     most moved
+    2026-11-16  shop/Deployment/web 1
+    2026-11-23  shop/Deployment/db 1, shop/Deployment/web 1
+    ");
+}
+
+#[test]
+fn the_weeks_fit_a_terminal_of_80_columns() {
+    let pods = ["paymentgatewayapi-0", "recommendations-0", "notifications-0"];
+    let evictions = pods.map(|pod| with_relief(&line(EVICTION, "evicted", pod, 0), 12.0));
+    let mut history = history(&[&evictions[..], &[relief_line(0, 145.0, 130.0)]].concat());
+    history.lines.clear();
+    assert_snapshot!(shown(&history, 80), @"
+    week of     evicted  helped  useless  pending  refused  node-minutes saved
+    2026-11-16        3       0        0        3        0  130 of 145
+
+    week of     most moved
+    2026-11-16  shop/Deployment/notifications 1, shop/Deployment/paymentgatewayapi
+                1, shop/Deployment/recommendations 1
     ");
 }
 
@@ -150,7 +170,8 @@ fn saved_time_is_summed_by_the_week_of_the_decision_and_repeats_count_once() {
     let says = |words: &str| assert!(text.contains(words), "{text}");
     says("measured  2 moves  ");
     says("2 moves: 30 node-minutes saved in an hour, 60 node-minutes predicted");
-    says("74 of 100 node-minutes");
+    says("node-minutes saved\n");
+    says("74 of 100\n");
 }
 
 #[test]
