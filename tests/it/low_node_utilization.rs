@@ -112,6 +112,30 @@ fn a_pod_that_does_not_use_the_overloaded_resource_stays() {
 }
 
 #[test]
+fn a_resource_that_no_pod_can_relieve_does_not_keep_the_pods_that_relieve_another() {
+    let cluster = |rock: &str| {
+        Cluster::parse(&format!(
+            "
+            node n1
+              rock  cpu=100m uses=100m/{rock} stay
+              web*6 cpu=100m uses=1
+            node n2
+            "
+        ))
+    };
+    let policy = EVEN.replace("%}", "%, memory: 50%}");
+    // Memory is below its target, or further above it than cpu.
+    let plan = text(&cluster("10Gi").plan(&policy));
+    assert_snapshot!(plan, @r"
+    move web-1 from n1 to n2: node usage: cpu 76% is above its target of 50%
+    move web-2 from n1 to n2: node usage: cpu 64% is above its target of 50%
+    move web-3 from n1 to n2: node usage: cpu 51% is above its target of 50%
+    ");
+    let why = "keep rock-1 on n1: its annotation prefer-no-eviction asks not to evict it";
+    assert_eq!(text(&cluster("31Gi").plan(&policy)), format!("{plan}\n{why}"));
+}
+
+#[test]
 fn a_node_without_metrics_is_neither_source_nor_destination() {
     let plan = Cluster::parse(
         "

@@ -15,14 +15,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::targets::{classify, in_force};
-use crate::model::plan::{Class, NotSelected, Reach, Reason, Refusal, SavedEvictions};
+use crate::model::plan::{Class, NotSelected, Reason, Refusal, SavedEvictions};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::LowNodeUtilization;
 
 use super::{ResourceLevel, SelectPods, StrategyRun};
 
 use hot_node::HotNode;
-use need::leaves_soon;
 use pool::BalancedPool;
 use search::SearchState;
 
@@ -120,13 +119,17 @@ impl<'w> LowNodeUtilizationRun<'w> {
 
 impl SelectPods for LowNodeUtilizationRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        if self.search.waits_for_landings() {
-            return None;
+        while !self.waits_for_next_cycle(draft) {
+            let certain = self.next_certain(draft);
+            if let Some(mut next) = certain.or_else(|| self.next_uncertain(draft)) {
+                next.saves = next.saves.or_else(|| self.saved_alone(draft, next.pod));
+                return Some(next);
+            }
+            if !self.begin_without_refused(draft) {
+                break;
+            }
         }
-        let certain = self.next_certain(draft);
-        let mut next = certain.or_else(|| self.next_uncertain(draft))?;
-        next.saves = next.saves.or_else(|| self.saved_alone(draft, next.pod));
-        Some(next)
+        None
     }
 
     /// Finds the need of the pod's node again if the answer has changed it.
@@ -136,11 +139,7 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
         {
             self.search.useless += 1.0 - success.get();
         }
-        let has_changed =
-            refusal.is_none_or(|why| why.reach() != Reach::Pod || leaves_soon(draft, why));
-        if let Some(node) = draft.world.snapshot.pod(pod).node
-            && has_changed
-        {
+        if let Some(node) = draft.world.snapshot.pod(pod).node {
             self.renew(draft, node);
         }
     }
@@ -149,7 +148,8 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
     /// one of them, which the next cycle then considers. Once the work is used up, the answer at
     /// that time counts.
     fn refused(&mut self, draft: &Draft<'_>) -> Vec<(Candidate, Refusal)> {
-        let refused = std::mem::take(&mut self.search.refused).into_iter();
+        let mut refused = std::mem::take(&mut self.search.refused);
+        refused.append(&mut self.search.given_up);
         let ask = |pod| {
             let candidate = self.candidate_of(draft, pod)?;
             let refusal = if self.search.is_spent() {
@@ -160,7 +160,7 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
             };
             Some((candidate, refusal?))
         };
-        refused.filter_map(ask).collect()
+        refused.into_iter().filter_map(ask).collect()
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {

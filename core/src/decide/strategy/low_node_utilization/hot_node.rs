@@ -43,12 +43,12 @@ impl HotNode {
             let loads = movable.iter().filter_map(|pod| one.weight(draft, *pod));
             one.with_need(loads.collect())
         };
+        let (why_not, excess) = begun(draft, excess, &movable);
         HotNode {
             node,
             variation: variations.fold(Ratio::ZERO, Ratio::at_least),
-            why_not: within_variation(draft, excess)
-                .or_else(|| out_of_reach(draft, excess.first()?, &movable)),
             excess: excess.iter().map(with_need).collect(),
+            why_not,
             movable,
             pods: Vec::new(),
         }
@@ -112,6 +112,14 @@ impl HotNode {
         needs.max().unwrap_or(0)
     }
 
+    /// Whether the node is above a target at present, and not only soon.
+    pub(super) fn is_above_now(&self, draft: &Draft<'_>) -> bool {
+        let is_above = |one: &ResourceExcess| {
+            one.expected(draft, self.node).is_none_or(|expected| expected.now > one.above.target)
+        };
+        self.excess.iter().any(is_above)
+    }
+
     pub(super) fn worst_distance(&self) -> u64 {
         worst_distance(&self.excess)
     }
@@ -146,7 +154,25 @@ fn within_variation(draft: &Draft<'_>, excess: &[ResourceExcess]) -> Option<NotS
     })
 }
 
-/// Says that the movable pods together can remove too little of the worst excess.
+/// The part of the excess that pods can remove, or all of it and why nothing is begun.
+fn begun(
+    draft: &Draft<'_>,
+    excess: &[ResourceExcess],
+    movable: &[PodId],
+) -> (Option<NotSelected>, Vec<ResourceExcess>) {
+    let all = || excess.to_vec();
+    if let Some(why) = within_variation(draft, excess) {
+        return (Some(why), all());
+    }
+    let far = |one: &ResourceExcess| out_of_reach(draft, one, movable);
+    let within_reach: Vec<_> = excess.iter().filter(|one| far(one).is_none()).copied().collect();
+    match within_reach.is_empty() {
+        true => (excess.first().and_then(far), all()),
+        false => (within_variation(draft, &within_reach), within_reach),
+    }
+}
+
+/// Says that the movable pods together can remove too little of an excess.
 ///
 /// The first pod leaves a node only if the node can come below its targets, or much closer to them,
 /// even if that takes several cycles. A pod of unknown usage counts as enough.

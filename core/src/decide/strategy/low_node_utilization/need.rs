@@ -72,7 +72,12 @@ impl LowNodeUtilizationRun<'_> {
 
     /// The pods of a node that are still to be judged.
     pub(super) fn remaining(&self, draft: &Draft<'_>, node: NodeId) -> impl Iterator<Item = PodId> {
-        staying(draft, node).filter(|pod| !self.is_answered(draft, *pod))
+        staying(draft, node).filter(|pod| self.remains(draft, *pod))
+    }
+
+    /// Whether a pod is still to be judged.
+    pub(super) fn remains(&self, draft: &Draft<'_>, pod: PodId) -> bool {
+        !self.is_answered(draft, pod) && !self.search.given_up.contains(&pod)
     }
 
     /// Whether the gates have answered about a pod in this cycle. The draft of a later cycle knows

@@ -21,6 +21,7 @@ use crate::model::snapshot::{NodeId, PodId};
 
 use super::LowNodeUtilizationRun;
 use super::hot_node::HotNode;
+use super::need::staying;
 use super::relief::PodRelief;
 
 /// The probability from which a move is certain. With 0.8, random clusters of 50 nodes are above
@@ -47,6 +48,8 @@ pub(super) struct SearchState {
     pub(super) uncertain: BTreeSet<PodId>,
     /// Pods that the forecast refused in this round.
     pub(super) refused: BTreeSet<PodId>,
+    /// Pods that the forecast refused, and whose nodes are relieved by others.
+    pub(super) given_up: BTreeSet<PodId>,
     /// The work so far, in forecasts times nodes.
     pub(super) work: usize,
     /// The expected number of moves so far that do not help.
@@ -112,6 +115,35 @@ impl LowNodeUtilizationRun<'_> {
         }
     }
 
+    /// Whether the rest waits until the next cycle, which knows where the replacements of uncertain
+    /// moves have landed, and whether heavier pods than these can then go.
+    pub(super) fn waits_for_next_cycle(&self, draft: &Draft<'_>) -> bool {
+        let are_lighter = !self.search.given_up.is_empty();
+        self.search.waits_for_landings() || (are_lighter && self.is_paced(draft))
+    }
+
+    /// Begins a round in which the pods that the forecast refused do not count, so that several
+    /// lighter ones relieve their nodes, where these are hot now and not only soon. Returns false
+    /// if there are none, or the cycle has made so many moves that other ones wait.
+    pub(super) fn begin_without_refused(&mut self, draft: &Draft<'_>) -> bool {
+        let is_hot = |pod: &PodId| {
+            let hot = draft.world.snapshot.pod(*pod).node.and_then(|node| self.hot.get(&node));
+            hot.is_some_and(|hot| hot.is_above_now(draft))
+        };
+        let refused: Vec<PodId> = self.search.refused.iter().copied().filter(is_hot).collect();
+        if refused.is_empty() || self.is_paced(draft) {
+            return false;
+        }
+        let nodes = refused.iter().filter_map(|pod| draft.world.snapshot.pod(*pod).node);
+        let nodes: BTreeSet<NodeId> = nodes.collect();
+        self.search.given_up.extend(refused);
+        for node in nodes {
+            self.renew(draft, node);
+        }
+        self.begin_round(draft);
+        true
+    }
+
     /// The first pod of a node whose move is certain, or that a gate refuses before there is a
     /// forecast.
     fn certain_on(&mut self, draft: &Draft<'_>, node: NodeId) -> Option<Candidate> {
@@ -143,13 +175,14 @@ impl LowNodeUtilizationRun<'_> {
 
     /// The pods of a hot node that are worth asking for, in order. A heavy pod that may not be
     /// evicted is among them, so that the plan says why it stays. All pods are, if no other one is
-    /// and none may be evicted.
+    /// or was, and none may be evicted.
     fn in_order(&self, draft: &Draft<'_>, hot: &HotNode) -> Vec<(PodId, PodRelief)> {
         let remaining = self.remaining(draft, hot.node);
         let reliefs = remaining.filter_map(|pod| Some((pod, hot.relief(draft, pod).ok()?)));
         let mut pods: Vec<(PodId, PodRelief)> = reliefs.collect();
-        let is_silent =
-            hot.movable.is_empty() && !pods.iter().any(|(_, relief)| relief.is_worth_a_note());
+        let is_silent = hot.movable.is_empty()
+            && !pods.iter().any(|(_, relief)| relief.is_worth_a_note())
+            && staying(draft, hot.node).all(|pod| self.remains(draft, pod));
         pods.retain(|(pod, relief)| match hot.movable.binary_search(pod) {
             Ok(_) => hot.judge(draft, *pod).is_ok(),
             Err(_) => is_silent || relief.is_worth_a_note(),

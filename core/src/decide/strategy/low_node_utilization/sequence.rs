@@ -66,8 +66,7 @@ impl Uncertain {
 impl LowNodeUtilizationRun<'_> {
     /// The best move that is not certain, while the cycle has made few moves.
     pub(super) fn next_uncertain(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        let own = draft.accepted().filter(|c| c.strategy == self.position);
-        if own.count() >= self.search.pace {
+        if self.is_paced(draft) {
             return None;
         }
         let single = self.best_single(draft);
@@ -86,11 +85,16 @@ impl LowNodeUtilizationRun<'_> {
             until: MOST_WORK,
         };
         search.openings();
-        let own = search.best.is_none().then(|| search.own_pods()).flatten();
         let SequenceSearch { best, work, .. } = search;
         self.uncertain_work = work;
         self.followers.extend(best.as_ref().and_then(|best| best.follower));
-        best.map(|best| best.first).or(own)
+        best.map(|best| best.first)
+    }
+
+    /// Whether the cycle has made so many moves that others than certain ones wait.
+    pub(super) fn is_paced(&self, draft: &Draft<'_>) -> bool {
+        let own = draft.accepted().filter(|c| c.strategy == self.position);
+        own.count() >= self.search.pace
     }
 
     /// The single move of a pod that saves an eviction most probably.
@@ -162,39 +166,6 @@ pub(super) struct SequenceSearch<'s, 'w, 'd> {
 }
 
 impl<'s, 'd> SequenceSearch<'s, '_, 'd> {
-    /// The first of several pods of one hot node after which it needs fewer evictions, if none of
-    /// them alone saves one. The heaviest that land well go.
-    ///
-    /// It is the last choice, and not compared with the others: where those exist, recorded days of
-    /// 50 nodes need 5 % fewer evictions without it. Where none exists, the node would stay hot.
-    fn own_pods(&mut self) -> Option<Candidate> {
-        self.until = MOST_WORK;
-        let (hot, _) = self.hot_of_this_cycle();
-        hot.iter().find_map(|hot| self.own_pods_of(hot))
-    }
-
-    fn own_pods_of(&mut self, hot: &HotNode) -> Option<Candidate> {
-        let pods = self.by_usage(hot, 0);
-        let mut moves = self.no_moves();
-        while moves.made.len() <= MOST_PODS {
-            let lands = pods.iter().find_map(|candidate| {
-                // A pod that was refused in this cycle may follow later, but not go first. Only the
-                // draft of this cycle knows refusals.
-                let may_go = !self.run.is_answered(moves.now(), candidate.pod);
-                let prospect = may_go.then(|| self.prospect(moves.now(), candidate))??;
-                Some((candidate.clone(), prospect))
-            });
-            let (candidate, prospect) = lands?;
-            moves.add(candidate, prospect);
-            let later = self.run.need_of(moves.later(), hot.node);
-            let fall = hot.fall_to(later.map_or(0, |hot| hot.need()));
-            if fall.is_some() {
-                return moves.first(fall);
-            }
-        }
-        None
-    }
-
     /// The pods of a hot node that save at least so many evictions and stay only because of where
     /// they would land, the heaviest first.
     pub(super) fn by_usage(&self, hot: &HotNode, least_saved: u32) -> Vec<Candidate> {
