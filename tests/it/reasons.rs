@@ -124,7 +124,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Temporary::NodeLimit(5).into(),
         Temporary::NamespaceLimit(10).into(),
         Temporary::RateLimit(30).into(),
-        Refusal::Temporary(Temporary::WorkloadLimit { away: 2, most: 2 }),
+        Refusal::Temporary(Temporary::WorkloadLimit { away: 2, leaving: 1, most: 2 }),
         Refusal::Disruption(Disruption::Budget {
             name: "web".to_owned(),
             cause: BudgetCause::Forbids("maxUnavailable: 0".to_owned()),

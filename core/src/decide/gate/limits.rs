@@ -65,7 +65,7 @@ fn workload(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Temporary> {
     // The workload loses nothing with a pod that does not serve.
     let away =
         if pod.serves() { leaving.max(planned + lacking(candidate, draft)) } else { leaving };
-    if away < most { Ok(()) } else { Err(Temporary::WorkloadLimit { away, most }) }
+    if away < most { Ok(()) } else { Err(Temporary::WorkloadLimit { away, leaving, most }) }
 }
 
 /// The replicas of the candidate's workload that do not serve, for any reason: missing ones, those

@@ -145,7 +145,7 @@ impl Refusal {
     /// instead of it now.
     pub const fn is_temporary(&self) -> bool {
         match self {
-            Refusal::Temporary(_) => true,
+            Refusal::Temporary(why) => why.ends_soon(),
             Refusal::Disruption(why) => why.is_temporary(),
             Refusal::Replacement(why) => why.is_temporary(),
             Refusal::Protected(_) | Refusal::Rest(_) | Refusal::Stop(_) | Refusal::Landing(_) => {

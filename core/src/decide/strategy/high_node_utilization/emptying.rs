@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::decide::gate::{self, Gate};
+use crate::decide::gate;
 use crate::decide::placement::Landing;
 use crate::decide::strategy::importance::eviction_order;
 use crate::model::plan::{NotSelected, Reason, Refusal, Stop};
@@ -209,11 +209,9 @@ fn land_all<'d>(
     }
 }
 
-/// Where a candidate would land. A pod that only has to wait counts as moved, and the limits of
-/// evictions only make it wait.
+/// Where a candidate would land. A pod that only has to wait counts as moved.
 fn land(draft: &Draft<'_>, candidate: &Candidate) -> Result<Landing, Refusal> {
-    let before = gate::admit_before_landing(candidate, draft);
-    match before.and_then(|()| Gate::Landing.ask(candidate, draft)) {
+    match gate::admit(candidate, draft) {
         Err(why) if why.waits_for_its_turn(draft.world.policy.interval) => {
             gate::landing(candidate, draft)
         }

@@ -58,6 +58,8 @@ pub enum Temporary {
     WorkloadLimit {
         /// Pods that are missing, not Ready or being replaced.
         away: u32,
+        /// Those of them that are being replaced because of an eviction.
+        leaving: u32,
         /// The limit.
         most: u32,
     },
@@ -72,6 +74,15 @@ pub enum Temporary {
 }
 
 impl Temporary {
+    /// Returns true if the pod can move soon. It is not known how long pods stay away that were not
+    /// evicted.
+    pub(super) const fn ends_soon(&self) -> bool {
+        match self {
+            Temporary::WorkloadLimit { away, leaving, most } => *away - *leaving < *most,
+            _ => true,
+        }
+    }
+
     pub(super) fn code_and_remedy(&self) -> (&'static str, String) {
         match self {
             Temporary::Terminating => ("terminating", "nothing: it is leaving".into()),
