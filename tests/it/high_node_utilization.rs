@@ -101,6 +101,33 @@ fn no_node_is_filled_above_the_target_of_another_strategy() {
 }
 
 #[test]
+fn no_node_is_filled_above_the_target_of_another_strategy_by_requests() {
+    let low = "{lowNodeUtilization: {basis: requests, thresholds: {cpu: 10%}, targetThresholds: {cpu: 60%}}}";
+    let policy = BY_USAGE.replace("actual", "requests").replace("}}]", &format!("}}}}, {low}]"));
+    let cluster = Cluster::parse("node n1\n web cpu=1 uses=1\nnode n2\n api cpu=4 uses=1");
+    assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @"
+    keep web-1 on n1: its replacement could land on n2, where cpu requests would reach 62%, above \
+        the target of 60%
+    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+    default: no measured node is above its target
+    ");
+}
+
+/// It is not known how long the other replica will not be Ready, so the node would stay half empty.
+#[test]
+fn a_pod_that_waits_for_a_replica_that_is_away_keeps_the_whole_node() {
+    let policy = BY_USAGE.replace("perWorkload: none", "perWorkload: 1");
+    let cluster = |other: &str| {
+        Cluster::parse(&format!(
+            "node n1\n web cpu=1 uses=200m\n db cpu=1 uses=200m
+             node n2\n api*2 cpu=2 uses=2\n db cpu=1 uses=200m {other}"
+        ))
+    };
+    let moves = |other: &str| cluster(other).plan_by(packing(&policy)).moves.len();
+    assert_eq!((moves(""), moves("unready")), (2, 0));
+}
+
+#[test]
 fn a_node_without_metrics_is_neither_emptied_nor_filled() {
     let plan = plan(
         "node n1\n web cpu=100m uses=100m\nnode n2 no-metrics\n api cpu=4 no-metrics\nnode n3\n \

@@ -140,3 +140,19 @@ fn a_node_is_hot_by_the_lowest_target_of_all_rules() {
     assert!(plan([80, 60]).starts_with(kept));
     assert!(plan([80, 80]).starts_with("move web-1"));
 }
+
+#[test]
+fn a_preference_is_no_reason_to_fill_a_node_that_is_being_emptied() {
+    // Both nodes have a taint, so that kube-scheduler prefers the empty one.
+    let plan = |value: &str| {
+        let taint = |value: &str| format!("taint=evenkeel.io/steer={value}:PreferNoSchedule");
+        let cluster =
+            format!("node n1 {}\n web*2 cpu=100m\nnode n2 {}", taint("hot"), taint(value));
+        Cluster::parse(&cluster).plan("strategies: [removeDuplicates]")
+    };
+    assert_eq!(plan("hot").moves.len(), 1);
+    assert_snapshot!(text(&plan("emptying")), @"
+    keep web-2 on n1: its replacement could land on n2, where the move would improve nothing: n2 \
+        is to be emptied or to stay empty itself
+    ");
+}

@@ -6,7 +6,6 @@
 use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::decide::placement::Landing;
 use crate::decide::scheduler::Forecast;
-use crate::decide::targets::usage_targets;
 use crate::model::plan::{BadLanding, Disruption, PlacementCause, Refusal, UnknownKind};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Ratio, ResourceId};
@@ -227,11 +226,9 @@ pub fn stays_cool(
     ceilings: &[(ResourceId, Ratio)],
 ) -> bool {
     let pod = Candidate::counted(pod, strategy);
-    let is_below = |limits: &[(ResourceId, Ratio)]| {
-        let found = landing_flaw::stays_cool(&pod, draft, node, limits, draft.uncounted(node));
-        !matches!(found, Err(LandingFlaw::Hot(_)))
-    };
-    is_below(ceilings) && is_below(&usage_targets(draft, node))
+    let found = landing_flaw::stays_cool(&pod, draft, node, ceilings, draft.uncounted(node))
+        .and_then(|()| landing_flaw::stays_below_targets(&pod, draft, node));
+    !matches!(found, Err(LandingFlaw::Hot(_)))
 }
 
 /// For each node that can take the replacement: how full it would be, or why the move would gain

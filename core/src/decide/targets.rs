@@ -11,4 +11,4 @@ pub use above::{AboveTarget, furthest_above, load_above, part_above};
 pub use eligible::{absent, fit, judged, unfit};
 pub use excess::{LoadBasis, ResourceExcess, least_significant, whole};
 pub use nodes::{above_share, classify};
-pub use pool::{PoolInForce, ResourceRatios, in_force, usage_targets};
+pub use pool::{PoolInForce, ResourceRatios, in_force, least_targets};

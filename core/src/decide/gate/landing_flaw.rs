@@ -4,9 +4,9 @@
 use crate::decide::draft::{Candidate, DestinationLimits};
 use crate::decide::projection::Projection;
 use crate::decide::scheduler::{self, Forecast};
-use crate::decide::targets::{AboveTarget, usage_targets};
+use crate::decide::targets::{AboveTarget, least_targets};
 use crate::model::plan::{
-    BadLanding, BrokenPreference, NoGain, OtherSystem, PlacementCause, Removal,
+    BadLanding, BrokenPreference, NoGain, OtherSystem, PlacementCause, Removal, SteerValue,
 };
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::{NodeId, PodId};
@@ -148,15 +148,19 @@ pub(super) fn check(
         return Err(LandingFlaw::Trade(node, preference));
     }
     if candidate.reason.is_a_preference() {
-        let uncounted = projection.uncounted(node);
-        let targets = usage_targets(projection, node);
-        stays_cool(candidate, projection, node, &targets, uncounted)?;
+        stays_below_targets(candidate, projection, node)?;
     }
     let requested = requested_after(candidate, projection, node);
-    match &candidate.destinations {
-        Some(destinations) => check_limits(candidate, projection, node, destinations, requested),
-        None => Ok(requested),
+    let ratio = match &candidate.destinations {
+        Some(destinations) => check_limits(candidate, projection, node, destinations, requested)?,
+        None => requested,
+    };
+    // A caller that ignores this flaw must not miss another one, so it is looked for last.
+    let taints = &projection.world.snapshot.node(node).taints;
+    if candidate.reason.is_a_wish() && SteerValue::Emptying.is_set(taints) {
+        return Err(LandingFlaw::NotADestination(node, NoGain::Leaving));
     }
+    Ok(ratio)
 }
 
 /// Requires that the node takes new pods, and that its kubelet admits this one.
@@ -255,6 +259,22 @@ fn other_pool(candidate: &Candidate, projection: &Projection<'_>, node: NodeId) 
         Some(pool) if Some(pool) != home => Some(NoGain::OtherPool(pool.name.clone())),
         Some(_) => None,
     }
+}
+
+/// Requires that the node stays at or below the targets of LowNodeUtilization.
+pub(super) fn stays_below_targets(
+    candidate: &Candidate,
+    projection: &Projection<'_>,
+    node: NodeId,
+) -> Result<(), LandingFlaw> {
+    let by_usage = least_targets(projection, node, Basis::Actual);
+    stays_cool(candidate, projection, node, &by_usage, projection.uncounted(node))?;
+    for (resource, target) in least_targets(projection, node, Basis::Requests) {
+        let ratio = ratio_after(candidate, projection, node, resource, Basis::Requests);
+        let above = ratio.and_then(|ratio| AboveTarget::new(resource, ratio, target));
+        HotLanding::check(node, above, Basis::Requests, false)?;
+    }
+    Ok(())
 }
 
 /// Requires that the node with these pods beside its load stays at or below these usage targets. A

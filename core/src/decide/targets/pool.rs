@@ -92,13 +92,17 @@ fn mean(
     Ratio::new(known.iter().sum::<f64>() / f64::from(count)).unwrap_or_default()
 }
 
-/// The usage targets of the policy for a node: the least of each resource, if several rules have
-/// the node in a pool. Deviation thresholds are omitted.
-pub fn usage_targets(projection: &Projection<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
+/// The targets of the policy for a node on a basis: the least of each resource, if several rules
+/// have the node in a pool. Deviation thresholds are omitted.
+pub fn least_targets(
+    projection: &Projection<'_>,
+    node: NodeId,
+    basis: Basis,
+) -> Vec<(ResourceId, Ratio)> {
     let snapshot = projection.world.snapshot;
     let rules = projection.world.policy.low_node_utilization();
-    let by_usage = rules.filter(|r| r.basis == Basis::Actual && !r.deviation);
-    let pools = by_usage.filter_map(|r| r.pool_of(&snapshot.node(node).labels));
+    let on_basis = rules.filter(|r| r.basis == basis && !r.deviation);
+    let pools = on_basis.filter_map(|r| r.pool_of(&snapshot.node(node).labels));
     let mut least: Vec<(ResourceId, Ratio)> = Vec::new();
     for (resource, target) in pools.flat_map(|pool| snapshot.resources.known(&pool.targets)) {
         match least.iter_mut().find(|(known, _)| *known == resource) {

@@ -61,6 +61,11 @@ impl SteerValue {
         let ours = taint.key == STEERING_KEY && taint.effect == Effect::PreferNoSchedule;
         SteerValue::ALL.into_iter().find(|value| ours && taint.value == value.text())
     }
+
+    /// Returns true if one of these taints is a steering taint of this value.
+    pub fn is_set(self, taints: &[Taint]) -> bool {
+        taints.iter().any(|taint| SteerValue::of(taint) == Some(self))
+    }
 }
 
 crate::codes! {

@@ -144,6 +144,5 @@ fn is_leaving(draft: &Draft<'_>, node: NodeId) -> bool {
 
 /// Whether a steering taint keeps pods away from a node so that it can be emptied.
 pub(super) fn is_steered(draft: &Draft<'_>, node: NodeId) -> bool {
-    let taints = &draft.world.snapshot.node(node).taints;
-    taints.iter().any(|t| SteerValue::of(t) == Some(SteerValue::Emptying))
+    SteerValue::Emptying.is_set(&draft.world.snapshot.node(node).taints)
 }
