@@ -32,6 +32,30 @@ node n4
     );
 }
 
+/// A StatefulSet creates its pod when the old one has ended, perhaps after the other replacements.
+#[test]
+fn a_later_move_does_not_count_on_the_place_of_a_pod_that_is_created_later() {
+    let possible = |kind: &str| {
+        let plan = Cluster::parse(&format!(
+            "
+            node n1
+              db   cpu=1 uses=2200m {kind}
+              web  cpu=1100m uses=2200m
+              rock cpu=1 uses=3 stay
+            node n2
+            node n3
+              small cpu=500m uses=100m
+            "
+        ))
+        .plan(&format!("evictable: {{minReplicas: 1}}\n{SIXTY}"));
+        let nodes = plan.moves.iter().map(|m| format!("{} {}", m.pod, m.possible_nodes.join(" ")));
+        nodes.collect::<Vec<_>>()
+    };
+    let moves = |web: &str| [("db-1", "n2"), ("web-1", web)].map(|(pod, on)| format!("{pod} {on}"));
+    assert_eq!(possible(""), moves("n3"));
+    assert_eq!(possible("owner=StatefulSet parallel"), moves("n3 n2"));
+}
+
 #[test]
 fn many_light_pods_leave_a_node_whose_heaviest_pod_must_stay() {
     let cluster = "\

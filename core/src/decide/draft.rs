@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use crate::decide::placement::Landing;
 use crate::decide::projection::{Projection, World};
+use crate::decide::scheduler;
 use crate::model::plan::{Class, Idle, Note, Reach, Refusal, Verdict};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 
@@ -176,7 +177,9 @@ impl<'w> Draft<'w> {
 
     /// Records a move and shifts the load of the pod.
     pub fn accept(&mut self, candidate: Candidate, landing: Landing) {
-        let undecided = landing.is_undecided();
+        // The replacement is created when the pod has ended, in an order that is not known.
+        let pod = self.world.snapshot.pod(candidate.pod);
+        let undecided = landing.is_undecided() || scheduler::in_turn(pod);
         if undecided && self.without_undecided.is_none() {
             self.without_undecided = Some(self.projection.clone());
         }

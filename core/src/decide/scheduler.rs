@@ -80,6 +80,7 @@ mod waiting;
 mod walk;
 
 pub use claims::claim_flaw;
+pub use question::in_turn;
 pub use search_start::evaluate;
 pub use waiting::{WaitingPod, expect_waiting, waiting};
 
@@ -163,7 +164,7 @@ pub fn forecast(placement: &Placement<'_>, pod: PodId) -> Forecast {
 /// Whether a pod may still terminate on its node while the scheduler places its replacement.
 fn is_beside(placement: &Placement<'_>, pod: PodId) -> bool {
     let leaves = placement.place(pod).is_some() && !placement.expects(pod);
-    leaves && !question::in_turn(placement.snapshot.pod(pod))
+    leaves && !in_turn(placement.snapshot.pod(pod))
 }
 
 /// Returns the nodes with the best score among those that the scheduler visits from position

@@ -25,7 +25,7 @@ pub(super) struct Question<'q, 'w> {
 
 /// Returns true if the replacement is created only after its pod has gone. A StatefulSet does so,
 /// because both pods have the same name.
-pub(super) fn in_turn(pod: &Pod) -> bool {
+pub fn in_turn(pod: &Pod) -> bool {
     pod.owners.iter().any(|o| o.controller && o.kind == "StatefulSet")
 }
 
