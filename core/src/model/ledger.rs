@@ -182,6 +182,7 @@ impl Ledger {
             at: now,
             newest,
             twins,
+            again: self.moved_before(&pod.uid, aim),
             trial: None,
             state: State::Intended,
             replacement: None,
@@ -191,6 +192,14 @@ impl Ledger {
                 Vec::new()
             },
         });
+    }
+
+    /// Returns how often a pod that is moved now was moved before.
+    fn moved_before(&self, uid: &str, aim: Aim) -> u32 {
+        let moves = |aim: Aim| matches!(aim, Aim::Move | Aim::Opening);
+        let mut earlier = self.entries.iter().rev().filter(|e| moves(aim) && moves(e.aim));
+        let earlier = earlier.find(|e| e.replacement.as_deref() == Some(uid));
+        earlier.map_or(0, |e| e.again.saturating_add(1))
     }
 
     /// Records that the API server accepted the eviction of this pod.
@@ -245,7 +254,7 @@ impl Ledger {
             return Some(cause.until(streak.until, now));
         }
         // From the later of both times: a replacement may be created long after the eviction.
-        let until = |e: &Entry| e.at.max(pod.created).saturating_add(cooldown.rest).ok();
+        let until = |e: &Entry| e.at.max(pod.created).saturating_add(e.rest_of(pod, cooldown)).ok();
         let replaces = self.entries.iter().filter(|e| e.workload == key && e.is_replaced_by(pod));
         let short = self.rests.is_replacement(&key, pod.created);
         let short = short.then(|| pod.created.saturating_add(cooldown.rest).ok());
@@ -284,8 +293,7 @@ impl Ledger {
 
     /// Removes entries and streaks that no longer matter, so that the ledger stays small.
     fn prune(&mut self, snapshot: &Snapshot, cooldown: &Cooldown, now: Timestamp) {
-        let longest = cooldown.rest.saturating_add(cooldown.rest);
-        self.entries.retain(|e| !e.is_expired(snapshot, longest, now));
+        self.entries.retain(|e| !e.is_expired(snapshot, cooldown, now));
         self.forget_forecasts();
         self.rests.prune(now);
         self.rejections.prune(snapshot, cooldown, now);

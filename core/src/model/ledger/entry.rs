@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{Pod, Snapshot};
 
-use super::{Decline, LIMIT_PERIOD};
+use super::{Decline, LIMIT_PERIOD, rest_after};
+use crate::policy::Cooldown;
 
 /// One eviction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +34,10 @@ pub struct Entry {
     /// second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub twins: Vec<String>,
+    /// How often the pod had been moved before, each time while the entry of the time before was
+    /// still kept.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub again: u32,
     /// The Ready pods of the workload before the eviction, if the eviction is a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<u32>,
@@ -169,6 +174,14 @@ crate::codes! {
 }
 
 impl Entry {
+    /// Returns how long this pod rests after the eviction: its replacement rests twice as long each
+    /// time that the pod is moved again. Otherwise strategies that undo each other, or a load that
+    /// comes and goes, would move it back and forth for ever.
+    pub(super) fn rest_of(&self, pod: &Pod, cooldown: &Cooldown) -> SignedDuration {
+        let is_it = self.replacement.as_ref() == Some(&pod.uid);
+        rest_after(if is_it { self.again.saturating_add(1) } else { 1 }, cooldown)
+    }
+
     /// Returns true if both pods were evicted in one cycle, so that each replacement may belong to
     /// either.
     pub(super) fn is_twin_of(&self, other: &Self) -> bool {
@@ -181,14 +194,17 @@ impl Entry {
         pod.is_some_and(|id| snapshot.pod(id).uid == self.uid)
     }
 
-    /// Returns true if a settled eviction no longer affects any decision, because it is older than
-    /// the longest rest.
+    /// Returns true if a settled eviction no longer affects any decision: it is older than two
+    /// rests, or if the pod was moved again, than its rest and the longest one.
     pub(super) fn is_expired(
         &self,
         snapshot: &Snapshot,
-        longest: SignedDuration,
+        cooldown: &Cooldown,
         now: Timestamp,
     ) -> bool {
+        let rest = rest_after(self.again.saturating_add(1), cooldown);
+        let then = if self.again > 0 { cooldown.cap } else { cooldown.rest };
+        let longest = rest.saturating_add(then);
         // Nothing replaces a finished pod, so nothing rests once it is gone.
         let clears = self.aim == Aim::Clear && !self.is_shown(snapshot);
         let keep_for = if clears { LIMIT_PERIOD } else { longest.max(LIMIT_PERIOD) };

@@ -135,6 +135,7 @@ mod tests {
             at,
             newest: at,
             twins: Vec::new(),
+            again: 0,
             trial: None,
             state,
             replacement: None,
