@@ -306,3 +306,86 @@ fn a_small_excess_counts_only_where_usage_is_steady() {
     // With 60 %, the excess is larger than the usual variation.
     assert_eq!(after_swings(0.96, 0.3).moves.len(), 1);
 }
+
+/// A node of eight cores, five of which one pod uses, and an engine that has observed it.
+fn with_a_heavy_pod(smoothing: &str) -> (Engine, Cluster) {
+    let mut engine = engine(smoothing);
+    let cluster = Cluster::parse(
+        "node n1 system=200m\n  big cpu=1 uses=3\n  web*4 cpu=100m uses=500m\nnode n2",
+    );
+    let snapshot = cluster.snapshot(engine.policy());
+    for at in (0..=60).step_by(15) {
+        engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
+    }
+    (engine, cluster)
+}
+
+/// What an engine knows of the first node after polls that lack a sample of its pod `big`, at these
+/// seconds. The node shows this much cpu.
+fn without_the_heavy_pod(
+    engine: &mut Engine,
+    cluster: &Cluster,
+    cores_of_node: f64,
+    seconds: impl Iterator<Item = i64>,
+) -> Vec<Result<f64, Unmeasured>> {
+    let snapshot = cluster.snapshot(engine.policy());
+    let mut known = Vec::new();
+    for at in seconds {
+        let mut readings = cluster.readings(after(at));
+        readings.pods.remove(&("default".to_owned(), "big-1".to_owned()));
+        readings.nodes.get_mut("n1").unwrap().used.cpu = Amount::from_f64(cores_of_node * 1e9);
+        engine.observe(&snapshot, &readings, after(at));
+        let usage = engine.usage(&snapshot, after(at));
+        known.push(match usage.unmeasured(NodeId(0)) {
+            Some(why) => Err(why),
+            None => Ok(cores(usage.node(NodeId(0)))),
+        });
+    }
+    known
+}
+
+#[test]
+fn once_a_pod_is_measured_no_more_the_nodes_own_samples_decide() {
+    // The pod crashes and uses nothing, or its node shows that it uses twice as much as before.
+    for own in [2.2, 7.4] {
+        let (mut engine, cluster) = with_a_heavy_pod("trend");
+        let polls = (75..=240).step_by(15);
+        let known = without_the_heavy_pod(&mut engine, &cluster, own, polls);
+        // Until its last sample is older than `staleAfter`, the last clean samples decide.
+        assert!(known[..6].iter().all(|cores| *cores == Ok(5.2)), "{known:?}");
+        let few = |have| Err(Unmeasured::Few { have, need: 3 });
+        assert_eq!(known[6..8], [few(1), few(2)]);
+        let is_own = |cores: &f64| (cores - own).abs() < 0.002;
+        assert!(known[8..].iter().flatten().all(is_own) && known[11].is_ok(), "{known:?}");
+    }
+}
+
+#[test]
+fn a_pod_that_is_measured_again_counts_once() {
+    let (mut engine, cluster) = with_a_heavy_pod("mean");
+    without_the_heavy_pod(&mut engine, &cluster, 2.2, (75..=240).step_by(15));
+    let snapshot = cluster.snapshot(engine.policy());
+    let mut known = Vec::new();
+    for at in [255, 270, 285, 300] {
+        engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
+        known.push(engine.usage(&snapshot, after(at)).node(NodeId(0)).map(|m| cores(Some(m))));
+    }
+    assert_eq!(known, [None, None, Some(5.2), Some(5.2)]);
+}
+
+#[test]
+fn old_clean_samples_never_become_zero() {
+    // The remainder is known from samples of 36 hours ago, which is a thousand half-lives.
+    let (mut engine, mut cluster) = with_a_heavy_pod("trend");
+    for (round, at) in (0..4).zip((129_600..).step_by(15)) {
+        cluster.replace("default", &format!("web-{}", round + 1), "n2", after(at - 5));
+        let snapshot = cluster.snapshot(engine.policy());
+        engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
+        if round > 1 {
+            let used = cores(engine.usage(&snapshot, after(at)).node(NodeId(0)));
+            let pods = snapshot.nodes[0].pods.len() - 1;
+            let expected = 3.0 + f64::from(u32::try_from(pods).unwrap()) * 0.5 + 0.2;
+            assert!((used - expected).abs() < 1e-9, "{used}");
+        }
+    }
+}

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, ResourceId};
 
+mod average;
 mod compact;
 mod containers;
 mod hindsight;

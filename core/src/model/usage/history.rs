@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::model::snapshot::facts::PodPhase;
-use crate::model::snapshot::{Node, Pod, Snapshot, WorkloadId};
+use crate::model::snapshot::{Node, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::UsagePolicy;
 use crate::values::ResourceId;
 
@@ -17,7 +17,6 @@ use super::rhythm::VacantRhythms;
 use super::{Hindsight, Measure, PodUsage, Readings, Sample, Unmeasured, Usage};
 
 mod alignment;
-mod average;
 mod changes;
 mod collected;
 mod course;
@@ -35,7 +34,7 @@ mod window;
 
 pub use samples::PodSamples;
 
-use alignment::{PodName, PodReadings, departed_pods};
+use alignment::{PodName, PodReadings, departed_pods, name_of};
 use changes::PodSeriesChanges;
 use node_usage::with_pods;
 use plausible::{Plausibility, is_of};
@@ -84,8 +83,8 @@ impl History {
         let pods = PodReadings::new(snapshot, readings, |pod, sample| {
             rules.check_pod(snapshot, pod, sample)
         });
-        let known = self.record_pods(snapshot, &pods, now);
-        self.record_nodes(snapshot, &rules, &pods, &known, now);
+        let newest = self.record_pods(snapshot, &pods, now);
+        self.record_nodes(snapshot, &rules, &pods, &newest, now);
         self.prune(now);
     }
 
@@ -107,17 +106,17 @@ impl History {
         &self.hindsight
     }
 
-    /// Adds samples to their series and drops the series of pods that have left. Returns which pods
-    /// have a series.
+    /// Adds samples to their series and drops the series of pods that have left. Returns the time
+    /// of the newest sample of each pod.
     fn record_pods(
         &mut self,
         snapshot: &Snapshot,
         readings: &PodReadings,
         now: Timestamp,
-    ) -> Vec<bool> {
+    ) -> Vec<Option<Timestamp>> {
         // Series and pods have the same order, so one pass joins them without a map of names.
         let mut known = PodSeriesChanges::new(std::mem::take(&mut self.pods));
-        let mut has = vec![false; snapshot.pods.len()];
+        let mut newest = vec![None; snapshot.pods.len()];
         for (position, (pod, sample)) in snapshot.pods.iter().zip(&readings.samples).enumerate() {
             if pod.finished() {
                 continue;
@@ -137,7 +136,7 @@ impl History {
                     self.hindsight.add(ended);
                 }
             }
-            has[position] = !series.samples.is_empty();
+            newest[position] = series.samples.span().map(|(_, newest)| newest);
         }
         let left;
         (self.pods, left) = known.finish();
@@ -155,7 +154,7 @@ impl History {
         if !self.nodes.keys().eq(names) {
             self.nodes.retain(|name, _| snapshot.find_node(name).is_some());
         }
-        has
+        newest
     }
 
     /// Returns the series of each pod of a snapshot.
@@ -177,7 +176,7 @@ impl History {
         snapshot: &Snapshot,
         rules: &Plausibility<'_>,
         pods: &PodReadings,
-        known: &[bool],
+        newest: &[Option<Timestamp>],
         now: Timestamp,
     ) {
         let departed = departed_pods(snapshot, rules.readings, &pods.since);
@@ -196,15 +195,19 @@ impl History {
             let guests = guests(departed.get(node.name.as_str()), &sample);
             // Pods that existed when the sample was taken, so that they are part of it.
             let present = node.pods.iter().filter(|id| pods.since[id.0] <= sample.at);
+            let (lost, present): (Vec<PodId>, Vec<PodId>) = present
+                .partition(|id| self.is_lost(snapshot.pod(**id), newest[id.0], sample.at, now));
             let of_pods = present
-                .clone()
+                .iter()
                 .filter_map(|id| pods.samples[id.0])
                 .chain(guests.values().copied())
                 .fold(Measure::default(), |sum, s| sum.plus(s.used));
             let complete = present
+                .iter()
                 .filter(|id| pods.samples[id.0].is_none())
-                .all(|id| !self.should_have_sample(snapshot.pod(*id), known[id.0], now));
+                .all(|id| !self.should_have_sample(snapshot.pod(*id), newest[id.0], now));
             let series = self.nodes.entry(node.name.clone()).or_default();
+            series.lose(lost.into_iter().map(|id| name_of(snapshot.pod(id))).collect());
             series.take(sample, of_pods, guests.into_keys(), complete);
             if self.rules.every_sample {
                 series.collect(sample.used, now);
@@ -236,8 +239,21 @@ impl History {
     /// Returns true if a missing sample of the pod makes its node's remainder too large. An old pod
     /// that the source never measured is always part of the remainder, and one that does not run
     /// yet is part of nothing.
-    fn should_have_sample(&self, pod: &Pod, known: bool, now: Timestamp) -> bool {
-        pod.stays() && (self.too_new(pod, now) || known)
+    fn should_have_sample(&self, pod: &Pod, newest: Option<Timestamp>, now: Timestamp) -> bool {
+        pod.stays() && (self.too_new(pod, now) || newest.is_some())
+    }
+
+    /// Returns true if the pod was measured once, and not since long before this sample of its
+    /// node. Like a pod that was never measured, it is then part of the remainder.
+    fn is_lost(
+        &self,
+        pod: &Pod,
+        newest: Option<Timestamp>,
+        sample: Timestamp,
+        now: Timestamp,
+    ) -> bool {
+        let is_old = |newest| sample.duration_since(newest) > self.rules.stale_after;
+        newest.is_some_and(is_old) && pod.stays() && !self.too_new(pod, now)
     }
 
     fn prune(&mut self, now: Timestamp) {
@@ -263,7 +279,7 @@ impl History {
         let typical = typical::by_workload(snapshot, &known);
         let pods = snapshot.pods.iter().zip(known).zip(&series);
         let pods: Vec<PodUsage> = pods
-            .map(|((pod, known), own)| self.pod_usage(pod, known, *own, &typical, now))
+            .map(|((pod, known), own)| self.pod_usage(snapshot, pod, known, *own, &typical, now))
             .collect();
         let beside = self.beside_pods(snapshot, &pods, now);
         let nodes = with_pods(snapshot, &beside, &pods);
@@ -280,11 +296,12 @@ impl History {
         let newest = series.samples.span().map(|(_, newest)| newest);
         self.fresh(newest, series.flaw.as_deref(), now)?;
         self.enough(series.samples.len())?;
-        Ok(self.smooth_pod(&series.samples, now))
+        Ok(self.smooth_pod(&series.samples))
     }
 
     fn pod_usage(
         &self,
+        snapshot: &Snapshot,
         pod: &Pod,
         known: Result<Measure, Unmeasured>,
         own: Option<&PodSeries>,
@@ -295,9 +312,10 @@ impl History {
             Ok(used) => return PodUsage::Known(used),
             Err(why) => why,
         };
-        let own = own.map(|s| self.smooth_pod(&s.samples, now));
+        let own = own.map(|s| self.smooth_pod(&s.samples));
         let creating = is_creating(pod);
         if !self.too_new(pod, now) && !creating {
+            let own = own.filter(|_| !self.is_in_remainder(snapshot, pod));
             return PodUsage::Unknown(why, own.unwrap_or_default());
         }
         // Siblings are the best guess: a new pod starts under the same load. The request is the
@@ -314,6 +332,13 @@ impl History {
         } else {
             guess
         })
+    }
+
+    /// Returns true if the pod is measured no more, and its node's remainder includes it.
+    fn is_in_remainder(&self, snapshot: &Snapshot, pod: &Pod) -> bool {
+        let node = pod.node.map(|node| &snapshot.node(node).name);
+        let series = node.and_then(|node| self.nodes.get(node));
+        series.is_some_and(|series| series.lost.contains(&name_of(pod)))
     }
 
     /// Returns true if the pod has run for less than a whole window, counted from the start of its

@@ -1,21 +1,19 @@
 //! Smoothing of the samples of a window into one value.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use statrs::statistics::{Data, Max, OrderStatistics, Statistics};
 
 use crate::policy::Smoothing;
 use crate::values::Amount;
 
+use super::average::DecayedAverage;
 use super::{Measure, Sample};
 
-/// Smooths cpu and memory separately. Returns zero without samples.
-pub(super) fn smooth(
-    samples: impl Iterator<Item = Sample>,
-    by: Smoothing,
-    now: Timestamp,
-) -> Measure {
+/// Smooths cpu and memory separately. The samples are in the order of time. Returns zero without
+/// samples.
+pub(super) fn smooth(samples: impl Iterator<Item = Sample>, by: Smoothing) -> Measure {
     if let Some(half) = by.half_life() {
-        return weighted_by_age(samples, half, now);
+        return weighted_by_age(samples, half);
     }
     let samples: Vec<Measure> = samples.map(|s| s.used).collect();
     let of = |part: fn(&Measure) -> Amount| {
@@ -26,23 +24,14 @@ pub(super) fn smooth(
 
 /// Returns an average in which the weight of a sample halves with each such period of age; zero
 /// without samples.
-fn weighted_by_age(
-    samples: impl Iterator<Item = Sample>,
-    half: SignedDuration,
-    now: Timestamp,
-) -> Measure {
-    let (mut cpu, mut memory, mut sum) = (0.0, 0.0, 0.0);
+fn weighted_by_age(samples: impl Iterator<Item = Sample>, half: SignedDuration) -> Measure {
+    let mut average = DecayedAverage::default();
+    let mut last = None;
     for sample in samples {
-        let age = now.duration_since(sample.at).as_secs_f64().max(0.0);
-        let weight = (-age / half.as_secs_f64()).exp2();
-        cpu += sample.used.cpu.as_f64() * weight;
-        memory += sample.used.memory.as_f64() * weight;
-        sum += weight;
+        let since = sample.at.duration_since(last.replace(sample.at).unwrap_or(sample.at));
+        average.add(sample.used, since, half);
     }
-    if sum == 0.0 {
-        return Measure::default();
-    }
-    Measure { cpu: Amount::from_f64(cpu / sum), memory: Amount::from_f64(memory / sum) }
+    average.mean().unwrap_or_default()
 }
 
 /// Returns one statistic of the values; zero without values.

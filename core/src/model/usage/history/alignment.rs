@@ -12,6 +12,11 @@ use crate::model::usage::{Readings, Sample, SampleFlaw, Unmeasured};
 /// Namespace and name.
 pub(super) type PodName = (String, String);
 
+/// Returns the name of a pod.
+pub(super) fn name_of(pod: &Pod) -> PodName {
+    (pod.namespace.clone(), pod.name.clone())
+}
+
 /// Compares a namespace and name with those of a pod. Usually they are equal, which is checked
 /// first.
 pub(super) fn order(namespace: &str, name: &str, pod: &Pod) -> Ordering {
@@ -149,8 +154,7 @@ fn unreadable(readings: &Readings, pod: &Pod) -> OwnSample {
     if readings.unreadable_pods.is_empty() {
         return Ok(None);
     }
-    let name = (pod.namespace.clone(), pod.name.clone());
-    match readings.unreadable_pods.get(&name) {
+    match readings.unreadable_pods.get(&name_of(pod)) {
         Some(why) => Err(Unmeasured::Flawed(SampleFlaw::Unreadable(Arc::clone(why)))),
         None => Ok(None),
     }

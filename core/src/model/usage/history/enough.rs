@@ -31,18 +31,18 @@ impl History {
         if have < need { Err(Unmeasured::Few { have, need }) } else { Ok(()) }
     }
 
-    pub(super) fn smooth_pod(&self, samples: &PodSamples, now: Timestamp) -> Measure {
+    pub(super) fn smooth_pod(&self, samples: &PodSamples) -> Measure {
         match self.rules.smoothing {
             Smoothing::HalfLife(_) | Smoothing::Trend => {
                 samples.average().mean().unwrap_or_default()
             }
             Smoothing::Mean | Smoothing::Max | Smoothing::Percentile(_) => {
-                self.smooth(samples.iter(), now)
+                self.smooth(samples.iter())
             }
         }
     }
 
-    pub(super) fn smooth(&self, samples: impl Iterator<Item = Sample>, now: Timestamp) -> Measure {
-        smoothing::smooth(samples, self.rules.smoothing, now)
+    pub(super) fn smooth(&self, samples: impl Iterator<Item = Sample>) -> Measure {
+        smoothing::smooth(samples, self.rules.smoothing)
     }
 }

@@ -71,7 +71,7 @@ impl History {
     fn smooth_node(&self, series: &NodeSeries, now: Timestamp) -> Result<NodeTotals, Unmeasured> {
         let newest = series.remainders.back().map(|r| r.sample.at);
         self.fresh(newest, series.flaw.as_ref(), now)?;
-        let smooth = |samples: &mut dyn Iterator<Item = Sample>| self.smooth(samples, now);
+        let smooth = |samples: &mut dyn Iterator<Item = Sample>| self.smooth(samples);
         let recent = self.recent(series, now);
         match self.enough(series.clean().count().min(recent.clone().count())) {
             Ok(()) => {

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use jiff::{SignedDuration, Timestamp};
 use smallvec::SmallVec;
 
+use crate::model::usage::average::DecayedAverage;
 use crate::model::usage::{ContainerSet, Measure, Sample};
 use crate::values::Amount;
 
-use super::average::DecayedAverage;
 use super::course::Course;
 
 /// The room that is added when a window is full. Doubling would waste up to half of it.

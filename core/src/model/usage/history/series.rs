@@ -31,6 +31,8 @@ pub(super) struct NodeSeries {
     pub(super) left: Option<Timestamp>,
     /// Pods that have left but are part of the newest sample.
     guests: BTreeSet<PodName>,
+    /// Pods that are measured no more, so that they are part of the remainders.
+    pub(super) lost: BTreeSet<PodName>,
 }
 
 /// The usage of a node at one time that belongs to no pod.
@@ -88,6 +90,15 @@ impl NodeSeries {
         let start = sample.at.saturating_sub(sample.window).unwrap_or(sample.at);
         let has_left = self.left.is_none_or(|left| start >= left);
         self.remainders.push_back(Remainder { sample, of_pods, clean: complete && has_left });
+    }
+
+    /// Notes which pods are measured no more. If they have changed, the earlier remainders include
+    /// other pods than the next ones, and are dropped.
+    pub(super) fn lose(&mut self, lost: BTreeSet<PodName>) {
+        if self.lost != lost {
+            self.remainders.clear();
+            self.lost = lost;
+        }
     }
 
     /// Adds the value of a poll to the average of descheduler.
