@@ -739,12 +739,12 @@ fn the_page_of_a_node() {
 Node n1  Ready, 5 pods
 
 Usage  5 samples in 5m; decisions use an average with a half-life
-cpu     ▃▄▆▇█  min 2.52   now 6.3    max 6.3    smoothed 5.11   requests 500m  of 8
+cpu     ▃▄▆▇█  min 2.52   now 6.3    max 6.3    smoothed 5.09   requests 500m  of 8
 memory  █████  min 3.4Gi  now 3.4Gi  max 3.4Gi  smoothed 3.4Gi  requests 1Gi   of 32Gi
 
 Strategies  balancing strategies; before → after the moves of this cycle
 LowNodeUtilization  hot: cpu 64% is above the target 50%, and needs 1 eviction
-  cpu  ███████┊████│██            64%  ┊ threshold 30%  │ target 50%  over by 1.11
+  cpu  ███████┊████│██            64%  ┊ threshold 30%  │ target 50%  over by 1.09
 
 Pods  heaviest first, each with its most important verdict
 default/hot-1    1.22  600Mi  stays: its replacement would return to n1: its preferred node affinity

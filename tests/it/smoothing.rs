@@ -22,10 +22,11 @@ fn engine(smoothing: &str) -> Engine {
     )
 }
 
+/// Of what belongs to no pod, an average with a half-life has the medians of three samples: one core.
 #[test]
 fn each_smoothing_method_gives_its_own_value() {
     for (smoothing, expected) in
-        [("mean", 2.0), ("max", 3.0), ("{percentile: 50}", 2.0), ("{halfLife: 15s}", 2.428)]
+        [("mean", 2.0), ("max", 3.0), ("{percentile: 50}", 2.0), ("{halfLife: 15s}", 2.0)]
     {
         let mut engine = engine(smoothing);
         let cluster = Cluster::parse("node n1\n  web*2 cpu=100m uses=500m\nnode n2");
@@ -386,6 +387,26 @@ fn old_clean_samples_never_become_zero() {
             let pods = snapshot.nodes[0].pods.len() - 1;
             let expected = 3.0 + f64::from(u32::try_from(pods).unwrap()) * 0.5 + 0.2;
             assert!((used - expected).abs() < 1e-9, "{used}");
+        }
+    }
+}
+
+#[test]
+fn one_wild_sample_of_a_node_alone_changes_nothing() {
+    for smoothing in ["trend", "{halfLife: 10m}"] {
+        let mut engine = engine(smoothing);
+        let cluster = Cluster::parse("node n1 system=200m\n  web*4 cpu=100m uses=500m\nnode n2");
+        let snapshot = cluster.snapshot(engine.policy());
+        for (poll, at) in (0..=300).step_by(60).enumerate() {
+            let mut readings = cluster.readings(after(at));
+            if poll == 3 {
+                readings.nodes.get_mut("n1").unwrap().used.cpu = Amount::millicores(15_900);
+            }
+            engine.observe(&snapshot, &readings, after(at));
+            if poll >= 2 {
+                let used = cores(engine.usage(&snapshot, after(at)).node(NodeId(0)));
+                assert!((used - 2.2).abs() < 0.002, "{smoothing} {poll}: {used}");
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::{Measure, NodeUsage, PodUsage, Sample, Unmeasured};
 
 use super::History;
-use super::samples::smallest;
+use super::samples::{smallest, without_outliers};
 use super::series::{NodeSeries, Remainder};
 use super::totals::{NodeTotals, by_pods};
 
@@ -71,7 +71,7 @@ impl History {
     fn smooth_node(&self, series: &NodeSeries, now: Timestamp) -> Result<NodeTotals, Unmeasured> {
         let newest = series.remainders.back().map(|r| r.sample.at);
         self.fresh(newest, series.flaw.as_ref(), now)?;
-        let smooth = |samples: &mut dyn Iterator<Item = Sample>| self.smooth(samples);
+        let smooth = |samples: &mut dyn Iterator<Item = Sample>| self.smooth_total(samples);
         let recent = self.recent(series, now);
         match self.enough(series.clean().count().min(recent.clone().count())) {
             Ok(()) => {
@@ -84,6 +84,22 @@ impl History {
             }
             Err(few) => Err(few),
         }
+    }
+
+    /// Smooths samples of a node. Where older samples count less, the newest ones count most, so a
+    /// wild one is left out first.
+    fn smooth_total(&self, samples: &mut dyn Iterator<Item = Sample>) -> Measure {
+        if self.rules.smoothing.half_life().is_none() {
+            return self.smooth(samples);
+        }
+        let samples: Vec<Sample> = samples.collect();
+        self.smooth(samples.iter().enumerate().map(|(position, sample)| {
+            // The first two count as the third: they may be wild themselves.
+            let first = position.saturating_sub(2);
+            let three = samples.get(first..first + 3);
+            let used = three.map(|three| without_outliers(three.iter().rev().map(|s| s.used)));
+            Sample { used: used.unwrap_or(sample.used), ..*sample }
+        }))
     }
 
     /// Returns the remainders of the window, and the newest one of all.

@@ -82,7 +82,7 @@ impl PodSamples {
         let Some(newest) = self.packed.back().map(|last| self.time(last)) else {
             return;
         };
-        let used = self.without_outliers();
+        let used = without_outliers(self.packed.iter().rev().map(PackedSample::used));
         let at = Timestamp::from_millisecond(newest).unwrap_or_default();
         self.course.get_or_insert_with(|| Box::new(Course::new())).add(at, used);
     }
@@ -98,15 +98,6 @@ impl PodSamples {
             self.average.add(sample.used, since, half_life);
         }
         is_new
-    }
-
-    /// The median of the last three samples, of cpu and of memory. One wild sample changes nothing.
-    fn without_outliers(&self) -> Measure {
-        let last = || self.packed.iter().rev().take(3).map(PackedSample::used);
-        Measure {
-            cpu: median(last().map(|used| used.cpu)),
-            memory: median(last().map(|used| used.memory)),
-        }
     }
 
     /// Keeps a sample unless it is known already.
@@ -179,6 +170,16 @@ fn pack(amount: Amount) -> [u16; 3] {
 fn unpack(packed: [u16; 3]) -> Amount {
     let number = packed.into_iter().fold(0, |number, part| number << 16 | u64::from(part));
     Amount::new(number)
+}
+
+/// Returns the median of the first three samples, of cpu and of memory; of fewer, the first. They
+/// are the newest ones, the newest first. One wild sample changes nothing.
+pub(super) fn without_outliers(newest_first: impl Iterator<Item = Measure>) -> Measure {
+    let newest: SmallVec<[Measure; 3]> = newest_first.take(3).collect();
+    Measure {
+        cpu: median(newest.iter().map(|used| used.cpu)),
+        memory: median(newest.iter().map(|used| used.memory)),
+    }
 }
 
 /// Returns the middle one of three amounts; of fewer, the first.
