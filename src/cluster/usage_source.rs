@@ -138,9 +138,9 @@ impl Source {
         }
     }
 
-    /// Reads the usage since a time, but at most of one window, and passes it to `take` in the
-    /// order of time. `samples` is about the number of nodes and pods. metrics.k8s.io keeps no
-    /// past.
+    /// Reads the usage since a time, but at most of one window and of the time in which trends look
+    /// back, and passes it to `take` in the order of time. `samples` is about the number of nodes
+    /// and pods. metrics.k8s.io keeps no past.
     pub async fn read_past(
         &self,
         node_addresses: &NodeAddresses,

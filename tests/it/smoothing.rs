@@ -321,8 +321,8 @@ fn with_a_heavy_pod(smoothing: &str) -> (Engine, Cluster) {
     (engine, cluster)
 }
 
-/// What an engine knows of the first node after polls that lack a sample of its pod `big`, at these
-/// seconds. The node shows this much cpu.
+/// Returns the cpu of the first node after polls at these seconds without a sample of its pod `big`.
+/// The node shows this much cpu.
 fn without_the_heavy_pod(
     engine: &mut Engine,
     cluster: &Cluster,

@@ -60,6 +60,11 @@ impl UsagePolicy {
     pub fn look_ahead(&self) -> Option<SignedDuration> {
         (self.smoothing == Smoothing::Trend).then_some(self.look_ahead)
     }
+
+    /// Returns how far back a trend looks; `None` unless samples are smoothed that way.
+    pub fn trend_past(&self) -> Option<SignedDuration> {
+        (self.smoothing == Smoothing::Trend).then_some(TREND_PAST)
+    }
 }
 
 /// A source of samples.
@@ -81,6 +86,9 @@ crate::names! {
 
 /// The half-life of present usage, where the trend of usage decides.
 const TREND_HALF_LIFE: SignedDuration = SignedDuration::from_mins(2);
+
+/// The period before now from which the trend of usage is learned.
+pub(crate) const TREND_PAST: SignedDuration = SignedDuration::from_hours(2);
 
 /// The default of `lookAhead`.
 const LOOK_AHEAD: SignedDuration = SignedDuration::from_mins(30);

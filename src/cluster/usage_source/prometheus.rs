@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
+use tracing::debug;
 
 use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::usage::Readings;
@@ -40,6 +41,10 @@ const LONGEST_READ: Duration = Duration::from_secs(30);
 const TENANT_HEADERS: [&str; 2] = ["X-Scope-OrgID", "THANOS-TENANT"];
 /// The most evaluation times of a range query. More do not change what a window tells.
 const MOST_STEPS: i32 = 60;
+/// The distance of the evaluation times before the window: a trend has a mean for each such period.
+const STEP_BEFORE: SignedDuration = SignedDuration::from_mins(3);
+/// The most samples from before the window. A command holds all of them at once, in up to 150 MB.
+const MOST_BEFORE: usize = 500_000;
 /// Queries of the present that run at once.
 const QUERIES_AT_ONCE: usize = 2;
 /// The query for the server's time.
@@ -53,6 +58,8 @@ pub struct Prometheus {
     /// The polling interval, which also limits a read of the present.
     poll: SignedDuration,
     window: SignedDuration,
+    /// How far back trends look.
+    trend: SignedDuration,
 }
 
 impl Prometheus {
@@ -64,6 +71,7 @@ impl Prometheus {
             policy,
             poll: usage.poll,
             window: usage.window,
+            trend: usage.trend_past().unwrap_or_default(),
         }
     }
 
@@ -85,21 +93,26 @@ impl Prometheus {
         within(limit, Box::pin(read)).await
     }
 
-    /// Reads the usage since a time, but at most of one window, and passes it to `take` in the
-    /// order of time. `samples` is about the number of nodes and pods: of many, few steps are held
-    /// at a time.
+    /// Reads the usage since a time, but at most of one window and of the time in which trends look
+    /// back, and passes it to `take` in the order of time. `samples` is about the number of nodes
+    /// and pods: of many, few steps are held at a time.
     pub async fn read_past(
         &self,
         node_addresses: &NodeAddresses,
         since: Option<Timestamp>,
         samples: usize,
-        take: impl FnMut(Timestamp, Readings),
+        mut take: impl FnMut(Timestamp, Readings),
     ) -> Result<(), PrometheusError> {
-        let read = async {
-            let steps = self.missed(self.server_time().await?, since);
-            let (queries, first) = (self.queries(), part_of(samples));
-            self.read_in_parts(node_addresses, &queries, steps, first, take).await
-        };
+        let now = within(LONGEST_READ, self.server_time()).await?;
+        let (queries, first) = (self.queries(), part_of(samples));
+        let window = self.missed(now, since);
+        let before = self.before(window, now, since, samples);
+        let read = self.read_in_parts(node_addresses, &queries, before, first, &mut take);
+        if let Err(error) = within(LONGEST_READ, Box::pin(read)).await {
+            // Decisions need the window alone.
+            debug!("trends begin with the window, because the time before is not known: {error}");
+        }
+        let read = self.read_in_parts(node_addresses, &queries, window, first, take);
         within(LONGEST_READ, Box::pin(read)).await
     }
 
@@ -121,6 +134,18 @@ impl Prometheus {
             step,
             count: usize::try_from(count).unwrap_or_default() + 1,
         }
+    }
+
+    /// The evaluation times before the window, from which trends are learned. Of many samples there
+    /// are fewer.
+    fn before(&self, window: Steps, now: i64, since: Option<Timestamp>, samples: usize) -> Steps {
+        let step = millis(STEP_BEFORE);
+        let earliest = now - millis(self.trend);
+        let earliest = since.map_or(earliest, |since| earliest.max(since.as_millisecond()));
+        let count = usize::try_from((window.start - earliest) / step).unwrap_or_default();
+        let count = count.min(MOST_BEFORE / samples.max(1));
+        let length = i64::try_from(count).unwrap_or_default() * step;
+        Steps { start: window.start - length, step, count }
     }
 
     async fn query_all(

@@ -115,7 +115,7 @@ pub(crate) async fn serve(router: Router) -> String {
 pub(crate) fn usage(url: &str, more: &str) -> UsagePolicy {
     let text = format!(
         "{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates],
-         usage: {{source: prometheus,
+         usage: {{source: prometheus, smoothing: mean,
           prometheus: {{url: '{url}', retries: 0, timeout: 2s, {more}
           queries: {{nodeCpu: nodeCpu, nodeMemory: nodeMemory, nodeTime: nodeTime, podCpu: podCpu,
             podMemory: podMemory,
@@ -315,6 +315,43 @@ async fn the_past_is_read_by_one_range_query_per_figure() {
         (NOW - 90).to_string() + ".000",
         "only the unknown part"
     );
+}
+
+/// The steps of the past that are asked for if trends decide, as step, start and end in seconds
+/// from now, of a cluster with so many nodes and pods. The time before the window cannot be read.
+async fn steps_for_trends(since: Option<i64>, samples: usize) -> Vec<[i64; 3]> {
+    let (router, requests) = router_by_params(|params| match params["query"].as_str() {
+        "time()" => healthy("time()"),
+        _ if params["step"] == "180.000" => (503, "text/plain", "busy".to_owned()),
+        _ => json_of(&json!({"status": "success", "data": {"resultType": "matrix", "result": [{
+            "metric": {"node": "n1", "namespace": "shop", "pod": "web"},
+            "values": [[NOW, "2"]]}]}})),
+    });
+    let mut usage = usage(&serve(router).await, "");
+    usage.smoothing = crate::policy::Smoothing::Trend;
+    let prometheus = Prometheus::new(usage.prometheus.clone().unwrap(), &usage);
+    let (addresses, mut found) = (node_addresses(), 0);
+    let since = since.map(|ago| at(NOW - ago));
+    let read = prometheus.read_past(&addresses, since, samples, |_, _| found += 1);
+    read.await.unwrap();
+    assert!(found > 0);
+    let requests = requests.lock().unwrap();
+    let asked = requests.iter().filter(|request| request.params["query"] == "nodeCpu");
+    let number = |text: &str| text.split('.').next().unwrap().parse::<i64>().unwrap();
+    let steps = asked.map(|request| {
+        let time = |name: &str| NOW - number(&request.params[name]);
+        [number(&request.params["step"]), time("start"), time("end")]
+    });
+    steps.collect()
+}
+
+#[tokio::test]
+async fn trends_get_two_hours_in_steps_of_three_minutes_if_they_can_be_read() {
+    assert_eq!(steps_for_trends(None, 10).await, [[180, 7140, 480], [30, 300, 0]]);
+    assert_eq!(steps_for_trends(Some(1000), 10).await, [[180, 840, 480], [30, 300, 0]]);
+    // Of many pods, ten steps.
+    let of_many = steps_for_trends(None, 50_000).await;
+    assert_eq!(of_many[..2], [[180, 2100, 2100], [30, 300, 300]]);
 }
 
 /// All steps of a large cluster would take a gigabyte at once.

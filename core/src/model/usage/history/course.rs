@@ -160,6 +160,13 @@ mod tests {
     }
 
     #[test]
+    fn a_course_is_as_long_as_the_past_that_a_source_is_asked_for() {
+        let policy = crate::policy::Policy::default_native();
+        let past = policy.usage.trend_past().unwrap().as_millis();
+        assert_eq!(past / i128::from(PERIOD), i128::try_from(Course::PERIODS).unwrap());
+    }
+
+    #[test]
     fn two_hours_are_kept_and_gaps_repeat_the_last_period() {
         let mut course = rising(15);
         course.add(at(90_000), Measure::default());
