@@ -7,7 +7,7 @@ use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::NodeId;
-use evenkeel::model::usage::PodUsage;
+use evenkeel::model::usage::{Measure, PodUsage};
 use evenkeel::policy::Policy;
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::Scenario;
@@ -180,6 +180,47 @@ fn observe_hours(
         }
         engine.observe(&snapshot, &readings, at);
     }
+}
+
+/// Returns the plan by trend for a node of eight cores after 26 hours in which its 40 pods use these
+/// millicores in turn, and memory that rises to so many mebibytes.
+fn plan_for_light_pods(policy: &str, cpu: [u64; 2], memory: u64) -> Plan {
+    let policy = policy.replace("steering: {taintHot: true}", "").replace("mean", "trend");
+    let policy = policy.replace("cpu: 60%", "cpu: 60%, memory: 60%");
+    let policy = policy.replace("cpu: 40%", "cpu: 40%, memory: 40%");
+    let mut engine = Engine::new(Policy::parse("policy.yaml", &policy).unwrap(), Ledger::default());
+    let cluster = Cluster::parse("node n1\n  web*40 cpu=100m uses=140m\nnode n2\nnode n3");
+    let snapshot = cluster.snapshot(engine.policy());
+    let last = 26 * 6;
+    for poll in 0..=last {
+        let now = after(i64::try_from(poll).unwrap() * 600);
+        let mut readings = cluster.readings(now);
+        let used = Measure {
+            cpu: Amount::millicores(cpu[usize::try_from(poll % 2).unwrap()]),
+            memory: Amount::new((memory << 20) * poll / last),
+        };
+        readings.pods.values_mut().for_each(|sample| sample.used = used);
+        readings.nodes.get_mut("n1").unwrap().used =
+            (0..40).fold(Measure::default(), |sum, _| sum.plus(used));
+        engine.observe(&snapshot, &readings, now);
+    }
+    engine.decide(&snapshot, after(26 * 3600))
+}
+
+#[test]
+fn light_pods_relieve_a_node_that_varies_also_if_hours_are_learned() {
+    // 70 % of the node, give or take 14 points. A pod uses less than 2 %.
+    for policy in [POLICY, &learning()] {
+        let plan = plan_for_light_pods(policy, [112, 168], 100);
+        assert!(!plan.moves.is_empty(), "{}", text(&plan));
+    }
+}
+
+#[test]
+fn memory_follows_its_trend_also_if_hours_of_cpu_are_learned() {
+    // 62 % of 32 GiB are 508 MiB for each of 40 pods.
+    let text = text(&plan_for_light_pods(&learning(), [20, 20], 508));
+    assert!(text.contains("node usage: memory 61%, expected in the next 30m (now 62%"), "{text}");
 }
 
 /// Returns the expected millicores of a pod that was replaced a minute before the end, whose

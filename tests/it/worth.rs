@@ -103,6 +103,7 @@ fn decided_with(start: Option<SignedDuration>) -> (usize, Vec<Refusal>) {
         errors: vec![Some(Measure::default()); snapshot.nodes.len()],
         present: Some(Box::new(PresentUsage {
             ahead: MINUTE * 4,
+            trend_ahead: Some(MINUTE * 4),
             nodes: now.nodes.clone(),
             pods: now.pods.clone(),
             outlook: None,

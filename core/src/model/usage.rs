@@ -129,6 +129,8 @@ pub struct Usage {
 pub struct PresentUsage {
     /// The period after now for which usage is expected.
     pub ahead: SignedDuration,
+    /// The period after now for which the trend says what is expected, if trends are followed.
+    pub trend_ahead: Option<SignedDuration>,
     /// Usage per node.
     pub nodes: Vec<NodeUsage>,
     /// Usage per pod.
@@ -175,6 +177,11 @@ impl Usage {
             Some(NodeUsage::Known(used)) => Some((*used, present.ahead)),
             Some(NodeUsage::Unknown(_)) | None => None,
         }
+    }
+
+    /// Returns the period for which the trend says what is expected.
+    pub fn trend_ahead(&self) -> Option<SignedDuration> {
+        self.present.as_ref()?.trend_ahead
     }
 
     /// Returns the present usage of a pod, if known or estimated; `None` if the known usage is the

@@ -16,23 +16,23 @@ const SIGNIFICANT: f64 = 0.5;
 
 /// The kind of load that is compared with a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoadBasis {
+enum LoadBasis {
     /// The average of the last samples.
     Present,
-    /// The usage of an hour that was learned.
+    /// The cpu of an hour that was learned.
     Learned,
     /// The usage that follows from the trend of the node.
     Trend,
 }
 
 impl LoadBasis {
-    /// Returns what the load of a node is based on.
-    pub fn of(projection: &Projection<'_>, node: NodeId) -> Self {
+    /// Returns what the load of a node in a resource is based on.
+    fn of(projection: &Projection<'_>, node: NodeId, resource: ResourceId) -> Self {
         let usage = projection.world.usage;
         match (usage.outlook(), usage.error(node)) {
-            (Some(_), _) => LoadBasis::Learned,
-            (None, Some(_)) => LoadBasis::Trend,
-            (None, None) => LoadBasis::Present,
+            (Some(_), _) if resource == ResourceId::CPU => LoadBasis::Learned,
+            (_, Some(_)) => LoadBasis::Trend,
+            (_, None) => LoadBasis::Present,
         }
     }
 }
@@ -122,7 +122,7 @@ impl ResourceExcess {
     pub fn expected(&self, projection: &Projection<'_>, node: NodeId) -> Option<Expected> {
         let usage = projection.world.usage;
         let (used, ahead) = usage.at_present(node)?;
-        let load_basis = LoadBasis::of(projection, node);
+        let load_basis = LoadBasis::of(projection, node, self.above.resource);
         let part: fn(Measure) -> Amount = match (self.basis, self.above.resource, load_basis) {
             (Basis::Actual, ResourceId::CPU, LoadBasis::Trend | LoadBasis::Learned) => |m| m.cpu,
             (Basis::Actual, ResourceId::MEMORY, LoadBasis::Trend) => |m| m.memory,
@@ -134,6 +134,7 @@ impl ResourceExcess {
         let now = projection.share(node, self.above.resource, now)?;
         let by_trend = load_basis == LoadBasis::Trend;
         let error = by_trend.then_some(self.variation);
+        let ahead = usage.trend_ahead().filter(|_| by_trend).unwrap_or(ahead);
         Some(Expected { now, ahead, error })
     }
 

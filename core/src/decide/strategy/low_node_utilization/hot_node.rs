@@ -1,7 +1,7 @@
 //! The decision about the pods of one hot node: which of them relieve it, and how much.
 
 use crate::decide::draft::Draft;
-use crate::decide::targets::{LoadBasis, ResourceExcess};
+use crate::decide::targets::ResourceExcess;
 use crate::model::plan::{FallingNeed, NotSelected, Reason};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, Ratio};
@@ -37,7 +37,7 @@ impl HotNode {
         movable: Vec<PodId>,
     ) -> Self {
         // The error of a trend is that of a minute, and many pods use less than it.
-        let counts = LoadBasis::of(draft, node) != LoadBasis::Trend;
+        let counts = draft.world.usage.error(node).is_none();
         let variations = excess.iter().filter(|_| counts).map(|one| one.variation);
         let with_need = |one: &ResourceExcess| {
             let loads = movable.iter().filter_map(|pod| one.weight(draft, *pod));
