@@ -69,6 +69,8 @@ struct PartialSample {
     memory: Option<f64>,
     /// Unix seconds.
     time: Option<f64>,
+    /// Whether the first series of each of them has the label of the cluster.
+    of_cluster: [bool; 3],
 }
 
 /// The node or pod that a series measures.
@@ -115,7 +117,7 @@ impl<'r> ReadingsBuilder<'r> {
                 Ok(subject) => {
                     self.renamed |= query.is_of_pods() && series.labels.names_another_pod();
                     self.check_cluster(&series.labels)?;
-                    self.add_series(query, &subject, series);
+                    self.add_series(query, &subject, series)?;
                     ours = true;
                 }
                 Err(why) => {
@@ -130,19 +132,11 @@ impl<'r> ReadingsBuilder<'r> {
     /// Fails if a second cluster appears: clusters may share node and pod names, and their series
     /// would mix.
     fn check_cluster(&mut self, labels: &SeriesLabels) -> Result<(), PrometheusError> {
-        const LABEL: &str = policy::PrometheusPolicy::CLUSTER_LABEL;
-        let Some(cluster) = labels.get(LABEL).filter(|name| !name.is_empty()) else {
+        let Some(cluster) = cluster_of(labels) else {
             return Ok(());
         };
         let known = self.cluster.get_or_insert_with(|| cluster.clone());
-        if known == cluster {
-            return Ok(());
-        }
-        Err(PrometheusError::SeveralClusters {
-            label: LABEL,
-            one: one_line(known.as_str().min(cluster)),
-            other: one_line(known.as_str().max(cluster)),
-        })
+        if known == cluster { Ok(()) } else { Err(several_clusters(known, cluster)) }
     }
 
     fn skip(&mut self, query: UsageQuery, why: String, labels: SeriesLabels) {
@@ -180,14 +174,26 @@ impl<'r> ReadingsBuilder<'r> {
         }
     }
 
-    fn add_series(&mut self, query: UsageQuery, subject: &SeriesSubject, series: TimeSeries) {
+    /// Adds the values of a series. Fails if the same was measured in a cluster and in none: the
+    /// store then has another cluster whose series lack the label. Two queries may differ in it.
+    fn add_series(
+        &mut self,
+        query: UsageQuery,
+        subject: &SeriesSubject,
+        series: TimeSeries,
+    ) -> Result<(), PrometheusError> {
+        let of_cluster = cluster_of(&series.labels).is_some();
         let (mut duplicate, mut too_large) = (false, None);
         for (at, value) in series.points {
             if value > query.largest_value() {
                 too_large = Some(value);
             } else {
                 let sample = self.by_time.entry(at).or_default().sample_mut(subject);
-                duplicate |= sample.set(query, value);
+                let before = sample.set(query, value, of_cluster);
+                if before.is_some_and(|before| before != of_cluster) {
+                    return Err(several_clusters("", self.cluster.as_deref().unwrap_or_default()));
+                }
+                duplicate |= before.is_some();
             }
         }
         if let Some(value) = too_large {
@@ -197,6 +203,7 @@ impl<'r> ReadingsBuilder<'r> {
         } else if duplicate {
             self.skip(query, "duplicate series".to_owned(), series.labels);
         }
+        Ok(())
     }
 
     /// Returns the readings by evaluation time. The last readings list everything that was skipped.
@@ -320,16 +327,34 @@ impl PartialReadings {
 }
 
 impl PartialSample {
-    /// Returns whether there was a value already.
-    fn set(&mut self, query: UsageQuery, value: f64) -> bool {
-        let (slot, choose): (_, fn(f64, f64) -> f64) = match query {
-            UsageQuery::NodeCpu | UsageQuery::PodCpu => (&mut self.cpu, f64::max),
-            UsageQuery::NodeMemory | UsageQuery::PodMemory => (&mut self.memory, f64::max),
-            UsageQuery::NodeTime | UsageQuery::PodTime => (&mut self.time, f64::min),
+    /// Adds a value of a series that has or lacks the label of the cluster. If there was a value
+    /// already, returns whether the first one had it.
+    fn set(&mut self, query: UsageQuery, value: f64, of_cluster: bool) -> Option<bool> {
+        let (slot, position, choose): (_, _, fn(f64, f64) -> f64) = match query {
+            UsageQuery::NodeCpu | UsageQuery::PodCpu => (&mut self.cpu, 0, f64::max),
+            UsageQuery::NodeMemory | UsageQuery::PodMemory => (&mut self.memory, 1, f64::max),
+            UsageQuery::NodeTime | UsageQuery::PodTime => (&mut self.time, 2, f64::min),
         };
-        let before = *slot;
-        *slot = Some(before.map_or(value, |before| choose(before, value)));
-        before.is_some()
+        let Some(before) = *slot else {
+            *slot = Some(value);
+            self.of_cluster[position] = of_cluster;
+            return None;
+        };
+        *slot = Some(choose(before, value));
+        Some(self.of_cluster[position])
+    }
+}
+
+/// The cluster that the labels name, if they name one.
+fn cluster_of(labels: &SeriesLabels) -> Option<&String> {
+    labels.get(policy::PrometheusPolicy::CLUSTER_LABEL).filter(|name| !name.is_empty())
+}
+
+fn several_clusters(one: &str, other: &str) -> PrometheusError {
+    PrometheusError::SeveralClusters {
+        label: policy::PrometheusPolicy::CLUSTER_LABEL,
+        one: one_line(one.min(other)),
+        other: one_line(one.max(other)),
     }
 }
 

@@ -67,6 +67,23 @@ async fn nodes_with_one_name_in_two_clusters_are_an_error() {
 }
 
 #[tokio::test]
+async fn a_cluster_whose_series_lack_the_label_is_another_one() {
+    const NODES: &[(&str, &str)] =
+        &[(r#"{"cluster": "prod", "node": "n1"}"#, "1"), (r#"{"node": "n1"}"#, "7")];
+    const PODS: &[(&str, &str)] = &[
+        (r#"{"namespace": "shop", "pod": "web", "node": "n1"}"#, "1"),
+        (r#"{"cluster": "prod", "namespace": "shop", "pod": "web", "node": "n1"}"#, "7"),
+    ];
+    assert_snapshot!(error_from(NODES, &[]).await,
+        @"[clusters] returns nodes of several clusters that share the names of this cluster's \
+            nodes, cluster=\"\" and cluster=\"prod\": select this cluster by `matchers`, such \
+            as 'cluster=\"\"'");
+    assert!(error_from(&[], PODS).await.starts_with("[clusters] "));
+    // A query or a job may drop the label.
+    assert!(read(&NODES[..1], &PODS[..1]).await.is_ok());
+}
+
+#[tokio::test]
 async fn pods_with_one_name_in_two_clusters_are_an_error() {
     const PODS: [(&str, &str); 2] = [
         (r#"{"cluster": "prod", "namespace": "shop", "pod": "web"}"#, "1"),
