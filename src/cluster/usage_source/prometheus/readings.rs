@@ -132,9 +132,7 @@ impl<'r> ReadingsBuilder<'r> {
     /// Fails if a second cluster appears: clusters may share node and pod names, and their series
     /// would mix.
     fn check_cluster(&mut self, labels: &SeriesLabels) -> Result<(), PrometheusError> {
-        let Some(cluster) = cluster_of(labels) else {
-            return Ok(());
-        };
+        let Some(cluster) = cluster_of(labels) else { return Ok(()) };
         let known = self.cluster.get_or_insert_with(|| cluster.clone());
         if known == cluster { Ok(()) } else { Err(several_clusters(known, cluster)) }
     }
@@ -257,6 +255,7 @@ impl<'r> ReadingsBuilder<'r> {
     ) {
         for (pod, mut by_node) in pods {
             by_node.sort_by(|(one, _), (other, _)| one.cmp(other));
+            join_nodeless(&mut by_node);
             let samples = by_node.into_iter().filter_map(|(node, partial)| {
                 Some((self.sample(partial, at, self.options.pod_time)?, node))
             });
@@ -294,16 +293,13 @@ impl<'r> ReadingsBuilder<'r> {
 
     /// One entry for each query and reason, however many series share it.
     fn all_skipped(&self, nodes: Incomplete, pods: Incomplete) -> SkippedSamples {
-        let series = self
-            .skipped
-            .iter()
+        let series = self.skipped.iter();
+        let series = series
             .map(|((query, why), (labels, n))| skipped(query.name(), labels.shown(), why, *n));
-        let incomplete = [("usage of node", nodes), ("usage of pod", pods)]
-            .into_iter()
+        let incomplete = [("usage of node", nodes), ("usage of pod", pods)].into_iter();
+        let incomplete = incomplete
             .filter(|(_, incomplete)| incomplete.count > 0)
-            .map(|(kind, incomplete)| {
-                skipped(kind, incomplete.first, INCOMPLETE, incomplete.count)
-            });
+            .map(|(kind, one)| skipped(kind, one.first, INCOMPLETE, one.count));
         series.chain(incomplete).collect()
     }
 }
@@ -342,6 +338,16 @@ impl PartialSample {
         };
         *slot = Some(choose(before, value));
         Some(self.of_cluster[position])
+    }
+}
+
+/// Completes the values of a pod on its only node by those of queries without a node.
+fn join_nodeless(sorted: &mut SamplesByNode) {
+    if let [(None, nodeless), (Some(_), own)] = sorted.as_mut_slice() {
+        own.cpu = own.cpu.or(nodeless.cpu);
+        own.memory = own.memory.or(nodeless.memory);
+        own.time = own.time.or(nodeless.time);
+        sorted.swap_remove(0);
     }
 }
 

@@ -256,6 +256,27 @@ async fn of_two_pods_with_one_name_the_one_measured_last_counts() {
     assert_eq!((node.as_str(), sample.at), ("n1", at(NOW - 200)));
 }
 
+#[tokio::test]
+async fn a_query_of_pods_may_lack_the_label_of_the_node() {
+    let series = |query: &str| match query {
+        "podCpu" => vector(&json!([
+            {"metric": {"namespace": "shop", "pod": "web"}, "value": point("2")}])),
+        "podMemory" => vector(&json!([
+            {"metric": {"node": "n1", "namespace": "shop", "pod": "web"}, "value": point("1")}])),
+        "podTime" => vector(&json!([{"metric": {"node": "n1", "namespace": "shop", "pod": "web"},
+            "value": point(&NOW.to_string())}])),
+        _ => healthy(query),
+    };
+    let (router, _) = router(series);
+    let readings = prometheus(&serve(router).await, "").read(&node_addresses()).await.unwrap();
+    let web = ("shop".to_owned(), "web".to_owned());
+    assert!(readings.unreadable_pods.is_empty(), "{:?}", readings.unreadable_pods);
+    assert_eq!(
+        (readings.pods[&web].used.cpu, readings.placed[&web].as_str()),
+        (Amount::millicores(2000), "n1")
+    );
+}
+
 /// The readings since a time, of a cluster with few pods.
 async fn read_past(
     prometheus: &Prometheus,
