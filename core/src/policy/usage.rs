@@ -93,6 +93,9 @@ pub(crate) const TREND_PAST: SignedDuration = SignedDuration::from_hours(2);
 /// The default of `lookAhead`.
 const LOOK_AHEAD: SignedDuration = SignedDuration::from_mins(30);
 
+/// The longest `lookAhead`: the factors and the error of a trend are those of half an hour.
+const MOST_LOOK_AHEAD: SignedDuration = SignedDuration::from_hours(1);
+
 /// How samples become one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Smoothing {
@@ -234,14 +237,24 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
             "lookAhead",
             "With `smoothing: trend`, the period from now whose expected usage decides. A node is \
              hot if its mean usage in this period is expected to be above a target, and a \
-             replacement must not make a node hot in it.",
+             replacement must not make a node hot in it. At most 1h: how well a trend is known is \
+             learned for half an hour.",
             duration(ONE_MINUTE),
             |u| &mut u.look_ahead,
         )
 }
 
-/// Warns of a period that no smoothing looks at.
+/// Refuses a period that is longer than a trend is known for, and warns of one that no smoothing
+/// looks at.
 fn check_look_ahead(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
+    if usage.look_ahead > MOST_LOOK_AHEAD {
+        let sentence = format!(
+            "is {:#}, but must be at most {MOST_LOOK_AHEAD:#}, because a trend is learned for half \
+             an hour",
+            usage.look_ahead
+        );
+        f.complain(Code::OutOfRange, "lookAhead", sentence);
+    }
     if usage.look_ahead != LOOK_AHEAD && usage.look_ahead().is_none() {
         let sentence = "has no effect without `smoothing: trend`";
         f.warn(Code::Ignored, "lookAhead", sentence);

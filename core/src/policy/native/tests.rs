@@ -35,6 +35,19 @@ fn an_empty_section_has_its_defaults() {
 }
 
 #[test]
+fn a_trend_is_not_extended_beyond_an_hour() {
+    assert_eq!(
+        parse("usage: {lookAhead: 1h}").unwrap().usage.look_ahead(),
+        Some(SignedDuration::from_hours(1))
+    );
+    assert_snapshot!(refused("usage: {lookAhead: 4h}"), @"
+    policy.yaml:3:9: usage.lookAhead: is 4h, but must be at most 1h, because a trend is learned for half an hour
+      | usage: {lookAhead: 4h}
+      |         ^
+    ");
+}
+
+#[test]
 fn written_values_are_read() {
     let policy = parse(
         "interval: 1h30m
@@ -366,9 +379,9 @@ fn fields_without_effect_are_named() {
         )
     };
     let usual = low("");
-    assert_snapshot!(warnings(&format!("usage: {{smoothing: mean, lookAhead: 2h}}\n{usual}")),
+    assert_snapshot!(warnings(&format!("usage: {{smoothing: mean, lookAhead: 1h}}\n{usual}")),
         @"usage.lookAhead: has no effect without `smoothing: trend`");
-    assert_eq!(warnings(&format!("usage: {{lookAhead: 2h}}\n{usual}")), "");
+    assert_eq!(warnings(&format!("usage: {{lookAhead: 1h}}\n{usual}")), "");
     assert_snapshot!(warnings(&format!("basis: requests\nusage: {{ahead: 2h}}\n{usual}")),
         @"usage.ahead: has no effect, because every strategy compares requests");
     assert_eq!(warnings(&format!("usage: {{ahead: 2h}}\n{usual}")), "");
