@@ -1,6 +1,8 @@
 //! Recorded usage as objects of a file: one for each node and pod, with a list of whole numbers for
 //! cpu and one for memory.
 
+use std::collections::BTreeMap;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -138,28 +140,39 @@ impl HistoryItem {
         })
     }
 
-    /// Adds the object to a history. Fails if their times differ.
+    /// Adds the object to a history. Fails if their times differ, or if the history has a different
+    /// object of this name. Nothing tells which of the two is right, so the usage is unknown.
     pub fn add_to(self, history: &mut Option<UsageHistory>) -> Result<(), Skipped> {
         let history = history.get_or_insert_with(|| UsageHistory::new(self.range));
-        if history.range != self.range {
-            let kind = if self.is_node { NODE_KIND } else { POD_KIND };
-            return Err(Skipped {
-                kind: kind.to_owned(),
-                namespace: self.name.namespace.unwrap_or_default(),
-                name: self.name.name,
-                node: None,
-                why: "start, step and length differ from those of another object".to_owned(),
-            });
-        }
-        if self.is_node {
-            history.nodes.insert(self.name.name, self.history.usage);
+        let HistoryName { namespace, name } = self.name;
+        let namespace = namespace.unwrap_or_default();
+        let unknown = RecordedUsage::unknown(self.range.steps);
+        let why = if history.range != self.range {
+            Some("start, step and length differ from those of another object")
+        } else if self.is_node {
+            add(&mut history.nodes, name.clone(), self.history.usage, unknown)
         } else {
-            let namespace = self.name.namespace.unwrap_or_default();
-            let name = (namespace, self.name.name);
-            history.pods.insert(name, self.history);
-        }
-        Ok(())
+            let unknown = PodHistory { usage: unknown, node: None };
+            add(&mut history.pods, (namespace.clone(), name.clone()), self.history, unknown)
+        };
+        let Some(why) = why else {
+            return Ok(());
+        };
+        let kind = if self.is_node { NODE_KIND } else { POD_KIND };
+        Err(Skipped { kind: kind.to_owned(), namespace, name, node: None, why: why.to_owned() })
     }
+}
+
+/// Adds a row, or the unknown one if there is another of this name. Returns why in that case.
+fn add<K: Ord, V: PartialEq>(
+    rows: &mut BTreeMap<K, V>,
+    name: K,
+    row: V,
+    unknown: V,
+) -> Option<&'static str> {
+    let differs = rows.get(&name).is_some_and(|other| *other != row);
+    rows.insert(name, if differs { unknown } else { row });
+    differs.then_some("it is given twice, with differences")
 }
 
 #[cfg(test)]
@@ -240,5 +253,20 @@ mod tests {
         let skipped = item.unwrap().add_to(&mut all).unwrap_err();
         assert!(skipped.why.contains("differ"), "{skipped}");
         assert_eq!(all, Some(history()));
+    }
+
+    #[test]
+    fn of_objects_of_one_name_that_differ_none_counts() {
+        let mut all = Some(history());
+        let pod = write(&history()).last().unwrap();
+        let mut add = |line: &str| {
+            let item = read(&serde_json::from_str(line).unwrap()).unwrap().unwrap();
+            item.add_to(&mut all).map_err(|skipped| skipped.to_string())
+        };
+        assert_eq!(add(&pod), Ok(()), "the same again");
+        let why = add(&pod.replace("1000", "10")).unwrap_err();
+        assert!(why.contains("it is given twice, with differences"), "{why}");
+        assert!(add(&pod).is_err());
+        assert!(all.unwrap().pods.values().all(|pod| pod.usage.is_empty()));
     }
 }
