@@ -22,6 +22,7 @@ use crate::policy::LowNodeUtilization;
 use super::{ResourceLevel, SelectPods, StrategyRun};
 
 use hot_node::HotNode;
+use need::leaves_soon;
 use pool::BalancedPool;
 use search::SearchState;
 
@@ -139,7 +140,14 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
         {
             self.search.useless += 1.0 - success.get();
         }
-        if let Some(node) = draft.world.snapshot.pod(pod).node {
+        // No lighter pods go instead of a pod that may go within the time that is looked ahead.
+        let waits = |why: &Refusal| {
+            let most = draft.world.policy.usage.look_ahead().unwrap_or_default();
+            !leaves_soon(draft, why) && why.wait().is_some_and(|wait| wait <= most)
+        };
+        if let Some(node) = draft.world.snapshot.pod(pod).node
+            && !refusal.is_some_and(waits)
+        {
             self.renew(draft, node);
         }
     }

@@ -124,14 +124,14 @@ impl LowNodeUtilizationRun<'_> {
 
     /// Begins a round in which the pods that the forecast refused do not count, so that several
     /// lighter ones relieve their nodes, where these are hot now and not only soon. Returns false
-    /// if there are none, or the cycle has made so many moves that other ones wait.
+    /// if there are none, or the cycle makes another move, which may change where they land.
     pub(super) fn begin_without_refused(&mut self, draft: &Draft<'_>) -> bool {
         let is_hot = |pod: &PodId| {
             let hot = draft.world.snapshot.pod(*pod).node.and_then(|node| self.hot.get(&node));
             hot.is_some_and(|hot| hot.is_above_now(draft))
         };
         let refused: Vec<PodId> = self.search.refused.iter().copied().filter(is_hot).collect();
-        if refused.is_empty() || self.is_paced(draft) {
+        if refused.is_empty() || draft.accepted().any(|c| c.strategy == self.position) {
             return false;
         }
         let nodes = refused.iter().filter_map(|pod| draft.world.snapshot.pod(*pod).node);
