@@ -166,9 +166,10 @@ fn begun(
     }
     let far = |one: &ResourceExcess| out_of_reach(draft, one, movable);
     let within_reach: Vec<_> = excess.iter().filter(|one| far(one).is_none()).copied().collect();
-    match within_reach.is_empty() {
-        true => (excess.first().and_then(far), all()),
-        false => (within_variation(draft, &within_reach), within_reach),
+    if within_reach.is_empty() {
+        (excess.first().and_then(far), all())
+    } else {
+        (within_variation(draft, &within_reach), within_reach)
     }
 }
 

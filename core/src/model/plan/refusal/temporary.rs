@@ -77,9 +77,10 @@ impl Temporary {
     /// Returns true if the pod can move soon. It is not known how long pods stay away that were not
     /// evicted.
     pub(super) const fn ends_soon(&self) -> bool {
-        match self {
-            Temporary::WorkloadLimit { away, leaving, most } => *away - *leaving < *most,
-            _ => true,
+        if let Temporary::WorkloadLimit { away, leaving, most } = self {
+            away.saturating_sub(*leaving) < *most
+        } else {
+            true
         }
     }
 
