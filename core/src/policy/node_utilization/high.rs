@@ -66,8 +66,8 @@ pub(in crate::policy) fn high(basis: Basis) -> Section<HighNodeUtilization> {
     let section = emptying(section).field(
         "ceilings",
         "The highest actual usage to which nodes are filled, regardless of `basis`. A target of \
-         lowNodeUtilization is a ceiling too, because that strategy would empty the node again. \
-         Only cpu and memory.",
+         lowNodeUtilization is a ceiling too, by usage or requests, because that strategy would \
+         empty the node again; one that is a deviation from the mean is none. Only cpu and memory.",
         thresholds(),
         |r| &mut r.ceilings,
     );
