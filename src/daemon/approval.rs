@@ -179,12 +179,9 @@ fn name_of(by: Option<&str>) -> &str {
 /// Returns true if a later plan may make an eviction of a proposal about which this one could not
 /// decide.
 fn leaves_open(plan: &Plan, proposal: &Proposal, snapshot: &Snapshot) -> bool {
-    let stays = |one: &&ProposedMove| {
-        let pod = snapshot.find_pod(&one.namespace, &one.pod).map(|id| snapshot.pod(id));
-        pod.is_some_and(|pod| pod.uid == one.uid && pod.stays())
-            && plan.moves.iter().all(|made| made.uid != one.uid)
-    };
-    proposal.moves.iter().filter(stays).any(|one| plan.leaves_open(one))
+    let is_made = |one: &ProposedMove| plan.moves.iter().any(|made| made.uid == one.uid);
+    let mut moves = proposal.moves.iter();
+    moves.any(|one| one.stays(snapshot) && !is_made(one) && plan.leaves_open(one))
 }
 
 #[cfg(test)]

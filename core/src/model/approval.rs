@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
+use crate::model::snapshot::Snapshot;
 use crate::values::HARMLESS_DIFFERENCE;
 
 /// The annotation whose value is the id of the approved proposal.
@@ -41,6 +42,14 @@ pub struct ProposedMove {
     /// numbers of the moment.
     #[serde(default)]
     pub why: String,
+}
+
+impl ProposedMove {
+    /// Returns true if the pod is still in the cluster, and nothing evicts or deletes it.
+    pub fn stays(&self, snapshot: &Snapshot) -> bool {
+        let pod = snapshot.find_pod(&self.namespace, &self.pod).map(|id| snapshot.pod(id));
+        pod.is_some_and(|pod| pod.uid == self.uid && pod.stays())
+    }
 }
 
 /// Evictions that a person may approve together.

@@ -49,16 +49,11 @@ pub(super) fn unmade(
     kept: &[Kept],
     verdicts: &[Verdict],
 ) -> Vec<Unmade> {
-    let stays = |approved: &ProposedMove| {
-        let pod = world.snapshot.find_pod(&approved.namespace, &approved.pod);
-        let pod = pod.map(|id| world.snapshot.pod(id));
-        pod.is_some_and(|pod| pod.uid == approved.uid && pod.stays())
-    };
     let is_made = |approved: &ProposedMove| {
         let mut earlier = world.ledger.entries().iter();
         moves.iter().any(|made| made.uid == approved.uid)
             // By an earlier cycle.
-            || earlier.any(|entry| entry.uid == approved.uid) && !stays(approved)
+            || earlier.any(|entry| entry.uid == approved.uid) && !approved.stays(world.snapshot)
     };
     let approved = world.approved.moves().filter(|one| !is_made(one));
     let unmade = approved.map(|one| Unmade {

@@ -179,7 +179,11 @@ impl Entry {
     /// comes and goes, would move it back and forth for ever.
     pub(super) fn rest_of(&self, pod: &Pod, cooldown: &Cooldown) -> SignedDuration {
         let is_it = self.replacement.as_ref() == Some(&pod.uid);
-        rest_after(if is_it { self.again.saturating_add(1) } else { 1 }, cooldown)
+        if is_it { self.rest_of_replacement(cooldown) } else { cooldown.rest }
+    }
+
+    fn rest_of_replacement(&self, cooldown: &Cooldown) -> SignedDuration {
+        rest_after(self.again.saturating_add(1), cooldown)
     }
 
     /// Returns true if both pods were evicted in one cycle, so that each replacement may belong to
@@ -202,9 +206,8 @@ impl Entry {
         cooldown: &Cooldown,
         now: Timestamp,
     ) -> bool {
-        let rest = rest_after(self.again.saturating_add(1), cooldown);
         let then = if self.again > 0 { cooldown.cap } else { cooldown.rest };
-        let longest = rest.saturating_add(then);
+        let longest = self.rest_of_replacement(cooldown).saturating_add(then);
         // Nothing replaces a finished pod, so nothing rests once it is gone.
         let clears = self.aim == Aim::Clear && !self.is_shown(snapshot);
         let keep_for = if clears { LIMIT_PERIOD } else { longest.max(LIMIT_PERIOD) };

@@ -178,7 +178,8 @@ impl Entry {
             self.newest
         };
         let later = |time: Timestamp| time.saturating_add(cooldown.rest).unwrap_or(Timestamp::MAX);
-        // A settled eviction has its replacement by now. No entry stays longer than two rests.
+        // A settled eviction has its replacement by now. That of a pod that was moved again keeps
+        // no longer rest than the others here.
         ReplacementRest(newest, later(now).min(later(later(self.at))))
     }
 }

@@ -39,7 +39,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
 
     /// The heaviest pods of a hot node that would relieve it, if none of them lands well.
     fn followers(&mut self, hot: &HotNode) -> Vec<Candidate> {
-        let mut followers = self.by_usage(hot, 1);
+        let mut followers = self.by_usage(hot);
         followers.truncate(MOST_PODS);
         // Such a pod only has to wait until other pods have ended.
         let waits = |follower: &Candidate| self.prospect(self.later, follower).is_some();
@@ -81,7 +81,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
             if let Some(lands) = self.prospect(moves.later(), follower) {
                 moves.add(follower.clone(), lands);
                 return Some(Uncertain {
-                    first: moves.first(None)?,
+                    first: moves.first()?,
                     worth: self.with_more(moves, others)?,
                     follower: Some(follower.pod),
                 });

@@ -7,7 +7,8 @@
 //! two cuts of 300 machines of the contest and random clusters by no more than chance. A node gives
 //! the first such pod in the order of [`PodRelief::order`], until it is relieved or has none. Every
 //! move changes where kube-scheduler places the next pod, so all nodes are asked again, in another
-//! round, until no node has a certain move or the work is used up.
+//! round, until no node has a certain move or the work is used up. If a cycle finds no move at all,
+//! the pods that would land badly no longer count, so that lighter ones relieve their nodes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};

@@ -3,9 +3,8 @@
 //!
 //! kube-scheduler prefers the nodes with the fewest requests. If such a node is warm or hot, each
 //! heavy pod of a hot node would land there or return. Then pods with large requests and little
-//! usage leave another node first, so that the scheduler prefers that one for the heavy pod. If
-//! nothing else is left, several lighter pods of the hot node go. Only the first move of a sequence
-//! is made: the next cycle knows its landing, and looks again.
+//! usage leave another node first, so that the scheduler prefers that one for the heavy pod. Only
+//! the first move of a sequence is made: the next cycle knows its landing, and looks again.
 //!
 //! All of them compare by the evictions that they probably save for each one that they make. For
 //! example, a node needs one eviction. Its heavy pod lands well with 60 %: worth 0.6. If one pod of
@@ -20,7 +19,7 @@ use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Forecast, MOST_WORK};
 use crate::decide::targets::whole;
-use crate::model::plan::{FallingNeed, SavedEvictions};
+use crate::model::plan::SavedEvictions;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::Ratio;
 
@@ -166,13 +165,13 @@ pub(super) struct SequenceSearch<'s, 'w, 'd> {
 }
 
 impl<'s, 'd> SequenceSearch<'s, '_, 'd> {
-    /// The pods of a hot node that save at least so many evictions and stay only because of where
-    /// they would land, the heaviest first.
-    pub(super) fn by_usage(&self, hot: &HotNode, least_saved: u32) -> Vec<Candidate> {
+    /// The pods of a hot node that save an eviction and stay only because of where they would land,
+    /// the heaviest first.
+    pub(super) fn by_usage(&self, hot: &HotNode) -> Vec<Candidate> {
         let here = staying(self.draft, hot.node).filter(|pod| !self.later.moves(*pod));
         let may_go = here.filter_map(|pod| {
             let relief = hot.judge(self.later, pod).ok();
-            let relief = relief.filter(|relief| relief.saves >= least_saved)?;
+            let relief = relief.filter(|relief| relief.saves > 0)?;
             let candidate = self.run.candidate_of(self.draft, pod)?;
             gate::admit_before_landing(&candidate, self.draft).ok()?;
             Some((relief.usage.get(), candidate))
@@ -256,11 +255,11 @@ impl<'d> Moves<'_, 'd> {
         each.map(|(_, prospect)| prospect.success.get()).product()
     }
 
-    /// The first of these moves, with what all of them save: the need that falls by them.
-    pub(super) fn first(&self, need: Option<FallingNeed>) -> Option<Candidate> {
+    /// The first of these moves, with the number of all of them and their success.
+    pub(super) fn first(&self) -> Option<Candidate> {
         let (first, _) = self.made.first()?;
-        let saves =
-            SavedEvictions { moves: self.made.len(), need, success: Ratio::new(self.success())? };
+        let success = Ratio::new(self.success())?;
+        let saves = SavedEvictions { moves: self.made.len(), need: None, success };
         Some(Candidate { saves: Some(saves), ..first.clone() })
     }
 
