@@ -108,9 +108,10 @@ pub(super) fn cooldown() -> Section<Cooldown> {
     })
     .field(
         "rest",
-        "How long a pod that replaces an evicted pod is left alone. A workload is left alone for \
-         the same time after a move that did not help; each further useless move in a row doubles \
-         it. The first three bad landings that the forecast named as possible do not.",
+        "How long a pod that replaces an evicted pod is left alone; twice as long each time that \
+         the same pod is moved again. A workload is left alone for the same time after a move that \
+         did not help; each further useless move in a row doubles it. The first three bad landings \
+         that the forecast named as possible do not.",
         duration(ONE_SECOND),
         |c| &mut c.rest,
     )
