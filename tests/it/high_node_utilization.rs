@@ -87,12 +87,20 @@ fn the_ceiling_of_usage_also_applies_on_the_basis_of_requests() {
     assert_eq!(cluster.plan_by(packing(&policy)).kept[0].refusal.code(), "would-land-hot");
 }
 
+/// A plan beside LowNodeUtilization, both on this basis.
+fn beside_low(basis: &str, cluster: &str) -> String {
+    let low = format!(
+        "{{lowNodeUtilization: {{basis: {basis}, thresholds: {{cpu: 10%}}, targetThresholds: \
+         {{cpu: 60%}}}}}}"
+    );
+    let policy = BY_USAGE.replace("actual", basis).replace("}}]", &format!("}}}}, {low}]"));
+    text(&Cluster::parse(cluster).plan_by(packing(&policy)))
+}
+
 #[test]
 fn no_node_is_filled_above_the_target_of_another_strategy() {
-    let low = "{lowNodeUtilization: {thresholds: {cpu: 10%}, targetThresholds: {cpu: 60%}}}";
-    let policy = BY_USAGE.replace("}}]", &format!("}}}}, {low}]"));
-    let cluster = Cluster::parse("node n1\n web cpu=100m uses=1\nnode n2\n api cpu=4 uses=4");
-    assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @"
+    let cluster = "node n1\n web cpu=100m uses=1\nnode n2\n api cpu=4 uses=4";
+    assert_snapshot!(beside_low("actual", cluster), @"
     keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 62%, above \
         the target of 60%
     default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
@@ -102,10 +110,8 @@ fn no_node_is_filled_above_the_target_of_another_strategy() {
 
 #[test]
 fn no_node_is_filled_above_the_target_of_another_strategy_by_requests() {
-    let low = "{lowNodeUtilization: {basis: requests, thresholds: {cpu: 10%}, targetThresholds: {cpu: 60%}}}";
-    let policy = BY_USAGE.replace("actual", "requests").replace("}}]", &format!("}}}}, {low}]"));
-    let cluster = Cluster::parse("node n1\n web cpu=1 uses=1\nnode n2\n api cpu=4 uses=1");
-    assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @"
+    let cluster = "node n1\n web cpu=1 uses=1\nnode n2\n api cpu=4 uses=1";
+    assert_snapshot!(beside_low("requests", cluster), @"
     keep web-1 on n1: its replacement could land on n2, where cpu requests would reach 62%, above \
         the target of 60%
     default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
