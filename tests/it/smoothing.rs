@@ -3,7 +3,7 @@
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::{Aim, Ledger};
 use evenkeel::model::plan::Plan;
-use evenkeel::model::snapshot::NodeId;
+use evenkeel::model::snapshot::{NodeId, PodId};
 use evenkeel::model::usage::{Measure, Unmeasured};
 use evenkeel::values::Amount;
 use jiff::SignedDuration;
@@ -40,6 +40,19 @@ fn each_smoothing_method_gives_its_own_value() {
         let used = cores(engine.usage(&snapshot, after(30)).node(NodeId(0)));
         assert!((used - expected).abs() < 0.001, "{smoothing}: {used}");
     }
+}
+
+#[test]
+fn a_window_of_just_enough_samples_holds_them_although_the_newest_one_is_not_of_now() {
+    let policy = format!("usage: {{poll: 15s, window: 30s, minSamples: 3}}\n{EVEN}");
+    let mut engine = Engine::new(parse(&policy), Ledger::default());
+    let cluster = Cluster::parse("node n1\n  web cpu=100m uses=500m");
+    let snapshot = cluster.snapshot(engine.policy());
+    for at in [15, 30, 45] {
+        engine.observe(&snapshot, &cluster.readings(after(at - 10)), after(at));
+    }
+    let used = cores(engine.usage(&snapshot, after(45)).pod(PodId(0)));
+    assert!((used - 0.5).abs() < 0.001, "{used}");
 }
 
 #[test]

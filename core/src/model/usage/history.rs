@@ -261,9 +261,8 @@ impl History {
         let Ok(start) = now.checked_sub(self.rules.window) else {
             return;
         };
-        // The newest sample always stays, because it shows how stale the series is.
         for series in &mut self.pods {
-            series.samples.prune(start);
+            series.samples.prune(self.rules.window);
         }
         for series in self.nodes.values_mut() {
             series.prune(start, self.rules.min_samples);

@@ -122,11 +122,13 @@ impl PodSamples {
         true
     }
 
-    /// Removes the samples before a time. The newest always stays, because it shows how stale the
-    /// pod is.
-    pub(super) fn prune(&mut self, before: Timestamp) {
-        let before = before.as_millisecond();
-        while self.packed.len() > 1 && self.time(&self.packed[0]) < before {
+    /// Removes the samples that are older than the newest one by more than the window. It does not
+    /// end now: the newest sample of a source is some seconds old, and a window that holds just
+    /// enough samples would always lack one.
+    pub(super) fn prune(&mut self, window: SignedDuration) {
+        let newest = self.packed.back().map_or(0, |last| self.time(last));
+        let is_old = |time: i64| SignedDuration::from_millis(newest - time) > window;
+        while self.packed.front().is_some_and(|oldest| is_old(self.time(oldest))) {
             self.packed.pop_front();
         }
     }
@@ -238,12 +240,12 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_sample_stays() {
+    fn samples_stay_for_the_window_before_the_newest_one() {
         let mut samples = PodSamples::default();
         (0..6).for_each(|at| assert!(samples.push(sample(at, 1, 1), HALF_LIFE)));
-        samples.prune(Timestamp::from_millisecond(3).unwrap());
+        samples.prune(SignedDuration::from_millis(2));
         assert_eq!(samples.len(), 3);
-        samples.prune(Timestamp::from_millisecond(99).unwrap());
+        samples.prune(SignedDuration::ZERO);
         assert_eq!(samples.len(), 1);
     }
 
