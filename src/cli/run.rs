@@ -196,10 +196,7 @@ impl RunArgs {
         let (reader, elector) = (Arc::clone(self), Arc::clone(self));
         let client = client.clone();
         PolicyFile {
-            read: Box::new(move || match reader.policy() {
-                Ok((policy, _)) => Ok(policy),
-                Err(error) => Err(format!("{error:#}")),
-            }),
+            read: Box::new(move || reader.policy().map_err(|error| format!("{error:#}"))),
             describe: policy::sentence,
             join_election: Box::new(move || elector.join_election(timing, &client)),
             instance: self.instance.clone(),

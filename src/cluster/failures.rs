@@ -28,6 +28,9 @@ use super::lock;
 const LASTING: Duration = Duration::from_secs(10);
 /// The time after which a failure is logged again.
 const AGAIN: Duration = Duration::from_secs(60);
+/// A request that has not been repeated for this long says nothing about now: events and taints are
+/// only written now and then.
+const FORGOTTEN: Duration = Duration::from_secs(600);
 /// How often the failures are looked at.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -187,6 +190,19 @@ impl Failures {
         }
     }
 
+    /// Drops the failures of requests that are not made any more.
+    pub fn forget(&self, is_gone: impl Fn(Request) -> bool) {
+        lock(&self.failing).retain(|request, _| self.keep(*request, !is_gone(*request)));
+    }
+
+    /// Returns whether to keep a failure, and shows that a dropped one has ended.
+    fn keep(&self, request: Request, keep: bool) -> bool {
+        if !keep {
+            self.lasting.get_or_create(&FailureLabels::of(request)).set(0.0);
+        }
+        keep
+    }
+
     /// Returns the failures that last.
     pub fn lasting(&self) -> Vec<LastingFailure> {
         let failing = lock(&self.failing);
@@ -218,6 +234,9 @@ impl Failures {
     fn news(&self) -> Vec<String> {
         let now = Instant::now();
         let mut failing = lock(&self.failing);
+        failing.retain(|request, failure| {
+            self.keep(*request, now.duration_since(failure.last) < FORGOTTEN)
+        });
         let mut lines: BTreeMap<(String, &'static str), (Vec<String>, Duration)> = BTreeMap::new();
         for (request, failure) in failing.iter_mut() {
             if failure.is_news(now) {
@@ -300,12 +319,40 @@ mod tests {
         assert!(logged(&failures, &[PODS], 8).await.is_empty());
         failures.works(PODS);
         failures.record(Request::Events, Err("refused"));
-        tokio::time::advance(Duration::from_secs(600)).await;
+        tokio::time::advance(Duration::from_secs(500)).await;
         assert!(failures.news().is_empty() && failures.lasting().is_empty());
         failures.record(Request::Events, Err("refused"));
         assert_eq!(failures.lasting().len(), 1);
         failures.works(Request::Events);
         assert!(failures.lasting().is_empty());
+    }
+
+    /// How long a request has failed by the metric.
+    fn seconds(failures: &Failures, request: Request) -> f64 {
+        failures.lasting_seconds().get_or_create(&FailureLabels::of(request)).get()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_that_is_not_repeated_for_ten_minutes_is_over() {
+        let failures = Failures::default();
+        logged(&failures, &[Request::Taints], 60).await;
+        assert_eq!(failures.lasting().len(), 1);
+        assert!(seconds(&failures, Request::Taints) > 50.0);
+        tokio::time::advance(Duration::from_secs(600)).await;
+        failures.news();
+        assert!(failures.lasting().is_empty());
+        assert_eq!(seconds(&failures, Request::Taints), 0.0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_that_are_not_made_any_more_are_forgotten() {
+        let failures = Failures::default();
+        logged(&failures, &[PODS, Request::Proposal], 60).await;
+        failures.forget(|request| request == Request::Proposal);
+        let lasting: Vec<String> =
+            failures.lasting().into_iter().map(|failure| failure.request).collect();
+        assert_eq!(lasting, ["watch of Pod"]);
+        assert_eq!(seconds(&failures, Request::Proposal), 0.0);
     }
 
     #[tokio::test(start_paused = true)]

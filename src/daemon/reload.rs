@@ -4,10 +4,11 @@
 //! are kept. A policy that cannot be read or is invalid changes nothing.
 
 use jiff::Timestamp;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use crate::cluster::clock;
 use crate::cluster::events;
+use crate::cluster::failures::Request;
 use crate::cluster::usage_source::guards::GuardSource;
 use crate::decide::engine::Engine;
 use crate::policy::Policy;
@@ -15,8 +16,9 @@ use crate::view::status::facts::RefusedPolicy;
 
 use super::{Daemon, LeaderRole, UsagePoller};
 
-/// Reads the policy, with the flags that change it. An error names every problem.
-pub type ReadPolicy = Box<dyn Fn() -> Result<Policy, String> + Send>;
+/// Reads the policy, with the flags that change it, and the warnings about both. An error names
+/// every problem.
+pub type ReadPolicy = Box<dyn Fn() -> Result<(Policy, Vec<String>), String> + Send>;
 /// Creates this instance's role in the election. A dry run takes part in none.
 pub type JoinElection = Box<dyn Fn() -> LeaderRole + Send>;
 
@@ -42,8 +44,8 @@ pub struct PolicyFile {
 #[derive(Debug, PartialEq)]
 enum PolicyChange {
     None,
-    /// The file has another valid policy.
-    New(Box<Policy>),
+    /// The file has another valid policy, with these warnings.
+    New(Box<Policy>, Vec<String>),
     /// The file has an error that was not reported yet.
     Refused(String),
     /// The file has the policy in force again, after an error.
@@ -54,14 +56,14 @@ impl PolicyFile {
     /// Compares the file with the policy that was read last.
     fn compare(&mut self) -> PolicyChange {
         match (self.read)() {
-            Ok(policy) if policy == self.read_last => match self.refused.take() {
+            Ok((policy, _)) if policy == self.read_last => match self.refused.take() {
                 Some(_) => PolicyChange::Restored,
                 None => PolicyChange::None,
             },
-            Ok(policy) => {
+            Ok((policy, warnings)) => {
                 self.refused = None;
                 self.read_last = policy.clone();
-                PolicyChange::New(Box::new(policy))
+                PolicyChange::New(Box::new(policy), warnings)
             }
             Err(error) if self.refused.as_ref() == Some(&error) => PolicyChange::None,
             Err(error) => {
@@ -72,6 +74,14 @@ impl PolicyFile {
     }
 }
 
+/// Returns true if a policy decides whether the request is made, and where.
+const fn is_by_policy(request: Request) -> bool {
+    matches!(
+        request,
+        Request::Usage(_) | Request::Guards | Request::Proposal | Request::Lease | Request::Taints
+    )
+}
+
 impl Daemon {
     /// Puts the policy of the file into force, if it has changed and is valid.
     pub(super) async fn reload_policy(&mut self, engine: &mut Engine) {
@@ -80,7 +90,12 @@ impl Daemon {
         };
         match file.compare() {
             PolicyChange::None => {}
-            PolicyChange::New(policy) => self.change_policy(engine, *policy).await,
+            PolicyChange::New(policy, warnings) => {
+                for warning in warnings {
+                    warn!("{warning}");
+                }
+                self.change_policy(engine, *policy).await;
+            }
             PolicyChange::Refused(error) => self.refuse_policy(engine, &error),
             PolicyChange::Restored => {
                 info!("the policy file has the policy in force again");
@@ -100,11 +115,14 @@ impl Daemon {
         }
         if policy.usage != engine.policy().usage {
             self.usage = UsagePoller::new(&policy.usage, self.cluster.client());
+            self.metrics.forget_sources();
         }
         if policy.usage != engine.policy().usage || policy.guards != engine.policy().guards {
             self.guards = GuardSource::new(&policy);
             self.guards_asked = None;
         }
+        // What still fails shows up again.
+        self.cluster.failures().forget(is_by_policy);
         self.metrics.expect(&policy);
         engine.change_policy(policy);
         if let Some(release) = self.release.known() {
@@ -174,6 +192,7 @@ mod tests {
     use super::*;
     use crate::daemon::fixture::client;
     use crate::model::ledger::Ledger;
+    use crate::telemetry::metrics::ExpositionFormat;
 
     const FIRST: &str =
         "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates]}";
@@ -201,13 +220,36 @@ mod tests {
         assert!(daemon.guards_asked.is_none());
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_source_that_a_new_policy_does_not_ask_neither_fails_nor_is_in_use() {
+        let client = client(|_| async { String::new() });
+        let first = parse(FIRST).unwrap();
+        let mut daemon = Daemon::fake(&client, &first);
+        let mut engine = Engine::new(first, Ledger::default());
+        let failures = daemon.cluster.failures().clone();
+        for _ in 0..2 {
+            failures.record(Request::Usage("metrics.k8s.io"), Err("no response"));
+            failures.record(Request::Ledger, Err("no response"));
+            tokio::time::advance(std::time::Duration::from_secs(60)).await;
+        }
+        daemon.metrics.source_in_use(Some("metricsApi"), ["metricsApi"]);
+        let prometheus = FIRST
+            .replace("kind", "usage: {source: prometheus, prometheus: {url: 'http://p'}}, kind");
+        daemon.change_policy(&mut engine, parse(&prometheus).unwrap()).await;
+        let failing: Vec<String> = failures.lasting().into_iter().map(|one| one.request).collect();
+        assert_eq!(failing, ["ledger"]);
+        assert!(!daemon.metrics.text(ExpositionFormat::Classic).contains("source_in_use{"));
+    }
+
     #[test]
     fn a_change_and_an_error_are_reported_once() {
         let text = Arc::new(Mutex::new(FIRST.to_owned()));
         let write = |new: &str| new.clone_into(&mut text.lock().unwrap());
         let shared = Arc::clone(&text);
         let mut file = PolicyFile {
-            read: Box::new(move || parse(&shared.lock().unwrap())),
+            read: Box::new(move || {
+                Ok((parse(&shared.lock().unwrap())?, vec!["has no effect".to_owned()]))
+            }),
             describe: |_| String::new(),
             join_election: Box::new(LeaderRole::default),
             instance: String::new(),
@@ -230,6 +272,6 @@ mod tests {
         let second = FIRST.replace("kind", "interval: 9m, kind");
         write(&second);
         let new = Box::new(parse(&second).unwrap());
-        assert_eq!(file.compare(), PolicyChange::New(new));
+        assert_eq!(file.compare(), PolicyChange::New(new, vec!["has no effect".to_owned()]));
     }
 }

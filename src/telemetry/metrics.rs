@@ -298,6 +298,15 @@ impl Metrics {
             in_use.set(i64::from(used == Some(source)));
         }
     }
+
+    /// Removes what is known of sources, because a new policy may ask others.
+    pub fn forget_sources(&self) {
+        let all = &self.all;
+        all.source_in_use.clear();
+        all.source_skipped.clear();
+        all.source_read.clear();
+        all.source_sample.clear();
+    }
 }
 
 fn set_time(gauge: &FloatGauge, at: Timestamp) {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel::decide::engine::Engine;
-use evenkeel::model::ledger::Ledger;
+use evenkeel::model::ledger::{Fault, Ledger};
 use evenkeel::telemetry::metrics::catalogue::{LabelValues, MetricInfo};
 use evenkeel::telemetry::metrics::{ExpositionFormat, Metrics};
 use serde_json::Value;
@@ -192,7 +192,10 @@ fn a_standby_exposes_no_plan_and_no_ledger() {
     let silent = metrics.text(ExpositionFormat::Classic);
     metrics.leader(true);
     metrics.plan(&plan, &policy);
-    metrics.ledger(engine.ledger(), &policy.cooldown, noon());
+    let mut ledger = engine.ledger().clone();
+    let workload = plan.moves[0].ledger_key();
+    ledger.rejected(&workload, "uid", Fault::Pod, &policy.cooldown, noon());
+    metrics.ledger(&ledger, &policy.cooldown, noon());
     for told in [
         "node_class{",
         "kept_pods{",
@@ -200,6 +203,7 @@ fn a_standby_exposes_no_plan_and_no_ledger() {
         "steered_nodes{",
         "band_ratio{",
         "ledger_entries{",
+        "ledger_rejected_pods 1",
     ] {
         assert!(
             metrics.text(ExpositionFormat::Classic).contains(told),

@@ -135,8 +135,8 @@ impl Metrics {
         self.clear_series();
         let all = &self.all;
         all.entries.clear();
-        for gauge in [&all.halted, &all.proposed, &all.resting, &all.repeat_offenders, &all.skipped]
-        {
+        let of_ledger = [&all.resting, &all.repeat_offenders, &all.rejected];
+        for gauge in [&all.halted, &all.proposed, &all.skipped].into_iter().chain(of_ledger) {
             gauge.set(0);
         }
         all.rightsizing.set(&[], 0);

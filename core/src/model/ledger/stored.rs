@@ -50,7 +50,8 @@ impl LedgerError {
     /// would lose evictions that it records.
     pub const fn remedy(&self) -> &'static str {
         match self {
-            LedgerError::Form(_) => "restore it",
+            // Also a newer version with the same number, whose entries say more.
+            LedgerError::Form(_) => "run the evenkeel that wrote it, or restore it",
             LedgerError::Version(_) => "run the evenkeel that wrote it",
         }
     }
