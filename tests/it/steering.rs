@@ -120,6 +120,43 @@ fn while_a_node_is_hot_the_warm_ones_have_the_taint_as_well() {
 }
 
 #[test]
+fn no_taint_goes_while_a_pod_of_a_stateful_set_is_to_land_elsewhere() {
+    // n2 has cooled. Without its taint, the scheduler would prefer it to n3, and it would be hot.
+    let cluster = |owner: &str| {
+        format!(
+            "
+            node n1
+              web*6 cpu=100m uses=1 {owner}
+            node n2 {HOT_TAINT}
+              api*2 cpu=50m uses=1200m
+            node n3
+              big*2 cpu=1500m uses=300m
+            "
+        )
+    };
+    let policy = hot();
+    let stateful = Cluster::parse(&cluster("owner=StatefulSet")).plan(&policy);
+    assert!(!stateful.moves.is_empty());
+    assert_snapshot!(steering(&stateful), @"
+    n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere
+    n2 keep hot: the node has cooled, but a replacement that should land elsewhere has no node yet
+    ");
+    assert_snapshot!(of(&cluster(""), &policy), @"
+    n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere
+    n2 remove : the node has cooled
+    ");
+}
+
+#[test]
+fn without_a_strategy_that_knows_hot_nodes_the_taint_goes_because_nothing_asks_for_it() {
+    let policy = "steering: {taintHot: true}\nstrategies: [removeDuplicates]";
+    assert_snapshot!(
+        of(&format!("node n1 {HOT_TAINT}\n web cpu=100m uses=7"), policy),
+        @"n1 remove : the policy does not ask for steering"
+    );
+}
+
+#[test]
 fn a_node_with_unknown_usage_gains_no_taint() {
     let cluster = format!(
         "

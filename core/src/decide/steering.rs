@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::Draft;
 use crate::decide::projection::World;
+use crate::decide::scheduler;
 use crate::decide::targets::{self, AboveTarget, part_above};
 use crate::model::plan::{
     Class, Halt, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Verdict,
@@ -87,6 +88,9 @@ pub struct Landings {
     /// Nodes that pods stay away from, because their usage would be too high there. No move may
     /// land there.
     too_hot: BTreeSet<NodeId>,
+    /// Whether a move's replacement is created only after its pod has ended, so that it lands by
+    /// the taints of that time.
+    in_turn: bool,
 }
 
 impl Landings {
@@ -98,7 +102,9 @@ impl Landings {
         let refusals = emptying.flat_map(|(position, _)| draft.refusals(position));
         let too_hot = refusals.filter_map(|(_, why)| why.would_be_hot());
         let too_hot = too_hot.filter_map(|node| draft.world.snapshot.find_node(node));
-        Landings { too_hot: too_hot.filter(|node| !moves.contains(node)).collect(), moves }
+        let too_hot = too_hot.filter(|node| !moves.contains(node)).collect();
+        let in_turn = draft.count(|_, pod| scheduler::in_turn(pod)) > 0;
+        Landings { moves, too_hot, in_turn }
     }
 }
 
@@ -199,7 +205,7 @@ fn wishes(
     let (now, policy) = (Draft::new(world), &world.policy.steering);
     let has = |node: NodeId, value| tainted.get(&node).copied().flatten() == Some(value);
     let mut hot = if policy.hot {
-        hot(&now, verdicts, |node| has(node, SteerValue::Hot))
+        hot(&now, verdicts, landings, |node| has(node, SteerValue::Hot))
     } else {
         Vec::new()
     };
@@ -227,9 +233,14 @@ fn wishes(
 
 /// Nodes that have been hot for long enough, and nodes with the taint that keep it.
 ///
-/// A node keeps the taint until it has cooled, and until the replacements of its evicted pods have
-/// a node.
-fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool) -> Vec<Wish> {
+/// A node keeps the taint until it has cooled, and until the replacements that should not land there
+/// have a node.
+fn hot(
+    now: &Draft<'_>,
+    verdicts: &[Verdict],
+    landings: &Landings,
+    has_taint: impl Fn(NodeId) -> bool,
+) -> Vec<Wish> {
     let snapshot = now.world.snapshot;
     let mut reasons = BTreeMap::new();
     if verdicts.iter().any(|verdict| verdict.class.is_hot()) {
@@ -247,11 +258,8 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
     }
     for node in snapshot.node_ids().filter(|node| has_taint(*node)) {
         let name = &snapshot.node(node).name;
-        // A StatefulSet creates the replacement when the pod has ended, which may take minutes. It
-        // would return here.
-        if unsure(verdicts, name).is_none()
-            && now.world.ledger.has_unplaced_replacement(snapshot, name)
-        {
+        let waits = || now.world.ledger.has_unplaced_replacement(snapshot, name);
+        if unsure(verdicts, name).is_none() && (landings.in_turn || waits()) {
             let unlanded = (SteerReason::Unlanded, Ratio::ZERO);
             reasons.entry(node).or_insert(unlanded);
         }
@@ -315,7 +323,9 @@ fn why_not(
     halted: Option<&Halt>,
 ) -> SteerReason {
     let wanted = match value {
-        Some(SteerValue::Hot) => world.policy.steering.hot,
+        Some(SteerValue::Hot) => {
+            world.policy.steering.hot && world.policy.low_node_utilization().next().is_some()
+        }
         Some(SteerValue::Emptying | SteerValue::Full) => world.policy.steering.emptying,
         None => false,
     };

@@ -115,15 +115,17 @@ impl Ledger {
         })
     }
 
-    /// Returns true if a replacement of a pod evicted from this node does not exist yet or has no
-    /// node.
+    /// Returns true if a replacement that should not land on this node does not exist yet or has no
+    /// node: that of a pod evicted from it, or of a StatefulSet. The latter is created when the pod
+    /// has ended, which may take minutes, and was forecast with the taints of before.
     pub fn has_unplaced_replacement(&self, snapshot: &Snapshot, node: &str) -> bool {
         let waits = |id: PodId| snapshot.pod(id).node.is_none();
         let unplaced = |e: &Entry| match &e.replacement {
             Some(uid) => find(snapshot, &e.workload, uid).is_none_or(waits),
             None => true,
         };
-        self.replacing().filter(|e| e.node == node).any(unplaced)
+        let of_node = |e: &&Entry| e.node == node || e.workload.kind == "StatefulSet";
+        self.replacing().filter(of_node).any(unplaced)
     }
 
     /// Evictions whose replacements are not settled yet.

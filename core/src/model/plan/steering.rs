@@ -127,8 +127,8 @@ pub enum SteerReason {
         /// The node has cooled at or below this ratio.
         cool: Ratio,
     },
-    /// The node has cooled, but the replacement of a pod evicted from it has no node yet.
-    #[error("the node has cooled, but the replacement of a pod evicted from it has no node yet")]
+    /// The node has cooled, but a replacement that should land elsewhere has no node yet.
+    #[error("the node has cooled, but a replacement that should land elsewhere has no node yet")]
     Unlanded,
     /// The node is to be emptied.
     #[error("the node is to be emptied: new pods should land elsewhere")]
