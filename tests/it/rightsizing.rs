@@ -75,6 +75,21 @@ fn a_suggestion_never_exceeds_the_limit() {
 }
 
 #[test]
+fn what_init_containers_and_the_runtime_class_reserve_is_not_too_much() {
+    let cluster = Cluster::parse(
+        "node n1
+  migrated*2 cpu=2 memory=4Gi init=2/4Gi uses=50m/100Mi
+  boxed*2 cpu=560m memory=544Mi overhead=500m/512Mi uses=50m/20Mi
+  both*2 cpu=2 memory=1Gi init=500m/- overhead=100m/- uses=50m/800Mi
+node n2",
+    );
+    assert_snapshot!(
+        said(&cluster.plan(EVEN)),
+        @"default/Deployment/both 2 of 2 pods; cpu too_high 2 → 600m, uses 50m, wrong by 2800m (18%)"
+    );
+}
+
+#[test]
 fn a_request_within_the_tolerance_is_not_listed() {
     let near = "node n1\n  web*2 cpu=900m memory=1Gi uses=1/1Gi\nnode n2";
     assert_eq!(said(&Cluster::parse(near).plan(EVEN)), "");

@@ -340,7 +340,9 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
         containers: Vec::new().into(),
         sizes: PodSizes {
             requests,
-            limits: pod_options::limits(words),
+            overhead: pod_options::amounts(words, "overhead"),
+            init_peak: pod_options::amounts(words, "init"),
+            limits: pod_options::amounts(words, "limit"),
             killed_at: None,
             non_zero_requests: non_zero_requests(words),
             non_zero_requests_of_containers: non_zero_requests(words),

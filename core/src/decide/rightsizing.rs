@@ -16,7 +16,7 @@ use crate::model::snapshot::{Pod, PodId, Workload, WorkloadId};
 use crate::model::usage::history::PodSamples;
 use crate::model::usage::{Measure, PodUsage};
 use crate::policy::RightsizingPolicy;
-use crate::values::{Amount, Ratio, ResourceId};
+use crate::values::{Amount, Ratio, ResourceId, value_of};
 
 /// Samples of each pod, by its position in the snapshot.
 type Samples<'s> = [Option<&'s PodSamples>];
@@ -184,16 +184,14 @@ impl WorkloadPods<'_, '_> {
         whole: Amount,
     ) -> Option<Suggestion> {
         let request = self.newest.requests[rule.id];
-        let limit = self
-            .newest
-            .sizes
-            .limits
-            .iter()
-            .find(|(name, _)| name == rule.name)
-            .map(|(_, limit)| *limit);
-        let fits = suggested(rule, self.covered(rule, policy), policy.headroom);
+        let sizes = &self.newest.sizes;
+        let limit = value_of(&sizes.limits, rule.name);
+        let overhead = value_of(&sizes.overhead, rule.name).unwrap_or_default();
+        let init_peak = value_of(&sizes.init_peak, rule.name).unwrap_or_default();
+        let fits = suggested(rule, self.covered(rule, policy), policy.headroom).plus(overhead);
         let suggested = limit.map_or(fits, |limit| fits.min(limit));
-        let suggested = suggested.max(self.least(rule.id));
+        // The scheduler reserves as much whatever the containers request that run now.
+        let suggested = suggested.max(self.killed_at(rule.id)).max(init_peak.plus(overhead));
         let direction = direction(request, suggested, policy.tolerance)?;
         let apart = suggested.minus(request).plus(request.minus(suggested));
         let total = Amount::new(apart.get().saturating_mul(u64::from(self.pods)));
@@ -209,8 +207,8 @@ impl WorkloadPods<'_, '_> {
         })
     }
 
-    /// The request below which no recommendation goes: what a pod needed when it was killed.
-    fn least(&self, resource: ResourceId) -> Amount {
+    /// What a pod needed when it was killed.
+    fn killed_at(&self, resource: ResourceId) -> Amount {
         if resource == ResourceId::MEMORY { self.killed_at } else { Amount::ZERO }
     }
 

@@ -227,6 +227,8 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
         containers: Vec::new().into(),
         sizes: PodSizes {
             requests: requests.collect(),
+            overhead: Vec::new(),
+            init_peak: Vec::new(),
             limits: Vec::new(),
             killed_at: None,
             non_zero_requests: non_zero_requests(workload),

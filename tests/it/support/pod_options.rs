@@ -23,9 +23,10 @@
 //!   pods of its app, maxSkew 1; with `soft` and `domains=3`), several separated by commas
 //!   `dislikes=web*100` (prefers another node than app web, with this weight)
 //! - scheduler: `scheduler=packer`
-//! - containers: `limit=1/1Gi` (cpu and memory, `-` for none), `image=a,b` (two containers, which
-//!   request cpu), `restarts=7`, `waits=CrashLoopBackOff` and `exits=Error:1`. The prefixes `init-`
-//!   and `ephemeral-` select other container roles.
+//! - containers: `limit=1/1Gi` (cpu and memory, `-` for none), likewise `overhead=` and `init=`,
+//!   which are parts of `cpu=` and `memory=`, `image=a,b` (two containers, which request cpu),
+//!   `restarts=7`, `waits=CrashLoopBackOff` and `exits=Error:1`. The prefixes `init-` and
+//!   `ephemeral-` select other container roles.
 
 use evenkeel::model::snapshot::facts::{
     Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, GangKind, JobFacts,
@@ -38,10 +39,10 @@ use evenkeel::values::{Amount, quantity};
 
 use super::{Words, noon, pairs};
 
-/// Parses `limit=1/1Gi`: cpu and memory, with `-` for none.
-pub(super) fn limits(words: &Words<'_>) -> Vec<(ResourceName, Amount)> {
+/// Parses an option such as `limit=1/1Gi`: cpu and memory, with `-` for none.
+pub(super) fn amounts(words: &Words<'_>, option: &str) -> Vec<(ResourceName, Amount)> {
     let each = words
-        .get("limit")
+        .get(option)
         .into_iter()
         .flat_map(|text| ["cpu", "memory"].into_iter().zip(text.split('/')));
     each.filter(|(_, text)| *text != "-")

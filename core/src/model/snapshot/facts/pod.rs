@@ -70,6 +70,10 @@ pub struct PodFacts {
 pub struct PodSizes {
     /// The requests that the scheduler counts: containers, init containers, sidecars and overhead.
     pub requests: Vec<(ResourceName, Amount)>,
+    /// The part of the requests that no container has: the overhead of its RuntimeClass.
+    pub overhead: Vec<(ResourceName, Amount)>,
+    /// The most that its init containers request at a time, with the sidecars beside them.
+    pub init_peak: Vec<(ResourceName, Amount)>,
     /// The sum of its containers' limits. A resource is missing if a container has no limit for it.
     pub limits: Vec<(ResourceName, Amount)>,
     /// The memory that it needs at least, because a container was killed when it reached its limit;

@@ -83,6 +83,8 @@ fn spec_facts(pod: &ApiPod) -> Result<PodSpecFacts, Wrong> {
 fn sizes(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<PodSizes, Wrong> {
     Ok(PodSizes {
         requests: requests::of_pod(spec, status)?,
+        overhead: requests::overhead(spec)?,
+        init_peak: requests::init_peak(spec, status)?,
         limits: limits::of_pod(spec)?,
         killed_at: killed::memory(spec, status)?,
         non_zero_requests: requests::non_zero_requests(spec, status)?,

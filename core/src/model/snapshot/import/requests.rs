@@ -44,6 +44,16 @@ pub(super) fn of_pod(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<PodAmou
     Ok(of_names(total.into_iter().filter(|(_, amount)| *amount > Amount::ZERO)))
 }
 
+/// Returns what the init containers request at most at a time, with the sidecars beside them.
+pub(super) fn init_peak(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<PodAmounts, Wrong> {
+    Ok(of_names(containers(spec, status, &Amounts::new())?.init_peak.into_iter()))
+}
+
+/// Returns what a pod requests beside its containers.
+pub(super) fn overhead(spec: &ApiPodSpec) -> Result<PodAmounts, Wrong> {
+    Ok(of_names(amounts("spec.overhead", &spec.overhead)?.into_iter()))
+}
+
 /// Stores amounts without room to grow. The names of the usual resources take no memory.
 pub(super) fn of_names(amounts: impl Iterator<Item = (String, Amount)>) -> PodAmounts {
     let mut named: PodAmounts = amounts
@@ -103,12 +113,33 @@ fn of_pods(resource: &str) -> bool {
     resource == "cpu" || resource == "memory" || resource.starts_with("hugepages-")
 }
 
-/// Sums the requests of the containers. `absent` replaces missing entries of a container.
+/// The requests of the containers of a pod.
+#[derive(Default)]
+struct ContainerRequests {
+    /// The sum of those that run together: containers and sidecars.
+    running: Amounts,
+    /// The most of the init containers. They run one after the other, each with the sidecars that
+    /// were started before it.
+    init_peak: Amounts,
+}
+
+/// Returns what the containers request together at most.
 fn of_containers(
     spec: &ApiPodSpec,
     status: &ApiPodStatus,
     absent: &Amounts,
 ) -> Result<Amounts, Wrong> {
+    let ContainerRequests { mut running, init_peak } = containers(spec, status, absent)?;
+    raise(&mut running, &init_peak);
+    Ok(running)
+}
+
+/// Sums the requests of the containers. `absent` replaces missing entries of a container.
+fn containers(
+    spec: &ApiPodSpec,
+    status: &ApiPodStatus,
+    absent: &Amounts,
+) -> Result<ContainerRequests, Wrong> {
     let infeasible = resize_infeasible(status);
     let with_absent = |mut own: Amounts| {
         for (name, amount) in absent {
@@ -116,14 +147,13 @@ fn of_containers(
         }
         own
     };
-    let mut total = Amounts::new();
+    let mut requests = ContainerRequests::default();
     for (i, container) in spec.containers.iter().enumerate() {
         let status = find(&status.container_statuses, &container.name);
         let own = of_container(&format!("spec.containers[{i}]"), container, status, infeasible)?;
-        add(&mut total, &with_absent(own));
+        add(&mut requests.running, &with_absent(own));
     }
     let mut sidecars = Amounts::new();
-    let mut peak = Amounts::new();
     for (i, container) in spec.init_containers.iter().enumerate() {
         let status = find(&status.init_container_statuses, &container.name);
         // Only sidecars can be resized.
@@ -133,18 +163,16 @@ fn of_containers(
             status.filter(|_| is_sidecar(container)),
             infeasible,
         )?);
-        // While an init container runs, the sidecars started before it run as well.
-        // Init containers run one after the other, so their peak counts and not their sum.
-        let mut together = sidecars.clone();
-        add(&mut together, &own);
         if is_sidecar(container) {
-            add(&mut total, &own);
-            sidecars = together.clone();
+            add(&mut requests.running, &own);
+            add(&mut sidecars, &own);
+        } else {
+            let mut together = sidecars.clone();
+            add(&mut together, &own);
+            raise(&mut requests.init_peak, &together);
         }
-        raise(&mut peak, &together);
     }
-    raise(&mut total, &peak);
-    Ok(total)
+    Ok(requests)
 }
 
 /// Applies the pod-level requests.
@@ -306,6 +334,7 @@ fn qos_of(limits: &Amounts, requests: &Amounts) -> Qos {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::value_of;
 
     fn spec(text: &str) -> ApiPodSpec {
         serde_saphyr::from_str(text).unwrap()
@@ -345,6 +374,20 @@ mod tests {
             requests(&text("{name: a, resources: {requests: {cpu: 3, memory: 1}}}"), "{}"),
             "cpu=3000m memory=1"
         );
+    }
+
+    #[test]
+    fn the_peak_of_the_init_containers_has_the_sidecars_before_it_and_no_sidecar_alone() {
+        let peak = |init: &str| {
+            let spec = spec(&format!("{{initContainers: [{init}], containers: [{{name: c}}]}}"));
+            let cpu = value_of(&init_peak(&spec, &ApiPodStatus::default()).unwrap(), "cpu");
+            cpu.map(|cpu| cpu.get() / 1_000_000)
+        };
+        let sidecar = "{name: s, restartPolicy: Always, resources: {requests: {cpu: 500m}}}";
+        let init = "{name: i, resources: {requests: {cpu: 2}}}";
+        assert_eq!(peak(sidecar), None);
+        assert_eq!(peak(&format!("{init}, {sidecar}")), Some(2000));
+        assert_eq!(peak(&format!("{sidecar}, {init}, {init}")), Some(2500));
     }
 
     #[test]
