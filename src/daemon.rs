@@ -322,6 +322,8 @@ impl Daemon {
                 }
             };
             self.usage.read_missed(missed, &addresses, samples, take).await;
+            // Its queries may take longer than the rest of a poll. That is not stuck.
+            self.health.beat(Instant::now());
         }
         engine.observe(&snapshot, &poll.readings, clock::now());
         self.polled = snapshot;
