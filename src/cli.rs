@@ -471,6 +471,10 @@ mod tests {
             ("evenkeel run --descheduling-interval soon", "expected a duration such as 5m"),
             ("evenkeel run --kubeconfig a --client-connection-kubeconfig b", "cannot be used with"),
             ("evenkeel simulate --duration soon", "expected a duration from 1m to 365d"),
+            (
+                "evenkeel pause --reason r --for 1000000w",
+                "--for <DURATION>': expected a duration up",
+            ),
             ("evenkeel simulate late-nodes --from c.json", "cannot be used with"),
             ("evenkeel run --listen here", "expected an address such as"),
             ("evenkeel run --leader-elect-resource-lock endpoints", "possible values: leases"),

@@ -18,6 +18,14 @@ pub(super) fn positive_duration(text: &str) -> Result<SignedDuration, String> {
         .ok_or_else(|| "expected a duration such as 5m".to_owned())
 }
 
+/// How long a pause lasts: up to a century, because its end is written as a date.
+pub(super) fn pause_time(text: &str) -> Result<SignedDuration, String> {
+    let longest = SignedDuration::from_hours(5200 * 7 * 24);
+    duration(text)
+        .filter(|time| time.is_positive() && *time <= longest)
+        .ok_or_else(|| "expected a duration up to 5200w, such as 2h".to_owned())
+}
+
 /// The reason of a pause. As an annotation, `false` pauses nothing.
 pub(super) fn pause_reason(text: &str) -> Result<String, String> {
     if text == "false" {
@@ -127,7 +135,7 @@ mod tests {
     #[test]
     fn a_pause_and_a_simulation_may_last_days() {
         let days = |days: i64| Ok(SignedDuration::from_hours(24 * days));
-        assert_eq!(positive_duration("1d"), days(1));
+        assert_eq!(pause_time("1d"), days(1));
         assert_eq!(simulated_time("1w"), days(7));
         assert_eq!(simulated_time("365d"), days(365));
         for text in ["30s", "366d", "1mo"] {

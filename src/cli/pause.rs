@@ -10,7 +10,7 @@ use crate::cluster::clock::LocalTime;
 use crate::cluster::pauses;
 use crate::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
 
-use super::parse::{pause_reason, positive_duration};
+use super::parse::{pause_reason, pause_time};
 use super::{examples, runtime};
 
 /// Which evictions are meant.
@@ -33,7 +33,7 @@ pub(super) struct PauseArgs {
     #[arg(long, value_name = "TEXT", value_parser = pause_reason)]
     reason: String,
     /// How long, such as 30m or 2h [default: until resumed]
-    #[arg(long = "for", value_name = "DURATION", value_parser = positive_duration)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = pause_time)]
     time: Option<SignedDuration>,
     #[command(flatten)]
     target: PauseTarget,
