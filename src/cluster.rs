@@ -309,6 +309,14 @@ impl Cluster {
         self.failed(ObjectKind::Pod, Outage { since, why });
     }
 
+    /// Records that every kind has been listed.
+    #[cfg(test)]
+    pub(crate) fn list_all(&self) {
+        for watched in WATCHED_KINDS {
+            self.listed(watched.kind);
+        }
+    }
+
     /// Records the answer to a list of Namespaces: they may not be listed, or have been.
     #[cfg(test)]
     pub(crate) fn list_namespaces(&self, may: bool) {

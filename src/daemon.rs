@@ -120,6 +120,9 @@ pub enum DaemonError {
         /// Its identity, if known.
         holder: Option<String>,
     },
+    /// A signal has ended a single run before it decided.
+    #[error("no evictions: stopped by a signal before the cycle")]
+    Stopped,
     /// A single run had no usage to decide by.
     #[error("cannot decide: {0}")]
     NoUsage(String),

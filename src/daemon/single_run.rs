@@ -16,6 +16,9 @@ use super::{Daemon, DaemonError, after, sleep_until, stop};
 /// between two runs, once their reason is gone.
 ///
 /// It acts only while it holds the Lease, because a Deployment may run beside it.
+///
+/// A signal is a clean end only once the cycle has begun. Before, nothing of what was asked for is
+/// done, and a Job or a pipeline must see that.
 pub async fn run_once(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> {
     // The future is too large for the stack.
     let ended = Box::pin(run_single(&mut daemon, policy)).await;
@@ -27,7 +30,7 @@ pub async fn run_once(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonEr
 async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), DaemonError> {
     let stop = daemon.stop.clone();
     let Some(ledger) = daemon.start().await? else {
-        return Ok(());
+        return Err(DaemonError::Stopped);
     };
     if policy.steering.is_on() {
         info!("steering is off: a single run could not remove its taints later");
@@ -54,14 +57,14 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
             }
             // Not before, so that a run that only observes does not hold the Lease.
             let won = stop.run_until_cancelled(daemon.win_lead(&mut engine));
-            let Some(won) = won.await else {
-                return Ok(());
-            };
-            won?;
+            won.await.unwrap_or(Err(DaemonError::Stopped))?;
             if Instant::now() > after(now, poll) {
                 daemon.observe(&mut engine).await;
             }
             daemon.check_release(&mut engine, now).await;
+            if stop.is_cancelled() {
+                break;
+            }
             let denied = Cycle::new(daemon, &mut engine).run().await?;
             daemon.finish_record(&mut engine).await;
             if let Some(why) = denied {
@@ -76,7 +79,7 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
         daemon.health.beat(due);
         sleep_until(due, &stop).await;
     }
-    Ok(())
+    Err(DaemonError::Stopped)
 }
 
 /// How a single run observes usage before it decides.
@@ -120,6 +123,94 @@ fn sustained_for(rule: &Rule, exact: bool) -> Option<SignedDuration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+
+    use crate::daemon::cycle::tests::violating_pods;
+    use crate::daemon::fixture::{client, objects};
+
+    const NO_USAGE_NEEDED: &str = "- removePodsViolatingNodeTaints: {}\n";
+    const BY_USAGE: &str = "- lowNodeUtilization: {basis: actual, thresholds: {cpu: 20%}, \
+                            targetThresholds: {cpu: 50%}}\n";
+
+    fn policy(strategies: &str) -> Policy {
+        let text = format!(
+            "apiVersion: evenkeel/v1alpha1\nkind: Policy\n\
+             evictable: {{minReplicas: 1, minPodAge: 0s}}\nstrategies:\n{strategies}"
+        );
+        Policy::parse("policy.yaml", &text).unwrap()
+    }
+
+    fn answer(path: &str) -> String {
+        let answer = if path.contains("/configmaps") {
+            json!({"metadata": {"name": "ledger", "resourceVersion": "7"}})
+        } else if path.contains("/metrics.k8s.io") {
+            json!({"items": [{"metadata": {"name": "n1"}, "timestamp": clock::now(),
+                "window": "30s", "usage": {"cpu": "3", "memory": "1Gi"}}]})
+        } else {
+            json!({"kind": "Status", "status": "Success"})
+        };
+        answer.to_string()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_single_run_that_is_stopped_before_its_cycle_fails() {
+        for (unanswered, strategies) in [
+            ("any list", NO_USAGE_NEEDED),
+            ("/configmaps", NO_USAGE_NEEDED),
+            ("/metrics.k8s.io", BY_USAGE),
+            ("nothing", BY_USAGE),
+            ("/version", NO_USAGE_NEEDED),
+        ] {
+            let client = client(move |request| {
+                let path = request.uri().path().to_owned();
+                async move {
+                    if path.contains(unanswered) {
+                        std::future::pending::<()>().await;
+                    }
+                    answer(&path)
+                }
+            });
+            let policy = policy(strategies);
+            let daemon = Daemon::fake(&client, &policy);
+            daemon.cluster.apply(objects(0));
+            if unanswered != "any list" {
+                daemon.cluster.list_all();
+            }
+            let stop = daemon.stop.clone();
+            let signal = async {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+                stop.cancel();
+            };
+            let (ended, ()) = tokio::join!(run_once(daemon, policy), signal);
+            assert_eq!(
+                ended.unwrap_err().to_string(),
+                "no evictions: stopped by a signal before the cycle",
+                "{unanswered}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_single_run_that_is_stopped_in_its_cycle_ends_well() {
+        let stop = CancellationToken::new();
+        let signal = stop.clone();
+        let client = client(move |request| {
+            let path = request.uri().path().to_owned();
+            if path.ends_with("/eviction") {
+                signal.cancel();
+            }
+            async move { answer(&path) }
+        });
+        let policy = policy(NO_USAGE_NEEDED);
+        let (mut daemon, _) = violating_pods(&client, policy.clone()).await;
+        daemon.cluster.list_all();
+        daemon.stop = stop.clone();
+        run_once(daemon, policy).await.unwrap();
+        assert!(stop.is_cancelled(), "by the first eviction");
+    }
 
     /// How a single run observes usage with these strategies.
     fn usage_wait(strategies: &str) -> UsageWait {
