@@ -48,6 +48,7 @@ pub mod ledger_store;
 pub mod pauses;
 pub mod proposal_store;
 pub mod taints;
+mod proxy;
 mod stream;
 pub mod list;
 pub mod release;

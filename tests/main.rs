@@ -48,6 +48,7 @@ mod it {
     mod placements;
     mod preferred_anti_affinity;
     mod properties;
+    mod proxies;
     mod ramp;
     mod reasons;
     mod recorded_cluster;

@@ -13,6 +13,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_e
 
 use super::clock::ServerClock;
 use super::error_text::{causes, one_line};
+use super::proxy;
 use super::request_metrics::{RequestMetrics, RequestObserver};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -25,7 +26,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The given or default kubeconfig is invalid.
-    #[error("cannot use the kubeconfig {}: {why}", shown(path.as_deref()))]
+    #[error("cannot use the kubeconfig {}: {}", shown(path.as_deref()), kubeconfig_flaw(why))]
     Kubeconfig {
         /// Its path, if one was given.
         path: Option<PathBuf>,
@@ -52,6 +53,15 @@ fn shown(path: Option<&Path>) -> String {
     path.map_or("from the default location".to_owned(), |path| path.display().to_string())
 }
 
+/// The flaw of a kubeconfig. The client's own text about `NO_PROXY` does not say why.
+fn kubeconfig_flaw(why: &KubeconfigError) -> String {
+    if let KubeconfigError::ParseNoProxy(why) = why {
+        format!("NO_PROXY: {why}")
+    } else {
+        why.to_string()
+    }
+}
+
 /// The kubeconfig that does not exist: a file that `$KUBECONFIG` names, or the default one.
 fn missing(why: &KubeconfigError) -> String {
     if let KubeconfigError::ReadConfig(error, path) = why {
@@ -71,22 +81,33 @@ pub async fn connect(
     clock: &ServerClock,
 ) -> Result<Client, ConnectError> {
     let invalid = |why| ConnectError::Kubeconfig { path: kubeconfig.map(Path::to_owned), why };
-    let options = KubeConfigOptions::default();
-    let config = if let Some(path) = kubeconfig {
-        let read = Kubeconfig::read_from(path).map_err(invalid)?;
-        Config::from_custom_kubeconfig(read, &options).await.map_err(invalid)?
-    } else {
+    let read = match kubeconfig {
+        Some(path) => Kubeconfig::read_from(path),
+        None => Kubeconfig::read(),
+    };
+    let config = match read {
+        Ok(read) => from_kubeconfig(read).await.map_err(invalid)?,
         // Only a missing kubeconfig leads to the ServiceAccount. A broken one is an error, so that
         // no other cluster is used by mistake.
-        match Config::from_kubeconfig(&options).await {
-            Err(why) if is_missing(&why) => {
-                let nowhere = |in_cluster| ConnectError::Nowhere { kubeconfig: why, in_cluster };
-                Config::incluster().map_err(nowhere)?
-            }
-            other => other.map_err(invalid)?,
+        Err(why) if kubeconfig.is_none() && is_missing(&why) => {
+            let nowhere = |in_cluster| ConnectError::Nowhere { kubeconfig: why, in_cluster };
+            Config::incluster().map_err(nowhere)?
         }
+        Err(why) => return Err(invalid(why)),
     };
     from_config(config, metrics, clock).map_err(ConnectError::Client)
+}
+
+/// Returns the configuration of the current context, with the proxy that its API server needs.
+#[expect(clippy::disallowed_methods, reason = "here the client reads the environment as well")]
+async fn from_kubeconfig(kubeconfig: Kubeconfig) -> Result<Config, KubeconfigError> {
+    let proxy = proxy::in_kubeconfig(&kubeconfig);
+    let options = KubeConfigOptions::default();
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let proxy = proxy::choose(proxy, &config.cluster_url, variable);
+    config.proxy_url = proxy.map_err(KubeconfigError::ParseProxyUrl)?;
+    Ok(config)
 }
 
 fn is_missing(why: &KubeconfigError) -> bool {
