@@ -208,6 +208,25 @@ mod topology {
     }
 
     #[test]
+    fn a_pod_may_go_to_any_domain_that_the_scheduler_admits() {
+        // The smallest domain is full. With a maxSkew of 2, the second one may have 3 pods.
+        let plan = |a: u32, b: u32| {
+            let cluster = Cluster::parse(&format!(
+                "node n0 labels=zone:a\n web*{a} cpu=1 spread=zone:2
+                 node n1 labels=zone:b\n web*{b} cpu=1 spread=zone:2
+                 node n2 labels=zone:c cpu=1\n web cpu=1 spread=zone:2"
+            ));
+            cluster.plan_by(spread())
+        };
+        assert_snapshot!(
+            text(&plan(4, 2)),
+            @"move web-4 from n0 to n1: zone a has 4 pods and c has 1, and maxSkew is 2"
+        );
+        assert_eq!(text(&plan(3, 3)), "");
+        assert!(plan(4, 3).moves.is_empty(), "the scheduler admits no fourth pod");
+    }
+
+    #[test]
     fn the_lowest_priority_moves_first() {
         let mut cluster = String::from("node n0 labels=zone:a\nnode n1 labels=zone:b\n");
         for priority in [20, 0, 30, 10] {
@@ -494,7 +513,8 @@ fn clusters() -> impl Strategy<Value = String> {
     let mark = random_cluster::one_of(5, &marks);
     let pod = (0..4_u8, 1..16_u32, mark).prop_map(|(app, size, mark)| {
         let priority = ["", " priority=5"][usize::from(size % 5 == 0)];
-        format!("  app{app} cpu={}m memory=64Mi spread=zone:1 {mark}{priority}\n", size * 100)
+        let skew = 1 + app % 2;
+        format!("  app{app} cpu={}m memory=64Mi spread=zone:{skew} {mark}{priority}\n", size * 100)
     });
     let kinds = ["cordoned", "not-ready", "taint=a:NoSchedule", "cpu=2"];
     let pods = prop::collection::vec(pod, 0..9);

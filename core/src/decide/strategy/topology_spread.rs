@@ -2,8 +2,8 @@
 //! violated.
 //!
 //! One pod at a time goes from the fullest topology domain to the emptiest one that can take it,
-//! the least important first, until no domain has more than `maxSkew` pods above the minimum. Pods
-//! and domains are counted as kube-scheduler's PodTopologySpread plugin counts them, `minDomains`
+//! the least important first, until no domain has more than `maxSkew` pods above the minimum. With
+//! a `maxSkew` above 1, domains other than the smallest may take it as well. Pods and domains are counted as kube-scheduler's PodTopologySpread plugin counts them, `minDomains`
 //! included.
 
 use std::cell::OnceCell;
@@ -150,7 +150,7 @@ impl<'w> TopologySpreadRun<'w> {
         destinations: &[usize],
     ) -> Candidate {
         let candidate = |to: &usize| {
-            let reason = skewed(spread, &self.domains[from], &self.domains[*to]);
+            let reason = skewed(spread, &self.domains[from], self.smallest(*to, destinations));
             let destinations = self.within(&[*to], spread);
             Candidate::new(pod, self.position, reason).within(destinations)
         };
@@ -175,6 +175,13 @@ impl<'w> TopologySpreadRun<'w> {
         candidate
     }
 
+    /// The smallest domain, which decides how many pods the others may have: the destination
+    /// itself, or else the first destination.
+    fn smallest(&self, to: usize, destinations: &[usize]) -> &Domain {
+        let (to, first) = (&self.domains[to], &self.domains[destinations[0]]);
+        if to.size > first.size { first } else { to }
+    }
+
     /// Limits a replacement to the nodes of these domains.
     fn within(&self, domains: &[usize], spread: &Spread) -> DestinationLimits {
         let nodes = domains.iter().flat_map(|d| self.domains[*d].nodes.iter());
@@ -191,10 +198,14 @@ impl SelectPods for TopologySpreadRun<'_> {
     }
 
     /// A pod that only has to wait counts as gone, so that no other pod goes instead of it.
-    fn answered(&mut self, _: &Draft<'_>, _: PodId, refusal: Option<&Refusal>) {
+    fn answered(&mut self, draft: &Draft<'_>, pod: PodId, refusal: Option<&Refusal>) {
         if let Some(Leaving { from, to }) = self.last
             && refusal.is_none_or(Refusal::is_temporary)
         {
+            // If several domains together can take the pod, the forecast says which one it is.
+            let landing = draft.landing(pod);
+            let is_there = |d: &Domain| landing.is_some_and(|node| d.nodes.contains(&node));
+            let to = self.domains.iter().position(is_there).unwrap_or(to);
             self.domains[from].size -= 1;
             self.domains[to].size += 1;
         }

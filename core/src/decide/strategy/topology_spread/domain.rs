@@ -106,13 +106,18 @@ impl Skew {
     }
 
     /// Whether a move between domains of these sizes reduces the violation, and the scheduler would
-    /// place the replacement there.
+    /// place the replacement there: `filtering.go` of its plugin admits a domain if it has, with
+    /// the pod, at most `maxSkew` pods more than the smallest one.
+    ///
+    /// Every such move is from a domain that has at least two pods more, so the moves end. With
+    /// 4, 2 and 1 pods and a `maxSkew` of 2, a pod may go to the second domain, too: 3, 3 and 1.
     const fn improves(&self, from: usize, to: usize) -> bool {
         if self.is_short {
             // With fewer domains than `minDomains` the scheduler takes zero as the minimum.
             return from > self.most && to < self.most;
         }
-        from > to.saturating_add(self.most) && to < self.smallest.saturating_add(self.most)
+        let limit = self.smallest.saturating_add(self.most);
+        from > limit && to < limit
     }
 
     /// Whether a domain of this size has a pod to give. The smallest domain takes it if any does.
@@ -121,7 +126,7 @@ impl Skew {
     }
 }
 
-/// The reason of a move from one domain to another.
+/// The reason of a move from one domain, compared to another.
 pub(in crate::decide::strategy) fn skewed(spread: &Spread, from: &Domain, to: &Domain) -> Reason {
     Reason::Skewed {
         key: spread.topology_key.clone(),
