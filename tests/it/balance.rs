@@ -9,6 +9,7 @@ use evenkeel::policy::{
     RemoveDuplicates, Rule, Scope, ScorePlugin, Thresholds, TopologySpread,
 };
 use evenkeel::values::Ratio;
+use evenkeel::values::selector::Selector;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -282,6 +283,29 @@ mod topology {
         ");
         let none = cluster.replace("cpu=1500m", "cordoned");
         assert_eq!(Cluster::parse(&none).plan_by(spread().exactly()).moves.len(), 0);
+    }
+
+    #[test]
+    fn pods_on_all_nodes_count_as_the_scheduler_counts_them() {
+        let moves = |a: u32, b: &str| {
+            let mut policy = spread();
+            policy.node_selector = Selector::parse("pool=web").ok();
+            let cluster = format!(
+                "node a1 labels=zone:a,pool:web\n web*{a} cpu=1 spread=zone:1
+                 node a2 labels=zone:a,pool:spot\n web cpu=1 spread=zone:1
+                 node b1 labels=zone:b,pool:web
+                 node b2 labels=zone:b,{b} cpu=1 spread=zone:1"
+            );
+            text(&Cluster::parse(&cluster).plan_by(policy))
+        };
+        assert_eq!(moves(2, "pool:spot\n web*3"), "");
+        assert_eq!(moves(2, "pool:web not-ready\n web*3"), "");
+        assert_snapshot!(
+            moves(3, "pool:spot\n web*2"),
+            @"move web-3 from a1 to b1: zone a has 4 pods and b has 2, and maxSkew is 1"
+        );
+        // The pods on nodes that the policy does not select stay there.
+        assert_eq!(moves(1, "pool:spot\n web*6"), "");
     }
 
     #[test]

@@ -3,8 +3,10 @@
 //!
 //! One pod at a time goes from the fullest topology domain to the emptiest one that can take it,
 //! the least important first, until no domain has more than `maxSkew` pods above the minimum. With
-//! a `maxSkew` above 1, domains other than the smallest may take it as well. Pods and domains are counted as kube-scheduler's PodTopologySpread plugin counts them, `minDomains`
-//! included.
+//! a `maxSkew` above 1, domains other than the smallest may take it as well. Pods and domains are
+//! counted as kube-scheduler's PodTopologySpread plugin counts them: on all nodes, `minDomains`
+//! included. Nodes that the policy does not select, or that are not Ready, neither lose nor take
+//! pods.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -16,14 +18,14 @@ use crate::decide::scheduler;
 use crate::decide::targets::fit;
 use crate::model::plan::{NoGain, NotSelected, Refusal};
 use crate::model::snapshot::facts::Spread;
-use crate::model::snapshot::{NodeId, PodId};
+use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{Basis, TopologySpread};
 
 use super::importance::eviction_order;
 use super::listing::{only_on, stays_on};
 use super::{SelectPods, StrategyRun};
 
-use constraint::{Constraint, counts, prefers_nodes};
+use constraint::{Constraint, counts, is_kept, prefers_nodes};
 use domain::{Domain, Skew, destinations, domains, skewed};
 use sizes::Admissions;
 
@@ -43,7 +45,10 @@ const ROUNDING: f64 = 1e-9;
 pub(super) struct TopologySpreadRun<'w> {
     position: usize,
     rule: &'w TopologySpread,
+    /// The nodes that pods may leave and go to, in order.
     nodes: Vec<NodeId>,
+    /// All nodes, whose pods the scheduler counts.
+    counted: Vec<NodeId>,
     constraints: Vec<Constraint>,
     admissions: Admissions,
     /// The position of the constraint that is being balanced.
@@ -64,11 +69,18 @@ struct Leaving {
 impl<'w> TopologySpreadRun<'w> {
     pub(super) fn start(draft: &Draft<'_>, position: usize, rule: &'w TopologySpread) -> Self {
         let nodes = fit(draft, Basis::Requests);
-        let constraints = constraint::collect(draft, rule, &nodes, |p| counts(draft, rule, p));
+        let counted: Vec<NodeId> = draft.world.snapshot.node_ids().collect();
+        let kept = |pod: &Pod, spread: &Spread| {
+            let is_here = pod.node.is_some_and(|node| nodes.binary_search(&node).is_ok());
+            is_here && is_kept(rule, pod, spread)
+        };
+        let counts = |pod| counts(draft, rule, pod);
+        let constraints = constraint::collect(draft, &counted, counts, kept);
         TopologySpreadRun {
             position,
             rule,
             nodes,
+            counted,
             initial: vec![OnceCell::new(); constraints.len()],
             constraints,
             admissions: Admissions::default(),
@@ -86,7 +98,7 @@ impl<'w> TopologySpreadRun<'w> {
             return Err(why);
         }
         counts(draft, self.rule, pod)?;
-        let domains = |c: &Constraint| domains(draft, c, &self.nodes, true);
+        let domains = |c: &Constraint| domains(draft, c, &self.counted, true);
         judge_by(draft, &self.constraints, &self.initial, domains, pod)
     }
 
@@ -96,17 +108,16 @@ impl<'w> TopologySpreadRun<'w> {
             let constraint = self.constraints.get(self.current)?;
             let spread = constraint.spread(draft);
             if self.domains.is_empty() {
-                let nodes = &self.nodes;
+                let nodes = &self.counted;
                 let sizes = self.admissions.sizes(draft, constraint, nodes, true);
                 let skew = Skew::of(spread, sizes.iter().copied());
                 if !sizes.iter().any(|size| skew.gives(*size)) {
                     self.current += 1;
                     continue;
                 }
-                self.domains = domains(draft, constraint, &self.nodes, true);
-                for domain in &mut self.domains {
-                    sort_for_eviction(draft, self.position, self.rule, &mut domain.pods);
-                }
+                let mut domains = domains(draft, constraint, nodes, true);
+                domains.iter_mut().for_each(|domain| self.prepare(draft, domain));
+                self.domains = domains;
             }
             if let Some(candidate) = self.step(draft, spread) {
                 return Some(candidate);
@@ -114,6 +125,30 @@ impl<'w> TopologySpreadRun<'w> {
             self.domains.clear();
             self.current += 1;
         }
+    }
+
+    /// Keeps the nodes of a domain that may take pods, and the pods that the strategy may move, the
+    /// first to go last.
+    fn prepare(&self, draft: &Draft<'_>, domain: &mut Domain) {
+        let (snapshot, scope) = (draft.world.snapshot, &self.rule.scope);
+        let is_fit = |node: &NodeId| self.nodes.binary_search(node).is_ok();
+        domain.nodes.retain(is_fit);
+        domain.pods.retain(|p| {
+            let pod = snapshot.pod(*p);
+            pod.node.as_ref().is_some_and(is_fit) && scope.admits(pod) && !draft.moves(*p)
+        });
+        domain.pods.sort_by_cached_key(|p| {
+            let pod = snapshot.pod(*p);
+            // Pods that the gate refuses come last of all, but they do come, so that the plan can
+            // say why they stay. Pods that ask for certain nodes have fewer destinations, so they
+            // go after the others.
+            (
+                gate::is_evictable(*p, self.position, draft),
+                !prefers_nodes(pod),
+                Reverse(eviction_order(pod)),
+                *p,
+            )
+        });
     }
 
     /// A pod of the fullest domain that has one to give.
@@ -256,27 +291,4 @@ fn least_chance(draft: &Draft<'_>, of_all: f64) -> f64 {
     let accepted = draft.world.policy.forecast.accepted(false).get();
     // With two forecasts, the first one decides about half of the probability.
     of_all - (accepted + ROUNDING) / draft.forecast_weight()
-}
-
-/// Keeps the pods that the strategy may move, the first to go last.
-fn sort_for_eviction(
-    draft: &Draft<'_>,
-    position: usize,
-    rule: &TopologySpread,
-    pods: &mut Vec<PodId>,
-) {
-    let snapshot = draft.world.snapshot;
-    pods.retain(|p| rule.scope.admits(snapshot.pod(*p)) && !draft.moves(*p));
-    pods.sort_by_cached_key(|p| {
-        let pod = snapshot.pod(*p);
-        // Pods that the gate refuses come last of all, but they do come, so that the plan can say
-        // why they stay. Pods that ask for certain nodes have fewer destinations, so they go after
-        // the others.
-        (
-            gate::is_evictable(*p, position, draft),
-            !prefers_nodes(pod),
-            Reverse(eviction_order(pod)),
-            *p,
-        )
-    });
 }

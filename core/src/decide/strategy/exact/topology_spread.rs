@@ -11,14 +11,17 @@ use std::collections::{BTreeSet, VecDeque};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::scheduler;
 use crate::decide::strategy::listing::stays_on;
-use crate::decide::strategy::topology_spread::constraint::{Constraint, collect, prefers_nodes};
+use crate::decide::strategy::topology_spread::constraint::{
+    Constraint, collect, is_kept, prefers_nodes,
+};
 use crate::decide::strategy::topology_spread::domain::{Domain, domains, skewed};
 use crate::decide::strategy::topology_spread::sizes::Admissions;
 use crate::decide::strategy::topology_spread::{InitialDomains, judge_by};
 use crate::decide::strategy::{SelectPods, StrategyRun};
 use crate::decide::targets::fit;
 use crate::model::plan::{NotSelected, Reason};
-use crate::model::snapshot::{NodeId, PodId};
+use crate::model::snapshot::facts::Spread;
+use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{Basis, TopologySpread};
 
 use super::may_go;
@@ -39,7 +42,8 @@ impl<'w> ExactTopologySpreadRun<'w> {
     pub(super) fn start(draft: &Draft<'_>, position: usize, rule: &'w TopologySpread) -> Self {
         let nodes = fit(draft, Basis::Requests);
         let counts = |pod| counts(draft, position, rule, pod);
-        let constraints = collect(draft, rule, &nodes, counts);
+        let kept = |pod: &Pod, spread: &Spread| is_kept(rule, pod, spread);
+        let constraints = collect(draft, &nodes, counts, kept);
         let waiting = choose(draft, rule, &constraints, &nodes);
         ExactTopologySpreadRun {
             position,

@@ -89,12 +89,13 @@ const fn demand(spread: &Spread) -> Demand<'_> {
     (spread.topology_key.as_str(), numbers, spread.pods.as_ref())
 }
 
-/// The constraints to keep, in the order of their namespaces, with the pods that `counts` admits.
+/// The constraints of pods on these nodes, in the order of their namespaces, with the pods that
+/// `counts` admits. `kept` says whether the strategy keeps a constraint of a pod.
 pub(in crate::decide::strategy) fn collect(
     draft: &Draft<'_>,
-    rule: &TopologySpread,
     nodes: &[NodeId],
     counts: impl Fn(PodId) -> Result<(), NotSelected>,
+    kept: impl Fn(&Pod, &Spread) -> bool,
 ) -> Vec<Constraint> {
     let snapshot = draft.world.snapshot;
     let mut by_namespace: BTreeMap<&str, Vec<PodId>> = BTreeMap::new();
@@ -105,11 +106,15 @@ pub(in crate::decide::strategy) fn collect(
         }
     }
     let namespaces = by_namespace.into_values();
-    namespaces.flat_map(|pods| in_namespace(draft, rule, pods)).collect()
+    namespaces.flat_map(|pods| in_namespace(draft, &kept, pods)).collect()
 }
 
 /// The constraints of the pods of one namespace.
-fn in_namespace(draft: &Draft<'_>, rule: &TopologySpread, mut pods: Vec<PodId>) -> Vec<Constraint> {
+fn in_namespace(
+    draft: &Draft<'_>,
+    kept: impl Fn(&Pod, &Spread) -> bool,
+    mut pods: Vec<PodId>,
+) -> Vec<Constraint> {
     let snapshot = draft.world.snapshot;
     pods.sort_unstable();
     let finished = pods.iter().copied().filter(|p| snapshot.pod(*p).finished());
@@ -118,20 +123,14 @@ fn in_namespace(draft: &Draft<'_>, rule: &TopologySpread, mut pods: Vec<PodId>) 
     let mut known: BTreeMap<Demand<'_>, Vec<usize>> = BTreeMap::new();
     for &pod in pods.iter() {
         let facts = snapshot.pod(pod);
-        if !rule.scope.admits(facts) {
-            continue;
-        }
-        for (position, spread) in facts.spread.iter().enumerate() {
+        let all = facts.spread.iter().enumerate();
+        for (position, spread) in all.filter(|(_, spread)| kept(facts, spread)) {
             let constraint = Constraint {
                 pod,
                 position,
                 pods: Rc::clone(&pods),
                 finished: Rc::clone(&finished),
             };
-            let kept = if spread.hard { rule.hard } else { rule.soft };
-            if !kept {
-                continue;
-            }
             let alike = known.entry(demand(spread)).or_default();
             let is_known = |c: &usize| constraints[*c].admits_as(&constraint, draft);
             if !alike.iter().any(is_known) {
@@ -141,6 +140,16 @@ fn in_namespace(draft: &Draft<'_>, rule: &TopologySpread, mut pods: Vec<PodId>) 
         }
     }
     constraints
+}
+
+/// Whether the strategy keeps a constraint of a pod.
+pub(in crate::decide::strategy) fn is_kept(
+    rule: &TopologySpread,
+    pod: &Pod,
+    spread: &Spread,
+) -> bool {
+    let kind = if spread.hard { rule.hard } else { rule.soft };
+    kind && rule.scope.admits(pod)
 }
 
 /// Whether a pod counts when domains are compared. The scheduler counts every pod that stays.
