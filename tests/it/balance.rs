@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use evenkeel::model::plan::{Kept, Plan, Refusal, Stop};
+use evenkeel::model::snapshot::objects::Object;
 use evenkeel::policy::{
     Basis, FitStrategy, HighNodeUtilization, LowNodeUtilization, Names, Policy, Pool,
     RemoveDuplicates, Rule, Scope, ScorePlugin, Thresholds, TopologySpread,
@@ -144,7 +145,7 @@ mod duplicates {
             let mut second = pod.owners[0].clone();
             second.name = "second".to_owned();
             pod.owners.push(second);
-            cluster.objects.apply(evenkeel::model::snapshot::objects::Object::Pod(Box::new(pod)));
+            cluster.objects.apply(Object::Pod(Box::new(pod)));
         }
         assert_eq!(cluster.plan_by(duplicates()).moves.len(), 1);
         assert_eq!(cluster.plan_by(duplicates().exactly()).moves.len(), 1);
@@ -306,6 +307,24 @@ mod topology {
         );
         // The pods on nodes that the policy does not select stay there.
         assert_eq!(moves(1, "pool:spot\n web*6"), "");
+    }
+
+    #[test]
+    fn a_constraint_with_an_empty_selector_counts_no_pods_except_in_exact_mode() {
+        let moved = |policy: Policy| {
+            let mut cluster = Cluster::parse(
+                "node n0 labels=zone:a\nnode n1 labels=zone:b\n web*2 cpu=1 spread=zone:1\n db*3 cpu=1",
+            );
+            let snapshot = cluster.snapshot(&policy);
+            for pod in snapshot.pod_ids().map(|id| snapshot.pod(id)) {
+                let mut pod = (**pod).clone();
+                pod.spread.iter_mut().for_each(|spread| spread.pods = Selector::parse("").ok());
+                cluster.objects.apply(Object::Pod(Box::new(pod)));
+            }
+            cluster.plan_by(policy).moves.len()
+        };
+        assert_eq!(moved(spread()), 0);
+        assert_eq!(moved(spread().exactly()), 2);
     }
 
     #[test]

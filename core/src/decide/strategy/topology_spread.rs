@@ -72,7 +72,10 @@ impl<'w> TopologySpreadRun<'w> {
         let counted: Vec<NodeId> = draft.world.snapshot.node_ids().collect();
         let kept = |pod: &Pod, spread: &Spread| {
             let is_here = pod.node.is_some_and(|node| nodes.binary_search(&node).is_ok());
-            is_here && is_kept(rule, pod, spread)
+            // The scheduler counts no pods for an empty selector: `countPodsMatchSelector` in the
+            // plugin's `common.go`.
+            let counts_pods = spread.pods.as_ref().is_some_and(|selector| !selector.is_empty());
+            is_here && counts_pods && is_kept(rule, pod, spread)
         };
         let counts = |pod| counts(draft, rule, pod);
         let constraints = constraint::collect(draft, &counted, counts, kept);
