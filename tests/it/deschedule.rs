@@ -720,15 +720,48 @@ fn in_exact_mode_node_fit_and_node_affinity_each_look_for_a_node_of_their_own() 
 }
 
 #[test]
-fn the_scope_of_anti_affinity_also_limits_the_neighbours() {
+fn the_scope_of_anti_affinity_limits_the_neighbours_only_in_exact_mode() {
     let scope = |namespaces, pods: &str| Scope { namespaces, pods: Selector::parse(pods).ok() };
-    let cluster = "node n1\n web anti-affinity=db\n db\nnode n2";
-    let moved_by = |scope: Scope| {
-        moved(cluster, only(Rule::RemovePodsViolatingInterPodAntiAffinity(scope.into())))
-    };
-    assert_eq!(moved_by(scope(Names::ALL, "app in (web,db)")), "web-1");
-    assert_eq!(moved_by(scope(Names::ALL, "app=web")), "");
-    assert_eq!(moved_by(scope(Names::Except(names(&["default"])), "")), "");
+    let rule = |scope: Scope| only(Rule::RemovePodsViolatingInterPodAntiAffinity(scope.into()));
+    let cluster = "
+        namespace data labels=team:a
+        node n1
+          web anti-affinity=db avoids-in=team:a
+          db namespace=data
+        node n2
+    ";
+    let all = scope(Names::ALL, "app in (web,db)");
+    assert_eq!(moved(cluster, rule(all.clone())), "web-1");
+    assert_eq!(moved(cluster, rule(all).exactly()), "web-1");
+    for without_db in [
+        scope(Names::ALL, "app=web"),
+        scope(Names::Except(names(&["data"])), ""),
+        scope(Names::Only(names(&["default"])), ""),
+    ] {
+        assert_eq!(moved(cluster, rule(without_db.clone())), "web-1");
+        assert_eq!(moved(cluster, rule(without_db).exactly()), "");
+    }
+    let without_web = || scope(Names::Except(names(&["default"])), "");
+    assert_eq!(moved(cluster, rule(without_web())), "");
+}
+
+#[test]
+fn a_node_that_the_policy_does_not_select_keeps_avoiding_pods_out_of_its_zone() {
+    let mut policy = only(Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere().into()));
+    policy.node_selector = Selector::parse("pool=web").ok();
+    for other in ["pool:spot", "pool:web not-ready"] {
+        let cluster = format!(
+            "
+            node n1 labels=zone:a,pool:web
+              web anti-affinity=db@zone
+            node n2 labels=zone:b,pool:web
+            node n3 labels=zone:a,{other}
+              db
+            "
+        );
+        assert_eq!(moved(&cluster, policy.clone()), "web-1", "{other}");
+        assert_eq!(moved(&cluster, policy.clone().exactly()), "", "{other}");
+    }
 }
 
 #[test]

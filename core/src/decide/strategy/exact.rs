@@ -62,7 +62,7 @@ static DUPLICATES: DuplicateRules = DuplicateRules {
 
 /// An evicted pod is still there, because it is only terminating.
 const NEIGHBOURS: NeighbourRules =
-    NeighbourRules { terminating: true, evicted: true, without_label: true };
+    NeighbourRules { terminating: true, evicted: true, without_label: true, only_in_scope: true };
 
 /// Refuses a pod that an earlier strategy moves, or that may not be evicted.
 fn may_go(draft: &Draft<'_>, position: usize, pod: PodId) -> Result<(), NotSelected> {

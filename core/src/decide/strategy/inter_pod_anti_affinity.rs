@@ -4,7 +4,7 @@
 //!
 //! The pod that carries the rule is evicted, and only while a pod that it avoids stays in the same
 //! topology domain. Of two pods that avoid each other only one is evicted. Descheduler's strategy
-//! of this name sets the rule; the exact mode copies its three differences as well, see
+//! of this name sets the rule; the exact mode copies its differences as well, see
 //! [`NeighbourRules`].
 
 use std::collections::{BTreeMap, VecDeque};
@@ -32,6 +32,9 @@ pub(super) struct NeighbourRules {
     pub(super) evicted: bool,
     /// A node is one domain with itself even without the label.
     pub(super) without_label: bool,
+    /// Only pods that the strategy looks at are neighbours: those in its scope, on nodes that are
+    /// Ready and that the policy selects.
+    pub(super) only_in_scope: bool,
 }
 
 /// One cycle of the strategy: first required, then preferred anti-affinity.
@@ -236,15 +239,17 @@ fn with_terms<'w>(
 }
 
 impl NeighbourRules {
-    /// The pods that are compared, in the order of their namespaces: those in scope, on the nodes
-    /// that are looked at.
+    /// The pods that are compared, in the order of their namespaces.
     fn neighbours(self, draft: &Draft<'_>, position: usize, scope: &Scope) -> Vec<PodId> {
         let snapshot = draft.world.snapshot;
-        let mut pods: Vec<PodId> = ready_nodes(draft)
+        let nodes =
+            if self.only_in_scope { ready_nodes(draft) } else { snapshot.node_ids().collect() };
+        let mut pods: Vec<PodId> = nodes
             .into_iter()
             .flat_map(|n| snapshot.node(n).pods.iter().copied())
             .filter(|p| self.terminating || !snapshot.pod(*p).terminating)
-            .filter(|p| self.stays(draft, position, *p) && scope.admits(snapshot.pod(*p)))
+            .filter(|p| !self.only_in_scope || scope.admits(snapshot.pod(*p)))
+            .filter(|p| self.stays(draft, position, *p))
             .collect();
         pods.sort_unstable();
         pods
