@@ -181,6 +181,23 @@ mod duplicates {
         keep web-2 on a: its replacement could land on c, where the move would improve nothing: c has its share of the replicas already
         ");
     }
+
+    #[test]
+    fn a_node_takes_more_than_its_share_while_nodes_with_fewer_replicas_are_full() {
+        let plan = |c: &str| {
+            Cluster::parse(&format!(
+                "node a\n web*5 cpu=100m\nnode b\n web cpu=100m\nnode c {c}\nnode d {c}"
+            ))
+            .plan_by(duplicates())
+        };
+        assert_snapshot!(text(&plan("cpu=50m")), @"
+        move web-5 from a to b: 5 of 6 replicas are on this node, and its share is 2
+        move web-4 from a to b: 4 of 6 replicas are on this node, and its share is 2
+        keep web-3 on a: its replacement would return to a: the default topology spread of its scheduler outweighs the free nodes
+        ");
+        let there: Vec<_> = plan("").moves.into_iter().filter_map(|m| m.to).collect();
+        assert_eq!(there, ["c", "d", "b"]);
+    }
 }
 
 mod topology {

@@ -1,17 +1,20 @@
 //! RemoveDuplicates: spreads equal pods of one owner over the nodes that may take them.
 //!
 //! Pods are equal if they have the same owners and the same images. No node keeps more of them than
-//! the average over the nodes that may take them, rounded up. The least important pods go. A pod
-//! with several owners goes only once.
+//! the average over the nodes that may take them, rounded up: its share. Where the nodes below
+//! their share are full, other nodes take pods while that makes the spread more even. The least
+//! important pods go. A pod with several owners goes only once.
 //!
 //! The rule is that of descheduler's `RemoveDuplicates`. The exact mode copies the details as well;
 //! see [`DuplicateRules`].
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
+use crate::decide::scheduler;
 use crate::decide::targets::fit;
 use crate::model::plan::{NoGain, NotSelected, Refusal};
 use crate::model::snapshot::facts::{Owner, Role};
@@ -49,7 +52,7 @@ pub(super) struct DuplicateRules {
     pub(super) by_duplicates: bool,
     /// Whether cordoned nodes may take replicas.
     pub(super) cordoned: bool,
-    /// Whether a replacement may land on any node, not only where replicas are missing.
+    /// Whether a replacement may land on any node, not only where it makes the spread more even.
     pub(super) anywhere: bool,
 }
 
@@ -173,8 +176,8 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
         let duplicate = queue.find(|one| !draft.is_closed(self.position, one.node))?;
         let group = self.groups.get(&duplicate.group)?;
         let reason = group.reason(duplicate.node);
-        let destinations =
-            (!self.details.anywhere).then(|| only_on(group.below_share(), NoGain::FullShare));
+        let destinations = (!self.details.anywhere)
+            .then(|| only_on(destinations(draft, group, &duplicate), NoGain::FullShare));
         let candidate = Candidate::new(duplicate.pod, self.position, reason).within(destinations);
         self.last = Some(duplicate);
         Some(candidate)
@@ -192,6 +195,24 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
         run.or_late(pod, self.judge(run.before, pod))
     }
+}
+
+/// The nodes where a duplicate would gain something: those below their share. If none of them can
+/// take it, any node that makes the spread more even.
+///
+/// With 5, 1 and 0 replicas on three nodes of which the last is full, two go to the second node.
+/// Were the last one not full, a pod that goes to the second node might have to move once more.
+fn destinations(
+    draft: &Draft<'_>,
+    group: &ReplicaGroup,
+    duplicate: &Duplicate<'_>,
+) -> Rc<[NodeId]> {
+    let (below, all) = (group.below_share(), group.more_even(duplicate.node));
+    if all.len() == below.len() {
+        return below;
+    }
+    let fits = scheduler::fitting(draft, duplicate.pod);
+    if below.iter().any(|node| fits(*node).is_ok()) { below } else { all }
 }
 
 /// The owners of a pod, each with the pod's images.

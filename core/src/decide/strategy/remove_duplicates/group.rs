@@ -92,6 +92,15 @@ impl ReplicaGroup {
         targets.filter(|node| count_on(&self.current, *node) < self.share).collect()
     }
 
+    /// The nodes where the replicas are spread more evenly with one from this node: those that even
+    /// then have fewer than this one now. Each such move lowers the sum of the squares of the
+    /// counts, so the moves end.
+    pub(super) fn more_even(&self, from: NodeId) -> Rc<[NodeId]> {
+        let here = count_on(&self.current, from);
+        let targets = self.targets.iter().copied();
+        targets.filter(|node| count_on(&self.current, *node) + 1 < here).collect()
+    }
+
     /// Counts a replica that moves from one node to another.
     pub(super) fn moved(&mut self, from: NodeId, to: Option<NodeId>) {
         self.current.entry(from).and_modify(|n| *n -= 1);
