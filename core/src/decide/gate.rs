@@ -26,6 +26,7 @@ mod replicas;
 mod worth;
 
 use landing_flaw::LandingFlaw;
+use preference::Preferences;
 pub use replacement::{RULES as REPLACEMENT_RULES, ReplacementRule};
 
 /// A gate; the variants are in the order in which they decide.
@@ -207,7 +208,8 @@ pub fn prospect_by(
 
 /// Returns true if the replacement lands well where it lands on this node.
 pub fn lands_well(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> bool {
-    landing_flaw::check(candidate, draft, node).is_ok()
+    let preferences = Preferences::of(draft, candidate.pod);
+    landing_flaw::check(candidate, draft, &preferences, node).is_ok()
 }
 
 /// Asks every gate before [`Gate::Landing`], none of which needs a forecast.

@@ -51,7 +51,7 @@ use std::ops::Index;
 
 use crate::decide::placement::{Placement, Starts};
 use crate::model::plan::{Misfit, PlacementCause, Removal};
-use crate::model::snapshot::facts::{NodeFacts, PodAffinityTerm, PodFacts, Spread, Taint};
+use crate::model::snapshot::facts::{NodeFacts, PodAffinityTerm, PodFacts, Taint};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 use crate::policy::ScorePlugin;
 use crate::values::Ratio;
@@ -80,8 +80,10 @@ mod waiting;
 mod walk;
 
 pub use claims::claim_flaw;
+pub use pod_affinity::ViolatedPreferences;
 pub use question::in_turn;
 pub use search_start::evaluate;
+pub use topology_spread::SpreadExcess;
 pub use waiting::{WaitingPod, expect_waiting, waiting};
 
 use filters::Filters;
@@ -329,20 +331,16 @@ pub fn preference(pod: &Pod, node: &Node) -> i64 {
     node_affinity::preference(&pod.preferred_nodes, node)
 }
 
-/// Returns for each node the sum of the weights of preferred anti-affinity that a pod would violate
-/// there: its own terms, and those of other pods against it.
-pub fn violated_preferences(placement: &Placement<'_>, pod: PodId, nodes: &[NodeId]) -> Vec<i64> {
-    pod_affinity::violated_preferences(&Question::after(placement, pod), nodes)
+/// Returns how much preferred anti-affinity a pod would violate on each node: its own terms, and
+/// those of other pods against it.
+pub fn violated_preferences<'w>(placement: &Placement<'w>, pod: PodId) -> ViolatedPreferences<'w> {
+    ViolatedPreferences::new(&Question::after(placement, pod))
 }
 
-/// Returns for each topology spread constraint of a pod how many pods above `maxSkew` the domain of
-/// each of two nodes would have with the pod there; zero or less if the constraint is met.
-pub fn excess_pods<'w>(
-    placement: &Placement<'w>,
-    pod: PodId,
-    nodes: [NodeId; 2],
-) -> Vec<(&'w Spread, [i64; 2])> {
-    topology_spread::excess_pods(&Question::after(placement, pod), nodes)
+/// Returns how many pods too many the topology spread constraints of a pod would have with the pod
+/// on each node.
+pub fn spread_excess<'w>(placement: &Placement<'w>, pod: PodId) -> SpreadExcess<'w> {
+    SpreadExcess::new(&Question::after(placement, pod))
 }
 
 /// Returns true if a required anti-affinity term of one pod matches another pod, wherever both run.

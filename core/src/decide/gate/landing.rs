@@ -22,6 +22,7 @@ use crate::policy::LowNodeUtilization;
 use crate::values::{Ratio, ResourceId};
 
 use super::landing_flaw::{LandingFlaw, check, ratio_after};
+use super::preference::Preferences;
 
 /// The expected landing of the candidate's replacement, or why the move would gain too little.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Refusal> {
@@ -184,12 +185,13 @@ impl LandingOutcome {
     fn add(&mut self, case: LandingCase<'_, '_>, tied: Option<&[NodeId]>) -> Risk {
         let mut risk = Risk::default();
         let (candidate, projection) = (case.candidate, case.projection);
+        let preferences = Preferences::of(projection, candidate.pod);
         let before: BTreeSet<NodeId> = self.landing.possible_nodes.iter().copied().collect();
         for possible in &case.forecast.possible_nodes {
             if !before.contains(&possible.node) {
                 self.landing.possible_nodes.push(possible.node);
             }
-            match check(candidate, projection, possible.node) {
+            match check(candidate, projection, &preferences, possible.node) {
                 Ok(ratio) if tied.is_none() => self.book(possible.node, possible.chance, ratio),
                 Ok(_) => {}
                 Err(LandingFlaw::NotADestination(node, _))
@@ -295,8 +297,9 @@ pub(super) fn each(
     let chance = |node: NodeId| {
         forecast.possible_nodes.iter().find(|w| w.node == node).map_or(Ratio::ZERO, |w| w.chance)
     };
+    let preferences = Preferences::of(draft, candidate.pod);
     let judged = |node: NodeId| {
-        check(candidate, draft, node)
+        check(candidate, draft, &preferences, node)
             .map_err(|flaw| flaw.refusal(candidate, draft, chance(node), forecast))
     };
     forecast.scored.iter().map(|s| (s.node, judged(s.node))).collect()

@@ -14,7 +14,8 @@ use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, LowNodeUtilization};
 use crate::values::{Amount, Ratio, ResourceId};
 
-use super::{day_ahead, kubelet, preference};
+use super::preference::Preferences;
+use super::{day_ahead, kubelet};
 
 /// Why a landing on a node would gain nothing.
 pub(super) enum LandingFlaw {
@@ -123,9 +124,12 @@ impl LandingFlaw {
 }
 
 /// The largest ratio of a node after the move, or why the pod should not land there.
+///
+/// `preferences` are those of the candidate's pod in this projection.
 pub(super) fn check(
     candidate: &Candidate,
     projection: &Projection<'_>,
+    preferences: &Preferences<'_, '_>,
     node: NodeId,
 ) -> Result<Ratio, LandingFlaw> {
     let home = projection.world.snapshot.pod(candidate.pod).node == Some(node);
@@ -143,7 +147,7 @@ pub(super) fn check(
         return Err(LandingFlaw::ExcludedByPolicy(node));
     }
     if candidate.reason.is_a_wish()
-        && let Some(preference) = preference::broken(projection, candidate.pod, node)
+        && let Some(preference) = preferences.broken(node)
     {
         return Err(LandingFlaw::Trade(node, preference));
     }
@@ -361,7 +365,9 @@ pub(super) fn placement_cause(
     let own = forecast.scored.iter().find(|scored| scored.node == home);
     let mut others = forecast.scored.iter().filter(|scored| scored.node != home);
     let first = others.clone().next();
-    let good = others.find(|scored| check(candidate, projection, scored.node).is_ok());
+    let preferences = Preferences::of(projection, candidate.pod);
+    let is_good = |node: NodeId| check(candidate, projection, &preferences, node).is_ok();
+    let good = others.find(|scored| is_good(scored.node));
     match own.zip(good.or(first)) {
         Some((own, best)) => scheduler::placement_cause(projection, candidate.pod, own, best),
         None => PlacementCause::OnlyNode,

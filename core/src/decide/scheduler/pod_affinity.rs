@@ -29,6 +29,7 @@ pub(super) fn has_anti_affinity_on(placement: &Placement<'_>, pod: PodId, node: 
 }
 
 /// Counts per domain of one topology key.
+#[derive(Debug)]
 struct DomainCounts {
     topology: Rc<Topology>,
     sums: Vec<i64>,
@@ -193,29 +194,38 @@ fn preferences<'w>(question: &Question<'_, 'w>) -> CountsByKey<'w> {
     all
 }
 
-/// Returns for each node the sum of the weights of preferred anti-affinity that a pod would violate
-/// there: its own terms, and those of other pods against it. Terminating pods do not count.
+/// The preferred anti-affinity that a pod would violate, counted once for all nodes: its own terms,
+/// and those of other pods against it. Terminating pods do not count.
 ///
 /// Both directions count, so that a move that lowers the sum of one pod lowers the sum of all.
 /// Moves that only lower it come to an end.
-pub(super) fn violated_preferences(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
-    let (index, snapshot) = (question.index(), question.snapshot);
-    let mut all = Vec::new();
-    let mut add = |term: usize, pods: &[PodId]| {
-        if let TermKind::Preferred(weight @ ..0) = index.term(term).kind {
-            let staying = pods.iter().filter(|p| !snapshot.pod(**p).terminating);
-            let staying: Vec<PodId> = staying.copied().collect();
-            count(question, &mut all, term, &staying, -weight);
+#[derive(Debug)]
+pub struct ViolatedPreferences<'w>(CountsByKey<'w>);
+
+impl<'w> ViolatedPreferences<'w> {
+    pub(super) fn new(question: &Question<'_, 'w>) -> Self {
+        let (index, snapshot) = (question.index(), question.snapshot);
+        let mut all = Vec::new();
+        let mut add = |term: usize, pods: &[PodId]| {
+            if let TermKind::Preferred(weight @ ..0) = index.term(term).kind {
+                let staying = pods.iter().filter(|p| !snapshot.pod(**p).terminating);
+                let staying: Vec<PodId> = staying.copied().collect();
+                count(question, &mut all, term, &staying, -weight);
+            }
+        };
+        for term in index.terms_of(question.id) {
+            add(*term, &index.matched_pods(*term));
         }
-    };
-    for term in index.terms_of(question.id) {
-        add(*term, &index.matched_pods(*term));
+        for term in index.terms_matching(question.id).iter() {
+            add(*term, &index.term(*term).pods);
+        }
+        ViolatedPreferences(all)
     }
-    for term in index.terms_matching(question.id).iter() {
-        add(*term, &index.term(*term).pods);
+
+    /// Returns the sum of the weights that the pod would violate on a node.
+    pub fn at(&self, node: NodeId) -> i64 {
+        self.0.iter().filter_map(|(_, counts)| counts.at(node)).sum()
     }
-    let sum = |node: &NodeId| all.iter().filter_map(|(_, counts)| counts.at(*node)).sum();
-    nodes.iter().map(sum).collect()
 }
 
 /// Adds the weight for each of these pods of a term, in the domain where it is.

@@ -126,6 +126,7 @@ pub(super) struct SpreadLimits {
     of_profile: bool,
 }
 
+#[derive(Debug)]
 struct SpreadLimit {
     topology: Rc<Topology>,
     counts: Vec<i64>,
@@ -201,22 +202,28 @@ impl SpreadLimit {
     }
 }
 
-/// Returns for each own constraint of the pod how many pods too many the domain of each node would
-/// have with the pod there. A node without a domain has none too many.
-pub(super) fn excess_pods<'w>(
-    question: &Question<'_, 'w>,
-    nodes: [NodeId; 2],
-) -> Vec<(&'w Spread, [i64; 2])> {
-    let of_kind = |hard: bool| {
-        let own: Vec<&'w Spread> = question.pod.spread.iter().filter(|s| s.hard == hard).collect();
-        let constraints = own.iter().map(|s| SpreadConstraint::own(question, s));
-        let limits = SpreadLimits::of(question, &constraints.collect::<Vec<_>>());
-        own.into_iter()
-            .zip(limits.limits)
-            .map(|(spread, limit)| (spread, nodes.map(|node| limit.excess(node))))
-            .collect::<Vec<_>>()
-    };
-    [true, false].into_iter().flat_map(of_kind).collect()
+/// The own constraints of a pod with the pods per domain, counted once for all nodes.
+#[derive(Debug)]
+pub struct SpreadExcess<'w>(Vec<(&'w Spread, SpreadLimit)>);
+
+impl<'w> SpreadExcess<'w> {
+    pub(super) fn new(question: &Question<'_, 'w>) -> Self {
+        let of_kind = |hard: bool| {
+            let own = question.pod.spread.iter().filter(|s| s.hard == hard);
+            let own: Vec<&'w Spread> = own.collect();
+            let constraints = own.iter().map(|s| SpreadConstraint::own(question, s));
+            let limits = SpreadLimits::of(question, &constraints.collect::<Vec<_>>());
+            own.into_iter().zip(limits.limits)
+        };
+        SpreadExcess([true, false].into_iter().flat_map(of_kind).collect())
+    }
+
+    /// Returns for each constraint how many pods above `maxSkew` the domain of a node would have
+    /// with the pod there; zero or less if the constraint is met. A node without a domain has none
+    /// too many.
+    pub fn at(&self, node: NodeId) -> impl Iterator<Item = (&'w Spread, i64)> {
+        self.0.iter().map(move |(spread, limit)| (*spread, limit.excess(node)))
+    }
 }
 
 /// Scores the nodes: fewer pods of the group in the node's domains score higher.

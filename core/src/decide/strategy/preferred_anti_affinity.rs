@@ -43,8 +43,9 @@ impl<'w> PreferredAntiAffinityRun<'w> {
     /// The pod as a candidate, given the moves so far.
     fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<Candidate, NotSelected> {
         let home = with_terms(draft, self.scope, pod)?;
-        let weights = scheduler::violated_preferences(draft, pod, &self.nodes);
-        let weights: Vec<(NodeId, i64)> = self.nodes.iter().copied().zip(weights).collect();
+        let violated = scheduler::violated_preferences(draft, pod);
+        let nodes = self.nodes.iter();
+        let weights: Vec<(NodeId, i64)> = nodes.map(|n| (*n, violated.at(*n))).collect();
         let own = weights.iter().find(|(node, _)| *node == home);
         let weight = own.map(|(_, weight)| *weight).unwrap_or_default();
         if weight == 0 {
