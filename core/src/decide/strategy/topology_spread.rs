@@ -202,7 +202,9 @@ impl<'w> TopologySpreadRun<'w> {
             // The gate takes far longer, and there may be thousands of domains.
             chance >= least && gate::prospect_by(&candidate(to), draft, &forecast).is_ok()
         };
-        let landing = destinations.iter().find(lands);
+        // Where no node can take the pod, its chance says nothing about the domains.
+        let nowhere = forecast.possible_nodes.is_empty();
+        let landing = if nowhere { None } else { destinations.iter().find(lands) };
         let to = *landing.unwrap_or(&destinations[0]);
         let mut candidate = candidate(&to);
         if landing.is_none() {
