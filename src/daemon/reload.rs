@@ -121,7 +121,7 @@ impl Daemon {
             self.guards = GuardSource::new(&policy);
             self.guards_asked = None;
         }
-        // What still fails shows up again.
+        // Requests that still fail are recorded again.
         self.cluster.failures().forget(is_by_policy);
         self.metrics.expect(&policy);
         engine.change_policy(policy);

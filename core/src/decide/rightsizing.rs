@@ -190,7 +190,7 @@ impl WorkloadPods<'_, '_> {
         let init_peak = value_of(&sizes.init_peak, rule.name).unwrap_or_default();
         let fits = suggested(rule, self.covered(rule, policy), policy.headroom).plus(overhead);
         let suggested = limit.map_or(fits, |limit| fits.min(limit));
-        // The scheduler reserves as much whatever the containers request that run now.
+        // The scheduler reserves as much for any request of the containers that run now.
         let suggested = suggested.max(self.killed_at(rule.id)).max(init_peak.plus(overhead));
         let direction = direction(request, suggested, policy.tolerance)?;
         let apart = suggested.minus(request).plus(request.minus(suggested));
@@ -207,7 +207,7 @@ impl WorkloadPods<'_, '_> {
         })
     }
 
-    /// What a pod needed when it was killed.
+    /// The memory that a pod needed when it was killed.
     fn killed_at(&self, resource: ResourceId) -> Amount {
         if resource == ResourceId::MEMORY { self.killed_at } else { Amount::ZERO }
     }

@@ -233,8 +233,8 @@ fn wishes(
 
 /// Nodes that have been hot for long enough, and nodes with the taint that keep it.
 ///
-/// A node keeps the taint until it has cooled, and until the replacements that should not land there
-/// have a node.
+/// A node keeps the taint until it has cooled, and until the replacements that should not land
+/// there have a node.
 fn hot(
     now: &Draft<'_>,
     verdicts: &[Verdict],

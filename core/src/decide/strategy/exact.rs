@@ -7,7 +7,7 @@ use crate::model::snapshot::PodId;
 use crate::policy::Rule;
 
 use super::SelectPods;
-use super::inter_pod_anti_affinity::{InterPodAntiAffinityRun, NeighbourRules};
+use super::inter_pod_anti_affinity::{InterPodAntiAffinityRun, NeighbourRules, NeighbourScope};
 use super::listing::not_moved;
 use super::per_pod::PerPodRun;
 use super::remove_duplicates::{DuplicateRules, RemoveDuplicatesRun};
@@ -61,8 +61,12 @@ static DUPLICATES: DuplicateRules = DuplicateRules {
 };
 
 /// An evicted pod is still there, because it is only terminating.
-const NEIGHBOURS: NeighbourRules =
-    NeighbourRules { terminating: true, evicted: true, without_label: true, only_in_scope: true };
+const NEIGHBOURS: NeighbourRules = NeighbourRules {
+    terminating: true,
+    evicted: true,
+    without_label: true,
+    scope: NeighbourScope::InScope,
+};
 
 /// Refuses a pod that an earlier strategy moves, or that may not be evicted.
 fn may_go(draft: &Draft<'_>, position: usize, pod: PodId) -> Result<(), NotSelected> {

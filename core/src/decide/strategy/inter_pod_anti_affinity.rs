@@ -32,9 +32,19 @@ pub(super) struct NeighbourRules {
     pub(super) evicted: bool,
     /// A node is one domain with itself even without the label.
     pub(super) without_label: bool,
-    /// Only pods that the strategy looks at are neighbours: those in its scope, on nodes that are
-    /// Ready and that the policy selects.
-    pub(super) only_in_scope: bool,
+    /// The pods among which neighbours are looked for.
+    pub(super) scope: NeighbourScope,
+}
+
+/// The pods among which neighbours are looked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum NeighbourScope {
+    /// All pods of the cluster.
+    #[default]
+    All,
+    /// The pods that the strategy looks at: those in its scope, on nodes that are Ready and that
+    /// the policy selects.
+    InScope,
 }
 
 /// One cycle of the strategy: first required, then preferred anti-affinity.
@@ -242,13 +252,19 @@ impl NeighbourRules {
     /// The pods that are compared, in the order of their namespaces.
     fn neighbours(self, draft: &Draft<'_>, position: usize, scope: &Scope) -> Vec<PodId> {
         let snapshot = draft.world.snapshot;
-        let nodes =
-            if self.only_in_scope { ready_nodes(draft) } else { snapshot.node_ids().collect() };
+        let nodes = match self.scope {
+            NeighbourScope::All => snapshot.node_ids().collect(),
+            NeighbourScope::InScope => ready_nodes(draft),
+        };
+        let is_in_scope = |p: &PodId| match self.scope {
+            NeighbourScope::All => true,
+            NeighbourScope::InScope => scope.admits(snapshot.pod(*p)),
+        };
         let mut pods: Vec<PodId> = nodes
             .into_iter()
             .flat_map(|n| snapshot.node(n).pods.iter().copied())
             .filter(|p| self.terminating || !snapshot.pod(*p).terminating)
-            .filter(|p| !self.only_in_scope || scope.admits(snapshot.pod(*p)))
+            .filter(is_in_scope)
             .filter(|p| self.stays(draft, position, *p))
             .collect();
         pods.sort_unstable();

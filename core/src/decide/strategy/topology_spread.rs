@@ -119,7 +119,9 @@ impl<'w> TopologySpreadRun<'w> {
                     continue;
                 }
                 let mut domains = domains(draft, constraint, nodes, true);
-                domains.iter_mut().for_each(|domain| self.prepare(draft, domain));
+                for domain in &mut domains {
+                    self.prepare(draft, domain);
+                }
                 self.domains = domains;
             }
             if let Some(candidate) = self.step(draft, spread) {
