@@ -28,9 +28,9 @@ use super::lock;
 const LASTING: Duration = Duration::from_secs(10);
 /// The time after which a failure is logged again.
 const AGAIN: Duration = Duration::from_secs(60);
-/// A request that has not been repeated for this long says nothing about now: events and taints are
-/// only written now and then.
-const FORGOTTEN: Duration = Duration::from_secs(600);
+/// Events and taints are only written now and then. If the last one failed longer ago than this, it
+/// says nothing about now. All other requests are repeated at each poll or cycle.
+const FORGOTTEN: Duration = Duration::from_secs(2 * 3600);
 /// How often the failures are looked at.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -235,7 +235,8 @@ impl Failures {
         let now = Instant::now();
         let mut failing = lock(&self.failing);
         failing.retain(|request, failure| {
-            self.keep(*request, now.duration_since(failure.last) < FORGOTTEN)
+            let is_rare = matches!(request, Request::Events | Request::Taints);
+            self.keep(*request, !is_rare || now.duration_since(failure.last) < FORGOTTEN)
         });
         let mut lines: BTreeMap<(String, &'static str), (Vec<String>, Duration)> = BTreeMap::new();
         for (request, failure) in failing.iter_mut() {
@@ -319,7 +320,7 @@ mod tests {
         assert!(logged(&failures, &[PODS], 8).await.is_empty());
         failures.works(PODS);
         failures.record(Request::Events, Err("refused"));
-        tokio::time::advance(Duration::from_secs(500)).await;
+        tokio::time::advance(Duration::from_secs(600)).await;
         assert!(failures.news().is_empty() && failures.lasting().is_empty());
         failures.record(Request::Events, Err("refused"));
         assert_eq!(failures.lasting().len(), 1);
@@ -333,15 +334,16 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_failure_that_is_not_repeated_for_ten_minutes_is_over() {
+    async fn a_failure_of_a_rare_request_that_is_not_repeated_for_two_hours_is_over() {
         let failures = Failures::default();
-        logged(&failures, &[Request::Taints], 60).await;
-        assert_eq!(failures.lasting().len(), 1);
+        logged(&failures, &[Request::Taints, Request::Ledger], 60).await;
+        assert_eq!(failures.lasting().len(), 2);
         assert!(is_failing(&failures, Request::Taints));
-        tokio::time::advance(Duration::from_secs(600)).await;
+        tokio::time::advance(FORGOTTEN).await;
         failures.news();
-        assert!(failures.lasting().is_empty());
+        assert_eq!(failures.lasting().len(), 1);
         assert!(!is_failing(&failures, Request::Taints));
+        assert!(is_failing(&failures, Request::Ledger));
     }
 
     #[tokio::test(start_paused = true)]

@@ -14,8 +14,7 @@ impl Daemon {
     /// Asks the guards and records their answers.
     pub(super) async fn ask_guards(&mut self, engine: &mut Engine) {
         if self.guards.is_empty() {
-            // A reload may have removed guards that failed or stopped something.
-            self.cluster.failures().works(Request::Guards);
+            // A reload may have removed guards that stopped something.
             self.metrics.guards(&[]);
             self.note_stops(engine);
             return;
