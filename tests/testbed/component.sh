@@ -41,7 +41,8 @@ start() {
     - "$(cat "cmd.$1")" < /dev/null >> "$1.log" 2>&1 &
   echo $! > "pid.$1"
   cat pid.* > pids
-  local until=$((SECONDS + 60))
+  # on a machine with little to spare, a dozen API servers at once take minutes
+  local until=$((SECONDS + 300))
   until answers "$1" && alive "$1"; do
     alive "$1" || { rm "pid.$1"; complain "$1" "did not start"; return 1; }
     ((SECONDS < until)) || { complain "$1" "does not answer"; return 1; }

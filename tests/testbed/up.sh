@@ -187,12 +187,12 @@ spec:
   {group: metrics.k8s.io, version: v1beta1, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true,
    service: {name: metrics-server, namespace: kube-system, port: $((port + 4))}}
 YAML
-eventually 60 kubectl wait --for=condition=Established --timeout=1s -f "$cache/kwok/crds.yaml"
+eventually 300 kubectl wait --for=condition=Established --timeout=1s -f "$cache/kwok/crds.yaml"
 component start kwok # needs its CRDs
-eventually 60 kubectl apply --validate=false -f "$cache/kwok/metrics.yaml"
-eventually 60 kubectl wait --for=condition=Available --timeout=1s apiservice/v1beta1.metrics.k8s.io
+eventually 300 kubectl apply --validate=false -f "$cache/kwok/metrics.yaml"
+eventually 300 kubectl wait --for=condition=Available --timeout=1s apiservice/v1beta1.metrics.k8s.io
 # the sign that the controller manager works
-eventually 60 kubectl get serviceaccount default
+eventually 300 kubectl get serviceaccount default
 component check "${parts[@]}"
 trap - EXIT
 echo "up.sh: ready: KUBECONFIG=$KUBECONFIG" >&2

@@ -10,6 +10,7 @@ use std::time::Duration;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use super::audit::AuditLog;
 use super::proxy::{self, Proxy};
@@ -22,6 +23,9 @@ const PORTS: std::ops::Range<u16> = 24000..32000;
 const KUBECTL_SECONDS: &str = "180";
 /// The same for a test; the longest takes eight minutes.
 const TEST_TIME: Duration = Duration::from_secs(20 * 60);
+/// How many control planes start at once. A start takes many times the CPU of a running one, so that
+/// a dozen at once would each take a minute, and several on a slow machine.
+static STARTS: Semaphore = Semaphore::const_new(3);
 static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 
 pub const TESTBED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testbed");
@@ -74,7 +78,10 @@ impl ControlPlane {
             .spawn()
             .unwrap();
         let mut up = Command::new(format!("{TESTBED}/up.sh"));
-        run(up.env("TESTBED_SCHEDULER", scheduler).arg(&dir).arg(port.to_string()));
+        up.env("TESTBED_SCHEDULER", scheduler).arg(&dir).arg(port.to_string());
+        let start = STARTS.acquire().await.unwrap();
+        run(&mut up);
+        drop(start);
         let client = Client::try_from(admin(&dir).await).unwrap();
         let mut control_plane = ControlPlane {
             audit: AuditLog::at(dir.join("audit.log")),
