@@ -70,6 +70,8 @@ fn each_defect_is_named_by_its_own_line() {
         ),
         ("  db cpu=100m uses=10m", "replicas", Warning, "default/Deployment/db"),
         ("  cache*2 cpu=100m uses=10m emptydir", "pods", Warning, "2 local-storage"),
+        ("  cache*2 cpu=100m uses=10m stay", "pods", Warning, "2 prefer-no-eviction"),
+        ("  cache*2 cpu=100m uses=10m evict=false", "pods", Warning, "2 evict-false"),
         (
             "  descheduler*2 cpu=100m uses=10m namespace=kube-system",
             "deschedulers",
@@ -131,6 +133,28 @@ fn a_cluster_without_metrics_or_destinations_is_a_failure() {
     let all = examined(&Cluster::parse("node n1\n  web*2 cpu=100m uses=100m\n"));
     let nodes = wrong(&all);
     assert_eq!((nodes.check, nodes.severity), ("nodes", Severity::Failure));
+}
+
+#[test]
+fn a_policy_that_leaves_out_every_pod_is_named() {
+    for (evictable, reason) in [
+        ("namespaces: {include: [shpo]}", "5 namespace"),
+        ("podSelector: {matchLabels: {team: shpo}}", "5 pod-selector"),
+        ("priorityBelow: 0", "2 daemon-set, 3 priority"),
+    ] {
+        let policy = format!("{EVEN}\nevictable: {{{evictable}}}");
+        let agents = "  agent*2 cpu=100m uses=10m daemon";
+        let cluster = format!("{HEALTHY}{agents}\n").replace("cpu", "priority=0 cpu");
+        let all = examined_by(&Cluster::parse(&cluster), &policy);
+        let found = wrong(&all);
+        let expected = format!("no running pod can ever move: {reason}");
+        assert_eq!((found.check, &found.message), ("pods", &expected));
+
+        // One pod that may move shows that the rest stays on purpose.
+        let free = "  free*2 cpu=100m uses=10m namespace=shpo labels=team:shpo priority=-1";
+        let all = examined_by(&Cluster::parse(&format!("{cluster}{free}\n")), &policy);
+        assert!(all.iter().all(|d| d.severity == Severity::Ok), "{all:#?}");
+    }
 }
 
 #[test]

@@ -239,47 +239,60 @@ fn single_replicas(draft: &Draft<'_>) -> Diagnosis {
     Diagnosis::warning("replicas", message, remedy)
 }
 
-/// Pods that no cycle moves, because of a lasting reason. System pods stay on purpose.
+/// Pods that no cycle moves, because of a lasting reason. System pods and those that the policy
+/// leaves out stay on purpose, and count only if no other pod is left.
 fn immovable_pods(draft: &Draft<'_>) -> Diagnosis {
+    let none_may_move = running(draft).next().is_some() && !running(draft).any(may_move(draft));
+    let counts = |why: &Refusal| lasts(why) && (none_may_move || !is_on_purpose(why));
     let mut reasons: BTreeMap<&'static str, (usize, String)> = BTreeMap::new();
-    for (_, why) in refusals(draft).filter(|(_, why)| lasts(why)) {
+    for (_, why) in refusals(draft).filter(|(_, why)| counts(why)) {
         let entry = reasons.entry(why.code());
         entry.or_insert_with(|| (0, why.remedy())).0 += 1;
     }
     let total: usize = reasons.values().map(|(pods, _)| pods).sum();
     let Some((_, remedy)) = reasons.values().max_by_key(|(pods, _)| *pods) else {
-        return Diagnosis::ok("pods", "no pod is protected from every eviction");
+        let message = "no pod is protected, apart from DaemonSet, static and system pods, and \
+                       pods that the policy leaves out";
+        return Diagnosis::ok("pods", message);
     };
     let each: Vec<String> =
         reasons.iter().map(|(code, (pods, _))| format!("{pods} {code}")).collect();
-    let number = count(total, "pod");
-    let message = format!("{number} can never move: {}", each.join(", "));
-    Diagnosis::warning("pods", message, remedy.clone())
+    let which = if none_may_move {
+        "no running pod can ever move".to_owned()
+    } else {
+        format!("{} can never move", count(total, "pod"))
+    };
+    Diagnosis::warning("pods", format!("{which}: {}", each.join(", ")), remedy)
+}
+
+/// Whether a strategy may move a pod, now or in a later cycle.
+fn may_move<'d>(draft: &'d Draft<'_>) -> impl Fn(PodId) -> bool + 'd {
+    let strategies = 0..draft.world.policy.strategies.len();
+    move |pod| {
+        let refused = |strategy| gate::evictable(pod, strategy, draft).err();
+        strategies.clone().any(|strategy| refused(strategy).is_none_or(|why| !lasts(&why)))
+    }
+}
+
+/// The running pods, if the policy has a strategy.
+fn running<'d>(draft: &'d Draft<'_>) -> impl Iterator<Item = PodId> + 'd {
+    let snapshot = draft.world.snapshot;
+    let has_strategy = !draft.world.policy.strategies.is_empty();
+    snapshot.pod_ids().filter(move |id| has_strategy && runs(snapshot.pod(*id)))
 }
 
 /// The pods that the policy does not let go, each with the reason.
 fn refusals<'d>(draft: &'d Draft<'_>) -> impl Iterator<Item = (PodId, Refusal)> + 'd {
-    let snapshot = draft.world.snapshot;
-    let has_strategy = !draft.world.policy.strategies.is_empty();
-    snapshot
-        .pod_ids()
-        .filter(move |id| has_strategy && runs(snapshot.pod(*id)))
-        .filter_map(|id| gate::evictable(id, 0, draft).err().map(|why| (id, why)))
+    running(draft).filter_map(|id| gate::evictable(id, 0, draft).err().map(|why| (id, why)))
 }
 
+/// Whether a refusal lasts until somebody changes something. Other checks name too few replicas and
+/// unknown objects.
 fn lasts(why: &Refusal) -> bool {
-    matches!(
-        why,
-        Refusal::Protected(
-            Protected::PersistentVolume(_)
-                | Protected::ResourceClaims
-                | Protected::NoBudget
-                | Protected::PreferNoEviction
-                | Protected::NotSafeToEvict
-                | Protected::DoNotDisrupt
-                | Protected::Gang(_)
-                | Protected::UnknownPriorityClass(_)
-        ) | Refusal::Replacement(
+    match why {
+        Refusal::Protected(why) => !matches!(why, Protected::UnknownPriority(_)),
+        Refusal::Replacement(why) => matches!(
+            why,
             Replacement::Bare
                 | Replacement::UnknownOwner(_)
                 | Replacement::RunsToCompletion(_)
@@ -287,7 +300,29 @@ fn lasts(why: &Refusal) -> bool {
                 | Replacement::MissingPriorityClass(_)
                 | Replacement::LocalStorage
                 | Replacement::NewVolume(_)
-        )
+        ),
+        Refusal::Disruption(_)
+        | Refusal::Rest(_)
+        | Refusal::Stop(_)
+        | Refusal::Temporary(_)
+        | Refusal::Landing(_) => false,
+    }
+}
+
+/// Whether a refusal is what the policy says, or right for a system pod.
+fn is_on_purpose(why: &Refusal) -> bool {
+    let Refusal::Protected(why) = why else {
+        return false;
+    };
+    matches!(
+        why,
+        Protected::Mirror
+            | Protected::Static
+            | Protected::DaemonSet
+            | Protected::SystemCritical
+            | Protected::Priority { .. }
+            | Protected::Namespace(_)
+            | Protected::PodSelector
     )
 }
 
