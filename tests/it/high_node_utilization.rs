@@ -104,7 +104,7 @@ fn no_node_is_filled_above_the_target_of_another_strategy() {
     keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 62%, above \
         the target of 60%
     default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
-    default: no measured node is above its target
+    default: no node that takes part is above its target
     ");
 }
 
@@ -115,7 +115,7 @@ fn no_node_is_filled_above_the_target_of_another_strategy_by_requests() {
     keep web-1 on n1: its replacement could land on n2, where cpu requests would reach 62%, above \
         the target of 60%
     default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
-    default: no measured node is above its target
+    default: no node that takes part is above its target
     ");
 }
 

@@ -45,7 +45,7 @@ fn the_same_cluster_is_balanced_by_requests() {
         .plan(&EVEN.replace("thresholds: {cpu: 30%}", "basis: requests, thresholds: {cpu: 30%}"));
     assert_snapshot!(
         text(&plan),
-        @"default: every measured node is below its thresholds: idle, not unbalanced"
+        @"default: every node that takes part is below its thresholds: idle, not unbalanced"
     );
     assert_eq!(plan.nodes.len(), 10);
     assert!(

@@ -88,7 +88,7 @@ fn a_soft_taint_is_no_reason_to_land_on_a_hot_node() {
     );
     assert_snapshot!(plan(&format!("{balance}, {taints}")), @r"
     keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 62%, above the target of 60%
-    default: no measured node is above its target
+    default: no node that takes part is above its target
     ");
 }
 

@@ -147,16 +147,13 @@ impl fmt::Display for NoTrend {
 }
 
 impl Plan {
-    /// Returns the number of nodes that are left alone because of missing or doubtful data, as the
-    /// end of a sentence; empty if there are none.
+    /// Returns the number of nodes that are left alone because of their state or of missing or
+    /// doubtful data, as the end of a sentence; empty if there are none.
     pub fn aside(&self) -> String {
         let alone: BTreeSet<&str> = self
             .nodes
             .iter()
-            .filter(|v| {
-                let unknown = matches!(v.class, Class::Unknown(_) | Class::NoAllocatable(_));
-                unknown || matches!(v.class, Class::Unreadable(_))
-            })
+            .filter(|v| v.class.is_left_alone())
             .map(|v| v.node.as_str())
             .collect();
         match alone.len() {

@@ -151,10 +151,12 @@ impl PlanText<'_> {
             return self.all_kept(hot);
         }
         let aside = self.plan.aside();
+        // A node that is left alone may be above its target.
+        let unneeded = if aside.is_empty() { "no moves needed" } else { "no moves" };
         if !self.plan.notes.is_empty() {
-            let needed = hot.is_empty() && self.plan.notes.iter().all(|note| note.why.is_goal());
-            let why = if needed { "needed" } else { "possible" };
-            return format!("no moves {why}: {}{aside}", self.notes());
+            let goal = hot.is_empty() && self.plan.notes.iter().all(|note| note.why.is_goal());
+            let moves = if goal { unneeded } else { "no moves possible" };
+            return format!("{moves}: {}{aside}", self.notes());
         }
         if !hot.is_empty() {
             let nodes = list(hot, MOST_NAMES);
@@ -168,9 +170,9 @@ impl PlanText<'_> {
             );
         }
         if self.balancing().is_some() {
-            format!("no moves needed: no node is above its target{aside}")
+            format!("{unneeded}: no node that takes part is above its target{aside}")
         } else {
-            format!("no moves needed: no strategy selects a pod{aside}")
+            format!("{unneeded}: no strategy selects a pod{aside}")
         }
     }
 

@@ -357,7 +357,7 @@ fn a_plan_without_moves_is_short() {
          standard deviation  fullest above mean  mean
     cpu  2%                  3%                  50%
 
-    no moves needed: no measured node is above its target
+    no moves needed: no node that takes part is above its target
     ");
 }
 
@@ -493,11 +493,13 @@ fn the_summary_says_what_the_plan_achieves() {
     );
     let blind = Plan { nodes: vec![verdict("n1", Class::Unknown(Unmeasured::Missing))], ..quiet() };
     assert_eq!(summary(&blind), "no decision possible: the usage of every node is unknown");
-    let mute = [blind.nodes, quiet().nodes].concat();
-    assert_eq!(
-        summary(&Plan { nodes: mute, ..quiet() }),
-        "no moves needed: no measured node is above its target; 1 node is left alone"
-    );
+    for class in [Class::Unknown(Unmeasured::Missing), Class::NotReady, Class::Deleting] {
+        let nodes = [vec![verdict("n0", class)], quiet().nodes].concat();
+        assert_eq!(
+            summary(&Plan { nodes, ..quiet() }),
+            "no moves: no node that takes part is above its target; 1 node is left alone"
+        );
+    }
 }
 
 #[test]

@@ -85,11 +85,13 @@ impl Idle {
     /// Returns the change that would let the strategy act.
     pub fn remedy(&self) -> String {
         match self {
-            Idle::NothingHot => "nothing: no node is above its `targetThresholds`".to_owned(),
+            Idle::NothingHot => {
+                "nothing: no node that takes part is above its `targetThresholds`".to_owned()
+            }
             Idle::NotForLong(_) => "wait, or lower `sustainedFor`".to_owned(),
             Idle::NothingCold(_) => "add nodes, or raise `thresholds`".to_owned(),
             Idle::AllCold => {
-                "nothing: no node needs relief, and fewer nodes would suffice".to_owned()
+                "nothing: no node that takes part needs relief, and fewer would suffice".to_owned()
             }
             Idle::FewCold { cold, .. } => {
                 format!("add nodes or raise `thresholds`, or set `numberOfNodes` below {cold}")

@@ -122,6 +122,18 @@ impl Class {
     pub const fn is_hot(&self) -> bool {
         matches!(self, Class::Hot { .. })
     }
+
+    /// Returns true if the node takes no part because of its state or of missing or doubtful data.
+    pub const fn is_left_alone(&self) -> bool {
+        matches!(
+            self,
+            Class::Unknown(_)
+                | Class::Unreadable(_)
+                | Class::NotReady
+                | Class::Deleting
+                | Class::NoAllocatable(_)
+        )
+    }
 }
 
 crate::codes! {
@@ -168,8 +180,8 @@ pub struct Note {
 /// The reason why a strategy does nothing in a pool of nodes.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Idle {
-    /// No node is above a target.
-    #[error("no measured node is above its target")]
+    /// No node is above a target, apart from nodes that are left alone.
+    #[error("no node that takes part is above its target")]
     NothingHot,
     /// This many nodes are above a target, but none for long enough.
     #[error("{}, but not for long enough yet", above(*.0))]
@@ -177,8 +189,8 @@ pub enum Idle {
     /// This many nodes are hot, but no node is below its thresholds.
     #[error("{}, but no node below its thresholds can take pods", above(*.0))]
     NothingCold(usize),
-    /// Every node is below its thresholds.
-    #[error("every measured node is below its thresholds: idle, not unbalanced")]
+    /// Every node is below its thresholds, apart from nodes that are left alone.
+    #[error("every node that takes part is below its thresholds: idle, not unbalanced")]
     AllCold,
     /// Too few nodes are below their thresholds for the policy's `numberOfNodes`.
     #[error("nodes below their thresholds: {cold}; numberOfNodes requires more than {more_than}")]
