@@ -196,7 +196,9 @@ impl PlanText<'_> {
     /// The nodes that take no part in moves, grouped by the reason.
     pub(super) fn excluded(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        let mut strategies = BTreeSet::new();
         for verdict in self.plan.nodes.iter().filter(|v| is_excluded(&v.class)) {
+            strategies.insert(verdict.strategy);
             let class = verdict.class.to_string();
             let reason = class.trim_start_matches("left alone: ").to_owned();
             let nodes = reasons.entry(reason).or_default();
@@ -208,7 +210,12 @@ impl PlanText<'_> {
         if reasons.is_empty() {
             return Ok(());
         }
-        self.screen.title(f, "Left alone", "nodes that neither lose nor receive pods")?;
+        let mut note = "nodes that neither lose nor receive pods".to_owned();
+        if self.policy.strategies.iter().any(|s| !strategies.contains(s.rule.name())) {
+            let names: Vec<&str> = strategies.into_iter().collect();
+            note = format!("{note} by {}", names.join(" and "));
+        }
+        self.screen.title(f, "Left alone", &note)?;
         for (reason, nodes) in reasons {
             let (most, _) = shown(self.all, nodes.len(), MOST_NAMES);
             self.screen.line(f, &format!("{}: {reason}", list(&nodes, most)), None)?;

@@ -142,13 +142,13 @@ impl PlanText<'_> {
 
     /// The reason why there is no move.
     fn without_moves(&self, hot: &[&str]) -> String {
+        if !self.plan.kept.is_empty() {
+            return self.all_kept(hot);
+        }
         let mut classes = self.plan.nodes.iter().map(|verdict| &verdict.class);
         // `all` is true for no nodes, which is another situation.
         if !self.plan.nodes.is_empty() && classes.all(|class| matches!(class, Class::Unknown(_))) {
             return "no decision possible: the usage of every node is unknown".to_owned();
-        }
-        if !self.plan.kept.is_empty() {
-            return self.all_kept(hot);
         }
         let aside = self.plan.aside();
         // A node that is left alone may be above its target.

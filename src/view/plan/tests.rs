@@ -190,10 +190,13 @@ fn busy() -> Plan {
 }
 
 fn text(plan: &Plan, width: usize, all: bool) -> String {
-    let policy = Policy::parse("built-in policy", Policy::BUILT_IN).unwrap();
+    text_by(plan, Policy::BUILT_IN, width, all)
+}
+
+fn text_by(plan: &Plan, policy: &str, width: usize, all: bool) -> String {
     PlanText {
         plan,
-        policy: &policy,
+        policy: &Policy::parse("policy", policy).unwrap(),
         head: &["plan for cluster.yaml: 4 nodes".to_owned()],
         all,
         screen: Screen::plain(width),
@@ -529,6 +532,23 @@ fn the_summary_counts_each_pod_and_each_relieved_node_once() {
     assert_eq!(summary(&of_three), relieved);
     let elsewhere = Plan { nodes: vec![verdict("n3", hot(90.0))], ..of_three };
     assert_eq!(summary(&elsewhere), "1 move would not relieve 1 hot node");
+}
+
+#[test]
+fn what_keeps_pods_counts_more_than_usage_that_another_strategy_lacks() {
+    let nodes = vec![verdict("n1", Class::Unknown(Unmeasured::Missing))];
+    let kept = busy().kept.into_iter().map(|kept| Kept { strategy: "RemoveDuplicates", ..kept });
+    let plan = Plan { nodes, kept: kept.collect(), ..quiet() };
+    assert_eq!(
+        summary(&plan),
+        "no moves possible: 3 pods that RemoveDuplicates selects stay; see Kept"
+    );
+    let mixed = "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies:\n\
+                 - lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}\n\
+                 - removeDuplicates: {}\n";
+    let title = "\nLeft alone  nodes that neither lose nor receive pods";
+    let text = text_by(&plan, mixed, 100, false);
+    assert!(text.contains(&format!("{title} by LowNodeUtilization\n")), "{text}");
 }
 
 #[test]
