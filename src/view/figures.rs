@@ -1,7 +1,16 @@
 //! The figures of a simulated run in words, the same in the terminal and on the page.
 
+use std::collections::BTreeSet;
+
 use crate::simulate::trace::{Eviction, Summary, TimeAbove, Trace};
 use crate::values::text::duration;
+
+/// Sentences about objects that these runs did not know, each once.
+pub(super) fn unknown_objects<'t>(
+    traces: impl IntoIterator<Item = &'t Trace>,
+) -> BTreeSet<&'t str> {
+    traces.into_iter().flat_map(|trace| &trace.unknown_objects).map(String::as_str).collect()
+}
 
 /// The time to balance.
 pub(super) fn time_to_balance(summary: &Summary) -> String {

@@ -13,6 +13,7 @@ use crate::policy::Basis;
 use crate::simulate::trace::Trace;
 use crate::values::text::{age, count as counted};
 use crate::view::bar;
+use crate::view::figures::unknown_objects;
 use crate::view::html::{HtmlPage, PALETTE, content_security_policy};
 
 use self::axes::TimeAxis;
@@ -145,6 +146,9 @@ impl<'t> SimulationReport<'t> {
                     ", one sample every " (age(first.step))
                     " · " (basis)
                     " · from " (first.start.strftime("%Y-%m-%d %H:%M UTC"))
+                }
+                @for sentence in unknown_objects(self.runs.iter().map(|run| run.trace)) {
+                    p.facts { (sentence) }
                 }
             }
         }

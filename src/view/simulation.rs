@@ -8,7 +8,7 @@ use crate::simulate::trace::{Eviction, Trace, TraceBand};
 use crate::values::Ratio;
 use crate::values::text::{count, duration};
 use crate::view::figures::{
-    destination, is_balance_unknown, minutes_above_target, time_to_balance,
+    destination, is_balance_unknown, minutes_above_target, time_to_balance, unknown_objects,
 };
 use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::Table;
@@ -33,6 +33,9 @@ impl fmt::Display for SimulationText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for line in self.head {
             writeln!(f, "{line}")?;
+        }
+        for sentence in unknown_objects(self.traces) {
+            self.screen.line(f, sentence, Some(Ink::Warning))?;
         }
         let Some(first) = self.traces.first() else {
             return Ok(());

@@ -170,6 +170,27 @@ fn a_policy_that_names_a_class_which_the_file_lacks_is_refused() {
 }
 
 #[test]
+fn objects_that_are_not_known_are_named_and_a_hot_node_that_is_left_alone_counts_as_hot() {
+    let mut all = with(pod("web-1", "ReplicaSet/web", "a"));
+    let [mut odd, _] = pod("odd", "ReplicaSet/web", "a");
+    odd["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("lots");
+    all.push(odd);
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": all});
+    let file = format!("{}/doubts.json", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(&file, list.to_string()).unwrap();
+    let page = program(&["simulate", "--from", &file, "--duration", "5m"]).stdout;
+    let page = String::from_utf8(page).unwrap();
+    for line in [
+        "\nthe file has no PodDisruptionBudgets: ",
+        "\n1 object cannot be read, such as: Pod default/odd cannot be read:",
+        "time to balance            not reached\n",
+        "\n0 evictions; at least one node was still hot at the end",
+    ] {
+        assert!(page.contains(line), "{page}");
+    }
+}
+
+#[test]
 fn a_report_needs_a_file() {
     let output = program(&["simulate", "morning", "--html", "-"]);
     let error = String::from_utf8(output.stderr).unwrap();

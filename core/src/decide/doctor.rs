@@ -8,7 +8,7 @@ use crate::decide::draft::Draft;
 use crate::decide::gate;
 use crate::decide::projection::World;
 use crate::model::plan::{Halt, Protected, Refusal, Replacement};
-use crate::model::snapshot::facts::{NodeClosure, PodPhase};
+use crate::model::snapshot::facts::{NodeClosure, PodPhase, Skipped};
 use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::pause::PauseEnd;
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
@@ -175,13 +175,9 @@ fn usage(world: World<'_>) -> Diagnosis {
 }
 
 fn objects(snapshot: &Snapshot) -> Diagnosis {
-    match snapshot.skipped.first() {
+    match Skipped::summary(&snapshot.skipped) {
         None => Diagnosis::ok("objects", "every object was read"),
-        Some(first) => {
-            let number = count(snapshot.skipped.len(), "object");
-            let message = format!("{number} cannot be read, such as: {first}");
-            Diagnosis::warning("objects", message, "correct these objects")
-        }
+        Some(message) => Diagnosis::warning("objects", message, "correct these objects"),
     }
 }
 

@@ -11,13 +11,14 @@ use crate::model::ledger::{Ending, Settled};
 use crate::model::plan::{Balance, Class, Move, NodePicture, Outcome, Plan};
 use crate::model::relief::CycleRelief;
 use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::facts::Skipped;
 use crate::policy::{Basis, Policy};
 use crate::values::Ratio;
 
 use super::cluster::SimulatedCluster;
 use super::metrics::Used;
 use super::scenario::Scenario;
-use super::trace::{Eviction, NodeTrace, Refused, Summary, Trace};
+use super::trace::{Eviction, NodeTrace, Refused, Summary, Trace, TraceBand};
 
 mod above_target;
 mod state;
@@ -82,6 +83,7 @@ impl Recorder {
             targets_vary: finds_hot && bands.is_empty(),
             bands,
             dry_run: policy.dry_run,
+            unknown_objects: Vec::new(),
             nodes: Vec::new(),
             evictions: Vec::new(),
             reliefs: Vec::new(),
@@ -189,6 +191,10 @@ impl Recorder {
     }
 
     pub(super) fn decided(&mut self, plan: &Plan) {
+        if self.cycles == 0 {
+            let unknown = plan.unknown.iter().map(ToString::to_string);
+            self.trace.unknown_objects = unknown.chain(Skipped::summary(&plan.skipped)).collect();
+        }
         self.cycles += 1;
         for kept in &plan.kept {
             self.refused(kept.refusal.code(), kept.refusal.to_string());
@@ -205,9 +211,8 @@ impl Recorder {
             // No strategy has looked at the nodes, so that only their usage tells.
             let measured = plan.before.nodes.iter().filter(|node| node.is_measured());
             measured.for_each(|node| self.seen(&node.name, true));
-            let mut nodes = plan.before.nodes.iter();
-            hot = self.finds_hot && nodes.any(NodePicture::is_above_target);
         }
+        hot |= self.finds_hot && has_unjudged_hot_node(plan, &self.trace.bands);
         if hot {
             self.first_hot = self.first_hot.or(Some(plan.at));
             // Only the cooling after the last hot cycle counts, so a new hot node resets it.
@@ -351,6 +356,23 @@ impl Recorder {
             }
         }
     }
+}
+
+/// Returns true if a node is above a target and no strategy has judged it, because it is left alone
+/// or everything is stopped.
+fn has_unjudged_hot_node(plan: &Plan, bands: &BTreeMap<String, TraceBand>) -> bool {
+    let mut nodes = plan.before.nodes.iter();
+    if plan.halted.is_some() {
+        return nodes.any(NodePicture::is_above_target);
+    }
+    let alone = plan.nodes.iter().filter(|verdict| verdict.class.is_left_alone());
+    let alone: BTreeSet<&str> = alone.map(|verdict| verdict.node.as_str()).collect();
+    // A node that is left alone is in no pool, so that its picture has no target.
+    let is_hot = |node: &NodePicture| {
+        let ratio = |resource| node.ratios.get(resource).copied().flatten();
+        bands.iter().any(|(resource, band)| ratio(resource).is_some_and(|r| r > band.target))
+    };
+    nodes.any(|node| alone.contains(node.name.as_str()) && is_hot(node))
 }
 
 /// Returns true if a replacement landed as forecast for its pod or for one evicted together with

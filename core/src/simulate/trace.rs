@@ -39,6 +39,8 @@ pub struct Trace {
     pub targets_vary: bool,
     /// Whether the policy is a dry run, which evicts nothing.
     pub dry_run: bool,
+    /// Sentences about objects that the first decision did not know.
+    pub unknown_objects: Vec<String>,
     /// Every node that existed at any time, by name.
     pub nodes: Vec<NodeTrace>,
     /// Every eviction, in order.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::selector::{Labels, Selector};
 use crate::values::shared::SharedValue;
+use crate::values::text::count;
 use crate::values::{Amount, value_of};
 
 mod annotations;
@@ -347,6 +348,15 @@ pub struct Skipped {
     pub node: Option<String>,
     /// The reason.
     pub why: String,
+}
+
+impl Skipped {
+    /// Returns a sentence about these objects, with the first as an example; `None` if there are
+    /// none.
+    pub fn summary(all: &[Skipped]) -> Option<String> {
+        let (first, number) = (all.first()?, count(all.len(), "object"));
+        Some(format!("{number} cannot be read, such as: {first}"))
+    }
 }
 
 impl fmt::Display for Skipped {

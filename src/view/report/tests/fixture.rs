@@ -166,6 +166,7 @@ fn finished(
         .into(),
         targets_vary: false,
         dry_run: false,
+        unknown_objects: Vec::new(),
         reliefs: Vec::new(),
         events: vec![
             event(30, &format!("{} joined", nodes[nodes.len() - 1].name)),
