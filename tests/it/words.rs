@@ -39,6 +39,23 @@ fn the_evict_annotation_is_named_and_no_policy_overrides_it() {
     lacks(&page, &["prefer-no-eviction", "preferNoEviction"]);
 }
 
+#[test]
+fn the_remedy_for_a_job_follows_from_why_it_would_fail() {
+    let next = "wait until it has ended; give the next Job a `podFailurePolicy` that ignores";
+    let first = "wait until it has ended; in the next Job, let the first rule of the";
+    for (job, remedy) in [
+        ("backoff=0", next),
+        ("per-index=1", next),
+        ("evicted=fails-job", first),
+        ("evicted=ignored deadline=30m", "or raise `activeDeadlineSeconds` of the Job"),
+        ("evicted=ignored foreign", "to change that: wait until it has ended\n"),
+    ] {
+        let cluster = format!("node n1\n web*5 cpu=100m uses=1 owner=Job runs-once {job}\nnode n2");
+        let page = explained(&cluster, EVEN, "web-1");
+        assert!(page.contains(remedy), "{job}: {page}");
+    }
+}
+
 const POOLS: &str = "strategies: [{lowNodeUtilization: {nodePools: [
     {name: apps, nodeSelector: pool=apps, thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}},
     {name: data, nodeSelector: pool=data, thresholds: {cpu: 30%},

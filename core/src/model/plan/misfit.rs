@@ -91,7 +91,7 @@ impl Misfit {
                 "change `addedAffinity` in the configuration of the scheduler"
             }
             Misfit::Port => "remove its host port, or free that port on another node",
-            Misfit::Claim => "let its claim have another access mode than ReadWriteOncePod",
+            Misfit::Claim => "give it a new claim with another access mode than ReadWriteOncePod",
             Misfit::Volume => {
                 "nothing, unless its data moves: a volume pins it to the nodes that can reach it"
             }

@@ -56,6 +56,27 @@ impl NoReplacementCause {
     }
 }
 
+impl JobFailureCause {
+    /// Returns the change that would let the pod move. The `podFailurePolicy` of a Job cannot
+    /// change.
+    pub(super) const fn remedy(self) -> &'static str {
+        match self {
+            JobFailureCause::BackoffLimit { .. } | JobFailureCause::IndexLimit { .. } => {
+                "wait until it has ended; give the next Job a `podFailurePolicy` that ignores the \
+                 condition DisruptionTarget"
+            }
+            JobFailureCause::FailurePolicy => {
+                "wait until it has ended; in the next Job, let the first rule of the \
+                 `podFailurePolicy` ignore the condition DisruptionTarget"
+            }
+            JobFailureCause::Deadline { .. } => {
+                "wait until it has ended, or raise `activeDeadlineSeconds` of the Job"
+            }
+            JobFailureCause::Foreign => "wait until it has ended",
+        }
+    }
+}
+
 /// Why a StatefulSet that creates pods in order waits for another pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderCause {

@@ -116,7 +116,7 @@ impl Replacement {
                 ("namespace-deleted", "nothing: it ends with its namespace".into())
             }
             Replacement::RunsToCompletion(_) => ("runs-to-completion", RUNS_TO_COMPLETION.into()),
-            Replacement::JobWouldFail { .. } => ("job-would-fail", JOB_WOULD_FAIL.into()),
+            Replacement::JobWouldFail { cause, .. } => ("job-would-fail", cause.remedy().into()),
             Replacement::NamesNode { .. } => {
                 ("names-node", "remove `nodeName` from the template".into())
             }
@@ -131,12 +131,7 @@ impl Replacement {
             Replacement::LocalStorage => ("local-storage", LOCAL_STORAGE.into()),
             Replacement::NewVolume(_) => ("new-volume", NEW_VOLUME.into()),
             Replacement::Claim { claim, flaw } => ("unusable-claim", flaw.remedy(claim)),
-            Replacement::SharedVolume { claim, .. } => (
-                "shared-volume",
-                format!(
-                    "give the pods their own claims, or PersistentVolumeClaim {claim} ReadWriteMany"
-                ),
-            ),
+            Replacement::SharedVolume { .. } => ("shared-volume", SHARED_VOLUME.into()),
             Replacement::Unknown(objects) => ("unknown-objects", objects.remedy()),
             Replacement::NoRoom(misfits) => ("no-room", misfits.remedy()),
             Replacement::WouldPreempt { .. } => ("would-preempt", PREEMPTION.into()),
@@ -149,12 +144,12 @@ const UNKNOWN_OWNER: &str = "correct the owner reference of the pod, \
                              or the object if it cannot be read; a file must contain it";
 const RUNS_TO_COMPLETION: &str = "wait until it has ended; \
     set `evictable.allow: [runsToCompletion]` only where the work can begin again";
-const JOB_WOULD_FAIL: &str = "wait until it has ended, \
-    or give the Job a `podFailurePolicy` that ignores the condition DisruptionTarget";
 const LOCAL_STORAGE: &str =
     "set `evictable.allow: [localStorage]`, or remove its emptyDir and hostPath volumes";
 const NEW_VOLUME: &str = "give the claim a storage class with `volumeBindingMode: \
                           WaitForFirstConsumer`, or set `evictable.allow: [newVolumes]`";
-const PARALLEL: &str = ", or give the StatefulSet `podManagementPolicy: Parallel`";
+const SHARED_VOLUME: &str =
+    "give the pods their own claims, or a new claim with the access mode ReadWriteMany";
+const PARALLEL: &str = ", or recreate the StatefulSet with `podManagementPolicy: Parallel`";
 const PREEMPTION: &str =
     "make room on a node that may run it, or set `evictable.allow: [preemption]`";
