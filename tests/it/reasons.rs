@@ -554,7 +554,7 @@ fn states() -> Vec<Headline> {
         Headline::Packed(5),
         Headline::Warming(1),
         Headline::Blind(4),
-        Headline::Even { even: 9, cold: 3, unknown: 0 },
+        Headline::Even { even: 9, cold: 3, closed: 0, unknown: 0 },
         Headline::Idle,
     ]
 }

@@ -168,6 +168,11 @@ fn the_headline_describes_the_cluster() {
         headline(&room, EVEN, None),
         "Even: none of 3 nodes is hot; 2 within the band, 1 with room"
     );
+    let closed = format!("{even}node n3 cordoned\nnode n4 closed=DiskPressure\n");
+    assert_eq!(
+        headline(&closed, EVEN, None),
+        "Even: none of 4 nodes is hot; 2 within the band, 0 with room, 2 closed to new pods"
+    );
     let mute = format!("{room}node n4 no-metrics\n");
     assert_eq!(
         headline(&mute, EVEN, None),

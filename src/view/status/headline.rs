@@ -75,6 +75,8 @@ pub enum Headline {
         even: usize,
         /// The number of nodes with room for more pods.
         cold: usize,
+        /// The number of nodes with room that are cordoned or closed by a condition.
+        closed: usize,
         /// The number of nodes that are left alone because they are not ready or lack data.
         unknown: usize,
     },
@@ -126,10 +128,10 @@ impl Headline {
     fn after_plan(plan: &PlanStatus, awaited: usize, now: Timestamp) -> Self {
         let (hot, planned) = (plan.count("hot"), plan.moves.total());
         let sum = |codes: &[&str]| codes.iter().map(|code| plan.count(code)).sum::<usize>();
-        let unknown = sum(&["unknown", "doubtful", "not-ready"]);
-        let (even, cold, underused) =
-            (sum(&["even"]), sum(&["cold", "cold-cordoned"]), sum(&["underused"]));
-        let in_use = sum(&["in-use", "in-use-cordoned", "leaving"]);
+        let unknown = sum(&["unknown", "doubtful", "not-ready", "deleting", "no-allocatable"]);
+        let (even, cold, underused) = (sum(&["even"]), sum(&["cold"]), sum(&["underused"]));
+        let closed = sum(&["cold-cordoned", "cold-closed"]);
+        let in_use = sum(&["in-use", "in-use-cordoned", "in-use-closed", "leaving"]);
         let kept = plan.kept.iter().map(|group| group.pods.total()).sum();
         if let Some(why) = &plan.halted {
             return Headline::Halted(why.to_string());
@@ -148,7 +150,9 @@ impl Headline {
             (_, 1.., _) => Headline::Uneven { hot, kept, why: why(plan) },
             (_, _, warming @ 1..) => Headline::Warming(warming),
             _ if underused > 0 => Headline::Unpacked { underused, kept, why: why(plan) },
-            _ if even + cold > 0 => Headline::Even { even: even + in_use, cold, unknown },
+            _ if even + cold + closed > 0 => {
+                Headline::Even { even: even + in_use, cold, closed, unknown }
+            }
             _ if in_use > 0 => Headline::Packed(in_use),
             _ if unknown > 0 => Headline::Blind(unknown),
             _ => Headline::Idle,
@@ -198,8 +202,8 @@ impl fmt::Display for Headline {
             Headline::Blind(nodes) => {
                 write!(f, "Blind: no usable data for {}", counted(*nodes, "node"))
             }
-            Headline::Even { even, cold, unknown } => {
-                f.write_str(&balanced(*even, *cold, *unknown))
+            Headline::Even { even, cold, closed, unknown } => {
+                f.write_str(&balanced(*even, *cold, *closed, *unknown))
             }
             Headline::Idle => f.write_str("Nothing to do"),
         }
@@ -229,19 +233,18 @@ impl Headline {
     }
 }
 
-fn balanced(even: usize, cold: usize, unknown: usize) -> String {
-    let all = even + cold + unknown;
-    match (cold, unknown) {
-        (0, 0) if all == 1 => "Even: the node is within the band".to_owned(),
-        (0, 0) => format!("Even: all {all} nodes are within the band"),
-        (_, 0) => {
-            format!("Even: none of {all} nodes is hot; {even} within the band, {cold} with room")
-        }
-        (_, _) => format!(
-            "Even as far as known: none of {all} nodes is hot; {even} within the band, \
-             {cold} with room, {unknown} unknown"
-        ),
+fn balanced(even: usize, cold: usize, closed: usize, unknown: usize) -> String {
+    let all = even + cold + closed + unknown;
+    match all - even {
+        0 if all == 1 => return "Even: the node is within the band".to_owned(),
+        0 => return format!("Even: all {all} nodes are within the band"),
+        _ => {}
     }
+    let limit = if unknown > 0 { " as far as known" } else { "" };
+    let mut parts = vec![format!("{even} within the band"), format!("{cold} with room")];
+    parts.extend((closed > 0).then(|| format!("{closed} closed to new pods")));
+    parts.extend((unknown > 0).then(|| format!("{unknown} unknown")));
+    format!("Even{limit}: none of {all} nodes is hot; {}", parts.join(", "))
 }
 
 fn rejected(kept: usize, why: &str) -> String {
