@@ -229,6 +229,7 @@ fn from_file(
     }
     let ledger = ledger_of_file(&mut cluster, path, shared, &mut head)?;
     let snapshot = Snapshot::join(&cluster.objects, policy.resources());
+    head.extend(snapshot.on_unknown_nodes());
     Ok(Observation {
         snapshot,
         readings: vec![(now, cluster.readings)],

@@ -171,6 +171,17 @@ fn an_object_that_cannot_be_read_is_named() {
     let mut cluster = Cluster::parse(HEALTHY);
     let odd = Skipped {
         kind: "Pod".to_owned(),
+#[test]
+fn pods_on_nodes_that_are_not_known_are_counted() {
+    let mut cluster = Cluster::parse(&format!("{HEALTHY}node gone\n  lost*2 cpu=100m\n"));
+    cluster.objects.delete(ObjectKind::Node, &(String::new(), "gone".to_owned()));
+    cluster.nodes.remove("gone");
+    let all = examined(&cluster);
+    let nodes: Vec<&str> =
+        all.iter().filter(|d| d.check == "nodes").map(|d| d.message.as_str()).collect();
+    assert_eq!(nodes, ["3 nodes, all Ready", "2 pods have a node that is not known: gone"]);
+}
+
         namespace: "shop".to_owned(),
         name: "odd".to_owned(),
         node: None,

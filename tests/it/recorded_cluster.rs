@@ -191,6 +191,23 @@ fn objects_that_are_not_known_are_named_and_a_hot_node_that_is_left_alone_counts
 }
 
 #[test]
+fn a_pod_on_a_node_that_the_file_lacks_keeps_its_node() {
+    let list = json!({"apiVersion": "v1", "kind": "List",
+        "items": with(pod("web-1", "ReplicaSet/web", "gone"))});
+    let file = format!("{}/lacking-node.json", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(&file, list.to_string()).unwrap();
+    let page = |arguments: &[&str]| {
+        let output = program(&[arguments, &["--from", &file]].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let plan = page(&["plan"]);
+    assert!(plan.contains("\n1 pod has a node that is not known: gone\n"), "{plan}");
+    let pod = page(&["explain", "pod", "web-1"]);
+    assert!(pod.contains("Pod default/web-1  on gone"), "{pod}");
+    assert!(pod.contains("it is on no known node"), "{pod}");
+}
+
+#[test]
 fn a_report_needs_a_file() {
     let output = program(&["simulate", "morning", "--html", "-"]);
     let error = String::from_utf8(output.stderr).unwrap();

@@ -92,6 +92,10 @@ pub(super) fn examine(world: World<'_>, halted: Option<&Halt>) -> Vec<Diagnosis>
         kinds(&draft),
         schedulers(world),
     ];
+    all.extend(world.snapshot.on_unknown_nodes().map(|message| {
+        let remedy = "a file must contain these nodes; pods of a deleted node go soon";
+        Diagnosis::warning("nodes", message, remedy)
+    }));
     all.extend(pauses(world));
     all.extend(guards::guards(world));
     all.extend(budgets::budgets(&draft));

@@ -34,6 +34,7 @@ mod relations;
 mod replicas;
 mod binding_log;
 mod storage;
+mod unknown_nodes;
 
 pub use binding_log::{BindingChange, Departure, RecentBinding};
 pub use storage::{AttachedVolume, NewVolume};

@@ -28,7 +28,7 @@ pub struct PodExplanation {
     pub name: String,
     /// Its uid.
     pub uid: String,
-    /// Its node.
+    /// Its node, also if that is not known.
     pub node: Option<String>,
     /// Its top controller.
     pub workload: Option<OwnerKey>,
@@ -139,7 +139,7 @@ pub(super) fn of_pod(case: &Context<'_>, pod: PodId) -> PodExplanation {
         namespace: facts.namespace.clone(),
         name: facts.name.clone(),
         uid: facts.uid.clone(),
-        node: facts.node.map(|node| snapshot.node(node).name.clone()),
+        node: (**facts).node.clone(),
         workload: facts.workload.map(|id| snapshot.workload(id).key.clone()),
         owners: facts.owners.clone(),
         phase: facts.phase.name(),

@@ -73,7 +73,7 @@ pub enum NotSelected {
     #[error("{0} already moves it")]
     MovedBefore(&'static str),
     /// The pod is not on a known node.
-    #[error("it is not on a node")]
+    #[error("it is on no known node")]
     Nowhere,
     /// The pod is being deleted.
     #[error("it is already terminating")]
@@ -336,7 +336,7 @@ impl NotSelected {
             NotSelected::NoPlace(key) => return place_remedy(key),
             NotSelected::NotOld { age, least } => return age_remedy(*age, *least),
             NotSelected::MovedBefore(_) | NotSelected::Terminating => "nothing: it is leaving",
-            NotSelected::Nowhere => "wait until the scheduler assigns it to a node",
+            NotSelected::Nowhere => "wait until it is on a node; a file must contain its node",
             NotSelected::Finished => FINISHED,
             NotSelected::Namespace => "change the strategy's `namespaces`",
             NotSelected::Labels => "change the strategy's `labelSelector` or the pod's labels",
