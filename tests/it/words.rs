@@ -40,6 +40,18 @@ fn the_evict_annotation_is_named_and_no_policy_overrides_it() {
 }
 
 #[test]
+fn a_pod_of_a_closed_or_cordoned_node_would_stay_on_an_open_one() {
+    for closed in ["cordoned", "closed=DiskPressure"] {
+        let cluster = format!("node n1 {closed}\n web*2 cpu=100m uses=100m\nnode n2\nnode n3");
+        let page = explained(&cluster, EVEN, "web-1");
+        assert!(page.contains("nothing to change: its node needs no relief"), "{page}");
+        let packing = "strategies: [{highNodeUtilization: {thresholds: {cpu: 1%}}}]";
+        let page = explained(&cluster, packing, "web-1");
+        assert!(page.contains("nothing to change: its node stays, unless you raise"), "{page}");
+    }
+}
+
+#[test]
 fn the_remedy_for_a_job_follows_from_why_it_would_fail() {
     let next = "wait until it has ended; give the next Job a `podFailurePolicy` that ignores";
     let first = "wait until it has ended; in the next Job, let the first rule of the";

@@ -70,12 +70,13 @@ fn moved(aim: Aim, to: Option<&str>) -> String {
 
 /// The change that would let a strategy select pods of such a node.
 pub(super) fn node_remedy(class: &Class) -> String {
-    let otherwise = if matches!(class, Class::InUse | Class::InUseCordoned) {
+    let stays = matches!(class, Class::InUse | Class::InUseCordoned | Class::InUseClosed(_));
+    let otherwise = if stays {
         "nothing: its node stays, unless you raise its `thresholds`"
     } else {
         "nothing: its node needs no relief, unless you lower its `targetThresholds`"
     };
-    // The remedy for a cordoned node lets it take pods. Its own pods would still stay.
-    let cordoned = matches!(class, Class::ColdCordoned | Class::InUseCordoned);
-    class.remedy().filter(|_| !cordoned).unwrap_or_else(|| otherwise.to_owned())
+    // The remedy for a cordoned or closed node lets it take pods. Its own pods would still stay.
+    let is_cold = matches!(class, Class::ColdCordoned | Class::ColdClosed(_));
+    class.remedy().filter(|_| !is_cold && !stays).unwrap_or_else(|| otherwise.to_owned())
 }
