@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{Halt, Plan};
 use evenkeel::model::snapshot::PodId;
 use evenkeel::model::snapshot::facts::{PodFacts, PodPhase};
@@ -9,7 +10,7 @@ use evenkeel::model::snapshot::objects::Object;
 use evenkeel::values::Ratio;
 use insta::assert_snapshot;
 
-use crate::it::support::{Cluster, EVEN, nodes, parse, text};
+use crate::it::support::{Cluster, EVEN, nodes, noon, parse, text};
 
 /// Three hot nodes with heavy pods, and seven newer nodes with light ones.
 fn late_nodes() -> Cluster {
@@ -322,4 +323,17 @@ fn gated_pods_do_not_count_as_pending() {
     assert!(!plan(true, None).moves.is_empty());
     // Their node has just disappeared, or cannot be read.
     assert_eq!(plan(false, Some("n3")).halted, None);
+}
+
+#[test]
+fn the_balance_of_an_exact_plan_counts_replacements_where_they_are_expected() {
+    let cluster = Cluster::parse("node n1\n web*7 cpu=100m uses=1\nnode n2\nnode n3");
+    let (engine, snapshot) = cluster.seen(parse(EVEN).exactly(), Ledger::default());
+    let observed = engine.join_usage(&snapshot, noon());
+    let mut plan = engine.decide_observed(&observed, |_| {});
+    engine.predict_landings(&observed, &mut plan);
+    assert!(!plan.moves.is_empty());
+    let (before, after) = (plan.before.balance["cpu"], plan.after.balance["cpu"]);
+    assert_eq!(after.mean.to_string(), before.mean.to_string());
+    assert!(after.deviation < before.deviation);
 }
