@@ -98,6 +98,11 @@ fn budgets_that_forbid_every_eviction_are_named_with_what_helps() {
             "let only one PodDisruptionBudget select the pod",
         ),
         (
+            "budget shop allows=0 desired=20 expected=3",
+            "because it needs 20 healthy pods and covers 3",
+            "add replicas",
+        ),
+        (
             "budget shop allows=0 desired=3 forbids=maxUnavailable:0",
             "maxUnavailable: 0",
             "more replicas do not help",
@@ -167,11 +172,6 @@ fn usage_is_not_needed_by_a_policy_that_compares_requests() {
 }
 
 #[test]
-fn an_object_that_cannot_be_read_is_named() {
-    let mut cluster = Cluster::parse(HEALTHY);
-    let odd = Skipped {
-        kind: "Pod".to_owned(),
-#[test]
 fn pods_on_nodes_that_are_not_known_are_counted() {
     let mut cluster = Cluster::parse(&format!("{HEALTHY}node gone\n  lost*2 cpu=100m\n"));
     cluster.objects.delete(ObjectKind::Node, &(String::new(), "gone".to_owned()));
@@ -182,6 +182,11 @@ fn pods_on_nodes_that_are_not_known_are_counted() {
     assert_eq!(nodes, ["3 nodes, all Ready", "2 pods have a node that is not known: gone"]);
 }
 
+#[test]
+fn an_object_that_cannot_be_read_is_named() {
+    let mut cluster = Cluster::parse(HEALTHY);
+    let odd = Skipped {
+        kind: "Pod".to_owned(),
         namespace: "shop".to_owned(),
         name: "odd".to_owned(),
         node: None,

@@ -55,15 +55,15 @@ fn covered(pod: &Pod, id: BudgetId, draft: &Draft<'_>) -> Result<(), Disruption>
 
 /// Why a budget allows no disruption beyond the planned ones.
 fn cause(budget: &Budget, planned: u32) -> BudgetCause {
-    let covered = u32::try_from(budget.pods.len()).unwrap_or(u32::MAX);
+    let covered = u32::try_from(budget.pods.len()).unwrap_or(u32::MAX).max(budget.expected);
     if let Some(message) = &budget.sync_failed {
         BudgetCause::SyncFailed(message.clone())
     } else if let Some(rule) = &budget.forbids {
         BudgetCause::Forbids(rule.clone())
     } else if planned > 0 {
         BudgetCause::Planned(planned)
-    } else if budget.desired >= budget.expected.max(covered) {
-        BudgetCause::NeedsAll(budget.desired)
+    } else if budget.desired >= covered {
+        BudgetCause::NeedsAll { desired: budget.desired, covered }
     } else {
         BudgetCause::Unhealthy
     }

@@ -9,9 +9,14 @@ pub enum BudgetCause {
     /// Too few of its pods are healthy.
     #[error("allows no disruption now")]
     Unhealthy,
-    /// It requires this many healthy pods and covers no more.
-    #[error("allows no disruption, because it needs all of its {0} pods")]
-    NeedsAll(u32),
+    /// It covers no more pods than it requires.
+    #[error("allows no disruption, because it needs {}", needs(*.desired, *.covered))]
+    NeedsAll {
+        /// The healthy pods that it requires.
+        desired: u32,
+        /// The pods that it covers.
+        covered: u32,
+    },
     /// This field of its spec forbids every disruption, however many replicas there are.
     #[error("never allows a disruption: {0}")]
     Forbids(String),
@@ -24,7 +29,9 @@ impl BudgetCause {
     /// Returns true if no eviction is possible until somebody changes the budget or the workload.
     pub const fn lasts(&self) -> bool {
         match self {
-            BudgetCause::NeedsAll(_) | BudgetCause::Forbids(_) | BudgetCause::SyncFailed(_) => true,
+            BudgetCause::NeedsAll { .. } | BudgetCause::Forbids(_) | BudgetCause::SyncFailed(_) => {
+                true
+            }
             BudgetCause::Planned(_) | BudgetCause::Unhealthy => false,
         }
     }
@@ -34,7 +41,7 @@ impl BudgetCause {
         let first = match self {
             BudgetCause::Planned(_) => "wait until the planned evictions are replaced",
             BudgetCause::Unhealthy => "wait until more of its pods are healthy",
-            BudgetCause::NeedsAll(_) => "add replicas",
+            BudgetCause::NeedsAll { .. } => "add replicas",
             BudgetCause::Forbids(rule) => {
                 return format!(
                     "let {budget} allow a disruption instead of {rule}; more \
@@ -49,5 +56,13 @@ impl BudgetCause {
             }
         };
         format!("{first}, or let {budget} allow more disruptions")
+    }
+}
+
+fn needs(desired: u32, covered: u32) -> String {
+    if desired == covered {
+        format!("all of its {desired} pods")
+    } else {
+        format!("{desired} healthy pods and covers {covered}")
     }
 }
