@@ -60,6 +60,9 @@ pub(crate) enum ClusterFileError {
     Json(#[source] serde_json::Error),
     #[error(transparent)]
     Yaml(Box<serde_saphyr::Error>),
+    /// A second object begins in this line, as after `kubectl … -o yaml >> file`.
+    #[error("line {0}: another document begins here; put `---` before it")]
+    Joined(u64),
     /// The file has no node; this is its content.
     #[error("expected at least one node, found {0}\n\n{HOW_TO}")]
     NoNode(String),
@@ -107,7 +110,17 @@ fn yaml(text: &str) -> Result<ClusterFile, ClusterFileError> {
     };
     let all: Result<Documents, _> =
         serde_saphyr::from_str_multiple_with_options::<FileDocument, _>(text, options);
-    Ok(all.map_err(|error| ClusterFileError::Yaml(Box::new(error)))?.0)
+    Ok(all.map_err(yaml_error)?.0)
+}
+
+fn yaml_error(error: serde_saphyr::Error) -> ClusterFileError {
+    if let serde_saphyr::Error::DuplicateMappingKey { key: Some(key), location } = &error
+        && key == "apiVersion"
+        && location.column() == 1
+    {
+        return ClusterFileError::Joined(location.line());
+    }
+    ClusterFileError::Yaml(Box::new(error))
 }
 
 impl ClusterFile {
@@ -408,6 +421,14 @@ mod tests {
         let text = "[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":\
             {\"name\":\"n1\"},\"status\":{\"allocatable\":{\"cpu\":\"8\"}}}]";
         assert_eq!(parse(text).unwrap().objects.count(ObjectKind::Node), 1);
+    }
+
+    #[test]
+    fn a_document_that_begins_without_a_separator_is_named() {
+        let error = parse(&format!("{NODE}{NODE}")).unwrap_err();
+        let expected = "line 5: another document begins here; put `---` before it";
+        assert_eq!(text_of(&error), expected);
+        assert!(parse(&format!("{NODE}---\n{}", NODE.replace("n1", "n2"))).is_ok());
     }
 
     #[test]
