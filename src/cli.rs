@@ -170,7 +170,8 @@ pub fn main() -> ExitCode {
         Err(error) => return report_usage(&error),
     };
     // Not locked, because the record of `run` may go there too.
-    let mut out = terminal::HarmlessWriter::new(io::BufWriter::new(io::stdout()));
+    let stdout = io::BufWriter::new(io::stdout());
+    let mut out = terminal::HarmlessWriter::new(stdout, screen().colours);
     let result = cli.command.run(&mut out);
     match result.and_then(|()| out.flush().map_err(Into::into)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -214,7 +215,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Prints a line to standard error; does nothing if that is closed.
 fn complain(text: &str) {
-    let _ = writeln!(io::stderr(), "evenkeel: {}", harmless(text));
+    let _ = writeln!(io::stderr(), "evenkeel: {}", harmless(text, false));
 }
 
 /// Writes a value as JSON, with a newline at the end.

@@ -168,8 +168,8 @@ impl Screen {
 }
 
 /// The text without control characters that could manipulate a terminal, such as those in the names
-/// of a file. Line breaks, tabs and the colours of [`Screen::paint`] stay.
-pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+/// of a file. Line breaks, tabs and, on a screen with colours, those of [`Screen::paint`] stay.
+pub(crate) fn harmless(text: &str, colours: bool) -> Cow<'_, str> {
     if !text.contains(is_harmful) {
         return Cow::Borrowed(text);
     }
@@ -178,7 +178,7 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find(is_harmful) {
         let (before, found) = rest.split_at(at);
         shown.push_str(before);
-        let colour = COLOURS.iter().find(|colour| found.starts_with(**colour));
+        let colour = COLOURS.iter().find(|colour| colours && found.starts_with(**colour));
         if let Some(colour) = colour {
             shown.push_str(colour);
             rest = &found[colour.len()..];
@@ -218,13 +218,14 @@ mod tests {
     fn control_characters_are_escaped_and_colours_stay() {
         let screen = Screen { width: 80, colours: true };
         let painted = format!("{}\tn1\n", screen.paint(Ink::Hot, "hot"));
-        assert_eq!(harmless(&painted), painted);
+        assert_eq!(harmless(&painted, true), painted);
+        assert_eq!(harmless(&painted, false), "\\u001b[31mhot\\u001b[0m\tn1\n");
         assert_eq!(
-            harmless("a\x1b]0;title\x07b\x1b[2Jc\r\u{9b}d\x1b"),
+            harmless("a\x1b]0;title\x07b\x1b[2Jc\r\u{9b}d\x1b", true),
             "a\\u001b]0;title\\u0007b\\u001b[2Jc\\u000d\\u009bd\\u001b"
         );
         let json = serde_json::to_string("a\u{9b}\u{7f}\u{1b}").unwrap();
-        let read: String = serde_json::from_str(&harmless(&json)).unwrap();
+        let read: String = serde_json::from_str(&harmless(&json, true)).unwrap();
         assert_eq!(read, "a\u{9b}\u{7f}\u{1b}");
     }
 }
