@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::decide::doctor::{Diagnosis, Severity};
 use crate::view::screen::{Ink, Screen};
+use crate::view::table::folded;
 
 /// The width of severity and check.
 const INDENT: usize = 21;
@@ -42,7 +43,7 @@ impl fmt::Display for DiagnosesText<'_> {
 impl DiagnosesText<'_> {
     fn folded(&self, f: &mut fmt::Formatter<'_>, begin: &str, text: &str) -> fmt::Result {
         let width = self.screen.width.saturating_sub(INDENT);
-        let mut lines = textwrap::wrap(text, width).into_iter();
+        let mut lines = folded(text, width, 0).into_iter();
         writeln!(f, "{begin}{}", lines.next().unwrap_or_default())?;
         for line in lines {
             writeln!(f, "{:INDENT$}{line}", "")?;
@@ -54,6 +55,20 @@ impl DiagnosesText<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_reader_copies_is_not_broken_at_a_hyphen() {
+        let remedy =
+            "allow single pods by the annotation `evenkeel.io/evict-single-replica: \"true\"`";
+        for width in 60..120 {
+            let text = DiagnosesText {
+                diagnoses: &[Diagnosis::warning("replicas", "1 workload", remedy)],
+                head: &[],
+                screen: Screen::plain(width),
+            };
+            assert!(text.to_string().contains("`evenkeel.io/evict-single-replica:"), "{text}");
+        }
+    }
 
     #[test]
     fn the_head_fits_the_terminal() {
