@@ -53,6 +53,11 @@ fn properties_of_a_pod_protect_it() {
         ("devices", "resource-claims", "evictable: {allow: [resourceClaims]}"),
         ("do-not-disrupt=true", "do-not-disrupt", "evictable: {allow: [doNotDisrupt]}"),
         ("safe-to-evict=false", "not-safe-to-evict", "evictable: {allow: [notSafeToEvict]}"),
+        (
+            "safe-to-evict=on-completion",
+            "not-safe-to-evict",
+            "evictable: {allow: [notSafeToEvict]}",
+        ),
         ("priority=2000000000", "system-critical", "evictable: {allow: [systemCritical]}"),
         ("age=20s", "too-young", "evictable: {minPodAge: 10s}"),
         ("namespace=other", "too-few-replicas", "evictable: {minReplicas: 1}"),

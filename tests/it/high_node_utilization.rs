@@ -306,7 +306,7 @@ mod steered {
 
 mod cluster_autoscaler {
     use super::*;
-    use evenkeel::model::snapshot::facts::{Effect, Taint};
+    use evenkeel::model::snapshot::facts::{Effect, NotSafeToEvict, Taint};
     use evenkeel::model::snapshot::objects::Object;
 
     /// Two nodes that can be emptied, and one in use.
@@ -350,7 +350,7 @@ mod cluster_autoscaler {
         let mut cluster = three();
         let snapshot = cluster.snapshot(&packing(BY_USAGE));
         let mut pod = (**snapshot.pod(snapshot.find_pod("default", "a-1").unwrap())).clone();
-        pod.annotations.safe_to_evict = Some(false);
+        pod.annotations.not_safe_to_evict = Some(NotSafeToEvict::Always);
         cluster.objects.apply(Object::Pod(Box::new(pod)));
         let plan = cluster.plan_by(packing(BY_USAGE));
         assert_eq!(moved(&plan), [("b-1", "n3")]);

@@ -13,7 +13,7 @@ use evenkeel::model::plan::{
     Outcome, PlacementCause, Protected, Refusal, Removal, Replacement, SteerOutcome, SteerReason,
     Stop, Temporary, UnknownObjects, Untried,
 };
-use evenkeel::model::snapshot::facts::{Effect, NodeClosure, Taint};
+use evenkeel::model::snapshot::facts::{Effect, NodeClosure, NotSafeToEvict, Taint};
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::ObjectKind;
 use evenkeel::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
@@ -108,7 +108,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Replacement::Unknown(UnknownObjects::all(ObjectKind::Volume, Lack::Forbidden)).into(),
         Protected::Gang("PodGroup train".to_owned()).into(),
         Protected::DoNotDisrupt.into(),
-        Protected::NotSafeToEvict.into(),
+        Protected::NotSafeToEvict(NotSafeToEvict::Always).into(),
         Protected::Namespace("kube-system".to_owned()).into(),
         Protected::PodSelector.into(),
         Refusal::Temporary(Temporary::Young { age: minutes(1), least: minutes(5) }),
@@ -208,7 +208,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Protected(Protected::PersistentVolume(_) | Protected::ResourceClaims) => {}
         Refusal::Protected(Protected::NoBudget | Protected::EvictFalse) => {}
         Refusal::Protected(Protected::PreferNoEviction | Protected::Gang(_)) => {}
-        Refusal::Protected(Protected::DoNotDisrupt | Protected::NotSafeToEvict) => {}
+        Refusal::Protected(Protected::DoNotDisrupt | Protected::NotSafeToEvict(_)) => {}
         Refusal::Protected(Protected::Namespace(_) | Protected::PodSelector) => {}
         Refusal::Replacement(Replacement::Bare | Replacement::UnknownOwner(_)) => {}
         Refusal::Replacement(Replacement::NoReplacement { .. }) => {}

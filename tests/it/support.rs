@@ -28,8 +28,8 @@ use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{
-    Annotations, BudgetFacts, NamespaceFacts, NodeClosure, NodeFacts, NonZeroRequests, Owner,
-    PodFacts, PodPhase, PodSizes, PodSpecFacts, Qos, Skipped, Volumes,
+    Annotations, BudgetFacts, NamespaceFacts, NodeClosure, NodeFacts, NonZeroRequests,
+    NotSafeToEvict, Owner, PodFacts, PodPhase, PodSizes, PodSpecFacts, Qos, Skipped, Volumes,
 };
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
@@ -355,7 +355,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
                 evict: words.get("evict").map(str::to_owned),
                 prefer_no_eviction: words.has("stay"),
                 deletion_cost: words.get("cost").map_or(0, |c| c.parse().unwrap()),
-                safe_to_evict: words.get("safe-to-evict").map(|s| s.parse().unwrap()),
+                not_safe_to_evict: words.get("safe-to-evict").and_then(NotSafeToEvict::of_value),
                 index_failures: words.get("index-failures").map(|n| n.parse().unwrap()),
                 evict_single_replica: words.has("evict-single"),
                 eviction_in_progress: words.has("leaving"),

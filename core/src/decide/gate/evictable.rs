@@ -184,8 +184,8 @@ fn marked(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refus
     if rules.do_not_disrupt {
         do_not_disrupt(pod, draft)?;
     }
-    if rules.safe_to_evict && pod.annotations.safe_to_evict == Some(false) {
-        return Err(Protected::NotSafeToEvict.into());
+    if let Some(value) = pod.annotations.not_safe_to_evict.filter(|_| rules.safe_to_evict) {
+        return Err(Protected::NotSafeToEvict(value).into());
     }
     match draft.world.snapshot.shared_gang(pod) {
         // No API evicts a whole group, so a pod may go only as the last of its group.

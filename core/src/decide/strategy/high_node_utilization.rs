@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::{Class, Idle, NotSelected, Reason};
+use crate::model::snapshot::facts::NotSafeToEvict;
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::policy::{HighNodeUtilization, Rule};
 use crate::values::{Ratio, ResourceId};
@@ -146,7 +147,7 @@ pub fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
         return Some(format!("the node has the annotation {annotation}: true"));
     }
     let mut pods = snapshot.node(node).pods.iter().map(|p| snapshot.pod(*p));
-    let pod = pods.find(|p| p.annotations.safe_to_evict == Some(false))?;
+    let pod = pods.find(|p| p.annotations.not_safe_to_evict == Some(NotSafeToEvict::Always))?;
     Some(format!("pod {} has the annotation safe-to-evict: false", pod.name))
 }
 

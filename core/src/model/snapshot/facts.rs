@@ -18,7 +18,7 @@ mod owner;
 mod placement;
 mod pod;
 
-pub use annotations::{Annotations, DoNotDisrupt};
+pub use annotations::{Annotations, DoNotDisrupt, NotSafeToEvict};
 pub use closure::NodeClosure;
 pub use gang::{Gang, GangKind};
 pub use owner::{JobFacts, Numbering, Owner, OwnerFacts, UidHash, WhenEvicted};

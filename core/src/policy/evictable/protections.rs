@@ -31,8 +31,8 @@ pub struct Protections {
     pub runs_to_completion: bool,
     /// Pods with the annotation `karpenter.sh/do-not-disrupt`. The exact mode evicts them.
     pub do_not_disrupt: bool,
-    /// Pods with the annotation `cluster-autoscaler.kubernetes.io/safe-to-evict: "false"`. The
-    /// exact mode evicts them.
+    /// Pods with the annotation `cluster-autoscaler.kubernetes.io/safe-to-evict` and the value
+    /// `false` or `on-completion`. The exact mode evicts them.
     pub safe_to_evict: bool,
     /// Pods whose replacement needs a new volume at a place that cannot be foreseen. The exact mode
     /// evicts them.
@@ -90,7 +90,8 @@ pub(super) const LIFTS: [Choice<Lift>; 13] = [
     (
         "notSafeToEvict",
         Lift::NotSafeToEvict,
-        "pods with the annotation cluster-autoscaler.kubernetes.io/safe-to-evict: false",
+        "pods with the annotation cluster-autoscaler.kubernetes.io/safe-to-evict: false \
+            or on-completion",
     ),
     (
         "gangs",

@@ -1,5 +1,7 @@
 //! Pods that the policy or their own properties keep from every eviction.
 
+use crate::model::snapshot::facts::NotSafeToEvict;
+
 /// A property of the pod, or a rule of the policy, that protects it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Protected {
@@ -51,9 +53,9 @@ pub enum Protected {
     /// The annotation `karpenter.sh/do-not-disrupt` protects the pod.
     #[error("its annotation karpenter.sh/do-not-disrupt protects it")]
     DoNotDisrupt,
-    /// The annotation `cluster-autoscaler.kubernetes.io/safe-to-evict` of the pod is `false`.
-    #[error("its annotation cluster-autoscaler.kubernetes.io/safe-to-evict is false")]
-    NotSafeToEvict,
+    /// The annotation `cluster-autoscaler.kubernetes.io/safe-to-evict` protects the pod.
+    #[error("its annotation cluster-autoscaler.kubernetes.io/safe-to-evict is {}", .0.value())]
+    NotSafeToEvict(NotSafeToEvict),
     /// The policy allows no evictions in the pod's namespace.
     #[error("the policy does not allow evictions in namespace {0}")]
     Namespace(String),
@@ -89,7 +91,7 @@ impl Protected {
             Protected::PreferNoEviction => ("prefer-no-eviction", PREFER_NO_EVICTION.into()),
             Protected::Gang(_) => ("gang", GANG.into()),
             Protected::DoNotDisrupt => ("do-not-disrupt", DO_NOT_DISRUPT.into()),
-            Protected::NotSafeToEvict => ("not-safe-to-evict", NOT_SAFE_TO_EVICT.into()),
+            Protected::NotSafeToEvict(_) => ("not-safe-to-evict", NOT_SAFE_TO_EVICT.into()),
             Protected::Namespace(name) => (
                 "namespace",
                 format!(

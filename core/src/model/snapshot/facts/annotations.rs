@@ -20,11 +20,9 @@ pub struct Annotations {
     /// `controller.kubernetes.io/pod-deletion-cost`: pods with a lower cost leave first; 0 if
     /// missing.
     pub deletion_cost: i32,
-    /// `cluster-autoscaler.kubernetes.io/safe-to-evict`: whether cluster-autoscaler may evict the
-    /// pod to remove its node; `None` if the value is neither `true` nor `false`. See "What types
-    /// of pods can prevent CA from removing a node?" in
-    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md>.
-    pub safe_to_evict: Option<bool>,
+    /// `cluster-autoscaler.kubernetes.io/safe-to-evict` with a value that protects the pod; `None`
+    /// for `true` and unknown values.
+    pub not_safe_to_evict: Option<NotSafeToEvict>,
     /// `karpenter.sh/do-not-disrupt`; `None` if the value is neither `true` nor a duration. See
     ///
     /// <https://karpenter.sh/docs/concepts/disruption/#pod-level-controls>.
@@ -50,6 +48,34 @@ impl Annotations {
     pub fn forbids_eviction(&self) -> bool {
         let forbids = |value: &String| ["false", "no", "0"].contains(&&*value.to_ascii_lowercase());
         self.evict.as_ref().is_some_and(forbids)
+    }
+}
+
+/// How long cluster-autoscaler must not evict a pod to remove its node.
+///
+/// See "What types of pods can prevent CA from removing a node?" in
+/// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md>, and
+/// `simulator/drainability/rules/oncompletion` there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotSafeToEvict {
+    /// As long as it runs. It also keeps the node.
+    Always,
+    /// Until it has ended, which cluster-autoscaler waits for (since 1.36).
+    UntilCompletion,
+}
+
+crate::names! {
+    /// The value of the annotation.
+    pub NotSafeToEvict::value {
+        Always = "false",
+        UntilCompletion = "on-completion",
+    }
+}
+
+impl NotSafeToEvict {
+    /// The meaning of a value; `None` for `true` and unknown values.
+    pub fn of_value(value: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.value() == value)
     }
 }
 

@@ -6,8 +6,8 @@ use crate::model::api::{
     ApiCondition, ApiMetadata, ApiPod, ApiPodSpec, ApiPodStatus, ApiToleration, ApiVolume,
 };
 use crate::model::snapshot::facts::{
-    Annotations, Condition, ConditionState, DoNotDisrupt, EphemeralClaim, PodFacts, PodPhase,
-    PodSizes, PodSpecFacts, Qos, Tolerates, Toleration, Volumes,
+    Annotations, Condition, ConditionState, DoNotDisrupt, EphemeralClaim, NotSafeToEvict, PodFacts,
+    PodPhase, PodSizes, PodSpecFacts, Qos, Tolerates, Toleration, Volumes,
 };
 
 use super::{
@@ -113,8 +113,8 @@ fn annotations(meta: &ApiMetadata) -> Annotations {
         deletion_cost: find("controller.kubernetes.io/pod-deletion-cost")
             .and_then(|cost| cost.parse().ok())
             .unwrap_or_default(),
-        safe_to_evict: find("cluster-autoscaler.kubernetes.io/safe-to-evict")
-            .and_then(|value| value.parse().ok()),
+        not_safe_to_evict: find("cluster-autoscaler.kubernetes.io/safe-to-evict")
+            .and_then(NotSafeToEvict::of_value),
         do_not_disrupt: find("karpenter.sh/do-not-disrupt").and_then(do_not_disrupt),
         eviction_in_progress: find("descheduler.alpha.kubernetes.io/eviction-in-progress")
             .is_some(),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::snapshot::facts::{
-    Container, Effect, NonZeroRequests, Owner, PodAffinityTerm, Role,
+    Container, Effect, NonZeroRequests, NotSafeToEvict, Owner, PodAffinityTerm, Role,
 };
 use crate::model::snapshot::import::tests::{facts_of, why_not};
 use crate::model::snapshot::objects::Object;
@@ -295,15 +295,17 @@ fn missing_fields_get_the_api_defaults() {
 
 #[test]
 fn the_safe_to_evict_annotation_is_converted() {
-    let may = |value: &str| {
+    let found = |value: &str| {
         let name = "cluster-autoscaler.kubernetes.io/safe-to-evict";
         let pod = format!(
             "{{apiVersion: v1, kind: Pod, metadata: {{name: p,
               annotations: {{{name}: '{value}'}}}}}}"
         );
-        pod_of(&pod).annotations.safe_to_evict
+        pod_of(&pod).annotations.not_safe_to_evict
     };
-    assert_eq!(["true", "false", "True", ""].map(may), [Some(true), Some(false), None, None]);
+    assert_eq!(found("false"), Some(NotSafeToEvict::Always));
+    assert_eq!(found("on-completion"), Some(NotSafeToEvict::UntilCompletion));
+    assert_eq!(["true", "True", "False", ""].map(found), [None; 4]);
 }
 
 #[test]
