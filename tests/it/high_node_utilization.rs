@@ -306,7 +306,7 @@ mod steered {
 
 mod cluster_autoscaler {
     use super::*;
-    use evenkeel::model::snapshot::facts::{Effect, NotSafeToEvict, Taint};
+    use evenkeel::model::snapshot::facts::{Effect, Taint};
     use evenkeel::model::snapshot::objects::Object;
 
     /// Two nodes that can be emptied, and one in use.
@@ -345,21 +345,58 @@ mod cluster_autoscaler {
         ");
     }
 
+    /// Two nodes that can be emptied, the first with this pod beside its own, and one in use.
+    fn beside(pod: &str) -> Cluster {
+        Cluster::parse(&format!(
+            "node n1\n a cpu=1 uses=100m image=a\n {pod}\nnode n2\n b cpu=1 uses=200m image=b
+             node n3\n c cpu=3 uses=3"
+        ))
+    }
+
     #[test]
     fn a_node_with_a_pod_that_it_may_not_evict_is_not_emptied() {
-        let mut cluster = three();
-        let snapshot = cluster.snapshot(&packing(BY_USAGE));
-        let mut pod = (**snapshot.pod(snapshot.find_pod("default", "a-1").unwrap())).clone();
-        pod.annotations.not_safe_to_evict = Some(NotSafeToEvict::Always);
-        cluster.objects.apply(Object::Pod(Box::new(pod)));
-        let plan = cluster.plan_by(packing(BY_USAGE));
-        assert_eq!(moved(&plan), [("b-1", "n3")]);
-        // The policy may lift the protection for other strategies. The node stays useless to empty.
-        let lifted =
-            BY_USAGE.replace("{minReplicas: 1}", "{minReplicas: 1, allow: [notSafeToEvict]}");
-        let plan = cluster.plan_by(packing(&lifted));
-        assert_eq!(moved(&plan), [("b-1", "n3")]);
-        assert_eq!(plan.kept[0].refusal.code(), "unremovable-node");
+        let cluster = beside("batch cpu=1 uses=100m safe-to-evict=false");
+        assert_snapshot!(text(&cluster.plan_by(packing(BY_USAGE))), @r"
+        move b-1 from n2 to n3: node usage: cpu 2.5% and every other resource are at or below \
+            their thresholds (20%), so the node is emptied
+        keep a-1 on n1: its node is emptied completely or not at all, and batch-1 has to stay
+        keep batch-1 on n1: its annotation cluster-autoscaler.kubernetes.io/safe-to-evict is false
+        ");
+    }
+
+    #[test]
+    fn pods_that_leave_or_that_it_does_not_ask_do_not_keep_a_node() {
+        let moves = |pod: &str, evictable: &str| {
+            let policy = BY_USAGE.replace("minReplicas: 1", evictable);
+            beside(&format!("agent uses=10m safe-to-evict=false {pod}"))
+                .plan_by(packing(&policy))
+                .moves
+                .len()
+        };
+        let usual = "minReplicas: 1";
+        for pod in ["daemon", "mirror", "static", "phase=Succeeded"] {
+            assert_eq!(moves(pod, usual), 2, "{pod}");
+        }
+        assert_eq!(moves("", usual), 1);
+        assert_eq!(moves("evict=true", usual), 3);
+        assert_eq!(moves("", "minReplicas: 1, allow: [notSafeToEvict]"), 3);
+    }
+
+    /// Such a pod stays, and cluster-autoscaler does not evict it.
+    #[test]
+    fn a_node_with_a_pod_without_requests_that_it_may_not_evict_is_not_emptied() {
+        let policy = BY_USAGE
+            .replace("basis: actual", "evictionModes: [OnlyThresholdingResources], basis: actual");
+        let kept = |value: &str| {
+            let cluster = beside(&format!("agent uses=10m safe-to-evict={value}"));
+            text(&cluster.plan_by(packing(&policy)))
+        };
+        assert!(
+            kept("false").contains("pod agent-1 has the annotation safe-to-evict: false"),
+            "{}",
+            kept("false")
+        );
+        assert!(kept("on-completion").contains("move a-1"), "{}", kept("on-completion"));
     }
 
     #[test]

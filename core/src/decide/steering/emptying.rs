@@ -156,12 +156,12 @@ fn leaving_pods(
     source: NodeId,
     has_taint: bool,
 ) -> Option<Vec<PodId>> {
-    if unremovable(ahead, source).is_some() {
-        return None;
-    }
     let snapshot = ahead.world.snapshot;
     let pods = ahead.pods_on(source);
     let mut pods: Vec<PodId> = pods.filter(|pod| !goes_with_its_node(snapshot.pod(*pod))).collect();
+    if unremovable(ahead, source, &pods).is_some() {
+        return None;
+    }
     // Large pods first, because small ones fit into the remaining gaps.
     pods.sort_by_key(|p| (Reverse(snapshot.pod(*p).requests[ResourceId::CPU]), *p));
     let may_go = |pod: &PodId| may_go(ahead, position, *pod, has_taint);

@@ -139,15 +139,21 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
     }
 }
 
-/// Why an autoscaler may not remove a node, even if it has no pods but those that may not be
-/// evicted.
-pub fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
+/// Why an autoscaler may not remove a node after these pods have left it.
+///
+/// cluster-autoscaler does not ask the pods that go with their node (`simulator/drainability/rules`
+/// in kubernetes/autoscaler).
+pub fn unremovable(draft: &Draft<'_>, node: NodeId, leaving: &[PodId]) -> Option<String> {
     let snapshot = draft.world.snapshot;
     if let Some(annotation) = snapshot.node(node).unremovable {
         return Some(format!("the node has the annotation {annotation}: true"));
     }
-    let mut pods = snapshot.node(node).pods.iter().map(|p| snapshot.pod(*p));
-    let pod = pods.find(|p| p.annotations.not_safe_to_evict == Some(NotSafeToEvict::Always))?;
+    let staying = snapshot.node(node).pods.iter().filter(|pod| !leaving.contains(pod));
+    let mut staying = staying.filter(|pod| !draft.moves(**pod)).map(|pod| snapshot.pod(*pod));
+    let pod = staying.find(|pod| {
+        pod.annotations.not_safe_to_evict == Some(NotSafeToEvict::Always)
+            && !goes_with_its_node(pod)
+    })?;
     Some(format!("pod {} has the annotation safe-to-evict: false", pod.name))
 }
 

@@ -99,10 +99,6 @@ impl EmptyingRule<'_> {
         let (mut pods, held) = self.pods(ahead, source);
         // Large pods first, because small ones fit into the remaining gaps.
         pods.sort_by_cached_key(|p| (Reverse(self.size(ahead, source, *p)), *p));
-        if let Some(why) = unremovable(ahead, source) {
-            let why = Refusal::from(Stop::Unremovable(why));
-            return Err(pods.iter().map(|p| (candidate(*p), why.clone())).collect());
-        }
         let refused = |pod: PodId, why: Refusal| {
             let mut refusals = not_alone(&snapshot.pod(pod).name, &pods, candidate);
             refusals.retain(|(c, _)| c.pod != pod);
@@ -111,6 +107,10 @@ impl EmptyingRule<'_> {
         };
         if let Some((held, why)) = held.filter(|_| !pods.is_empty()) {
             return Err(refused(held, why));
+        }
+        if let Some(why) = unremovable(ahead, source, &pods) {
+            let why = Refusal::from(Stop::Unremovable(why));
+            return Err(pods.iter().map(|p| (candidate(*p), why.clone())).collect());
         }
         let (after, moves, mut waiting) =
             land_all(ahead, pods.iter().map(|p| candidate(*p)), search);
