@@ -356,7 +356,7 @@ mod cluster_autoscaler {
     #[test]
     fn a_node_with_a_pod_that_it_may_not_evict_is_not_emptied() {
         let cluster = beside("batch cpu=1 uses=100m safe-to-evict=false");
-        assert_snapshot!(text(&cluster.plan_by(packing(BY_USAGE))), @r"
+        assert_snapshot!(text(&cluster.plan_by(packing(BY_USAGE))), @"
         move b-1 from n2 to n3: node usage: cpu 2.5% and every other resource are at or below \
             their thresholds (20%), so the node is emptied
         keep a-1 on n1: its node is emptied completely or not at all, and batch-1 has to stay
@@ -397,6 +397,24 @@ mod cluster_autoscaler {
             kept("false")
         );
         assert!(kept("on-completion").contains("move a-1"), "{}", kept("on-completion"));
+    }
+
+    #[test]
+    fn a_node_that_karpenter_keeps_for_a_pod_of_a_daemon_set_is_not_emptied() {
+        let plan = |pod: &str| {
+            let cluster = beside(&format!("agent uses=10m daemon {pod}"));
+            text(&cluster.plan_by(packing(BY_USAGE)))
+        };
+        assert_snapshot!(plan("do-not-disrupt=true"), @"
+        move b-1 from n2 to n3: node usage: cpu 2.5% and every other resource are at or below \
+            their thresholds (20%), so the node is emptied
+        keep a-1 on n1: emptying its node would gain nothing, because no autoscaler may remove \
+            it: pod agent-1 has the annotation karpenter.sh/do-not-disrupt
+        ");
+        assert!(plan("do-not-disrupt=2h").contains("keep a-1"));
+        for ended in ["do-not-disrupt=1m", "do-not-disrupt=true phase=Succeeded"] {
+            assert!(plan(ended).contains("move a-1"), "{ended}");
+        }
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod replacement;
 mod replicas;
 mod worth;
 
+pub use evictable::do_not_disrupt;
 use landing_flaw::LandingFlaw;
 use preference::Preferences;
 pub use replacement::{RULES as REPLACEMENT_RULES, ReplacementRule};

@@ -194,7 +194,8 @@ fn marked(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refus
     }
 }
 
-fn do_not_disrupt(pod: &Pod, draft: &Draft<'_>) -> Result<(), Refusal> {
+/// Refuses a pod that the annotation `karpenter.sh/do-not-disrupt` protects now.
+pub fn do_not_disrupt(pod: &Pod, draft: &Draft<'_>) -> Result<(), Refusal> {
     match pod.annotations.do_not_disrupt {
         None => Ok(()),
         Some(DoNotDisrupt::Always) => Err(Protected::DoNotDisrupt.into()),

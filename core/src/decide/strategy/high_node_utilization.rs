@@ -14,6 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
+use crate::decide::gate;
 use crate::model::plan::{Class, Idle, NotSelected, Reason};
 use crate::model::snapshot::facts::NotSafeToEvict;
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
@@ -141,20 +142,27 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
 
 /// Why an autoscaler may not remove a node after these pods have left it.
 ///
-/// cluster-autoscaler does not ask the pods that go with their node (`simulator/drainability/rules`
-/// in kubernetes/autoscaler).
+/// cluster-autoscaler does not ask the pods that every node has (`simulator/drainability/rules` in
+/// kubernetes/autoscaler). Karpenter asks every pod that runs (`ValidatePodsDisruptable` in
+/// `pkg/controllers/state/statenode.go` of kubernetes-sigs/karpenter).
 pub fn unremovable(draft: &Draft<'_>, node: NodeId, leaving: &[PodId]) -> Option<String> {
     let snapshot = draft.world.snapshot;
     if let Some(annotation) = snapshot.node(node).unremovable {
         return Some(format!("the node has the annotation {annotation}: true"));
     }
     let staying = snapshot.node(node).pods.iter().filter(|pod| !leaving.contains(pod));
-    let mut staying = staying.filter(|pod| !draft.moves(**pod)).map(|pod| snapshot.pod(*pod));
-    let pod = staying.find(|pod| {
-        pod.annotations.not_safe_to_evict == Some(NotSafeToEvict::Always)
-            && !goes_with_its_node(pod)
-    })?;
-    Some(format!("pod {} has the annotation safe-to-evict: false", pod.name))
+    let staying = staying.filter(|pod| !draft.moves(**pod)).map(|pod| snapshot.pod(*pod));
+    staying.filter(|pod| pod.stays()).find_map(|pod| {
+        let not_safe = pod.annotations.not_safe_to_evict == Some(NotSafeToEvict::Always);
+        let annotation = if gate::do_not_disrupt(pod, draft).is_err() {
+            "karpenter.sh/do-not-disrupt"
+        } else if not_safe && !goes_with_its_node(pod) {
+            "safe-to-evict: false"
+        } else {
+            return None;
+        };
+        Some(format!("pod {} has the annotation {annotation}", pod.name))
+    })
 }
 
 /// Whether a node counts as empty despite this pod: every node has such a pod, or the pod has ended
