@@ -252,8 +252,21 @@ fn a_pod_that_may_never_be_evicted_keeps_its_node_from_being_emptied() {
     ");
     assert_snapshot!(text(&beside("cache*2 emptydir")), @"
     keep cache-1 on n1: its emptyDir or hostPath data would be lost
+    keep cache-2 on n1: its emptyDir or hostPath data would be lost
     keep web-1 on n1: its node is emptied completely or not at all, and cache-1 has to stay
     keep web-2 on n1: its node is emptied completely or not at all, and cache-1 has to stay
+    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+    ");
+}
+
+#[test]
+fn a_node_whose_pods_all_have_to_stay_has_a_reason_for_each() {
+    let plan = usual(
+        "node n1\n alone bare cpu=100m uses=100m\n single cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4",
+    );
+    assert_snapshot!(text(&plan), @"
+    keep alone-1 on n1: no controller would recreate it
+    keep single-1 on n1: its workload has 1 of the 2 replicas that the policy requires
     default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
     ");
 }

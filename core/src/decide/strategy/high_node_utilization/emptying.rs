@@ -99,14 +99,17 @@ impl EmptyingRule<'_> {
         let (mut pods, held) = self.pods(ahead, source);
         // Large pods first, because small ones fit into the remaining gaps.
         pods.sort_by_cached_key(|p| (Reverse(self.size(ahead, source, *p)), *p));
-        let refused = |pod: PodId, why: Refusal| {
-            let mut refusals = not_alone(&snapshot.pod(pod).name, &pods, candidate);
-            refusals.retain(|(c, _)| c.pod != pod);
-            refusals.push((candidate(pod), why));
-            refusals
+        let refused = |first: PodId, why: Refusal| {
+            let not_alone = Stop::NotAlone(snapshot.pod(first).name.clone());
+            let others = pods.iter().filter(|pod| **pod != first);
+            let others = others.map(|pod| (candidate(*pod), not_alone.clone().into()));
+            others.chain([(candidate(first), why)]).collect()
         };
-        if let Some((held, why)) = held.filter(|_| !pods.is_empty()) {
-            return Err(refused(held, why));
+        let mut held = held.into_iter();
+        if let Some((first, why)) = held.next() {
+            let mut refusals: Refusals = refused(first, why);
+            refusals.extend(held.map(|(pod, why)| (candidate(pod), why)));
+            return Err(refusals);
         }
         if let Some(why) = unremovable(ahead, source, &pods) {
             let why = Refusal::from(Stop::Unremovable(why));
@@ -150,14 +153,14 @@ impl EmptyingRule<'_> {
         }
     }
 
-    /// The pods that have to leave a node before it is empty, and the first that may not leave,
-    /// with the reason.
-    fn pods(&self, ahead: &Draft<'_>, source: NodeId) -> (Vec<PodId>, Option<(PodId, Refusal)>) {
-        let (mut leaving, mut held) = (Vec::new(), None);
+    /// The pods that have to leave a node before it is empty, and those that may not leave, with
+    /// the reasons.
+    fn pods(&self, ahead: &Draft<'_>, source: NodeId) -> (Vec<PodId>, Vec<(PodId, Refusal)>) {
+        let (mut leaving, mut held) = (Vec::new(), Vec::new());
         for &pod in &ahead.world.snapshot.node(source).pods {
             match self.judge(ahead, pod) {
                 Ok(()) => leaving.push(pod),
-                Err(NotSelected::MayNotGo(why)) => held = held.or(Some((pod, *why))),
+                Err(NotSelected::MayNotGo(why)) => held.push((pod, *why)),
                 Err(_) => {}
             }
         }
@@ -173,12 +176,6 @@ impl EmptyingRule<'_> {
         });
         shares.fold(Ratio::ZERO, Ratio::at_least).parts(1_000_000)
     }
-}
-
-/// Refuses every pod, because the named one stays and the node would not become empty.
-fn not_alone(name: &str, pods: &[PodId], candidate: impl Fn(PodId) -> Candidate) -> Refusals {
-    let why = Refusal::from(Stop::NotAlone(name.to_owned()));
-    pods.iter().map(|p| (candidate(*p), why.clone())).collect()
 }
 
 /// The draft in which these pods have moved as far as they can, these moves, and why the others
