@@ -46,7 +46,7 @@ use Keep::{
 };
 
 /// Annotations whose values decisions read; see `model::snapshot::import`.
-pub(super) const ANNOTATIONS: [&str; 16] = [
+pub(super) const ANNOTATIONS: [&str; 17] = [
     "batch.kubernetes.io/job-index-failure-count",
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "descheduler.alpha.kubernetes.io/eviction-in-progress",
@@ -54,6 +54,7 @@ pub(super) const ANNOTATIONS: [&str; 16] = [
     "controller.kubernetes.io/pod-deletion-cost",
     "descheduler.alpha.kubernetes.io/evict",
     "descheduler.alpha.kubernetes.io/prefer-no-eviction",
+    "descheduler.alpha.kubernetes.io/request-evict-only",
     "evenkeel.io/evict-single-replica",
     "evenkeel.io/pause-all-until",
     "evenkeel.io/pause-until",

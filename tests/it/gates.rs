@@ -7,7 +7,7 @@ use evenkeel::model::plan::Plan;
 use evenkeel::policy::Policy;
 use insta::assert_snapshot;
 
-use crate::it::support::{Cluster, EVEN, nodes, noon, parse, text};
+use crate::it::support::{Cluster, EVEN, considered, nodes, noon, parse, text};
 
 /// Plans for a hot node with one pod of the tested kind, a sibling on another node, and a cold
 /// node.
@@ -64,6 +64,43 @@ fn properties_of_a_pod_protect_it() {
     ] {
         refused(pod, "", code);
         moved(pod, lifted_by);
+    }
+}
+
+/// The budget of the machine allows no disruption, and KubeVirt's webhook responds before it counts.
+#[test]
+fn a_virtual_machine_that_migrates_may_go_despite_its_own_budget() {
+    let verdict = |pod: &str, budget: &str, policy: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 system=2
+              vm cpu=100m uses=3 owner=VirtualMachineInstance runs-once emptydir {pod}
+              idle*4 cpu=500m uses=0
+            node n2
+            node n3
+            budget vm allows=0 desired=1 expected=1 {budget}
+            "
+        ));
+        considered(&cluster.plan(&format!("{policy}{EVEN}")))
+    };
+    let own = "owner=VirtualMachineInstance";
+    let said = verdict("request-evict-only", own, "");
+    assert!(said.starts_with("move vm-1 from n1"), "{said}");
+    let said = verdict("request-evict-only unready", own, "");
+    assert!(said.contains("vm-1 stays, local-storage: "), "{said}");
+    let lifted = "evictable: {minReplicas: 1, allow: [localStorage, runsToCompletion]}\n";
+    for (pod, budget, code) in [
+        ("", own, "local-storage"),
+        ("request-evict-only", "", "local-storage"),
+        ("request-evict-only", "owner=VirtualMachine", "local-storage"),
+        ("request-evict-only\n  vm owner=VirtualMachineInstance", own, "local-storage"),
+        ("request-evict-only leaving", own, "under-way"),
+    ] {
+        let said = verdict(pod, budget, "");
+        assert!(said.contains(&format!("vm-1 stays, {code}: ")), "{pod} {budget}: {said}");
+        let said = verdict(pod, budget, lifted);
+        let code = if code == "under-way" { code } else { "disruption-budget" };
+        assert!(said.contains(&format!("vm-1 stays, {code}: ")), "{pod} {budget}: {said}");
     }
 }
 

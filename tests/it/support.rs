@@ -6,7 +6,7 @@
 //! node n3 closed=Deleting,DiskPressure os=windows
 //!   hot*3 cpu=100m memory=100Mi uses=1/200Mi   # three pods of Deployment and ReplicaSet hot
 //!   agent cpu=100m uses=100m daemon
-//! budget hot allows=1
+//! budget hot allows=1   # with `owner=VirtualMachineInstance` that of a virtual machine
 //! ```
 //!
 //! A line `namespace other labels=team:a` gives a namespace its labels (and `deleting` a
@@ -190,6 +190,7 @@ impl Cluster {
         self.objects.apply(Object::Budget(BudgetFacts {
             namespace: words.get("namespace").unwrap_or("default").to_owned(),
             name: words.get("name").unwrap_or(words.second).to_owned(),
+            controller: words.get("owner").map(|kind| pod_options::owner(kind, words.second)),
             selector: Some(Selector::parse(&format!("app={}", words.second)).unwrap()),
             allowed: u32::try_from(allowed).unwrap(),
             healthy: 10,
@@ -359,6 +360,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
                 index_failures: words.get("index-failures").map(|n| n.parse().unwrap()),
                 evict_single_replica: words.has("evict-single"),
                 eviction_in_progress: words.has("leaving"),
+                request_evict_only: words.has("request-evict-only"),
                 do_not_disrupt: words.get("do-not-disrupt").map(pod_options::do_not_disrupt),
             },
             gang: words.get("gang").map(pod_options::gang),

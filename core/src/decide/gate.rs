@@ -17,6 +17,7 @@ mod disruption;
 mod evictable;
 mod exact;
 mod kubelet;
+mod kubevirt;
 mod landing;
 mod landing_flaw;
 mod limits;

@@ -103,6 +103,7 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
         let facts = BudgetFacts {
             namespace: workload.namespace.clone(),
             name: workload.name.clone(),
+            controller: None,
             selector: Some(workload.selector()),
             allowed: 0,
             healthy: 0,

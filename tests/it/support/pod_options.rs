@@ -13,6 +13,7 @@
 //!   `counts-late` (a pod that is being deleted counts once it has ended), `evicted=ignored` (or
 //!   `fails-job`, `fails-index`), `deadline=20m` from noon, `foreign`
 //! - work: `runs-once` (restartPolicy Never), `class=high` (a PriorityClass)
+//! - virtual machine: `owner=VirtualMachineInstance request-evict-only`
 //! - queue: `pending` (on no node), `nominated=n2` (the same, with room reserved on n2), `gated`
 //! - priority: `never-preempts`
 //! - replicas: `evict-single` (the annotation that admits the eviction of a single replica)
@@ -169,11 +170,15 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
     pod
 }
 
+/// Returns the controller of this kind and name.
+pub(super) fn owner(kind: &str, name: &str) -> Owner {
+    let (kind, name) = (kind.to_owned(), name.to_owned());
+    Owner { kind, name, controller: true, ..Owner::default() }
+}
+
 fn set_owners(pod: &mut PodFacts, words: &Words<'_>) {
     if let Some(kind) = words.get("owner") {
-        let name = pod.labels["app"].clone();
-        pod.owners =
-            vec![Owner { kind: kind.to_owned(), name, controller: true, ..Owner::default() }];
+        pod.owners = vec![owner(kind, &pod.labels["app"])];
     }
     if let Some(revision) = words.get("revision") {
         pod.owners[0].name = format!("{}-{revision}", pod.labels["app"]);

@@ -20,6 +20,8 @@ use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Pod, Snapshot};
 use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, StorageClasses};
 
+use super::kubevirt;
+
 /// The priority of `system-cluster-critical`; higher ones are the system's own as well.
 const SYSTEM_CRITICAL: i32 = 2_000_000_000;
 
@@ -35,6 +37,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         return Ok(critical(rules, snapshot, pod)?);
     }
     protected(pod, &rules.protected, snapshot)?;
+    if !kubevirt::migrates(pod, snapshot) {
+        local_storage(pod, &rules.protected)?;
+    }
     marked(pod, &rules.protected, draft)?;
     priority(rules, snapshot, || snapshot.priority(pod))?;
     let age = now.duration_since(pod.started.unwrap_or(pod.created));
@@ -140,9 +145,6 @@ pub(super) fn protected(
         return Err(Protected::PreferNoEviction.into());
     }
     daemon_set(pod, rules)?;
-    if rules.local_storage && pod.volumes.local {
-        return Err(Replacement::LocalStorage.into());
-    }
     if rules.resource_claims && pod.resource_claims {
         return Err(Protected::ResourceClaims.into());
     }
@@ -157,6 +159,10 @@ pub(super) fn protected(
         Some(claim) => Err(Protected::PersistentVolume(claim).into()),
         None => Ok(()),
     }
+}
+
+pub(super) fn local_storage(pod: &Pod, rules: &Protections) -> Result<(), Replacement> {
+    if rules.local_storage && pod.volumes.local { Err(Replacement::LocalStorage) } else { Ok(()) }
 }
 
 fn daemon_set(pod: &Pod, rules: &Protections) -> Result<(), Protected> {

@@ -7,7 +7,7 @@ use crate::model::plan::Refusal;
 use crate::policy::Rule;
 
 use super::evictable::{
-    asks_for_eviction, bare, old_enough, permitted, priority, protected, selected,
+    asks_for_eviction, bare, local_storage, old_enough, permitted, priority, protected, selected,
 };
 use super::replicas::enough;
 use super::{Checks, cooldown, disruption};
@@ -45,6 +45,7 @@ fn evictable(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     // Every owner reference counts as a controller.
     bare(pod, &rules.protected, !pod.owners.is_empty())?;
     protected(pod, &rules.protected, snapshot)?;
+    local_storage(pod, &rules.protected)?;
     // Descheduler drops the threshold together with the protection of system-critical pods.
     if rules.protected.system_critical {
         // A pod without a resolved priority has none.

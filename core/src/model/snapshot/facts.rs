@@ -300,6 +300,8 @@ pub struct BudgetFacts {
     pub namespace: String,
     /// Its name.
     pub name: String,
+    /// Its controller, if it has one.
+    pub controller: Option<Owner>,
     /// The selector of its pods. `None` covers no pod, and an empty selector covers the whole
     /// namespace.
     pub selector: Option<Selector>,

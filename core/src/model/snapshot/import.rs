@@ -247,6 +247,7 @@ fn budget(budget: &ApiBudget) -> Result<BudgetFacts, Wrong> {
     Ok(BudgetFacts {
         namespace: namespace_of(meta),
         name: name_of(meta)?,
+        controller: owners_of(meta).into_iter().find(|owner| owner.controller),
         selector: selector.map(|s| label_selector("spec.selector", s)).transpose()?,
         allowed: count("status.disruptionsAllowed", status.disruptions_allowed)?,
         healthy: count("status.currentHealthy", status.current_healthy)?,
@@ -485,6 +486,7 @@ mod tests {
         let expected = BudgetFacts {
             namespace: "shop".into(),
             name: "b".into(),
+            controller: None,
             selector: Some(Selector::default()),
             allowed: 1,
             healthy: 3,

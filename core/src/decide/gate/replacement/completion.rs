@@ -7,6 +7,7 @@
 //! of `batch/v1` has documented rules, which [`super::job`] follows.
 
 use crate::decide::draft::{Candidate, Draft};
+use crate::decide::gate::kubevirt;
 use crate::model::plan::Replacement;
 use crate::model::snapshot::facts::Owner;
 
@@ -16,14 +17,16 @@ use super::controller::named;
 const ENDINGS: [&str; 4] = ["Job", "Run", "Workflow", "SparkApplication"];
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
-    let pod = draft.world.snapshot.pod(candidate.pod);
+    let snapshot = draft.world.snapshot;
+    let pod = snapshot.pod(candidate.pod);
     let Some(controller) = pod.controller() else {
         return Ok(());
     };
     if controller.is("batch", "Job") || !candidate.rules(draft.world).protected.runs_to_completion {
         return Ok(());
     }
-    if pod.runs_once || runs_to_completion(controller) {
+    let ends = pod.runs_once || runs_to_completion(controller);
+    if ends && !kubevirt::migrates(pod, snapshot) {
         Err(Replacement::RunsToCompletion(named(controller)))
     } else {
         Ok(())

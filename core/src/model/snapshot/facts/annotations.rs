@@ -30,6 +30,9 @@ pub struct Annotations {
     /// `descheduler.alpha.kubernetes.io/eviction-in-progress`: another component is evicting the
     /// pod, for example by migrating its virtual machine.
     pub eviction_in_progress: bool,
+    /// `descheduler.alpha.kubernetes.io/request-evict-only`: another component answers an eviction
+    /// request and evicts the pod later.
+    pub request_evict_only: bool,
     /// `batch.kubernetes.io/job-index-failure-count`: how often the pod's index of an Indexed Job
     /// has failed; `None` if it is missing or no number.
     pub index_failures: Option<u32>,

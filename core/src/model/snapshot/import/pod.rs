@@ -118,6 +118,7 @@ fn annotations(meta: &ApiMetadata) -> Annotations {
         do_not_disrupt: find("karpenter.sh/do-not-disrupt").and_then(do_not_disrupt),
         eviction_in_progress: find("descheduler.alpha.kubernetes.io/eviction-in-progress")
             .is_some(),
+        request_evict_only: find("descheduler.alpha.kubernetes.io/request-evict-only").is_some(),
         index_failures: find("batch.kubernetes.io/job-index-failure-count")
             .and_then(|count| count.parse().ok()),
         evict_single_replica: find("evenkeel.io/evict-single-replica") == Some("true"),
