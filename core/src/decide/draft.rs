@@ -161,13 +161,6 @@ impl<'w> Draft<'w> {
         if self.without_undecided.is_some() && !self.must_be_good_in_both() { 0.5 } else { 1.0 }
     }
 
-    /// Returns the nodes that may take the replacement of a move with several possible nodes.
-    pub fn undecided_nodes(&self) -> Vec<NodeId> {
-        let undecided = self.landings().filter(|landing| landing.is_undecided());
-        let nodes = undecided.flat_map(|landing| &landing.possible_nodes);
-        nodes.copied().collect()
-    }
-
     /// Returns the nodes where the moves so far may land.
     pub fn possible_nodes(&self) -> BTreeSet<NodeId> {
         self.landings()

@@ -230,7 +230,7 @@ pub fn stays_cool(
     ceilings: &[(ResourceId, Ratio)],
 ) -> bool {
     let pod = Candidate::counted(pod, strategy);
-    let found = landing_flaw::stays_cool(&pod, draft, node, ceilings, draft.uncounted(node))
+    let found = landing_flaw::stays_cool(&pod, draft, node, ceilings, false)
         .and_then(|()| landing_flaw::stays_below_targets(&pod, draft, node));
     !matches!(found, Err(LandingFlaw::Hot(_)))
 }

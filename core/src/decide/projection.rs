@@ -1,5 +1,6 @@
 //! The cluster as it is after some moves: where its pods are, and the load of each node.
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -28,8 +29,12 @@ pub struct Projection<'w> {
     actual: Vec<Option<Measure>>,
     /// The requests of the pods that stay on each node, or are expected there.
     requested: Vec<PerResource<Amount>>,
-    /// Moved pods that may land on a node, but are expected on another one.
-    undecided: Vec<(NodeId, PodId)>,
+    /// Moved pods that may land on other nodes than the expected one, with these nodes in order.
+    undecided: Vec<(PodId, Rc<[NodeId]>)>,
+    /// For each node, the usage of the pods that are expected elsewhere but may land there.
+    undecided_usage: Vec<Measure>,
+    /// The nodes where moved pods with several possible nodes may land.
+    undecided_nodes: BTreeSet<NodeId>,
     tables: Rc<Tables>,
 }
 
@@ -73,6 +78,8 @@ impl<'w> Projection<'w> {
             actual: snapshot.node_ids().map(|n| world.usage.node(n)).collect(),
             requested,
             undecided: Vec::new(),
+            undecided_usage: vec![Measure::default(); snapshot.nodes.len()],
+            undecided_nodes: BTreeSet::new(),
             tables: Rc::default(),
             world,
         }
@@ -81,9 +88,7 @@ impl<'w> Projection<'w> {
     /// Books the move of a pod: its load leaves its node, and lands with its replacement.
     pub fn book(&mut self, pod: PodId, landing: &Landing) {
         self.placement.book(pod, landing);
-        let elsewhere = |node: &&NodeId| landing.on != Some(**node);
-        let undecided = landing.possible_nodes.iter().filter(elsewhere);
-        self.undecided.extend(undecided.map(|node| (*node, pod)));
+        self.book_undecided(pod, landing);
         let (facts, used) =
             (self.world.snapshot.pod(pod), self.world.usage.pod(pod).unwrap_or_default());
         // A finished pod takes no load along: the load of its node does not include it.
@@ -100,10 +105,41 @@ impl<'w> Projection<'w> {
         }
     }
 
+    /// Books the nodes where a moved pod may land beside the expected one.
+    fn book_undecided(&mut self, pod: PodId, landing: &Landing) {
+        if landing.is_undecided() {
+            self.undecided_nodes.extend(&landing.possible_nodes);
+        }
+        let elsewhere = landing.possible_nodes.iter().filter(|node| landing.on != Some(**node));
+        let mut elsewhere: Vec<NodeId> = elsewhere.copied().collect();
+        if elsewhere.is_empty() {
+            return;
+        }
+        let used = self.world.usage.pod(pod).unwrap_or_default();
+        for NodeId(node) in &elsewhere {
+            self.undecided_usage[*node] = self.undecided_usage[*node].plus(used);
+        }
+        elsewhere.sort_unstable();
+        self.undecided.push((pod, elsewhere.into()));
+    }
+
     /// Returns the moved pods that are expected elsewhere but may land on a node.
     pub fn undecided_pods(&self, node: NodeId) -> impl Iterator<Item = PodId> {
-        let here = self.undecided.iter().filter(move |(n, _)| *n == node);
-        here.map(|(_, pod)| *pod)
+        let here =
+            self.undecided.iter().filter(move |(_, nodes)| nodes.binary_search(&node).is_ok());
+        here.map(|(pod, _)| *pod)
+    }
+
+    /// Returns the usage of the moved pods that are expected elsewhere but may land on a node.
+    ///
+    /// Every forecast asks for it on each possible node, so the pods are not summed again.
+    pub fn undecided_usage(&self, node: NodeId) -> Measure {
+        self.undecided_usage[node.0]
+    }
+
+    /// Returns the nodes that may take the replacement of a move with several possible nodes.
+    pub const fn undecided_nodes(&self) -> &BTreeSet<NodeId> {
+        &self.undecided_nodes
     }
 
     /// Returns a copy in which every pod that leaves soon has ended, as in a later cycle.

@@ -20,17 +20,22 @@ use crate::values::{Ratio, ResourceId};
 /// batch (`tests/it/learning.rs`).
 const MOST_ADDED: f64 = 0.5;
 
-/// The fullest hour after the move, if the move adds too much above the target. These pods wait for
-/// a place on the node or still use it. Hours about which nothing is known do not count, and
-/// without learned usage nothing is known.
+/// The fullest hour after the move, if the move adds too much above the target. The pods that the
+/// load of the node does not count yet or no longer count as well, where `undecided` also the moved
+/// pods that may land there. Hours about which nothing is known do not count, and without learned
+/// usage nothing is known.
 pub(super) fn too_hot(
     candidate: &Candidate,
     projection: &Projection<'_>,
     node: NodeId,
-    waiting: &[PodId],
+    undecided: bool,
     target: Ratio,
 ) -> Option<AboveTarget> {
     projection.world.usage.outlook()?;
+    let mut waiting = projection.uncounted(node).to_vec();
+    if undecided {
+        waiting.extend(projection.undecided_pods(node));
+    }
     let own = projection.world.snapshot.pod(candidate.pod).node?;
     let and_this: Vec<PodId> = waiting.iter().copied().chain([candidate.pod]).collect();
     let after = projection.day_ahead(node, &and_this, &[]);
@@ -38,7 +43,7 @@ pub(super) fn too_hot(
     if above_after <= 0.0 {
         return None;
     }
-    let added = above_after - above(&projection.day_ahead(node, waiting, &[]), target);
+    let added = above_after - above(&projection.day_ahead(node, &waiting, &[]), target);
     let without = above(&projection.day_ahead(own, &[], &[candidate.pod]), target);
     let removed = above(&projection.day_ahead(own, &[], &[]), target) - without;
     if added <= MOST_ADDED * removed {

@@ -55,7 +55,7 @@ pub(super) fn find_by(
     if let Some(without) = draft.without_undecided() {
         let forecast = scheduler::forecast(without, candidate.pod);
         let case = LandingCase { projection: without, forecast: &forecast, ..case };
-        let other = outcome.add(case, Some(&draft.undecided_nodes()));
+        let other = outcome.add(case, Some(draft.undecided_nodes()));
         risk = if draft.must_be_good_in_both() { risk.or(other) } else { risk.plus(other) };
     }
     let Risk { bad, loss } = risk;
@@ -182,7 +182,7 @@ impl LandingOutcome {
     /// `tied` is given for the forecast without undecided moves: the nodes where their replacements
     /// may land. If this pod lands on such a node, the earlier replacement gets the other node. The
     /// gain is the same, so the strategy's choice of destinations does not matter there.
-    fn add(&mut self, case: LandingCase<'_, '_>, tied: Option<&[NodeId]>) -> Risk {
+    fn add(&mut self, case: LandingCase<'_, '_>, tied: Option<&BTreeSet<NodeId>>) -> Risk {
         let mut risk = Risk::default();
         let (candidate, projection) = (case.candidate, case.projection);
         let preferences = Preferences::of(projection, candidate.pod);

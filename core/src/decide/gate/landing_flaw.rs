@@ -210,9 +210,7 @@ fn check_limits(
     let usage_targets = &destinations.usage_targets;
     // Most strategies have none, and this is asked for each node of each forecast.
     if !usage_targets.is_empty() {
-        let mut coming = projection.uncounted(node).to_vec();
-        coming.extend(projection.undecided_pods(node));
-        stays_cool(candidate, projection, node, usage_targets, &coming)?;
+        stays_cool(candidate, projection, node, usage_targets, true)?;
     }
     let mut largest = requested;
     for &(resource, target) in projection.judged_by(node, &destinations.targets) {
@@ -272,7 +270,7 @@ pub(super) fn stays_below_targets(
     node: NodeId,
 ) -> Result<(), LandingFlaw> {
     let by_usage = least_targets(projection, node, Basis::Actual);
-    stays_cool(candidate, projection, node, &by_usage, projection.uncounted(node))?;
+    stays_cool(candidate, projection, node, &by_usage, false)?;
     for (resource, target) in least_targets(projection, node, Basis::Requests) {
         let ratio = ratio_after(candidate, projection, node, resource, Basis::Requests);
         let above = ratio.and_then(|ratio| AboveTarget::new(resource, ratio, target));
@@ -281,8 +279,9 @@ pub(super) fn stays_below_targets(
     Ok(())
 }
 
-/// Requires that the node with these pods beside its load stays at or below these usage targets. A
-/// hot node would soon lose the pod again. The same holds for the hours of the next day.
+/// Requires that the node stays at or below these usage targets, where `undecided` also with the
+/// moved pods that may land there. A hot node would soon lose the pod again. The same holds for the
+/// hours of the next day.
 ///
 /// A node of unknown usage is accepted, unless its usage is about to become known: after a start,
 /// evenkeel waits for the first samples.
@@ -291,10 +290,12 @@ pub(super) fn stays_cool(
     projection: &Projection<'_>,
     node: NodeId,
     targets: &[(ResourceId, Ratio)],
-    coming: &[PodId],
+    undecided: bool,
 ) -> Result<(), LandingFlaw> {
     for &(resource, target) in targets {
-        let ratio = ratio_beside(candidate, projection, node, resource, Basis::Actual, coming);
+        let more = projection.undecided_usage(node).of(resource).filter(|_| undecided);
+        let more = more.unwrap_or(Amount::ZERO);
+        let ratio = ratio_beside(candidate, projection, node, resource, Basis::Actual, more);
         let Some(ratio) = ratio else {
             let unmeasured = projection.world.usage.unmeasured(node);
             if matches!(unmeasured, Some(Unmeasured::Few { .. })) {
@@ -305,7 +306,7 @@ pub(super) fn stays_cool(
         let above = AboveTarget::new(resource, ratio, target);
         HotLanding::check(node, above, Basis::Actual, false)?;
         if resource == ResourceId::CPU {
-            let above = day_ahead::too_hot(candidate, projection, node, coming, target);
+            let above = day_ahead::too_hot(candidate, projection, node, undecided, target);
             HotLanding::check(node, above, Basis::Actual, true)?;
         }
     }
@@ -322,23 +323,23 @@ pub(super) fn ratio_after(
     resource: ResourceId,
     basis: Basis,
 ) -> Option<Ratio> {
-    let uncounted = projection.uncounted(node);
-    ratio_beside(candidate, projection, node, resource, basis, uncounted)
+    ratio_beside(candidate, projection, node, resource, basis, Amount::ZERO)
 }
 
-/// The ratio of a node after the move, with the usage of these pods beside the node's load; `None`
-/// if its usage is unknown.
+/// Like [`ratio_after`], with more load on the node.
 fn ratio_beside(
     candidate: &Candidate,
     projection: &Projection<'_>,
     node: NodeId,
     resource: ResourceId,
     basis: Basis,
-    coming: &[PodId],
+    more: Amount,
 ) -> Option<Ratio> {
-    let mut more = projection.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
+    let own = projection.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
+    let mut more = more.plus(own);
     if basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource) {
-        let weights = coming.iter().filter_map(|p| projection.weight(*p, resource, basis));
+        let uncounted = projection.uncounted(node).iter();
+        let weights = uncounted.filter_map(|p| projection.weight(*p, resource, basis));
         more = more.plus(weights.sum());
     }
     projection.ratio_with(node, resource, basis, more)
