@@ -22,7 +22,7 @@ fn a_pod_that_would_return_is_explained_with_its_remedy() {
         let refusal = "its replacement would return to n1: its preferred node affinity outweighs \
             the free nodes";
         let change = "change the preferred node affinity so that it does not favour n1; or use \
-            `steering`, so that the scheduler avoids hot nodes";
+            `steering`, so that the scheduler avoids its node";
 
         let explanation = launch.explain(&["pod", &format!("default/{pod}")]);
         let verdict = &explanation["verdicts"][0];

@@ -646,7 +646,7 @@ Pod default/hot-1  on n1, of Deployment hot, Ready, 1h old, PodDisruptionBudget 
 LowNodeUtilization: stays: its replacement would return to n1: its preferred node affinity outweighs
     the free nodes
 to change that: change the preferred node affinity so that it does not favour n1; or use `steering`,
-    so that the scheduler avoids hot nodes
+    so that the scheduler avoids its node
 
 Usage  5 samples in 5m; decisions use an average with a half-life
 cpu     ▃▄▆▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   requests 100m
@@ -663,7 +663,7 @@ approval     admits
 landing      refuses: its replacement would return to n1: its preferred node affinity outweighs the
              free nodes
              to change that: change the preferred node affinity so that it does not favour n1; or
-             use `steering`, so that the scheduler avoids hot nodes
+             use `steering`, so that the scheduler avoids its node
 limits       admits
 
 Replacement  the conditions for a replacement that starts
@@ -750,7 +750,7 @@ Pods  heaviest first, each with its most important verdict
 default/hot-1    1.22  600Mi  stays: its replacement would return to n1: its preferred node affinity
                               outweighs the free nodes
                               to change that: change the preferred node affinity so that it does not
-                              favour n1; or use `steering`, so that the scheduler avoids hot nodes
+                              favour n1; or use `steering`, so that the scheduler avoids its node
 default/hot-2    1.22  600Mi  as above
 default/hot-3    1.22  600Mi  as above
 default/hot-4    1.22  600Mi  as above
@@ -769,8 +769,8 @@ fn the_page_of_a_workload() {
                                     preferred node affinity outweighs the free nodes
                                     to change that: change the preferred node
                                     affinity so that it does not favour n1; or use
-                                    `steering`, so that the scheduler avoids hot
-                                    nodes
+                                    `steering`, so that the scheduler avoids its
+                                    node
     default/hot-2  n1  1.22  600Mi  as above
     default/hot-3  n1  1.22  600Mi  as above
     default/hot-4  n1  1.22  600Mi  as above

@@ -74,7 +74,7 @@ fn no_node_is_filled_above_the_ceiling_by_usage() {
         text(&plan),
         @"
         keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 81%, \
-            above the target of 80%
+            above the ceiling of 80%
         default: no node can be emptied now; nodes in use: 2, and 2 would do by cpu usage
         "
     );
@@ -84,7 +84,9 @@ fn no_node_is_filled_above_the_ceiling_by_usage() {
 fn the_ceiling_of_usage_also_applies_on_the_basis_of_requests() {
     let policy = BY_USAGE.replace("actual", "requests");
     let cluster = Cluster::parse("node n1\n web cpu=100m uses=1500m\nnode n2\n api cpu=4 uses=5");
-    assert_eq!(cluster.plan_by(packing(&policy)).kept[0].refusal.code(), "would-land-hot");
+    let refusal = &cluster.plan_by(packing(&policy)).kept[0].refusal;
+    assert_eq!(refusal.code(), "would-land-hot");
+    assert!(refusal.remedy().contains("raise `highNodeUtilization.ceilings`"));
 }
 
 /// A plan beside LowNodeUtilization, both on this basis.

@@ -163,6 +163,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             resource: "cpu".to_owned(),
             ratio: Ratio::percent(78.0).unwrap(),
             target: Ratio::percent(70.0).unwrap(),
+            while_emptying: false,
             basis: Basis::Actual,
             within_a_day: false,
         }),

@@ -57,6 +57,7 @@ pub use pod_verdict::{NotSelected, PodVerdict};
 pub use reason::{Expected, Reason};
 pub use refusal::{
     BadLanding, Disruption, Protected, Reach, Refusal, Replacement, Stop, Temporary, horizon,
+    limit_name,
 };
 pub use removal::Removal;
 pub use replacement_cause::{JobFailureCause, NoReplacementCause, OrderCause};

@@ -8,7 +8,7 @@ use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Scored};
 use crate::model::object::object;
-use crate::model::plan::{BadLanding, horizon};
+use crate::model::plan::{BadLanding, horizon, limit_name};
 use crate::model::snapshot::NodeId;
 use crate::policy::ScorePlugin;
 use crate::values::Ratio;
@@ -60,11 +60,20 @@ impl FittingNode {
     pub fn flaw(&self) -> Option<String> {
         Some(match self.gain.as_ref()?.as_ref().err()? {
             BadLanding::WouldReturn { .. } => "its own node: nothing is gained".to_owned(),
-            BadLanding::WouldBeHot { resource, ratio, target, basis, within_a_day, .. } => {
+            BadLanding::WouldBeHot {
+                resource,
+                ratio,
+                target,
+                while_emptying,
+                basis,
+                within_a_day,
+                ..
+            } => {
                 format!(
-                    "{resource} would be {ratio} by {}{}, above the target of {target}",
+                    "{resource} would be {ratio} by {}{}, above the {} of {target}",
                     basis.label(),
-                    horizon(*within_a_day)
+                    horizon(*within_a_day),
+                    limit_name(*while_emptying)
                 )
             }
             BadLanding::WouldBeUnknown(_) => "its usage is unknown".to_owned(),

@@ -48,6 +48,8 @@ pub(super) struct HotLanding {
     pub(super) node: NodeId,
     above: AboveTarget,
     basis: Basis,
+    /// Whether the limit is a ceiling of HighNodeUtilization.
+    while_emptying: bool,
     /// Whether the ratio is expected in an hour of the next day.
     within_a_day: bool,
 }
@@ -62,7 +64,11 @@ impl HotLanding {
     ) -> Result<(), LandingFlaw> {
         match above {
             None => Ok(()),
-            Some(above) => Err(LandingFlaw::Hot(HotLanding { node, above, basis, within_a_day })),
+            Some(above) => {
+                let while_emptying = false;
+                let hot = HotLanding { node, above, basis, while_emptying, within_a_day };
+                Err(LandingFlaw::Hot(hot))
+            }
         }
     }
 }
@@ -81,6 +87,15 @@ impl LandingFlaw {
                 | LandingFlaw::LacksDriver(..)
                 | LandingFlaw::Removed(..)
         )
+    }
+
+    /// The same flaw, where the limits are the ceilings of HighNodeUtilization.
+    fn while_emptying(self) -> Self {
+        if let LandingFlaw::Hot(hot) = self {
+            LandingFlaw::Hot(HotLanding { while_emptying: true, ..hot })
+        } else {
+            self
+        }
     }
 
     pub(super) fn refusal(
@@ -103,6 +118,7 @@ impl LandingFlaw {
                 resource: hot.above.name(projection),
                 ratio: hot.above.ratio,
                 target: hot.above.target,
+                while_emptying: hot.while_emptying,
                 basis: hot.basis,
                 within_a_day: hot.within_a_day,
             },
@@ -210,7 +226,8 @@ fn check_limits(
     let usage_targets = &destinations.usage_targets;
     // Most strategies have none, and this is asked for each node of each forecast.
     if !usage_targets.is_empty() {
-        stays_cool(candidate, projection, node, usage_targets, true)?;
+        stays_cool(candidate, projection, node, usage_targets, true)
+            .map_err(LandingFlaw::while_emptying)?;
     }
     let mut largest = requested;
     for &(resource, target) in projection.judged_by(node, &destinations.targets) {

@@ -15,7 +15,7 @@ mod rest;
 mod stop;
 mod temporary;
 
-pub use bad_landing::{BadLanding, horizon};
+pub use bad_landing::{BadLanding, horizon, limit_name};
 pub use disruption::Disruption;
 pub use protected::Protected;
 pub use replacement::Replacement;

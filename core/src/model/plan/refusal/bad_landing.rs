@@ -24,9 +24,10 @@ pub enum BadLanding {
     /// The scheduler could put the replacement on a node that would then exceed its target.
     #[error(
         "its replacement could land on {node}, where {resource} {} would reach {ratio}{}, above \
-         the target of {target}",
+         the {} of {target}",
         basis.weighed(),
-        horizon(*.within_a_day)
+        horizon(*.within_a_day),
+        limit_name(*.while_emptying)
     )]
     WouldBeHot {
         /// The node.
@@ -35,8 +36,10 @@ pub enum BadLanding {
         resource: String,
         /// The ratio that the resource would reach.
         ratio: Ratio,
-        /// The target.
+        /// The target, or the ceiling.
         target: Ratio,
+        /// Whether the limit is a ceiling of HighNodeUtilization.
+        while_emptying: bool,
         /// Whether usage or requests would exceed the target.
         basis: Basis,
         /// Whether the node would exceed its target in an hour of the next day, and not at once.
@@ -93,8 +96,9 @@ impl BadLanding {
     pub fn code_and_remedy(&self) -> (&'static str, String) {
         match self {
             BadLanding::WouldReturn { node, cause, .. } => ("would-return", keep_away(node, cause)),
-            BadLanding::WouldBeHot { node, basis, .. } => {
-                ("would-land-hot", lower_load(node, *basis))
+            BadLanding::WouldBeHot { node, basis, while_emptying, .. } => {
+                let more = if *while_emptying { "`highNodeUtilization.ceilings` or " } else { "" };
+                ("would-land-hot", lower_load(node, *basis, more))
             }
             BadLanding::WouldBeUnknown(node) => (
                 "would-land-unknown",
@@ -169,12 +173,13 @@ impl BadLanding {
 
 const CLOSER_REQUESTS: &str = "set requests closer to usage, so that the scheduler sees the load";
 
-fn lower_load(node: &str, basis: Basis) -> String {
+/// Returns the change that would let the pod land; `limit` are further settings to raise.
+fn lower_load(node: &str, basis: Basis, limit: &str) -> String {
     let first = match basis {
         Basis::Actual => CLOSER_REQUESTS.to_owned(),
         Basis::Requests => format!("remove what attracts the pod to {node}"),
     };
-    format!("{first}; or add capacity; or raise `forecast.tolerance`")
+    format!("{first}; or add capacity; or raise {limit}`forecast.tolerance`")
 }
 
 fn elsewhere(node: &str, why: &NoGain) -> String {
@@ -225,7 +230,7 @@ fn keep_away(node: &str, cause: &PlacementCause) -> String {
             format!("change the affinity of other pods so that it does not favour {node}")
         }
     };
-    format!("{first}; or use `steering`, so that the scheduler avoids hot nodes")
+    format!("{first}; or use `steering`, so that the scheduler avoids its node")
 }
 
 fn weaken(plugin: ScorePlugin, node: &str) -> String {
@@ -252,4 +257,9 @@ fn prefer_less(affinity: &str, node: &str) -> String {
 /// Returns the words after a ratio that say when it is expected; none for a ratio at once.
 pub const fn horizon(within_a_day: bool) -> &'static str {
     if within_a_day { " within a day" } else { "" }
+}
+
+/// Returns the name of the limit that a load exceeds.
+pub const fn limit_name(while_emptying: bool) -> &'static str {
+    if while_emptying { "ceiling" } else { "target" }
 }
