@@ -46,7 +46,7 @@ fn a_pod_that_fits_by_usage_but_not_by_requests_stays() {
     assert_snapshot!(text(&plan), @"
     keep web-1 on n1: its node is emptied completely or not at all, and web-2 has to stay
     keep web-2 on n1: no other node can take it: 1 is short of cpu by requests
-    default: no node can be emptied now; nodes in use: 2, and 2 would do by cpu requests
+    default: no node can be emptied now; nodes in use: 2, all needed by cpu requests
     ");
 }
 
@@ -75,7 +75,7 @@ fn no_node_is_filled_above_the_ceiling_by_usage() {
         @"
         keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 81%, \
             above the ceiling of 80%
-        default: no node can be emptied now; nodes in use: 2, and 2 would do by cpu usage
+        default: no node can be emptied now; nodes in use: 2, all needed by cpu usage
         "
     );
 }
@@ -87,6 +87,14 @@ fn the_ceiling_of_usage_also_applies_on_the_basis_of_requests() {
     let refusal = &cluster.plan_by(packing(&policy)).kept[0].refusal;
     assert_eq!(refusal.code(), "would-land-hot");
     assert!(refusal.remedy().contains("raise `highNodeUtilization.ceilings`"));
+}
+
+#[test]
+fn nodes_above_the_ceiling_are_all_needed() {
+    let hot = |n| format!("node n{n}\n web cpu=4 uses=7600m\n");
+    let plan = plan(&format!("{}{}{}node n4\n a cpu=100m uses=0", hot(1), hot(2), hot(3)));
+    let note = plan.notes[0].why.to_string();
+    assert_eq!(note, "no node can be emptied now; nodes in use: 4, all needed by cpu usage");
 }
 
 /// A plan beside LowNodeUtilization, both on this basis.

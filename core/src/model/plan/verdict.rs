@@ -205,7 +205,8 @@ pub enum Idle {
     NothingUnderused,
     /// No node can be emptied, or only later.
     #[error(
-        "no node can be emptied now; nodes in use: {in_use}, and {needed} would do by {resource} {}",
+        "no node can be emptied now; nodes in use: {in_use}, {} by {resource} {}",
+        if in_use <= needed { "all needed".to_owned() } else { format!("and {needed} would do") },
         basis.weighed()
     )]
     NothingToEmpty {
