@@ -24,6 +24,8 @@ pub(super) struct Tables {
     pods_of_owner: OnceCell<BTreeMap<CountedOwner, u32>>,
     /// By the first pod of each StatefulSet.
     lowest_waiting: RefCell<BTreeMap<PodId, Option<WaitingOrdinal>>>,
+    /// By the first pod of each Job.
+    failed_of_job: RefCell<BTreeMap<PodId, (u32, u32)>>,
 }
 
 impl Projection<'_> {
@@ -51,6 +53,13 @@ impl Projection<'_> {
     ) -> Option<WaitingOrdinal> {
         let mut known = self.tables.lowest_waiting.borrow_mut();
         *known.entry(first).or_insert_with(find)
+    }
+
+    /// Returns how many pods of a Job have failed, and how many will have failed when they have
+    /// ended, given its first pod. Moves do not count.
+    pub fn failed_of_job(&self, first: PodId, count: impl FnOnce() -> (u32, u32)) -> (u32, u32) {
+        let mut known = self.tables.failed_of_job.borrow_mut();
+        *known.entry(first).or_insert_with(count)
     }
 
     /// Returns how many pods have an owner, in every phase.

@@ -63,16 +63,38 @@ fn past_limit(pod: &Pod, job: &JobFacts, draft: &Draft<'_>) -> Option<JobFailure
             return Some(JobFailureCause::IndexLimit { failed, limit });
         }
     }
-    let pods = siblings(pod, draft.world.snapshot);
-    let (mut seen, mut later) = (0, 0);
-    for (id, other) in pods {
-        let ends = other.terminating && other.phase != PodPhase::Succeeded;
-        let has_failed = other.phase == PodPhase::Failed || ends && !job.counts_late;
-        seen += u32::from(has_failed);
-        later += u32::from(!has_failed && (ends || draft.moves(id)));
-    }
+    let snapshot = draft.world.snapshot;
+    let count = || {
+        let failed = siblings(pod, snapshot).filter(|(_, other)| has_failed(other, job));
+        let ending = siblings(pod, snapshot).filter(|(_, other)| ends(other, job));
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        (number(failed.count()), number(ending.count()))
+    };
+    let (seen, ending) = match siblings(pod, snapshot).next() {
+        Some((first, _)) => draft.failed_of_job(first, count),
+        None => count(),
+    };
+    let controller = pod.controller();
+    let moving = draft.count(|_, other| {
+        let counted = has_failed(other, job) || ends(other, job);
+        !counted && other.namespace == pod.namespace && other.controller() == controller
+    });
     // The status of the Job follows its pods after a while.
-    let failed = job.failed.max(seen).saturating_add(later);
+    let failed = job.failed.max(seen).saturating_add(ending).saturating_add(moving);
     let limit = job.backoff_limit;
     (failed >= limit).then_some(JobFailureCause::BackoffLimit { failed, limit })
+}
+
+/// Whether the Job controller counts a pod as failed now.
+fn has_failed(pod: &Pod, job: &JobFacts) -> bool {
+    pod.phase == PodPhase::Failed || is_ending(pod) && !job.counts_late
+}
+
+/// Whether the Job controller will count a pod as failed because it is being deleted.
+fn ends(pod: &Pod, job: &JobFacts) -> bool {
+    is_ending(pod) && !has_failed(pod, job)
+}
+
+fn is_ending(pod: &Pod) -> bool {
+    pod.terminating && pod.phase != PodPhase::Succeeded
 }
