@@ -195,6 +195,7 @@ const POD: KeptFields = kept! {
         containerStatuses: CONTAINER_STATUS,
         initContainerStatuses: CONTAINER_STATUS,
         ephemeralContainerStatuses: CONTAINER_STATUS,
+        allocatedResources: Amounts, resources: RESOURCES,
     },
 };
 const BUDGET: KeptFields = kept! {

@@ -73,6 +73,11 @@ impl Objects {
         self
     }
 
+    fn without_node(mut self, name: &str) -> Self {
+        self.0.retain(|object| object["kind"] != "Node" || object["metadata"]["name"] != name);
+        self
+    }
+
     fn without(mut self, kind: &str) -> Self {
         self.0.retain(|object| object["kind"] != kind);
         self
@@ -647,6 +652,35 @@ fn an_object_that_is_given_twice_with_differences_is_unreadable() {
         assert!(text.contains("Pod default/web-0 cannot be read"), "{node}: {text}");
     }
     assert_eq!(broken.plan().moves, 0);
+}
+
+#[test]
+fn a_node_that_cannot_be_read_is_left_alone_and_its_pods_are_known() {
+    let web = ["web-0", "web-1", "web-2", "web-3"].map(|name| pod(name, "n1", &Value::Null));
+    let cluster = Objects::of(web);
+    let unreadable = |name: &str, change: &dyn Fn(&mut Value)| {
+        let mut again = node(name);
+        change(&mut again);
+        cluster.clone().and([again])
+    };
+    let labelled = |node: &mut Value| node["metadata"]["labels"]["pool"] = "a".into();
+    // The hot one gives nothing, and its pods are on it.
+    let hot = unreadable("n1", &labelled);
+    assert_eq!(hot.plan().moves, 0);
+    let why = "Node n1 cannot be read: it is given twice, with differences";
+    assert!(run(&["explain", "node", "n1"], &hot.list()).contains(why));
+    assert!(run(&["explain", "pod", "web-0"], &hot.list()).contains("on n1"));
+    // Another one takes nothing, although the scheduler may choose it.
+    let cold = unreadable("n3", &labelled);
+    cold.plan().stay("would-land-doubtful", "Node n3 cannot be read: it is given twice");
+    // One of which nothing can be read is a node as well.
+    let taints = json!([{"key": "a", "effect": "New"}]);
+    let odd = cluster.without_node("n3").and([json!({"apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": "n3"}, "spec": {"taints": taints}})]);
+    let text = run(&["explain", "node", "n3"], &odd.list());
+    assert!(text.contains("Node n3 cannot be read: spec.taints[0].effect"), "{text}");
+    let text = run(&["doctor"], &odd.list());
+    assert!(text.contains("3 nodes"), "{text}");
 }
 
 /// Three nodes with a history of usage: 12 pods of 150m on n1, and none elsewhere.

@@ -54,6 +54,7 @@ spec:
   - {maxSkew: 1, topologyKey: secret-zone, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [rev],
     labelSelector: {matchLabels: {app: secret-app}}}
   resourceClaims: [{name: secret-gpu}]
+  resources: {requests: {cpu: '1'}}
   tolerations:
   - {operator: Exists}
   - {key: secret-taint, value: secret-b, effect: NoExecute}
@@ -85,6 +86,8 @@ spec:
 status:
   phase: Running
   startTime: '2026-01-01T00:00:05Z'
+  allocatedResources: {cpu: '3'}
+  resources: {requests: {cpu: '3'}}
   message: secret words
   podIP: 10.1.2.3
   hostIP: 10.1.2.4

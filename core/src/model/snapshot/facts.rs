@@ -29,7 +29,7 @@ pub use placement::{
 pub use pod::{PodFacts, PodSizes, PodSpecFacts, ResourceName};
 
 /// The facts of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeFacts {
     /// Its name, which pods and metrics use.
     pub name: String,

@@ -102,7 +102,7 @@ fn read(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Skipped> {
 fn node_of(kind: ObjectKind, outline: &Outline) -> Option<String> {
     match kind {
         ObjectKind::Pod | ObjectKind::Attachment => filled(&outline.node),
-        ObjectKind::CsiNode => filled(&outline.name),
+        ObjectKind::Node | ObjectKind::CsiNode => filled(&outline.name),
         _ => None,
     }
 }
@@ -645,8 +645,8 @@ mod tests {
                 many}}}",
         );
         assert_eq!(
-            (skipped.kind.as_str(), skipped.name.as_str(), skipped.node),
-            ("Node", "n1", None)
+            (skipped.kind.as_str(), skipped.name.as_str(), skipped.node.as_deref()),
+            ("Node", "n1", Some("n1"))
         );
         assert!(skipped.why.starts_with("status.allocatable.cpu: "), "{}", skipped.why);
         let taint = why_not(

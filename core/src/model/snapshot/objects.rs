@@ -220,11 +220,17 @@ impl Objects {
         }
     }
 
-    /// Records an unreadable object. Its earlier facts are removed, because they no longer hold. A
-    /// namespace may have been paused or deleted meanwhile, so its evictions stop.
+    /// Records an unreadable object. Its earlier facts are removed, because they no longer hold.
+    /// Those of a node stay, because the scheduler still places pods on it. A namespace may have
+    /// been paused or deleted meanwhile, so its evictions stop.
     pub fn skip(&mut self, kind: ObjectKind, skipped: Skipped) {
         let name = (skipped.namespace.clone(), skipped.name.clone());
-        self.delete(kind, &name);
+        if kind != ObjectKind::Node {
+            self.delete(kind, &name);
+        } else if !name.1.is_empty() && !self.nodes.contains_key(&name.1) {
+            let known = NodeFacts { name: name.1.clone(), ready: true, ..NodeFacts::default() };
+            self.apply_node(name.1.clone(), known);
+        }
         if kind == ObjectKind::Namespace {
             self.pauses.set_unreadable(&skipped);
         }
@@ -303,15 +309,15 @@ impl Objects {
 
     /// Returns the number of objects of a kind, including those that could not be read.
     pub fn count(&self, kind: ObjectKind) -> usize {
-        let known = if kind == ObjectKind::Node {
+        if kind == ObjectKind::Node {
+            // One that cannot be read is a node as well.
             self.nodes.len()
         } else if kind == ObjectKind::Pod {
-            self.pods.len()
+            // The facts of an unreadable pod are removed, so none counts twice.
+            self.pods.len() + self.skipped.keys().filter(|(k, _)| *k == kind).count()
         } else {
-            return self.names(kind).len();
-        };
-        // The facts of an unreadable object are removed, so none counts twice.
-        known + self.skipped.keys().filter(|(k, _)| *k == kind).count()
+            self.names(kind).len()
+        }
     }
 }
 

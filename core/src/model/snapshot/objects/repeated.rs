@@ -81,7 +81,7 @@ impl Objects {
         match kind {
             ObjectKind::Pod => self.pods.get(name)?.node.clone(),
             ObjectKind::Attachment => Some(self.attachments.get(&name.1)?.node.clone()),
-            ObjectKind::CsiNode => Some(name.1.clone()),
+            ObjectKind::Node | ObjectKind::CsiNode => Some(name.1.clone()),
             _ => None,
         }
     }
@@ -94,6 +94,7 @@ impl Object {
         match self {
             Object::Pod(pod) => pod.node.as_deref(),
             Object::Attachment(_, attachment) => Some(&attachment.node),
+            Object::Node(node) => Some(&node.name),
             Object::CsiNode(node, _) => Some(node),
             _ => None,
         }
