@@ -7,18 +7,22 @@ use std::time::Duration;
 /// program under test.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Checks until the result is `Ok`. Panics after `seconds`, with the last error.
+/// How many times as long as named a condition may take. The times are those of a machine with
+/// little else to do, and CI compiles beside the tests.
+const PATIENCE: u32 = 3;
+
+/// Checks until the result is `Ok`. Panics after [`PATIENCE`] times `seconds`, with the last error.
 pub async fn eventually<T>(
     what: &str,
     seconds: u64,
     mut look: impl AsyncFnMut() -> Result<T, String>,
 ) -> T {
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds);
+    let deadline = tokio::time::Instant::now() + PATIENCE * Duration::from_secs(seconds);
     loop {
         match look().await {
             Ok(seen) => return seen,
             Err(last) if tokio::time::Instant::now() > deadline => {
-                panic!("no {what} within {seconds} s: {last}")
+                panic!("no {what} within {PATIENCE} times {seconds} s: {last}")
             }
             Err(_) => tokio::time::sleep(POLL).await,
         }
