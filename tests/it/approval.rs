@@ -157,16 +157,19 @@ fn a_plan_that_does_not_know_whether_a_node_is_hot_leaves_its_moves_open() {
         format!("{}\n{open} of {} open", text(&plan), moves.len())
     };
     let ledger = Ledger::default;
-    let mut started = Engine::new(parse(&policy(REQUIRED)), ledger());
+    let policy = policy(REQUIRED)
+        .replace("thresholds: {cpu: 30%}", "sustainedFor: 2m, thresholds: {cpu: 30%}");
+    let sustained = || parse(&policy);
+    let mut started = Engine::new(sustained(), ledger());
     // As after a reload that changes a strategy: nodes count as hot only after a while.
-    let (mut reloaded, snapshot) = cluster.seen(parse(&policy(REQUIRED)), ledger());
+    let (mut reloaded, snapshot) = cluster.seen(sustained(), ledger());
     let mut other = reloaded.policy().clone();
     other.strategies.pop();
     let same = reloaded.policy().clone();
     reloaded.change_policy(other);
     reloaded.change_policy(same);
     reloaded.observe(&snapshot, &cluster.readings(noon()), noon());
-    let (mut knowing, _) = cluster.seen(parse(&policy(REQUIRED)), ledger());
+    let (mut knowing, _) = cluster.seen(sustained(), ledger());
     let all = [&mut started, &mut reloaded, &mut knowing].map(decided);
     insta::assert_snapshot!(all.join("\n\n"), @"
     the approved eviction of default/api-1 from n1 is not made: its node is left alone: no samples

@@ -115,7 +115,10 @@ fn without_evictions_a_replay_has_the_usage_of_the_run() {
 
 #[test]
 fn pods_start_where_they_were_and_usage_is_constant_without_a_history() {
-    let policy = parse(BALANCE);
+    // No eviction before the first value of the history.
+    let late =
+        BALANCE.replace("thresholds: {cpu: 30%}", "sustainedFor: 10m, thresholds: {cpu: 30%}");
+    let policy = parse(&late);
     let (run, given) = recorded(6, 1, &policy);
     let pods = |trace: &Trace, end: bool| -> Vec<u32> {
         let count = |pods: &[u32]| if end { pods.last() } else { pods.first() }.copied();

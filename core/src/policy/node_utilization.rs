@@ -8,7 +8,7 @@ mod high;
 mod low;
 
 pub(super) use high::{emptying, high, high_defaults};
-pub(super) use low::{LowArguments, SUSTAINED, low, only_pool};
+pub(super) use low::{LowArguments, low, only_pool};
 
 const BASES: [Choice<Basis>; 2] = [
     ("actual", Basis::Actual, "the actual usage of nodes and pods"),

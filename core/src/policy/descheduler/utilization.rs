@@ -1,6 +1,8 @@
 //! Low- and HighNodeUtilization in the form of descheduler, and its sources of usage.
 
-use super::super::node_utilization::{SUSTAINED, emptying, high_defaults, only_pool};
+use jiff::SignedDuration;
+
+use super::super::node_utilization::{emptying, high_defaults, only_pool};
 use super::super::{Basis, HighNodeUtilization, LowNodeUtilization, Names, Rule};
 use super::text;
 use crate::schema::problem::Code;
@@ -103,8 +105,7 @@ pub(super) fn low(
         pools: only_pool(f, deviation),
         deviation,
         number_of_nodes: Some(f.field("numberOfNodes").whole(0).unwrap_or(0)),
-        // descheduler has no such field, so the default of the native format applies.
-        sustained_for: SUSTAINED,
+        sustained_for: SignedDuration::ZERO,
         evictable_namespaces,
         per_node: None,
     }

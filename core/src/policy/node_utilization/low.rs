@@ -18,8 +18,6 @@ use crate::values::selector::Selector;
 
 /// The pool of a strategy's own thresholds.
 const DEFAULT_POOL: &str = "default";
-/// How long a node must have been hot by default.
-pub(in crate::policy) const SUSTAINED: SignedDuration = SignedDuration::from_mins(2);
 
 /// The arguments of lowNodeUtilization as they are written.
 #[derive(Clone)]
@@ -59,7 +57,7 @@ pub(in crate::policy) fn low(basis: Basis) -> Section<LowArguments> {
         levels: PoolLevels::default(),
         deviation: false,
         number_of_nodes: None,
-        sustained_for: SUSTAINED,
+        sustained_for: SignedDuration::ZERO,
         selector: None,
         pools: Vec::new(),
         evictable_namespaces: Names::ALL,
@@ -117,7 +115,8 @@ fn low_conditions(section: Section<LowArguments>) -> Section<LowArguments> {
         .off("0")
         .field(
             "sustainedFor",
-            "A node is hot only after it has been above a target for this long. No effect on \
+            "A node is hot only after it has been above a target for this long; by default at \
+             once, because the trend of its usage follows no jump of a minute. No effect on \
              requests, which do not fluctuate.",
             duration(SignedDuration::ZERO),
             |r| &mut r.sustained_for,
@@ -192,8 +191,7 @@ fn check_low(f: &mut Fields<'_, '_>, low: &mut LowArguments) {
         f.require("targetThresholds", THRESHOLDS);
     }
     compare(f, &low.levels, low.deviation, &Place::START);
-    let is_default = low.sustained_for == SUSTAINED || low.sustained_for.is_zero();
-    if low.basis == Basis::Requests && !is_default {
+    if low.basis == Basis::Requests && !low.sustained_for.is_zero() {
         f.warn(Code::Ignored, "sustainedFor", "has no effect on requests");
     }
     let mut names: Vec<String> = Vec::new();

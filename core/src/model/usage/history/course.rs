@@ -19,6 +19,10 @@ pub(super) type Periods = [f64; Course::PERIODS];
 /// The same for each of [`Course::MEASURED`].
 pub(super) type MeasuredPeriods = [Periods; Course::MEASURED.len()];
 
+/// The newest means, each of the samples of one period, the newest first, for each of
+/// [`Course::MEASURED`]. Unlike [`Periods`], they show a step in two differences at most.
+pub(super) type Newest = [[f64; Course::NEWEST]; Course::MEASURED.len()];
+
 /// The means of the last periods, in two bytes each.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
@@ -38,6 +42,8 @@ impl Course {
     pub(super) const MEASURED: [ResourceId; 2] = [ResourceId::CPU, ResourceId::MEMORY];
     /// The number of periods: two hours.
     pub(super) const PERIODS: usize = 40;
+    /// The number of the newest means.
+    pub(super) const NEWEST: usize = 6;
     /// The length of a period in minutes.
     pub(super) const MINUTES: f64 = 3.0;
 
@@ -85,6 +91,18 @@ impl Course {
     fn means(&self) -> Option<[f64; Self::MEASURED.len()]> {
         let samples = f64::from(self.samples);
         (self.samples > 0).then(|| self.sums.map(|sum| sum / samples))
+    }
+
+    /// Returns the means of the current period and of the ones before it; `None` if no whole period
+    /// is known.
+    pub(super) fn newest(&self) -> Option<Newest> {
+        let means = self.means().filter(|_| self.has_past)?;
+        Some(std::array::from_fn(|resource| {
+            let ended = &self.ended[resource];
+            std::array::from_fn(
+                |back| if back == 0 { means[resource] } else { ended[back - 1].get() },
+            )
+        }))
     }
 
     /// Returns the usage of each resource in the periods before now; `None` if no whole period is

@@ -7,7 +7,7 @@ use crate::model::usage::{Measure, Outlook, PodUsage, PresentUsage, Usage};
 use crate::values::Amount;
 
 use super::History;
-use super::course::{Course, MeasuredPeriods};
+use super::course::{Course, MeasuredPeriods, Newest};
 use super::expectation::ExpectedUsage;
 use super::node_usage::{BesidePods, with_pods};
 use super::series::PodSeries;
@@ -111,6 +111,8 @@ struct Courses {
 struct NodeCourse {
     /// The sums over the pods that have a past.
     sums: MeasuredPeriods,
+    /// The sums of their newest means.
+    newest: Newest,
     /// The usage of the other pods, as if they had always used what they use now.
     constant: Measure,
     /// Whether a pod has a past.
@@ -121,6 +123,7 @@ impl Courses {
     fn new(snapshot: &Snapshot, now: Timestamp) -> Self {
         let none = NodeCourse {
             sums: [[0.0; Course::PERIODS]; Course::MEASURED.len()],
+            newest: [[0.0; Course::NEWEST]; Course::MEASURED.len()],
             constant: Measure::default(),
             has_past: false,
         };
@@ -145,7 +148,12 @@ impl Courses {
         node.has_past |= periods.is_some();
         match &periods {
             _ if !pod.stays() => {}
-            Some(periods) => add(&mut node.sums, periods),
+            Some(periods) => {
+                add(&mut node.sums, periods);
+                if let Some(newest) = course.and_then(Course::newest) {
+                    add(&mut node.newest, &newest);
+                }
+            }
             None => node.constant = node.constant.plus(present.on_node()),
         }
         periods.map(|periods| periods.each_ref().map(SeriesState::of))
@@ -158,8 +166,8 @@ impl Courses {
     }
 }
 
-fn add(sums: &mut MeasuredPeriods, periods: &MeasuredPeriods) {
-    let values = sums.as_flattened_mut().iter_mut().zip(periods.as_flattened());
+fn add<const N: usize, const M: usize>(sums: &mut [[f64; N]; M], more: &[[f64; N]; M]) {
+    let values = sums.as_flattened_mut().iter_mut().zip(more.as_flattened());
     values.for_each(|(sum, value)| *sum += value);
 }
 
@@ -173,7 +181,8 @@ impl NodeTrend {
             let whole = node.allocatable[Course::MEASURED[position]].as_f64();
             (whole > 0.0).then(|| {
                 let used = course.sums[position].map(|used| used + constant[position]);
-                let trend = Trend::of(&used.map(|used| used / whole));
+                let newest = course.newest[position].map(|used| used / whole);
+                let trend = Trend::of(&used.map(|used| used / whole), &newest);
                 (trend, Amount::from_f64(trend.error * whole))
             })
         }))

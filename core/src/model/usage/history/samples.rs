@@ -13,6 +13,11 @@ use super::course::Course;
 
 /// The room that is added when a window is full. Doubling would waste up to half of it.
 const MORE: usize = 4;
+/// The time of which most samples must show a change before the course follows it, in milliseconds.
+/// A jump of a minute is in half of them.
+const JUMP: i64 = 120_000;
+/// The fewest samples of which one alone changes nothing.
+const FEWEST: usize = 3;
 /// The largest stored amount: 281,474 cores in nanocores, and 256 TiB in bytes.
 const LARGEST: u64 = (1 << 48) - 1;
 
@@ -82,7 +87,11 @@ impl PodSamples {
         let Some(newest) = self.packed.back().map(|last| self.time(last)) else {
             return;
         };
-        let used = without_outliers(self.packed.iter().rev().map(PackedSample::used));
+        let newest_first = self.packed.iter().rev().enumerate();
+        let new = newest_first.take_while(|(position, packed)| {
+            *position < FEWEST || newest - self.time(packed) <= JUMP
+        });
+        let used = without_outliers(new.map(|(_, packed)| packed.used()));
         let at = Timestamp::from_millisecond(newest).unwrap_or_default();
         self.course.get_or_insert_with(|| Box::new(Course::new())).add(at, used);
     }
@@ -174,24 +183,24 @@ fn unpack(packed: [u16; 3]) -> Amount {
     Amount::new(number)
 }
 
-/// Returns the median of the first three samples, of cpu and of memory; of fewer, the first. They
-/// are the newest ones, the newest first. One wild sample changes nothing.
+/// Returns the median of samples, of cpu and of memory; of fewer than three, the first. They are
+/// the newest ones, the newest first. A wild one changes nothing.
 pub(super) fn without_outliers(newest_first: impl Iterator<Item = Measure>) -> Measure {
-    let newest: SmallVec<[Measure; 3]> = newest_first.take(3).collect();
+    let newest: SmallVec<[Measure; 9]> = newest_first.collect();
     Measure {
         cpu: median(newest.iter().map(|used| used.cpu)),
         memory: median(newest.iter().map(|used| used.memory)),
     }
 }
 
-/// Returns the middle one of three amounts; of fewer, the first.
+/// Returns the middle one of three or more amounts, the smaller one of two; of fewer, the first.
 fn median(amounts: impl Iterator<Item = Amount>) -> Amount {
-    let mut amounts: SmallVec<[Amount; 3]> = amounts.collect();
-    if amounts.len() == 3 {
-        amounts.sort_unstable();
-        return amounts[1];
+    let mut amounts: SmallVec<[Amount; 9]> = amounts.collect();
+    if amounts.len() < FEWEST {
+        return amounts.first().copied().unwrap_or_default();
     }
-    amounts.first().copied().unwrap_or_default()
+    let middle = (amounts.len() - 1) / 2;
+    *amounts.select_nth_unstable(middle).1
 }
 
 /// Returns the smallest cpu and the smallest memory of the samples.

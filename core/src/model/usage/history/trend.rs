@@ -20,6 +20,9 @@
 //! distance from that mean. Where usage persists, the distance is small: of the variance of the
 //! last two hours, the part `1 − persistence²` counts.
 //!
+//! After a step, the slope is that of a steep rise for some minutes. So only a slope of at most
+//! [`AT_ONCE`], or one that most of the last changes between periods have, goes on.
+//!
 //! An example: cpu rises by 0.1 points a minute, from 48 % to 60 %. The mean is 56.1 %, 3.9 points
 //! below the newest value. Every half hour went on as the one before it, so the factors are 1.00
 //! and 0.93, and the expected mean of the next half hour is 56.1 + 3.9 + 0.93 × 0.1 × 15 = 61.4 %,
@@ -47,6 +50,9 @@ const TOO_NEW: usize = 2;
 /// cluster trace and on three recorded days of a thousand machines, see `docs/arena.md`.
 const PERSISTENCE: f64 = 0.9;
 const MOMENTUM: f64 = 0.6;
+/// The slope that goes on at once, in shares of a node a minute. A larger one has to last, because
+/// it may be a step. For its evidence see `docs/decisions/usage.md`.
+const AT_ONCE: f64 = 0.003;
 /// The weight of these factors, relative to those of the series.
 const PULL: f64 = 0.3;
 /// A squared share of a node that is too small to say anything.
@@ -64,7 +70,7 @@ pub(super) struct Trend {
 
 impl Trend {
     /// Finds the factors that would have been best for a series of shares of a node.
-    pub(super) fn of(series: &Periods) -> Self {
+    pub(super) fn of(series: &Periods, newest: &[f64; Course::NEWEST]) -> Self {
         let mut sums = Sums::default();
         let averages = means(series);
         for origin in TOO_NEW..Course::PERIODS - SLOPE_PERIODS {
@@ -78,10 +84,17 @@ impl Trend {
                 weight: share * halved(count(origin) * Course::MINUTES, OF_FACTORS),
             });
         }
-        let trend = sums.trend();
+        let trend = sums.trend().limited(slope(series), lasting(newest));
         let squares = series.map(|value| (value - averages[0]).powi(2));
         let spread = means(&squares)[0] * (1.0 - trend.persistence.powi(2));
         Trend { error: trend.error.hypot(spread.sqrt()), ..trend }
+    }
+
+    /// Takes of the slope only what is no step.
+    fn limited(self, slope: f64, lasting: f64) -> Self {
+        let largest = f64::max(AT_ONCE, lasting * slope.signum());
+        let share = if slope.abs() > largest { largest / slope.abs() } else { 1.0 };
+        Trend { momentum: self.momentum * share, ..self }
     }
 
     /// Returns what the series is expected to be after this time. For the mean of a period that
@@ -182,6 +195,14 @@ fn slope(series: &[f64]) -> f64 {
     weighted(series, &*SLOPE_WEIGHTS)
 }
 
+/// The median of the changes between the newest means, per minute. A step is in two of the five.
+fn lasting(newest: &[f64; Course::NEWEST]) -> f64 {
+    let mut changes: [f64; Course::NEWEST - 1] =
+        std::array::from_fn(|back| newest[back] - newest[back + 1]);
+    changes.sort_unstable_by(f64::total_cmp);
+    changes[changes.len() / 2] / Course::MINUTES
+}
+
 /// The sum of the first values by their weights, of which there is an even number.
 fn weighted(series: &[f64], weights: &[f64]) -> f64 {
     // Two sums at once, because each addition waits for the one before it.
@@ -234,7 +255,7 @@ mod tests {
 
     /// The expected mean of the next half hour and its error, in percent.
     fn next_half_hour(series: &Periods) -> (f64, f64) {
-        let trend = Trend::of(series);
+        let trend = Trend::of(series, &newest(series));
         (trend.after(15.0, SeriesState::of(series)) * 100.0, trend.error * 100.0)
     }
 
@@ -253,6 +274,18 @@ mod tests {
         assert!(error < 0.3, "{error}");
         let falling = series(|age| 0.6 + 0.001 * age);
         assert!((58.2..59.0).contains(&next_half_hour(&falling).0));
+    }
+
+    #[test]
+    fn a_step_goes_on_rising_by_little_and_a_steep_rise_in_full_once_it_lasts() {
+        let step = series(|age| if age < 4.0 { 0.55 } else { 0.35 });
+        assert!((50.0..58.0).contains(&next_half_hour(&step).0), "{:?}", next_half_hour(&step));
+        // A point a minute.
+        let rising = |since: f64| series(move |age| 0.4 + 0.01 * (since - age).max(0.0));
+        assert!(next_half_hour(&rising(6.0)).0 < 49.0, "{:?}", next_half_hour(&rising(6.0)));
+        assert!(next_half_hour(&rising(12.0)).0 > 58.0, "{:?}", next_half_hour(&rising(12.0)));
+        let falling = series(|age| 0.6 - 0.01 * (12.0 - age).max(0.0));
+        assert!(next_half_hour(&falling).0 < 42.0, "{:?}", next_half_hour(&falling));
     }
 
     #[test]
@@ -279,9 +312,14 @@ mod tests {
             series(|age| 0.3 + 0.01 * (age / 5.0).cos()),
         ];
         let node = series_sum(&pods);
-        let trend = Trend::of(&node);
+        let trend = Trend::of(&node, &newest(&node));
         let sum: f64 = pods.iter().map(|pod| trend.after(15.0, SeriesState::of(pod))).sum();
         assert!((sum - trend.after(15.0, SeriesState::of(&node))).abs() < 1e-12);
+    }
+
+    /// The newest means of a series whose last period has just ended.
+    fn newest(series: &Periods) -> [f64; Course::NEWEST] {
+        std::array::from_fn(|back| series[back])
     }
 
     fn series_sum(pods: &[Periods]) -> Periods {
