@@ -193,7 +193,8 @@ pub(super) fn without_outliers(newest_first: impl Iterator<Item = Measure>) -> M
     }
 }
 
-/// Returns the middle one of three or more amounts, the smaller one of two; of fewer, the first.
+/// Returns the middle one of three or more amounts, or the smaller of two middle ones; of fewer
+/// than three, the first.
 fn median(amounts: impl Iterator<Item = Amount>) -> Amount {
     let mut amounts: SmallVec<[Amount; 9]> = amounts.collect();
     if amounts.len() < FEWEST {
