@@ -314,10 +314,6 @@ fn not_selected() -> Vec<NotSelected> {
         NotSelected::MayNotGo(Box::new(Refusal::Replacement(Replacement::Bare))),
         NotSelected::Enough { going: 2, waiting: 1 },
         NotSelected::RelievesNothing(vec!["memory".to_owned()]),
-        NotSelected::TooLight {
-            relief: Ratio::percent(0.2).unwrap(),
-            least: Ratio::percent(0.5).unwrap(),
-        },
         NotSelected::WithinVariation {
             resource: "cpu".to_owned(),
             above: Ratio::percent(0.8).unwrap(),

@@ -175,7 +175,7 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
         let draft = run.after;
         match self.judge(draft, pod) {
             Ok(_) if self.search.waits_for_landings() => NotSelected::LeftForLater,
-            Ok(_) | Err(NotSelected::TooLight { .. } | NotSelected::OutOfReach { .. })
+            Ok(_) | Err(NotSelected::OutOfReach { .. })
                 if run.is_late(pod) =>
             {
                 run.late(pod)
@@ -188,8 +188,8 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
             }
             // Its node was relieved, but a move that came later may land there.
             Ok(_) => NotSelected::LeftForLater,
-            Err(why @ (NotSelected::TooLight { .. } | NotSelected::OutOfReach { .. })) => {
-                // The protection of a pod explains more than its weight.
+            Err(why @ NotSelected::OutOfReach { .. }) => {
+                // The protection of a pod explains more than the weight of all.
                 let protected = gate::evictable(pod, self.position, draft).err();
                 protected.map_or(why, |refusal| NotSelected::MayNotGo(Box::new(refusal)))
             }

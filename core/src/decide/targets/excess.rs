@@ -9,8 +9,8 @@ use crate::values::{Amount, Ratio, ResourceId};
 
 use super::above::{AboveTarget, load_above};
 
-/// An excess counts from this part of the standard deviation of the load, and so does a pod: a
-/// smaller excess is hardly likelier than none. With 0.25, three recorded days (`tests/traces.sh`)
+/// An excess counts from this part of the standard deviation of the load: a smaller one is hardly
+/// likelier than none. With 0.25, three recorded days (`tests/traces.sh`)
 /// need 669 instead of 491 evictions, and nodes are above the target for 3 % less time.
 const SIGNIFICANT: f64 = 0.5;
 
@@ -141,13 +141,8 @@ impl ResourceExcess {
     /// Whether the excess is a small part of the variation, so that it may be gone in a few
     /// minutes.
     pub fn is_within_variation(&self) -> bool {
-        self.above.distance() < least_significant(self.variation)
+        self.above.distance().get() < self.variation.get() * SIGNIFICANT
     }
-}
-
-/// The smallest excess or relief that counts in this variation.
-pub fn least_significant(variation: Ratio) -> Ratio {
-    Ratio::new(variation.get() * SIGNIFICANT).unwrap_or_default()
 }
 
 /// Converts a number of pods.

@@ -114,14 +114,6 @@ pub enum NotSelected {
     /// The pod uses none of the resources that its node has too much load in.
     #[error("moving it would not relieve its node: it uses no {}", .0.join(" and no "))]
     RelievesNothing(Vec<String>),
-    /// The pod is too light to be worth an eviction.
-    #[error("too light: it would relieve its node by {relief}, and {least} is required")]
-    TooLight {
-        /// The share of the node that would be relieved.
-        relief: Ratio,
-        /// The smallest share that is worth an eviction.
-        least: Ratio,
-    },
     /// The node is hardly above its target, compared with how much its usage varies.
     #[error("its node is {above} above the {resource} target, but its usage varies by {variation}")]
     WithinVariation {
@@ -280,7 +272,6 @@ crate::codes! {
         MayNotGo = "may-not-go",
         Enough = "others-are-enough",
         RelievesNothing = "relieves-nothing",
-        TooLight = "too-light",
         WithinVariation = "within-variation",
         OutOfReach = "out-of-reach",
         SavesNothing = "saves-nothing",
@@ -343,7 +334,6 @@ impl NotSelected {
             NotSelected::OwnerKind => "change the owner kinds of the strategy",
             NotSelected::Enough { .. } => "nothing: its node is relieved without it",
             NotSelected::RelievesNothing(_) => "nothing: moving it would not help",
-            NotSelected::TooLight { .. } => TOO_LIGHT,
             NotSelected::WithinVariation { .. } => "nothing: it moves if its node becomes hotter",
             NotSelected::OutOfReach { .. } => OUT_OF_REACH,
             NotSelected::SavesNothing { .. } => "nothing: heavier pods of its node go first",
@@ -382,7 +372,6 @@ impl NotSelected {
 }
 
 const FINISHED: &str = "nothing: it uses no resources; RemoveFailedPods evicts failed pods";
-const TOO_LIGHT: &str = "nothing: a pod this light moves only where it completes the relief";
 const OUT_OF_REACH: &str = "remove what keeps the heavier pods of its node";
 const REQUESTS_NOTHING: &str = "request a resource that has a threshold, \
                                 or remove OnlyThresholdingResources from `evictionModes`";

@@ -18,9 +18,6 @@ pub(super) struct HotNode {
     pub(super) node: NodeId,
     /// At least one, the worst first.
     excess: Vec<ResourceExcess>,
-    /// The largest standard deviation of a load above its target, as a share of the node, in which
-    /// a pod may be lost.
-    variation: Ratio,
     /// Why nothing is begun on this node; `None` if something is.
     why_not: Option<NotSelected>,
     /// The pods that may be evicted, by position.
@@ -36,9 +33,6 @@ impl HotNode {
         excess: &[ResourceExcess],
         movable: Vec<PodId>,
     ) -> Self {
-        // The error of a trend is that of a minute, and many pods use less than it.
-        let counts = draft.world.usage.error(node).is_none();
-        let variations = excess.iter().filter(|_| counts).map(|one| one.variation);
         let with_need = |one: &ResourceExcess| {
             let loads = movable.iter().filter_map(|pod| one.weight(draft, *pod));
             one.with_need(loads.collect())
@@ -46,7 +40,6 @@ impl HotNode {
         let (why_not, excess) = begun(draft, excess, &movable);
         HotNode {
             node,
-            variation: variations.fold(Ratio::ZERO, Ratio::at_least),
             excess: excess.iter().map(with_need).collect(),
             why_not,
             movable,
@@ -57,9 +50,7 @@ impl HotNode {
     /// Returns the relief by a pod of this node, or why the pod is not selected.
     pub(super) fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<PodRelief, NotSelected> {
         let relief = self.relief(draft, pod)?;
-        let why_not = self.why_not.clone();
-        let why_not = why_not.or_else(|| relief.too_light(self.variation));
-        why_not.map_or(Ok(relief), Err)
+        self.why_not.clone().map_or(Ok(relief), Err)
     }
 
     /// Returns the relief by a pod of this node, or why there is none.
@@ -224,7 +215,6 @@ mod tests {
                 excess(ResourceId::CPU, 72.345, 5, cores),
                 excess(ResourceId::MEMORY, 70.0, 9, gibibytes),
             ],
-            variation: Ratio::ZERO,
             why_not,
             movable: Vec::new(),
             pods: Vec::new(),

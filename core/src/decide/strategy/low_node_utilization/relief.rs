@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 
 use crate::decide::draft::Draft;
 use crate::decide::strategy::importance::Importance;
-use crate::decide::targets::{ResourceExcess, least_significant};
-use crate::model::plan::NotSelected;
+use crate::decide::targets::ResourceExcess;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, Ratio, ResourceId};
 
@@ -14,11 +13,6 @@ use crate::values::{Amount, Ratio, ResourceId};
 /// again. With none, 5 and 10 %, a day of 300 machines of the contest needs 704, 589 and 535
 /// evictions.
 const MARGIN: Ratio = Ratio::TENTH;
-
-/// A pod that uses more than this share of its node is never too light: for some minutes after a
-/// jump, the standard deviation of the load is larger than any pod. Without it, no pod leaves in
-/// the scenario noisy-neighbour (`tests/e2e/agree.rs`).
-const NEVER_TOO_LIGHT: Ratio = Ratio::TWENTIETH;
 
 /// The relief of a hot node by one pod that leaves it. All shares are of the node, summed over the
 /// resources above their targets.
@@ -60,13 +54,6 @@ impl PodRelief {
     /// Returns true if the pod relieves nothing.
     pub(super) fn is_none(&self) -> bool {
         !self.unknown && self.usage == Ratio::ZERO
-    }
-
-    /// Says that the pod is too light to be noticed in the variation of its node's load.
-    pub(super) fn too_light(&self, variation: Ratio) -> Option<NotSelected> {
-        let least = least_significant(variation).at_most(NEVER_TOO_LIGHT);
-        (!self.unknown && self.usage < least)
-            .then_some(NotSelected::TooLight { relief: self.usage, least })
     }
 
     /// Returns true if the plan should say why the pod stays, although it may not be evicted at
@@ -149,15 +136,5 @@ mod tests {
     fn of_pods_that_leave_room_the_one_with_the_fewest_requests_goes_first() {
         let pods = vec![("wide", pod(0.2, 0.3, 1)), ("narrow", pod(0.4, 0.1, 1))];
         assert_eq!(order(pods), ["narrow", "wide"]);
-    }
-
-    #[test]
-    fn a_pod_is_too_light_if_it_removes_less_than_half_of_the_variation() {
-        let variation = Ratio::percent(4.0).unwrap();
-        let least = |usage| pod(usage, 0.1, 1).too_light(variation);
-        assert!(least(0.019).is_some());
-        assert!(least(0.021).is_none());
-        let after_a_jump = Ratio::percent(40.0).unwrap();
-        assert!(pod(0.051, 0.1, 1).too_light(after_a_jump).is_none());
     }
 }
