@@ -6,6 +6,7 @@ use evenkeel::model::approval::ProposedMove;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{Outcome, Plan};
 use evenkeel::model::snapshot::Snapshot;
+use evenkeel::policy::FitStrategy;
 use evenkeel::view::explain::explanation_text;
 use jiff::Timestamp;
 
@@ -91,6 +92,27 @@ fn some_evictions_of_a_cycle_may_need_no_approval() {
     move api-1
     ask for job-1
     ");
+}
+
+/// One eviction of a cycle needs no approval, but two pods have to leave n1 before it is empty.
+#[test]
+fn a_person_decides_about_all_pods_of_a_node_that_is_emptied() {
+    let cluster = Cluster::parse(
+        "
+        node n1
+          web cpu=500m
+          api cpu=500m
+        node n2
+          shop*4 cpu=1
+        ",
+    );
+    let mut policy = parse(
+        "approval: {required: true, automatic: 1}\nevictable: {minReplicas: 1}\n\
+         strategies: [{highNodeUtilization: {basis: requests, thresholds: {cpu: 20%}}}]",
+    );
+    policy.scheduler.fit.strategy = FitStrategy::MostAllocated;
+    let (engine, snapshot) = cluster.seen(policy, Ledger::default());
+    assert_eq!(text(&decide(&engine, &snapshot, noon())), "ask for api-1\nask for web-1");
 }
 
 #[test]

@@ -448,6 +448,7 @@ fn steer_reasons() -> Vec<SteerReason> {
         SteerReason::NotEmptied,
         SteerReason::NotFull,
         SteerReason::Unsure("left alone: no samples".to_owned()),
+        SteerReason::Halted(Box::new(Halt::FewNodes(1))),
         SteerReason::NotPermitted,
         SteerReason::NotAsked,
         SteerReason::Ending,

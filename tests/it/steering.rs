@@ -14,6 +14,7 @@ use crate::it::support::{Cluster, EVEN, after, noon, parse, text};
 
 const HOT_TAINT: &str = "taint=evenkeel.io/steer=hot:PreferNoSchedule";
 const EMPTYING_TAINT: &str = "taint=evenkeel.io/steer=emptying:PreferNoSchedule";
+const FULL_TAINT: &str = "taint=evenkeel.io/steer=full:PreferNoSchedule";
 
 /// LowNodeUtilization with target 50 % and threshold 30 % of cpu, and steering away from hot nodes.
 fn hot() -> String {
@@ -139,7 +140,7 @@ fn no_taint_goes_while_a_pod_of_a_stateful_set_is_to_land_elsewhere() {
     assert!(!stateful.moves.is_empty());
     assert_snapshot!(steering(&stateful), @"
     n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere
-    n2 keep hot: the node has cooled, but a replacement that should land elsewhere has no node yet
+    n2 keep hot: a replacement that should land elsewhere has no node yet
     ");
     assert_snapshot!(of(&cluster(""), &policy), @"
     n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere
@@ -180,7 +181,7 @@ fn an_unhealthy_cluster_is_not_steered() {
     );
     assert_snapshot!(
         of(&cluster, &hot()),
-        @"n1 remove : no taint without reliable data: 2 of 4 nodes are not ready; \
+        @"n1 remove : no taint while nothing is evicted: 2 of 4 nodes are not ready; \
           safety.maxNotReady allows 40%"
     );
 }
@@ -470,6 +471,64 @@ fn an_empty_node_keeps_the_taint_and_a_node_in_use_loses_it() {
     assert_snapshot!(of(&cluster, EMPTYING), @"
     n2 keep emptying: the node is empty and should stay empty until it is removed
     n3 remove : the node is no longer to be emptied
+    ");
+}
+
+/// The pods of n1 fit only on the empty node. Its taint makes n2 better for the scheduler.
+#[test]
+fn a_hot_node_whose_pods_find_no_better_place_gets_an_empty_node_back() {
+    let cluster = |mid: &str| {
+        format!(
+            "
+            node n1
+              heavy*4 cpu=1500m uses=1500m
+            node n2
+              web*4 cpu=100m uses={mid}
+            node n3 {EMPTYING_TAINT}
+            node n4 {EMPTYING_TAINT}
+            "
+        )
+    };
+    let low = "{lowNodeUtilization: {thresholds: {cpu: 10%}, targetThresholds: {cpu: 60%}}}";
+    let both = EMPTYING.replace("}}]", &format!("}}}}, {low}]"));
+    let stuck = Cluster::parse(&cluster("1")).plan(&both);
+    assert_eq!(stuck.moves.len(), 0);
+    assert_snapshot!(steering(&stuck), @"
+    n3 remove : the node is no longer to be emptied
+    n4 keep emptying: the node is empty and should stay empty until it is removed
+    ");
+    let cool = Cluster::parse(&cluster("100m")).plan(&both);
+    assert_eq!(cool.moves.len(), 1);
+    assert_snapshot!(steering(&cool), @"
+    n3 keep emptying: the node is empty and should stay empty until it is removed
+    n4 keep emptying: the node is empty and should stay empty until it is removed
+    ");
+}
+
+#[test]
+fn no_taint_of_emptying_goes_while_a_pod_of_a_stateful_set_is_to_land_elsewhere() {
+    let cluster = |owner: &str| {
+        format!(
+            "
+            node n1
+              web*6 cpu=100m uses=1 {owner}
+            node n2 {EMPTYING_TAINT}
+              api*4 cpu=500m uses=100m
+            node n3 {FULL_TAINT}
+            node n4
+            "
+        )
+    };
+    let policy = hot().replace("taintHot: true", "taintHot: true, taintEmptying: true");
+    assert_snapshot!(of(&cluster("owner=StatefulSet"), &policy), @"
+    n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere
+    n2 keep emptying: a replacement that should land elsewhere has no node yet
+    n3 keep full: a replacement that should land elsewhere has no node yet
+    ");
+    assert_snapshot!(of(&cluster(""), &policy), @"
+    n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere
+    n2 remove : the node is no longer to be emptied
+    n3 remove : the node has room for pods that have to move, or no pod has to move any more
     ");
 }
 

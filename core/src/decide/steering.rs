@@ -28,8 +28,8 @@ use crate::decide::targets::{self, AboveTarget, part_above};
 use crate::model::plan::{
     Class, Halt, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Verdict,
 };
-use crate::model::snapshot::{NodeId, Snapshot};
-use crate::policy::HighNodeUtilization;
+use crate::model::snapshot::{NodeId, PodId, Snapshot};
+use crate::policy::{HighNodeUtilization, Rule};
 use crate::values::Ratio;
 
 mod emptying;
@@ -88,6 +88,8 @@ pub struct Landings {
     /// Nodes that pods stay away from, because their usage would be too high there. No move may
     /// land there.
     too_hot: BTreeSet<NodeId>,
+    /// For each hot node that no pod leaves, the pods that stay because of where they would land.
+    stuck: BTreeMap<NodeId, Vec<PodId>>,
     /// Whether a move's replacement is created only after its pod has ended, so that it lands by
     /// the taints of that time.
     in_turn: bool,
@@ -104,8 +106,22 @@ impl Landings {
         let too_hot = too_hot.filter_map(|node| draft.world.snapshot.find_node(node));
         let too_hot = too_hot.filter(|node| !moves.contains(node)).collect();
         let in_turn = draft.count(|_, pod| scheduler::in_turn(pod)) > 0;
-        Landings { moves, too_hot, in_turn }
+        Landings { moves, too_hot, stuck: stuck(draft), in_turn }
     }
+}
+
+fn stuck(draft: &Draft<'_>) -> BTreeMap<NodeId, Vec<PodId>> {
+    let strategies = draft.world.policy.strategies.iter().enumerate();
+    let balancing = strategies.filter(|(_, s)| matches!(s.rule, Rule::LowNodeUtilization(_)));
+    let refusals = balancing.flat_map(|(position, _)| draft.refusals(position));
+    let mut stuck: BTreeMap<NodeId, Vec<PodId>> = BTreeMap::new();
+    for (pod, _) in refusals.filter(|(_, why)| why.lies_in_the_landing()) {
+        let node = draft.world.snapshot.pod(pod).node;
+        if let Some(node) = node.filter(|node| draft.going(*node).next().is_none()) {
+            stuck.entry(node).or_default().push(pod);
+        }
+    }
+    stuck
 }
 
 /// The changes of taints, by node.
@@ -204,12 +220,15 @@ fn wishes(
 ) -> Vec<Wish> {
     let (now, policy) = (Draft::new(world), &world.policy.steering);
     let has = |node: NodeId, value| tainted.get(&node).copied().flatten() == Some(value);
-    let mut hot = if policy.hot {
-        hot(&now, verdicts, landings, |node| has(node, SteerValue::Hot))
-    } else {
-        Vec::new()
-    };
-    hot.sort_by(|a, b| {
+    let mut wishes = Vec::new();
+    if policy.hot {
+        wishes = hot(&now, verdicts, |node| has(node, SteerValue::Hot));
+    }
+    let (unlanded_hot, unlanded): (Vec<Wish>, Vec<Wish>) =
+        unlanded(world, verdicts, landings, tainted)
+            .partition(|wish| wish.value == SteerValue::Hot);
+    add(&mut wishes, unlanded_hot);
+    wishes.sort_by(|a, b| {
         let kept = has(b.node, SteerValue::Hot).cmp(&has(a.node, SteerValue::Hot));
         a.urgency()
             .cmp(&b.urgency())
@@ -218,29 +237,23 @@ fn wishes(
             .then(a.node.cmp(&b.node))
     });
     if policy.emptying {
-        let taken: BTreeSet<NodeId> = hot.iter().map(|wish| wish.node).collect();
-        let chosen = emptying::choose(&now, verdicts, &landings.too_hot, has);
-        let untaken = chosen.into_iter().filter(|(node, ..)| !taken.contains(node));
-        hot.extend(untaken.map(|(node, value, why)| Wish {
-            node,
-            value,
-            why,
-            distance: Ratio::ZERO,
-        }));
+        let chosen = emptying::choose(&now, verdicts, landings, has);
+        let distance = Ratio::ZERO;
+        let chosen = chosen.into_iter();
+        let chosen = chosen.map(|(node, value, why)| Wish { node, value, why, distance });
+        add(&mut wishes, chosen.chain(unlanded));
     }
-    hot
+    wishes
 }
 
-/// Nodes that have been hot for long enough, and nodes with the taint that keep it.
-///
-/// A node keeps the taint until it has cooled, and until the replacements that should not land
-/// there have a node.
-fn hot(
-    now: &Draft<'_>,
-    verdicts: &[Verdict],
-    landings: &Landings,
-    has_taint: impl Fn(NodeId) -> bool,
-) -> Vec<Wish> {
+/// Adds wishes for the nodes that have none yet.
+fn add(wishes: &mut Vec<Wish>, more: impl IntoIterator<Item = Wish>) {
+    let taken: BTreeSet<NodeId> = wishes.iter().map(|wish| wish.node).collect();
+    wishes.extend(more.into_iter().filter(|wish| !taken.contains(&wish.node)));
+}
+
+/// Nodes that have been hot for long enough, and nodes with the taint that have not cooled.
+fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool) -> Vec<Wish> {
     let snapshot = now.world.snapshot;
     let mut reasons = BTreeMap::new();
     if verdicts.iter().any(|verdict| verdict.class.is_hot()) {
@@ -256,14 +269,6 @@ fn hot(
             reasons.insert(node, (why, part_above(*ratio, *target)));
         }
     }
-    for node in snapshot.node_ids().filter(|node| has_taint(*node)) {
-        let name = &snapshot.node(node).name;
-        let waits = || now.world.ledger.has_unplaced_replacement(snapshot, name);
-        if unsure(verdicts, name).is_none() && (landings.in_turn || waits()) {
-            let unlanded = (SteerReason::Unlanded, Ratio::ZERO);
-            reasons.entry(node).or_insert(unlanded);
-        }
-    }
     let wishes = reasons.into_iter().map(|(node, (why, distance))| Wish {
         node,
         value: SteerValue::Hot,
@@ -271,6 +276,35 @@ fn hot(
         distance,
     });
     wishes.collect()
+}
+
+/// Nodes that keep their taint until the replacements that should not land there have a node.
+fn unlanded(
+    world: World<'_>,
+    verdicts: &[Verdict],
+    landings: &Landings,
+    tainted: &BTreeMap<NodeId, Option<SteerValue>>,
+) -> impl Iterator<Item = Wish> {
+    let snapshot = world.snapshot;
+    let keeps = move |(node, value): (&NodeId, &Option<SteerValue>)| {
+        let name = &snapshot.node(*node).name;
+        let value = value.filter(|value| is_asked(world, *value))?;
+        let waits = || world.ledger.has_unplaced_replacement(snapshot, name);
+        let keeps = unsure(verdicts, name).is_none() && (landings.in_turn || waits());
+        let why = SteerReason::Unlanded;
+        keeps.then_some(Wish { node: *node, value, why, distance: Ratio::ZERO })
+    };
+    tainted.iter().filter_map(keeps)
+}
+
+/// Whether the policy asks for a taint of this value.
+fn is_asked(world: World<'_>, value: SteerValue) -> bool {
+    match value {
+        SteerValue::Hot => {
+            world.policy.steering.hot && world.policy.low_node_utilization().next().is_some()
+        }
+        SteerValue::Emptying | SteerValue::Full => world.policy.steering.emptying,
+    }
 }
 
 /// The node is too warm for replacements.
@@ -322,18 +356,11 @@ fn why_not(
     verdicts: &[Verdict],
     halted: Option<&Halt>,
 ) -> SteerReason {
-    let wanted = match value {
-        Some(SteerValue::Hot) => {
-            world.policy.steering.hot && world.policy.low_node_utilization().next().is_some()
-        }
-        Some(SteerValue::Emptying | SteerValue::Full) => world.policy.steering.emptying,
-        None => false,
-    };
-    if !wanted {
+    if !value.is_some_and(|value| is_asked(world, value)) {
         return SteerReason::NotAsked;
     }
     if let Some(halt) = halted {
-        return SteerReason::Unsure(halt.to_string());
+        return SteerReason::Halted(Box::new(halt.clone()));
     }
     match unsure(verdicts, &world.snapshot.node(node).name) {
         Some(verdict) => SteerReason::Unsure(verdict.class.to_string()),

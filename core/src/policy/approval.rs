@@ -36,7 +36,8 @@ pub(super) fn approval() -> Section<ApprovalPolicy> {
     .field(
         "automatic",
         "How many evictions of a cycle need no approval. With 3, only the others wait, and none of \
-         them is among the 3 of a later cycle before its proposal expires.",
+         them is among the 3 of a later cycle before its proposal expires. Those of \
+         HighNodeUtilization always wait, because half an emptied node saves nothing.",
         whole(0),
         |a| &mut a.automatic,
     )

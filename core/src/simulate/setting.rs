@@ -114,6 +114,7 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
             stale: false,
             always_unhealthy: false,
         };
+        cluster.apply(Object::Budget(facts.clone()));
         cluster.budgets.push(SimulatedBudget { facts });
     }
 }

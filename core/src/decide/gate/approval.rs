@@ -8,6 +8,7 @@ use crate::decide::draft::{Candidate, Draft};
 use crate::decide::placement::Landing;
 use crate::model::approval::ProposedMove;
 use crate::model::plan::{BadLanding, Refusal, Stop, Temporary};
+use crate::policy::HighNodeUtilization;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
@@ -22,7 +23,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
             None => Err(Stop::NotApproved.into()),
         };
     }
-    if draft.count(|_, _| true) >= rule.automatic {
+    // Half an emptied node saves nothing, so a person decides about all of its pods.
+    let empties = HighNodeUtilization::of(&world.strategy(candidate.strategy).rule).is_some();
+    if empties || draft.count(|_, _| true) >= rule.automatic {
         return Err(Temporary::NeedsApproval { asked: false }.into());
     }
     if approved.is_asked(&pod.uid) {

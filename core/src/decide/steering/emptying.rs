@@ -1,44 +1,56 @@
 //! The nodes to empty: nodes that HighNodeUtilization finds underused, if their pods have room
 //! elsewhere.
 //!
+//! A node with the taint is closed to the pods of hot nodes as well. Where these find no better
+//! place, one such node for each hot node loses the taint.
+//!
 //! Only room matters here, not where the scheduler would place the pods. Without the taint they
 //! might return, which is what the taint prevents. A node is skipped if a pod on it has to stay, or
 //! if cluster-autoscaler may not remove it, because half an emptied node saves nothing. An emptied
 //! node stays chosen as long as it is underused, so that it stays empty until it is removed.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::Draft;
 use crate::decide::gate;
 use crate::decide::scheduler;
 use crate::decide::strategy::high_node_utilization::room::Room;
 use crate::decide::strategy::high_node_utilization::{goes_with_its_node, is_empty, unremovable};
-use crate::model::plan::{Class, Disruption, Refusal, SteerReason, SteerValue, Verdict};
+use crate::model::plan::{
+    Class, Disruption, Refusal, Replacement, SteerReason, SteerValue, Verdict,
+};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, HighNodeUtilization};
 use crate::values::{Ratio, ResourceId};
+
+use super::Landings;
 
 /// The nodes that should have a taint: full nodes first, then nodes to empty, then empty ones.
 /// Nodes with the taint come before others of their kind, then the emptiest.
 pub(super) fn choose(
     now: &Draft<'_>,
     verdicts: &[Verdict],
-    too_hot: &BTreeSet<NodeId>,
+    landings: &Landings,
     has: impl Fn(NodeId, SteerValue) -> bool,
 ) -> Vec<(NodeId, SteerValue, SteerReason)> {
     let mut chosen = Chosen { ahead: now.trial(), nodes: Vec::new() };
     let mut full = BTreeSet::new();
-    let has_taint = |node| has(node, SteerValue::Emptying);
+    let has_taint = &|node| has(node, SteerValue::Emptying);
     for (position, strategy) in now.world.policy.strategies.iter().enumerate() {
         if let Some(rule) = HighNodeUtilization::of(&strategy.rule) {
             let before = chosen.nodes.len();
-            chosen.add(now, verdicts, &has_taint, position, rule);
             let room = Room::new(now, position, rule);
+            let mut sources = sources(now, verdicts, has_taint);
+            if u32::try_from(sources.len()).map_or(true, |nodes| nodes > rule.number_of_nodes) {
+                let needed = needed(now, &room, &sources, &landings.stuck, has_taint);
+                sources.retain(|node| !needed.contains(node));
+                chosen.add(now, verdicts, &sources, has_taint, &room);
+            }
             let leaving = leaving(now, &chosen.nodes[before..]);
             let stay = now.world.snapshot.node_ids();
             full.extend(stay.filter(|node| {
-                let full = too_hot.contains(node) || has(*node, SteerValue::Full);
+                let full = landings.too_hot.contains(node) || has(*node, SteerValue::Full);
                 full && !chosen.contains(*node) && is_full(now, &room, *node, &leaving)
             }));
         }
@@ -78,17 +90,12 @@ impl Chosen<'_> {
         &mut self,
         now: &Draft<'_>,
         verdicts: &[Verdict],
-        has_taint: &impl Fn(NodeId) -> bool,
-        position: usize,
-        rule: &HighNodeUtilization,
+        sources: &[NodeId],
+        has_taint: impl Fn(NodeId) -> bool,
+        room: &Room,
     ) {
-        let sources = sources(now, verdicts, has_taint);
-        if u32::try_from(sources.len()).is_ok_and(|n| n <= rule.number_of_nodes) {
-            return;
-        }
         let mut takers = of_class(now, verdicts, &Class::InUse);
         takers.retain(|node| !self.contains(*node));
-        let room = Room::new(now, position, rule);
         let mut filled: Vec<NodeId> = Vec::new();
         for (behind, source) in sources.iter().copied().enumerate() {
             if filled.contains(&source) || self.contains(source) {
@@ -101,8 +108,8 @@ impl Chosen<'_> {
             fuller.retain(|n| !is_empty(now.world.snapshot, *n));
             fuller.sort_by_key(|n| has_taint(*n));
             let destinations: Vec<NodeId> = takers.iter().chain(&fuller).copied().collect();
-            let leaving = leaving_pods(&self.ahead, position, source, has_taint(source));
-            let emptied = leaving.and_then(|pods| empty(&self.ahead, &room, pods, &destinations));
+            let leaving = leaving_pods(&self.ahead, room.position, source, has_taint(source));
+            let emptied = leaving.and_then(|pods| empty(&self.ahead, room, pods, &destinations));
             if let Some((after, landings)) = emptied {
                 let why =
                     if landings.is_empty() { SteerReason::Empty } else { SteerReason::Emptying };
@@ -132,6 +139,30 @@ fn sources(
             .then(a.cmp(b))
     });
     sources
+}
+
+/// The nodes with the taint that hot nodes need: one for each whose pods find no better place,
+/// where one of these pods has room. An empty one is better than one that still has pods.
+fn needed(
+    now: &Draft<'_>,
+    room: &Room,
+    sources: &[NodeId],
+    stuck: &BTreeMap<NodeId, Vec<PodId>>,
+    has_taint: impl Fn(NodeId) -> bool,
+) -> BTreeSet<NodeId> {
+    let tainted = sources.iter().copied().filter(|node| has_taint(*node));
+    let mut tainted: Vec<NodeId> = tainted.collect();
+    tainted.sort_by_key(|node| !is_empty(now.world.snapshot, *node));
+    let mut needed = BTreeSet::new();
+    for pods in stuck.values() {
+        let fits = |pod: &PodId, node: NodeId| {
+            room.stays_cool(now, *pod, node) && scheduler::fits(now, *pod, node).is_ok()
+        };
+        let mut free = tainted.iter().filter(|node| !needed.contains(*node));
+        let found = free.find(|node| pods.iter().any(|pod| fits(pod, **node))).copied();
+        needed.extend(found);
+    }
+    needed
 }
 
 /// The nodes of a class by the verdicts of HighNodeUtilization.
@@ -188,7 +219,7 @@ const fn awaits_replacements(why: &Refusal) -> bool {
         why,
         Refusal::Disruption(
             Disruption::LastReady { .. } | Disruption::Budget { .. } | Disruption::StaleBudget(_)
-        )
+        ) | Refusal::Replacement(Replacement::WaitsInOrder { .. })
     )
 }
 

@@ -175,11 +175,7 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
         let draft = run.after;
         match self.judge(draft, pod) {
             Ok(_) if self.search.waits_for_landings() => NotSelected::LeftForLater,
-            Ok(_) | Err(NotSelected::OutOfReach { .. })
-                if run.is_late(pod) =>
-            {
-                run.late(pod)
-            }
+            Ok(_) | Err(NotSelected::OutOfReach { .. }) if run.is_late(pod) => run.late(pod),
             Ok(_) if self.search.is_spent() => NotSelected::NotReached,
             Ok(relief) if relief.saves == 0 => {
                 let node = draft.world.snapshot.pod(pod).node;

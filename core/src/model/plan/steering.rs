@@ -1,6 +1,7 @@
 //! Changes of the soft taints that steer the scheduler, and the reasons for them.
 
 use crate::model::object::object;
+use crate::model::plan::Halt;
 use crate::model::snapshot::facts::{Effect, Taint};
 use crate::values::Ratio;
 
@@ -127,8 +128,9 @@ pub enum SteerReason {
         /// The node has cooled at or below this ratio.
         cool: Ratio,
     },
-    /// The node has cooled, but a replacement that should land elsewhere has no node yet.
-    #[error("the node has cooled, but a replacement that should land elsewhere has no node yet")]
+    /// The reason for the taint has gone, but a replacement that should land elsewhere has no node
+    /// yet.
+    #[error("a replacement that should land elsewhere has no node yet")]
     Unlanded,
     /// The node is to be emptied.
     #[error("the node is to be emptied: new pods should land elsewhere")]
@@ -154,6 +156,9 @@ pub enum SteerReason {
     /// A strategy does not know enough about the node; holds its verdict.
     #[error("no taint without reliable data: {0}")]
     Unsure(String),
+    /// No eviction is considered.
+    #[error("no taint while nothing is evicted: {0}")]
+    Halted(Box<Halt>),
     /// The API server does not let evenkeel change taints.
     #[error("evenkeel has no permission to change the taints of nodes")]
     NotPermitted,
@@ -179,6 +184,7 @@ crate::codes! {
         NotEmptied = "not-emptied",
         NotFull = "not-full",
         Unsure = "unsure",
+        Halted = "halted",
         NotPermitted = "not-permitted",
         NotAsked = "not-asked",
         Ending = "ending",
@@ -198,8 +204,9 @@ impl SteerReason {
                 Some(format!("bring {resource} to {cool} or below"))
             }
             SteerReason::Unsure(_) => {
-                Some("correct what makes the usage unknown or the cluster unhealthy".to_owned())
+                Some("correct what makes the usage of the node unknown".to_owned())
             }
+            SteerReason::Halted(halt) => Some(halt.remedy()),
             SteerReason::Hot { .. }
             | SteerReason::Warm { .. }
             | SteerReason::Unlanded

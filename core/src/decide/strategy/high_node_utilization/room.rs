@@ -13,7 +13,7 @@ use crate::values::{Ratio, ResourceId};
 #[derive(Debug)]
 pub struct Room {
     /// The position of the strategy in the policy.
-    position: usize,
+    pub position: usize,
     /// The highest usage of a node.
     pub(super) ceilings: Rc<[(ResourceId, Ratio)]>,
 }
