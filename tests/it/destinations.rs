@@ -374,6 +374,37 @@ fn a_pod_that_has_long_been_deleted_or_ends_late_does_not_count_as_gone() {
     assert_eq!(cores(&draft.later()), [0, 1, 1]);
 }
 
+/// The replacement of db is created when db has ended. If that of web took its place on n2 until
+/// then, it would land on n3, which would be hot.
+#[test]
+fn no_replacement_takes_the_place_of_one_that_comes_later() {
+    let plan = |owner: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1
+              db cpu=1 uses=2 {owner}
+              web*7 cpu=600m uses=700m
+            node n2
+              a cpu=1 uses=2
+            node n3
+              b cpu=1400m uses=3500m
+            "
+        ));
+        let low = "{thresholds: {cpu: 40%}, targetThresholds: {cpu: 60%}}";
+        let policy = "limits: {perWorkload: 1}\nevictable: {minReplicas: 1}\nstrategies:";
+        let text = text(&cluster.plan(&format!("{policy} [{{lowNodeUtilization: {low}}}]")));
+        text.lines().take(2).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(plan("owner=StatefulSet"), @"
+    move db-1 from n1 to n2: node usage: cpu 86% is above its target of 60%
+    keep web-1 on n1: its replacement could take the place on n2 of that of db-1, which comes later
+    ");
+    assert_snapshot!(plan(""), @"
+    move db-1 from n1 to n2: node usage: cpu 86% is above its target of 60%
+    move web-1 from n1 to n3: node usage: cpu 61% is above its target of 60%
+    ");
+}
+
 #[test]
 fn a_pod_that_is_being_created_counts_by_its_requests_until_it_runs() {
     let cluster = |new: &str| {

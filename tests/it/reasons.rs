@@ -120,6 +120,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Temporary::NeedsApproval { asked: true }.into(),
         Stop::NotApproved.into(),
         BadLanding::LandsElsewhere("n5".to_owned()).into(),
+        BadLanding::WouldDisplace { node: "n5".to_owned(), pod: "db-0".to_owned() }.into(),
         Temporary::CycleLimit(20).into(),
         Temporary::NodeLimit(5).into(),
         Temporary::NamespaceLimit(10).into(),
@@ -241,6 +242,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Landing(BadLanding::WouldBeRefused(..) | BadLanding::WouldBeExcluded(_)) => {}
         Refusal::Landing(BadLanding::LandsElsewhere(_) | BadLanding::WouldBeRemoved(..)) => {}
         Refusal::Landing(BadLanding::WouldLackDriver(..) | BadLanding::WouldBeUnreadable(..)) => {}
+        Refusal::Landing(BadLanding::WouldDisplace { .. }) => {}
         Refusal::Rest(rest) => match rest.cause {
             RestCause::Replacement | RestCause::Ineffective(_) | RestCause::GotWorse(_) => {}
             RestCause::Rejected(_) | RestCause::NoRight => {}

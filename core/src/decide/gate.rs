@@ -16,6 +16,7 @@ mod day_ahead;
 mod disruption;
 mod evictable;
 mod exact;
+mod in_turn;
 mod kubelet;
 mod kubevirt;
 mod landing;
@@ -84,6 +85,7 @@ impl Gate {
             Gate::Landing => {
                 let landing = landing(candidate, draft)?;
                 approval::admit_landing(candidate, draft, &landing)?;
+                in_turn::admit(candidate, draft, &landing)?;
                 return Ok(landing);
             }
             Gate::Limits => limits::admit(candidate, draft)?,

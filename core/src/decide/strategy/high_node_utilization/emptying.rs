@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::placement::Landing;
+use crate::decide::scheduler;
 use crate::decide::strategy::importance::eviction_order;
 use crate::model::plan::{NotSelected, Reason, Refusal, Stop};
 use crate::model::snapshot::{NodeId, PodId};
@@ -97,8 +98,12 @@ impl EmptyingRule<'_> {
         let reason = self.reason(ahead, source);
         let candidate = |pod: PodId| self.candidate(pod, &reason, &limits);
         let (mut pods, held) = self.pods(ahead, source);
-        // Large pods first, because small ones fit into the remaining gaps.
-        pods.sort_by_cached_key(|p| (Reverse(self.size(ahead, source, *p)), *p));
+        // Large pods first, because small ones fit into the remaining gaps. The replacements of a
+        // StatefulSet are created last.
+        pods.sort_by_cached_key(|p| {
+            let last = scheduler::in_turn(snapshot.pod(*p));
+            (last, Reverse(self.size(ahead, source, *p)), *p)
+        });
         let refused = |first: PodId, why: Refusal| {
             let not_alone = Stop::NotAlone(snapshot.pod(first).name.clone());
             let others = pods.iter().filter(|pod| **pod != first);

@@ -86,6 +86,14 @@ pub enum BadLanding {
     /// The scheduler could put the replacement on a node that the policy excludes as a destination.
     #[error("its replacement could land on {0}, which the policy excludes as a destination")]
     WouldBeExcluded(String),
+    /// The replacement could take the place of that of a pod that was to leave before.
+    #[error("its replacement could take the place on {node} of that of {pod}, which comes later")]
+    WouldDisplace {
+        /// The node.
+        node: String,
+        /// The pod whose replacement is created only after it has ended.
+        pod: String,
+    },
     /// Its eviction is approved, but with other nodes for its replacement.
     #[error("its replacement would land on {0}, which is none of the nodes that were approved")]
     LandsElsewhere(String),
@@ -141,6 +149,9 @@ impl BadLanding {
                     by.taint.key
                 ),
             ),
+            BadLanding::WouldDisplace { .. } => {
+                ("would-displace", "nothing: it moves once the other replacement has a node".into())
+            }
             BadLanding::LandsElsewhere(_) => {
                 ("lands-elsewhere", "approve the next proposal".into())
             }
@@ -166,6 +177,7 @@ impl BadLanding {
             | BadLanding::WouldLackDriver(..)
             | BadLanding::WouldBeRemoved(..)
             | BadLanding::WouldBeExcluded(_)
+            | BadLanding::WouldDisplace { .. }
             | BadLanding::LandsElsewhere(_) => false,
         }
     }
