@@ -8,6 +8,8 @@ use evenkeel::decide::projection::World;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::usage::Usage;
 use evenkeel::policy::{FitStrategy, ScorePlugin};
+use evenkeel::simulate;
+use evenkeel::simulate::scenario::{PolicySource, Scenario};
 use evenkeel::values::ResourceId;
 use insta::assert_snapshot;
 
@@ -403,6 +405,37 @@ fn no_replacement_takes_the_place_of_one_that_comes_later() {
     move db-1 from n1 to n2: node usage: cpu 86% is above its target of 60%
     move web-1 from n1 to n3: node usage: cpu 61% is above its target of 60%
     ");
+}
+
+#[test]
+fn nor_does_one_of_a_later_cycle() {
+    let text = "
+name: later
+about: A pod of a StatefulSet takes minutes to end, and another pod of its node may follow
+duration: 30m
+nodes: [{name: n, count: 3, cpu: 8, memory: 32Gi}]
+workloads:
+- {name: db, kind: StatefulSet, replicas: 1, requests: {cpu: 1}, usage: {cpu: 2}, on: [n1], ending: 3m}
+- {name: web, replicas: 7, requests: {cpu: 600m}, usage: {cpu: 700m}, on: [n1]}
+- {name: a, kind: Pod, requests: {cpu: 1}, usage: {cpu: 2}, on: [n2]}
+- {name: b, kind: Pod, requests: {cpu: 1400m}, usage: {cpu: 3500m}, on: [n3]}
+policy:
+  apiVersion: evenkeel/v1alpha1
+  kind: Policy
+  interval: 1m
+  limits: {perCycle: 1}
+  evictable: {minReplicas: 1}
+  strategies:
+  - lowNodeUtilization: {thresholds: {cpu: 40%}, targetThresholds: {cpu: 60%}}
+";
+    let scenario = Scenario::parse("later.yaml", text).unwrap_or_else(|e| panic!("{e}"));
+    let Some(PolicySource::Inline(policy)) = scenario.policy.clone() else { panic!("{text}") };
+    let trace = simulate::run(&scenario, *policy, "later.yaml", |_| {});
+    let landed = trace.evictions.iter().map(|e| format!("{} {}", e.pod, e.to.as_deref().unwrap()));
+    let landed: Vec<String> = landed.map(|one| one.replace("-5d8c7b9f64", "")).collect();
+    assert_eq!(landed.len(), 2, "{landed:?}");
+    assert_eq!(landed[0], "db-0 n2");
+    assert!(landed[1].ends_with(" n3"), "{landed:?}");
 }
 
 #[test]
