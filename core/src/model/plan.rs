@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::model::approval::{Proposal, ProposedMove, Unmade};
 use crate::model::guard::GuardStop;
 use crate::model::ledger::Aim;
+use crate::model::object::object;
 use crate::model::record::NodeRelief;
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use crate::model::snapshot::pause::Pause;
@@ -18,7 +19,6 @@ use crate::values::text::{are, count};
 mod claim_flaw;
 mod rightsizing;
 mod finding;
-mod kept;
 mod outcome;
 mod balance_report;
 mod broken_preference;
@@ -47,7 +47,6 @@ pub use broken_preference::BrokenPreference;
 pub use budget_cause::BudgetCause;
 pub use claim_flaw::ClaimFlaw;
 pub use finding::Finding;
-pub use kept::Kept;
 pub use misfit::{Misfit, MisfitCounts};
 pub use no_gain::NoGain;
 pub use other_system::OtherSystem;
@@ -115,6 +114,30 @@ pub struct Plan {
     /// Nodes whose usage counts by its trend and has none yet; `None` if there are none.
     pub no_trend: Option<NoTrend>,
 }
+
+/// A pod that a strategy proposed to move, and the refusal that keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// The namespace of the pod.
+    pub namespace: String,
+    /// The name of the pod.
+    pub pod: String,
+    /// The node of the pod.
+    pub node: String,
+    /// The strategy that proposed the move.
+    pub strategy: &'static str,
+    /// The refusal of the gate.
+    pub refusal: Refusal,
+}
+
+object!(Kept, |kept| {
+    "namespace": kept.namespace,
+    "pod": kept.pod,
+    "node": kept.node,
+    "strategy": kept.strategy,
+    "code": kept.refusal.code(),
+    "message": kept.refusal.to_string(),
+});
 
 /// A namespace whose evictions a person has stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
