@@ -187,7 +187,7 @@ impl StatusText<'_> {
             return Ok(());
         }
         let (most, left_out) = shown(self.all, moves.len(), MOST);
-        let total = count(moves.len() + plan.moves.more, "eviction");
+        let total = count(plan.moves.total(), "eviction");
         self.screen.title(f, "Moves", &format!("{total} in the last plan"))?;
         let rows = moves.iter().take(most).map(|one| {
             let to = one.to.as_deref().unwrap_or("?");
@@ -210,10 +210,8 @@ impl StatusText<'_> {
             return Ok(());
         }
         self.screen.title(f, "Pods that stay", "candidates, by the reason")?;
-        let rows = plan.kept.iter().map(|group| {
-            let pods = group.pods.items.len() + group.pods.more;
-            vec![pods.to_string(), group.message.clone()]
-        });
+        let rows = plan.kept.iter();
+        let rows = rows.map(|group| vec![group.pods.total().to_string(), group.message.clone()]);
         self.screen.table(f, &Table::new(rows).right(0))
     }
 
@@ -264,7 +262,7 @@ impl StatusText<'_> {
         if entries.items.is_empty() && ledger.resting.items.is_empty() {
             return Ok(());
         }
-        let total = count(entries.items.len() + entries.more, "eviction");
+        let total = count(entries.total(), "eviction");
         let note = format!("{total} that still count, {} under way", ledger.open);
         self.screen.title(f, "Ledger", &note)?;
         let (most, left_out) = shown(self.all, entries.items.len(), MOST);
