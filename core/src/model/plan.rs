@@ -9,7 +9,6 @@ use serde::Serialize;
 use crate::model::approval::{Proposal, ProposedMove, Unmade};
 use crate::model::guard::GuardStop;
 use crate::model::ledger::Aim;
-use crate::model::object::object;
 use crate::model::record::NodeRelief;
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use crate::model::snapshot::pause::Pause;
@@ -130,7 +129,7 @@ pub struct Kept {
     pub refusal: Refusal,
 }
 
-object!(Kept, |kept| {
+crate::object!(Kept, |kept| {
     "namespace": kept.namespace,
     "pod": kept.pod,
     "node": kept.node,

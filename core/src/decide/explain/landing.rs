@@ -7,7 +7,6 @@ use serde::Serialize;
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Scored};
-use crate::model::object::object;
 use crate::model::plan::{BadLanding, horizon, limit_name};
 use crate::model::snapshot::NodeId;
 use crate::policy::ScorePlugin;
@@ -90,7 +89,7 @@ impl FittingNode {
     }
 }
 
-object!(FittingNode, |fit| {
+crate::object!(FittingNode, |fit| {
     "node": fit.node,
     "home": fit.home,
     "chance": fit.chance,
