@@ -21,7 +21,7 @@ mod of_pod;
 
 pub use find::{NotFound, Subject};
 pub use landing::{FittingNode, Misfits, ReplacementForecast};
-pub use load::{CpuAndMemory, LoadSummary, UsagePoint};
+pub use load::{LoadSummary, UsagePoint};
 pub use memory::{PastEviction, UselessMoves, WorkloadRecord};
 pub use of_node::{NodeExplanation, PodLine, ResourceStatus, StrategyView, WorkloadExplanation};
 pub use of_pod::{BudgetLine, GateVerdict, GateVerdicts, PodExplanation, RuleVerdict};
