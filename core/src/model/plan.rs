@@ -17,15 +17,12 @@ use crate::values::text::{are, count};
 
 mod claim_flaw;
 mod rightsizing;
-mod finding;
 mod outcome;
 mod balance_report;
 mod broken_preference;
 mod budget_cause;
 mod misfit;
 mod no_gain;
-mod other_system;
-mod removal;
 mod placement_cause;
 mod reason;
 mod replacement_cause;
@@ -45,19 +42,16 @@ pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, Targe
 pub use broken_preference::BrokenPreference;
 pub use budget_cause::BudgetCause;
 pub use claim_flaw::ClaimFlaw;
-pub use finding::Finding;
-pub use misfit::{Misfit, MisfitCounts};
+pub use misfit::{Misfit, MisfitCounts, OtherSystem, Removal};
 pub use no_gain::NoGain;
-pub use other_system::OtherSystem;
 pub use outcome::{Outcome, Untried};
 pub use placement_cause::PlacementCause;
 pub use pod_verdict::{NotSelected, PodVerdict};
-pub use reason::{Expected, Reason};
+pub use reason::{Expected, Finding, Reason};
 pub use refusal::{
     BadLanding, Disruption, Protected, Reach, Refusal, Replacement, Stop, Temporary, horizon,
     limit_name,
 };
-pub use removal::Removal;
 pub use replacement_cause::{JobFailureCause, NoReplacementCause, OrderCause};
 pub use replica_trial::ReplicaTrial;
 pub use rightsizing::{Direction, Rightsizing, Suggestion};
