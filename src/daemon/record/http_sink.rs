@@ -124,6 +124,7 @@ mod tests {
     use axum::http::{HeaderMap, StatusCode};
 
     use super::*;
+    use crate::cluster::client::tests::served;
     use crate::daemon::record::tests::fact;
 
     /// The headers and bodies that a server received.
@@ -137,12 +138,8 @@ mod tests {
             log.lock().unwrap().push((headers, body));
             async move { (StatusCode::from_u16(status).unwrap(), text) }
         });
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await;
-        let listener = listener.unwrap();
-        let address = listener.local_addr().unwrap();
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        let url = Url::parse(&format!("http://{address}/services/secret")).unwrap();
-        (url, received)
+        let url = format!("{}/services/secret", served(router).await);
+        (url.parse().unwrap(), received)
     }
 
     fn line() -> RecordLine {
