@@ -107,13 +107,10 @@ pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> ReplacementFo
     let gains: BTreeMap<NodeId, _> =
         gate::landings(candidate, draft, &forecast).into_iter().collect();
     let home = snapshot.pod(candidate.pod).node;
-    let chance = |node: NodeId| {
-        forecast.possible_nodes.iter().find(|w| w.node == node).map_or(Ratio::ZERO, |w| w.chance)
-    };
     let fit = |scored: &Scored| FittingNode {
         node: snapshot.node(scored.node).name.clone(),
         home: Some(scored.node) == home,
-        chance: chance(scored.node),
+        chance: forecast.chance(scored.node),
         score: scored.total,
         parts: ScorePlugin::ALL
             .into_iter()
