@@ -63,7 +63,6 @@ pub(super) struct Machine {
     pub(super) draining: bool,
 }
 
-/// The template of a pod.
 #[derive(Debug)]
 pub(super) struct PodTemplate {
     pub(super) facts: PodFacts,

@@ -20,7 +20,6 @@ pub(super) struct Used {
     pub(super) nodes: Vec<Option<Measure>>,
     /// Usage of the running pods, in their order.
     pub(super) pods: Vec<Measure>,
-    /// The running pods.
     pub(super) running: Rc<[RunningPod]>,
 }
 

@@ -24,7 +24,6 @@ impl Outlook {
         Outlook { nodes: Vec::new(), pods: vec![ExpectedDay::default(); pods] }
     }
 
-    /// Sets the cpu of a pod.
     pub(super) fn set_pod(&mut self, PodId(pod): PodId, cpu: ExpectedDay<Amount>) {
         self.pods[pod] = cpu.map(|cpu| Compact::new(cpu.as_f64()));
     }
