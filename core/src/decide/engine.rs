@@ -37,7 +37,6 @@ mod approval;
 mod halt;
 mod outcomes;
 pub mod recheck;
-mod relief;
 mod replica_trial;
 mod sustained;
 mod trial;

@@ -20,7 +20,6 @@ mod outlook;
 pub mod recorded;
 mod rhythm;
 mod skipped;
-mod smoothing;
 mod unmeasured;
 
 pub use containers::{ContainerNames, ContainerSet};
