@@ -1,4 +1,5 @@
-//! The program as a CronJob: single runs until there is nothing left to do.
+//! Waits for evictions: for the next one, or as a CronJob, whose single runs go on until there is
+//! nothing left to do.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::audit::evictions;
 use super::control_plane::ControlPlane;
-use super::process::Launch;
+use super::process::{Launch, Process};
 use super::scene::node_of;
 use super::usage::name;
 use super::wait::{eventually, that};
@@ -114,4 +115,20 @@ fn serves(pod: &Value) -> bool {
     let runs =
         pod["metadata"]["deletionTimestamp"].is_null() && pod["status"]["phase"] == "Running";
     runs && conditions.into_iter().any(ready)
+}
+
+/// Waits for another eviction. Returns the seconds that it took.
+pub async fn another_eviction(
+    control_plane: &ControlPlane,
+    process: &mut Process,
+    seconds: u64,
+) -> u64 {
+    let (start, before) = (tokio::time::Instant::now(), evictions(control_plane).len());
+    process
+        .eventually("an eviction", seconds, async |_| {
+            let after = evictions(control_plane).len();
+            that(after > before, format!("{before} before, {after} now"))
+        })
+        .await;
+    start.elapsed().as_secs()
 }
