@@ -11,9 +11,9 @@ use crate::e2e::support::control_plane::{ControlPlane, run, with_control_plane};
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::prometheus::{Prometheus, source};
 use crate::e2e::support::proxy::Stage;
-use crate::e2e::support::rounds::another_eviction;
+use crate::e2e::support::rounds::{another_eviction, even};
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{at_most, in_words, used};
+use crate::e2e::support::usage::{in_words, used};
 use crate::e2e::support::wait::{say, that};
 
 /// One eviction per cycle, which leaves work for the time after a failure.
@@ -29,11 +29,7 @@ fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
         let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
         let mut process =
             Launch::written(control_plane, &policy.by(&source(&prometheus.url()))).await.run(&[]);
-        process
-            .eventually("every node at its target", 420, async |_| {
-                at_most(50.0, control_plane).await
-            })
-            .await;
+        even(control_plane, &mut process, 420).await;
         // No further cycle changes that.
         scene::usage_is_steady(control_plane).await;
         process.cycles(4, 120).await;

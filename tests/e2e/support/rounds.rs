@@ -1,5 +1,5 @@
-//! Waits for evictions: for the next one, or as a CronJob, whose single runs go on until there is
-//! nothing left to do.
+//! Waits for evictions: for the next one, until the nodes are even, or as a CronJob, whose single
+//! runs go on until there is nothing left to do.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::audit::evictions;
 use super::control_plane::ControlPlane;
 use super::process::{Launch, Process};
 use super::scene::node_of;
-use super::usage::name;
+use super::usage::{in_words, name, used};
 use super::wait::{eventually, that};
 
 /// How many seconds a run may take, and the recovery of the cluster after it.
@@ -131,4 +131,14 @@ pub async fn another_eviction(
         })
         .await;
     start.elapsed().as_secs()
+}
+
+/// Waits until every node is at the usual target of half of its cpu, or below it.
+pub async fn even(control_plane: &ControlPlane, process: &mut Process, seconds: u64) {
+    process
+        .eventually("every node at its target", seconds, async |_| {
+            let used = used(control_plane).await;
+            that(used.highest() <= 50.0, in_words(&used.percentages()))
+        })
+        .await;
 }
