@@ -15,17 +15,11 @@ use crate::model::snapshot::pause::Pause;
 use crate::policy::Basis;
 use crate::values::text::{are, count};
 
-mod claim_flaw;
 mod rightsizing;
 mod outcome;
 mod balance_report;
-mod broken_preference;
-mod budget_cause;
 mod misfit;
-mod no_gain;
-mod placement_cause;
 mod reason;
-mod replacement_cause;
 mod refusal;
 mod remedy;
 mod replica_trial;
@@ -39,20 +33,15 @@ mod pod_verdict_text;
 mod worth;
 
 pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
-pub use broken_preference::BrokenPreference;
-pub use budget_cause::BudgetCause;
-pub use claim_flaw::ClaimFlaw;
 pub use misfit::{Misfit, MisfitCounts, OtherSystem, Removal};
-pub use no_gain::NoGain;
 pub use outcome::{Outcome, Untried};
-pub use placement_cause::PlacementCause;
 pub use pod_verdict::{NotSelected, PodVerdict};
 pub use reason::{Expected, Finding, Reason};
 pub use refusal::{
-    BadLanding, Disruption, Protected, Reach, Refusal, Replacement, Stop, Temporary, horizon,
-    limit_name,
+    BadLanding, BrokenPreference, BudgetCause, ClaimFlaw, Disruption, JobFailureCause, NoGain,
+    NoReplacementCause, OrderCause, PlacementCause, Protected, Reach, Refusal, Replacement, Stop,
+    Temporary, horizon, limit_name,
 };
-pub use replacement_cause::{JobFailureCause, NoReplacementCause, OrderCause};
 pub use replica_trial::ReplicaTrial;
 pub use rightsizing::{Direction, Rightsizing, Suggestion};
 pub use setbacks::Setbacks;
