@@ -1,7 +1,6 @@
 //! The input of a decision (cluster, usage, ledger) and its result (the plan): plain data without
 //! I/O.
 
-pub(crate) mod object;
 pub mod api;
 pub mod snapshot;
 pub mod usage;

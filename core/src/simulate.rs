@@ -11,8 +11,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::decide::engine::Engine;
-use crate::decide::engine::observed::Observed;
+use crate::decide::engine::{Engine, Observed};
 use crate::model::ledger::Ledger;
 use crate::model::plan::{Outcome, Plan, Setbacks, Steer, SteerAction};
 use crate::model::snapshot::Snapshot;
@@ -37,7 +36,6 @@ mod metrics;
 mod random;
 mod record;
 mod recorded_cluster;
-mod replacement;
 mod replay;
 pub mod rows;
 pub mod scenario;
@@ -235,7 +233,7 @@ impl<'s> Run<'s> {
             };
             setbacks.note(planned, &outcome);
             if outcome == Outcome::Evicted {
-                replacement::replace(&mut self.cluster, &pod);
+                controllers::replace_evicted(&mut self.cluster, &pod);
             }
             self.engine.resolve(planned, &outcome);
             recorder.outcome(plan.at, planned, age, &outcome);

@@ -214,10 +214,15 @@ pub(crate) mod tests {
 
     /// A real client of this router.
     pub(crate) async fn serve(router: Router) -> Client {
+        client_of(&served(router).await)
+    }
+
+    /// The address of a server of this router.
+    pub(crate) async fn served(router: Router) -> String {
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, router).await });
-        client_of(&format!("http://{address}"))
+        format!("http://{address}")
     }
 
     pub(crate) fn client_of(url: &str) -> Client {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backon::{BackoffBuilder, ConstantBuilder, ExponentialBuilder};
 use futures::{AsyncBufRead, TryStreamExt};
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use http::{Request, Response};
@@ -21,7 +22,6 @@ use self::limited::{Limited, LimitedError};
 mod json;
 mod limited;
 mod list;
-pub(super) mod pause;
 mod protobuf;
 mod watch;
 
@@ -34,6 +34,12 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 const STATUS_LIMIT: usize = 64 * 1024;
 /// The content type of protobuf.
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+/// The pause after the first failure, without jitter. It doubles with each further failure.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// The longest pause, without jitter. Jitter adds up to as much again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// The longest pause that the API server may ask for.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +134,18 @@ impl StreamError {
     pub(super) fn may_be_about_protobuf(&self) -> bool {
         self.invalid || matches!(self.code, Some(406 | 415))
     }
+
+    /// Returns true if the same request may succeed later without a change of rights or objects.
+    pub(super) fn is_temporary(&self) -> bool {
+        self.code.is_none_or(|code| code == 429 || code >= 500)
+    }
+
+    /// The pause after this error, the last of this many failures. It is never shorter than the API
+    /// server asks for.
+    pub(super) fn pause(&self, failures: u32) -> Duration {
+        let asked = self.retry_after.unwrap_or_default();
+        asked.min(LONGEST_RETRY_AFTER) + pause_after(failures)
+    }
 }
 
 impl From<LimitedError> for StreamError {
@@ -215,6 +233,26 @@ fn status(format: Format, text: &[u8]) -> Option<Status> {
 fn unwrapped(text: &[u8]) -> Option<prost::bytes::Bytes> {
     let envelope = text.strip_prefix(&Envelope::MAGIC)?;
     Envelope::decode(envelope).ok().map(|e| e.raw)
+}
+
+/// The pause after this many failures. Jitter keeps the watches from reconnecting at the same
+/// moment.
+fn pause_after(failures: u32) -> Duration {
+    let mut pauses = ExponentialBuilder::new()
+        .with_min_delay(FIRST_PAUSE)
+        .with_max_delay(LONGEST_PAUSE)
+        .without_max_times()
+        .with_jitter()
+        .build();
+    // The pauses reach the longest one long before the sixteenth.
+    let index = failures.saturating_sub(1).min(16);
+    pauses.nth(index as usize).unwrap_or(LONGEST_PAUSE)
+}
+
+/// A random time from this one to twice this one.
+pub(super) fn jittered(time: Duration) -> Duration {
+    let mut times = ConstantBuilder::new().with_delay(time).with_jitter().build();
+    times.next().unwrap_or(time)
 }
 
 #[cfg(test)]

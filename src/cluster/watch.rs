@@ -17,13 +17,8 @@ use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{Name, Object, ObjectKind, Objects};
 
 use super::client::query_value;
-use super::stream::pause::jittered;
-use super::stream::{Format, Pages, StreamError, WatchBody, get};
+use super::stream::{Format, Pages, StreamError, WatchBody, get, jittered};
 use super::{Cluster, Outage};
-
-pub(super) use self::kinds::{WATCHED_KINDS, WatchedKind};
-
-mod kinds;
 
 /// Objects that are stored at once, because others wait for the lock meanwhile.
 const BATCH: usize = 100;
@@ -46,6 +41,35 @@ const BUSY: u16 = 429;
 /// Everything is listed again after this time, up to twice as long with jitter, so that a lost
 /// event does no harm forever.
 const LIST_AGAIN: Duration = Duration::from_secs(60 * 60);
+
+/// A kind that is watched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WatchedKind {
+    pub(super) kind: ObjectKind,
+    pub(super) path: &'static str,
+}
+
+pub(super) const WATCHED_KINDS: [WatchedKind; 15] = [
+    watched(ObjectKind::Node, "/api/v1/nodes"),
+    watched(ObjectKind::Pod, "/api/v1/pods"),
+    watched(ObjectKind::Budget, "/apis/policy/v1/poddisruptionbudgets"),
+    watched(ObjectKind::Namespace, "/api/v1/namespaces"),
+    watched(ObjectKind::Class, "/apis/scheduling.k8s.io/v1/priorityclasses"),
+    watched(ObjectKind::Claim, "/api/v1/persistentvolumeclaims"),
+    watched(ObjectKind::Volume, "/api/v1/persistentvolumes"),
+    watched(ObjectKind::StorageClass, "/apis/storage.k8s.io/v1/storageclasses"),
+    watched(ObjectKind::CsiNode, "/apis/storage.k8s.io/v1/csinodes"),
+    watched(ObjectKind::Attachment, "/apis/storage.k8s.io/v1/volumeattachments"),
+    watched(ObjectKind::Service, "/api/v1/services"),
+    watched(ObjectKind::ReplicaSet, "/apis/apps/v1/replicasets"),
+    watched(ObjectKind::ReplicationController, "/api/v1/replicationcontrollers"),
+    watched(ObjectKind::StatefulSet, "/apis/apps/v1/statefulsets"),
+    watched(ObjectKind::Job, "/apis/batch/v1/jobs"),
+];
+
+const fn watched(kind: ObjectKind, path: &'static str) -> WatchedKind {
+    WatchedKind { kind, path }
+}
 
 /// Keeps the facts about one kind up to date.
 pub(super) struct Watcher {

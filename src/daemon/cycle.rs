@@ -5,7 +5,7 @@ use tracing::{Instrument, error, info, warn};
 use crate::cluster::clock::LocalTime;
 use crate::cluster::ledger_store::StoreError;
 use crate::decide::engine::Engine;
-use crate::decide::engine::observed::Observed;
+use crate::decide::engine::Observed;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{Outcome, Plan, Steer, SteerAction, Untried};
 use crate::model::snapshot::Snapshot;

@@ -10,12 +10,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Approvals, Daemon, LeaderRole, LogState, ReleaseCheck, Steered, Trials, UsagePoller};
 use crate::cluster::Cluster;
+use crate::cluster::client::tests::served;
 use crate::cluster::events::EventWriter;
 use crate::cluster::evict::tests::planned;
 use crate::cluster::failures::Failures;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::proposal_store::ProposalStore;
 use crate::cluster::usage_source::guards::GuardSource;
+use crate::cluster::usage_source::prometheus::tests::router;
 use crate::model::plan::Move;
 use crate::model::snapshot::facts::{Effect, NamespaceFacts, OwnerFacts, Taint};
 use crate::model::snapshot::objects::{Object, ObjectKind};
@@ -135,4 +137,22 @@ pub(super) fn moves(count: usize) -> Vec<Move> {
             ..planned()
         })
         .collect()
+}
+
+/// The address of a Prometheus that answers with one series while this is true, and with none
+/// otherwise.
+pub(super) async fn guard_server(
+    fires: impl Fn() -> bool + Clone + Send + Sync + 'static,
+) -> String {
+    let answer = move |query: &str| {
+        let firing = r#"{"metric": {"alertname": "Down"}, "value": [1767225600, "1"]}"#;
+        let result = match (query, fires()) {
+            ("time()", _) => r#"{"resultType": "scalar", "result": [1767225600, "0"]}"#.to_owned(),
+            (_, false) => r#"{"resultType": "vector", "result": []}"#.to_owned(),
+            (_, true) => format!(r#"{{"resultType": "vector", "result": [{firing}]}}"#),
+        };
+        let body = format!(r#"{{"status": "success", "data": {result}}}"#);
+        (200, "application/json", body)
+    };
+    served(router(answer).0).await
 }

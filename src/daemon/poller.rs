@@ -294,9 +294,9 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::cluster::client::tests::fake;
+    use crate::cluster::client::tests::{fake, served};
     use crate::cluster::usage_source::prometheus::tests::{
-        NOW, healthy, node_addresses, router, serve, usage,
+        NOW, healthy, node_addresses, router, usage,
     };
     use crate::telemetry::metrics::ExpositionFormat;
 
@@ -331,7 +331,7 @@ mod tests {
                 (500, "text/plain", String::new())
             }
         };
-        let mut rules = usage(&serve(router(answer).0).await, "");
+        let mut rules = usage(&served(router(answer).0).await, "");
         rules.fallback = Some(SourceKind::MetricsApi);
         let (client, metrics) = (metrics_api(NOW).await, Metrics::default());
         let mut poller = UsagePoller::new(&rules, &client);
@@ -363,7 +363,7 @@ mod tests {
     #[tokio::test]
     async fn history_is_read_at_the_start_and_after_a_gap() {
         let (router, asked) = router(healthy);
-        let rules = usage(&serve(router).await, "");
+        let rules = usage(&served(router).await, "");
         let mut poller = UsagePoller::new(&rules, &metrics_api(NOW).await);
         let mut ranges = Vec::new();
         for second in [0, 15, 30, 90] {

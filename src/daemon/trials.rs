@@ -13,7 +13,6 @@ const EVERY: u32 = 10;
 /// The trials of a plan.
 #[derive(Clone, Debug, Default)]
 pub struct Trials {
-    /// Trials of steering.
     pub(super) steering: TrialSchedule<SteeringTrial>,
     /// Trials of a lower `evictable.minReplicas`.
     pub(super) replicas: TrialSchedule<ReplicaTrial>,

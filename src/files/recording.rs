@@ -22,7 +22,6 @@ pub(crate) struct Recording {
     objects: Vec<Value>,
     /// An empty list for each kind without an object.
     empty: Vec<Value>,
-    /// Their facts.
     pub(crate) facts: Objects,
     pub(crate) history: Option<UsageHistory>,
     pub(crate) guards: Vec<GuardHistory>,

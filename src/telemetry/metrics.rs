@@ -8,6 +8,7 @@ use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use crate::cluster::failures::Failures;
 use crate::cluster::lock;
 use crate::cluster::request_metrics::RequestMetrics;
+use crate::model::guard::GuardReport;
 use crate::model::ledger::{Ledger, Settled};
 use crate::model::plan::{Move, Outcome, Steer, SteerOutcome};
 use crate::model::relief::CycleRelief;
@@ -20,13 +21,12 @@ use self::descheduler::DeschedulerMetrics;
 use self::families::Families;
 use self::registration::FloatGauge;
 
-mod rightsizing;
 pub mod catalogue;
 mod descheduler;
 mod families;
-mod guards;
 mod last_plan;
 mod registration;
+mod rightsizing;
 mod text;
 
 pub use text::ExpositionFormat;
@@ -296,6 +296,23 @@ impl Metrics {
         for source in all {
             let in_use = self.all.source_in_use.of([source]);
             in_use.set(i64::from(used == Some(source)));
+        }
+    }
+
+    /// Records the state of each guard.
+    pub fn guards(&self, reports: &[GuardReport]) {
+        let all = &self.all;
+        all.guard_value.clear();
+        all.guard_stops.clear();
+        all.guard_missing.clear();
+        for report in reports {
+            let guard = [&*report.guard];
+            if let Some(value) = report.highest {
+                all.guard_value.of(guard).set(value.get());
+            }
+            let missing = i64::from(report.missing.is_some());
+            all.guard_missing.of(guard).set(missing);
+            all.guard_stops.of(guard).set(count(report.stops.len()));
         }
     }
 

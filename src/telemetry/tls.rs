@@ -4,11 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use rcgen::{CertifiedKey, KeyPair};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::rustls::{self, ServerConfig};
 
 use super::connections::Port;
 
@@ -24,20 +25,20 @@ impl TlsListener {
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
         let generated =
             rcgen::generate_simple_self_signed(["evenkeel".to_owned(), "localhost".to_owned()]);
-        let generated = generated.map_err(io::Error::other)?;
-        let key = PrivateKeyDer::Pkcs8(generated.signing_key.serialize_der().into());
-        // An explicit provider: with a second one in the dependency tree, the default builder
-        // panics.
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .and_then(|builder| {
-                builder
-                    .with_no_client_auth()
-                    .with_single_cert(vec![generated.cert.der().clone()], key)
-            });
-        let acceptor = TlsAcceptor::from(Arc::new(config.map_err(io::Error::other)?));
+        let acceptor = acceptor(&generated.map_err(io::Error::other)?);
+        let acceptor = acceptor.map_err(io::Error::other)?;
         Ok(TlsListener { tcp: TcpListener::bind(address).await?, acceptor })
     }
+}
+
+fn acceptor(own: &CertifiedKey<KeyPair>) -> Result<TlsAcceptor, rustls::Error> {
+    let key = PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
+    // An explicit provider: with a second one in the dependency tree, the default builder panics.
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(vec![own.cert.der().clone()], key)?;
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 impl From<TlsListener> for Port {
@@ -63,15 +64,7 @@ mod tests {
         let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let mut listener = TlsListener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         // Replaces the certificate by one that the test client trusts.
-        let key = PrivateKeyDer::Pkcs8(generated.signing_key.serialize_der().into());
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap();
-        let config = config
-            .with_no_client_auth()
-            .with_single_cert(vec![generated.cert.der().clone()], key)
-            .unwrap();
-        listener.acceptor = TlsAcceptor::from(Arc::new(config));
+        listener.acceptor = acceptor(&generated).unwrap();
         let address = listener.tcp.local_addr().unwrap();
         let (health, stop) = (Health::default(), CancellationToken::new());
         health.ready();

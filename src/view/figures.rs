@@ -12,7 +12,6 @@ pub(super) fn unknown_objects<'t>(
     traces.into_iter().flat_map(|trace| &trace.unknown_objects).map(String::as_str).collect()
 }
 
-/// The time to balance.
 pub(super) fn time_to_balance(summary: &Summary) -> String {
     match summary.time_to_balance {
         None => "not reached".to_owned(),

@@ -22,7 +22,6 @@ const MOST_WORKLOADS: usize = 3;
 /// The sums of a week from Monday to Sunday, in UTC. An outcome counts in the week of its eviction.
 #[derive(Debug, Serialize)]
 pub(crate) struct Week {
-    /// Its Monday.
     monday: Date,
     /// Pods that were evicted.
     evictions: usize,

@@ -15,7 +15,6 @@ use self::facts::{
 use self::headline::Headline;
 
 pub mod facts;
-mod guard_status;
 pub mod headline;
 mod ledger_status;
 pub(crate) mod page;

@@ -3,6 +3,10 @@
 use crate::policy::Basis;
 use crate::values::Ratio;
 
+/// The heads of a table of the balance.
+pub(super) const BALANCE_HEADS: [&str; 4] =
+    ["", "standard deviation", "fullest above mean", "mean"];
+
 /// Formats a share as `37 %`, with a space that does not break.
 pub fn percent(share: f64) -> String {
     let ratio = Ratio::new(share.max(0.0)).unwrap_or_default();

@@ -6,8 +6,8 @@ use jiff::tz::TimeZone;
 use crate::e2e::support::audit::evictions;
 use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::at_most;
 use crate::e2e::support::wait::{present, say, that};
 
 const MINUTE: i64 = 60;
@@ -52,11 +52,7 @@ fn before_its_window_opens_it_plans_and_evicts_nothing() {
             })
             .await;
         assert_eq!(evictions(control_plane).len(), 0);
-        process
-            .eventually("every node at its target", 420, async |_| {
-                at_most(50.0, control_plane).await
-            })
-            .await;
+        even(control_plane, &mut process, 420).await;
         let made = evictions(control_plane);
         assert_eq!(made.len(), 3);
         assert!(made.iter().all(|e| e.at >= opens), "{opens}: {made:#?}");

@@ -7,8 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use crate::e2e::support::audit::evictions;
 use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
 use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{at_most, in_words, used};
+use crate::e2e::support::usage::{in_words, used};
 use crate::e2e::support::wait::{say, that};
 
 /// The interval at which descheduler was measured, and the default limits.
@@ -87,11 +88,7 @@ fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
         let before = used(control_plane).await.percentages();
         let mut process = Launch::new(control_plane, &AS_SET).await.run(&[]);
         let first = first_eviction(control_plane, &mut process).await;
-        process
-            .eventually("every node at its target", 420, async |_| {
-                at_most(50.0, control_plane).await
-            })
-            .await;
+        even(control_plane, &mut process, 420).await;
         let last = evictions(control_plane).last().unwrap().at;
         // No node gets hot again.
         scene::usage_is_steady(control_plane).await;

@@ -8,8 +8,9 @@ use crate::e2e::support::audit::evictions;
 use crate::e2e::support::clock;
 use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene::{self, MUTE};
-use crate::e2e::support::usage::{at_most, name};
+use crate::e2e::support::usage::name;
 use crate::e2e::support::wait::say;
 
 #[test]
@@ -32,11 +33,7 @@ fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
         assert!(!plan["moves"].as_array().unwrap().iter().any(to_or_from), "{plan:#}");
 
         let mut process = launch.run(&[]);
-        process
-            .eventually("the measured nodes to be even", 240, async |_| {
-                at_most(50.0, control_plane).await
-            })
-            .await;
+        even(control_plane, &mut process, 240).await;
         process.cycles(2, 60).await;
         let evicted: Vec<String> = evictions(control_plane).into_iter().map(|e| e.name).collect();
         say(&format!("a node without metrics: {} evictions, none from it", evicted.len()));
@@ -62,11 +59,7 @@ fn nothing_is_evicted_while_the_local_clock_is_wrong() {
         process.says(&[wrong], 3, 120).await;
         assert_eq!(evictions(control_plane).len(), 0);
         clock::set(control_plane, 0, 0);
-        process
-            .eventually("every node at its target", 240, async |_| {
-                at_most(50.0, control_plane).await
-            })
-            .await;
+        even(control_plane, &mut process, 240).await;
         assert_eq!(evictions(control_plane).len(), 3);
 
         clock::jump(control_plane, 0, Duration::from_secs(30)).await;

@@ -9,8 +9,8 @@ use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
 use crate::e2e::support::ledger;
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::proxy::{Proxy, Stage};
+use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{in_words, used};
 use crate::e2e::support::wait::{say, that};
 
 const EVICTION: &str = "/eviction";
@@ -65,15 +65,6 @@ fn time(value: &Value) -> Timestamp {
     value.as_str().unwrap().parse().unwrap()
 }
 
-async fn even(control_plane: &ControlPlane, process: &mut Process) {
-    process
-        .eventually("an even cluster", 300, async |_| {
-            let used = used(control_plane).await;
-            that(used.highest() <= 50.0, in_words(&used.percentages()))
-        })
-        .await;
-}
-
 async fn leads(process: &Process) -> bool {
     process.metrics().await.contains("evenkeel_leader 1\n")
 }
@@ -113,7 +104,7 @@ fn when_the_leader_dies_the_other_continues_from_the_ledger() {
             silent.as_secs() >= 15,
             "taken over after {silent:#}, from a leader that may have lived"
         );
-        even(control_plane, &mut other).await;
+        even(control_plane, &mut other, 300).await;
         other.cycles(3, 120).await;
 
         let evicted: Vec<String> = evictions(control_plane).into_iter().map(|e| e.name).collect();
@@ -166,7 +157,7 @@ fn a_leader_that_was_suspended_past_its_lease_evicts_nothing_when_it_resumes() {
         assert_eq!(one.probe("/readyz").await, Ok(200));
         assert!(!leads(&one).await && leads(&other).await);
 
-        even(control_plane, &mut other).await;
+        even(control_plane, &mut other, 300).await;
         other.cycles(2, 60).await;
         let (asked, untried) = (eviction_calls(control_plane).len(), one.count(&[TRIED, UNTRIED]));
         assert_eq!(asked, 1 + calls(&other), "the API server was asked by one that did not lead");
@@ -195,7 +186,7 @@ fn a_leader_that_is_stopped_hands_over_at_once() {
         said(&mut other, &[LEADING], 1, 60).await;
         let at = |process: &Process, words: &str| time(&process.lines(words)[0]["timestamp"]);
         let after = at(&other, LEADING).duration_since(at(&one, GIVEN_BACK));
-        even(control_plane, &mut other).await;
+        even(control_plane, &mut other, 300).await;
         other.cycles(2, 60).await;
 
         let evicted: Vec<String> = evictions(control_plane).into_iter().map(|e| e.name).collect();

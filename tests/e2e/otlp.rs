@@ -4,8 +4,8 @@
 use crate::e2e::support::audit::{eviction_calls, evictions};
 use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::at_most;
 use crate::e2e::support::wait::say;
 
 use crate::shared::otlp_collector::{Collector, Response};
@@ -26,11 +26,7 @@ fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
         process.says(&["takes traces again"], 1, 90).await;
 
         scene::late_nodes(control_plane).await;
-        process
-            .eventually("every node at its target", 420, async |_| {
-                at_most(50.0, control_plane).await
-            })
-            .await;
+        even(control_plane, &mut process, 420).await;
         process.cycles(1, 60).await;
         assert!(process.stop(30).await.success());
 

@@ -7,8 +7,9 @@ use crate::e2e::support::audit::evictions;
 use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::proxy::Proxy;
+use crate::e2e::support::rounds::another_eviction;
 use crate::e2e::support::scene;
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::wait::say;
 
 /// Evicts one pod per cycle, so that some are left to evict after the failure.
 const SLOWLY: Policy =
@@ -23,9 +24,9 @@ fn it_goes_on_after_the_api_server_was_restarted() {
         scene::rights(control_plane);
         scene::lopsided_by(control_plane, 8).await;
         let mut process = Launch::new(control_plane, &SLOWLY).await.run(&[]);
-        more_evictions(control_plane, &mut process, 1, 180).await;
+        another_eviction(control_plane, &mut process, 180).await;
         control_plane.component("restart", "apiserver");
-        let seconds = more_evictions(control_plane, &mut process, 1, 240).await;
+        let seconds = another_eviction(control_plane, &mut process, 240).await;
         say(&format!("API server restarted: the next eviction {seconds} s later"));
     });
 }
@@ -45,7 +46,7 @@ fn it_waits_while_there_are_no_metrics() {
         assert_eq!(evictions(control_plane).len(), before, "evicted on stale metrics");
         assert!(process.warnings() > complaints, "the log says nothing of the missing metrics");
         drop(outage);
-        let seconds = more_evictions(control_plane, &mut process, 1, 180).await;
+        let seconds = another_eviction(control_plane, &mut process, 180).await;
         say(&format!(
             "no metrics for two minutes: the next eviction {seconds} s after they were back"
         ));
@@ -72,7 +73,7 @@ fn it_waits_while_its_watches_are_cut() {
         );
         assert!(process.warnings() > complaints, "the log says nothing of the watches");
         drop(outages);
-        let seconds = more_evictions(control_plane, &mut process, 1, 240).await;
+        let seconds = another_eviction(control_plane, &mut process, 240).await;
         say(&format!(
             "watches cut for a minute: the next eviction {seconds} s after they were back"
         ));
@@ -94,23 +95,6 @@ async fn started(control_plane: &ControlPlane) -> (Proxy, Process) {
     let proxy = Proxy::start(control_plane).await;
     let launch = Launch::by(control_plane, &SLOWLY, &proxy.url()).await;
     let mut process = launch.run(&[]);
-    more_evictions(control_plane, &mut process, 1, 180).await;
+    another_eviction(control_plane, &mut process, 180).await;
     (proxy, process)
-}
-
-/// Waits for more evictions. Returns how many seconds that took.
-async fn more_evictions(
-    control_plane: &ControlPlane,
-    process: &mut Process,
-    more: usize,
-    seconds: u64,
-) -> u64 {
-    let (start, before) = (tokio::time::Instant::now(), evictions(control_plane).len());
-    process
-        .eventually("an eviction", seconds, async |_| {
-            let after = evictions(control_plane).len();
-            that(after >= before + more, format!("{before} before, {after} now"))
-        })
-        .await;
-    start.elapsed().as_secs()
 }

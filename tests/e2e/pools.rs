@@ -6,8 +6,8 @@ use crate::e2e::support::audit::evictions;
 use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
 use crate::e2e::support::ledger;
 use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::at_most;
 use crate::e2e::support::wait::{eventually, say, that};
 
 /// The second instance has its own ledger and Lease, as a second release of the chart has.
@@ -90,11 +90,7 @@ fn one_instance_for_each_node_pool_balances_its_own_pool_and_leaves_the_other_al
         let mut second = second
             .at(control_plane.port(1))
             .run(&["--leader-elect", "--leader-elect-resource-name=second"]);
-        second
-            .eventually("every node at its target", 300, async |_| {
-                at_most(50.0, control_plane).await
-            })
-            .await;
+        even(control_plane, &mut second, 300).await;
         second.cycles(2, 60).await;
         first.cycles(2, 60).await;
         no_taint_is_left(control_plane).await;

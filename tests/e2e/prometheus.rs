@@ -11,8 +11,9 @@ use crate::e2e::support::control_plane::{ControlPlane, run, with_control_plane};
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::prometheus::{Prometheus, source};
 use crate::e2e::support::proxy::Stage;
+use crate::e2e::support::rounds::{another_eviction, even};
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{at_most, in_words, used};
+use crate::e2e::support::usage::{in_words, used};
 use crate::e2e::support::wait::{say, that};
 
 /// One eviction per cycle, which leaves work for the time after a failure.
@@ -28,11 +29,7 @@ fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
         let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
         let mut process =
             Launch::written(control_plane, &policy.by(&source(&prometheus.url()))).await.run(&[]);
-        process
-            .eventually("every node at its target", 420, async |_| {
-                at_most(50.0, control_plane).await
-            })
-            .await;
+        even(control_plane, &mut process, 420).await;
         // No further cycle changes that.
         scene::usage_is_steady(control_plane).await;
         process.cycles(4, 120).await;
@@ -123,7 +120,7 @@ fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
         let meddler = prometheus.meddler(control_plane).await;
         let mut process =
             Launch::written(control_plane, &SLOWLY.by(&source(&meddler.url()))).await.run(&[]);
-        more_evictions(control_plane, &mut process, 180).await;
+        another_eviction(control_plane, &mut process, 180).await;
 
         // Earlier readings are used until they are stale.
         let invalid = meddler.answer(StatusCode::OK, &[Method::GET], "/api/v1/");
@@ -150,7 +147,7 @@ fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
         process.cycles(2, 60).await;
         assert_eq!(evictions(control_plane).len(), before, "evicted on stale usage");
         slow.release();
-        let seconds = more_evictions(control_plane, &mut process, 180).await;
+        let seconds = another_eviction(control_plane, &mut process, 180).await;
         say(&format!(
             "Prometheus: invalid responses, 401 and timeouts: next eviction {seconds} s after \
                 their end"
@@ -170,7 +167,7 @@ fn metrics_server_is_the_fallback_while_prometheus_fails() {
         let policy = policy.replace("staleAfter: 15s", "staleAfter: 30s");
         let failing = meddler.answer(StatusCode::BAD_GATEWAY, &[Method::GET], "/api/v1/");
         let mut process = Launch::written(control_plane, &policy).await.run(&[]);
-        more_evictions(control_plane, &mut process, 180).await;
+        another_eviction(control_plane, &mut process, 180).await;
         assert_eq!(
             process.count(&["usage comes from fallback metricsApi while prometheus is stale"]),
             1
@@ -198,18 +195,6 @@ async fn ratios(process: &mut Process) -> BTreeMap<String, f64> {
     };
     let actual = lines.filter(|(labels, _)| smoothed(labels));
     actual.map(|(labels, value)| (labels.to_owned(), value.parse().unwrap())).collect()
-}
-
-/// Waits for another eviction. Returns the seconds that it took.
-async fn more_evictions(control_plane: &ControlPlane, process: &mut Process, seconds: u64) -> u64 {
-    let (start, before) = (tokio::time::Instant::now(), evictions(control_plane).len());
-    process
-        .eventually("an eviction", seconds, async |_| {
-            let after = evictions(control_plane).len();
-            that(after > before, format!("{before} before, {after} now"))
-        })
-        .await;
-    start.elapsed().as_secs()
 }
 
 /// Series of one node and one pod, and the expected results of the default queries.

@@ -6,8 +6,9 @@ use serde_json::Value;
 use crate::e2e::support::audit::evictions;
 use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
 use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{self, at_most};
+use crate::e2e::support::usage;
 use crate::e2e::support::wait::{say, that};
 
 const NO_LIMITS: Policy = Policy { limits: "{perNode: none, perWorkload: 100%}", ..Policy::USUAL };
@@ -135,11 +136,7 @@ fn a_workload_that_stays_well_loses_all_eight() {
         let policy = format!("{}{RAMP}", NO_LIMITS.by(""));
         let launch = Launch::written(control_plane, &policy).await;
         let mut process = launch.run(&[]);
-        process
-            .eventually("every node at its target", 300, async |_| {
-                at_most(50.0, control_plane).await
-            })
-            .await;
+        even(control_plane, &mut process, 300).await;
         let made = evictions(control_plane);
         assert_eq!(made.len(), 8, "{made:#?}");
         let waited = made[1].at.duration_since(made[0].at);

@@ -4,8 +4,9 @@ use crate::e2e::support::audit::evictions;
 use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::prometheus::{Prometheus, source};
+use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{at_most, in_words, used};
+use crate::e2e::support::usage::{in_words, used};
 use crate::e2e::support::wait::{eventually, say, that};
 
 /// The standard deviation of percentages.
@@ -42,11 +43,7 @@ fn a_replay_of_a_recorded_run_gives_the_same_evictions_and_the_same_balance() {
         let policy = policy.by(&source(&prometheus.url()));
         let launch = Launch::written(control_plane, &policy).await;
         let mut process = launch.run(&[]);
-        process
-            .eventually("every node at its target", 420, async |_| {
-                at_most(50.0, control_plane).await
-            })
-            .await;
+        even(control_plane, &mut process, 420).await;
         scene::usage_is_steady(control_plane).await;
         process.cycles(4, 120).await;
         process.kill_9();

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use crate::e2e::support::audit::{USER, evictions, requests};
 use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
 use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{at_most, in_words, used};
+use crate::e2e::support::usage::{in_words, used};
 use crate::e2e::support::wait::{eventually, say, that};
 
 const DISABLED: &[&str] = &["steering disabled", "deploy/base/steering.yaml"];
@@ -64,11 +65,7 @@ fn the_dead_loop_is_balanced_and_stays_so() {
         say(&format!("dead loop, before the taint: {}", trial["message"]));
         let mut process = launch.run(&[]);
         tainted(control_plane, &mut process, true).await;
-        process
-            .eventually("every node at its target", 480, async |_| {
-                at_most(50.0, control_plane).await
-            })
-            .await;
+        even(control_plane, &mut process, 480).await;
         // It keeps the taint, because it is still above 65 % of its target.
         tainted(control_plane, &mut process, true).await;
         let times: Vec<Timestamp> = evictions(control_plane).iter().map(|e| e.at).collect();

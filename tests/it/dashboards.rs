@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::{Fault, Ledger};
 use evenkeel::telemetry::metrics::catalogue::{LabelValues, MetricInfo};
 use evenkeel::telemetry::metrics::{ExpositionFormat, Metrics};
@@ -182,9 +181,7 @@ fn a_standby_exposes_no_plan_and_no_ledger() {
         "node n1\n  hot*4 cpu=100m memory=100Mi uses=1/200Mi\n  db cpu=100m uses=1500m \
             owner=StatefulSet\nnode n2\nnode n3 unready",
     );
-    let snapshot = cluster.snapshot(&policy);
-    let mut engine = Engine::new(policy.clone(), Ledger::default());
-    engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
+    let (mut engine, snapshot) = cluster.seen(policy.clone(), Ledger::default());
     let plan = engine.decide(&snapshot, noon());
     engine.intend(&snapshot, &plan.moves, noon());
     let metrics = Metrics::default();

@@ -276,16 +276,6 @@ fn the_reason_names_every_condition_of_the_policy() {
 }
 
 #[test]
-fn an_age_shows_its_two_largest_units() {
-    let week = PodLifeTime { max_age: Some(SignedDuration::from_hours(168)), ..life_time() };
-    let plan = said(&format!("node n1\n{AGEING}\nnode n2"), only(Rule::PodLifeTime(week)));
-    insta::assert_snapshot!(plan, @r"
-    move older-1 from n1 to n2: is 8d3h old, older than 7d
-    move old-1 from n1 to n2: is 8d old, older than 7d
-    ");
-}
-
-#[test]
 fn the_oldest_pods_go_first_on_all_nodes_together() {
     let cluster = "
         node n1

@@ -240,14 +240,15 @@ fn both_replicas_of_a_workload_leave_one_after_the_other() {
     ");
 }
 
+/// The usual plan for a node with two replicas and this pod, beside one in use.
+fn beside(pod: &str) -> Plan {
+    usual(&format!(
+        "node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4"
+    ))
+}
+
 #[test]
 fn a_pod_that_may_never_be_evicted_keeps_its_node_from_being_emptied() {
-    let beside = |pod: &str| {
-        usual(&format!(
-            "node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 \
-                uses=4"
-        ))
-    };
     assert_snapshot!(text(&beside("alone bare")), @"
     keep alone-1 on n1: no controller would recreate it
     keep web-1 on n1: its node is emptied completely or not at all, and alone-1 has to stay
@@ -283,12 +284,6 @@ fn a_node_whose_pods_all_have_to_stay_has_a_reason_for_each() {
 
 #[test]
 fn pods_that_may_go_later_and_daemon_pods_do_not_keep_a_node_from_being_emptied() {
-    let beside = |pod: &str| {
-        usual(&format!(
-            "node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 \
-                uses=4"
-        ))
-    };
     assert_snapshot!(text(&beside("new*2 age=10s")), @"
     move web-1 from n1 to n2: node usage: cpu 5% and every other resource are at or below their \
         thresholds (20%), so the node is emptied

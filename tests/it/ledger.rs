@@ -20,9 +20,7 @@ fn hot(pods: usize) -> Cluster {
 
 #[test]
 fn a_stored_ledger_reads_back_the_same() {
-    let mut engine = Engine::new(parse(EVEN), Ledger::default());
-    let snapshot = hot(200).snapshot(engine.policy());
-    engine.observe_steady(&snapshot, &hot(200).readings(noon()), noon());
+    let (mut engine, snapshot) = hot(200).seen(parse(EVEN), Ledger::default());
     let plan = engine.decide(&snapshot, noon());
     engine.intend(&snapshot, &plan.moves[..2], noon());
     engine.resolve(&plan.moves[0], &Outcome::Evicted);
@@ -114,14 +112,10 @@ fn full_ledger() -> Ledger {
 
 #[test]
 fn a_full_ledger_refuses_evictions_and_fits_a_config_map() {
-    let cluster = hot(200);
-    let mut engine = Engine::new(parse(EVEN), Ledger::default());
-    let snapshot = cluster.snapshot(engine.policy());
     let ledger = full_ledger();
     let written = ledger.write();
     assert!(written.len() <= 1_000_000, "{} bytes", written.len());
-    engine.reload(ledger);
-    engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
+    let (engine, snapshot) = hot(200).seen(parse(EVEN), ledger);
     let plan = engine.decide(&snapshot, noon());
     assert!(plan.moves.is_empty());
     assert_snapshot!(text(&plan), @"keep web-1 on n1: the ledger is full at 880 kB");
@@ -284,9 +278,7 @@ proptest! {
 #[test]
 fn old_entries_are_removed() {
     let cluster = hot(200);
-    let mut engine = Engine::new(parse(EVEN), Ledger::default());
-    let snapshot = cluster.snapshot(engine.policy());
-    engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
+    let (mut engine, snapshot) = cluster.seen(parse(EVEN), Ledger::default());
     let plan = engine.decide(&snapshot, noon());
     engine.intend(&snapshot, &plan.moves[..1], noon());
     let mut moved = cluster.clone();

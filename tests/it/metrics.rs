@@ -9,7 +9,6 @@ use evenkeel::cluster::client::from_config;
 use evenkeel::cluster::clock::ServerClock;
 use evenkeel::cluster::failures::{Failures, Request};
 use evenkeel::cluster::request_metrics::RequestMetrics;
-use evenkeel::decide::engine::Engine;
 use evenkeel::model::guard::GuardReport;
 use evenkeel::model::ledger::{Ending, Landed, Ledger, Settled};
 use evenkeel::model::plan::{Outcome, Plan, SteerOutcome};
@@ -346,9 +345,7 @@ fn landings_are_compared_with_the_forecast() {
     let land = |to: [&str; 2]| {
         let mut cluster =
             Cluster::parse("node n1\n  web*7 cpu=100m uses=1\nnode n2\nnode n3 taint=a:NoSchedule");
-        let mut engine = Engine::new(parse(&policy), Ledger::default());
-        let snapshot = cluster.snapshot(engine.policy());
-        engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
+        let (mut engine, snapshot) = cluster.seen(parse(&policy), Ledger::default());
         let moves = engine.decide(&snapshot, noon()).moves;
         assert!(moves.len() >= 2 && moves.iter().all(|m| m.possible_nodes == ["n2"]), "{moves:?}");
         engine.intend(&snapshot, &moves[..2], noon());

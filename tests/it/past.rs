@@ -84,6 +84,25 @@ fn a_gap_in_past_samples_is_a_gap() {
     assert_eq!(cores(&engine, &cluster, 120), None);
 }
 
+/// Adds a sample of a pod `batch` that is no longer in the cluster, and that the source places on n1.
+fn add_batch(readings: &mut Readings, at: Timestamp, milli: u64) -> Measure {
+    let used = Measure { cpu: Amount::millicores(milli), memory: Amount::ZERO };
+    let window = SignedDuration::from_secs(10);
+    let batch = ("default".to_owned(), "batch".to_owned());
+    let sample = Sample { at, window, used, containers: ContainerSet::default() };
+    readings.pods.insert(batch.clone(), sample);
+    readings.placed.insert(batch, "n1".to_owned());
+    used
+}
+
+/// Says that the source places all pods on n1.
+fn place_on_n1(told: &mut [(Timestamp, Readings)]) {
+    for (_, readings) in told {
+        let names: Vec<_> = readings.pods.keys().cloned().collect();
+        readings.placed.extend(names.into_iter().map(|pod| (pod, "n1".to_owned())));
+    }
+}
+
 #[test]
 fn a_departed_pod_in_past_samples_does_not_count_on_its_node() {
     let cluster =
@@ -92,19 +111,8 @@ fn a_departed_pod_in_past_samples_does_not_count_on_its_node() {
     let snapshot = cluster.snapshot(engine.policy());
     let mut told = past(&cluster, 0, 120);
     // A pod with four cores ran there for the first minute and a half.
-    let batch = ("default".to_owned(), "batch".to_owned());
     for (at, readings) in told.iter_mut().take(6) {
-        let used = Measure { cpu: Amount::millicores(4000), memory: Amount::ZERO };
-        readings.pods.insert(
-            batch.clone(),
-            Sample {
-                at: *at,
-                window: SignedDuration::from_secs(10),
-                used,
-                containers: ContainerSet::default(),
-            },
-        );
-        readings.placed.insert(batch.clone(), "n1".to_owned());
+        let used = add_batch(readings, *at, 4000);
         let node = readings.nodes.get_mut("n1").unwrap();
         node.used = node.used.plus(used);
     }
@@ -120,19 +128,8 @@ fn the_last_sample_of_a_departed_pod_is_not_subtracted_forever() {
     let snapshot = cluster.snapshot(engine.policy());
     let mut told = past(&cluster, 0, 120);
     // The source keeps reporting the last sample of a pod that left long ago.
-    let batch = ("default".to_owned(), "batch".to_owned());
     for (_, readings) in &mut told {
-        let used = Measure { cpu: Amount::millicores(2000), memory: Amount::ZERO };
-        readings.pods.insert(
-            batch.clone(),
-            Sample {
-                at: after(-200),
-                window: SignedDuration::from_secs(10),
-                used,
-                containers: ContainerSet::default(),
-            },
-        );
-        readings.placed.insert(batch.clone(), "n1".to_owned());
+        add_batch(readings, after(-200), 2000);
     }
     catch_up(&mut engine, &snapshot, &told);
     assert!((cores(&engine, &cluster, 120).unwrap() - 5.0).abs() < 1e-9);
@@ -142,19 +139,13 @@ fn the_last_sample_of_a_departed_pod_is_not_subtracted_forever() {
 fn a_pod_that_started_later_is_not_part_of_an_earlier_sample() {
     let mut cluster =
         Cluster::parse("node n1 system=100m\n  web*2 cpu=100m uses=1\nnode n2 system=100m");
-    let before = past(&cluster, 0, 60);
+    let mut before = past(&cluster, 0, 60);
+    place_on_n1(&mut before);
     cluster.replace("default", "web-1", "n2", after(70));
     cluster.replace("default", "web-1+1", "n1", after(75));
     let mut engine = engine();
     let snapshot = cluster.snapshot(engine.policy());
-    let placed = |mut told: Vec<(Timestamp, Readings)>| {
-        for (_, readings) in &mut told {
-            let names: Vec<_> = readings.pods.keys().cloned().collect();
-            readings.placed.extend(names.into_iter().map(|pod| (pod, "n1".to_owned())));
-        }
-        told
-    };
-    catch_up(&mut engine, &snapshot, &placed(before));
+    catch_up(&mut engine, &snapshot, &before);
     // Five clean earlier samples: the node is known, and the new pod gets the usage of its sibling.
     assert!((cores(&engine, &cluster, 75).unwrap() - 2.1).abs() < 1e-9);
 }
@@ -164,10 +155,7 @@ fn a_restart_during_balancing_continues_at_once() {
     let mut cluster =
         Cluster::parse("node n1 system=100m\n  web*8 cpu=100m uses=900m\nnode n2 system=100m");
     let mut told = past(&cluster, 0, 120);
-    for (_, readings) in &mut told {
-        let names: Vec<_> = readings.pods.keys().cloned().collect();
-        readings.placed.extend(names.into_iter().map(|pod| (pod, "n1".to_owned())));
-    }
+    place_on_n1(&mut told);
     let mut engine = engine();
     let snapshot = cluster.snapshot(engine.policy());
     let mut ledger = Ledger::default();

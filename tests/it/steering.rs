@@ -576,9 +576,7 @@ fn a_taint_that_is_only_planned_changes_no_decision() {
 /// The effect of steering on a cluster as a sentence; empty without a trial.
 fn trial(cluster: &str, policy: &str) -> String {
     let cluster = Cluster::parse(cluster);
-    let mut engine = Engine::new(parse(policy), Ledger::default());
-    let snapshot = cluster.snapshot(engine.policy());
-    engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
+    let (engine, snapshot) = cluster.seen(parse(policy), Ledger::default());
     let observed = engine.join_usage(&snapshot, noon());
     let plan = engine.decide_observed(&observed, |_| {});
     let trial = engine.steering_trial(&observed, engine.ledger(), &plan);

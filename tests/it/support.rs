@@ -250,9 +250,7 @@ impl Cluster {
 
     /// Returns the plan for this cluster under a parsed policy.
     pub(crate) fn plan_by(&self, policy: Policy) -> Plan {
-        let snapshot = self.snapshot(&policy);
-        let mut engine = Engine::new(policy, Ledger::default());
-        engine.observe_steady(&snapshot, &self.readings(noon()), noon());
+        let (engine, snapshot) = self.seen(policy, Ledger::default());
         engine.decide(&snapshot, noon())
     }
 

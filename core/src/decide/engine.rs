@@ -4,12 +4,15 @@
 //! A real cluster, a file and a test all drive the same engine. It never acts: a dry run decides
 //! and stops.
 
+use std::cell::OnceCell;
+
 use jiff::Timestamp;
 
 use crate::decide::doctor::{self, Diagnosis};
-use crate::decide::draft::Draft;
+use crate::decide::draft::{Candidate, Draft};
 use crate::decide::explain::{self, Context, Explanation, NotFound, Subject};
 use crate::decide::gate;
+use crate::decide::placement::Landing;
 use crate::decide::projection::{HotSince, World};
 use crate::decide::rightsizing;
 use crate::decide::scheduler;
@@ -17,7 +20,7 @@ use crate::decide::steering;
 use crate::decide::strategy;
 use crate::model::approval::Approved;
 use crate::model::guard::GuardStates;
-use crate::model::ledger::{Entry, Ledger, RampRule, Settled};
+use crate::model::ledger::{Aim, Entry, Ledger, RampRule, Settled};
 use crate::model::plan::{Move, NoTrend, PausedNamespace, Plan, Rightsizing};
 use crate::model::relief::ReliefWatch;
 use crate::model::search_start::SearchStart;
@@ -28,16 +31,12 @@ use crate::model::usage::{Hindsight, Readings, Usage};
 use crate::policy::{Basis, KubernetesRelease, Policy, Smoothing, Strategy};
 
 use balance_report::balance_report;
-use observed::Observed;
 
 pub mod balance_report;
 mod approval;
 mod halt;
-pub mod observed;
 mod outcomes;
-mod predict;
 pub mod recheck;
-mod relief;
 mod replica_trial;
 mod sustained;
 mod trial;
@@ -57,6 +56,25 @@ pub struct Engine {
     relief: ReliefWatch,
     /// Whether the ledger keeps facts for a record.
     keeps_facts: bool,
+}
+
+/// The cluster at one instant, joined once and used by every step of a cycle.
+#[derive(Debug)]
+pub struct Observed<'s> {
+    /// The objects of the cluster.
+    pub snapshot: &'s Snapshot,
+    /// The usage of its nodes and pods.
+    pub usage: Usage,
+    /// The time.
+    pub now: Timestamp,
+    /// Nodes above a target, by the position of the strategy. Not every step asks for them.
+    hot: OnceCell<Vec<(usize, NodeId)>>,
+}
+
+impl<'s> Observed<'s> {
+    const fn new(snapshot: &'s Snapshot, usage: Usage, now: Timestamp) -> Self {
+        Observed { snapshot, usage, now, hot: OnceCell::new() }
+    }
 }
 
 impl Engine {
@@ -207,6 +225,34 @@ impl Engine {
             unknown,
             no_trend: no_trend(world, basis),
         }
+    }
+
+    /// Names the expected node of each replacement in a plan of the exact mode, which asks for no
+    /// forecast, and counts its load there. A replacement that no node can run keeps none.
+    ///
+    /// For people who read the plan: nothing is decided by it. In any other plan, the landing gate
+    /// has named these nodes.
+    pub fn predict_landings(&self, observed: &Observed<'_>, plan: &mut Plan) {
+        let unpredicted = |planned: &Move| planned.to.is_none() && planned.aim != Aim::Clear;
+        if self.policy.forecasts() || !plan.moves.iter().any(unpredicted) {
+            return;
+        }
+        let snapshot = observed.snapshot;
+        let mut draft = Draft::new(self.world(observed));
+        for planned in &mut plan.moves {
+            let Some(pod) = snapshot.find_pod(&planned.namespace, &planned.pod) else {
+                continue;
+            };
+            if unpredicted(planned) {
+                let likeliest = scheduler::forecast(&draft, pod).possible_nodes.first().copied();
+                planned.to = likeliest.map(|possible| snapshot.node(possible.node).name.clone());
+            }
+            let to = planned.to.as_deref();
+            let landing =
+                Landing { on: to.and_then(|name| snapshot.find_node(name)), ..Landing::default() };
+            draft.accept(Candidate::counted(pod, 0), landing);
+        }
+        plan.after = balance_report(&draft);
     }
 
     /// Explains what [`Engine::decide`] does with a pod, a node or a workload. It changes nothing.

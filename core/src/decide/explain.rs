@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::decide::projection::World;
-use crate::model::object::object;
 use crate::model::plan::{Class, Halt, Idle, PodVerdict, Refusal};
 use crate::model::usage::Unmeasured;
 use crate::model::usage::history::History;
@@ -22,7 +21,7 @@ mod of_pod;
 
 pub use find::{NotFound, Subject};
 pub use landing::{FittingNode, Misfits, ReplacementForecast};
-pub use load::{CpuAndMemory, LoadSummary, UsagePoint};
+pub use load::{LoadSummary, UsagePoint};
 pub use memory::{PastEviction, UselessMoves, WorkloadRecord};
 pub use of_node::{NodeExplanation, PodLine, ResourceStatus, StrategyView, WorkloadExplanation};
 pub use of_pod::{BudgetLine, GateVerdict, GateVerdicts, PodExplanation, RuleVerdict};
@@ -107,7 +106,7 @@ pub struct StrategyVerdict {
     pub verdict: PodVerdict,
 }
 
-object!(StrategyVerdict, |line| {
+crate::object!(StrategyVerdict, |line| {
     "strategy": line.strategy,
     "profile": line.profile,
     "answer": match line.verdict {

@@ -7,20 +7,16 @@ use std::rc::Rc;
 
 use crate::model::search_start::SearchStart;
 use crate::model::snapshot::facts::NonZeroRequests;
-use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
+use crate::model::snapshot::{Departure, NodeId, Pod, PodId, Snapshot};
 use crate::policy::Policy;
 use crate::values::{Amount, PerResource, ResourceId};
 
 use self::index::Index;
 
 pub mod index;
-mod landing;
 mod leaving;
-mod replay;
 mod starts;
-mod waiting;
 
-pub use landing::Landing;
 pub use starts::Starts;
 
 /// The requests and the places of pods after some moves. The forecast of kube-scheduler needs
@@ -170,5 +166,84 @@ impl<'w> Placement<'w> {
         let sum = &mut self.non_zero_requests[node.0];
         sum.cpu = by(sum.cpu, non_zero_requests.cpu);
         sum.memory = by(sum.memory, non_zero_requests.memory);
+    }
+
+    /// Reserves room for a pod that waits, on the node where the scheduler is expected to put it.
+    pub fn expect(&mut self, pod: PodId, landing: Landing) {
+        let Some(node) = landing.on else { return };
+        self.count(node, self.snapshot.pod(pod), Amount::plus);
+        self.places[pod.0] = Some(node);
+        self.waiting.entry(node).or_default().push(pod);
+        self.starts = landing.starts.into();
+    }
+
+    /// Returns true if a pod is on no node yet, and the placement expects it on one.
+    pub fn expects(&self, pod: PodId) -> bool {
+        self.snapshot.pod(pod).node.is_none() && self.place(pod).is_some()
+    }
+
+    /// Returns the part of the requests on a node that is reserved for pods that wait.
+    pub fn promised(&self, node: NodeId, resource: ResourceId) -> Amount {
+        let here = self.waiting.get(&node).into_iter().flatten();
+        here.map(|pod| self.snapshot.pod(*pod).requests[resource]).sum()
+    }
+
+    /// Puts a pod without a node on a node.
+    pub fn bind(&mut self, pod: PodId, node: NodeId) {
+        let facts = self.snapshot.pod(pod);
+        self.count(node, facts, Amount::plus);
+        self.places[pod.0] = Some(node);
+        self.landed.entry(node).or_default().push(pod);
+    }
+
+    /// Takes a pod off its node, as it was before the scheduler bound it or after it has ended.
+    pub fn unbind(&mut self, pod: PodId) {
+        let facts = self.snapshot.pod(pod);
+        if let Some(node) = self.places[pod.0].take() {
+            self.count(node, facts, Amount::minus);
+        }
+    }
+
+    /// Adds the requests of a pod that has ended, as they were before.
+    pub fn hold(&mut self, ended: &Departure) {
+        let (node, non_zero_requests) = (ended.node, ended.non_zero_requests);
+        self.reserve(node, &ended.requests, non_zero_requests, Amount::plus);
+    }
+
+    /// Removes the requests of a pod that has ended.
+    pub fn release(&mut self, ended: &Departure) {
+        let (node, non_zero_requests) = (ended.node, ended.non_zero_requests);
+        self.reserve(node, &ended.requests, non_zero_requests, Amount::minus);
+    }
+}
+
+/// The nodes where the forecast expects a replacement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Landing {
+    /// The node that takes the load; `None` without a forecast, and if no node can run it.
+    pub on: Option<NodeId>,
+    /// Every node that may win, the most likely first.
+    pub possible_nodes: Vec<NodeId>,
+    /// Where the scheduler may start its next search; `None` if that is not known.
+    pub starts: Option<Starts>,
+}
+
+impl Landing {
+    /// Returns true if several nodes may win.
+    pub const fn is_undecided(&self) -> bool {
+        self.possible_nodes.len() > 1
+    }
+
+    /// Returns the node that takes the load, or else the likeliest one.
+    pub fn likeliest(&self) -> Option<NodeId> {
+        self.on.or_else(|| self.possible_nodes.first().copied())
+    }
+
+    /// Without a node that takes the load, takes the likeliest one other than the pod's own.
+    #[must_use]
+    pub fn on_another(self, home: Option<NodeId>) -> Self {
+        let mut others = self.possible_nodes.iter().copied();
+        let likeliest = others.find(|node| Some(*node) != home);
+        Landing { on: self.on.or(likeliest), ..self }
     }
 }

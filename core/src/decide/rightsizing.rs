@@ -149,7 +149,6 @@ fn is_down(pod: &Pod) -> bool {
     main.any(|container| container.waiting.is_some() || container.ended.is_some())
 }
 
-/// The pods of one workload.
 struct WorkloadPods<'w, 's> {
     newest: &'w Pod,
     known: Vec<MeasuredPod<'s>>,

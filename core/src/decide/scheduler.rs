@@ -111,6 +111,14 @@ pub struct Forecast {
     pub starts: Option<Starts>,
 }
 
+impl Forecast {
+    /// Returns the probability of a node; zero if it cannot win.
+    pub fn chance(&self, node: NodeId) -> Ratio {
+        let found = self.possible_nodes.iter().find(|possible| possible.node == node);
+        found.map_or(Ratio::ZERO, |possible| possible.chance)
+    }
+}
+
 /// A node that may win.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PossibleNode {

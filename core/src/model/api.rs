@@ -9,7 +9,6 @@
 //! value mean the same wherever the field is not an `Option`.
 
 mod affinity;
-mod container_state;
 mod controllers;
 mod messages;
 mod metadata;
@@ -26,7 +25,6 @@ pub use affinity::{
     ApiAffinity, ApiNodeAffinity, ApiNodeSelector, ApiNodeSelectorTerm, ApiPodAffinity,
     ApiPodAffinityTerm, ApiPreferredNode, ApiSpreadConstraint, ApiWeightedTerm,
 };
-pub use container_state::{ApiContainerState, ApiTerminated};
 pub use controllers::{
     ApiJob, ApiJobSpec, ApiJobStatus, ApiOnExitCodes, ApiPodFailureRule, ApiPodTemplate,
     ApiReplicaSet, ApiReplicaSetCondition, ApiStatefulSet,
@@ -36,8 +34,8 @@ pub use metrics::{ContainerMetrics, NodeMetrics, PodMetrics};
 pub use node::{ApiAddress, ApiCondition, ApiImage, ApiNode, ApiNodeStatus, ApiTaint};
 pub use outline::{NodeNameOnly, ObjectNames, ObjectOutline, VersionOnly};
 pub use pod::{
-    ApiContainer, ApiContainerStatus, ApiEphemeralContainer, ApiPod, ApiPodSpec, ApiPodStatus,
-    ApiPort, ApiResources, ApiToleration, ApiVolume,
+    ApiContainer, ApiContainerState, ApiContainerStatus, ApiEphemeralContainer, ApiPod, ApiPodSpec,
+    ApiPodStatus, ApiPort, ApiResources, ApiTerminated, ApiToleration, ApiVolume,
 };
 pub use primitive::{ApiDuration, ApiQuantity, ApiTime, Quantities};
 pub use storage::{

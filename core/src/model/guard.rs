@@ -20,7 +20,6 @@ use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::model::object::object;
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::policy::{Guard, GuardScope, Policy};
@@ -266,7 +265,7 @@ impl fmt::Display for GuardTarget {
     }
 }
 
-object!(GuardStop, |stop| {
+crate::object!(GuardStop, |stop| {
     "guard": stop.guard,
     "stops": stop.target.to_string(),
     "code": stop.cause.code(),

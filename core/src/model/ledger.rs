@@ -14,10 +14,8 @@ use crate::policy::Cooldown;
 
 mod capacity;
 mod counts;
-mod deferred;
 mod entry;
 mod merge;
-mod pods;
 mod ramp;
 mod records;
 mod rejections;
@@ -210,6 +208,28 @@ impl Ledger {
         }
     }
 
+    /// Records that another component evicts this pod later.
+    pub fn deferred(&mut self, uid: &str) {
+        for entry in self.entries.iter_mut().filter(|e| e.uid == uid && e.state == State::Intended)
+        {
+            entry.state = State::Deferred;
+        }
+    }
+
+    /// Returns the evictions that another component carries out later.
+    pub fn deferrals(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|e| e.state == State::Deferred)
+    }
+
+    /// Returns true if this pod must not be asked for again: its eviction is under way, or it was
+    /// evicted lately although it still seems to run.
+    pub fn is_under_way(&self, uid: &str, cooldown: &Cooldown, now: Timestamp) -> bool {
+        self.entries.iter().any(|e| {
+            let settled = matches!(e.state, State::Settled(_));
+            e.uid == uid && (!settled || now.duration_since(e.at) < cooldown.rest)
+        })
+    }
+
     /// Removes the entry of a pod that was certainly not evicted.
     pub fn withdraw(&mut self, uid: &str) {
         self.entries.retain(|e| e.uid != uid || e.state != State::Intended);
@@ -329,4 +349,18 @@ pub fn key_of(snapshot: &Snapshot, pod: &Pod) -> OwnerKey {
             name: pod.name.clone(),
         },
     }
+}
+
+/// Returns the pods of a workload; none if it does not exist.
+fn pods_of<'s>(
+    snapshot: &'s Snapshot,
+    workload: &OwnerKey,
+) -> impl Iterator<Item = PodId> + use<'s> {
+    let id = snapshot.find_workload(workload);
+    id.map(|w| snapshot.workload(w).pods.as_slice()).unwrap_or_default().iter().copied()
+}
+
+/// Returns the pod of a workload with this uid.
+fn find_pod(snapshot: &Snapshot, workload: &OwnerKey, uid: &str) -> Option<PodId> {
+    pods_of(snapshot, workload).find(|id| snapshot.pod(*id).uid == uid)
 }

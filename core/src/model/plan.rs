@@ -15,21 +15,11 @@ use crate::model::snapshot::pause::Pause;
 use crate::policy::Basis;
 use crate::values::text::{are, count};
 
-mod claim_flaw;
 mod rightsizing;
-mod finding;
-mod kept;
 mod outcome;
 mod balance_report;
-mod broken_preference;
-mod budget_cause;
 mod misfit;
-mod no_gain;
-mod other_system;
-mod removal;
-mod placement_cause;
 mod reason;
-mod replacement_cause;
 mod refusal;
 mod remedy;
 mod replica_trial;
@@ -43,24 +33,15 @@ mod pod_verdict_text;
 mod worth;
 
 pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
-pub use broken_preference::BrokenPreference;
-pub use budget_cause::BudgetCause;
-pub use claim_flaw::ClaimFlaw;
-pub use finding::Finding;
-pub use kept::Kept;
-pub use misfit::{Misfit, MisfitCounts};
-pub use no_gain::NoGain;
-pub use other_system::OtherSystem;
+pub use misfit::{Misfit, MisfitCounts, OtherSystem, Removal};
 pub use outcome::{Outcome, Untried};
-pub use placement_cause::PlacementCause;
 pub use pod_verdict::{NotSelected, PodVerdict};
-pub use reason::{Expected, Reason};
+pub use reason::{Expected, Finding, Reason};
 pub use refusal::{
-    BadLanding, Disruption, Protected, Reach, Refusal, Replacement, Stop, Temporary, horizon,
-    limit_name,
+    BadLanding, BrokenPreference, BudgetCause, ClaimFlaw, Disruption, JobFailureCause, NoGain,
+    NoReplacementCause, OrderCause, PlacementCause, Protected, Reach, Refusal, Replacement, Stop,
+    Temporary, horizon, limit_name,
 };
-pub use removal::Removal;
-pub use replacement_cause::{JobFailureCause, NoReplacementCause, OrderCause};
 pub use replica_trial::ReplicaTrial;
 pub use rightsizing::{Direction, Rightsizing, Suggestion};
 pub use setbacks::Setbacks;
@@ -115,6 +96,30 @@ pub struct Plan {
     /// Nodes whose usage counts by its trend and has none yet; `None` if there are none.
     pub no_trend: Option<NoTrend>,
 }
+
+/// A pod that a strategy proposed to move, and the refusal that keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// The namespace of the pod.
+    pub namespace: String,
+    /// The name of the pod.
+    pub pod: String,
+    /// The node of the pod.
+    pub node: String,
+    /// The strategy that proposed the move.
+    pub strategy: &'static str,
+    /// The refusal of the gate.
+    pub refusal: Refusal,
+}
+
+crate::object!(Kept, |kept| {
+    "namespace": kept.namespace,
+    "pod": kept.pod,
+    "node": kept.node,
+    "strategy": kept.strategy,
+    "code": kept.refusal.code(),
+    "message": kept.refusal.to_string(),
+});
 
 /// A namespace whose evictions a person has stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
 use crate::model::snapshot::{NodeId, PodId};
-use crate::values::{Amount, ResourceId};
+use crate::values::{Amount, PerResource, ResourceId};
 
 mod average;
 mod compact;
@@ -19,7 +20,6 @@ mod outlook;
 pub mod recorded;
 mod rhythm;
 mod skipped;
-mod smoothing;
 mod unmeasured;
 
 pub use containers::{ContainerNames, ContainerSet};
@@ -29,15 +29,22 @@ pub use skipped::SkippedSamples;
 pub use unmeasured::{SampleFlaw, Unmeasured};
 
 /// An amount of cpu and of memory, the two resources that usage sources measure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Measure {
     /// Nanocores.
+    #[serde(rename = "cpu_nanocores")]
     pub cpu: Amount,
     /// Working set in bytes.
+    #[serde(rename = "memory_bytes")]
     pub memory: Amount,
 }
 
 impl Measure {
+    /// Returns the amounts of cpu and memory among those of all resources.
+    pub fn from_all(amounts: &PerResource<Amount>) -> Self {
+        Measure { cpu: amounts[ResourceId::CPU], memory: amounts[ResourceId::MEMORY] }
+    }
+
     /// Returns the amount of cpu or memory; `None` for other resources, whose usage is not
     /// measured.
     pub const fn of(self, resource: ResourceId) -> Option<Amount> {

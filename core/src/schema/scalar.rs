@@ -212,7 +212,6 @@ impl Spot<'_, '_> {
     }
 }
 
-/// The text of a node.
 pub(crate) fn text(node: &YamlNode) -> Result<&str, Code> {
     let Value::Text(text) = &node.value else {
         return Err(Code::WrongType);

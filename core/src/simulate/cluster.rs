@@ -16,10 +16,10 @@ use super::scenario::WorkloadKind;
 use super::trace::Event;
 
 mod pod_lists;
-pub(super) mod running;
 mod snapshot_cache;
 
 use pod_lists::PodLists;
+pub(super) use snapshot_cache::RunningPod;
 use snapshot_cache::SnapshotCache;
 
 /// The age of the initial objects.
@@ -63,7 +63,6 @@ pub(super) struct Machine {
     pub(super) draining: bool,
 }
 
-/// The template of a pod.
 #[derive(Debug)]
 pub(super) struct PodTemplate {
     pub(super) facts: PodFacts,

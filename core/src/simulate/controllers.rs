@@ -201,9 +201,21 @@ pub(super) fn workloads(cluster: &mut SimulatedCluster) {
     cluster.stirred = false;
 }
 
+/// Replaces a pod that was just evicted, as the controllers of a Deployment or Job do within
+/// milliseconds, so before the next eviction. Others wait until the pod has ended.
+pub(super) fn replace_evicted(cluster: &mut SimulatedCluster, evicted: &Name) {
+    let Some(work) = cluster.pods.get(evicted).and_then(|life| life.work) else {
+        return;
+    };
+    if matches!(cluster.works[work].kind, WorkloadKind::Deployment | WorkloadKind::Job) {
+        let own = cluster.lists.of(work);
+        alike(cluster, work, &own);
+    }
+}
+
 /// Returns the missing pods of a ReplicaSet or Job. They ignore terminating pods, so they replace
 /// them at once.
-pub(super) fn alike(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
+fn alike(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
     let stays = |life: &Life| life.facts.stays();
     let have = own.iter().filter(|name| cluster.pods.get(*name).is_some_and(stays)).count();
     let lacks =

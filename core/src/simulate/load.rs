@@ -216,26 +216,6 @@ mod tests {
     }
 
     #[test]
-    fn each_replica_has_its_own_row_of_a_recording() {
-        let load = Load {
-            cpu: Curve {
-                shape: Shape::Trace {
-                    rows: Arc::new(UsageRows::parse("10,20\n30,50\n").unwrap()),
-                    row: 0,
-                    step: SignedDuration::from_mins(5),
-                    unit: Amount::millicores(16),
-                },
-                noise: Ratio::ZERO,
-            },
-            memory: Curve::steady(Amount::new(7)),
-        };
-        let at = |replica| [0, 5, 10].map(|m| milli(&load.of_replica(replica).cpu.shape, m));
-        assert_eq!(at(0), [160, 320, 160]);
-        assert_eq!(at(1), [480, 800, 480]);
-        assert_eq!(load.of_replica(1).memory, load.memory);
-    }
-
-    #[test]
     fn noise_stays_within_its_share_and_differs_between_pods() {
         let curve = Curve {
             noise: Ratio::percent(10.0).unwrap(),

@@ -9,8 +9,7 @@ use crate::model::snapshot::Snapshot;
 use crate::model::usage::{ContainerSet, Measure, Readings, Sample};
 use crate::values::{Amount, Ratio, value_of};
 
-use super::cluster::running::RunningPod;
-use super::cluster::{Machine, SimulatedCluster};
+use super::cluster::{Machine, RunningPod, SimulatedCluster};
 use super::load::Moment;
 use super::random::mix;
 use super::scenario::{Gap, MetricsSettings};
@@ -21,7 +20,6 @@ pub(super) struct Used {
     pub(super) nodes: Vec<Option<Measure>>,
     /// Usage of the running pods, in their order.
     pub(super) pods: Vec<Measure>,
-    /// The running pods.
     pub(super) running: Rc<[RunningPod]>,
 }
 

@@ -1,4 +1,5 @@
-//! Names of variants: each is written once, for the list of all and for each alone.
+//! Macros that spell out a list: names of variants, each written once for the list of all and for
+//! each alone, and members of objects that are not written as they are stored.
 
 /// Implements the stable code of each variant, and `CODES`, the list of them. `A | B = "code"`
 /// gives one code to several variants.
@@ -35,6 +36,22 @@ macro_rules! names {
                 match self {
                     $(Self::$variant => $text,)+
                 }
+            }
+        }
+    };
+}
+
+/// Serialises a type as an object, whose members are expressions about the value.
+#[macro_export]
+macro_rules! object {
+    ($type:ident, |$value:ident| {$($name:literal: $member:expr,)*}) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeStruct;
+                let $value = self;
+                let mut out = serializer.serialize_struct(stringify!($type), [$($name),*].len())?;
+                $(out.serialize_field($name, &$member)?;)*
+                out.end()
             }
         }
     };

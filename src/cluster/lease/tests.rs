@@ -373,23 +373,13 @@ impl FakeElection {
         self.election.resign(Instant::now());
         self.election.written(LeaseSpec::default(), Instant::now(), Instant::now());
         let active = self.election.active(Instant::now());
-        self.state.send_replace(LeadershipState {
-            active,
-            holder: Some("me".to_owned()),
-            held_by_living: false,
-            error: None,
-            forbidden: false,
-        });
+        let holder = Some("me".to_owned());
+        self.state.send_replace(LeadershipState { active, holder, ..LeadershipState::default() });
     }
 
     pub(crate) fn depose(&self) {
-        self.state.send_replace(LeadershipState {
-            active: None,
-            holder: Some("other".to_owned()),
-            held_by_living: false,
-            error: None,
-            forbidden: false,
-        });
+        let holder = Some("other".to_owned());
+        self.state.send_replace(LeadershipState { holder, ..LeadershipState::default() });
     }
 
     /// Another process holds the Lease and renews it.

@@ -9,7 +9,6 @@ use super::limited::{Limited, LimitedError, cut, fits};
 /// The limit of a value that is not an item.
 const OTHER_LIMIT: usize = 1024 * 1024;
 
-/// A list.
 pub(super) struct JsonList {
     state: JsonPlace,
     /// Whether there is a field `items`, which every list has, also an empty one.

@@ -10,7 +10,6 @@ use crate::view::status::facts::{LedgerStatus, PlanStatus};
 
 use super::Cycle;
 
-/// The end of a cycle.
 pub(super) enum CycleEnd<'c> {
     /// Nothing was decided, for this reason.
     Skipped(&'c str),
@@ -18,7 +17,6 @@ pub(super) enum CycleEnd<'c> {
     Decided {
         /// The cluster.
         snapshot: &'c Snapshot,
-        /// The plan.
         plan: &'c Plan,
         /// The outcomes of its evictions. Without a stored ledger, none was made.
         made: Result<&'c [Outcome], &'c DaemonError>,

@@ -13,8 +13,7 @@ use super::act::{LONGEST_PLAN, too_late};
 use crate::cluster::client::tests::{fake, status};
 use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::usage_source::guards::GuardSource;
-use crate::cluster::usage_source::prometheus::tests::{router, serve};
-use crate::daemon::fixture::{namespace, node, objects, pod, replica_set, tainted};
+use crate::daemon::fixture::{guard_server, namespace, node, objects, pod, replica_set, tainted};
 use crate::daemon::{Daemon, DaemonError};
 use crate::decide::engine::Engine;
 use crate::model::ledger::{Ledger, State};
@@ -257,17 +256,7 @@ async fn no_pod_is_evicted_while_namespaces_cannot_be_listed() {
 #[tokio::test]
 async fn guards_that_were_not_asked_yet_are_asked_before_the_decision() {
     let mut fixture = CycleFixture::new().await;
-    let firing = r#"{"metric": {"alertname": "Down"}, "value": [1767225600, "1"]}"#;
-    let answer = move |query: &str| {
-        let result = if query == "time()" {
-            r#"{"resultType": "scalar", "result": [1767225600, "0"]}"#.to_owned()
-        } else {
-            format!(r#"{{"resultType": "vector", "result": [{firing}]}}"#)
-        };
-        let body = format!(r#"{{"status": "success", "data": {result}}}"#);
-        (200, "application/json", body)
-    };
-    let url = serve(router(answer).0).await;
+    let url = guard_server(|| true).await;
     let text = format!(
         "{{apiVersion: evenkeel/v1alpha1, kind: Policy, limits: {{perCycle: 1}}, \
           evictable: {{minReplicas: 1, minPodAge: 0s}}, \

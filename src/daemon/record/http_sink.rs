@@ -124,6 +124,7 @@ mod tests {
     use axum::http::{HeaderMap, StatusCode};
 
     use super::*;
+    use crate::cluster::client::tests::served;
     use crate::daemon::record::tests::fact;
 
     /// The headers and bodies that a server received.
@@ -137,16 +138,18 @@ mod tests {
             log.lock().unwrap().push((headers, body));
             async move { (StatusCode::from_u16(status).unwrap(), text) }
         });
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await;
-        let listener = listener.unwrap();
-        let address = listener.local_addr().unwrap();
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        let url = Url::parse(&format!("http://{address}/services/secret")).unwrap();
-        (url, received)
+        let url = format!("{}/services/secret", served(router).await);
+        (url.parse().unwrap(), received)
     }
 
     fn line() -> RecordLine {
         RecordLine::of(&fact("u-1"), "evenkeel/prod")
+    }
+
+    /// Why a server does not take the line.
+    async fn refused(url: Url) -> SinkError {
+        let mut sink = HttpSink::new(url, BodyFormat::CloudEvent, None, None);
+        sink.write(&line()).await.unwrap_err()
     }
 
     #[tokio::test]
@@ -180,9 +183,7 @@ mod tests {
     #[tokio::test]
     async fn statuses_tell_a_bad_line_from_a_server_in_trouble() {
         for (status, is_about_the_line) in [(400, true), (413, true), (401, false), (503, false)] {
-            let (url, _) = server(status, "no\nsuch channel").await;
-            let mut sink = HttpSink::new(url, BodyFormat::CloudEvent, None, None);
-            let error = sink.write(&line()).await.unwrap_err();
+            let error = refused(server(status, "no\nsuch channel").await.0).await;
             assert_eq!(error.is_about_the_line(), is_about_the_line, "{status}");
             let expected = format!("HTTP status {status}: no such channel");
             assert_eq!(error.to_string(), expected);
@@ -192,9 +193,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_that_may_have_the_line_is_told_apart_from_one_that_has_not() {
         for (status, may_be_written) in [(401, false), (429, false), (500, true), (504, true)] {
-            let (url, _) = server(status, "").await;
-            let mut sink = HttpSink::new(url, BodyFormat::CloudEvent, None, None);
-            let error = sink.write(&line()).await.unwrap_err();
+            let error = refused(server(status, "").await.0).await;
             assert_eq!(error.may_be_written(), may_be_written, "{status}");
         }
         // The connection is refused, and the connection ends before the response.
@@ -204,9 +203,7 @@ mod tests {
         tokio::spawn(async move { while listener.accept().await.is_ok() {} });
         for (address, may_be_written) in [("127.0.0.1:1".parse().unwrap(), false), (address, true)]
         {
-            let url = Url::parse(&format!("http://{address}/")).unwrap();
-            let mut sink = HttpSink::new(url, BodyFormat::CloudEvent, None, None);
-            let error = sink.write(&line()).await.unwrap_err();
+            let error = refused(Url::parse(&format!("http://{address}/")).unwrap()).await;
             assert_eq!(error.may_be_written(), may_be_written, "{error}");
         }
     }

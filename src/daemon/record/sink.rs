@@ -39,7 +39,6 @@ impl Sink {
         Sink::Output(Arc::new(Mutex::new(io::stdout())))
     }
 
-    /// Writes a line.
     pub(super) async fn write(&mut self, line: &RecordLine) -> Result<(), SinkError> {
         let text = format!("{}\n", line.json());
         match self {

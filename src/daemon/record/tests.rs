@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use super::http_sink::{BodyFormat, HttpSink};
 use super::*;
-use crate::cluster::client::tests::status;
+use crate::cluster::client::tests::{served, status};
 use crate::cluster::clock;
 use crate::daemon::fixture::{namespace, node, replica_set, tainted};
 use crate::model::ledger::State;
@@ -477,11 +477,7 @@ async fn a_line_that_the_server_rejects_does_not_hold_up_the_others() {
         log.lock().unwrap().push(body);
         async move { axum::http::StatusCode::from_u16(if is_bad { 400 } else { 204 }).unwrap() }
     });
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await;
-    let listener = listener.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    let url = url.parse().unwrap();
+    let url = served(router).await.parse().unwrap();
     let sink = HttpSink::new(url, BodyFormat::CloudEvent, None, None);
     let (daemon, recorder, mut engine) = recorder(Sink::Http(Box::new(sink)), &["u-1", "u-2"]);
     recorder.exchange(&mut engine, true);

@@ -19,7 +19,6 @@ use super::registration::{Labelled, Registrar};
 use crate::cluster::lock;
 use crate::model::plan::{Move, Outcome};
 
-/// The metrics of descheduler.
 #[derive(Clone, Debug)]
 pub(super) struct DeschedulerMetrics {
     pub(super) registry: Arc<Registry>,

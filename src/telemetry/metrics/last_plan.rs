@@ -18,7 +18,7 @@ impl Metrics {
         self.moves(plan, policy);
         self.reasons(plan);
         all.skipped.set(count(plan.skipped.len()));
-        all.rightsizing.set(&plan.rightsizing, policy.rightsizing.top);
+        all.set_rightsizing(&plan.rightsizing, policy.rightsizing.top);
         self.report(&plan.before, policy);
     }
 
@@ -139,6 +139,6 @@ impl Metrics {
         for gauge in [&all.halted, &all.proposed, &all.skipped].into_iter().chain(of_ledger) {
             gauge.set(0);
         }
-        all.rightsizing.set(&[], 0);
+        all.set_rightsizing(&[], 0);
     }
 }

@@ -1,49 +1,30 @@
 //! Metrics of right-sizing: the number of workloads, and current and recommended requests of the
 //! worst of them.
 
-use prometheus_client::metrics::gauge::Gauge;
-
 use crate::model::plan::Rightsizing;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::values::Amount;
 
-use super::catalogue::plan;
-use super::registration::{FloatGauge, Labelled, Registrar};
+use super::families::Families;
 
-/// Metrics of right-sizing.
-#[derive(Clone, Debug)]
-pub(super) struct RightsizingMetrics {
-    workloads: Labelled<Gauge>,
-    request: Labelled<FloatGauge>,
-    suggested: Labelled<FloatGauge>,
-}
-
-impl RightsizingMetrics {
-    pub(super) fn register(r: &mut Registrar) -> Self {
-        RightsizingMetrics {
-            workloads: r.labelled(&plan::RIGHTSIZING_WORKLOADS),
-            request: r.labelled(&plan::RIGHTSIZING_REQUEST),
-            suggested: r.labelled(&plan::RIGHTSIZING_SUGGESTED),
-        }
-    }
-
+impl Families {
     /// Shows the last result. All workloads are counted, but only the first `top` have their own
     /// series, because an unbounded label would overload Prometheus.
-    pub(super) fn set(&self, rightsizing: &[Rightsizing], top: u32) {
-        self.workloads.clear();
-        self.request.clear();
-        self.suggested.clear();
+    pub(super) fn set_rightsizing(&self, rightsizing: &[Rightsizing], top: u32) {
+        self.rightsizing_workloads.clear();
+        self.rightsizing_request.clear();
+        self.rightsizing_suggested.clear();
         for (resource, suggestion) in rightsizing.iter().flat_map(|workload| &workload.resources) {
             let direction = suggestion.direction.code();
-            self.workloads.of([resource, direction]).inc();
+            self.rightsizing_workloads.of([resource, direction]).inc();
         }
         for workload in rightsizing.iter().take(usize::try_from(top).unwrap_or(usize::MAX)) {
             for suggestion in workload.resources.values() {
                 let labels = labels(&workload.workload, suggestion.resource);
                 let amount = |amount| in_units(suggestion.resource, amount);
                 let request = suggestion.request.unwrap_or_default();
-                self.request.of(labels).set(amount(request));
-                self.suggested.of(labels).set(amount(suggestion.suggested));
+                self.rightsizing_request.of(labels).set(amount(request));
+                self.rightsizing_suggested.of(labels).set(amount(suggestion.suggested));
             }
         }
     }

@@ -27,7 +27,6 @@ const RESPONSE_LIMIT: usize = 64 << 10;
 /// Result of the newest request: the error, or `None` after a success.
 pub(super) type LastError = Arc<watch::Sender<Option<TraceError>>>;
 
-/// Client for one collector.
 #[derive(Debug)]
 pub(super) struct CollectorClient {
     collector: Collector,

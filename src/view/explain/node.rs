@@ -163,8 +163,8 @@ impl ExplanationText<'_> {
 fn pod_row(pod: &PodLine, with_node: bool) -> Vec<String> {
     let node = pod.node.as_deref().unwrap_or("-");
     let used = pod.used.as_ref();
-    let cpu = used.map_or("?".to_owned(), |used| spark::cores(used.cpu_nanocores));
-    let memory = used.map_or("?".to_owned(), |used| spark::bytes(used.memory_bytes));
+    let cpu = used.map_or("?".to_owned(), |used| spark::cores(used.cpu));
+    let memory = used.map_or("?".to_owned(), |used| spark::bytes(used.memory));
     vec![
         format!("{}/{}", pod.namespace, pod.name),
         if with_node { node } else { "" }.to_owned(),

@@ -4,7 +4,8 @@ use std::fmt;
 
 use jiff::SignedDuration;
 
-use crate::decide::explain::{CpuAndMemory, LoadSummary};
+use crate::decide::explain::LoadSummary;
+use crate::model::usage::Measure;
 use crate::values::Amount;
 use crate::values::text::{count, duration};
 use crate::view::screen::Ink;
@@ -16,13 +17,13 @@ use super::spark;
 /// How a resource is read from a sample, and how its amounts are written.
 struct Resource {
     name: &'static str,
-    of: fn(&CpuAndMemory) -> Amount,
+    of: fn(&Measure) -> Amount,
     text: fn(Amount) -> String,
 }
 
 const RESOURCES: [Resource; 2] = [
-    Resource { name: "cpu", of: |used| used.cpu_nanocores, text: spark::cores },
-    Resource { name: "memory", of: |used| used.memory_bytes, text: spark::bytes },
+    Resource { name: "cpu", of: |used| used.cpu, text: spark::cores },
+    Resource { name: "memory", of: |used| used.memory, text: spark::bytes },
 ];
 
 impl ExplanationText<'_> {

@@ -8,11 +8,11 @@ use crate::policy::LowNodeUtilization;
 use crate::values::Ratio;
 use crate::values::text::{agree, are, count, list};
 use crate::view::table::Table;
+use crate::view::words::BALANCE_HEADS;
 
 use super::PlanText;
 
 const MOST_NAMES: usize = 5;
-const HEADS: [&str; 4] = ["", "standard deviation", "fullest above mean", "mean"];
 
 impl PlanText<'_> {
     pub(super) fn balance(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -32,7 +32,7 @@ impl PlanText<'_> {
             let after = self.plan.after.balance.get(resource).unwrap_or(before);
             balance_row(resource, before, after)
         });
-        let head = HEADS.map(str::to_owned).to_vec();
+        let head = BALANCE_HEADS.map(str::to_owned).to_vec();
         self.table(f, Table::new(std::iter::once(head).chain(rows)))
     }
 

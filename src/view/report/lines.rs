@@ -72,7 +72,6 @@ fn colour_class(family: &str, i: usize, colours: usize) -> String {
     }
 }
 
-/// The line of one node.
 struct NodeLine<'t> {
     node: &'t NodeTrace,
     /// The class of its colour.

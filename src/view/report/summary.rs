@@ -11,7 +11,7 @@ use crate::simulate::trace::Trace;
 use crate::values::Ratio;
 use crate::view::figures::{is_balance_unknown, minutes_above_target, time_to_balance};
 use crate::view::scale::{count, path, share_ticks};
-use crate::view::words::percent;
+use crate::view::words::{BALANCE_HEADS, percent};
 
 use super::LabelledRun;
 use super::axes::{ShareAxis, TimeAxis, chart, inner};
@@ -19,9 +19,6 @@ use super::axes::{ShareAxis, TimeAxis, chart, inner};
 /// The height of the chart of deviations, in pixels.
 const CURVE_HEIGHT: f64 = 84.0;
 
-const BALANCE_HEADS: [&str; 4] = ["", "standard deviation", "fullest above mean", "mean"];
-
-/// A figure of a run.
 struct RunFigure {
     name: String,
     value: String,

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::model::guard::GuardStop;
 use crate::model::plan::{
@@ -18,7 +18,8 @@ use crate::values::Ratio;
 use crate::values::query_value::QueryValue;
 
 /// The first items of a long list, and the number of items left out.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Truncated<T> {
     /// The first items.
     pub items: Vec<T>,
@@ -68,7 +69,7 @@ pub struct InstanceInfo {
 }
 
 /// A policy file that was changed and refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedPolicy {
     /// When the file was read.
     pub at: Timestamp,
@@ -211,7 +212,7 @@ pub struct GuardStatus {
 }
 
 /// A proposal that waits for the approval of a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProposalStatus {
     /// Its id.
     pub id: String,

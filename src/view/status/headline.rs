@@ -3,7 +3,6 @@
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Serialize, Serializer};
 
 use crate::values::text::{self, age, count as counted};
 
@@ -269,12 +268,7 @@ fn were_hot(nodes: usize) -> String {
     }
 }
 
-impl Serialize for Headline {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("Headline", 2)?;
-        out.serialize_field("code", self.code())?;
-        out.serialize_field("message", &self.to_string())?;
-        out.end()
-    }
-}
+evenkeel_core::object!(Headline, |headline| {
+    "code": headline.code(),
+    "message": headline.to_string(),
+});

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use crate::model::approval::Proposal;
-use crate::model::guard::GuardReport;
+use crate::model::guard::{GuardReport, GuardStop};
 use crate::model::plan::{Class, Kept, NodePicture, Outcome, Plan, Verdict};
 use crate::values::Ratio;
 use crate::values::text::count as counted;
@@ -262,4 +262,40 @@ fn most_frequent_sentence(pods: &[&Kept]) -> String {
         .max_by_key(|(_, count)| *count)
         .map(|(sentence, _)| sentence)
         .unwrap_or_default()
+}
+
+impl GuardStatus {
+    fn of(report: &GuardReport) -> Self {
+        let (state, message) = match (report.stops.split_first(), &report.missing) {
+            (Some((first, others)), _) => ("stops", stops(first, others.len())),
+            (None, Some(why)) => ("missing", format!("{why}, which allows evictions")),
+            (None, None) => ("quiet", quiet(report).to_owned()),
+        };
+        GuardStatus {
+            guard: report.guard.clone(),
+            scope: report.scope.label(),
+            value: report.highest,
+            limit: report.limit,
+            answered: report.answered,
+            state,
+            message,
+        }
+    }
+}
+
+fn stops(first: &GuardStop, others: usize) -> String {
+    let GuardStop { target, cause, .. } = first;
+    match others {
+        0 => format!("{target}: {cause}"),
+        more => format!("{target}: {cause}, and {}", counted(more, "more stop")),
+    }
+}
+
+fn quiet(report: &GuardReport) -> &'static str {
+    match report.highest {
+        None => "its query answers without a series",
+        Some(value) if value <= report.limit => "its values are within the limit",
+        Some(_) if report.unknown.is_empty() => "above the limit, but not for long enough yet",
+        Some(_) => "above the limit for unknown objects",
+    }
 }

@@ -9,6 +9,8 @@ use serde::Deserialize;
 use crate::model::plan::TargetBand;
 use crate::values::Ratio;
 
+use super::facts::{ProposalStatus, RefusedPolicy, Truncated};
+
 /// The answer of an instance.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ShownStatus {
@@ -39,15 +41,9 @@ pub(super) struct ShownInstance {
     pub(super) instance: String,
     pub(super) policy: String,
     pub(super) policy_since: Timestamp,
-    pub(super) policy_refused: Option<ShownPolicyError>,
+    pub(super) policy_refused: Option<RefusedPolicy>,
     #[serde(default)]
     pub(super) dry_run: bool,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct ShownPolicyError {
-    pub(super) at: Timestamp,
-    pub(super) error: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -71,49 +67,29 @@ pub(super) struct ShownSource {
     pub(super) error: Option<String>,
 }
 
-/// The first items of a list, and how many were left out.
-#[derive(Debug, Deserialize)]
-#[serde(default)]
-pub(super) struct ShownItems<T> {
-    pub(super) items: Vec<T>,
-    pub(super) more: usize,
-}
-
-impl<T> Default for ShownItems<T> {
-    fn default() -> Self {
-        ShownItems { items: Vec::new(), more: 0 }
-    }
-}
-
 #[derive(Debug, Deserialize)]
 pub(super) struct ShownPlan {
     pub(super) at: Timestamp,
     #[serde(default)]
     pub(super) classes: Vec<ShownClass>,
     #[serde(default)]
-    pub(super) nodes: ShownItems<ShownNode>,
+    pub(super) nodes: Truncated<ShownNode>,
     #[serde(default)]
-    pub(super) moves: ShownItems<ShownMove>,
+    pub(super) moves: Truncated<ShownMove>,
     #[serde(default)]
     pub(super) kept: Vec<ShownRefusal>,
     #[serde(default)]
     pub(super) paused: Vec<ShownPause>,
     #[serde(default)]
-    pub(super) guards: ShownItems<ShownMessage>,
+    pub(super) guards: Truncated<ShownMessage>,
     #[serde(default)]
-    pub(super) guard_states: ShownItems<ShownGuard>,
-    pub(super) proposal: Option<ShownProposal>,
+    pub(super) guard_states: Truncated<ShownGuard>,
+    pub(super) proposal: Option<ProposalStatus>,
     #[serde(default)]
     pub(super) notes: Vec<ShownMessage>,
     #[serde(default)]
-    pub(super) steering: ShownItems<ShownTaint>,
+    pub(super) steering: Truncated<ShownTaint>,
     pub(super) steering_denied: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct ShownProposal {
-    pub(super) id: String,
-    pub(super) evictions: usize,
 }
 
 #[derive(Debug, Deserialize)]
@@ -164,7 +140,7 @@ pub(super) struct ShownMove {
 pub(super) struct ShownRefusal {
     pub(super) message: String,
     #[serde(default)]
-    pub(super) pods: ShownItems<serde::de::IgnoredAny>,
+    pub(super) pods: Truncated<serde::de::IgnoredAny>,
 }
 
 /// An entry of which only the sentence is shown.
@@ -183,9 +159,9 @@ pub(super) struct ShownTaint {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ShownLedger {
-    pub(super) entries: ShownItems<ShownEviction>,
+    pub(super) entries: Truncated<ShownEviction>,
     pub(super) open: usize,
-    pub(super) resting: ShownItems<ShownCooldown>,
+    pub(super) resting: Truncated<ShownCooldown>,
 }
 
 #[derive(Debug, Deserialize)]

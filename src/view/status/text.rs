@@ -13,6 +13,7 @@ use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::{Table, display_width};
 
 use super::by_cause;
+use super::facts::Truncated;
 use super::shown::{ShownGuard, ShownLedger, ShownNode, ShownPlan, ShownStatus};
 
 /// Longer lists are cut, unless all is asked for.
@@ -182,21 +183,17 @@ impl StatusText<'_> {
     }
 
     fn moves(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
-        let moves = &plan.moves.items;
-        if moves.is_empty() {
+        if plan.moves.items.is_empty() {
             return Ok(());
         }
-        let (most, left_out) = shown(self.all, moves.len(), MOST);
-        let total = count(moves.len() + plan.moves.more, "eviction");
+        let total = count(plan.moves.total(), "eviction");
         self.screen.title(f, "Moves", &format!("{total} in the last plan"))?;
-        let rows = moves.iter().take(most).map(|one| {
+        self.list(f, &plan.moves, " moves", |one| {
             let to = one.to.as_deref().unwrap_or("?");
             let pod = format!("{}/{}", one.namespace, one.pod);
             let outcome = one.message.as_deref().unwrap_or("dry run");
             vec![pod, format!("{} → {to}", one.node), outcome.to_owned()]
-        });
-        self.screen.table(f, &Table::new(rows))?;
-        self.rest(f, left_out, plan.moves.more, " moves")
+        })
     }
 
     fn kept(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
@@ -210,10 +207,8 @@ impl StatusText<'_> {
             return Ok(());
         }
         self.screen.title(f, "Pods that stay", "candidates, by the reason")?;
-        let rows = plan.kept.iter().map(|group| {
-            let pods = group.pods.items.len() + group.pods.more;
-            vec![pods.to_string(), group.message.clone()]
-        });
+        let rows = plan.kept.iter();
+        let rows = rows.map(|group| vec![group.pods.total().to_string(), group.message.clone()]);
         self.screen.table(f, &Table::new(rows).right(0))
     }
 
@@ -223,11 +218,7 @@ impl StatusText<'_> {
             return Ok(());
         }
         self.screen.title(f, "Guards", "the newest values against their limits")?;
-        let (most, left_out) = shown(self.all, guards.items.len(), MOST);
-        let rows = guards.items.iter().take(most);
-        let rows = rows.map(|guard| self.guard_row(guard));
-        self.screen.table(f, &Table::new(rows))?;
-        self.rest(f, left_out, guards.more, " guards")
+        self.list(f, guards, " guards", |guard| self.guard_row(guard))
     }
 
     fn guard_row(&self, guard: &ShownGuard) -> Vec<String> {
@@ -244,19 +235,14 @@ impl StatusText<'_> {
     }
 
     fn steering(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
-        let steered = &plan.steering.items;
-        if steered.is_empty() && plan.steering_denied.is_none() {
+        if plan.steering.items.is_empty() && plan.steering_denied.is_none() {
             return Ok(());
         }
         let denied = plan.steering_denied.as_deref().unwrap_or_default();
         self.screen.title(f, "Steering", denied)?;
-        let (most, left_out) = shown(self.all, steered.len(), MOST);
-        let rows = steered
-            .iter()
-            .take(most)
-            .map(|one| vec![one.node.clone(), one.action.clone(), one.message.clone()]);
-        self.screen.table(f, &Table::new(rows))?;
-        self.rest(f, left_out, plan.steering.more, " nodes")
+        self.list(f, &plan.steering, " nodes", |one| {
+            vec![one.node.clone(), one.action.clone(), one.message.clone()]
+        })
     }
 
     fn ledger(&self, f: &mut fmt::Formatter<'_>, ledger: &ShownLedger) -> fmt::Result {
@@ -264,11 +250,10 @@ impl StatusText<'_> {
         if entries.items.is_empty() && ledger.resting.items.is_empty() {
             return Ok(());
         }
-        let total = count(entries.items.len() + entries.more, "eviction");
+        let total = count(entries.total(), "eviction");
         let note = format!("{total} that still count, {} under way", ledger.open);
         self.screen.title(f, "Ledger", &note)?;
-        let (most, left_out) = shown(self.all, entries.items.len(), MOST);
-        let rows = entries.items.iter().take(most).map(|entry| {
+        self.list(f, entries, " evictions", |entry| {
             let to = entry.to.as_deref().unwrap_or("?");
             vec![
                 self.ago(entry.at),
@@ -276,9 +261,7 @@ impl StatusText<'_> {
                 format!("{} → {to}", entry.from),
                 entry.message.clone(),
             ]
-        });
-        self.screen.table(f, &Table::new(rows))?;
-        self.rest(f, left_out, entries.more, " evictions")?;
+        })?;
         for resting in &ledger.resting.items {
             let left = resting.until.duration_since(self.status.now);
             let why = match &resting.got_worse {
@@ -289,6 +272,19 @@ impl StatusText<'_> {
             self.screen.line(f, &text, None)?;
         }
         Ok(())
+    }
+
+    /// Writes a row for each of the first items, and how many are left out.
+    fn list<T>(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        list: &Truncated<T>,
+        what: &str,
+        row: impl Fn(&T) -> Vec<String>,
+    ) -> fmt::Result {
+        let (most, left_out) = shown(self.all, list.items.len(), MOST);
+        self.screen.table(f, &Table::new(list.items[..most].iter().map(row)))?;
+        self.rest(f, left_out, list.more, what)
     }
 
     /// Says how many lines are left out here, or by the instance.

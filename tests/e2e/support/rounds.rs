@@ -1,4 +1,5 @@
-//! The program as a CronJob: single runs until there is nothing left to do.
+//! Waits for evictions: for the next one, until the nodes are even, or as a CronJob, whose single
+//! runs go on until there is nothing left to do.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::audit::evictions;
 use super::control_plane::ControlPlane;
-use super::process::Launch;
+use super::process::{Launch, Process};
 use super::scene::node_of;
-use super::usage::name;
+use super::usage::{in_words, name, used};
 use super::wait::{eventually, that};
 
 /// How many seconds a run may take, and the recovery of the cluster after it.
@@ -114,4 +115,30 @@ fn serves(pod: &Value) -> bool {
     let runs =
         pod["metadata"]["deletionTimestamp"].is_null() && pod["status"]["phase"] == "Running";
     runs && conditions.into_iter().any(ready)
+}
+
+/// Waits for another eviction. Returns the seconds that it took.
+pub async fn another_eviction(
+    control_plane: &ControlPlane,
+    process: &mut Process,
+    seconds: u64,
+) -> u64 {
+    let (start, before) = (tokio::time::Instant::now(), evictions(control_plane).len());
+    process
+        .eventually("an eviction", seconds, async |_| {
+            let after = evictions(control_plane).len();
+            that(after > before, format!("{before} before, {after} now"))
+        })
+        .await;
+    start.elapsed().as_secs()
+}
+
+/// Waits until every node is at the usual target of half of its cpu, or below it.
+pub async fn even(control_plane: &ControlPlane, process: &mut Process, seconds: u64) {
+    process
+        .eventually("every node at its target", seconds, async |_| {
+            let used = used(control_plane).await;
+            that(used.highest() <= 50.0, in_words(&used.percentages()))
+        })
+        .await;
 }

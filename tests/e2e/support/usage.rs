@@ -43,12 +43,6 @@ impl Used {
     }
 }
 
-/// Whether no node uses more than this percentage of its CPU; otherwise the usage of all.
-pub async fn at_most(percent: f64, control_plane: &ControlPlane) -> Result<(), String> {
-    let used = used(control_plane).await;
-    that(used.highest() <= percent, in_words(&used.percentages()))
-}
-
 /// The shares as text, in the order of the numbers in the node names.
 pub fn in_words(percentages: &BTreeMap<String, f64>) -> String {
     let mut nodes: Vec<_> = percentages.iter().collect();

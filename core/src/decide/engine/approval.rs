@@ -6,8 +6,7 @@ use crate::decide::strategy;
 use crate::model::approval::{Approved, ProposedMove, Unmade};
 use crate::model::plan::{Halt, Kept, Move, Plan, Verdict};
 
-use super::Engine;
-use super::observed::Observed;
+use super::{Engine, Observed};
 
 impl Engine {
     /// Records which evictions a person has approved, in place of earlier ones. They matter only

@@ -1,12 +1,15 @@
-//! Outcomes of a plan: the ledger notes them, and keeps facts about them for the record.
+//! Outcomes of a plan: the ledger notes them, and keeps facts about them for the record. For an
+//! hour, the engine also watches the relief that moves achieve on their nodes.
 
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
 use crate::model::ledger::Fault;
-use crate::model::plan::{Move, Outcome, Setbacks};
+use crate::model::plan::{Move, Outcome, Reason, Setbacks};
 use crate::model::record::{EvictionDetails, Fact};
+use crate::model::relief::{CycleRelief, RelievingMove};
+use crate::values::ResourceId;
 
 use super::Engine;
 
@@ -108,5 +111,47 @@ impl Engine {
         for (planned, _) in done().filter(|(_, outcome)| outcome.is_made()) {
             self.ledger.another_goes(&planned.ledger_key());
         }
+    }
+
+    /// Watches what a move achieves whose eviction was just made, if that was predicted.
+    fn watch_relief(&mut self, done: &Move) {
+        let (Some(worth), Some(relief)) = (done.worth, &done.relief) else {
+            return;
+        };
+        let resource = match relief.resource.as_str() {
+            "cpu" => ResourceId::CPU,
+            "memory" => ResourceId::MEMORY,
+            _ => return,
+        };
+        let (Reason::HotNode { target, .. }, Some(entry)) =
+            (&done.reason, self.ledger.intention(&done.uid))
+        else {
+            return;
+        };
+        self.relief.add(RelievingMove {
+            decided: entry.at,
+            uid: done.uid.clone(),
+            workload: entry.workload.clone(),
+            node: done.node.clone(),
+            resource,
+            target: *target,
+            share: relief.share,
+            predicted: worth.relief,
+        });
+    }
+
+    /// Returns what the moves of cycles have achieved that were decided an hour ago, the oldest
+    /// first. Each cycle is returned once.
+    pub fn take_reliefs(&mut self, now: Timestamp) -> Vec<CycleRelief> {
+        let ended = self.relief.take_ended(now);
+        for relief in &ended {
+            self.keep_fact(relief.fact(now));
+        }
+        ended
+    }
+
+    /// Forgets the moves that were decided an hour ago, in an instance that no longer leads.
+    pub fn forget_reliefs(&mut self, now: Timestamp) {
+        self.relief.take_ended(now);
     }
 }

@@ -8,10 +8,9 @@ use crate::model::ledger::Ledger;
 use crate::model::plan::{Plan, ReplicaTrial};
 use crate::policy::Policy;
 
-use super::Engine;
 use super::balance_report::balance_report;
-use super::observed::Observed;
 use super::trial::{MOST_MOVES, after_cycles, hot_nodes, relieved, without_limits};
+use super::{Engine, Observed};
 
 impl Engine {
     /// Finds out the effect of a lower `evictable.minReplicas` on a plan that leaves nodes

@@ -10,8 +10,7 @@ use crate::decide::targets::above_share;
 use crate::model::snapshot::NodeId;
 use crate::policy::{LowNodeUtilization, Strategy};
 
-use super::Engine;
-use super::observed::Observed;
+use super::{Engine, Observed};
 
 impl Engine {
     /// Whether it was last noted which nodes are hot longer ago than half the time for which they

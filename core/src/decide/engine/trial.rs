@@ -18,9 +18,8 @@ use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::{Effect, Taint};
 use crate::policy::{Limits, Policy, Share};
 
-use super::Engine;
 use super::balance_report::balance_report;
-use super::observed::Observed;
+use super::{Engine, Observed};
 
 /// The most evictions of a trial. It bounds the cost in a large cluster with many hot nodes.
 pub(super) const MOST_MOVES: u32 = 100;

@@ -7,7 +7,6 @@ use serde::Serialize;
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::scheduler::{self, Scored};
-use crate::model::object::object;
 use crate::model::plan::{BadLanding, horizon, limit_name};
 use crate::model::snapshot::NodeId;
 use crate::policy::ScorePlugin;
@@ -92,7 +91,7 @@ impl FittingNode {
     }
 }
 
-object!(FittingNode, |fit| {
+crate::object!(FittingNode, |fit| {
     "node": fit.node,
     "home": fit.home,
     "chance": fit.chance,
@@ -110,13 +109,10 @@ pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> ReplacementFo
     let gains: BTreeMap<NodeId, _> =
         gate::landings(candidate, draft, &forecast).into_iter().collect();
     let home = snapshot.pod(candidate.pod).node;
-    let chance = |node: NodeId| {
-        forecast.possible_nodes.iter().find(|w| w.node == node).map_or(Ratio::ZERO, |w| w.chance)
-    };
     let fit = |scored: &Scored| FittingNode {
         node: snapshot.node(scored.node).name.clone(),
         home: Some(scored.node) == home,
-        chance: chance(scored.node),
+        chance: forecast.chance(scored.node),
         score: scored.total,
         parts: ScorePlugin::ALL
             .into_iter()

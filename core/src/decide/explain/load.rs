@@ -6,18 +6,9 @@ use serde::Serialize;
 use crate::model::plan::Stop;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::{Measure, PodUsage, Sample};
-use crate::values::{Amount, PerResource, ResourceId};
+use crate::values::ResourceId;
 
 use super::{CodedMessage, Context};
-
-/// Cpu and memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct CpuAndMemory {
-    /// Nanocores.
-    pub cpu_nanocores: Amount,
-    /// Bytes.
-    pub memory_bytes: Amount,
-}
 
 /// One sample of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -26,7 +17,7 @@ pub struct UsagePoint {
     pub at: Timestamp,
     /// The usage.
     #[serde(flatten)]
-    pub used: CpuAndMemory,
+    pub used: Measure,
 }
 
 /// The usage and the requests.
@@ -42,37 +33,22 @@ pub struct LoadSummary {
     /// The samples, the oldest first.
     pub samples: Vec<UsagePoint>,
     /// The value that decisions use; `None` if it is unknown.
-    pub smoothed: Option<CpuAndMemory>,
+    pub smoothed: Option<Measure>,
     /// Whether the value comes from the pod's siblings or its requests, because the pod is too new
     /// to have samples.
     pub estimated: bool,
     /// Why it is unknown.
     pub unknown: Option<CodedMessage>,
     /// The requests of the pod, or of the pods of the node that stay.
-    pub requests: CpuAndMemory,
+    pub requests: Measure,
     /// The allocatable amounts of a node.
-    pub allocatable: Option<CpuAndMemory>,
+    pub allocatable: Option<Measure>,
 }
 
 impl LoadSummary {
     /// The newest sample, not smoothed.
-    pub fn newest(&self) -> Option<CpuAndMemory> {
+    pub fn newest(&self) -> Option<Measure> {
         self.samples.last().map(|point| point.used)
-    }
-}
-
-impl From<Measure> for CpuAndMemory {
-    fn from(measure: Measure) -> Self {
-        CpuAndMemory { cpu_nanocores: measure.cpu, memory_bytes: measure.memory }
-    }
-}
-
-impl From<&PerResource<Amount>> for CpuAndMemory {
-    fn from(amounts: &PerResource<Amount>) -> Self {
-        CpuAndMemory {
-            cpu_nanocores: amounts[ResourceId::CPU],
-            memory_bytes: amounts[ResourceId::MEMORY],
-        }
     }
 }
 
@@ -83,10 +59,10 @@ pub(super) fn of_pod(case: &Context<'_>, pod: PodId) -> LoadSummary {
         .unmeasured_pod(pod)
         .map(|why| CodedMessage::refusal(&Stop::Unmeasured(why).into()));
     LoadSummary {
-        smoothed: world.usage.pod(pod).map(CpuAndMemory::from),
+        smoothed: world.usage.pod(pod),
         estimated: matches!(world.usage.pods.get(pod.0), Some(PodUsage::Estimated(_))),
         unknown,
-        requests: CpuAndMemory::from(&world.snapshot.pod(pod).requests),
+        requests: Measure::from_all(&world.snapshot.pod(pod).requests),
         ..windowed(case, world.snapshot.pod(pod).node, case.history.pod_window(world.snapshot, pod))
     }
 }
@@ -96,21 +72,17 @@ pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> LoadSummary {
     let pods = world.snapshot.node(node).pods.iter().map(|p| world.snapshot.pod(*p));
     let sum = |r: ResourceId| pods.clone().map(|p| p.requests[r]).sum();
     LoadSummary {
-        smoothed: world.usage.node(node).map(CpuAndMemory::from),
+        smoothed: world.usage.node(node),
         unknown: world.usage.unmeasured(node).map(|why| CodedMessage::unknown(&why)),
-        requests: CpuAndMemory {
-            cpu_nanocores: sum(ResourceId::CPU),
-            memory_bytes: sum(ResourceId::MEMORY),
-        },
-        allocatable: Some(CpuAndMemory::from(&world.snapshot.node(node).allocatable)),
+        requests: Measure { cpu: sum(ResourceId::CPU), memory: sum(ResourceId::MEMORY) },
+        allocatable: Some(Measure::from_all(&world.snapshot.node(node).allocatable)),
         ..windowed(case, Some(node), case.history.node_window(world.snapshot, node))
     }
 }
 
 fn windowed(case: &Context<'_>, node: Option<NodeId>, samples: Vec<Sample>) -> LoadSummary {
     let rules = &case.world.policy.usage;
-    let point =
-        |sample: Sample| UsagePoint { at: sample.at, used: CpuAndMemory::from(sample.used) };
+    let point = |sample: Sample| UsagePoint { at: sample.at, used: sample.used };
     LoadSummary {
         window_seconds: rules.window.as_secs(),
         smoothing: rules.smoothing.label(),
@@ -119,7 +91,7 @@ fn windowed(case: &Context<'_>, node: Option<NodeId>, samples: Vec<Sample>) -> L
         smoothed: None,
         estimated: false,
         unknown: None,
-        requests: CpuAndMemory::default(),
+        requests: Measure::default(),
         allocatable: None,
     }
 }

@@ -13,11 +13,12 @@ use crate::decide::targets::AboveTarget;
 use crate::model::plan::{Class, Steer};
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{BudgetId, NodeId, PodId, WorkloadId};
+use crate::model::usage::Measure;
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio};
 
 use super::decided::{AllVerdicts, NodeVerdict};
-use super::load::{self, CpuAndMemory, LoadSummary};
+use super::load::{self, LoadSummary};
 use super::memory::{self, WorkloadRecord};
 use super::of_pod::BudgetLine;
 use super::{CodedMessage, Context, StrategyVerdict};
@@ -99,9 +100,9 @@ pub struct PodLine {
     /// Whether it is Ready.
     pub ready: bool,
     /// Its usage, smoothed or estimated; `None` if it is unknown.
-    pub used: Option<CpuAndMemory>,
+    pub used: Option<Measure>,
     /// Its requests.
-    pub requests: CpuAndMemory,
+    pub requests: Measure,
     /// The verdict of each strategy.
     pub verdicts: Vec<StrategyVerdict>,
 }
@@ -199,8 +200,8 @@ fn lines(case: &Context<'_>, decided: &AllVerdicts<'_>, pods: &[PodId]) -> Vec<P
             workload: facts.workload.map(|id| snapshot.workload(id).key.clone()),
             node: facts.node.map(|node| snapshot.node(node).name.clone()),
             ready: facts.ready,
-            used: case.world.usage.pod(*pod).map(CpuAndMemory::from),
-            requests: CpuAndMemory::from(&facts.requests),
+            used: case.world.usage.pod(*pod),
+            requests: Measure::from_all(&facts.requests),
             verdicts: decided.of_pod(position),
         });
     }

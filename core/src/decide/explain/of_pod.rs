@@ -6,7 +6,6 @@ use serde::Serialize;
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate::{Gate, REPLACEMENT_RULES};
 use crate::model::ledger::key_of;
-use crate::model::object::object;
 use crate::model::plan::Refusal;
 use crate::model::snapshot::facts::{Owner, OwnerKey};
 use crate::model::snapshot::{BudgetId, PodId, Snapshot};
@@ -90,7 +89,7 @@ pub struct RuleVerdict {
     pub refusal: Option<CodedMessage>,
 }
 
-object!(GateVerdict, |verdict| {
+crate::object!(GateVerdict, |verdict| {
     "gate": verdict.gate.code(),
     "admits": verdict.refusal.is_none(),
     "code": verdict.refusal.as_ref().map(Refusal::code),

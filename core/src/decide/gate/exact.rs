@@ -3,16 +3,17 @@
 use jiff::SignedDuration;
 
 use crate::decide::draft::{Candidate, Draft, Prospect};
-use crate::model::plan::Refusal;
+use crate::decide::scheduler;
+use crate::model::plan::{Misfit, Refusal, Replacement};
+use crate::model::snapshot::NodeId;
 use crate::policy::Rule;
+use crate::values::selector::Selector;
 
 use super::evictable::{
     asks_for_eviction, bare, local_storage, old_enough, permitted, priority, protected, selected,
 };
 use super::replicas::enough;
 use super::{Checks, cooldown, disruption};
-
-mod landing;
 
 /// Descheduler asks for no replacement, asks nothing again, makes no forecast, and has no memory
 /// between cycles. Its evictions are recorded nevertheless.
@@ -25,7 +26,7 @@ pub(super) static CHECKS: Checks = Checks {
     cooldown: |_, draft| cooldown::recordable(draft, true),
     worth: |_, _| Ok(()),
     landing: |candidate, draft| {
-        landing::admit(candidate, draft)?;
+        has_room(candidate, draft)?;
         Ok(Prospect::certain())
     },
     landings: |_, _, _| Vec::new(),
@@ -85,4 +86,43 @@ fn gone(moved: &Candidate, candidate: &Candidate, draft: &Draft<'_>) -> bool {
     let by_node = !matches!(draft.world.strategy(candidate.strategy).rule, Rule::PodLifeTime(_));
     let same_node = snapshot.pod(moved.pod).node == snapshot.pod(candidate.pod).node;
     moved.strategy != candidate.strategy || (by_node && !same_node)
+}
+
+/// Descheduler's check instead of a forecast (`nodeFit`): requires a node with room among those of
+/// the strategy, if it limits them, and the same or another one among those of the profile, if it
+/// asks for that.
+fn has_room(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    if let Some(destinations) = &candidate.destinations {
+        some_fits(candidate, draft, destinations.nodes.iter().copied(), None)?;
+    }
+    let rules = candidate.rules(draft.world);
+    if rules.node_fit {
+        let nodes = draft.world.snapshot.node_ids();
+        some_fits(candidate, draft, nodes, rules.destinations.as_ref())?;
+    }
+    Ok(())
+}
+
+/// Requires that one of these nodes can take the pod. Its own node and those that the selector
+/// excludes do not count.
+fn some_fits(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    nodes: impl Iterator<Item = NodeId>,
+    selector: Option<&Selector>,
+) -> Result<(), Refusal> {
+    let snapshot = draft.world.snapshot;
+    let home = snapshot.pod(candidate.pod).node;
+    let mut misfits: Vec<Misfit> = Vec::new();
+    for node in nodes.filter(|n| Some(*n) != home) {
+        if selector.is_some_and(|s| !s.matches(&snapshot.node(node).labels)) {
+            misfits.push(Misfit::Excluded);
+            continue;
+        }
+        match scheduler::fits_today(draft, candidate.pod, node) {
+            Ok(()) => return Ok(()),
+            Err(why) => misfits.push(why),
+        }
+    }
+    Err(Replacement::NoRoom(misfits.into_iter().collect()).into())
 }

@@ -294,13 +294,10 @@ pub(super) fn each(
     draft: &Draft<'_>,
     forecast: &Forecast,
 ) -> Vec<(NodeId, Result<Ratio, BadLanding>)> {
-    let chance = |node: NodeId| {
-        forecast.possible_nodes.iter().find(|w| w.node == node).map_or(Ratio::ZERO, |w| w.chance)
-    };
     let preferences = Preferences::of(draft, candidate.pod);
     let judged = |node: NodeId| {
         check(candidate, draft, &preferences, node)
-            .map_err(|flaw| flaw.refusal(candidate, draft, chance(node), forecast))
+            .map_err(|flaw| flaw.refusal(candidate, draft, forecast.chance(node), forecast))
     };
     forecast.scored.iter().map(|s| (s.node, judged(s.node))).collect()
 }

@@ -41,93 +41,40 @@ pub struct ReplacementRule {
 
 /// All rules, in the order in which they decide.
 pub const RULES: [ReplacementRule; 12] = [
-    ReplacementRule {
-        name: "controller",
-        question: "a controller creates a replacement",
-        overridable: false,
-        counts_moves: false,
-        ask: controller::admit,
-    },
-    ReplacementRule {
-        name: "namespace",
-        question: "the API server accepts new pods in its namespace",
-        overridable: false,
-        counts_moves: false,
-        ask: namespace::admit,
-    },
-    ReplacementRule {
-        name: "completion",
-        question: "its work does not end, or belongs to a Job",
-        overridable: true,
-        counts_moves: false,
-        ask: completion::admit,
-    },
-    ReplacementRule {
-        name: "job",
-        question: "its Job survives the eviction",
-        overridable: true,
-        counts_moves: true,
-        ask: job::admit,
-    },
-    ReplacementRule {
-        name: "order",
-        question: "its StatefulSet can create a pod now",
-        overridable: false,
-        counts_moves: true,
-        ask: ordered::admit,
-    },
-    ReplacementRule {
-        name: "priority-class",
-        question: "the API server accepts its PriorityClass",
-        overridable: false,
-        counts_moves: false,
-        ask: priority_class::admit,
-    },
-    ReplacementRule {
-        name: "template",
-        question: "the scheduler chooses its node",
-        overridable: false,
-        counts_moves: false,
-        ask: template::admit,
-    },
-    ReplacementRule {
-        name: "known",
-        question: "everything that its place depends on is known",
-        overridable: false,
-        counts_moves: false,
-        ask: unknown::admit,
-    },
-    ReplacementRule {
-        name: "claims",
-        question: "its claims and their volumes can be used",
-        overridable: false,
-        counts_moves: false,
-        ask: claims::admit,
-    },
-    ReplacementRule {
-        name: "new-volumes",
-        question: "its new volumes are provisioned where it lands",
-        overridable: true,
-        counts_moves: false,
-        ask: new_volumes::admit,
-    },
-    ReplacementRule {
-        name: "local-volumes",
-        question: "none of its volumes is a directory of its node",
-        overridable: true,
-        counts_moves: false,
-        ask: local_volumes::admit,
-    },
-    ReplacementRule {
-        name: "shared-volumes",
-        question: "no other pod holds or awaits its volumes",
-        overridable: false,
-        counts_moves: false,
-        ask: shared_volumes::admit,
-    },
+    rule("controller", "a controller creates a replacement", controller::admit),
+    rule("namespace", "the API server accepts new pods in its namespace", namespace::admit),
+    rule("completion", "its work does not end, or belongs to a Job", completion::admit)
+        .overridable(),
+    rule("job", "its Job survives the eviction", job::admit).overridable().counting_moves(),
+    rule("order", "its StatefulSet can create a pod now", ordered::admit).counting_moves(),
+    rule("priority-class", "the API server accepts its PriorityClass", priority_class::admit),
+    rule("template", "the scheduler chooses its node", template::admit),
+    rule("known", "everything that its place depends on is known", unknown::admit),
+    rule("claims", "its claims and their volumes can be used", claims::admit),
+    rule("new-volumes", "its new volumes are provisioned where it lands", new_volumes::admit)
+        .overridable(),
+    rule("local-volumes", "none of its volumes is a directory of its node", local_volumes::admit)
+        .overridable(),
+    rule("shared-volumes", "no other pod holds or awaits its volumes", shared_volumes::admit),
 ];
 
+const fn rule(
+    name: &'static str,
+    question: &'static str,
+    ask: fn(&Candidate, &Draft<'_>) -> Result<(), Replacement>,
+) -> ReplacementRule {
+    ReplacementRule { name, question, overridable: false, counts_moves: false, ask }
+}
+
 impl ReplacementRule {
+    const fn overridable(self) -> Self {
+        ReplacementRule { overridable: true, ..self }
+    }
+
+    const fn counting_moves(self) -> Self {
+        ReplacementRule { counts_moves: true, ..self }
+    }
+
     /// Asks this rule only.
     pub fn ask(&self, candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
         (checks(draft).replacement)(self, candidate, draft)

@@ -36,7 +36,6 @@ pub(super) fn preference(preferred: &[(i32, NodeTerm)], node: &NodeFacts) -> i64
     held.map(|(weight, _)| i64::from(*weight)).sum()
 }
 
-/// Scores the nodes.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     let AddedAffinity { preferred: added, .. } = &question.profile.added_affinity;
     let own = &question.pod.preferred_nodes;

@@ -139,7 +139,6 @@ fn units(resource: ResourceId, amount: Amount) -> i64 {
     i64::try_from(units).unwrap_or(i64::MAX)
 }
 
-/// Scores the nodes.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
     let Fit { strategy, resources, .. } = &question.profile.fit;
     let weighed = resources

@@ -66,7 +66,6 @@ pub(super) fn removed_by<'t>(
     limited.min_by_key(|(_, after)| *after)
 }
 
-/// Scores the nodes.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
     let tolerations = &question.pod.tolerations;
     let bothers = |t: &&Taint| {

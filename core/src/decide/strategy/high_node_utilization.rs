@@ -103,12 +103,8 @@ impl<'w> HighNodeUtilizationRun<'w> {
 
 impl SelectPods for HighNodeUtilizationRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        loop {
-            let candidate = self.queue.pop_front()?;
-            if !draft.is_on_closed_node(candidate.strategy, candidate.pod) {
-                return Some(candidate);
-            }
-        }
+        let mut queue = std::iter::from_fn(|| self.queue.pop_front());
+        queue.find(|one| !draft.is_on_closed_node(one.strategy, one.pod))
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {

@@ -18,7 +18,7 @@ use crate::policy::{AntiAffinity, Scope};
 use crate::values::selector::Selector;
 
 use super::importance::importance;
-use super::listing::{in_scope, ready_nodes};
+use super::listing::{ready_nodes, with_terms};
 use super::preferred_anti_affinity::PreferredAntiAffinityRun;
 use super::{SelectPods, StrategyRun};
 
@@ -127,7 +127,7 @@ impl<'w> RequiredAntiAffinityRun<'w> {
         let snapshot = draft.world.snapshot;
         let neighbours = rules.neighbours(draft, position, scope);
         let mut selected = neighbours.clone();
-        selected.retain(|pod| with_terms(draft, scope, *pod).is_ok());
+        selected.retain(|pod| with_terms(draft, scope, *pod, has_terms).is_ok());
         selected.sort_by_key(|p| (snapshot.pod(*p).node, importance(snapshot.pod(*p)), *p));
         let finished = neighbours.iter().filter(|p| snapshot.pod(**p).finished());
         let neighbours = Neighbours { finished: finished.copied().collect(), all: neighbours };
@@ -152,7 +152,7 @@ impl<'w> RequiredAntiAffinityRun<'w> {
 
     /// Decides about a pod, given the moves so far.
     fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<Reason, NotSelected> {
-        let (node, facts) = with_terms(draft, self.scope, pod)?;
+        let (node, facts) = with_terms(draft, self.scope, pod, has_terms)?;
         let groups = self.group_of_terms.get(&pod).into_iter().flatten();
         facts
             .required_anti_affinity
@@ -189,23 +189,18 @@ impl<'w> RequiredAntiAffinityRun<'w> {
 
 impl SelectPods for RequiredAntiAffinityRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        loop {
-            let pod = self.waiting.pop_front()?;
-            let Ok(reason) = self.judge(draft, pod) else {
-                continue;
-            };
-            if !draft.is_on_closed_node(self.position, pod) {
+        while let Some(pod) = self.waiting.pop_front() {
+            if let Ok(reason) = self.judge(draft, pod)
+                && !draft.is_on_closed_node(self.position, pod)
+            {
                 return Some(Candidate::new(pod, self.position, reason));
             }
         }
+        None
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
-        match (self.judge(run.before, pod), self.judge(run.after, pod)) {
-            (Err(why), _) => why,
-            (Ok(_), Err(_)) => NotSelected::Parted,
-            (Ok(_), Ok(_)) => run.late(pod),
-        }
+        run.parted_or_late(pod, |draft| self.judge(draft, pod))
     }
 }
 
@@ -231,21 +226,8 @@ impl<'w> Groups<'w> {
     }
 }
 
-/// A pod with required anti-affinity and its node, or why the strategy does not move the pod.
-fn with_terms<'w>(
-    draft: &Draft<'w>,
-    scope: &Scope,
-    pod: PodId,
-) -> Result<(NodeId, &'w Pod), NotSelected> {
-    let node = in_scope(draft, scope, pod)?;
-    let facts = draft.world.snapshot.pod(pod);
-    if facts.finished() {
-        Err(NotSelected::Finished)
-    } else if facts.required_anti_affinity.is_empty() {
-        Err(NotSelected::NoAntiAffinity)
-    } else {
-        Ok((node, facts))
-    }
+fn has_terms(pod: &Pod) -> bool {
+    !pod.required_anti_affinity.is_empty()
 }
 
 impl NeighbourRules {

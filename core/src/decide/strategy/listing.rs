@@ -68,6 +68,24 @@ pub(super) fn in_scope(
     Ok(node)
 }
 
+/// A pod in scope with terms of anti-affinity, and its node, or why the strategy does not move it.
+pub(super) fn with_terms<'w>(
+    draft: &Draft<'w>,
+    scope: &Scope,
+    pod: PodId,
+    has_terms: fn(&Pod) -> bool,
+) -> Result<(NodeId, &'w Pod), NotSelected> {
+    let node = in_scope(draft, scope, pod)?;
+    let facts = draft.world.snapshot.pod(pod);
+    if facts.finished() {
+        Err(NotSelected::Finished)
+    } else if has_terms(facts) {
+        Ok((node, facts))
+    } else {
+        Err(NotSelected::NoAntiAffinity)
+    }
+}
+
 /// The pods in scope: node by node, and on each node the workloads in turn.
 ///
 /// The turns keep a limit that cuts the list short from falling on one workload alone.

@@ -67,13 +67,10 @@ fn judge<J: JudgePod>(rule: &J, draft: &Draft<'_>, pod: PodId) -> Result<Selecte
 
 impl<J: JudgePod> SelectPods for PerPodRun<J> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        loop {
-            let (pod, selected) = self.waiting.pop_front()?;
-            if !draft.is_on_closed_node(self.position, pod) {
-                let candidate = Candidate::new(pod, self.position, selected.reason);
-                return Some(candidate.within(selected.destinations));
-            }
-        }
+        let mut waiting = std::iter::from_fn(|| self.waiting.pop_front());
+        let is_open = |pod: PodId| !draft.is_on_closed_node(self.position, pod);
+        let (pod, Selected { reason, destinations }) = waiting.find(|(pod, _)| is_open(*pod))?;
+        Some(Candidate::new(pod, self.position, reason).within(destinations))
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {

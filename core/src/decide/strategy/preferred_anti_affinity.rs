@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::scheduler;
 use crate::model::plan::{NoGain, NotSelected, Reason};
-use crate::model::snapshot::{NodeId, PodId};
+use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::Scope;
 
 use super::importance::importance;
-use super::listing::{in_scope, only_on, pods, ready_nodes};
+use super::listing::{only_on, pods, ready_nodes, with_terms};
 use super::{SelectPods, StrategyRun};
 
 /// One cycle of the strategy.
@@ -30,7 +30,7 @@ impl<'w> PreferredAntiAffinityRun<'w> {
     pub(super) fn start(draft: &Draft<'w>, position: usize, scope: &'w Scope) -> Self {
         let snapshot = draft.world.snapshot;
         let mut waiting = pods(draft, scope);
-        waiting.retain(|pod| with_terms(draft, scope, *pod).is_ok());
+        waiting.retain(|pod| with_terms(draft, scope, *pod, has_terms).is_ok());
         waiting.sort_by_key(|p| (snapshot.pod(*p).node, importance(snapshot.pod(*p)), *p));
         PreferredAntiAffinityRun {
             position,
@@ -42,7 +42,7 @@ impl<'w> PreferredAntiAffinityRun<'w> {
 
     /// The pod as a candidate, given the moves so far.
     fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<Candidate, NotSelected> {
-        let home = with_terms(draft, self.scope, pod)?;
+        let (home, _) = with_terms(draft, self.scope, pod, has_terms)?;
         let violated = scheduler::violated_preferences(draft, pod);
         let nodes = self.nodes.iter();
         let weights: Vec<(NodeId, i64)> = nodes.map(|n| (*n, violated.at(*n))).collect();
@@ -63,35 +63,21 @@ impl<'w> PreferredAntiAffinityRun<'w> {
 
 impl SelectPods for PreferredAntiAffinityRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        loop {
-            let pod = self.waiting.pop_front()?;
-            let Ok(candidate) = self.judge(draft, pod) else {
-                continue;
-            };
-            if !draft.is_on_closed_node(self.position, pod) {
+        while let Some(pod) = self.waiting.pop_front() {
+            if let Ok(candidate) = self.judge(draft, pod)
+                && !draft.is_on_closed_node(self.position, pod)
+            {
                 return Some(candidate);
             }
         }
+        None
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
-        match (self.judge(run.before, pod), self.judge(run.after, pod)) {
-            (Err(why), _) => why,
-            (Ok(_), Err(_)) => NotSelected::Parted,
-            (Ok(_), Ok(_)) => run.late(pod),
-        }
+        run.parted_or_late(pod, |draft| self.judge(draft, pod))
     }
 }
 
-/// The node of a pod with preferred anti-affinity, or why the strategy does not move the pod.
-fn with_terms(draft: &Draft<'_>, scope: &Scope, pod: PodId) -> Result<NodeId, NotSelected> {
-    let node = in_scope(draft, scope, pod)?;
-    let facts = draft.world.snapshot.pod(pod);
-    if facts.finished() {
-        Err(NotSelected::Finished)
-    } else if facts.preferred_terms.iter().any(|term| term.weight < 0) {
-        Ok(node)
-    } else {
-        Err(NotSelected::NoAntiAffinity)
-    }
+fn has_terms(pod: &Pod) -> bool {
+    pod.preferred_terms.iter().any(|term| term.weight < 0)
 }

@@ -96,6 +96,17 @@ impl StrategyRun<'_, '_> {
         verdict.err().unwrap_or_else(|| self.late(pod))
     }
 
+    /// Why a pod is no candidate, by a verdict that depends on the moves: other pods that left may
+    /// have parted it from those that it avoids.
+    pub(super) fn parted_or_late<T>(
+        &self,
+        pod: PodId,
+        judge: impl Fn(&Draft<'_>) -> Result<T, NotSelected>,
+    ) -> NotSelected {
+        let after = |_| judge(self.after).map_err(|_| NotSelected::Parted);
+        self.or_late(pod, judge(self.before).and_then(after))
+    }
+
     /// Why a selected pod did not become a candidate: a refusal of another pod ended the strategy
     /// for the node or for the cycle, or other pods were chosen.
     pub(super) fn late(&self, pod: PodId) -> NotSelected {

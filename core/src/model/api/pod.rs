@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::affinity::{ApiAffinity, ApiSpreadConstraint};
-use super::container_state::ApiContainerState;
 use super::messages::{messages, nullable};
 use super::metadata::ApiMetadata;
 use super::node::ApiCondition;
@@ -178,4 +177,29 @@ pub struct ApiVolume {
     #[prost(message, required, tag = "2")]
     #[serde(flatten)]
     pub source: ApiVolumeSource,
+}
+
+messages! {
+    /// `ContainerState`.
+    struct ApiContainerState {
+        waiting: Option<ApiWaiting> = 1 (message, optional),
+        running: Option<ApiRunning> = 2 (message, optional),
+        terminated: Option<ApiTerminated> = 3 (message, optional),
+    }
+
+    /// `ContainerStateRunning`.
+    struct ApiRunning {
+        started_at: Option<ApiTime> = 1 (message, optional),
+    }
+
+    /// `ContainerStateWaiting`.
+    struct ApiWaiting {
+        reason: Option<String> = 1 (string, optional),
+    }
+
+    /// `ContainerStateTerminated`.
+    struct ApiTerminated {
+        exit_code: i32 = 1 (int32),
+        reason: String = 3 (string),
+    }
 }

@@ -16,7 +16,6 @@ use super::{GuardAnswer, GuardCause, GuardReport, GuardStop, GuardTarget};
 const LOST: &str = "it returned a series before and returns none now";
 const NO_NUMBER: &str = "its value is not a number";
 
-/// One guard.
 #[derive(Clone, Debug)]
 pub(super) struct GuardState {
     pub(super) rule: Guard,

@@ -12,8 +12,7 @@ use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::policy::Cooldown;
 
-use super::pods::{find, pods_of};
-use super::{Aim, Ending, Entry, Ledger, State, key_of, patience};
+use super::{Aim, Ending, Entry, Ledger, State, find_pod, key_of, patience, pods_of};
 
 /// How trials are judged.
 #[derive(Clone, Copy)]
@@ -113,7 +112,7 @@ impl Entry {
             return ended;
         };
         let uid = self.replacement.as_ref();
-        let Some(pod) = uid.and_then(|uid| find(snapshot, &self.workload, uid)) else {
+        let Some(pod) = uid.and_then(|uid| find_pod(snapshot, &self.workload, uid)) else {
             return ended;
         };
         let (pod, guards) = (snapshot.pod(pod), (ramp.guards)(&self.workload));

@@ -10,9 +10,10 @@ use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::policy::Cooldown;
 
-use super::pods::{find, pods_of};
 use super::ramp::{EntryProgress, RampRule};
-use super::{Aim, DEFERRED, Ending, Entry, IN_FLIGHT, Landed, Ledger, State, patience};
+use super::{
+    Aim, DEFERRED, Ending, Entry, IN_FLIGHT, Landed, Ledger, State, find_pod, patience, pods_of,
+};
 
 /// An eviction with a known outcome, for logs and events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +108,7 @@ impl Ledger {
         let expected = self.replacing().filter(|e| !e.possible_nodes.is_empty());
         expected.filter_map(|entry| {
             let pod = match &entry.replacement {
-                Some(uid) => find(snapshot, &entry.workload, uid)
+                Some(uid) => find_pod(snapshot, &entry.workload, uid)
                     .filter(|id| snapshot.pod(*id).node.is_none()),
                 None => evicted_pod(entry, snapshot).filter(|id| snapshot.pod(*id).terminating),
             };
@@ -121,7 +122,7 @@ impl Ledger {
     pub fn has_unplaced_replacement(&self, snapshot: &Snapshot, node: &str) -> bool {
         let waits = |id: PodId| snapshot.pod(id).node.is_none();
         let unplaced = |e: &Entry| match &e.replacement {
-            Some(uid) => find(snapshot, &e.workload, uid).is_none_or(waits),
+            Some(uid) => find_pod(snapshot, &e.workload, uid).is_none_or(waits),
             None => true,
         };
         let of_node = |e: &&Entry| e.node == node || e.workload.kind == "StatefulSet";
@@ -195,7 +196,7 @@ impl Ledger {
         let mut taken: BTreeSet<String> =
             self.entries.iter().filter_map(|e| e.replacement.clone()).collect();
         for entry in self.entries.iter_mut().filter(|e| e.state.lacks_ending()) {
-            let here = |uid: &String| find(snapshot, &entry.workload, uid).is_some();
+            let here = |uid: &String| find_pod(snapshot, &entry.workload, uid).is_some();
             // A replacement can itself be deleted. Then the next new pod counts.
             if entry.replacement.as_ref().is_some_and(here) {
                 continue;
@@ -258,7 +259,7 @@ fn ending(
         return Some((Ending::NotReplaced, None));
     }
     let replacement =
-        entry.replacement.as_ref().and_then(|uid| find(snapshot, &entry.workload, uid));
+        entry.replacement.as_ref().and_then(|uid| find_pod(snapshot, &entry.workload, uid));
     let waited_enough = now.duration_since(entry.at) > patience(cooldown);
     let Some(pod) = replacement.map(|id| snapshot.pod(id)) else {
         return waited_enough.then_some((Ending::NotReplaced, None));

@@ -15,8 +15,7 @@ use crate::model::snapshot::{PodId, Snapshot};
 use crate::policy::Cooldown;
 
 use super::capacity::key_bytes;
-use super::pods::find;
-use super::{Aim, Ending, Entry, Ledger, State, patience};
+use super::{Aim, Ending, Entry, Ledger, State, find_pod, patience};
 
 /// The times of a workload that count: an odd number, so that one slow start, such as the first
 /// pull of an image on a node, does not decide.
@@ -165,7 +164,7 @@ impl Entry {
     /// Returns the replacement, while it exists.
     fn replacement(&self, snapshot: &Snapshot) -> Option<PodId> {
         let uid = self.replacement.as_ref()?;
-        find(snapshot, &self.workload, uid)
+        find_pod(snapshot, &self.workload, uid)
     }
 
     /// Returns the time from the decision until the replacement was Ready, or until now if it is

@@ -1,10 +1,12 @@
-//! Reasons why nodes cannot take a pod.
+//! Reasons why nodes cannot take a pod, or would not keep it.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::model::snapshot::facts::NodeClosure;
-use crate::values::text;
+use jiff::SignedDuration;
+
+use crate::model::snapshot::facts::{NodeClosure, Taint};
+use crate::values::text::{are, duration};
 
 /// The reason why a node cannot take a pod, after "is".
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
@@ -150,9 +152,34 @@ impl fmt::Display for MisfitCounts {
         }
         for (i, (why, count)) in self.by_frequency().into_iter().enumerate() {
             let comma = if i == 0 { "" } else { ", " };
-            let are = text::are(count);
-            write!(f, "{comma}{count} {are} {why}")?;
+            write!(f, "{comma}{count} {} {why}", are(count))?;
         }
         Ok(())
+    }
+}
+
+/// A NoExecute taint that a pod tolerates for a limited time only.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its taint {taint} would remove it after {}", duration(*.after))]
+pub struct Removal {
+    /// The taint.
+    pub taint: Taint,
+    /// The time from the landing until the removal.
+    pub after: SignedDuration,
+}
+
+/// A node that runs another operating system than a pod needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherSystem {
+    /// The operating system that the pod needs.
+    pub needs: String,
+    /// The operating system of the node; `None` if it is unknown.
+    pub runs: Option<String>,
+}
+
+impl fmt::Display for OtherSystem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let runs = self.runs.as_deref().unwrap_or("an unknown operating system");
+        write!(f, "it needs {}, and the node runs {runs}", self.needs)
     }
 }

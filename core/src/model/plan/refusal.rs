@@ -15,10 +15,10 @@ mod rest;
 mod stop;
 mod temporary;
 
-pub use bad_landing::{BadLanding, horizon, limit_name};
-pub use disruption::Disruption;
+pub use bad_landing::{BadLanding, BrokenPreference, NoGain, PlacementCause, horizon, limit_name};
+pub use disruption::{BudgetCause, Disruption};
 pub use protected::Protected;
-pub use replacement::Replacement;
+pub use replacement::{ClaimFlaw, JobFailureCause, NoReplacementCause, OrderCause, Replacement};
 pub use stop::Stop;
 pub use temporary::Temporary;
 

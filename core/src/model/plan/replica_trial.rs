@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::model::object::object;
 use crate::values::text::{agree, count};
 
 /// The result of a trial decision with a lower `evictable.minReplicas`.
@@ -56,7 +55,7 @@ impl fmt::Display for ReplicaTrial {
     }
 }
 
-object!(ReplicaTrial, |trial| {
+crate::object!(ReplicaTrial, |trial| {
     "refused": trial.refused,
     "refused_for_replicas": trial.refused_for_replicas,
     "single": trial.single,

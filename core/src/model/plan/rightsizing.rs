@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::model::object::object;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::values::{Amount, Ratio, quantity};
 
@@ -65,7 +64,7 @@ impl Suggestion {
     }
 }
 
-object!(Suggestion, |s| {
+crate::object!(Suggestion, |s| {
     "direction": s.direction,
     "request": s.request.map(|request| s.quantity(request)),
     "typical": s.quantity(s.typical),

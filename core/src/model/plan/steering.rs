@@ -1,6 +1,5 @@
 //! Changes of the soft taints that steer the scheduler, and the reasons for them.
 
-use crate::model::object::object;
 use crate::model::plan::Halt;
 use crate::model::snapshot::facts::{Effect, Taint};
 use crate::values::Ratio;
@@ -230,7 +229,7 @@ impl Steer {
     }
 }
 
-object!(Steer, |steer| {
+crate::object!(Steer, |steer| {
     "node": steer.node,
     "action": steer.action.code(),
     "value": steer.action.value().map(SteerValue::text),

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::model::object::object;
 use crate::values::text::{agree, count};
 
 /// The result of a trial decision with the steering taint on the hot nodes.
@@ -57,7 +56,7 @@ impl fmt::Display for SteeringTrial {
     }
 }
 
-object!(SteeringTrial, |trial| {
+crate::object!(SteeringTrial, |trial| {
     "asked": trial.asked,
     "refused": trial.refused,
     "refused_for_landing": trial.refused_for_landing,

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::model::object::object;
 use crate::model::snapshot::lacking::Lack;
 use crate::model::snapshot::objects::ObjectKind;
 use crate::values::text::{agree, count};
@@ -109,7 +108,7 @@ const fn is_unchecked_owner(kind: ObjectKind) -> bool {
     )
 }
 
-object!(UnknownKind, |unknown| {
+crate::object!(UnknownKind, |unknown| {
     "kind": unknown.objects.kind.name(),
     "name": unknown.objects.name,
     "why": unknown.objects.lack,

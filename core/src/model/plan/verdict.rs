@@ -5,7 +5,6 @@ use serde::{Serialize, Serializer};
 
 use crate::model::approval::ProposedMove;
 use crate::model::guard::GuardStop;
-use crate::model::object::object;
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::pause::Pause;
 use crate::model::usage::Unmeasured;
@@ -159,7 +158,7 @@ crate::codes! {
     }
 }
 
-object!(Verdict, |verdict| {
+crate::object!(Verdict, |verdict| {
     "node": verdict.node,
     "strategy": verdict.strategy,
     "code": verdict.class.code(),
@@ -281,7 +280,7 @@ fn above(nodes: usize) -> String {
     format!("{} {verb}", count(nodes, "node"))
 }
 
-object!(Note, |note| {
+crate::object!(Note, |note| {
     "strategy": note.strategy,
     "pool": note.pool,
     "code": note.why.code(),

@@ -5,7 +5,6 @@ use std::fmt;
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::model::object::object;
 use crate::values::text::duration;
 use crate::values::{NodeMinutes, Ratio};
 
@@ -96,7 +95,7 @@ pub fn expected_effect(saves: Option<SavedEvictions>, worth: Option<MoveWorth>) 
     parts.join("; ")
 }
 
-object!(MoveWorth, |worth| {
+crate::object!(MoveWorth, |worth| {
     "relief_minutes": worth.relief,
     "ready_after_seconds": worth.ready_after.map(|start| start.as_secs()),
     "success": worth.success,

@@ -695,34 +695,6 @@ mod tests {
         }
     }
 
-    proptest! {
-        #[test]
-        fn whatever_stands_in_a_field_nothing_panics(
-            which in 0..3usize,
-            place in any::<prop::sample::Index>(),
-            text in "[-0-9A-Za-z.]{0,8}",
-            number in any::<i64>(),
-            choice in 0..6,
-        ) {
-            let mut value = yaml([pod::tests::RICH, NODE, BUDGET][which]);
-            let mut node_addresses = Vec::new();
-            pointers(&value, "", &mut node_addresses);
-            let place = &node_addresses[place.index(node_addresses.len())];
-            *value.pointer_mut(place).unwrap() = match choice {
-                0 => tree!(text), 1 => tree!(number), 2 => tree!(null), 3 => tree!([text]),
-                    4 => tree!({ text: number }),
-                _ => tree!({}),
-            };
-            if let Err((kind, skipped)) = object(&value) {
-                prop_assert_eq!(kind.name(), skipped.kind);
-                prop_assert!(!skipped.why.is_empty());
-            }
-            let text = value.to_string();
-            let _ = super::json(ObjectKind::Pod, text.as_bytes());
-            let _ = super::json(ObjectKind::Pod, &text.as_bytes()[..text.len() / 2]);
-        }
-    }
-
     /// The facts of a pod from protobuf and from JSON; `None` if the value is no pod.
     fn in_both(value: &Value) -> Option<[Result<String, Skipped>; 2]> {
         let pod = ApiPod::deserialize(value).ok()?;
@@ -737,23 +709,32 @@ mod tests {
 
     proptest! {
         #[test]
-        fn protobuf_and_json_of_a_pod_give_the_same_facts(
+        fn whatever_stands_in_a_field_nothing_panics_and_both_encodings_agree(
+            which in 0..3usize,
             place in any::<prop::sample::Index>(),
             text in "[-0-9A-Za-z.]{0,8}",
-            number in any::<i32>(),
-            choice in 0..6,
+            number in prop_oneof![any::<i64>(), any::<i32>().prop_map(i64::from)],
+            choice in 0..7,
         ) {
-            let mut value = yaml(pod::tests::RICH);
+            let mut value = yaml([pod::tests::RICH, NODE, BUDGET][which]);
             let mut places = Vec::new();
             pointers(&value, "", &mut places);
             let place = &places[place.index(places.len())];
             *value.pointer_mut(place).unwrap() = match choice {
                 0 => tree!(text), 1 => tree!(number), 2 => tree!(null), 3 => tree!([text]),
-                4 => tree!([]), _ => tree!({}),
+                    4 => tree!({ text: number }), 5 => tree!([]),
+                _ => tree!({}),
             };
-            if let Some([from_protobuf, from_json]) = in_both(&value) {
+            if which == 0 && let Some([from_protobuf, from_json]) = in_both(&value) {
                 prop_assert_eq!(from_protobuf, from_json);
             }
+            if let Err((kind, skipped)) = object(&value) {
+                prop_assert_eq!(kind.name(), skipped.kind);
+                prop_assert!(!skipped.why.is_empty());
+            }
+            let text = value.to_string();
+            let _ = super::json(ObjectKind::Pod, text.as_bytes());
+            let _ = super::json(ObjectKind::Pod, &text.as_bytes()[..text.len() / 2]);
         }
     }
 

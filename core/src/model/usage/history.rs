@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::{Node, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::UsagePolicy;
-use crate::values::ResourceId;
 
 use super::rhythm::VacantRhythms;
 use super::{Hindsight, Measure, PodUsage, Readings, Sample, Unmeasured, Usage};
@@ -320,10 +319,7 @@ impl History {
         // Siblings are the best guess: a new pod starts under the same load. The request is the
         // last resort.
         let sibling = pod.workload.and_then(|w| typical.get(&w).copied());
-        let request = Measure {
-            cpu: pod.requests[ResourceId::CPU],
-            memory: pod.requests[ResourceId::MEMORY],
-        };
+        let request = Measure::from_all(&pod.requests);
         let guess = sibling.or(own).unwrap_or(request);
         // A pod that takes long to start may be unlike its siblings, and its requests are certain.
         PodUsage::Estimated(if creating && !self.too_new(pod, now) {

@@ -37,7 +37,6 @@ impl Outlook {
         self.node(node).iter().take(self.deciding).any(Option::is_some)
     }
 
-    /// Sets the cpu of a pod.
     pub(super) fn set_pod(&mut self, PodId(pod): PodId, cpu: ExpectedDay<Amount>) {
         self.pods[pod] = cpu.map(|cpu| Compact::new(cpu.as_f64()));
     }

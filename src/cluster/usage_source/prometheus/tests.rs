@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::error::PrometheusError;
 use super::{Prometheus, response};
+use crate::cluster::client::tests::served as serve;
 use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::usage::Readings;
 use crate::policy::{self, Login, Policy, UsagePolicy};
@@ -102,13 +103,6 @@ fn router_by_request(
         }
     });
     (router, requests)
-}
-
-pub(crate) async fn serve(router: Router) -> String {
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    format!("http://{address}")
 }
 
 /// A policy in which each query is the name of its field.

@@ -15,9 +15,8 @@ use super::LONGEST_PLAN;
 use crate::cluster::Cluster;
 use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::usage_source::guards::GuardSource;
-use crate::cluster::usage_source::prometheus::tests::{router, serve};
 use crate::daemon::Daemon;
-use crate::daemon::fixture::{client, moves, node, objects, pod};
+use crate::daemon::fixture::{client, guard_server, moves, node, objects, pod};
 use crate::daemon::stop::GRACE;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
@@ -140,17 +139,7 @@ fn untried(outcome: &Outcome) -> &Untried {
 async fn guarded() -> ActFixture {
     let mut fixture = ActFixture::new(SLOW);
     let evictions = Arc::clone(&fixture.evictions);
-    let answer = move |query: &str| {
-        let firing = r#"{"metric": {"alertname": "Down"}, "value": [1767225600, "1"]}"#;
-        let result = match (query, *evictions.lock().unwrap()) {
-            ("time()", _) => r#"{"resultType": "scalar", "result": [1767225600, "0"]}"#.to_owned(),
-            (_, 0) => r#"{"resultType": "vector", "result": []}"#.to_owned(),
-            _ => format!(r#"{{"resultType": "vector", "result": [{firing}]}}"#),
-        };
-        let body = format!(r#"{{"status": "success", "data": {result}}}"#);
-        (200, "application/json", body)
-    };
-    let url = serve(router(answer).0).await;
+    let url = guard_server(move || *evictions.lock().unwrap() > 0).await;
     let text = format!(
         "{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates], \
           usage: {{poll: 1s, prometheus: {{url: '{url}'}}}}, guards: [{{name: g, query: ALERTS}}]}}"

@@ -11,7 +11,6 @@ use crate::values::Ratio;
 
 const STEPS: usize = 121;
 
-/// The shape of a trace.
 pub(super) struct TraceShape {
     pub(super) policy: &'static str,
     pub(super) nodes: usize,

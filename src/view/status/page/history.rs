@@ -18,7 +18,6 @@ const HEIGHT: f64 = 110.0;
 /// More lines than these classes could not be told apart.
 const LINES: [&str; 4] = ["line l0", "line l1", "line l2", "line l3"];
 
-/// The section.
 pub(super) fn section(view: &StatusView<'_>) -> Markup {
     let newest: Vec<&CycleSummary> = view.history.iter().rev().copied().collect();
     html! {

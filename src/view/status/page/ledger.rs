@@ -13,7 +13,6 @@ const HEADS: [&str; 5] = ["evicted", "pod", "from → to", "result", "cooldown"]
 const REJECTED_HEADS: [&str; 3] = ["pod", "rejected evictions", "cooldown"];
 const RESTING_HEADS: [&str; 3] = ["workload", "moves that did not help", "cooldown"];
 
-/// The section.
 pub(super) fn section(view: &StatusView<'_>, ledger: &LedgerStatus) -> Markup {
     let (entries, resting) = (&ledger.entries, &ledger.resting);
     html! {

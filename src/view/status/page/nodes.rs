@@ -40,7 +40,6 @@ struct NodeLoad {
     band: TargetBand,
 }
 
-/// The section.
 pub(super) fn section(plan: &PlanStatus) -> Markup {
     let bars = NodeBars::of(plan);
     let (thick, thin) = bar_meanings(plan.basis);

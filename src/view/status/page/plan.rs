@@ -15,7 +15,6 @@ const MOVE_HEADS: [&str; 4] = ["pod", "from → may land on", "reason", "outcome
 const KEPT_HEADS: [&str; 3] = ["pod", "node", "reason"];
 const STEERING_HEADS: [&str; 3] = ["node", "taint", "reason"];
 
-/// The sections.
 pub(super) fn section(view: &StatusView<'_>, plan: &PlanStatus) -> Markup {
     html! {
         section aria-labelledby="h-plan" {

@@ -8,7 +8,6 @@ use super::parts::{ago, wide_table};
 
 const HEADS: [&str; 5] = ["source", "in use", "newest sample", "last read", "error"];
 
-/// The section.
 pub(super) fn section(view: &StatusView<'_>) -> Markup {
     html! {
         section aria-labelledby="h-sources" {

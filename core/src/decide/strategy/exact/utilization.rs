@@ -32,7 +32,6 @@ pub(super) struct ExactUtilizationRun<'w> {
     /// Only pods that request one of these resources are moved; `None` if all are.
     requested: Option<&'w Thresholds>,
     pools: VecDeque<SourcePool>,
-    /// The class of each node.
     classes: BTreeMap<NodeId, Class>,
     /// Why nothing is done with these nodes.
     idle: BTreeMap<NodeId, Idle>,

@@ -1,6 +1,8 @@
 //! Nodes where the replacement must not land.
 
-use crate::model::plan::{BrokenPreference, NoGain, OtherSystem, PlacementCause, Removal};
+use std::fmt;
+
+use crate::model::plan::{OtherSystem, Removal};
 use crate::model::snapshot::facts::NodeClosure;
 use crate::policy::{Basis, ScorePlugin};
 use crate::values::Ratio;
@@ -274,4 +276,124 @@ pub const fn horizon(within_a_day: bool) -> &'static str {
 /// Returns the name of the limit that a load exceeds.
 pub const fn limit_name(while_emptying: bool) -> &'static str {
     if while_emptying { "ceiling" } else { "target" }
+}
+
+/// Why a strategy does not want a replacement on a node. The text follows the name
+/// of the node.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoGain {
+    /// The policy's `nodeSelector` does not select the node.
+    #[error("is not selected by the policy")]
+    NotSelected,
+    /// No pool of the strategy selects the node.
+    #[error("is in no pool")]
+    NoPool,
+    /// The node is in this pool, and the pod's node is in another.
+    #[error("is in another pool, {0}")]
+    OtherPool(String),
+    /// The node has none of the resources that the strategy weighs.
+    #[error("has none of the resources that the strategy weighs")]
+    Lacks,
+    /// The node was hot itself when the strategy began.
+    #[error("is hot itself")]
+    Hot,
+    /// The move should open room for a pod of a hot node, and does so only if it lands elsewhere.
+    #[error("is a node where the move may open no room")]
+    NotOpening,
+    /// The node is emptied or removed, or is empty and should stay so.
+    #[error("is to be emptied or to stay empty itself")]
+    Leaving,
+    /// The pod's preferred node affinity gives the node no higher weight than its own.
+    #[error("is no better by its preferred node affinity")]
+    NodeAffinity,
+    /// The node violates preferred anti-affinity with no smaller weight than the pod's own.
+    #[error("is no better by preferred anti-affinity")]
+    AntiAffinity,
+    /// The node has no fewer PreferNoSchedule taints that the pod does not tolerate.
+    #[error("has no fewer PreferNoSchedule taints that the pod does not tolerate")]
+    Taint,
+    /// The node has its share of the pod's replicas already.
+    #[error("has its share of the replicas already")]
+    FullShare,
+    /// The node is not in a domain of this topology key that should get a pod.
+    #[error("is in no {0} that should get one of these pods")]
+    Spread(String),
+}
+
+/// A preference of a pod that another node violates more than its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BrokenPreference {
+    /// A topology spread constraint with `whenUnsatisfiable: ScheduleAnyway` on this topology key.
+    Spread(String),
+    /// Its preferred node affinity.
+    NodeAffinity,
+    /// Its preferred anti-affinity, or that of other pods against it.
+    AntiAffinity,
+    /// A taint with the effect PreferNoSchedule that it does not tolerate.
+    Taint,
+}
+
+impl fmt::Display for BrokenPreference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BrokenPreference::Spread(key) => {
+                write!(f, "its soft topology spread constraint on {key}")
+            }
+            BrokenPreference::NodeAffinity => f.write_str("its preferred node affinity"),
+            BrokenPreference::AntiAffinity => f.write_str("preferred anti-affinity"),
+            BrokenPreference::Taint => f.write_str("PreferNoSchedule taints"),
+        }
+    }
+}
+
+/// The reason why the scheduler prefers, or may choose, a node for a replacement.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlacementCause {
+    /// Another node has the same score, and the scheduler chooses among ties at random.
+    #[error("the scheduler scores the free nodes no higher")]
+    Tie,
+    /// No other node can run the pod.
+    #[error("no other node can run it")]
+    OnlyNode,
+    /// Another node has a higher score, but the scheduler scores only some of many nodes.
+    #[error("the scheduler does not score every node, and may pass over those that it prefers")]
+    Sampled,
+    /// Another node has a higher score as long as the pod terminates, but not once it has ended.
+    #[error("once the pod has ended, the scheduler scores the free nodes no higher")]
+    Ended,
+    /// The scores of the pod's scheduler are unknown, so any feasible node may win.
+    #[error("it has its own scheduler, whose preferences are unknown")]
+    Unscored,
+    /// This plugin scores the node higher.
+    #[error("{}", score(*.0))]
+    Score(ScorePlugin),
+    /// The topology spread constraints of the scheduler's configuration, because the pod has none.
+    #[error("the default topology spread of its scheduler outweighs the free nodes")]
+    DefaultSpread,
+    /// `NodeAffinityArgs.addedAffinity`, because the pod has no preferred node affinity.
+    #[error("the preferred node affinity that its scheduler adds outweighs the free nodes")]
+    AddedAffinity,
+    /// Affinity and anti-affinity of other pods, because the pod has no preferred one.
+    #[error("affinity or anti-affinity of other pods to it outweighs the free nodes")]
+    OtherPods,
+}
+
+const fn score(plugin: ScorePlugin) -> &'static str {
+    match plugin {
+        ScorePlugin::NodeResourcesFit => {
+            "the free nodes are no better by requests, and the scheduler does not see usage"
+        }
+        ScorePlugin::NodeResourcesBalancedAllocation => {
+            "the scheduler finds cpu and memory requests more balanced there"
+        }
+        ScorePlugin::ImageLocality => {
+            "the node already has its images, which outweighs the free nodes"
+        }
+        ScorePlugin::TaintToleration => "the free nodes have PreferNoSchedule taints",
+        ScorePlugin::NodeAffinity => "its preferred node affinity outweighs the free nodes",
+        ScorePlugin::InterPodAffinity => {
+            "preferred affinity or anti-affinity between it and other pods outweighs the free nodes"
+        }
+        ScorePlugin::PodTopologySpread => "its topology spread constraints outweigh the free nodes",
+    }
 }

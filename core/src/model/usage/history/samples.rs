@@ -240,16 +240,6 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_counts_once() {
-        let mut samples = PodSamples::default();
-        for at in [5, 5, 4, 9] {
-            samples.push(sample(at, 1, 1), HALF_LIFE);
-        }
-        let times: Vec<i64> = samples.iter().map(|s| s.at.as_millisecond()).collect();
-        assert_eq!(times, [5, 9]);
-    }
-
-    #[test]
     fn samples_stay_for_the_window_before_the_newest_one() {
         let mut samples = PodSamples::default();
         (0..6).for_each(|at| assert!(samples.push(sample(at, 1, 1), HALF_LIFE)));

@@ -19,7 +19,6 @@ const NODE_KIND: &str = "NodeUsageHistory";
 /// The kind of the objects with the usage of pods.
 const POD_KIND: &str = "PodUsageHistory";
 
-/// One object.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct HistoryObject {
