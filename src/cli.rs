@@ -14,6 +14,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
+use crate::policy::Policy;
 use crate::telemetry::traces::{self, Traces};
 use crate::view::screen::{Screen, harmless};
 
@@ -111,6 +112,30 @@ enum Command {
     Version,
 }
 
+/// The flag for the mode in which a policy of descheduler decides as descheduler does.
+#[derive(Clone, Copy, Debug, clap::Args)]
+struct ExactArgs {
+    /// Decide as descheduler does: evict in its order, without the checks that it does not have
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        default_value = "false",
+        value_name = "BOOL",
+        value_parser = parse::boolean,
+        action = clap::ArgAction::Set
+    )]
+    exact: bool,
+}
+
+impl ExactArgs {
+    /// The policy in this mode if the flag is set.
+    fn apply(self, policy: Policy) -> Policy {
+        if self.exact { policy.exactly() } else { policy }
+    }
+}
+
 /// Flags that `run`, `plan` and `explain` share.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Cluster and log")]
@@ -143,7 +168,7 @@ struct Shared {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
     /// Log level: error, warn, info, debug or trace, optionally per module as in
-    /// `info,kube=debug` [default: info for run, warn otherwise]
+    /// `info,kube=debug` [default: info for run and apply, warn otherwise]
     #[arg(long, value_name = "LEVEL", env = "RUST_LOG", hide_env_values = true)]
     log_level: Option<String>,
 }
@@ -398,6 +423,9 @@ mod tests {
                 --logging-format json",
             "evenkeel policy convert p.yaml",
             "evenkeel plan --exact",
+            "evenkeel plan --exact=false",
+            "evenkeel run --policy p.yaml --exact=true --once=true",
+            "evenkeel simulate --exact=1",
             "evenkeel plan --scheduler-config s.yaml",
             "evenkeel run --policy p.yaml --scheduler-config s.yaml",
             "evenkeel run --policy p.yaml --otlp-endpoint http://c:4318 --otlp-sample-ratio 0.1 \

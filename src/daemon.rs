@@ -273,8 +273,9 @@ impl Daemon {
         self.board.due(next.unwrap_or(Timestamp::MAX));
     }
 
-    /// Whether more samples would change nothing: every node has a full window, and every hot node
-    /// has been hot for long enough. Always true if the policy ignores usage.
+    /// Whether more samples would change nothing: every node has a full window, every hot node has
+    /// been hot for long enough, and no pod stays because it has too few samples. Always true if
+    /// the policy ignores usage.
     fn has_enough_samples(&self, engine: &Engine, now: Timestamp) -> bool {
         if !single_run::UsageWait::of(engine.policy()).longest.is_positive() {
             return true;
@@ -287,6 +288,7 @@ impl Daemon {
         let plan = engine.decide_observed(&observed, |_| {});
         !observed.usage.nodes.iter().any(is_filling)
             && !plan.nodes.iter().any(|verdict| is_warming(&verdict.class))
+            && !plan.kept.iter().any(|kept| kept.refusal.needs_samples())
     }
 
     /// Polls usage once. If no source answers, the samples age until the nodes count as unknown.

@@ -44,6 +44,7 @@ mod it {
     mod parity;
     mod past;
     mod pauses;
+    mod pause_commands;
     mod pictures;
     mod placements;
     mod preferred_anti_affinity;

@@ -48,7 +48,8 @@ pub(super) struct DeschedulerArgs {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "true",
-        value_name = "BOOL"
+        value_name = "BOOL",
+        value_parser = parse::boolean
     )]
     evict_local_storage_pods: Option<bool>,
     /// Most evictions per node and cycle, as `limits.perNode` in the policy
@@ -131,9 +132,7 @@ impl FromArgMatches for IgnoredFlags {
         let given = IGNORED.iter().filter(|(flag, value, _)| {
             let text = matches.get_one::<String>(flag);
             // A boolean flag set to false asks for nothing, so ignoring it needs no warning.
-            text.is_some_and(|text| {
-                *value == Required || !["false", "0", "f"].contains(&text.as_str())
-            })
+            text.is_some_and(|text| *value == Required || parse::boolean(text) != Ok(false))
         });
         Ok(IgnoredFlags(given.map(|(flag, _, why)| (*flag, *why)).collect()))
     }
@@ -281,7 +280,18 @@ mod tests {
         let warnings = given.warnings();
         assert_eq!(warnings.len(), 3, "{warnings:#?}");
         assert!(warnings[0].starts_with("--disable-metrics has no effect: "));
-        assert!(flags("--disable-metrics=false --v 2").warnings().is_empty());
+        for no in ["false", "False", "F", "0"] {
+            assert!(flags(&format!("--disable-metrics={no} --v 2")).warnings().is_empty(), "{no}");
+        }
+    }
+
+    #[test]
+    fn boolean_flags_take_every_value_that_those_of_descheduler_take() {
+        for (value, is_set) in [("True", true), ("1", true), ("t", true), ("FALSE", false)] {
+            let given = flags(&format!("--evict-local-storage-pods={value}"));
+            assert_eq!(given.evict_local_storage_pods, Some(is_set), "{value}");
+        }
+        assert_eq!(flags("--evict-local-storage-pods").evict_local_storage_pods, Some(true));
     }
 
     #[test]

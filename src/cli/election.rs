@@ -34,7 +34,7 @@ pub(super) struct LeaderElectionArgs {
         default_missing_value = "true",
         default_value = "false",
         value_name = "BOOL",
-        hide_possible_values = true,
+        value_parser = super::parse::boolean,
         action = clap::ArgAction::Set
     )]
     leader_elect: bool,

@@ -1,7 +1,8 @@
 //! Text files and standard input.
 
-use std::io::Read;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
@@ -21,6 +22,58 @@ pub(super) fn text(path: &Path) -> anyhow::Result<String> {
         std::fs::read(path).map(|content| bytes = content)
     };
     read.context("cannot read the file").and_then(|()| decode(bytes)).with_context(|| label(path))
+}
+
+/// A file that is written as a whole: an earlier one stays as it is until the new one is complete.
+pub(super) struct WholeFile {
+    path: PathBuf,
+    /// The incomplete file beside it; `None` for what is no file, such as `/dev/stdout`.
+    partial: Option<PathBuf>,
+}
+
+impl WholeFile {
+    /// Checks that the file can be written, before work of which the result would be lost.
+    pub(super) fn new(path: &Path) -> io::Result<Self> {
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(found) if !found.is_file() => {
+                return Ok(WholeFile { path: path.to_owned(), partial: None });
+            }
+            Ok(_) | Err(_) => {}
+        }
+        // The target of a link is replaced, and not the link.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let mut partial = path.clone().into_os_string();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        File::create(&partial).and_then(|_| fs::remove_file(&partial))?;
+        Ok(WholeFile { path, partial: Some(partial) })
+    }
+
+    /// Writes the file. If only its old place cannot be taken, the incomplete file stays.
+    pub(super) fn write(
+        &self,
+        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        let target = self.partial.as_ref().unwrap_or(&self.path);
+        let written = File::create(target).and_then(|file| {
+            let mut file = BufWriter::new(file);
+            content(&mut file)?;
+            file.flush()
+        });
+        let Some(partial) = &self.partial else {
+            return Ok(written?);
+        };
+        if written.is_err() {
+            let _ = fs::remove_file(partial);
+        }
+        written?;
+        if let Ok(earlier) = fs::metadata(&self.path) {
+            fs::set_permissions(partial, earlier.permissions())?;
+        }
+        let replaced = fs::rename(partial, &self.path);
+        replaced.with_context(|| format!("the new file is {}", partial.display()))
+    }
 }
 
 /// Reads a file. Objects that are not valid are skipped and counted; a file without nodes is an
@@ -66,6 +119,33 @@ mod tests {
         let wide: Vec<u8> = "\u{feff}kind".encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(decode(wide).unwrap(), "kind");
         assert_eq!(decode(b"\xef\xbb\xbfkind".to_vec()).unwrap(), "kind");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_completely_stays_as_it_was() {
+        let folder = std::env::temp_dir().join(format!("evenkeel-file-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("c.json");
+        let whole = WholeFile::new(&path).unwrap();
+        assert!(fs::read_dir(&folder).unwrap().next().is_none(), "only its folder is checked");
+        whole.write(|out| out.write_all(b"first")).unwrap();
+        let full = |out: &mut dyn Write| {
+            out.write_all(b"half of the sec")?;
+            Err(io::ErrorKind::StorageFull.into())
+        };
+        WholeFile::new(&path).unwrap().write(full).unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "the incomplete file is gone");
+        WholeFile::new(&path).unwrap().write(|out| out.write_all(b"second")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_does_not_exist_is_found_before_anything_is_written() {
+        assert!(WholeFile::new(Path::new("/no-such-folder/c.json")).is_err());
+        assert!(WholeFile::new(&std::env::temp_dir()).is_err(), "a folder");
+        WholeFile::new(Path::new("/dev/null")).unwrap().write(|out| out.write_all(b"a")).unwrap();
     }
 
     #[test]

@@ -98,7 +98,7 @@ pub(super) struct OtelFlags {
     otel_sample_rate: Option<String>,
     /// Continue without traces if they cannot be set up
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
-        value_name = "BOOL")]
+        value_name = "BOOL", value_parser = super::parse::boolean)]
     pub(super) otel_fallback_no_op_on_error: Option<bool>,
 }
 

@@ -11,6 +11,15 @@ fn duration(text: &str) -> Option<SignedDuration> {
     span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()
 }
 
+/// The value of a boolean flag, as descheduler takes it (`ParseBool` in Go's package strconv).
+pub(super) fn boolean(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err("expected true or false".to_owned()),
+    }
+}
+
 /// A duration above zero, such as `5m`.
 pub(super) fn positive_duration(text: &str) -> Result<SignedDuration, String> {
     duration(text)

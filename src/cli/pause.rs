@@ -60,6 +60,14 @@ impl PauseTarget {
         namespace.unwrap_or(PauseScope::CLUSTER_NAMESPACE)
     }
 
+    /// The namespace, or the cluster.
+    fn place(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("namespace {namespace}"),
+            None => "the cluster".to_owned(),
+        }
+    }
+
     /// The evictions in words.
     fn evictions(&self) -> String {
         match &self.namespace {
@@ -75,7 +83,7 @@ pub(super) fn pause(args: &PauseArgs, out: &mut dyn Write) -> anyhow::Result<()>
         Some(time) => PauseEnd::At(rounded(now.checked_add(time)?)),
         None => PauseEnd::ByHand,
     };
-    let paused = runtime()?.block_on(async {
+    let (paused, earlier) = runtime()?.block_on(async {
         let cluster = Cluster::connect(target.kubeconfig.as_deref()).await?;
         let paused = Pause {
             scope: target.scope(),
@@ -84,25 +92,38 @@ pub(super) fn pause(args: &PauseArgs, out: &mut dyn Write) -> anyhow::Result<()>
             since: Some(rounded(now)),
             end,
         };
-        pauses::pause(cluster.client(), target.holder(), &paused)
-            .await
-            .map_err(anyhow::Error::msg)?;
-        Ok::<_, anyhow::Error>(paused)
+        let earlier = pauses::pause(cluster.client(), target.holder(), &paused).await;
+        Ok::<_, anyhow::Error>((paused, earlier.map_err(anyhow::Error::msg)?))
     })?;
-    Ok(writeln!(out, "{} are {paused}", target.evictions())?)
+    writeln!(out, "{} are {paused}", target.evictions())?;
+    if let Some(earlier) = earlier.filter(|earlier| earlier.holds(now)) {
+        writeln!(out, "this replaces an earlier pause: {earlier}")?;
+    }
+    Ok(())
 }
 
 pub(super) fn resume(args: &ResumeArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let target = &args.target;
-    let earlier = runtime()?.block_on(async {
+    let (earlier, wider) = runtime()?.block_on(async {
         let cluster = Cluster::connect(target.kubeconfig.as_deref()).await?;
-        let resumed = pauses::resume(cluster.client(), target.holder(), target.scope()).await;
-        resumed.map_err(anyhow::Error::msg)
+        let client = cluster.client();
+        let resumed = pauses::resume(client, target.holder(), target.scope()).await;
+        let earlier = resumed.map_err(anyhow::Error::msg)?;
+        let wider = match target.scope() {
+            PauseScope::Namespace => pauses::of_cluster(client).await,
+            PauseScope::Cluster => None,
+        };
+        Ok::<_, anyhow::Error>((earlier, wider))
     })?;
-    let evictions = target.evictions();
+    let place = target.place();
     match earlier {
-        Some(earlier) => writeln!(out, "{evictions} are allowed again; they were {earlier}")?,
-        None => writeln!(out, "{evictions} were not paused")?,
+        Some(earlier) => writeln!(out, "{place} is no longer paused; it was {earlier}")?,
+        None => writeln!(out, "{place} was not paused")?,
+    }
+    if target.namespace.is_none() {
+        writeln!(out, "pauses of single namespaces, if there are any, go on")?;
+    } else if let Some(pause) = wider.filter(|pause| pause.holds(LocalTime::now().wall())) {
+        writeln!(out, "{}; `evenkeel resume` ends that", pause.sentence())?;
     }
     Ok(())
 }

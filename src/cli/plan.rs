@@ -63,9 +63,8 @@ pub(super) struct InputArgs {
     /// Output format: tables, or JSON with every detail
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(super) output: OutputFormat,
-    /// Decide as descheduler does: evict in its order, without the checks that it does not have
-    #[arg(long)]
-    exact: bool,
+    #[command(flatten)]
+    exact: super::ExactArgs,
 }
 
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
@@ -191,9 +190,7 @@ pub(super) fn prepare(
 /// that.
 fn load_policy(input: &InputArgs, shared: &Shared) -> anyhow::Result<(LoadedPolicy, Vec<String>)> {
     let mut loaded = policy::read_or_built_in(shared.policy.as_deref())?;
-    if input.exact {
-        loaded.policy = loaded.policy.exactly();
-    }
+    loaded.policy = input.exact.apply(loaded.policy);
     let (policy, warnings) = shared.scheduler.apply(loaded.policy)?;
     loaded.policy = policy;
     Ok((loaded, warnings))

@@ -48,7 +48,16 @@ mod status_page;
 pub(super) struct RunArgs {
     /// Run one cycle and exit, as in a Job or a CronJob. It holds the Lease meanwhile, and fails if
     /// another instance keeps it; with --policy-config-file, only if the Lease is named
-    #[arg(long)]
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        default_value = "false",
+        value_name = "BOOL",
+        value_parser = parse::boolean,
+        action = clap::ArgAction::Set
+    )]
     once: bool,
     /// Decide and report without evicting or writing anything; the same as `dryRun: true` in the
     /// policy
@@ -59,13 +68,12 @@ pub(super) struct RunArgs {
         default_missing_value = "true",
         default_value = "false",
         value_name = "BOOL",
-        hide_possible_values = true,
+        value_parser = parse::boolean,
         action = clap::ArgAction::Set
     )]
     dry_run: bool,
-    /// Decide as descheduler does: evict in its order, without the checks that it does not have
-    #[arg(long)]
-    exact: bool,
+    #[command(flatten)]
+    exact: super::ExactArgs,
     /// Address of the probes /healthz and /readyz and of /metrics; unused with --once
     #[arg(
         long,
@@ -90,7 +98,7 @@ pub(super) struct RunArgs {
         require_equals = true,
         default_missing_value = "true",
         value_name = "BOOL",
-        hide_possible_values = true
+        value_parser = parse::boolean
     )]
     descheduler_metrics: Option<bool>,
     /// Name of this instance in events and as the holder of the Lease
@@ -178,7 +186,7 @@ impl RunArgs {
         let (policy, scheduler_warnings) = self.shared.scheduler.apply(policy)?;
         warnings.extend(self.descheduler.warnings());
         warnings.extend(scheduler_warnings);
-        let mut policy = if self.exact { policy.exactly() } else { policy };
+        let mut policy = self.exact.apply(policy);
         if self.given.is_some() {
             // No eviction that is not in the plan.
             (policy.approval.required, policy.approval.automatic) = (true, 0);

@@ -50,9 +50,8 @@ pub(super) struct SimulateArgs {
     /// Policy to try; give it twice to compare two [default: the policy of the scenario]
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
-    /// Decide as descheduler does: evict in its order, without the checks that it does not have
-    #[arg(long)]
-    exact: bool,
+    #[command(flatten)]
+    exact: super::ExactArgs,
     #[command(flatten)]
     scheduler: super::scheduler::SchedulerArgs,
     /// Simulated time [default: the duration in the scenario, that of the recorded usage, or 2h]
@@ -289,7 +288,7 @@ fn policies(args: &SimulateArgs, loaded: &mut LoadedScenario) -> anyhow::Result<
             policy::check_classes(&chosen.policy, given.objects.classes())?;
         }
         let (policy, warnings) = args.scheduler.apply(chosen.policy.clone())?;
-        chosen.policy = if args.exact { policy.exactly() } else { policy };
+        chosen.policy = args.exact.apply(policy);
         loaded.head.extend(warnings);
         loaded.head.push(chosen.line());
         loaded.head.extend(guard_notes(&chosen.policy, &loaded.scenario));

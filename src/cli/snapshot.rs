@@ -1,9 +1,8 @@
 //! `evenkeel snapshot`: records a cluster in a file for `plan --from` and `simulate --from`.
 
 use std::collections::hash_map::RandomState;
-use std::fs::File;
 use std::hash::BuildHasher;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -14,6 +13,7 @@ use crate::files::recording::Recording;
 use crate::model::snapshot::import;
 use crate::model::snapshot::objects::ObjectKind;
 
+use super::file::WholeFile;
 use super::{complain, examples, file, runtime};
 
 use self::history::{HistoryArgs, HistorySource};
@@ -42,6 +42,11 @@ pub(super) struct SnapshotArgs {
 /// Lists the objects, strips them and writes them.
 pub(super) fn run(args: &SnapshotArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let source = HistorySource::new(&args.history)?;
+    let path = &args.output;
+    let problem = || format!("{}: cannot write the file", path.display());
+    // A recording may take minutes, so the file must be possible before.
+    let file = (path != Path::new("-")).then(|| WholeFile::new(path)).transpose();
+    let file = file.with_context(problem)?;
     let mut recording = runtime()?.block_on(record(args, source.as_ref()))?;
     for note in &recording.notes {
         complain(note);
@@ -49,16 +54,10 @@ pub(super) fn run(args: &SnapshotArgs, out: &mut dyn Write) -> anyhow::Result<()
     if args.scramble {
         recording.scramble(RandomState::new().hash_one(0));
     }
-    let path = &args.output;
-    if path == Path::new("-") {
+    let Some(file) = file else {
         return Ok(recording.write(out)?);
-    }
-    let written = File::create(path).and_then(|file| {
-        let mut file = BufWriter::new(file);
-        recording.write(&mut file)?;
-        file.flush()
-    });
-    written.with_context(|| format!("{}: cannot write the file", path.display()))?;
+    };
+    file.write(|out| recording.write(out)).with_context(problem)?;
     Ok(writeln!(out, "{}: {}", file::label(path), recording.summary())?)
 }
 

@@ -10,12 +10,35 @@ use crate::model::snapshot::pause::{Pause, PauseScope};
 
 use super::client::within_deadline;
 
-/// Begins a pause, or replaces an earlier one of the same scope.
+/// Begins a pause. Returns an earlier one of the same scope, which it replaces; `None` also without
+/// the right to read the namespace.
 ///
 /// # Errors
 /// The message of the API server.
-pub async fn pause(client: &Client, namespace: &str, pause: &Pause) -> Result<(), String> {
-    annotate(client, namespace, pause.annotations()).await
+pub async fn pause(
+    client: &Client,
+    namespace: &str,
+    pause: &Pause,
+) -> Result<Option<Pause>, String> {
+    let earlier = read(client, namespace, pause.scope).await;
+    annotate(client, namespace, pause.annotations()).await?;
+    Ok(earlier.ok().flatten())
+}
+
+/// Returns the pause of the cluster; `None` also for people who may not read its namespace.
+pub async fn of_cluster(client: &Client) -> Option<Pause> {
+    let namespace = PauseScope::CLUSTER_NAMESPACE;
+    read(client, namespace, PauseScope::Cluster).await.ok().flatten()
+}
+
+/// Returns the pause of this scope that a namespace holds, even if it has ended by itself.
+async fn read(
+    client: &Client,
+    namespace: &str,
+    scope: PauseScope,
+) -> Result<Option<Pause>, String> {
+    let found = checked(namespace, namespaces(client).get(namespace)).await?;
+    Ok(Pause::read(&found.metadata.annotations.unwrap_or_default(), scope))
 }
 
 /// Ends a pause. Returns the pause that there was, even if it had ended by itself.
@@ -27,9 +50,7 @@ pub async fn resume(
     namespace: &str,
     scope: PauseScope,
 ) -> Result<Option<Pause>, String> {
-    let found = checked(namespace, namespaces(client).get(namespace)).await?;
-    let annotations = found.metadata.annotations.unwrap_or_default();
-    let Some(earlier) = Pause::read(&annotations, scope) else {
+    let Some(earlier) = read(client, namespace, scope).await? else {
         return Ok(None);
     };
     let removed = scope.annotations().map(|name| (name, None));

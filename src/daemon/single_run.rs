@@ -85,8 +85,8 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
 /// How a single run observes usage before it decides.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UsageWait {
-    /// A whole window, and then until hot nodes have been hot for `sustainedFor`. Zero if usage
-    /// changes no decision.
+    /// A whole window, then until hot nodes have been hot for `sustainedFor`, and until late
+    /// samples have arrived. Zero if usage changes no decision.
     pub(super) longest: SignedDuration,
     /// Whether the run fails without usage. Ceilings apply only where usage is known.
     required: bool,
@@ -125,11 +125,14 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
+    use jiff::Timestamp;
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
-    use crate::daemon::cycle::tests::violating_pods;
-    use crate::daemon::fixture::{client, objects};
+    use crate::daemon::cycle::tests::{owned, violating_pods};
+    use crate::daemon::fixture::{client, objects, replica_set};
+    use crate::model::ledger::Ledger;
+    use crate::model::usage::{Readings, import};
 
     const NO_USAGE_NEEDED: &str = "- removePodsViolatingNodeTaints: {}\n";
     const BY_USAGE: &str = "- lowNodeUtilization: {basis: actual, thresholds: {cpu: 20%}, \
@@ -210,6 +213,49 @@ mod tests {
         daemon.stop = stop.clone();
         run_once(daemon, policy).await.unwrap();
         assert!(stop.is_cancelled(), "by the first eviction");
+    }
+
+    #[tokio::test]
+    async fn a_single_run_waits_until_the_pods_of_a_hot_node_have_enough_samples() {
+        let strategies = format!("{BY_USAGE}usage: {{window: 30s, poll: 15s, minSamples: 3}}\n");
+        let policy = policy(&strategies);
+        let client = client(async |_| String::new());
+        let daemon = Daemon::fake(&client, &policy);
+        daemon.cluster.apply(objects(0));
+        daemon.cluster.apply((0..4).map(|i| owned(&format!("web-{i}"))));
+        daemon.cluster.apply((0..4).map(|i| replica_set(&format!("web-{i}-set"))));
+        let mut engine = daemon.engine(policy, Ledger::default());
+        let mut enough = Vec::new();
+        for at in [0, 15, 30].map(|seconds| START + SignedDuration::from_secs(seconds)) {
+            let snapshot = daemon.cluster.snapshot(engine.policy().resources());
+            engine.observe(&snapshot, &hot_readings(at), at);
+            enough.push(daemon.has_enough_samples(&engine, at));
+        }
+        assert_eq!(enough, [false, false, true]);
+        let snapshot = daemon.cluster.snapshot(engine.policy().resources());
+        let plan = engine.decide(&snapshot, START + SignedDuration::from_secs(30));
+        assert!(!plan.moves.is_empty(), "{:?}", plan.kept);
+    }
+
+    /// An hour after the pods were created.
+    const START: Timestamp = Timestamp::constant(1_795_266_000, 0);
+
+    /// Samples of four pods that use most of the first node. The other nodes use little.
+    fn hot_readings(at: Timestamp) -> Readings {
+        let mut readings = Readings::default();
+        let mut read = |object: serde_json::Value| import::take(&object, &mut readings);
+        let used = |cpu: &str| json!({"cpu": cpu, "memory": "1Gi"});
+        for (node, cpu) in [("n1", "3600m"), ("n2", "100m"), ("n3", "100m")] {
+            read(json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetrics",
+                "metadata": {"name": node}, "timestamp": at, "window": "15s", "usage": used(cpu)}));
+        }
+        for pod in (0..4).map(|i| format!("web-{i}")) {
+            let containers = json!([{"name": "c", "usage": used("850m")}]);
+            read(json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
+                "metadata": {"namespace": "shop", "name": pod}, "timestamp": at,
+                "window": "15s", "containers": containers}));
+        }
+        readings
     }
 
     /// How a single run observes usage with these strategies.

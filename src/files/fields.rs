@@ -1,7 +1,8 @@
 //! The fields that a snapshot keeps of each kind, and how to scramble each field.
 //!
-//! The lists name the fields to keep, so an unknown field is left out. No kept field holds free
-//! text, so none can contain an environment variable, an argument, a command or a secret.
+//! The lists name the fields to keep, so an unknown field is left out. Of free text, only the
+//! values of [`ANNOTATIONS`] and the reasons of conditions are kept, so nothing can contain an
+//! environment variable, an argument or a command. In a scrambled file, free text is replaced.
 
 use super::rename::NameKind;
 
@@ -29,6 +30,8 @@ pub(super) enum Keep {
     Taint,
     /// Amounts by resource.
     Amounts,
+    /// A condition with its reason.
+    Condition,
     /// The annotations that decisions read.
     Annotations,
     /// Owner references.
@@ -41,8 +44,8 @@ pub(super) enum Keep {
 pub(super) type KeptFields = &'static [(&'static str, Keep)];
 
 use Keep::{
-    Amounts, Annotations, Expressions, Key, Labels, Name, NodeFields, OwnName, Owners, Plain,
-    Presence, Taint,
+    Amounts, Annotations, Condition, Expressions, Key, Labels, Name, NodeFields, OwnName, Owners,
+    Plain, Presence, Taint,
 };
 
 /// Annotations whose values decisions read; see `model::snapshot::import`.
@@ -139,8 +142,6 @@ const CONTAINER_STATUS: Keep = Keep::Fields(kept! {
     name: Name(Container), ready, restartCount, state: STATE, lastState: STATE,
     allocatedResources: Amounts, resources: RESOURCES,
 });
-const CONDITION: Keep =
-    Keep::Fields(kept! { type: Name(Condition), status, reason, lastTransitionTime });
 const VOLUME: Keep = Keep::Fields(kept! {
     name: Name(Part),
     emptyDir: Presence,
@@ -182,7 +183,7 @@ const NODE: KeptFields = kept! {
     status {
         allocatable: Amounts,
         capacity: Amounts,
-        conditions: CONDITION,
+        conditions: Condition,
         images { names: Name(Image), sizeBytes },
         nodeInfo { operatingSystem },
     },
@@ -191,7 +192,7 @@ const POD: KeptFields = kept! {
     metadata: META,
     spec: POD_SPEC,
     status {
-        phase, reason, qosClass, nominatedNodeName: Name(Node), startTime, conditions: CONDITION,
+        phase, reason, qosClass, nominatedNodeName: Name(Node), startTime, conditions: Condition,
         containerStatuses: CONTAINER_STATUS,
         initContainerStatuses: CONTAINER_STATUS,
         ephemeralContainerStatuses: CONTAINER_STATUS,
@@ -203,7 +204,7 @@ const BUDGET: KeptFields = kept! {
     spec { selector: SELECTOR, minAvailable, maxUnavailable, unhealthyPodEvictionPolicy },
     status {
         disruptionsAllowed, currentHealthy, desiredHealthy, expectedPods, observedGeneration,
-        conditions: CONDITION,
+        conditions: Condition,
     },
 };
 const PRIORITY_CLASS: KeptFields = kept! { metadata: META, value, globalDefault, preemptionPolicy };
@@ -220,7 +221,7 @@ const TEMPLATE: Keep = Keep::Fields(kept! {
 const REPLICA_SET: KeptFields = kept! {
     metadata: META,
     spec { replicas, podManagementPolicy, ordinals { start }, minReadySeconds, template: TEMPLATE },
-    status { conditions { type: Name(Condition), status, reason } },
+    status { conditions: Condition },
 };
 const JOB: KeptFields = kept! {
     metadata: META,
@@ -237,7 +238,7 @@ const JOB: KeptFields = kept! {
         podReplacementPolicy, managedBy: Name(Part),
     },
     status {
-        conditions { type: Name(Condition), status },
+        conditions: Condition,
         startTime, succeeded, failed,
         uncountedTerminatedPods { failed: Name(Uid) },
     },

@@ -116,18 +116,28 @@ fn renamed(history: UsageHistory, names: &ScrambledNames) -> UsageHistory {
 
 /// Returns series of guards with the names that the objects got.
 fn renamed_guards(guards: Vec<GuardHistory>, names: &ScrambledNames) -> Vec<GuardHistory> {
-    let kind = |label: &str| match label {
-        "namespace" => NameKind::Namespace,
-        "pod" => NameKind::Pod,
-        _ => NameKind::Workload,
-    };
     let renamed = |mut series: GuardHistory| {
         for (label, name) in &mut series.labels {
-            *name = names.replacement(kind(label), name);
+            let known = kinds_of(label).iter().find_map(|kind| names.find(*kind, name));
+            *name = known.unwrap_or_else(|| names.replacement(NameKind::Workload, name));
         }
         series
     };
     guards.into_iter().map(renamed).collect()
+}
+
+/// The kinds of the names in a label of a guard. The label `workload` names one of any kind.
+fn kinds_of(label: &str) -> &'static [NameKind] {
+    match label {
+        "namespace" => &[NameKind::Namespace],
+        "pod" => &[NameKind::Pod],
+        _ => &[
+            NameKind::Workload,
+            NameKind::Job,
+            NameKind::ReplicaSet,
+            NameKind::ReplicationController,
+        ],
+    }
 }
 
 #[cfg(test)]

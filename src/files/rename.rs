@@ -4,6 +4,12 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
+use crate::model::snapshot::facts::Owner;
+
+use self::kept::KEPT_VALUES;
+
+mod kept;
+
 /// Kinds of names. Equal names of one kind stay equal; names of different kinds are unrelated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum NameKind {
@@ -17,6 +23,8 @@ pub(super) enum NameKind {
     Workload,
     /// Kinds of custom resources.
     Kind,
+    /// API groups with their versions.
+    Version,
     Budget,
     Service,
     Priority,
@@ -31,7 +39,12 @@ pub(super) enum NameKind {
     Key,
     Value,
     Resource,
+    /// Types of conditions.
     Condition,
+    /// Reasons of conditions.
+    Reason,
+    /// Values of annotations.
+    Text,
     Scheduler,
     Address,
     /// Parts of an object that no other object refers to.
@@ -50,6 +63,7 @@ impl NameKind {
             NameKind::Job => "job-",
             NameKind::Workload => "workload-",
             NameKind::Kind => "Kind",
+            NameKind::Version => "example.com/v",
             NameKind::Budget => "budget-",
             NameKind::Service => "service-",
             NameKind::Priority => "priority-",
@@ -64,6 +78,8 @@ impl NameKind {
             NameKind::Value => "value-",
             NameKind::Resource => "example.com/resource-",
             NameKind::Condition => "example.com/condition-",
+            NameKind::Reason => "Reason",
+            NameKind::Text => "text-",
             NameKind::Scheduler => "scheduler-",
             NameKind::Address => "address-",
             NameKind::Part => "part-",
@@ -71,105 +87,15 @@ impl NameKind {
         }
     }
 
-    /// Whether a name is kept, because every cluster has it and policies refer to it.
-    fn keeps(self, name: &str) -> bool {
-        match self {
-            NameKind::Namespace => {
-                ["default", "kube-system", "kube-public", "kube-node-lease"].contains(&name)
-            }
-            NameKind::Priority => {
-                ["system-cluster-critical", "system-node-critical"].contains(&name)
-            }
-            NameKind::Scheduler => name == "default-scheduler",
-            NameKind::Address => ["0.0.0.0", "127.0.0.1", "::"].contains(&name),
-            NameKind::Key => KEYS.contains(&name),
-            // Volumes without a provisioner are not provisioned where a pod lands.
-            NameKind::Driver => name == "kubernetes.io/no-provisioner",
-            // The empty name means no class.
-            NameKind::Storage => name.is_empty(),
-            NameKind::Kind => KINDS.contains(&name),
-            // Only custom resources and conditions have a domain.
-            NameKind::Resource => {
-                !name.contains('/') || ["nvidia.com/gpu", "amd.com/gpu"].contains(&name)
-            }
-            NameKind::Condition => !name.contains('/'),
-            NameKind::Node
-            | NameKind::Pod
-            | NameKind::ReplicaSet
-            | NameKind::ReplicationController
-            | NameKind::Job
-            | NameKind::Workload
-            | NameKind::Budget
-            | NameKind::Service
-            | NameKind::Claim
-            | NameKind::Volume
-            | NameKind::Attachment
-            | NameKind::Container
-            | NameKind::Image
-            | NameKind::Value
-            | NameKind::Part
-            | NameKind::Uid => false,
+    /// The end of a replacement, which decisions read.
+    fn suffix(self, real: &str) -> &'static str {
+        if self == NameKind::Kind {
+            return Owner::ending_of(real).unwrap_or_default();
         }
+        // An image without a tag would get the implied tag `latest` and differ from itself.
+        if self == NameKind::Image { ":1" } else { "" }
     }
 }
-
-/// Well-known keys of labels and taints:
-/// <https://kubernetes.io/docs/reference/labels-annotations-taints/>, and the labels that
-/// `model::snapshot::import` reads.
-const KEYS: [&str; 39] = [
-    "app.kubernetes.io/component",
-    "app.kubernetes.io/instance",
-    "app.kubernetes.io/managed-by",
-    "app.kubernetes.io/name",
-    "app.kubernetes.io/part-of",
-    "app.kubernetes.io/version",
-    "batch.kubernetes.io/job-name",
-    "controller-revision-hash",
-    "failure-domain.beta.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/zone",
-    "grove.io/podgang",
-    "kubernetes.io/arch",
-    "kubernetes.io/hostname",
-    "kubernetes.io/metadata.name",
-    "kubernetes.io/os",
-    "jobset.sigs.k8s.io/jobset-name",
-    "kueue.x-k8s.io/pod-group-name",
-    "leaderworkerset.sigs.k8s.io/group-index",
-    "leaderworkerset.sigs.k8s.io/name",
-    "node-role.kubernetes.io/control-plane",
-    "node-role.kubernetes.io/master",
-    "node.kubernetes.io/disk-pressure",
-    "node.kubernetes.io/instance-type",
-    "node.kubernetes.io/memory-pressure",
-    "node.kubernetes.io/network-unavailable",
-    "node.kubernetes.io/not-ready",
-    "node.kubernetes.io/out-of-service",
-    "node.kubernetes.io/pid-pressure",
-    "node.kubernetes.io/unreachable",
-    "node.kubernetes.io/unschedulable",
-    "pod-group.scheduling.sigs.k8s.io",
-    "pod-group.scheduling.sigs.k8s.io/name",
-    "pod-template-hash",
-    "scheduling.x-k8s.io/pod-group",
-    "statefulset.kubernetes.io/pod-name",
-    "topology.kubernetes.io/region",
-    "topology.kubernetes.io/zone",
-    "apps.kubernetes.io/pod-index",
-    "volcano.sh/job-name",
-];
-
-/// Kinds of Kubernetes that own other objects.
-const KINDS: [&str; 9] = [
-    "CronJob",
-    "DaemonSet",
-    "Deployment",
-    "Job",
-    "Node",
-    "Pod",
-    "ReplicaSet",
-    "ReplicationController",
-    "StatefulSet",
-];
 
 /// Replaces the names in an object.
 pub(super) trait Renamer {
@@ -203,6 +129,8 @@ pub(super) struct NameCollector {
     compared: BTreeSet<String>,
     /// The pods of StatefulSets, each with the name of its set.
     of_sets: BTreeSet<(String, String)>,
+    /// The pods with generic ephemeral volumes, each with the name of one.
+    with_volumes: BTreeSet<(String, String)>,
 }
 
 impl Renamer for NameCollector {
@@ -236,6 +164,12 @@ impl NameCollector {
         let _ = self.of_sets.insert((pod.to_owned(), set.to_owned()));
     }
 
+    /// Takes note that a pod has a generic ephemeral volume. The name of its claim is made of both
+    /// names.
+    pub(super) fn note_volume(&mut self, pod: &str, volume: &str) {
+        let _ = self.with_volumes.insert((pod.to_owned(), volume.to_owned()));
+    }
+
     /// Numbers the names of each kind in an order that depends on the seed. Alphabetical order
     /// would reveal something.
     pub(super) fn scramble(self, seed: u64) -> ScrambledNames {
@@ -255,20 +189,23 @@ impl NameCollector {
         for (kind, _, name) in shuffled {
             let count = counts.entry(kind).or_default();
             *count += 1;
-            // An image without a tag would get the implied tag `latest` and differ from itself.
-            let tag = if kind == NameKind::Image { ":1" } else { "" };
-            replacements.insert((kind, name), format!("{}{count}{tag}", kind.prefix()));
+            let replacement = format!("{}{count}{}", kind.prefix(), kind.suffix(&name));
+            replacements.insert((kind, name), replacement);
         }
+        let mut names = ScrambledNames { replacements, compared: self.compared };
         for (pod, set) in self.of_sets {
-            let Some(ordinal) = ordinal(&pod, &set) else {
-                continue;
-            };
-            if let Some(set) = replacements.get(&(NameKind::Workload, set)) {
-                let name = format!("{set}-{ordinal}");
-                replacements.insert((NameKind::Pod, pod), name);
+            if let Some(ordinal) = ordinal(&pod, &set) {
+                let name = format!("{}-{ordinal}", names.replacement(NameKind::Workload, &set));
+                names.replacements.insert((NameKind::Pod, pod), name);
             }
         }
-        ScrambledNames { replacements, compared: self.compared }
+        for (pod, volume) in self.with_volumes {
+            let [of_pod, of_volume] = [(NameKind::Pod, &pod), (NameKind::Part, &volume)]
+                .map(|(kind, real)| names.replacement(kind, real));
+            let claim = (NameKind::Claim, format!("{pod}-{volume}"));
+            names.replacements.insert(claim, format!("{of_pod}-{of_volume}"));
+        }
+        names
     }
 }
 
@@ -281,15 +218,17 @@ fn ordinal<'p>(pod: &'p str, set: &str) -> Option<&'p str> {
 impl ScrambledNames {
     /// Returns the replacement of a name.
     pub(super) fn replacement(&self, kind: NameKind, real: &str) -> String {
-        if real.is_empty() || kind.keeps(real) {
-            return real.to_owned();
-        }
         // Every name is collected before. If one were not, a wrong name is better than the real
         // one.
-        self.replacements
-            .get(&(kind, normalised(kind, real)))
-            .cloned()
-            .unwrap_or_else(|| format!("{}0", kind.prefix()))
+        self.find(kind, real).unwrap_or_else(|| format!("{}0", kind.prefix()))
+    }
+
+    /// Returns the replacement of a name; `None` if no object has a name of this kind.
+    pub(super) fn find(&self, kind: NameKind, real: &str) -> Option<String> {
+        if real.is_empty() || kind.keeps(real) {
+            return Some(real.to_owned());
+        }
+        self.replacements.get(&(kind, normalised(kind, real))).cloned()
     }
 }
 
@@ -299,7 +238,8 @@ impl Renamer for ScrambledNames {
     }
 
     fn value(&mut self, key: &str, real: &str) -> String {
-        if self.compared.contains(key) && real.parse::<i64>().is_ok() {
+        let is_number = || real.parse::<i64>().is_ok();
+        if KEPT_VALUES.contains(&key) || self.compared.contains(key) && is_number() {
             return real.to_owned();
         }
         let replacements: Vec<String> =
@@ -343,3 +283,6 @@ fn has_tag(image: &str) -> bool {
     let last = image.rsplit('/').next().unwrap_or_default();
     last.contains([':', '@'])
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{
-    self, ANNOTATIONS, GANGS, Keep, KeptFields, MIRROR, PAUSES, SELECTED_NODE, STORAGE_CLASS,
-};
+use super::fields::{self, ANNOTATIONS, GANGS, Keep, MIRROR, PAUSES, SELECTED_NODE, STORAGE_CLASS};
 use super::rename::{NameCollector, NameKind, RealNames, Renamer, ScrambledNames};
 
 /// The object with only the fields that a plan needs; `None` for a kind that no plan needs.
@@ -18,19 +16,26 @@ pub(super) fn scrambled_names(objects: &[Value], seed: u64) -> ScrambledNames {
     // A replacement depends on all names of its kind, so they are collected first.
     for object in objects {
         walk(object, &mut collector);
-        if let Some((pod, set)) = pod_of_set(object) {
-            collector.note_set(pod, set);
+        if let Some(pod) = object["metadata"]["name"].as_str().filter(|_| object["kind"] == "Pod") {
+            note_parts(pod, object, &mut collector);
         }
     }
     collector.scramble(seed)
 }
 
-/// The name of a pod and of the StatefulSet that owns it; `None` for other objects.
-fn pod_of_set(object: &Value) -> Option<(&str, &str)> {
-    let mut owners = object.pointer("/metadata/ownerReferences")?.as_array()?.iter();
-    let set = owners.find(|owner| owner["kind"] == "StatefulSet")?;
-    let name = object.pointer("/metadata/name")?.as_str()?;
-    (object["kind"] == "Pod").then_some((name, set["name"].as_str()?))
+/// Takes note of the names of which a pod's own name and those of its claims are made.
+fn note_parts(pod: &str, object: &Value, collector: &mut NameCollector) {
+    let items = |list: &'static str| object.pointer(list).and_then(Value::as_array).into_iter();
+    let owners = items("/metadata/ownerReferences").flatten();
+    let sets = owners.filter(|owner| owner["kind"] == "StatefulSet");
+    for set in sets.filter_map(|set| set["name"].as_str()) {
+        collector.note_set(pod, set);
+    }
+    let volumes = items("/spec/volumes").flatten();
+    let ephemeral = volumes.filter(|volume| volume.get("ephemeral").is_some());
+    for volume in ephemeral.filter_map(|volume| volume["name"].as_str()) {
+        collector.note_volume(pod, volume);
+    }
 }
 
 /// The objects, stripped and with other names, sorted by these.
@@ -64,7 +69,11 @@ struct Stripper<'w> {
     names: &'w mut dyn Renamer,
 }
 
-fn fields_of(value: &Value, fields: KeptFields, stripper: &mut Stripper<'_>) -> Map<String, Value> {
+fn fields_of(
+    value: &Value,
+    fields: &[(&str, Keep)],
+    stripper: &mut Stripper<'_>,
+) -> Map<String, Value> {
     let mut kept = Map::new();
     for (name, keep) in fields {
         if let Some(found) = value.get(name).filter(|v| !v.is_null()) {
@@ -101,6 +110,7 @@ impl Stripper<'_> {
                 Some(fields_of(value, fields, self).into())
             }
             Keep::Taint => self.taint(value),
+            Keep::Condition => self.condition(value),
             Keep::Owners => self.owner(value),
         }
     }
@@ -143,7 +153,7 @@ impl Stripper<'_> {
                 SELECTED_NODE => self.names.name(NameKind::Node, value),
                 STORAGE_CLASS => self.names.name(NameKind::Storage, value),
                 _ if GANGS.contains(&name) => self.names.name(NameKind::Value, value),
-                _ if ANNOTATIONS.contains(&name) => value.to_owned(),
+                _ if ANNOTATIONS.contains(&name) => self.names.name(NameKind::Text, value),
                 _ => continue,
             };
             kept.insert(name.to_owned(), value.into());
@@ -201,27 +211,26 @@ impl Stripper<'_> {
             _ => NameKind::Workload,
         };
         let fields = [
+            ("apiVersion", Keep::Name(NameKind::Version)),
             ("kind", Keep::Name(NameKind::Kind)),
             ("name", Keep::Name(kind)),
             ("uid", Keep::Name(NameKind::Uid)),
             ("controller", Keep::Plain),
         ];
-        let mut kept = Map::new();
-        if let Some(version) = value.get("apiVersion").and_then(Value::as_str) {
-            kept.insert("apiVersion".to_owned(), version_of_owner(version).into());
-        }
-        for (name, keep) in fields {
-            if let Some(found) = value.get(name) {
-                kept.extend(self.keep(found, keep).map(|value| (name.to_owned(), value)));
-            }
-        }
-        Some(kept.into())
+        Some(fields_of(value, &fields, self).into())
     }
-}
 
-/// The version of an owner. Custom resources have the domain of a company.
-fn version_of_owner(version: &str) -> &str {
-    if version.contains('.') { "example.com/v1" } else { version }
+    /// A condition. One of another program than Kubernetes may have any reason.
+    fn condition(&mut self, value: &Value) -> Option<Value> {
+        let is_known = NameKind::Condition.keeps(value.get("type")?.as_str()?);
+        let fields = [
+            ("type", Keep::Name(NameKind::Condition)),
+            ("status", Keep::Plain),
+            ("reason", if is_known { Keep::Plain } else { Keep::Name(NameKind::Reason) }),
+            ("lastTransitionTime", Keep::Plain),
+        ];
+        Some(fields_of(value, &fields, self).into())
+    }
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ fn a_pause_stops_a_plan_that_is_being_carried_out_until_it_is_resumed() {
         assert!(status.contains("incident 4711"), "{status}");
 
         let said = Launch::as_person(control_plane, &["resume"]);
-        assert!(said.starts_with("all evictions are allowed again"), "{said}");
+        assert!(said.starts_with("the cluster is no longer paused"), "{said}");
         process
             .eventually("the rest of the plan", 240, async |_| {
                 that(evictions(control_plane).len() >= 3, "fewer")

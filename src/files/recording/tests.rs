@@ -83,6 +83,28 @@ fn scrambled_names_of_the_history_are_those_of_the_objects() {
 }
 
 #[test]
+fn a_guard_whose_label_names_a_workload_of_any_kind_names_it_when_scrambled() {
+    let mut recording = recording();
+    let series = json!({"apiVersion": "evenkeel/v1alpha1", "kind": "GuardHistory",
+        "metadata": {"name": "errors"}, "start": "2026-11-20T12:00:00Z", "step": "5m",
+        "labels": {"namespace": "payroll", "workload": "salaries"}, "values": [0.5]});
+    recording.guards = vec![GuardHistory::read(&series).unwrap().unwrap()];
+    for (api_version, kind, name) in [
+        ("apps/v1", "StatefulSet", "workload-1"),
+        ("batch/v1", "Job", "job-1"),
+        ("apps/v1", "ReplicaSet", "replicaset-1"),
+        ("v1", "ReplicationController", "controller-1"),
+        ("v1", "Service", "workload-0"),
+    ] {
+        let mut recording = Recording { guards: recording.guards.clone(), ..Recording::default() };
+        let workload = json!({"metadata": {"namespace": "payroll", "name": "salaries"}});
+        recording.add(vec![workload], api_version, kind);
+        recording.scramble(7);
+        assert_eq!(recording.guards[0].labels["workload"], name, "{kind}");
+    }
+}
+
+#[test]
 fn a_kind_without_objects_is_recorded_as_an_empty_list() {
     let mut recording = recording();
     let lacks = |recording: &Recording| {

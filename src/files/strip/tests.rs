@@ -11,6 +11,8 @@ use crate::model::plan::Plan;
 use crate::model::snapshot::{Snapshot, import};
 use crate::policy::Policy;
 
+mod decisions;
+
 const RICH: &str = r"
 apiVersion: v1
 kind: Pod
@@ -172,6 +174,48 @@ fn a_pause_stays_and_its_reason_goes() {
     let stripped = strip(&yaml(paused)).unwrap();
     let kept = &stripped["metadata"]["annotations"];
     assert_eq!(*kept, serde_json::json!({"evenkeel.io/pause": ""}));
+}
+
+#[test]
+fn a_scrambled_annotation_keeps_only_the_values_that_decisions_tell_apart() {
+    let value_of = |name: &str, value: &str| {
+        let pod = json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "p", "annotations": {name: value}}});
+        let all = scramble(&[pod], 1);
+        all[0]["metadata"]["annotations"][name].as_str().unwrap().to_owned()
+    };
+    for (name, value) in [
+        ("cluster-autoscaler.kubernetes.io/safe-to-evict", "on-completion"),
+        ("controller.kubernetes.io/pod-deletion-cost", "-5"),
+        ("descheduler.alpha.kubernetes.io/evict", "No"),
+        ("evenkeel.io/pause-until", "2026-11-21T14:00:00Z"),
+        ("karpenter.sh/do-not-disrupt", "5m"),
+        ("kubernetes.io/config.source", "api"),
+    ] {
+        assert_eq!(value_of(name, value), value, "{name}");
+    }
+    for (name, value) in [
+        ("descheduler.alpha.kubernetes.io/eviction-in-progress", "migration by alice"),
+        ("descheduler.alpha.kubernetes.io/request-evict-only", "ask alice@acme.com"),
+        ("evenkeel.io/pause-until", "alice is back"),
+    ] {
+        assert_eq!(value_of(name, value), "text-1", "{name}");
+    }
+}
+
+#[test]
+fn a_scrambled_condition_keeps_its_type_and_reason_only_if_kubernetes_sets_it() {
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
+    "status": {"conditions": [
+        {"type": "Ready", "status": "False", "reason": "KubeletNotReady"},
+        {"type": "PayrollDiskBad", "status": "False", "reason": "PayrollFine"},
+    ]}});
+    let conditions = &scramble(&[node], 1)[0]["status"]["conditions"];
+    let expected = json!([
+        {"type": "Ready", "status": "False", "reason": "KubeletNotReady"},
+        {"type": "example.com/condition-1", "status": "False", "reason": "Reason1"},
+    ]);
+    assert_eq!(*conditions, expected);
 }
 
 #[test]
@@ -359,6 +403,7 @@ fn shape(plan: &Plan) -> Vec<String> {
         *kept.entry(stays.refusal.code()).or_default() += 1;
     }
     lines.extend(kept.iter().map(|(code, n)| format!("{code} {n}")));
+    lines.extend(plan.steering.iter().map(|steer| format!("steering {}", steer.action.code())));
     lines.extend(plan.before.balance.iter().map(|(r, b)| format!("{r} {}", b.deviation)));
     lines.extend(plan.after.balance.iter().map(|(r, b)| format!("{r} {}", b.deviation)));
     lines.sort();

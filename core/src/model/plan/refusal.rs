@@ -6,6 +6,7 @@
 use jiff::SignedDuration;
 
 use crate::model::ledger::Rest;
+use crate::model::usage::Unmeasured;
 
 mod bad_landing;
 mod disruption;
@@ -85,6 +86,11 @@ impl Refusal {
     /// Returns true if only the approval of a person is missing.
     pub const fn needs_approval(&self) -> bool {
         matches!(self, Refusal::Temporary(Temporary::NeedsApproval { .. }))
+    }
+
+    /// Returns true if the pod stays until it has enough samples.
+    pub const fn needs_samples(&self) -> bool {
+        matches!(self, Refusal::Stop(Stop::Unmeasured(Unmeasured::Few { .. })))
     }
 
     /// Returns the scope. Other pods in the same scope need not be checked again.

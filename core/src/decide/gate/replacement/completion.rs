@@ -13,9 +13,6 @@ use crate::model::snapshot::facts::Owner;
 
 use super::controller::named;
 
-/// The endings of kinds whose pods run to completion regardless of their restart policy.
-const ENDINGS: [&str; 4] = ["Job", "Run", "Workflow", "SparkApplication"];
-
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
@@ -36,6 +33,5 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
 /// Whether pods of this controller do work that ends. A pod that creates others, such as the driver
 /// of a Spark application, is no controller that anything restarts.
 fn runs_to_completion(controller: &Owner) -> bool {
-    let kind = controller.kind.as_str();
-    kind == "Pod" || ENDINGS.iter().any(|ending| kind.ends_with(ending))
+    controller.kind == "Pod" || Owner::ending_of(&controller.kind).is_some()
 }

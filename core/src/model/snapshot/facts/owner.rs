@@ -36,10 +36,19 @@ impl UidHash {
     }
 }
 
+/// The endings of kinds whose pods run to completion.
+const ENDINGS: [&str; 4] = ["Job", "Run", "Workflow", "SparkApplication"];
+
 impl Owner {
     /// Returns true if this is the same object, whether or not it is the controller.
     pub fn same(&self, other: &Self) -> bool {
         self.uid == other.uid && self.kind == other.kind && self.name == other.name
+    }
+
+    /// Returns the ending by which a kind says that its pods run to completion, regardless of their
+    /// restart policy; `None` if it has none.
+    pub fn ending_of(kind: &str) -> Option<&'static str> {
+        ENDINGS.into_iter().find(|ending| kind.ends_with(ending))
     }
 
     /// Returns true if this is the kind of this API group. A file may name no group.
