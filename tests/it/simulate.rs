@@ -98,7 +98,8 @@ fn taints_are_removed_after_the_moves_that_depend_on_them() {
     let scenario = scenario(EMPTYING);
     let Some(PolicySource::Inline(policy)) = &scenario.policy else { panic!("{EMPTYING}") };
     let trace = by(&scenario, (**policy).clone());
-    assert_eq!(trace.summary.foreseen, (8, 8));
+    let (foreseen, of) = trace.summary.foreseen;
+    assert!(of > 5 && foreseen == of, "{foreseen} of {of}");
     assert!(events(&trace).contains("loses the steering taint"), "{}", events(&trace));
 }
 

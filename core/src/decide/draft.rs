@@ -112,7 +112,7 @@ impl<'w> Draft<'w> {
     }
 
     /// Returns where the moves so far may land, in order.
-    fn landings(&self) -> impl Iterator<Item = &Landing> {
+    pub fn landings(&self) -> impl Iterator<Item = &Landing> {
         self.accepted.iter().map(|accepted| &accepted.1)
     }
 
