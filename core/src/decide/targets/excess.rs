@@ -29,13 +29,10 @@ impl LoadBasis {
     /// Returns what the load of a node in a resource is based on.
     fn of(projection: &Projection<'_>, node: NodeId, resource: ResourceId) -> Self {
         let usage = projection.world.usage;
-        let is_learned = usage.outlook().is_some_and(|outlook| outlook.decides(node));
-        if is_learned && resource == ResourceId::CPU {
-            LoadBasis::Learned
-        } else if usage.error(node).is_some() {
-            LoadBasis::Trend
-        } else {
-            LoadBasis::Present
+        match (usage.outlook(), usage.error(node)) {
+            (Some(_), _) if resource == ResourceId::CPU => LoadBasis::Learned,
+            (_, Some(_)) => LoadBasis::Trend,
+            (_, None) => LoadBasis::Present,
         }
     }
 }

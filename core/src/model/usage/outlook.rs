@@ -10,8 +10,6 @@ use super::compact::Compact;
 pub struct Outlook {
     nodes: Vec<ExpectedDay<Option<Amount>>>,
     pods: Vec<ExpectedDay<Compact>>,
-    /// How many of the first hours decide whether a node is hot.
-    deciding: usize,
 }
 
 /// One value for each of the next hours.
@@ -21,20 +19,9 @@ impl Outlook {
     /// The number of hours.
     pub const HOURS: usize = 24;
 
-    /// Creates an outlook without nodes, for so many pods that use nothing. This many of the first
-    /// hours decide whether a node is hot.
-    pub(super) fn new(pods: usize, deciding: usize) -> Self {
-        Outlook { nodes: Vec::new(), pods: vec![ExpectedDay::default(); pods], deciding }
-    }
-
-    /// Returns true if an hour of a node is known.
-    pub(super) fn is_known(&self) -> bool {
-        self.nodes.iter().flatten().any(Option::is_some)
-    }
-
-    /// Returns true if one of the hours that decide is known for a node.
-    pub fn decides(&self, node: NodeId) -> bool {
-        self.node(node).iter().take(self.deciding).any(Option::is_some)
+    /// Creates an outlook without nodes, for so many pods that use nothing.
+    pub(super) fn new(pods: usize) -> Self {
+        Outlook { nodes: Vec::new(), pods: vec![ExpectedDay::default(); pods] }
     }
 
     pub(super) fn set_pod(&mut self, PodId(pod): PodId, cpu: ExpectedDay<Amount>) {

@@ -112,20 +112,20 @@ impl Rhythm {
     }
 
     /// Returns the usage that is expected in an hour that comes, given the present usage; `None` if
-    /// that hour is unknown. If the present one is, nothing says how unusual the present is.
+    /// one of the two hours is unknown.
     ///
     /// The present counts as much as it was the better forecast in the past, and at least
     /// [`THIS_HOUR`] in the hour that has begun.
     pub(super) fn expected(&self, now: Timestamp, hour: i64, present: Amount) -> Option<Amount> {
         let usual = self.usual(hour)?;
         let this_hour = now.as_second().div_euclid(HOUR);
-        let surprise = self.slot(this_hour).map(|slot| present.as_f64() - slot.mean.get());
+        let surprise = present.as_f64() - self.slot(this_hour)?.mean.get();
         let weight = if hour == this_hour {
             self.weight_of_present().max(THIS_HOUR)
         } else {
             self.weight_of_present()
         };
-        Some(Amount::from_f64(usual.as_f64() + surprise.unwrap_or_default() * weight))
+        Some(Amount::from_f64(usual.as_f64() + surprise * weight))
     }
 
     /// Returns the usage that is usual at an hour; `None` if the hour is unknown.
@@ -316,24 +316,6 @@ mod tests {
         assert_eq!(expected(&rhythm, 25, 100), Some(100));
         // Hour 2 was not complete.
         assert_eq!(expected(&rhythm, 26, 100), None);
-    }
-
-    #[test]
-    fn an_hour_that_was_observed_counts_on_the_first_day() {
-        let noon = monday() + SignedDuration::from_hours(12);
-        let mut rhythm = Rhythm::default();
-        for minutes in 0..12 * 60 {
-            let at = monday() + SignedDuration::from_mins(minutes);
-            let cpu = if (120..180).contains(&minutes) { 700 } else { 100 };
-            rhythm.take(at, Amount::millicores(cpu));
-        }
-        let tomorrow_at = |hour: i64| {
-            let midnight = monday().as_second().div_euclid(HOUR) + 24;
-            rhythm.expected(noon, midnight + hour, Amount::millicores(100))
-        };
-        let peak = tomorrow_at(2).unwrap().as_f64();
-        assert!((peak / Amount::millicores(700).as_f64() - 1.0).abs() < 0.01, "{peak}");
-        assert_eq!(tomorrow_at(14), None);
     }
 
     #[test]

@@ -33,10 +33,12 @@ impl ExpectedUsage {
         ahead: SignedDuration,
     ) -> Option<Self> {
         let mut case = Expectation { snapshot, present: pods, series, now, usual: BTreeMap::new() };
-        let (day, deciding) = (rhythm::hours(now, DAY), rhythm::hours(now, ahead));
+        let day = rhythm::hours(now, DAY);
         case.learn_from_siblings(rhythm::hours(now, ahead.max(DAY)));
-        let outlook = case.outlook(*day.start(), deciding.clone().count(), nodes);
-        outlook.is_known().then(|| ExpectedUsage { pods: case.of_fullest_hours(deciding), outlook })
+        Some(ExpectedUsage {
+            pods: case.of_fullest_hours(rhythm::hours(now, ahead))?,
+            outlook: case.outlook(*day.start(), nodes),
+        })
     }
 }
 
@@ -52,9 +54,11 @@ struct Expectation<'e> {
 }
 
 impl Expectation<'_> {
-    /// The usage of each pod in the fullest of these hours on its node.
-    fn of_fullest_hours(&self, hours: RangeInclusive<i64>) -> Vec<PodUsage> {
+    /// The usage of each pod in the fullest of these hours on its node; `None` if nothing has been
+    /// learned yet.
+    fn of_fullest_hours(&self, hours: RangeInclusive<i64>) -> Option<Vec<PodUsage>> {
         let mut expected = self.present.to_vec();
+        let mut learned = false;
         for node in &self.snapshot.nodes {
             let load = |hour: i64| -> Amount {
                 let pods = node.pods.iter();
@@ -70,15 +74,16 @@ impl Expectation<'_> {
             for pod in &node.pods {
                 if let Some(usage) = self.of(*pod, hour) {
                     expected[pod.0] = usage;
+                    learned = true;
                 }
             }
         }
-        expected
+        learned.then_some(expected)
     }
 
     /// The cpu of each hour of a day from this hour on, given the present usage of the nodes.
-    fn outlook(&self, first: i64, deciding: usize, nodes: &[NodeUsage]) -> Outlook {
-        let mut outlook = Outlook::new(self.snapshot.pods.len(), deciding);
+    fn outlook(&self, first: i64, nodes: &[NodeUsage]) -> Outlook {
+        let mut outlook = Outlook::new(self.snapshot.pods.len());
         for (pod, facts) in self.snapshot.pods.iter().enumerate() {
             if facts.node.is_none() {
                 self.add_pod(PodId(pod), first, &mut outlook);
