@@ -7,7 +7,7 @@ use http::{Method, StatusCode};
 use serde_json::json;
 
 use crate::e2e::support::audit::{evictions, requests};
-use crate::e2e::support::control_plane::{ControlPlane, run, with_control_plane};
+use crate::e2e::support::control_plane::{run, with_control_plane};
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::prometheus::{Prometheus, source};
 use crate::e2e::support::proxy::Stage;

@@ -297,7 +297,6 @@ fn idles() -> Vec<Idle> {
 }
 
 /// Returns one reason of each kind for not selecting a pod.
-#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn not_selected() -> Vec<NotSelected> {
     let (hours, late) =
         (SignedDuration::from_hours, Box::new(Refusal::Temporary(Temporary::NodeLimit(5))));

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::control_plane::ControlPlane;
-use super::wait::that;
 
 /// The CPU of each node in the test clusters.
 const NODE_MILLICORES: f64 = 8000.0;
