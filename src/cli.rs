@@ -42,6 +42,7 @@ mod snapshot;
 mod status;
 mod terminal;
 
+use parse::BooleanFlag;
 pub use status::status_text;
 
 const EXAMPLES: &str = "\
@@ -116,16 +117,7 @@ enum Command {
 #[derive(Clone, Copy, Debug, clap::Args)]
 struct ExactArgs {
     /// Decide as descheduler does: evict in its order, without the checks that it does not have
-    #[arg(
-        long,
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        default_value = "false",
-        value_name = "BOOL",
-        value_parser = parse::boolean,
-        action = clap::ArgAction::Set
-    )]
+    #[arg(long, boolean(), default_value = "false")]
     exact: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::policy::Policy;
 use crate::values::selector::Selector;
 
 use super::otlp::OtelFlags;
-use super::parse;
+use super::parse::{self, BooleanFlag};
 
 /// descheduler's default for `--secure-port`.
 const SECURE_PORT: u16 = 10258;
@@ -43,14 +43,7 @@ pub(super) struct DeschedulerArgs {
     node_selector: Option<Selector>,
     /// Allow evictions of pods with local storage, as `evictable.allow: [localStorage]` in the
     /// policy
-    #[arg(
-        long,
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        value_name = "BOOL",
-        value_parser = parse::boolean
-    )]
+    #[arg(long, boolean())]
     evict_local_storage_pods: Option<bool>,
     /// Most evictions per node and cycle, as `limits.perNode` in the policy
     #[arg(long, value_name = "COUNT")]

@@ -9,6 +9,7 @@ use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::lease::{Candidacy, Elector};
 use crate::daemon::LeaderRole;
 
+use super::parse::BooleanFlag;
 use super::{Misuse, parse};
 
 /// The default name of the Lease.
@@ -27,16 +28,7 @@ const NOT_WITH_ONCE: &str = "\
 pub(super) struct LeaderElectionArgs {
     /// Evict only while holding a Lease, so that one of several instances is active; not with
     /// --once
-    #[arg(
-        long,
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        default_value = "false",
-        value_name = "BOOL",
-        value_parser = super::parse::boolean,
-        action = clap::ArgAction::Set
-    )]
+    #[arg(long, boolean(), default_value = "false")]
     leader_elect: bool,
     /// Time without a renewal after which another instance takes over
     #[arg(long, value_name = "DURATION", default_value = "137s", value_parser = parse::timer)]

@@ -11,6 +11,7 @@ use crate::telemetry::traces::collector::{Collector, headers, traces_url};
 use crate::values::Ratio;
 
 use super::Misuse;
+use super::parse::BooleanFlag;
 
 /// OpenTelemetry's default time for one batch.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -97,8 +98,7 @@ pub(super) struct OtelFlags {
     #[arg(long, value_name = "RATIO")]
     otel_sample_rate: Option<String>,
     /// Continue without traces if they cannot be set up
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
-        value_name = "BOOL", value_parser = super::parse::boolean)]
+    #[arg(long, boolean())]
     pub(super) otel_fallback_no_op_on_error: Option<bool>,
 }
 

@@ -3,12 +3,31 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use clap::{Arg, ArgAction};
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 
 /// A duration such as `90s`, `6h` or `2w`. A day has 24 hours.
 fn duration(text: &str) -> Option<SignedDuration> {
     let span: Span = text.parse().ok()?;
     span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()
+}
+
+/// A flag that may have a value: `--flag`, `--flag=true` or `--flag=false`.
+pub(super) trait BooleanFlag {
+    /// Takes such values.
+    #[must_use]
+    fn boolean(self) -> Self;
+}
+
+impl BooleanFlag for Arg {
+    fn boolean(self) -> Self {
+        self.action(ArgAction::Set)
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .value_name("BOOL")
+            .value_parser(boolean)
+    }
 }
 
 /// The value of a boolean flag, as descheduler takes it (`ParseBool` in Go's package strconv).

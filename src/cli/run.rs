@@ -36,6 +36,7 @@ use crate::view::status::facts::InstanceInfo;
 use super::descheduler::DeschedulerArgs;
 use super::election::{LeaderElectionArgs, LeaseDefaults};
 use super::otlp::OtlpFlags;
+use super::parse::BooleanFlag;
 use super::record::RecordFlags;
 use super::{Misuse, Shared, file, parse, policy, signals};
 
@@ -48,29 +49,11 @@ mod status_page;
 pub(super) struct RunArgs {
     /// Run one cycle and exit, as in a Job or a CronJob. It holds the Lease meanwhile, and fails if
     /// another instance keeps it; with --policy-config-file, only if the Lease is named
-    #[arg(
-        long,
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        default_value = "false",
-        value_name = "BOOL",
-        value_parser = parse::boolean,
-        action = clap::ArgAction::Set
-    )]
+    #[arg(long, boolean(), default_value = "false")]
     once: bool,
     /// Decide and report without evicting or writing anything; the same as `dryRun: true` in the
     /// policy
-    #[arg(
-        long,
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        default_value = "false",
-        value_name = "BOOL",
-        value_parser = parse::boolean,
-        action = clap::ArgAction::Set
-    )]
+    #[arg(long, boolean(), default_value = "false")]
     dry_run: bool,
     #[command(flatten)]
     exact: super::ExactArgs,
@@ -92,14 +75,7 @@ pub(super) struct RunArgs {
     )]
     status_listen: StatusAddress,
     /// Serve metrics under descheduler's names as well [default: true with --policy-config-file]
-    #[arg(
-        long,
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        value_name = "BOOL",
-        value_parser = parse::boolean
-    )]
+    #[arg(long, boolean())]
     descheduler_metrics: Option<bool>,
     /// Name of this instance in events and as the holder of the Lease
     #[arg(
