@@ -26,10 +26,10 @@ use crate::decide::projection::World;
 use crate::decide::scheduler;
 use crate::decide::targets::{self, AboveTarget, part_above};
 use crate::model::plan::{
-    Class, Halt, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Verdict,
+    Class, Halt, Refusal, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Verdict,
 };
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
-use crate::policy::{HighNodeUtilization, Rule};
+use crate::policy::{HighNodeUtilization, LowNodeUtilization, Rule};
 use crate::values::Ratio;
 
 mod emptying;
@@ -99,9 +99,7 @@ impl Landings {
     /// Returns the landings of a finished decision.
     pub fn of(draft: &Draft<'_>) -> Self {
         let moves = draft.possible_nodes();
-        let strategies = draft.world.policy.strategies.iter().enumerate();
-        let emptying = strategies.filter(|(_, s)| HighNodeUtilization::of(&s.rule).is_some());
-        let refusals = emptying.flat_map(|(position, _)| draft.refusals(position));
+        let refusals = refusals(draft, |rule| HighNodeUtilization::of(rule).is_some());
         let too_hot = refusals.filter_map(|(_, why)| why.would_be_hot());
         let too_hot = too_hot.filter_map(|node| draft.world.snapshot.find_node(node));
         let too_hot = too_hot.filter(|node| !moves.contains(node)).collect();
@@ -110,10 +108,18 @@ impl Landings {
     }
 }
 
-fn stuck(draft: &Draft<'_>) -> BTreeMap<NodeId, Vec<PodId>> {
+/// The refusals for the strategies of a kind.
+fn refusals<'d>(
+    draft: &'d Draft<'_>,
+    is_one: impl Fn(&Rule) -> bool,
+) -> impl Iterator<Item = (PodId, &'d Refusal)> {
     let strategies = draft.world.policy.strategies.iter().enumerate();
-    let balancing = strategies.filter(|(_, s)| matches!(s.rule, Rule::LowNodeUtilization(_)));
-    let refusals = balancing.flat_map(|(position, _)| draft.refusals(position));
+    let these = strategies.filter(move |(_, strategy)| is_one(&strategy.rule));
+    these.flat_map(|(position, _)| draft.refusals(position))
+}
+
+fn stuck(draft: &Draft<'_>) -> BTreeMap<NodeId, Vec<PodId>> {
+    let refusals = refusals(draft, |rule| LowNodeUtilization::of(rule).is_some());
     let mut stuck: BTreeMap<NodeId, Vec<PodId>> = BTreeMap::new();
     for (pod, _) in refusals.filter(|(_, why)| why.lies_in_the_landing()) {
         let node = draft.world.snapshot.pod(pod).node;

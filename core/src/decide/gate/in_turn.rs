@@ -27,7 +27,8 @@ pub(super) fn admit(
     for later in Later::all(draft) {
         let shared = landing.possible_nodes.iter().filter(|node| later.nodes.contains(node));
         for node in shared {
-            if later.lands_well(before) && !later.lands_well(&after(before, candidate.pod, *node)) {
+            // It hardly ever lands badly, so its forecast without this move comes second.
+            if !later.lands_well(&after(before, candidate.pod, *node)) && later.lands_well(before) {
                 return Err(BadLanding::WouldDisplace {
                     node: draft.world.snapshot.node(*node).name.clone(),
                     pod: draft.world.snapshot.pod(later.pod).name.clone(),
