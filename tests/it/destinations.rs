@@ -8,12 +8,10 @@ use evenkeel::decide::projection::World;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::usage::Usage;
 use evenkeel::policy::{FitStrategy, ScorePlugin};
-use evenkeel::simulate;
-use evenkeel::simulate::scenario::{PolicySource, Scenario};
 use evenkeel::values::ResourceId;
 use insta::assert_snapshot;
 
-use crate::it::support::{Cluster, EVEN, nodes, noon, parse, text};
+use crate::it::support::{Cluster, EVEN, nodes, noon, parse, played, text};
 
 /// A hot node with four pods, and two other nodes.
 fn hot(pods: &str, n2: &str, n3: &str) -> Cluster {
@@ -428,9 +426,7 @@ policy:
   strategies:
   - lowNodeUtilization: {thresholds: {cpu: 40%}, targetThresholds: {cpu: 60%}}
 ";
-    let scenario = Scenario::parse("later.yaml", text).unwrap_or_else(|e| panic!("{e}"));
-    let Some(PolicySource::Inline(policy)) = scenario.policy.clone() else { panic!("{text}") };
-    let trace = simulate::run(&scenario, *policy, "later.yaml", |_| {});
+    let trace = played(text);
     let landed = trace.evictions.iter().map(|e| format!("{} {}", e.pod, e.to.as_deref().unwrap()));
     let landed: Vec<String> = landed.map(|one| one.replace("-5d8c7b9f64", "")).collect();
     assert_eq!(landed.len(), 2, "{landed:?}");

@@ -1,8 +1,7 @@
 //! A pod that is moved again and again rests longer each time, so that strategies that undo each
 //! other come to rest.
 
-use evenkeel::simulate;
-use evenkeel::simulate::scenario::{PolicySource, Scenario};
+use crate::it::support::played;
 
 /// Pods prefer two nodes, which a burst every two hours makes hot.
 const BURSTS: &str = "
@@ -35,9 +34,7 @@ policy:
 
 #[test]
 fn strategies_that_undo_each_other_come_to_rest() {
-    let scenario = Scenario::parse("bursts.yaml", BURSTS).unwrap();
-    let Some(PolicySource::Inline(policy)) = &scenario.policy else { panic!("{BURSTS}") };
-    let trace = simulate::run(&scenario, (**policy).clone(), "policy.yaml", |_| {});
+    let trace = played(BURSTS);
     let mut by_day = [0; 3];
     for eviction in &trace.evictions {
         let day = eviction.at.duration_since(trace.start).as_hours() / 24;

@@ -3,12 +3,10 @@
 
 use std::fmt::Write as _;
 
-use evenkeel::simulate;
-use evenkeel::simulate::scenario::{PolicySource, Scenario};
-use evenkeel::simulate::trace::Trace;
 use evenkeel::values::Ratio;
 
 use crate::dice::Dice;
+use crate::it::support::played;
 
 const NODES: u32 = 40;
 const PODS_PER_NODE: u32 = 6;
@@ -78,12 +76,6 @@ fn cluster(seed: u64, draw: Draw, steering: &str) -> Packed {
     Packed { text, needed }
 }
 
-fn run(text: &str) -> Trace {
-    let scenario = Scenario::parse("scenario.yaml", text).unwrap_or_else(|e| panic!("{e}"));
-    let Some(PolicySource::Inline(policy)) = &scenario.policy else { panic!("{text}") };
-    simulate::run(&scenario, (**policy).clone(), "policy.yaml", |_| {})
-}
-
 /// Runs three clusters. Returns the percentage of nodes that were emptied of those that could be.
 ///
 /// In each of them a pod that has to move costs at most 1.1 evictions. Where a replacement lands on
@@ -93,7 +85,7 @@ fn emptied(draw: Draw, steering: &str) -> u32 {
     let (mut emptied, mut possible) = (0, 0);
     for seed in 1..=3 {
         let cluster = cluster(seed, draw, steering);
-        let trace = run(&cluster.text);
+        let trace = played(&cluster.text);
         let summary = &trace.summary;
         let moving = summary.empty_nodes * PODS_PER_NODE;
         assert!(

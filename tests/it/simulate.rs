@@ -11,7 +11,7 @@ use evenkeel::values::Amount;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::it::support::{Cluster, EVEN, noon, parse};
+use crate::it::support::{Cluster, EVEN, noon, parse, played};
 
 /// The default policy of `evenkeel simulate`.
 const USUAL: &str = "strategies: [{lowNodeUtilization: {
@@ -95,9 +95,7 @@ policy:
 
 #[test]
 fn taints_are_removed_after_the_moves_that_depend_on_them() {
-    let scenario = scenario(EMPTYING);
-    let Some(PolicySource::Inline(policy)) = &scenario.policy else { panic!("{EMPTYING}") };
-    let trace = by(&scenario, (**policy).clone());
+    let trace = played(EMPTYING);
     let (foreseen, of) = trace.summary.foreseen;
     assert!(of > 5 && foreseen == of, "{foreseen} of {of}");
     assert!(events(&trace).contains("loses the steering taint"), "{}", events(&trace));
@@ -241,6 +239,30 @@ fn hot(workload: &str) -> Scenario {
          3}}]\nworkloads:\n- {{name: db, replicas: 7, requests: {{cpu: 100m}}, usage: {{cpu: 1}}, \
          on: [n1], {workload}}}\n"
     ))
+}
+
+#[test]
+fn a_budget_counts_before_one_of_its_pods_has_been_ready() {
+    let trace = played(
+        "
+name: slow
+about: Pods that start for longer than the run
+duration: 6m
+nodes: [{name: n, cpu: 4, memory: 32Gi}, {name: u, count: 2, cpu: 8, memory: 32Gi}]
+workloads:
+- {name: web, replicas: 6, requests: {cpu: 100m}, usage: {cpu: 300m}, on: [n]}
+- {name: slow, replicas: 4, requests: {cpu: 100m}, usage: {cpu: 500m}, on: [n], from: 1m,
+  startup: 8m, budget: {minAvailable: 3}}
+policy:
+  apiVersion: evenkeel/v1alpha1
+  kind: Policy
+  interval: 1m
+  strategies:
+  - lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}
+",
+    );
+    assert!(trace.refusals.contains_key("disruption-budget"), "{:?}", trace.refusals);
+    assert!(trace.refusals.keys().all(|code| !code.starts_with("api-")), "{:?}", trace.refusals);
 }
 
 #[test]

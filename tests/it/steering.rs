@@ -356,6 +356,19 @@ fn the_taint_stays_until_replacements_have_a_node() {
 }
 
 #[test]
+fn the_taint_stays_while_the_pods_of_a_stateful_set_wait_for_each_other() {
+    let cluster = |taint: &str| {
+        let db = "db cpu=100m owner=StatefulSet ordered";
+        of(&format!("node n2\n api*2 cpu=2\n {db} unready\nnode n1 {taint}\n {db}"), EMPTYING)
+    };
+    assert_eq!(cluster(""), "");
+    assert_snapshot!(
+        cluster(EMPTYING_TAINT),
+        @"n1 keep emptying: the node is to be emptied: new pods should land elsewhere"
+    );
+}
+
+#[test]
 fn a_node_whose_pods_would_make_every_other_node_hot_gains_no_taint() {
     let cluster = |uses: &str| {
         format!("node n1\n web*2 cpu=100m uses=700m\nnode n2\n api*2 cpu=2 uses={uses}")

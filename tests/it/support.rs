@@ -35,6 +35,9 @@ use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
 use evenkeel::model::usage::{ContainerSet, Measure, Readings, Sample};
 use evenkeel::policy::{Policy, Rule, Strategy};
+use evenkeel::simulate;
+use evenkeel::simulate::scenario::{PolicySource, Scenario};
+use evenkeel::simulate::trace::Trace;
 use evenkeel::values::Amount;
 use evenkeel::values::quantity;
 use evenkeel::values::selector::{Labels, Selector};
@@ -464,6 +467,13 @@ pub(crate) fn parse(text: &str) -> Policy {
     }
     whole += text;
     Policy::parse("policy.yaml", &whole).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Runs a scenario under the policy that it contains.
+pub(crate) fn played(text: &str) -> Trace {
+    let scenario = Scenario::parse("scenario.yaml", text).unwrap_or_else(|e| panic!("{e}"));
+    let Some(PolicySource::Inline(policy)) = &scenario.policy else { panic!("{text}") };
+    simulate::run(&scenario, (**policy).clone(), "policy.yaml", |_| {})
 }
 
 /// LowNodeUtilization on actual cpu usage: from nodes above 50% to nodes at or below 30%.
