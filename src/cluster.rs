@@ -95,6 +95,19 @@ pub struct WatchHealth {
     /// The reason why no object of the kind is known, if the API server refuses to list it.
     /// Everything that depends on the kind is then unknown, and the rest is decided without it.
     pub lacking: Option<Lack>,
+    /// When a list began that replaces known objects; `None` while they are watched.
+    pub listed_since: Option<LocalTime>,
+}
+
+impl WatchHealth {
+    /// The period without news: an outage, or a list that is not complete.
+    fn without_news(self) -> Option<Outage> {
+        let listed = self.listed_since.map(|since| Outage {
+            since,
+            why: "all objects are listed again, and the list is not complete".to_owned(),
+        });
+        self.outage.into_iter().chain(listed).min_by_key(|outage| outage.since)
+    }
 }
 
 /// A period in which a watch fails.
@@ -221,7 +234,7 @@ impl Cluster {
         let outages = health
             .into_iter()
             .filter(|(_, health)| health.lacking.is_none())
-            .filter_map(|(kind, h)| h.outage.map(|outage| StaleKind { kind, outage }));
+            .filter_map(|(kind, h)| h.without_news().map(|outage| StaleKind { kind, outage }));
         outages
             .filter(|c| now.after(c.outage.since) > LONGEST_OUTAGE)
             .min_by_key(|c| c.outage.since)
@@ -332,7 +345,7 @@ impl Cluster {
         self.objects().set_lacking(kind, None);
         self.state.health.send_modify(|health| {
             let health = health.entry(kind).or_default();
-            (health.synced, health.lacking) = (true, None);
+            (health.synced, health.lacking, health.listed_since) = (true, None, None);
         });
     }
 
@@ -354,6 +367,19 @@ impl Cluster {
             health.entry(kind).or_default().lacking = Some(lack);
         });
         true
+    }
+
+    /// Records that a kind is listed, and not watched meanwhile. Its facts get old, unless they are
+    /// the first.
+    fn begins_list(&self, kind: ObjectKind) {
+        self.state.health.send_if_modified(|health| {
+            let health = health.entry(kind).or_default();
+            let began = health.synced && health.listed_since.is_none();
+            if began {
+                health.listed_since = Some(LocalTime::now());
+            }
+            began
+        });
     }
 
     /// Records that a watch failed.
@@ -487,6 +513,31 @@ mod tests {
         cluster.recovered(ObjectKind::Pod);
         assert_eq!(cluster.cut_off(now).map(|c| c.kind), Some(ObjectKind::Node));
         cluster.recovered(ObjectKind::Node);
+        assert_eq!(cluster.cut_off(now), None);
+    }
+
+    #[tokio::test]
+    async fn a_kind_is_stale_when_it_is_listed_again_for_long() {
+        let (cluster, now) = (cluster(), LocalTime::now());
+        let listed_since = |cluster: &Cluster| {
+            let health = cluster.health();
+            health[&ObjectKind::Pod].listed_since
+        };
+        // Nothing is known before the first list.
+        cluster.begins_list(ObjectKind::Pod);
+        assert_eq!(listed_since(&cluster), None);
+        cluster.listed(ObjectKind::Pod);
+        cluster.begins_list(ObjectKind::Pod);
+        assert_eq!(cluster.cut_off(now), None);
+        cluster.state.health.send_modify(|health| {
+            let pods = health.get_mut(&ObjectKind::Pod).unwrap();
+            pods.listed_since = Some(now.minus(Duration::from_secs(11)));
+        });
+        // The answer to one page says nothing about the others.
+        cluster.recovered(ObjectKind::Pod);
+        let stale = cluster.cut_off(now).unwrap().to_string();
+        assert!(stale.ends_with("listed again, and the list is not complete"), "{stale}");
+        cluster.listed(ObjectKind::Pod);
         assert_eq!(cluster.cut_off(now), None);
     }
 }

@@ -177,7 +177,8 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
             }
             daemon.board.sources(|| daemon.usage.source_facts());
             next_poll = after(now, poll);
-            let arrived = usable.arrivals(daemon.cluster.usable_nodes());
+            let arrived =
+                usable.arrivals(daemon.cluster.usable_nodes(), now, interval.unsigned_abs());
             if !arrived.is_empty() && next_cycle > now {
                 info!("cycle: early, nodes can take pods now: {}", arrived.join(" "));
                 next_cycle = now;

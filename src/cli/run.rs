@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use kube::Client;
-use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +25,7 @@ use crate::daemon::{
 use crate::model::approval::Proposal;
 use crate::model::snapshot::Snapshot;
 use crate::policy::Policy;
+use crate::telemetry::connections;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::status::Board;
 use crate::telemetry::tls::TlsListener;
@@ -283,7 +283,7 @@ impl RunArgs {
         stop: &CancellationToken,
     ) -> anyhow::Result<JoinHandle<std::io::Result<()>>> {
         let (health, metrics) = (&daemon.health, &daemon.metrics);
-        let listener = TcpListener::bind(self.listen)
+        let listener = connections::listen(self.listen)
             .await
             .with_context(|| format!("--listen: cannot listen on {}", self.listen))?;
         let probes = telemetry::serve(listener, health.clone(), metrics.clone(), stop.clone());

@@ -17,8 +17,10 @@ use super::proxy;
 use super::request_metrics::{RequestMetrics, RequestObserver};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The deadline of a request.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
+/// The deadline of a request. The API server waits for a webhook for up to 30 s
+/// (`timeoutSeconds`), ten by default, and a client that gives up before ends the request: neither
+/// would `failurePolicy: Ignore` take effect, nor the answer name the webhook.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(35);
 /// Everything but the unreserved characters of RFC 3986.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 

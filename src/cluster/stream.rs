@@ -16,6 +16,7 @@ use crate::model::api::{Envelope, Status};
 use crate::model::snapshot::lacking::Lack;
 
 use super::client::error_message;
+use super::error_text::{after_colon, one_line};
 
 use self::limited::{Limited, LimitedError};
 
@@ -106,7 +107,7 @@ impl StreamError {
         let why = if status.message.is_empty() {
             format!("status {code} {}", status.reason)
         } else {
-            status.message.clone()
+            one_line(&status.message)
         };
         StreamError {
             code: Some(code),
@@ -217,8 +218,11 @@ fn refusal(code: u16, format: Format, text: &[u8]) -> StreamError {
         return StreamError::refused(code, &status);
     }
     // Proxies answer without a Status object.
-    let message = String::from_utf8_lossy(text).trim().to_owned();
-    StreamError::refused(code, &Status { message, ..Status::default() })
+    let text = after_colon(&one_line(&String::from_utf8_lossy(text)));
+    StreamError::refused(
+        code,
+        &Status { message: format!("status {code}{text}"), ..Status::default() },
+    )
 }
 
 /// Decodes a `Status`.

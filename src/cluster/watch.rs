@@ -137,6 +137,7 @@ impl Watcher {
     /// Lists every object and forgets those that no longer exist. A page that fails is asked for
     /// again. Returns an error only if the list has to start again.
     async fn list(&mut self) -> Result<(), StreamError> {
+        self.cluster.begins_list(self.watched.kind);
         let mut gone: BTreeSet<Name> = self.cluster.objects().names(self.watched.kind);
         let (path, accepted) = (self.watched.path, self.accepted);
         let mut pages =

@@ -1,18 +1,30 @@
 //! Nodes that have just become usable. They are worth a cycle at once, because pods can move there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-/// The nodes that were usable at the last look: Ready and not cordoned.
+use tokio::time::Instant;
+
+/// When each node was last usable: Ready and not cordoned.
 #[derive(Debug, Default)]
-pub(super) struct UsableNodes(Option<BTreeSet<String>>);
+pub(super) struct UsableNodes(Option<BTreeMap<String, Instant>>);
 
 impl UsableNodes {
     /// Returns the nodes that have joined, become Ready or been uncordoned since the last look.
-    /// There are none at the first look.
-    pub(super) fn arrivals(&mut self, now: BTreeSet<String>) -> Vec<String> {
-        let arrived = self.0.as_ref().map(|before| now.difference(before).cloned().collect());
-        self.0 = Some(now);
-        arrived.unwrap_or_default()
+    /// There are none at the first look, and a node that was usable less than an interval ago is
+    /// none: one that flaps would make a cycle at every poll, against the limits per cycle.
+    pub(super) fn arrivals(
+        &mut self,
+        usable: BTreeSet<String>,
+        at: Instant,
+        interval: Duration,
+    ) -> Vec<String> {
+        let is_first = self.0.is_none();
+        let known = self.0.get_or_insert_default();
+        known.retain(|_, last| at.duration_since(*last) < interval);
+        let came = |name: String| known.insert(name.clone(), at).is_none().then_some(name);
+        let arrived: Vec<String> = usable.into_iter().filter_map(came).collect();
+        if is_first { Vec::new() } else { arrived }
     }
 }
 
@@ -21,14 +33,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_arrives_when_it_can_take_pods_and_could_not_before() {
-        let mut usable = UsableNodes::default();
-        let mut arrivals =
-            |names: &[&str]| usable.arrivals(names.iter().map(|name| (*name).to_owned()).collect());
-        assert!(arrivals(&["n1"]).is_empty());
-        assert_eq!(arrivals(&["n1", "n2", "n4"]), ["n2", "n4"]);
-        assert_eq!(arrivals(&["n1", "n3"]), ["n3"]);
-        assert!(arrivals(&["n1"]).is_empty());
-        assert_eq!(arrivals(&["n1", "n2", "n3"]), ["n2", "n3"]);
+    fn a_node_arrives_when_it_can_take_pods_and_could_not_for_an_interval() {
+        let (start, mut usable) = (Instant::now(), UsableNodes::default());
+        let mut arrivals = |minute: u64, names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            let at = start + Duration::from_secs(60 * minute);
+            usable.arrivals(names, at, Duration::from_secs(120))
+        };
+        assert!(arrivals(0, &["n1"]).is_empty());
+        assert_eq!(arrivals(1, &["n1", "n2", "n4"]), ["n2", "n4"]);
+        assert_eq!(arrivals(2, &["n1", "n3"]), ["n3"]);
+        // n2 was usable two minutes ago, n4 was not seen since, and n3 flaps.
+        assert!(arrivals(3, &["n1"]).is_empty());
+        assert_eq!(arrivals(4, &["n1", "n2", "n3"]), ["n2", "n3"]);
+        assert!(arrivals(5, &["n1", "n3"]).is_empty());
+        assert!(arrivals(6, &["n1", "n2", "n3"]).contains(&"n2".to_owned()));
     }
 }

@@ -6,12 +6,14 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
@@ -32,12 +34,38 @@ const GRACE: Duration = Duration::from_secs(1);
 /// The pause after an accept that failed, for example without a free file descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Connections that wait to be accepted, as tokio has it.
+const BACKLOG: i32 = 1024;
+
 /// A listening port, with or without TLS.
 pub struct Port {
     /// The socket.
     pub tcp: TcpListener,
     /// The keys of TLS.
     pub tls: Option<TlsAcceptor>,
+}
+
+/// Listens on an address. `0.0.0.0` means every address of both families, as in Go: a pod of a
+/// cluster with IPv6 alone has no other, and the kubelet's probes come there.
+pub async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let both = SocketAddr::from((Ipv6Addr::UNSPECIFIED, address.port()));
+    if address.ip() == Ipv4Addr::UNSPECIFIED
+        && let Ok(listener) = listen_dual(both)
+    {
+        return Ok(listener);
+    }
+    TcpListener::bind(address).await
+}
+
+/// Listens on an address of IPv6, and of IPv4, too, which `net.ipv6.bindv6only` does not change.
+fn listen_dual(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::IPV6, Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_only_v6(false)?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
 }
 
 impl From<TcpListener> for Port {
@@ -152,6 +180,23 @@ mod tests {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         answer
+    }
+
+    /// As in a cluster with IPv6 alone, where the probes come to `[::1]` or to the pod's address.
+    #[tokio::test]
+    async fn an_unspecified_address_means_both_families() {
+        let tcp = listen("0.0.0.0:0".parse().unwrap()).await.unwrap();
+        let port = tcp.local_addr().unwrap().port();
+        let router = Router::new().route("/healthz", get(async || "ok"));
+        tokio::spawn(serve(tcp.into(), router, CancellationToken::new()));
+        for host in ["127.0.0.1", "[::1]"] {
+            let address = format!("{host}:{port}").parse().unwrap();
+            assert!(probe(address).await.ends_with("ok"), "{host}");
+        }
+        // A taken port is an error, whichever family it is taken in.
+        let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = taken.local_addr().unwrap().port();
+        assert!(listen(format!("0.0.0.0:{port}").parse().unwrap()).await.is_err());
     }
 
     #[tokio::test]

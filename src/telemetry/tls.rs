@@ -11,7 +11,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::{self, ServerConfig};
 
-use super::connections::Port;
+use super::connections::{self, Port};
 
 /// Listener for TLS connections.
 pub struct TlsListener {
@@ -27,7 +27,7 @@ impl TlsListener {
             rcgen::generate_simple_self_signed(["evenkeel".to_owned(), "localhost".to_owned()]);
         let acceptor = acceptor(&generated.map_err(io::Error::other)?);
         let acceptor = acceptor.map_err(io::Error::other)?;
-        Ok(TlsListener { tcp: TcpListener::bind(address).await?, acceptor })
+        Ok(TlsListener { tcp: connections::listen(address).await?, acceptor })
     }
 }
 

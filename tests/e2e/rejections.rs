@@ -1,7 +1,11 @@
 //! Evictions that a broken webhook or a missing right keeps from being made: the pod rests, the
 //! others go, and the log, the plan and the exit status say why.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 use crate::e2e::support::audit::{Request, eviction_calls, evictions};
 use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
@@ -67,6 +71,26 @@ fn a_webhook_without_endpoints_for_every_pod_gets_few_requests() {
     });
 }
 
+/// The API server gives it ten seconds and then evicts, because its failures are ignored. A client
+/// that gives up earlier ends the request instead.
+#[test]
+fn a_webhook_that_never_responds_only_delays_evictions() {
+    with_control_plane(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided_by(control_plane, 8).await;
+        silence_webhook(control_plane).await;
+        let launch = Launch::new(control_plane, &Policy::USUAL).await;
+        let mut process = launch.run(&[]);
+        process
+            .eventually("two evictions", 240, async |_| {
+                that(evictions(control_plane).len() >= 2, "fewer")
+            })
+            .await;
+        assert_eq!(process.count(&["unanswered"]), 0);
+        control_plane.kubectl(&["delete", "validatingwebhookconfiguration", "silent"]);
+    });
+}
+
 #[test]
 fn a_single_run_without_the_right_to_evict_exits_with_1() {
     with_control_plane(async |control_plane| {
@@ -126,6 +150,42 @@ async fn break_webhook(control_plane: &ControlPlane, pod: &str) {
         let name = if pod.is_empty() { &victim } else { pod };
         let answer = dry_eviction(control_plane, name).await;
         that(answer.contains("guard.example.com"), answer)
+    })
+    .await;
+}
+
+/// Lets a webhook that accepts connections and says nothing decide about all evictions.
+async fn silence_webhook(control_plane: &ControlPlane) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/", listener.local_addr().unwrap());
+    let called = Arc::new(AtomicUsize::new(0));
+    let calls = Arc::clone(&called);
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            calls.fetch_add(1, Ordering::Relaxed);
+            open.push(stream);
+        }
+    });
+    let webhook = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "silent"},
+        "webhooks": [{
+            "name": "silent.example.com",
+            "clientConfig": {"url": url},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
+                "resources": ["pods/eviction"]}],
+            "failurePolicy": "Ignore",
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }],
+    });
+    control_plane.apply(&webhook.to_string());
+    let victim = first_pod(control_plane).await;
+    eventually("the webhook to be in force", 120, async || {
+        let answer = dry_eviction(control_plane, &victim).await;
+        that(called.load(Ordering::Relaxed) > 0, answer)
     })
     .await;
 }

@@ -245,6 +245,19 @@ mod topology {
         assert!(plan(4, 3).moves.is_empty(), "the scheduler admits no fourth pod");
     }
 
+    /// The node without a rack is none to the scheduler, which counts 2 and 1 pods. descheduler
+    /// looks at one key.
+    #[test]
+    fn only_nodes_with_the_keys_of_all_constraints_count() {
+        let cluster = "node n0 labels=zone:a,rack:r1\n web*2 cpu=1 spread=zone:1,rack:5
+             node n1 labels=zone:a\n web*2 cpu=1 spread=zone:1,rack:5
+             node n2 labels=zone:b,rack:r2\n web cpu=1 spread=zone:1,rack:5";
+        assert_eq!(text(&Cluster::parse(cluster).plan_by(spread())), "");
+        assert_eq!(Cluster::parse(cluster).plan_by(spread().exactly()).moves.len(), 1);
+        let all = cluster.replace("n1 labels=zone:a", "n1 labels=zone:a,rack:r1");
+        assert_eq!(Cluster::parse(&all).plan_by(spread()).moves.len(), 1);
+    }
+
     #[test]
     fn the_lowest_priority_moves_first() {
         let mut cluster = String::from("node n0 labels=zone:a\nnode n1 labels=zone:b\n");

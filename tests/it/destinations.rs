@@ -405,6 +405,46 @@ fn no_replacement_takes_the_place_of_one_that_comes_later() {
     ");
 }
 
+/// The scheduler may put the replacement of any on n2 or on n3. The other pod fits on one of them
+/// alone, whichever has which name, so it waits until that of any has a node.
+#[test]
+fn a_pod_waits_while_an_earlier_replacement_may_take_its_only_node() {
+    let plan = |pinned: &str, [n2, n3]: [&str; 2], extra: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 cpu=8 labels=disk:ssd taint=old:NoSchedule
+              any cpu=3
+              {pinned}
+            node n2 cpu=4 {n2}
+            node n3 cpu=4 {n3}
+            {extra}
+            "
+        ));
+        let policy = "evictable: {minReplicas: 1}\nstrategies: [removePodsViolatingNodeTaints]";
+        let text = text(&cluster.plan(policy));
+        let pinned = text.lines().find(|line| line.contains(" web-1 "));
+        pinned.unwrap().to_owned()
+    };
+    let ssd = "labels=disk:ssd";
+    let displaced =
+        "the replacement of any-1 could land on n3, and no node could then take its own";
+    let full = "1 is not matching its node affinity, 1 is short of cpu by requests";
+    for (disks, other, why) in [(["", ssd], "n3", displaced), ([ssd, ""], "n2", full)] {
+        let moved = format!("move web-1 from n1 to {other}");
+        let said = plan("web cpu=3 requires=disk:ssd", disks, "");
+        assert!(said.contains(why), "{said}");
+        // A smaller one fits beside it.
+        let said = plan("web cpu=1 requires=disk:ssd", disks, "");
+        assert!(said.starts_with(&moved), "{said}");
+        // A third node takes the earlier one without doubt.
+        let said = plan("web cpu=3 requires=disk:ssd", disks, "node n4 cpu=16");
+        assert!(said.starts_with(&moved), "{said}");
+    }
+    let web = "web cpu=500m requires=disk:ssd anti-affinity=any";
+    let said = plan(web, ["", ssd], "");
+    assert!(said.contains(displaced), "{said}");
+}
+
 #[test]
 fn nor_does_one_of_a_later_cycle() {
     let text = "

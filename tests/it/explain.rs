@@ -566,8 +566,9 @@ fn every_refusal_is_explained_with_its_remedy() {
     missing.remove("needs-approval");
     // Such a pod stays on a node that cools down: see the tests of the worth.
     missing.remove("not-worth-it");
-    // Such a pod stays because of the moves before it: see the tests of destinations.
+    // Such pods stay because of the moves before them: see the tests of destinations.
     missing.remove("would-displace");
+    missing.remove("could-be-displaced");
     for case in refusals_by_pod()
         .into_iter()
         .chain(refusals_by_volumes())

@@ -104,6 +104,27 @@ fn a_virtual_machine_that_migrates_may_go_despite_its_own_budget() {
     }
 }
 
+/// The second pod of the machine avoids the first, which runs until the machine has moved. So the
+/// machine goes to n2 although its own node has the most room by requests.
+#[test]
+fn a_virtual_machine_that_migrates_never_lands_on_its_own_node() {
+    let verdict = |pod: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 system=2
+              vm cpu=100m uses=3 {pod}
+              idle*4 cpu=500m uses=0
+            node n2
+              parked cpu=3 uses=0
+            budget vm allows=0 desired=1 expected=1 owner=VirtualMachineInstance
+            "
+        ));
+        considered(&cluster.plan(&format!("evictable: {{minReplicas: 1}}\n{EVEN}")))
+    };
+    let said = verdict("owner=VirtualMachineInstance runs-once request-evict-only");
+    assert!(said.starts_with("move vm-1 from n1 to n2"), "{said}");
+}
+
 #[test]
 fn do_not_disrupt_with_a_time_counts_from_the_start_of_the_pod() {
     refused("age=50m do-not-disrupt=1h", "", "do-not-disrupt");

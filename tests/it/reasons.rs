@@ -121,6 +121,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Stop::NotApproved.into(),
         BadLanding::LandsElsewhere("n5".to_owned()).into(),
         BadLanding::WouldDisplace { node: "n5".to_owned(), pod: "db-0".to_owned() }.into(),
+        BadLanding::CouldBeDisplaced { node: "n5".to_owned(), pod: "web-1".to_owned() }.into(),
         Temporary::CycleLimit(20).into(),
         Temporary::NodeLimit(5).into(),
         Temporary::NamespaceLimit(10).into(),
@@ -243,6 +244,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Landing(BadLanding::LandsElsewhere(_) | BadLanding::WouldBeRemoved(..)) => {}
         Refusal::Landing(BadLanding::WouldLackDriver(..) | BadLanding::WouldBeUnreadable(..)) => {}
         Refusal::Landing(BadLanding::WouldDisplace { .. }) => {}
+        Refusal::Landing(BadLanding::CouldBeDisplaced { .. }) => {}
         Refusal::Rest(rest) => match rest.cause {
             RestCause::Replacement | RestCause::Ineffective(_) | RestCause::GotWorse(_) => {}
             RestCause::Rejected(_) | RestCause::NoRight => {}

@@ -453,6 +453,11 @@ node n2";
     let plan = text(&cluster.plan(EVERY_POD));
     assert!(plan.contains("move web-4"), "{plan}");
     assert!(plan.contains("keep web-5 on n1: its StatefulSet web creates no"), "{plan}");
+    // While it is scaled down, it creates a missing pod of its ordinals all the same. One that is
+    // not Ready would keep it from ending the others.
+    let plan = text(&Cluster::parse(pods).plan(EVERY_POD));
+    assert!(plan.contains("move web-4"), "{plan}");
+    assert!(plan.contains("keep web-5 on n1: its StatefulSet web creates no"), "{plan}");
 }
 
 #[test]

@@ -348,7 +348,10 @@ fn a_volume_of_one_node_keeps_its_pod_while_another_pod_uses_it_there() {
     let on_one = Objects::of(pods(["n1", "n1", "n1", "n1"])).and([claim(0), volume(0)]);
     on_one.plan().stay("shared-volume", "can be used on one node at a time, and db-");
     let many = |claim: &mut Value| claim["spec"]["accessModes"] = json!(["ReadWriteMany"]);
-    on_one.each("PersistentVolumeClaim", many).plan().go();
+    on_one.clone().each("PersistentVolumeClaim", many).plan().go();
+    // Nothing attaches a network file system, so any number of nodes may mount it.
+    let nfs = |pv: &mut Value| pv["spec"] = json!({"nfs": {"server": "files", "path": "/"}});
+    on_one.each("PersistentVolume", nfs).plan().go();
     // A driver that does not attach lets several nodes use it.
     let spread = Objects::of(pods(["n1", "n1", "n1", "n2"])).and([claim(0), volume(0)]);
     spread.plan().go();
@@ -574,6 +577,21 @@ fn the_name_of_a_namespace_is_known_without_its_object() {
     let both = json!({"matchLabels": {"kubernetes.io/metadata.name": "third", "team": "b"}});
     with_anti_affinity(&both).plan().go();
     with_anti_affinity(&json!({})).plan().stay("no-room", "occupied by a pod that it avoids");
+}
+
+/// No label of a namespace can change that, so the strategy needs no Namespace.
+#[test]
+fn a_term_that_means_all_namespaces_is_violated_without_their_objects() {
+    let policy = POLICY.split("- lowNode").next().unwrap();
+    let policy = format!("{policy}- removePodsViolatingInterPodAntiAffinity\n");
+    let together = |pod: &mut Value| {
+        if pod["metadata"]["name"] == "noisy-0" {
+            pod["spec"]["nodeName"] = "n1".into();
+        }
+    };
+    let cluster = with_anti_affinity(&json!({})).each("Pod", together);
+    let planned = Planned::by(&policy, &cluster.list());
+    assert!(planned.moves + planned.kept.len() > 0, "{planned:#?}");
 }
 
 #[test]

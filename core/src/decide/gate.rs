@@ -18,13 +18,13 @@ mod evictable;
 mod exact;
 mod in_turn;
 mod kubelet;
-mod kubevirt;
 mod landing;
 mod landing_flaw;
 mod limits;
 mod preference;
 mod replacement;
 mod replicas;
+mod undecided;
 mod worth;
 
 pub use evictable::do_not_disrupt;

@@ -123,6 +123,13 @@ impl<'w> Placement<'w> {
         self.landed.get(&node).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns the pods that are expected on a node and are not there: those that land, and those
+    /// that wait.
+    pub fn arrivals(&self, node: NodeId) -> impl Iterator<Item = PodId> + use<'_, 'w> {
+        let waiting = self.waiting.get(&node).into_iter().flatten();
+        self.landed(node).iter().chain(waiting).copied()
+    }
+
     /// Returns the pods that stay on a node and those expected to land there.
     pub fn pods_on(&self, node: NodeId) -> impl Iterator<Item = PodId> + use<'_, 'w> {
         let pods = self.snapshot.node(node).pods.iter();

@@ -29,6 +29,7 @@ pub mod pause;
 pub mod node_addresses;
 mod groups;
 mod join;
+mod kubevirt;
 mod nominations;
 mod relations;
 mod replicas;

@@ -160,7 +160,9 @@ fn general(section: Section<Document>) -> Section<Document> {
         .field(
             "nodeSelector",
             "The nodes that strategies look at; an empty selector means all nodes. Other nodes \
-             neither give nor receive pods.",
+             give no pods, and strategies that look for a better node, such as those of \
+             utilization, spread and affinity, choose none of them. The replacement of a pod that \
+             only has to leave, for a taint or its age, may land on them.",
             selector(),
             |d| &mut d.policy.node_selector,
         )

@@ -2,12 +2,11 @@
 
 use std::net::SocketAddr;
 
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::telemetry::Health;
 use crate::telemetry::status::{self, Board};
+use crate::telemetry::{Health, connections};
 use crate::view::status::facts::InstanceInfo;
 
 /// The address of the status page.
@@ -34,7 +33,7 @@ pub(super) async fn serve_status(
     health: &Health,
     stop: &CancellationToken,
 ) -> Board {
-    let listener = match TcpListener::bind(address).await {
+    let listener = match connections::listen(address).await {
         Ok(listener) => listener,
         Err(error) => {
             warn!(
@@ -53,6 +52,8 @@ pub(super) async fn serve_status(
 
 #[cfg(test)]
 mod tests {
+    use tokio::net::TcpListener;
+
     use super::*;
     use crate::cluster::clock;
 

@@ -95,6 +95,16 @@ async fn a_refusal_in_protobuf_has_its_message_and_pause() {
     assert!(error.pause(1) >= Duration::from_secs(7) && !error.is_temporary());
 }
 
+#[test]
+fn the_page_of_a_proxy_becomes_one_line() {
+    let why = |text: &str| refusal(503, Format::Json, text.as_bytes()).why;
+    let page = "<html>\n<head>\u{1b}[31m</head>\n<body>no backend</body>\n</html>\n";
+    assert_eq!(why(page), "status 503: <html> <head>[31m</head> <body>no backend</body> </html>…");
+    assert!(why(&"long ".repeat(10_000)).len() < 400);
+    assert_eq!(why(""), "status 503");
+    assert_eq!(why(r#"{"kind": "Status", "message": "busy\n\nnow"}"#), "busy now");
+}
+
 #[tokio::test]
 async fn a_list_that_ends_early_is_an_error() {
     for (content, bytes) in [(PROTOBUF, LIST), (JSON, LIST_JSON)] {

@@ -19,7 +19,7 @@ use super::Cycle;
 
 /// Time after which no eviction of a plan begins. Together with the deadline of a request it is
 /// less than the minute after which the ledger drops an intention whose pod still runs.
-pub(super) const LONGEST_PLAN: SignedDuration = SignedDuration::from_secs(30);
+pub(super) const LONGEST_PLAN: SignedDuration = SignedDuration::from_secs(20);
 /// Age up to which a snapshot serves for the check of several moves. A new one costs as much as
 /// joining all objects.
 const CHECK_EVERY: Duration = Duration::from_secs(1);

@@ -288,7 +288,7 @@ fn only_an_expired_plan_is_late() {
     let expired = Untried::Expired(LONGEST_PLAN);
     let late = too_late(&expired, elapsed).unwrap();
     assert!(
-        late.starts_with("the plan was ready 43.2 s after its cycle began, and expires after 30s")
+        late.starts_with("the plan was ready 43.2 s after its cycle began, and expires after 20s")
     );
     assert_eq!(too_late(&Untried::Stopping, elapsed), None);
 }

@@ -84,9 +84,9 @@ impl FittingNode {
             BadLanding::WouldLackDriver(_, driver) => format!("it lacks the CSI driver {driver}"),
             BadLanding::WouldBeRemoved(_, by) => format!("it would soon leave: {by}"),
             BadLanding::WouldBeExcluded(_) => "the policy excludes it as destination".to_owned(),
-            flaw @ (BadLanding::LandsElsewhere(_) | BadLanding::WouldDisplace { .. }) => {
-                flaw.to_string()
-            }
+            flaw @ (BadLanding::LandsElsewhere(_)
+            | BadLanding::WouldDisplace { .. }
+            | BadLanding::CouldBeDisplaced { .. }) => flaw.to_string(),
         })
     }
 }

@@ -9,12 +9,10 @@ use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Budget, BudgetId, Pod};
 
-use super::kubevirt;
-
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Disruption> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
-    if is_free(pod) || kubevirt::migrates(pod, snapshot) {
+    if is_free(pod) || snapshot.migrates(pod) {
         return Ok(());
     }
     match pod.budgets.as_slice() {

@@ -20,8 +20,6 @@ use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Pod, Snapshot};
 use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, StorageClasses};
 
-use super::kubevirt;
-
 /// The priority of `system-cluster-critical`; higher ones are the system's own as well.
 const SYSTEM_CRITICAL: i32 = 2_000_000_000;
 
@@ -37,7 +35,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         return Ok(critical(rules, snapshot, pod)?);
     }
     protected(pod, &rules.protected, snapshot)?;
-    if !kubevirt::migrates(pod, snapshot) {
+    if !snapshot.migrates(pod) {
         local_storage(pod, &rules.protected)?;
     }
     marked(pod, &rules.protected, draft)?;

@@ -23,6 +23,7 @@ use crate::values::{Ratio, ResourceId};
 
 use super::landing_flaw::{LandingFlaw, check, ratio_after};
 use super::preference::Preferences;
+use super::undecided;
 
 /// The expected landing of the candidate's replacement, or why the move would gain too little.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Refusal> {
@@ -41,6 +42,7 @@ pub(super) fn find_by(
     forecast: &Forecast,
 ) -> Result<Prospect, Refusal> {
     require_room(candidate, draft, forecast)?;
+    undecided::admit(candidate, draft, forecast)?;
     let relief = Relief::of(candidate, draft);
     let mut outcome = LandingOutcome::default();
     let case = LandingCase {

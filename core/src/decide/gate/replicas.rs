@@ -8,14 +8,12 @@ use crate::model::plan::{Disruption, Refusal};
 use crate::model::snapshot::{Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::Evictable;
 
-use super::kubevirt;
-
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
     match asked_workload(pod) {
         // The workload loses nothing with a finished pod, or with a machine that migrates.
-        Some(workload) if !pod.finished() && !kubevirt::migrates(pod, snapshot) => {
+        Some(workload) if !pod.finished() && !snapshot.migrates(pod) => {
             let least = least_replicas(pod, candidate.rules(draft.world), draft);
             enough(snapshot.replicas(workload), least)?;
             let others = least.saturating_sub(1);

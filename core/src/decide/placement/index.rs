@@ -218,9 +218,11 @@ impl<'w> Index<'w> {
         self.with_ports.get_or_init(|| with_ports(self.snapshot))
     }
 
-    /// Returns the volumes that CSI drivers attach for pods that have not finished.
-    pub fn attached_volumes(&self) -> &[(PodId, AttachedVolume<'w>)] {
-        self.attached.get_or_init(|| attached(self.snapshot))
+    /// Returns the volumes that CSI drivers attach for a pod that has not finished, with the pod.
+    pub fn attached_volumes(&self, pod: PodId) -> &[(PodId, AttachedVolume<'w>)] {
+        let all = self.attached.get_or_init(|| attached(self.snapshot));
+        let from = &all[all.partition_point(|(p, _)| *p < pod)..];
+        &from[..from.partition_point(|(p, _)| *p == pod)]
     }
 
     /// Returns the volumes that are attached to nodes without a pod there that uses them.

@@ -8,19 +8,21 @@ use crate::policy::FilterPlugin;
 use super::nominated::NominatedPods;
 use super::question::Question;
 use super::topology_spread::SpreadLimits;
-use super::volume_limits::AttachedVolumes;
+use super::volume_limits::WantedVolumes;
 use super::{node_affinity, node_ports, node_resources, pod_affinity, taints, volumes};
 
 /// The filters for one pod.
 pub(super) struct Filters<'q, 'w> {
     question: Question<'q, 'w>,
+    /// The node of a virtual machine that migrates, where it cannot land.
+    migrates_from: Option<NodeId>,
     /// The reason that excludes every node, if any.
     barred: Option<Misfit>,
-    /// Nodes where a host port of the pod is in use.
+    /// Nodes where a host port of the pod is in use, sorted.
     ports: Vec<NodeId>,
     requests: node_resources::Wanted,
     nominated: NominatedPods,
-    attached: AttachedVolumes<'w>,
+    wanted_volumes: WantedVolumes<'w>,
     volumes: volumes::VolumeAccess<'w>,
     spread: SpreadLimits,
     neighbours: pod_affinity::AffinityDomains<'w>,
@@ -30,10 +32,11 @@ impl<'q, 'w> Filters<'q, 'w> {
     pub(super) fn new(question: &Question<'q, 'w>) -> Self {
         let nominated = NominatedPods::new(question);
         Filters {
+            migrates_from: question.migrates_from(),
             barred: barred(question),
             ports: node_ports::taken(question, &nominated),
             requests: node_resources::Wanted::new(question),
-            attached: AttachedVolumes::new(question, &nominated),
+            wanted_volumes: WantedVolumes::new(question),
             volumes: volumes::VolumeAccess::new(question),
             spread: SpreadLimits::new(question),
             neighbours: pod_affinity::AffinityDomains::new(question),
@@ -48,14 +51,17 @@ impl<'q, 'w> Filters<'q, 'w> {
             return Err(barred.clone());
         }
         self.check_closure(node)?;
-        if self.ports.contains(&node) {
+        if self.migrates_from == Some(node) {
+            return Err(Misfit::PodAntiAffinity);
+        }
+        if self.ports.binary_search(&node).is_ok() {
             return Err(Misfit::Port);
         }
         if let Some(resource) = self.requests.lacking(&self.question, &self.nominated, node) {
             let name = self.question.snapshot.resources.name(resource);
             return Err(Misfit::Full(name.to_owned()));
         }
-        if let Some(driver) = self.attached.exceeded(&self.question, node) {
+        if let Some(driver) = self.wanted_volumes.exceeded(&self.question, &self.nominated, node) {
             return Err(Misfit::AttachLimit(driver.to_owned()));
         }
         if !self.volumes.reach(self.question.node(node)) {

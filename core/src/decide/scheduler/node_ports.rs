@@ -8,7 +8,7 @@ use crate::policy::FilterPlugin;
 use super::nominated::NominatedPods;
 use super::question::Question;
 
-/// Returns the nodes where a host port of the pod is in use or reserved.
+/// Returns the nodes where a host port of the pod is in use or reserved, sorted.
 pub(super) fn taken(question: &Question<'_, '_>, nominated: &NominatedPods) -> Vec<NodeId> {
     let sidecars = question.profile.release.counts_ports_of_sidecars();
     let counts = |port: &&HostPort| sidecars || !port.of_sidecar;
@@ -27,7 +27,9 @@ pub(super) fn taken(question: &Question<'_, '_>, nominated: &NominatedPods) -> V
         let clashes = |u: &HostPort| wanted.iter().any(|w| clash(w, u));
         used.iter().filter(counts).any(clashes)
     });
-    clashing.map(|(_, node)| node).collect()
+    let mut nodes: Vec<NodeId> = clashing.map(|(_, node)| node).collect();
+    nodes.sort_unstable();
+    nodes
 }
 
 fn clash(one: &HostPort, other: &HostPort) -> bool {

@@ -65,7 +65,7 @@ impl NominatedPods {
         Ok(())
     }
 
-    fn on(&self, node: NodeId) -> impl Iterator<Item = PodId> {
+    pub(super) fn on(&self, node: NodeId) -> impl Iterator<Item = PodId> {
         let first = self.0.partition_point(|(n, _)| *n < node);
         let here = self.0[first..].iter().take_while(move |(n, _)| *n == node);
         here.map(|(_, id)| *id)

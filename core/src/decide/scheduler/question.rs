@@ -109,6 +109,12 @@ impl<'q, 'w> Question<'q, 'w> {
         if ends || self.is_removed(other) { None } else { self.placement.place(other) }
     }
 
+    /// Returns the node of a virtual machine that an eviction migrates. The machine runs there
+    /// until it has moved, and its second pod avoids the first.
+    pub(super) fn migrates_from(&self) -> Option<NodeId> {
+        self.home.filter(|_| self.snapshot.migrates(self.pod))
+    }
+
     /// Returns the node that is nominated for the pod itself.
     pub(super) fn nomination(&self) -> Option<NodeId> {
         self.snapshot.nomination(self.id)

@@ -11,63 +11,66 @@ use crate::policy::FilterPlugin;
 use super::nominated::NominatedPods;
 use super::question::Question;
 
-/// The volumes of the pod, and those of the same drivers that other pods use.
-pub(super) struct AttachedVolumes<'w> {
-    wanted: Vec<AttachedVolume<'w>>,
-    /// Sorted, each once.
-    in_use: Vec<(NodeId, AttachedVolume<'w>)>,
-}
+/// The volumes of the pod whose drivers have limits.
+pub(super) struct WantedVolumes<'w>(Vec<AttachedVolume<'w>>);
 
-impl<'w> AttachedVolumes<'w> {
-    pub(super) fn new(question: &Question<'_, 'w>, nominated: &NominatedPods) -> Self {
+impl<'w> WantedVolumes<'w> {
+    pub(super) fn new(question: &Question<'_, 'w>) -> Self {
         let snapshot = question.snapshot;
         let runs = question.runs(FilterPlugin::NodeVolumeLimits);
         let mut wanted = snapshot.attached_volumes(question.pod);
         wanted.retain(|v| runs && snapshot.limits_driver(v.driver));
         wanted.sort_unstable();
         wanted.dedup();
-        if wanted.is_empty() {
-            let in_use = Vec::new();
-            return AttachedVolumes { wanted, in_use };
-        }
-        let same_driver =
-            |volume: &AttachedVolume<'_>| wanted.iter().any(|w| w.driver == volume.driver);
-        let placed = question
-            .index()
-            .attached_volumes()
-            .iter()
-            .filter_map(|(pod, volume)| Some((question.place(*pod)?, *volume)));
-        let reserved = nominated.all().iter().flat_map(|(node, pod)| {
-            let volumes = snapshot.attached_volumes(snapshot.pod(*pod));
-            volumes.into_iter().map(|volume| (*node, volume))
-        });
-        let mut in_use: Vec<_> =
-            placed.chain(reserved).filter(|(_, volume)| same_driver(volume)).collect();
-        in_use.sort_unstable();
-        in_use.dedup();
-        AttachedVolumes { wanted, in_use }
+        WantedVolumes(wanted)
     }
 
     /// Returns the first driver that cannot attach all volumes of the pod to a node.
-    pub(super) fn exceeded(&self, question: &Question<'_, '_>, node: NodeId) -> Option<&'w str> {
-        if self.wanted.is_empty() {
+    pub(super) fn exceeded(
+        &self,
+        question: &Question<'_, 'w>,
+        nominated: &NominatedPods,
+        node: NodeId,
+    ) -> Option<&'w str> {
+        let there = question.node(node);
+        let limit = |driver: &str| there.attach_limit(driver).map(|limit| limit as usize);
+        if self.0.iter().all(|volume| limit(volume.driver).is_none()) {
             return None;
         }
-        let here = on(&self.in_use, node);
-        let left = on(question.index().left_attached(), node);
-        let left = left.iter().filter(|volume| !here.contains(volume));
-        let here_or_left = || here.iter().chain(left.clone());
-        let there = question.node(node);
+        let here = in_use(question, nominated, node);
+        let left = on(question.index().left_attached(), node).iter().map(|(_, volume)| volume);
+        let left = left.filter(|volume| here.binary_search(volume).is_err());
         let exceeds = |driver: &&str| {
-            let of_driver = |v: &AttachedVolume<'_>| v.driver == *driver;
-            let attached = here_or_left().filter(|(_, v)| of_driver(v)).count();
-            let wanted = self.wanted.iter().filter(|v| of_driver(v));
-            let new = wanted.filter(|v| !here.iter().any(|(_, h)| h == *v)).count();
-            let limit = there.attach_limit(driver).map(|limit| limit as usize);
-            new > 0 && limit.is_some_and(|limit| attached + new > limit)
+            let of_driver = |v: &&AttachedVolume<'_>| v.driver == *driver;
+            let attached = here.iter().chain(left.clone()).filter(of_driver).count();
+            let wanted = self.0.iter().filter(of_driver);
+            let new = wanted.filter(|v| here.binary_search(v).is_err()).count();
+            new > 0 && limit(driver).is_some_and(|limit| attached + new > limit)
         };
-        self.wanted.iter().map(|v| v.driver).find(exceeds)
+        self.0.iter().map(|v| v.driver).find(exceeds)
     }
+}
+
+/// Returns the volumes that pods use on a node or have reserved there, sorted, each once.
+fn in_use<'w>(
+    question: &Question<'_, 'w>,
+    nominated: &NominatedPods,
+    node: NodeId,
+) -> Vec<AttachedVolume<'w>> {
+    let pods = question.node(node).pods.iter().copied();
+    let placed = pods
+        .chain(question.placement.arrivals(node))
+        .filter(|pod| question.place(*pod) == Some(node))
+        .flat_map(|pod| question.index().attached_volumes(pod))
+        .map(|(_, volume)| *volume);
+    let reserved = nominated.on(node).flat_map(|pod| {
+        let pod = question.snapshot.pod(pod);
+        question.snapshot.attached_volumes(pod)
+    });
+    let mut volumes: Vec<AttachedVolume<'w>> = placed.chain(reserved).collect();
+    volumes.sort_unstable();
+    volumes.dedup();
+    volumes
 }
 
 /// Returns the volumes on a node. The list is sorted.

@@ -312,6 +312,10 @@ fn namespaces<'n>(snapshot: &'n Snapshot, term: &'n PodAffinityTerm, own: &'n st
             names.push(name);
         }
     }
+    // It means all namespaces, also those whose objects are not known.
+    if selector.is_some_and(|s| *s == Selector::default()) {
+        names.extend(snapshot.pods.iter().map(|pod| pod.namespace.as_str()));
+    }
     names.sort_unstable();
     names.dedup();
     names

@@ -138,6 +138,8 @@ messages! {
         init_container_statuses: Vec<ApiContainerStatus> = 10 (message, repeated),
         nominated_node_name: String = 11 (string),
         ephemeral_container_statuses: Vec<ApiContainerStatus> = 13 (message, repeated),
+        /// Devices by dynamic resource claims that the pod requests as an extended resource.
+        extended_resource_claim_status: Option<ApiPresence> = 18 (message, optional),
         /// Those of the whole pod.
         allocated_resources: Quantities = 19 (btree_map = "string, message"),
         /// Those of the whole pod.

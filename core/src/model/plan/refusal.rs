@@ -9,6 +9,7 @@ use crate::model::ledger::Rest;
 use crate::model::usage::Unmeasured;
 
 mod bad_landing;
+mod no_gain;
 mod disruption;
 mod protected;
 mod replacement;
@@ -16,8 +17,9 @@ mod rest;
 mod stop;
 mod temporary;
 
-pub use bad_landing::{BadLanding, BrokenPreference, NoGain, PlacementCause, horizon, limit_name};
+pub use bad_landing::{BadLanding, PlacementCause, horizon, limit_name};
 pub use disruption::{BudgetCause, Disruption};
+pub use no_gain::{BrokenPreference, NoGain};
 pub use protected::Protected;
 pub use replacement::{ClaimFlaw, JobFailureCause, NoReplacementCause, OrderCause, Replacement};
 pub use stop::Stop;

@@ -138,7 +138,8 @@ impl Snapshot {
         self.claims.get(&(pod.namespace.clone(), name.to_owned()))
     }
 
-    fn volume_of(&self, claim: &Claim) -> Option<&Volume> {
+    /// Returns the volume of a claim; `None` if it has none, or it is not known.
+    pub fn volume_of(&self, claim: &Claim) -> Option<&Volume> {
         self.volumes.get(claim.volume.as_ref()?)
     }
 

@@ -27,7 +27,7 @@ pub(super) const fn defaults() -> Evictable {
 /// Reads the arguments of `DefaultEvictor`.
 pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
     let priority_below = f.field("priorityThreshold").section(|f| threshold(f, "value", "name"));
-    let evictable = Evictable {
+    let mut evictable = Evictable {
         namespaces: Names::ALL,
         namespace_selector: f.field("namespaceLabelSelector").selector(),
         pod_selector: f.field("labelSelector").selector(),
@@ -42,6 +42,13 @@ pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
         destinations: f.field("nodeSelector").text_selector(),
         node_fit: f.field("nodeFit").bool().unwrap_or(false),
     };
+    // descheduler reads the selector where it looks for a node that fits, and nowhere else.
+    if evictable.destinations.is_some() && !evictable.node_fit {
+        evictable.destinations = None;
+        let sentence = "it selects the nodes of `nodeFit`, which is off, so it has no effect, as in \
+            descheduler";
+        f.warn(Code::Ignored, "nodeSelector", sentence);
+    }
     let bounded = evictable.priority_below != PriorityThreshold::Value(SYSTEM_CRITICAL);
     // descheduler drops the threshold with `evictSystemCriticalPods`. We keep it outside the exact
     // mode, because it was written.

@@ -416,11 +416,21 @@ fn durations_are_those_of_go() {
 
 #[test]
 fn a_node_selector_may_compare_integers() {
-    let policy = evictor("{nodeSelector: 'gpus>1,gpus<9'}").unwrap();
+    let policy = evictor("{nodeFit: true, nodeSelector: 'gpus>1,gpus<9'}").unwrap();
     let selector = policy.profiles[0].evictable.destinations.clone().unwrap();
     assert_eq!(selector.to_string(), "gpus>1,gpus<9");
     let again = parse(&policy.to_native()).unwrap();
     assert_eq!(again.profiles, policy.profiles);
+}
+
+/// In descheduler it is part of `nodeFit` (`PodFitsAnyNode` gets the selected nodes).
+#[test]
+fn a_node_selector_without_node_fit_has_no_effect() {
+    let policy = evictor("{nodeSelector: pool=a}").unwrap();
+    assert_eq!(policy.profiles[0].evictable.destinations, None);
+    let warning = warnings(&policy);
+    assert!(warning.contains("nodeSelector: it selects the nodes of `nodeFit`"), "{warning}");
+    assert!(warnings(&evictor("{nodeFit: true, nodeSelector: pool=a}").unwrap()).is_empty());
 }
 
 #[test]

@@ -282,10 +282,19 @@ async fn a_stop_does_not_wait_for_an_eviction_that_hangs() {
 async fn a_plan_expires() {
     let mut fixture = ActFixture::new(Duration::from_secs(8));
     let outcomes = fixture.act_while(|_, _| {}).await;
-    // Begun after 0, 8, 16 and 24 seconds.
-    assert_eq!(fixture.requested(), 4);
-    assert!(outcomes[..4].iter().all(|o| *o == Outcome::Evicted));
-    assert_eq!(untried(&outcomes[4]), &Untried::Expired(LONGEST_PLAN));
+    // Begun after 0, 8 and 16 seconds.
+    assert_eq!(fixture.requested(), 3);
+    assert!(outcomes[..3].iter().all(|o| *o == Outcome::Evicted));
+    assert_eq!(untried(&outcomes[3]), &Untried::Expired(LONGEST_PLAN));
+}
+
+/// The API server waits 30 s for a webhook at most, and then evicts if its failures are ignored.
+#[tokio::test(start_paused = true)]
+async fn an_eviction_waits_for_a_webhook_that_does_not_respond() {
+    let mut fixture = ActFixture::new(Duration::from_secs(31));
+    let outcomes = fixture.act_while(|_, _| {}).await;
+    assert_eq!(outcomes[0], Outcome::Evicted);
+    assert_eq!(untried(&outcomes[1]), &Untried::Expired(LONGEST_PLAN));
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,7 +7,6 @@
 //! of `batch/v1` has documented rules, which [`super::job`] follows.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::decide::gate::kubevirt;
 use crate::model::plan::Replacement;
 use crate::model::snapshot::facts::Owner;
 
@@ -23,7 +22,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
         return Ok(());
     }
     let ends = pod.runs_once || runs_to_completion(controller);
-    if ends && !kubevirt::migrates(pod, snapshot) {
+    if ends && !snapshot.migrates(pod) {
         Err(Replacement::RunsToCompletion(named(controller)))
     } else {
         Ok(())

@@ -9,8 +9,8 @@
 //! one, creates nothing either (`syncReplicaSet` in kubernetes/pkg/controller/replicaset, `syncJob`
 //! in kubernetes/pkg/controller/job). A ReplicaSet or ReplicationController whose pods the
 //! API server refuses does not either: its condition `ReplicaFailure` lasts until one is created.
-//! A StatefulSet creates only the pods of its ordinals, and deletes the others (`updateStatefulSet`
-//! in kubernetes/pkg/controller/statefulset/stateful_set_control.go sorts them into `condemned`).
+//! A StatefulSet creates every pod of its ordinals, and deletes all others (`updateStatefulSet` in
+//! kubernetes/pkg/controller/statefulset/stateful_set_control.go sorts them into `condemned`).
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::{NoReplacementCause, Replacement};
@@ -64,13 +64,11 @@ fn replaces(
     let Some(wanted) = facts.wanted else {
         return Ok(());
     };
-    let have = draft.index().controlled(candidate.pod);
-    if wanted < have {
-        return Err(refusal(NoReplacementCause::Enough { wanted, have }));
-    }
     let ordinal = ordinal(draft.world.snapshot.pod(candidate.pod), &controller.name);
     let Some((numbering, ordinal)) = facts.numbering.as_deref().zip(ordinal) else {
-        return Ok(());
+        let have = draft.index().controlled(candidate.pod);
+        let enough = || refusal(NoReplacementCause::Enough { wanted, have });
+        return if wanted < have { Err(enough()) } else { Ok(()) };
     };
     let first = numbering.first;
     if (first..first.saturating_add(wanted)).contains(&ordinal) {

@@ -15,7 +15,11 @@ use crate::model::snapshot::facts::PodPhase;
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
-    let one_node = |name: &&String| snapshot.claim(pod, name).is_some_and(|c| c.one_node);
+    let is_shared = |claim| snapshot.volume_of(claim).is_some_and(|volume| volume.shared);
+    let one_node = |name: &&String| {
+        let claim = snapshot.claim(pod, name);
+        claim.is_some_and(|claim| claim.one_node && !is_shared(claim))
+    };
     for claim in pod.volumes.claims.iter().filter(one_node) {
         let others = draft
             .index()

@@ -143,7 +143,7 @@ pub(super) fn images(snapshot: &Snapshot) -> BTreeMap<&str, NodeImage> {
     all
 }
 
-/// Collects the volumes that CSI drivers attach for pods that have not finished.
+/// Collects the volumes that CSI drivers attach for pods that have not finished, sorted by pod.
 pub(super) fn attached(snapshot: &Snapshot) -> Vec<(PodId, AttachedVolume<'_>)> {
     let pods = snapshot.pod_ids().filter(|p| !snapshot.pod(*p).finished());
     let volumes = |p: PodId| {

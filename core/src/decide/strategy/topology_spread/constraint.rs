@@ -61,12 +61,28 @@ impl Constraint {
         self.pods.binary_search(&pod).is_ok()
     }
 
-    /// Whether the constraint counts a node, by its `nodeAffinityPolicy` and `nodeTaintsPolicy`.
-    pub(in crate::decide::strategy) fn admits(&self, draft: &Draft<'_>, node: NodeId) -> bool {
+    /// Whether the constraint counts a node: by its `nodeAffinityPolicy` and `nodeTaintsPolicy`,
+    /// and, unless descheduler is followed, by the keys of all constraints of its pod
+    /// (`nodeLabelsMatchSpreadConstraints` in kube-scheduler).
+    pub(in crate::decide::strategy) fn admits(
+        &self,
+        draft: &Draft<'_>,
+        node: NodeId,
+        by_all_keys: bool,
+    ) -> bool {
         let snapshot = draft.world.snapshot;
         let (spread, pod, node) = (self.spread(draft), snapshot.pod(self.pod), snapshot.node(node));
-        (!spread.honours_affinity || scheduler::admits(pod, node))
+        let has_key = |key: &str| node.labels.contains_key(key);
+        (!by_all_keys || self.keys(draft).all(has_key))
+            && (!spread.honours_affinity || scheduler::admits(pod, node))
             && (!spread.honours_taints || scheduler::tolerates_all(pod, node))
+    }
+
+    /// The topology keys of the pod's constraints of this kind, hard or soft.
+    fn keys<'w>(&self, draft: &Draft<'w>) -> impl Iterator<Item = &'w str> {
+        let hard = self.spread(draft).hard;
+        let all = draft.world.snapshot.pod(self.pod).spread.iter();
+        all.filter(move |spread| spread.hard == hard).map(|spread| spread.topology_key.as_str())
     }
 
     /// Whether two constraints admit the same nodes.
@@ -78,6 +94,7 @@ impl Constraint {
         let same_affinity = pod_a.node_selector == pod_b.node_selector
             && pod_a.required_nodes == pod_b.required_nodes;
         policies(a) == policies(b)
+            && self.keys(draft).eq(other.keys(draft))
             && (!a.honours_affinity || same_affinity)
             && (!a.honours_taints || pod_a.tolerations == pod_b.tolerations)
     }

@@ -23,7 +23,8 @@ pub(in crate::decide::strategy) struct Domain {
 
 /// The domains of a constraint by name, with the pods that it selects.
 ///
-/// With `only_admitted`, pods on nodes that the constraint does not admit do not count.
+/// With `only_admitted`, as in the scheduler, pods on nodes that the constraint does not admit do
+/// not count, and it admits only nodes with the keys of all constraints.
 pub(in crate::decide::strategy) fn domains(
     draft: &Draft<'_>,
     constraint: &Constraint,
@@ -35,7 +36,7 @@ pub(in crate::decide::strategy) fn domains(
     let name_of = |n: &NodeId| snapshot.node(*n).labels.get(&spread.topology_key);
     let mut domains: BTreeMap<&str, Domain> = BTreeMap::new();
     let mut admitted = BTreeSet::new();
-    for node in nodes.iter().filter(|n| constraint.admits(draft, **n)) {
+    for node in nodes.iter().filter(|n| constraint.admits(draft, **n, only_admitted)) {
         if let Some(name) = name_of(node) {
             admitted.insert(*node);
             domains.entry(name).or_default().nodes.push(*node);

@@ -39,7 +39,7 @@ impl Admissions {
         nodes: &[NodeId],
         only_admitted: bool,
     ) -> Vec<usize> {
-        let admission = self.of(draft, constraint, nodes);
+        let admission = self.of(draft, constraint, nodes, only_admitted);
         let mut sizes = vec![0; admission.topology.count];
         for pod in constraint.selected(draft) {
             let node = node_after(draft, pod);
@@ -58,6 +58,7 @@ impl Admissions {
         draft: &Draft<'_>,
         constraint: &Constraint,
         nodes: &[NodeId],
+        only_admitted: bool,
     ) -> Rc<Admission> {
         let key = |c: &Constraint| &c.spread(draft).topology_key;
         let is_same = |known: &&Rc<Admission>| {
@@ -70,18 +71,23 @@ impl Admissions {
         if self.0.len() >= MOST_KNOWN {
             self.0.clear();
         }
-        let found = Rc::new(Admission::new(draft, constraint, nodes));
+        let found = Rc::new(Admission::new(draft, constraint, nodes, only_admitted));
         self.0.push(Rc::clone(&found));
         found
     }
 }
 
 impl Admission {
-    fn new(draft: &Draft<'_>, constraint: &Constraint, nodes: &[NodeId]) -> Self {
+    fn new(
+        draft: &Draft<'_>,
+        constraint: &Constraint,
+        nodes: &[NodeId],
+        only_admitted: bool,
+    ) -> Self {
         let topology = draft.index().topology(&constraint.spread(draft).topology_key);
         let mut admitted = vec![false; draft.world.snapshot.nodes.len()];
         let mut places = vec![false; topology.count];
-        for node in nodes.iter().filter(|n| constraint.admits(draft, **n)) {
+        for node in nodes.iter().filter(|n| constraint.admits(draft, **n, only_admitted)) {
             if let Some(place) = topology.place(*node) {
                 admitted[node.0] = true;
                 places[place] = true;

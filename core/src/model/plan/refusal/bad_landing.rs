@@ -1,11 +1,11 @@
 //! Nodes where the replacement must not land.
 
-use std::fmt;
-
 use crate::model::plan::{OtherSystem, Removal};
 use crate::model::snapshot::facts::NodeClosure;
 use crate::policy::{Basis, ScorePlugin};
 use crate::values::Ratio;
+
+use super::no_gain::{BrokenPreference, NoGain};
 
 /// The reason why the replacement must not land on a node on which it could.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -51,9 +51,7 @@ pub enum BadLanding {
     #[error("its replacement could land on {0}, whose usage is unknown")]
     WouldBeUnknown(String),
     /// The scheduler could put the replacement on a node where the move improves nothing.
-    #[error(
-        "its replacement could land on {node}, where the move would improve nothing: {node} {why}"
-    )]
+    #[error("its replacement could land on {node}, {}", why.at(node))]
     WouldNotHelp {
         /// The node.
         node: String,
@@ -94,6 +92,14 @@ pub enum BadLanding {
         /// The node.
         node: String,
         /// The pod whose replacement is created only after it has ended.
+        pod: String,
+    },
+    /// An earlier replacement that may land on several nodes could take the only place.
+    #[error("the replacement of {pod} could land on {node}, and no node could then take its own")]
+    CouldBeDisplaced {
+        /// The node.
+        node: String,
+        /// The pod that leaves before.
         pod: String,
     },
     /// Its eviction is approved, but with other nodes for its replacement.
@@ -151,9 +157,8 @@ impl BadLanding {
                     by.taint.key
                 ),
             ),
-            BadLanding::WouldDisplace { .. } => {
-                ("would-displace", "nothing: it moves once the other replacement has a node".into())
-            }
+            BadLanding::WouldDisplace { .. } => once_placed("would-displace"),
+            BadLanding::CouldBeDisplaced { .. } => once_placed("could-be-displaced"),
             BadLanding::LandsElsewhere(_) => {
                 ("lands-elsewhere", "approve the next proposal".into())
             }
@@ -180,12 +185,17 @@ impl BadLanding {
             | BadLanding::WouldBeRemoved(..)
             | BadLanding::WouldBeExcluded(_)
             | BadLanding::WouldDisplace { .. }
+            | BadLanding::CouldBeDisplaced { .. }
             | BadLanding::LandsElsewhere(_) => false,
         }
     }
 }
 
 const CLOSER_REQUESTS: &str = "set requests closer to usage, so that the scheduler sees the load";
+
+fn once_placed(code: &'static str) -> (&'static str, String) {
+    (code, "nothing: it moves once the other replacement has a node".to_owned())
+}
 
 /// Returns the change that would let the pod land; `limit` are further settings to raise.
 fn lower_load(node: &str, basis: Basis, limit: &str) -> String {
@@ -276,74 +286,6 @@ pub const fn horizon(within_a_day: bool) -> &'static str {
 /// Returns the name of the limit that a load exceeds.
 pub const fn limit_name(while_emptying: bool) -> &'static str {
     if while_emptying { "ceiling" } else { "target" }
-}
-
-/// Why a strategy does not want a replacement on a node. The text follows the name
-/// of the node.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoGain {
-    /// The policy's `nodeSelector` does not select the node.
-    #[error("is not selected by the policy")]
-    NotSelected,
-    /// No pool of the strategy selects the node.
-    #[error("is in no pool")]
-    NoPool,
-    /// The node is in this pool, and the pod's node is in another.
-    #[error("is in another pool, {0}")]
-    OtherPool(String),
-    /// The node has none of the resources that the strategy weighs.
-    #[error("has none of the resources that the strategy weighs")]
-    Lacks,
-    /// The node was hot itself when the strategy began.
-    #[error("is hot itself")]
-    Hot,
-    /// The move should open room for a pod of a hot node, and does so only if it lands elsewhere.
-    #[error("is a node where the move may open no room")]
-    NotOpening,
-    /// The node is emptied or removed, or is empty and should stay so.
-    #[error("is to be emptied or to stay empty itself")]
-    Leaving,
-    /// The pod's preferred node affinity gives the node no higher weight than its own.
-    #[error("is no better by its preferred node affinity")]
-    NodeAffinity,
-    /// The node violates preferred anti-affinity with no smaller weight than the pod's own.
-    #[error("is no better by preferred anti-affinity")]
-    AntiAffinity,
-    /// The node has no fewer PreferNoSchedule taints that the pod does not tolerate.
-    #[error("has no fewer PreferNoSchedule taints that the pod does not tolerate")]
-    Taint,
-    /// The node has its share of the pod's replicas already.
-    #[error("has its share of the replicas already")]
-    FullShare,
-    /// The node is not in a domain of this topology key that should get a pod.
-    #[error("is in no {0} that should get one of these pods")]
-    Spread(String),
-}
-
-/// A preference of a pod that another node violates more than its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BrokenPreference {
-    /// A topology spread constraint with `whenUnsatisfiable: ScheduleAnyway` on this topology key.
-    Spread(String),
-    /// Its preferred node affinity.
-    NodeAffinity,
-    /// Its preferred anti-affinity, or that of other pods against it.
-    AntiAffinity,
-    /// A taint with the effect PreferNoSchedule that it does not tolerate.
-    Taint,
-}
-
-impl fmt::Display for BrokenPreference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BrokenPreference::Spread(key) => {
-                write!(f, "its soft topology spread constraint on {key}")
-            }
-            BrokenPreference::NodeAffinity => f.write_str("its preferred node affinity"),
-            BrokenPreference::AntiAffinity => f.write_str("preferred anti-affinity"),
-            BrokenPreference::Taint => f.write_str("PreferNoSchedule taints"),
-        }
-    }
 }
 
 /// The reason why the scheduler prefers, or may choose, a node for a replacement.

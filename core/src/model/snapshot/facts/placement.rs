@@ -103,6 +103,9 @@ pub struct Volume {
     pub csi: Option<(String, String)>,
     /// Whether it is a directory of a node (`hostPath` or `local`).
     pub on_node: bool,
+    /// Whether it is a network file system, which any number of nodes may mount: nothing enforces
+    /// its access modes.
+    pub shared: bool,
     /// The claim that it belongs to: `claimRef`. `None` in files that do not say it.
     pub owner: Option<Box<ClaimRef>>,
     /// Whether a pod can start with it.

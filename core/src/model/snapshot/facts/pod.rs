@@ -136,7 +136,7 @@ pub struct PodSpecFacts {
     pub required_affinity: Vec<PodAffinityTerm>,
     /// Its preferred affinity and anti-affinity.
     pub preferred_terms: Vec<WeightedPodAffinityTerm>,
-    /// Whether it uses dynamic resource claims.
+    /// Whether it uses dynamic resource claims, of its own or by an extended resource.
     pub resource_claims: bool,
 }
 

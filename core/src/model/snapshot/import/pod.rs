@@ -76,7 +76,8 @@ fn spec_facts(pod: &ApiPod) -> Result<PodSpecFacts, Wrong> {
         required_anti_affinity: affinity::required_anti_affinity(spec, labels)?,
         required_affinity: affinity::required_affinity(spec, labels)?,
         preferred_terms: affinity::preferred_terms(spec, labels)?,
-        resource_claims: !spec.resource_claims.is_empty(),
+        resource_claims: !spec.resource_claims.is_empty()
+            || status.extended_resource_claim_status.is_some(),
     })
 }
 

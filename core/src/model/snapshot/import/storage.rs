@@ -85,6 +85,7 @@ pub(super) fn volume(volume: &ApiPersistentVolume) -> Result<(String, Volume), W
             csi: attached_by(&volume.spec.source),
             owner: owner(&volume.spec.claim_ref),
             on_node: volume.spec.source.host_path.is_some() || volume.spec.source.local.is_some(),
+            shared: is_shared(&volume.spec.source),
             state: match volume.status.phase.as_str() {
                 _ if is_deleted(meta) => VolumeState::Deleting,
                 "Failed" => VolumeState::Failed,
@@ -93,6 +94,15 @@ pub(super) fn volume(volume: &ApiPersistentVolume) -> Result<(String, Volume), W
             },
         },
     ))
+}
+
+/// Whether the plugin of a volume attaches nothing, so that the access mode keeps no node out: none
+/// of these is an `AttachableVolumePlugin` (kubernetes/pkg/volume).
+const fn is_shared(source: &ApiPersistentVolumeSource) -> bool {
+    source.nfs.is_some()
+        || source.cephfs.is_some()
+        || source.glusterfs.is_some()
+        || source.azure_file.is_some()
 }
 
 fn owner(found: &ApiClaimRef) -> Option<Box<ClaimRef>> {

@@ -78,7 +78,7 @@ impl History {
                 let rest = smooth(&mut series.clean().map(Remainder::rest));
                 Ok(NodeTotals::new(series.clean(), rest, smooth))
             }
-            Err(_) if self.steady || self.is_covered(recent.clone().next(), now) => {
+            Err(_) if self.steady || self.is_covered(recent.clone(), now) => {
                 let rest = smallest(recent.clone().map(Remainder::rest));
                 Ok(NodeTotals::new(recent, rest, smooth))
             }
@@ -114,13 +114,21 @@ impl History {
         all.filter(move |(i, r)| r.sample.at >= start || *i == newest).map(|(_, r)| r)
     }
 
-    /// Returns true if the samples cover the whole window, given the oldest one.
-    fn is_covered(&self, oldest: Option<&Remainder>, now: Timestamp) -> bool {
-        oldest.is_some_and(|oldest| {
-            // One poll less than the window is enough, because the next sample would push the
-            // oldest one out.
-            let reach = now.duration_since(oldest.sample.at).saturating_add(self.rules.poll);
-            reach >= self.rules.window
-        })
+    /// Returns true if enough samples cover the whole window. A window that is too short for them
+    /// holds as many as it can.
+    fn is_covered<'s>(
+        &self,
+        mut samples: impl Iterator<Item = &'s Remainder> + Clone,
+        now: Timestamp,
+    ) -> bool {
+        let (window, poll) = (self.rules.window, self.rules.poll);
+        let holds = |samples: i32| window >= poll.saturating_mul(samples);
+        let is_short = !holds(i32::try_from(self.rules.min_samples).unwrap_or(i32::MAX));
+        (is_short || self.enough(samples.clone().count()).is_ok())
+            && samples.next().is_some_and(|oldest| {
+                // One poll less than the window is enough, because the next sample would push the
+                // oldest one out.
+                now.duration_since(oldest.sample.at).saturating_add(poll) >= window
+            })
     }
 }

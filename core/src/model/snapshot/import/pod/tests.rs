@@ -106,6 +106,13 @@ fn bare(spec: &str, status: &str) -> String {
 }
 
 #[test]
+fn an_extended_resource_may_be_a_dynamic_resource_claim() {
+    let of = |status: &str| pod_of(&bare("{containers: [{name: c}]}", status)).resource_claims;
+    assert!(!of("{}"));
+    assert!(of("{extendedResourceClaimStatus: {resourceClaimName: web-1-gpu}}"));
+}
+
+#[test]
 fn a_pod_is_converted() {
     let pod = pod_of(RICH);
     let at = |text: &str| text.parse::<Timestamp>().unwrap();
