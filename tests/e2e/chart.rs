@@ -524,6 +524,25 @@ fn the_right_to_taint_nodes_comes_with_its_limit() {
     }
 }
 
+/// Without them the program would be refused by its own role.
+#[test]
+fn objects_and_rights_follow_the_flags_that_name_them() {
+    let options = json!({"ledger": "ours", "proposal": "asked",
+        "leader-elect-resource-name": "lock", "leader-elect-resource-namespace": "ops"});
+    let all = rendered(&json!({"cmdOptions": options}));
+    let roles = all.iter().filter(|object| object["kind"] == "Role");
+    let rules = roles.flat_map(|role| role["rules"].as_array().unwrap());
+    let named: Vec<&Value> =
+        rules.flat_map(|rule| rule["resourceNames"].as_array()).flatten().collect();
+    for (kind, name) in [("ConfigMap", "ours"), ("ConfigMap", "asked"), ("Lease", "lock")] {
+        let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
+        assert!(all.iter().any(|object| is_it(&object)), "{kind} {name}");
+        assert!(named.contains(&&json!(name)), "{name}: {named:?}");
+    }
+    assert_eq!(of_kind(&all, "Lease")["metadata"]["namespace"], "ops");
+    assert!(!named.contains(&&json!("evenkeel-ledger")), "{named:?}");
+}
+
 #[test]
 fn mistakes_in_values_are_refused_with_the_reason() {
     for (values, reason) in [

@@ -96,20 +96,24 @@ ghcr.io/evenkeel/evenkeel:{{ $own }}
 {{- end -}}
 {{- end -}}
 
+{{/* The names of the objects that the program writes. A flag of cmdOptions names them, too, and the
+rights are for these names. */}}
 {{- define "evenkeel.ledgerName" -}}
-{{ include "evenkeel.fullname" . }}-ledger
+{{- default (printf "%s-ledger" (include "evenkeel.fullname" .)) (default dict .Values.cmdOptions).ledger -}}
 {{- end -}}
 
 {{- define "evenkeel.proposalName" -}}
-{{ include "evenkeel.fullname" . }}-proposal
+{{- default (printf "%s-proposal" (include "evenkeel.fullname" .)) (default dict .Values.cmdOptions).proposal -}}
 {{- end -}}
 
 {{- define "evenkeel.leaseName" -}}
-{{- default (include "evenkeel.fullname" .) .Values.leaderElection.resourceName -}}
+{{- $asked := get (default dict .Values.cmdOptions) "leader-elect-resource-name" -}}
+{{- default (include "evenkeel.fullname" .) (default .Values.leaderElection.resourceName $asked) -}}
 {{- end -}}
 
 {{- define "evenkeel.leaseNamespace" -}}
-{{- default (include "evenkeel.namespace" .) .Values.leaderElection.resourceNamespace -}}
+{{- $asked := get (default dict .Values.cmdOptions) "leader-elect-resource-namespace" -}}
+{{- default (include "evenkeel.namespace" .) (default .Values.leaderElection.resourceNamespace $asked) -}}
 {{- end -}}
 
 {{/* Whether the values ask for the right to taint nodes: "true" or nothing. */}}
@@ -151,10 +155,17 @@ ghcr.io/evenkeel/evenkeel:{{ $own }}
 {{- toYaml (dict "list" $documents) -}}
 {{- end -}}
 
+{{/* The names of these objects in this release, by their names in deploy/. */}}
+{{- define "evenkeel.names" -}}
+evenkeel-ledger: {{ include "evenkeel.ledgerName" . }}
+evenkeel-proposal: {{ include "evenkeel.proposalName" . }}
+evenkeel: {{ include "evenkeel.leaseName" . }}
+{{- end -}}
+
 {{/* The rules of a role with the names of this release. Takes a dict of `root`, `rules`, and `without`: an API group. */}}
 {{- define "evenkeel.rules" -}}
 {{- $without := .without -}}
-{{- $names := dict "evenkeel-ledger" (include "evenkeel.ledgerName" .root) "evenkeel-proposal" (include "evenkeel.proposalName" .root) "evenkeel" (include "evenkeel.leaseName" .root) -}}
+{{- $names := fromYaml (include "evenkeel.names" .root) -}}
 {{- range $rule := .rules }}
 {{- if not (has $without $rule.apiGroups) }}
 {{- if $rule.resourceNames }}
@@ -180,15 +191,16 @@ ghcr.io/evenkeel/evenkeel:{{ $own }}
 {{- $root := .root -}}
 {{- $namespace := include "evenkeel.namespace" $root -}}
 {{- $leases := include "evenkeel.leaseNamespace" $root -}}
+{{- $names := fromYaml (include "evenkeel.names" $root) -}}
 {{- range $object := (fromYaml (include "evenkeel.documents" .)).list }}
 {{- $metadata := $object.metadata }}
-{{- $_ := set $metadata "name" (regexReplaceAll "^evenkeel" $metadata.name (include "evenkeel.fullname" $root)) }}
+{{- $ofRelease := regexReplaceAll "^evenkeel" $metadata.name (include "evenkeel.fullname" $root) }}
+{{- $_ := set $metadata "name" (ternary (get $names $metadata.name) $ofRelease (has $object.kind (list "ConfigMap" "Lease"))) }}
 {{- $_ := set $metadata "labels" (fromYaml (include "evenkeel.labels" $root)) }}
 {{- if has $object.kind (list "Role" "RoleBinding" "ConfigMap") }}
 {{- $_ := set $metadata "namespace" $namespace }}
 {{- end }}
 {{- if eq $object.kind "Lease" }}
-{{- $_ := set $metadata "name" (include "evenkeel.leaseName" $root) }}
 {{- $_ := set $metadata "namespace" $leases }}
 {{- end }}
 {{- with $object.roleRef }}
