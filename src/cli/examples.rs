@@ -5,20 +5,21 @@ Examples:
   evenkeel plan --policy policy.yaml -o json > plan.json
   evenkeel apply plan.json --policy policy.yaml
 
-It is a single run that evicts only pods of the plan. Each eviction is decided again: a pod that no
-longer has to move stays, and so does one that a gate refuses by now, or whose replacement would
-land elsewhere. The log names each of them with the reason. A plan is valid for `approval.expires`
-of the policy, and only unchanged. Applied twice, it evicts once, because a replacement is another
+It is a single run that evicts only pods of the plan. Each eviction is decided again: a pod that no \
+longer has to move stays, and so does one that a gate refuses by now, or whose replacement would \
+land elsewhere. The log names each of them with the reason. A plan is valid for `approval.expires` \
+of the policy, and only unchanged. Applied twice, it evicts once, because a replacement is another \
 pod. It fails if no eviction is possible.";
 
 pub(super) const APPROVE: &str = "\
 Examples:
   evenkeel approve                  show the evictions that wait for an approval, and their id
   evenkeel approve 3f9a0c27d1be     approve them; the next cycle makes them
-  kubectl annotate -n kube-system configmap evenkeel-proposal evenkeel.io/approved=3f9a0c27d1be
+  kubectl annotate -n kube-system configmap evenkeel-proposal \\
+      evenkeel.io/approved=3f9a0c27d1be
 
-An approval is an annotation of the ConfigMap. You need the right to patch it, and no other. It
-covers exactly the evictions that are shown. The next cycle checks each of them again, and says in
+An approval is an annotation of the ConfigMap. You need the right to patch it, and no other. It \
+covers exactly the evictions that are shown. The next cycle checks each of them again, and says in \
 its log which ones are not made, and why.";
 
 pub(super) const DOCTOR: &str = "\
@@ -27,8 +28,8 @@ Examples:
   evenkeel doctor --service-account kube-system/evenkeel     the rights of that account, \
     not of yours
   evenkeel doctor --from cluster.json
-  kubectl -n kube-system exec deployment/evenkeel -- \
-    evenkeel doctor --policy /etc/evenkeel/policy.yaml
+  kubectl -n kube-system exec deployment/evenkeel -- \\
+      evenkeel doctor --policy /etc/evenkeel/policy.yaml
 
 Exit status: 0 without a failure, 1 with one, 2 wrong usage or invalid policy.";
 
@@ -39,9 +40,9 @@ Examples:
   evenkeel explain workload shop/web             its pods, budgets and earlier evictions
   evenkeel explain pod web-0 --from cluster.json
 
-A pod is NAMESPACE/NAME, or NAME if only one namespace has it. A workload is the top controller of
-pods, such as a Deployment: NAMESPACE/NAME, KIND/NAME, NAMESPACE/KIND/NAME or NAME. --from takes the
-same file as for plan; earlier evictions count if the file has the ledger's ConfigMap. explain needs
+A pod is NAMESPACE/NAME, or NAME if only one namespace has it. A workload is the top controller of \
+pods, such as a Deployment: NAMESPACE/NAME, KIND/NAME, NAMESPACE/KIND/NAME or NAME. --from takes the \
+same file as for plan; earlier evictions count if the file has the ledger's ConfigMap. explain needs \
 the same permissions as plan.";
 
 pub(super) const HISTORY: &str = "\
@@ -60,7 +61,7 @@ Examples:
   kubectl annotate namespace shop evenkeel.io/pause='load test'      the same without evenkeel
   kubectl annotate namespace kube-system evenkeel.io/pause-all=test  the whole cluster
 
-A pause is an annotation of the namespace, and for the whole cluster of kube-system. You need the
+A pause is an annotation of the namespace, and for the whole cluster of kube-system. You need the \
 right to patch that namespace. It counts at once, also for a plan that is being carried out.";
 
 pub(super) const SIMULATE: &str = "\
@@ -76,8 +77,8 @@ Examples:
   evenkeel simulate mine.yaml                       run the changed scenario";
 
 pub(super) const SNAPSHOT: &str = "\
-The file has only the fields that a plan needs: no environment variables, arguments or commands of
-containers, no Secrets, no ConfigMaps, and only the annotations that control evictions. Names are
+The file has only the fields that a plan needs: no environment variables, arguments or commands of \
+containers, no Secrets, no ConfigMaps, and only the annotations that control evictions. Names are \
 kept unless --scramble replaces them.
 
 Examples:
@@ -94,5 +95,5 @@ Examples:
   evenkeel status --url http://localhost:8081     an instance on this machine, or a forwarded port
   evenkeel status -o json                         everything that the status page knows
 
-The page listens on the pod's loopback address, so its port is forwarded by `kubectl port-forward`,
+The page listens on the pod's loopback address, so its port is forwarded by `kubectl port-forward`, \
 which must be installed. You need the right to forward ports to the pod.";

@@ -43,12 +43,15 @@ impl Cycle<'_> {
     pub(super) async fn read_approval(&mut self) -> Option<StoredProposal> {
         self.engine.approve(&[]);
         self.daemon.approvals.waiting = None;
-        // A dry run makes no evictions and writes nothing.
-        if !self.engine.policy().approval.required || self.dry() {
+        if !self.engine.policy().approval.required {
             return None;
         }
         if let Some(given) = &self.daemon.approvals.given {
             self.engine.approve(&given.moves);
+            return None;
+        }
+        // A dry run makes no evictions and writes nothing.
+        if self.dry() {
             return None;
         }
         let read = self.daemon.approvals.store.read();

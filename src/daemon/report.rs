@@ -88,9 +88,15 @@ impl LogState {
             warn!(guard = stop.guard, code = stop.cause.code(), "{stop}");
             note(stop, "stopped", stop.to_string());
         }
-        for stop in self.stopped.iter().filter(|stop| !has(&stops, stop)) {
-            info!(guard = stop.guard, "{} go on", stop.target);
-            note(stop, "resumed", format!("{} go on", stop.target));
+        // A guard without an answer stops more than before.
+        let still = |stop: &&GuardStop| {
+            let mut same = stops.iter().filter(|other| other.guard == stop.guard);
+            same.any(|other| other.target.covers(&stop.target))
+        };
+        for stop in self.stopped.iter().filter(|stop| !still(stop)) {
+            let message = format!("guard {} no longer stops {}", stop.guard, stop.target);
+            info!(guard = stop.guard, "{message}");
+            note(stop, "resumed", message);
         }
         self.stopped = stops;
         facts

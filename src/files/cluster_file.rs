@@ -29,12 +29,16 @@ use item::ObjectItem;
 /// How to record a file for `--from`. The commands record every kind that a plan reads, and docs/
 /// repeats them.
 pub(crate) const HOW_TO: &str = "\
-`evenkeel snapshot -o cluster.json` records a file for --from. kubectl does too; JSON reads faster
-than YAML, and the last command adds the usage. A plan from an incomplete file may differ;
-docs/using.md lists what each missing kind changes:
-  kubectl get nodes,pods,pdb,ns,services,priorityclasses,rs,rc,sts,jobs -A -o json > cluster.json
-  kubectl get pvc,pv,storageclasses,csinodes,volumeattachments -A -o json >> cluster.json
-  kubectl get nodes.metrics.k8s.io,pods.metrics.k8s.io -A -o json >> cluster.json";
+`evenkeel snapshot -o cluster.json` records a file for --from. kubectl does,
+too; JSON reads faster than YAML, and the last command adds the usage. A plan
+from an incomplete file may differ; docs/using.md lists what each missing kind
+changes:
+  kubectl get nodes,pods,pdb,ns,services,priorityclasses,rs,rc,sts,jobs \\
+      -A -o json > cluster.json
+  kubectl get pvc,pv,storageclasses,csinodes,volumeattachments \\
+      -A -o json >> cluster.json
+  kubectl get nodes.metrics.k8s.io,pods.metrics.k8s.io \\
+      -A -o json >> cluster.json";
 
 /// The contents of a file.
 #[derive(Debug, Default)]

@@ -567,11 +567,14 @@ fn mistakes_in_values_are_refused_with_the_reason() {
 }
 
 #[test]
-fn the_test_of_a_release_plans_as_the_release_does() {
+fn the_test_of_a_release_examines_what_the_release_uses() {
     let values = json!({"cmdOptions": {"exact": null}, "image": {"pullPolicy": "Never"}});
     let pod = of_kind(&rendered_with_hooks(&values), "Pod");
     let container = &pod["spec"]["containers"][0];
-    assert!(container["args"].as_array().unwrap().contains(&json!("--exact")), "{container}");
+    let args = container["args"].as_array().unwrap();
+    for arg in ["doctor", "--exact", "--leader-elect-resource-name=evenkeel"] {
+        assert!(args.contains(&json!(arg)), "{arg}: {container}");
+    }
     assert_eq!(container["imagePullPolicy"], "Never");
 }
 

@@ -40,6 +40,30 @@ fn late_nodes_take_eleven_heavy_pods_and_no_light_one() {
     assert!(hottest <= 0.5, "{hottest}");
 }
 
+/// A rollout: nothing is known yet of pods that request much and may use little. A node seems neither
+/// hot by them, nor to have that room.
+#[test]
+fn requests_of_new_pods_make_no_node_hot() {
+    let plan = |fresh: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 cpu=8
+              web*4 cpu=100m uses=600m
+              {fresh}
+            node n2 cpu=8
+            node n3 cpu=8
+            "
+        ));
+        cluster.plan(EVEN)
+    };
+    let rollout = plan("new*2 cpu=1500m age=20s no-metrics");
+    assert!(rollout.moves.is_empty() && rollout.kept.is_empty(), "{}", text(&rollout));
+    let class = |plan: &Plan| nodes(plan).lines().next().unwrap().to_owned();
+    assert!(class(&rollout).contains("between threshold and target"), "{}", class(&rollout));
+    // Once they are measured, their usage counts.
+    assert!(!plan("new*2 cpu=1500m uses=1500m").moves.is_empty());
+}
+
 #[test]
 fn the_same_cluster_is_balanced_by_requests() {
     let plan = late_nodes()

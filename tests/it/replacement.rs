@@ -308,7 +308,8 @@ fn replicas_that_are_away_for_any_reason_count_against_the_limit_of_a_workload()
             "
         ))
     };
-    let away = "2 pods are not Ready or being replaced in its workload, and the limit is 1";
+    let away = "2 pods are not Ready, being replaced or moved by this plan in its workload, and \
+                the limit is 1";
     for others in [
         "not-ready\n web*2 cpu=300m wanted=4",
         "\n web*2 cpu=300m wanted=4 unready",

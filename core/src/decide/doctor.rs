@@ -149,8 +149,7 @@ fn usage(world: World<'_>) -> Diagnosis {
     let (total, all) = (nodes.len(), pods.len());
     let unknown: Vec<NodeId> =
         nodes.into_iter().filter(|id| usage.unmeasured(*id).is_some()).collect();
-    let measured = pods.iter().filter(|id| usage.unmeasured_pod(**id).is_none());
-    let with = measured.count();
+    let with = pods.iter().filter(|id| usage.is_measured(**id)).count();
     let shares = format!(
         "fresh usage of {} of {total} nodes and {with} of {all} pods",
         total - unknown.len()

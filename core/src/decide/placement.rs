@@ -40,6 +40,8 @@ pub struct Placement<'w> {
     lingering: Vec<Vec<PodId>>,
     /// Pods that wait for a node, on the nodes where they are expected.
     waiting: BTreeMap<NodeId, Vec<PodId>>,
+    /// Nodes whose pods are not those of the snapshot.
+    changed: BTreeSet<NodeId>,
     /// Where the scheduler may start its search after the moves.
     starts: OnceCell<Option<Starts>>,
     /// The requests before the moves.
@@ -63,6 +65,7 @@ impl<'w> Placement<'w> {
             landed: BTreeMap::new(),
             lingering: vec![Vec::new(); nodes],
             waiting: BTreeMap::new(),
+            changed: BTreeSet::new(),
             starts: OnceCell::new(),
             reserved_before: Rc::default(),
             index: Rc::new(Index::new(snapshot)),
@@ -123,6 +126,11 @@ impl<'w> Placement<'w> {
         self.landed.get(&node).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns true if the pods of a node are those of the snapshot.
+    pub fn is_unchanged(&self, node: NodeId) -> bool {
+        !self.changed.contains(&node)
+    }
+
     /// Returns the pods that are expected on a node and are not there: those that land, and those
     /// that wait.
     pub fn arrivals(&self, node: NodeId) -> impl Iterator<Item = PodId> + use<'_, 'w> {
@@ -150,6 +158,7 @@ impl<'w> Placement<'w> {
             self.count(from, facts, Amount::minus);
             self.lingering[from.0].push(pod);
             self.places[pod.0] = None;
+            self.changed.insert(from);
         }
         if let Some(to) = landing.on {
             self.bind(pod, to);
@@ -181,6 +190,7 @@ impl<'w> Placement<'w> {
         self.count(node, self.snapshot.pod(pod), Amount::plus);
         self.places[pod.0] = Some(node);
         self.waiting.entry(node).or_default().push(pod);
+        self.changed.insert(node);
         self.starts = landing.starts.into();
     }
 
@@ -201,12 +211,14 @@ impl<'w> Placement<'w> {
         self.count(node, facts, Amount::plus);
         self.places[pod.0] = Some(node);
         self.landed.entry(node).or_default().push(pod);
+        self.changed.insert(node);
     }
 
     /// Takes a pod off its node, as it was before the scheduler bound it or after it has ended.
     pub fn unbind(&mut self, pod: PodId) {
         let facts = self.snapshot.pod(pod);
         if let Some(node) = self.places[pod.0].take() {
+            self.changed.insert(node);
             self.count(node, facts, Amount::minus);
         }
     }

@@ -26,6 +26,8 @@ pub struct Projection<'w> {
     placement: Placement<'w>,
     /// The usage of each node; `None` if it is unknown.
     actual: Vec<Option<Measure>>,
+    /// The part of it that is only assumed of pods that nothing has measured.
+    assumed: Vec<Measure>,
     /// The requests of the pods that stay on each node, or are expected there.
     requested: Vec<PerResource<Amount>>,
     /// Moved pods that may land on other nodes than the expected one, with these nodes in order.
@@ -42,6 +44,13 @@ impl<'w> Deref for Projection<'w> {
     fn deref(&self) -> &Placement<'w> {
         &self.placement
     }
+}
+
+/// The usage that is only assumed of the pods that stay on a node.
+fn assumed_on(world: World<'_>, node: NodeId) -> Measure {
+    let pods = world.snapshot.node(node).pods.iter();
+    let staying = pods.filter(|pod| world.snapshot.pod(**pod).stays());
+    staying.map(|pod| world.usage.assumed(*pod)).fold(Measure::default(), Measure::plus)
 }
 
 impl<'w> Projection<'w> {
@@ -75,6 +84,7 @@ impl<'w> Projection<'w> {
         Projection {
             placement: Placement::new(world.policy, snapshot, world.search_start),
             actual: snapshot.node_ids().map(|n| world.usage.node(n)).collect(),
+            assumed: snapshot.node_ids().map(|n| assumed_on(world, n)).collect(),
             requested,
             undecided: Vec::new(),
             undecided_usage: vec![Measure::default(); snapshot.nodes.len()],
@@ -94,11 +104,14 @@ impl<'w> Projection<'w> {
         if facts.finished() {
             return;
         }
+        let assumed = self.world.usage.assumed(pod);
         if let Some(NodeId(from)) = facts.node {
+            self.assumed[from] = self.assumed[from].minus(assumed);
             self.actual[from] = self.actual[from].map(|load| load.minus(used));
             self.requested[from].change(&facts.requests, Amount::minus);
         }
         if let Some(NodeId(to)) = landing.on {
+            self.assumed[to] = self.assumed[to].plus(assumed);
             self.actual[to] = self.actual[to].map(|load| load.plus(used));
             self.requested[to].change(&facts.requests, Amount::plus);
         }

@@ -138,7 +138,10 @@ fn measured<'s>(world: World<'_>, samples: &Samples<'s>, pod: PodId) -> Option<M
         PodUsage::Known(used) if facts.serves() && !is_down(facts) => {
             Some(MeasuredPod { used: *used, samples: samples[pod.0]? })
         }
-        PodUsage::Known(_) | PodUsage::Estimated(_) | PodUsage::Unknown(..) => None,
+        PodUsage::Known(_)
+        | PodUsage::Estimated(_)
+        | PodUsage::Assumed(_)
+        | PodUsage::Unknown(..) => None,
     }
 }
 

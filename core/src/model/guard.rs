@@ -255,6 +255,17 @@ crate::codes! {
     }
 }
 
+impl GuardTarget {
+    /// Returns true if these are all the evictions of another target, or more.
+    pub fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (GuardTarget::Cluster, _) => true,
+            (GuardTarget::Namespace(name), GuardTarget::Workload(key)) => *name == key.namespace,
+            (GuardTarget::Namespace(_) | GuardTarget::Workload(_), _) => self == other,
+        }
+    }
+}
+
 impl fmt::Display for GuardTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

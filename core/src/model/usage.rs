@@ -160,9 +160,11 @@ pub enum NodeUsage {
 pub enum PodUsage {
     /// Smoothed over enough samples.
     Known(Measure),
-    /// Estimated because the pod is too new to have samples: the typical usage of its siblings, or
-    /// its request.
+    /// Estimated because the pod is too new to have samples: the typical usage of its siblings.
     Estimated(Measure),
+    /// Assumed to be its request, because nothing else is known of a pod that is too new. A node
+    /// must not seem full by it, because it may use nothing, nor seem to have that room.
+    Assumed(Measure),
     /// Too little is known. The last known usage still counts on its node.
     Unknown(Unmeasured, Measure),
 }
@@ -195,7 +197,9 @@ impl Usage {
     /// present.
     pub fn pod_at_present(&self, id: PodId) -> Option<Measure> {
         match self.present.as_ref()?.pods.get(id.0) {
-            Some(PodUsage::Known(used) | PodUsage::Estimated(used)) => Some(*used),
+            Some(PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Assumed(used)) => {
+                Some(*used)
+            }
             Some(PodUsage::Unknown(..)) | None => None,
         }
     }
@@ -227,9 +231,26 @@ impl Usage {
     /// Returns the usage of a pod, if known or estimated.
     pub fn pod(&self, id: PodId) -> Option<Measure> {
         match self.pods.get(id.0) {
-            Some(PodUsage::Known(used) | PodUsage::Estimated(used)) => Some(*used),
+            Some(PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Assumed(used)) => {
+                Some(*used)
+            }
             Some(PodUsage::Unknown(..)) | None => None,
         }
+    }
+
+    /// Returns the usage of a pod that is only assumed; zero if more is known.
+    pub fn assumed(&self, id: PodId) -> Measure {
+        match self.pods.get(id.0) {
+            Some(PodUsage::Assumed(used)) => *used,
+            Some(PodUsage::Known(_) | PodUsage::Estimated(_) | PodUsage::Unknown(..)) | None => {
+                Measure::default()
+            }
+        }
+    }
+
+    /// Returns true if the usage of a pod follows from enough samples of its own.
+    pub fn is_measured(&self, id: PodId) -> bool {
+        matches!(self.pods.get(id.0), Some(PodUsage::Known(_)))
     }
 
     /// Returns how far the samples of a pod usually are from their average; zero if unknown.
@@ -247,7 +268,7 @@ impl Usage {
         match self.pods.get(id.0) {
             Some(PodUsage::Known(_) | PodUsage::Estimated(_)) => None,
             Some(PodUsage::Unknown(why, _)) => Some(why.clone()),
-            None => Some(Unmeasured::Missing),
+            Some(PodUsage::Assumed(_)) | None => Some(Unmeasured::Missing),
         }
     }
 }

@@ -43,7 +43,7 @@ impl CountedLoad {
         if self.with_ending {
             draft.room_ratio(node, resource, self.basis)
         } else {
-            draft.ratio(node, resource, self.basis)
+            draft.known_ratio(node, resource, self.basis)
         }
     }
 }

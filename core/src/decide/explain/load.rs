@@ -60,7 +60,10 @@ pub(super) fn of_pod(case: &Context<'_>, pod: PodId) -> LoadSummary {
         .map(|why| CodedMessage::refusal(&Stop::Unmeasured(why).into()));
     LoadSummary {
         smoothed: world.usage.pod(pod),
-        estimated: matches!(world.usage.pods.get(pod.0), Some(PodUsage::Estimated(_))),
+        estimated: matches!(
+            world.usage.pods.get(pod.0),
+            Some(PodUsage::Estimated(_) | PodUsage::Assumed(_))
+        ),
         unknown,
         requests: Measure::from_all(&world.snapshot.pod(pod).requests),
         ..windowed(case, world.snapshot.pod(pod).node, case.history.pod_window(world.snapshot, pod))

@@ -19,7 +19,10 @@ mod topology;
 
 pub use topology::Topology;
 
-use build::{attached, claim_users, controlled, images, label_groups, rotation, siblings, terms};
+use build::{
+    attached, attached_by_node, claim_users, controlled, images, label_groups, rotation, siblings,
+    terms,
+};
 use by_label::{GroupsByLabel, TermsByLabel};
 
 /// Pods, shared between equal lookups.
@@ -43,6 +46,7 @@ pub struct Index<'w> {
     rotations: [OnceCell<Vec<NodeId>>; 2],
     lowest_priority: OnceCell<Option<i32>>,
     attached: OnceCell<Vec<(PodId, AttachedVolume<'w>)>>,
+    attached_by_node: OnceCell<Vec<Vec<AttachedVolume<'w>>>>,
     left_attached: OnceCell<Vec<(NodeId, AttachedVolume<'w>)>>,
     undecided_terms: OnceCell<Vec<usize>>,
     claim_users: OnceCell<BTreeMap<&'w str, BTreeMap<&'w str, Vec<PodId>>>>,
@@ -109,6 +113,7 @@ impl<'w> Index<'w> {
             rotations: [OnceCell::new(), OnceCell::new()],
             lowest_priority: OnceCell::new(),
             attached: OnceCell::new(),
+            attached_by_node: OnceCell::new(),
             left_attached: OnceCell::new(),
             undecided_terms: OnceCell::new(),
             claim_users: OnceCell::new(),
@@ -223,6 +228,13 @@ impl<'w> Index<'w> {
         let all = self.attached.get_or_init(|| attached(self.snapshot));
         let from = &all[all.partition_point(|(p, _)| *p < pod)..];
         &from[..from.partition_point(|(p, _)| *p == pod)]
+    }
+
+    /// Returns the volumes that CSI drivers attach for the pods of a node in the snapshot, sorted,
+    /// each once.
+    pub fn attached_on(&self, node: NodeId) -> &[AttachedVolume<'w>] {
+        let by_node = self.attached_by_node.get_or_init(|| attached_by_node(self.snapshot));
+        &by_node[node.0]
     }
 
     /// Returns the volumes that are attached to nodes without a pod there that uses them.

@@ -1,6 +1,7 @@
 //! Loads of nodes and pods, and loads as shares of allocatable.
 
 use crate::model::snapshot::{NodeId, PodId};
+use crate::model::usage::Measure;
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
 
@@ -16,6 +17,28 @@ impl<'w> Projection<'w> {
             (Basis::Actual, ResourceId::MEMORY) => self.actual[node.0].map(|m| m.memory),
             _ => Some(self.requested[node.0][resource]),
         }
+    }
+
+    /// Returns the usage of a node that is only assumed of pods that nothing has measured.
+    pub fn assumed(&self, node: NodeId) -> Measure {
+        self.assumed[node.0]
+    }
+
+    /// Returns the load without what is only assumed of pods that nothing has measured. By it a
+    /// node is above a target: it must not give pods for usage that may not exist. Where pods land,
+    /// the whole load counts.
+    pub fn known_load(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Amount> {
+        let assumed = match (basis, resource) {
+            (Basis::Actual, ResourceId::CPU) => self.assumed(node).cpu,
+            (Basis::Actual, ResourceId::MEMORY) => self.assumed(node).memory,
+            _ => Amount::ZERO,
+        };
+        Some(self.load(node, resource, basis)?.minus(assumed))
+    }
+
+    /// Returns that load as a share of allocatable.
+    pub fn known_ratio(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
+        self.share(node, resource, self.known_load(node, resource, basis)?)
     }
 
     /// Returns the load that a pod takes along. `None` if its usage is unknown.

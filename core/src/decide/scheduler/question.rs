@@ -153,6 +153,11 @@ impl<'q, 'w> Question<'q, 'w> {
         self.removed.is_empty() && !self.left(node) && self.placement.lingering(node).is_empty()
     }
 
+    /// Whether the pods of a node count as they are in the snapshot.
+    pub(super) fn is_as_recorded(&self, node: NodeId) -> bool {
+        self.removed.is_empty() && !self.left(node) && self.placement.is_unchanged(node)
+    }
+
     /// The pods that were moved before and still terminate on a node.
     fn lingering(&self, node: NodeId) -> impl Iterator<Item = &'w Pod> + use<'q, 'w> {
         let question = *self;

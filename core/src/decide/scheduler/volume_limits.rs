@@ -5,6 +5,8 @@
 //! volume, the scheduler counts it twice. A driver without a limit in the CSINode of a node can
 //! attach any number of volumes.
 
+use std::borrow::Cow;
+
 use crate::model::snapshot::{AttachedVolume, NodeId};
 use crate::policy::FilterPlugin;
 
@@ -37,7 +39,11 @@ impl<'w> WantedVolumes<'w> {
         if self.0.iter().all(|volume| limit(volume.driver).is_none()) {
             return None;
         }
-        let here = in_use(question, nominated, node);
+        let here = if question.is_as_recorded(node) && nominated.on(node).next().is_none() {
+            Cow::Borrowed(question.index().attached_on(node))
+        } else {
+            Cow::Owned(in_use(question, nominated, node))
+        };
         let left = on(question.index().left_attached(), node).iter().map(|(_, volume)| volume);
         let left = left.filter(|volume| here.binary_search(volume).is_err());
         let exceeds = |driver: &&str| {

@@ -47,7 +47,7 @@ pub fn part_above(ratio: Ratio, target: Ratio) -> Ratio {
     ratio.minus(target)
 }
 
-/// Returns the load of a node above a target; `None` if its usage is unknown.
+/// Returns the known load of a node above a target; `None` if its usage is unknown.
 pub fn load_above(
     projection: &Projection<'_>,
     node: NodeId,
@@ -55,7 +55,7 @@ pub fn load_above(
     resource: ResourceId,
     target: Ratio,
 ) -> Option<Amount> {
-    let load = projection.load(node, resource, basis)?;
+    let load = projection.known_load(node, resource, basis)?;
     let whole = projection.world.snapshot.node(node).allocatable[resource];
     Some(load.minus(whole.times(target)))
 }
@@ -68,7 +68,7 @@ pub fn furthest_above(
     targets: &[(ResourceId, Ratio)],
 ) -> Option<AboveTarget> {
     let above = targets.iter().filter_map(|&(resource, target)| {
-        AboveTarget::new(resource, projection.ratio(node, resource, basis)?, target)
+        AboveTarget::new(resource, projection.known_ratio(node, resource, basis)?, target)
     });
     above.min_by(AboveTarget::worst_first)
 }

@@ -68,7 +68,7 @@ impl ResourceExcess {
         gone: Amount,
     ) -> Option<Self> {
         let amount = load_above(projection, node, basis, resource, target)?.minus(gone);
-        let ratio = projection.ratio(node, resource, basis)?;
+        let ratio = projection.known_ratio(node, resource, basis)?;
         if amount == Amount::ZERO {
             return None;
         }
@@ -130,7 +130,7 @@ impl ResourceExcess {
         };
         let gone = projection.going(node);
         let gone = gone.filter_map(|pod| usage.pod_at_present(pod)).map(part);
-        let now = part(used).minus(gone.sum());
+        let now = part(used).minus(gone.sum()).minus(part(projection.assumed(node)));
         let now = projection.share(node, self.above.resource, now)?;
         let by_trend = load_basis == LoadBasis::Trend;
         let error = by_trend.then_some(self.variation);

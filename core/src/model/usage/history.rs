@@ -320,13 +320,14 @@ impl History {
         // last resort.
         let sibling = pod.workload.and_then(|w| typical.get(&w).copied());
         let request = Measure::from_all(&pod.requests);
-        let guess = sibling.or(own).unwrap_or(request);
-        // A pod that takes long to start may be unlike its siblings, and its requests are certain.
-        PodUsage::Estimated(if creating && !self.too_new(pod, now) {
-            guess.max(request)
-        } else {
-            guess
-        })
+        match sibling.or(own) {
+            // A pod that takes long to start may be unlike its siblings.
+            Some(guess) if creating && !self.too_new(pod, now) => {
+                PodUsage::Assumed(guess.max(request))
+            }
+            Some(guess) => PodUsage::Estimated(guess),
+            None => PodUsage::Assumed(request),
+        }
     }
 
     /// Returns true if the pod is measured no more, and its node's remainder includes it.
@@ -381,7 +382,10 @@ impl PodUsage {
     /// Returns the pod's part of its node's usage. For unknown usage, the last known value counts.
     const fn on_node(&self) -> Measure {
         match self {
-            PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Unknown(_, used) => *used,
+            PodUsage::Known(used)
+            | PodUsage::Estimated(used)
+            | PodUsage::Assumed(used)
+            | PodUsage::Unknown(_, used) => *used,
         }
     }
 }

@@ -254,7 +254,7 @@ async fn the_record_has_the_end_of_a_stop_whose_guard_a_reload_removes() {
     fixture.daemon.guards = GuardSource::new(&policy);
     fixture.engine.change_policy(policy);
     fixture.daemon.ask_guards(&mut fixture.engine).await;
-    assert_eq!(facts(&fixture)[1..], ["\"all evictions go on\""]);
+    assert_eq!(facts(&fixture)[1..], ["\"guard g no longer stops all evictions\""]);
 }
 
 /// More than a second, after which moves are checked with a new snapshot.

@@ -153,6 +153,21 @@ pub(super) fn attached(snapshot: &Snapshot) -> Vec<(PodId, AttachedVolume<'_>)> 
     pods.flat_map(volumes).collect()
 }
 
+/// Collects the same volumes by the node of the pods, sorted, each once.
+pub(super) fn attached_by_node(snapshot: &Snapshot) -> Vec<Vec<AttachedVolume<'_>>> {
+    let mut by_node = vec![Vec::new(); snapshot.nodes.len()];
+    for pod in snapshot.pods.iter().filter(|pod| !pod.finished()) {
+        if let Some(NodeId(node)) = pod.node {
+            by_node[node].extend(snapshot.attached_volumes(pod));
+        }
+    }
+    for volumes in &mut by_node {
+        volumes.sort_unstable();
+        volumes.dedup();
+    }
+    by_node
+}
+
 /// Collects the pods that stay, by the claims that they use.
 pub(super) fn claim_users(snapshot: &Snapshot) -> BTreeMap<&str, BTreeMap<&str, Vec<PodId>>> {
     let mut users: BTreeMap<&str, BTreeMap<&str, Vec<PodId>>> = BTreeMap::new();

@@ -52,7 +52,8 @@ pub enum Temporary {
     RateLimit(u32),
     /// As many pods of the workload are away as the policy allows.
     #[error(
-        "{away} {} not Ready or being replaced in its workload, and the limit is {most}",
+        "{away} {} not Ready, being replaced or moved by this plan in its workload, and the limit is \
+         {most}",
         if *.away == 1 { "pod is" } else { "pods are" }
     )]
     WorkloadLimit {

@@ -153,7 +153,7 @@ impl Expectation<'_> {
                 let cpu = self.rhythm(pod)?.expected(self.now, hour, used.cpu)?;
                 Some(PodUsage::Known(Measure { cpu, ..*used }))
             }
-            PodUsage::Estimated(used) => {
+            PodUsage::Estimated(used) | PodUsage::Assumed(used) => {
                 let own = self.rhythm(pod).and_then(|rhythm| rhythm.usual(hour));
                 let cpu = own.or_else(|| self.usual_of_siblings(pod, hour))?;
                 Some(PodUsage::Estimated(Measure { cpu, ..*used }))
@@ -167,7 +167,9 @@ impl Expectation<'_> {
     fn learn_from_siblings(&mut self, hours: RangeInclusive<i64>) {
         for (position, workload) in self.snapshot.workloads.iter().enumerate() {
             let mut pods = workload.pods.iter();
-            if !pods.any(|pod| matches!(self.present[pod.0], PodUsage::Estimated(_))) {
+            if !pods.any(|pod| {
+                matches!(self.present[pod.0], PodUsage::Estimated(_) | PodUsage::Assumed(_))
+            }) {
                 continue;
             }
             for hour in hours.clone() {
