@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use crate::decide::placement::Landing;
 use crate::decide::projection::{Projection, World};
-use crate::decide::scheduler;
-use crate::model::plan::{Class, Idle, Note, Reach, Reason, Refusal, Verdict};
+use crate::decide::scheduler::{self, PodParts, WithoutDestination};
+use crate::model::plan::{Class, Idle, MisfitCounts, Note, Reach, Reason, Refusal, Verdict};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::values::Ratio;
 
@@ -38,6 +38,8 @@ pub struct Draft<'w> {
     notes: Vec<Note>,
     /// The last forecast for each candidate, with the number of moves before it.
     remembered: RefCell<BTreeMap<(usize, PodId), RememberedForecast>>,
+    /// Pods for which no other node has room, with the number of moves before.
+    without_destination: RefCell<BTreeMap<PodParts, (usize, WithoutDestination)>>,
 }
 
 impl<'w> Deref for Draft<'w> {
@@ -71,6 +73,7 @@ impl<'w> Draft<'w> {
             verdicts: Vec::new(),
             notes: Vec::new(),
             remembered: RefCell::default(),
+            without_destination: RefCell::default(),
         }
     }
 
@@ -268,6 +271,26 @@ impl<'w> Draft<'w> {
                 answer
             }
         }
+    }
+
+    /// Records that no other node has room for a pod, and the reasons of these nodes.
+    pub fn remember_misfits(&self, pod: PodId, misfits: &MisfitCounts) {
+        if let Some(parts) = scheduler::parts(self, pod)
+            && let Some(found) = WithoutDestination::new(self, pod, misfits.clone())
+        {
+            self.without_destination.borrow_mut().insert(parts, (self.accepted.len(), found));
+        }
+    }
+
+    /// Returns the reasons of all nodes but its own if none of them has room for a pod, as is known
+    /// from an equal pod. The draft has accepted no move since.
+    pub fn known_misfits(&self, pod: PodId) -> Option<MisfitCounts> {
+        let known = self.without_destination.borrow();
+        if known.is_empty() {
+            return None;
+        }
+        let (moves, known) = known.get(&scheduler::parts(self, pod)?)?;
+        if *moves == self.accepted.len() { known.misfits_of(self, pod) } else { None }
     }
 
     /// Returns the refusal of a candidate by a forecast that is remembered, of this or an earlier

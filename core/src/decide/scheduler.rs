@@ -61,6 +61,7 @@ mod choice;
 mod claims;
 mod filters;
 mod image_locality;
+mod equal_pods;
 mod node_affinity;
 mod node_ports;
 mod node_resources;
@@ -80,6 +81,7 @@ mod waiting;
 mod walk;
 
 pub use claims::claim_flaw;
+pub use equal_pods::{PodParts, WithoutDestination, parts};
 pub use pod_affinity::ViolatedPreferences;
 pub use question::in_turn;
 pub use search_start::evaluate;

@@ -39,7 +39,7 @@ pub enum Test {
 
 /// One alternative of a required node affinity. Both selectors must match. An empty term matches
 /// nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeTerm {
     /// The selector for the labels of the node.
     pub labels: Selector,

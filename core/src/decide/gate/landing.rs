@@ -32,7 +32,20 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect,
     if candidate.destinations.is_none() && finished {
         return Ok(Prospect::certain());
     }
+    if needs_room(candidate, draft)
+        && let Some(misfits) = draft.known_misfits(candidate.pod)
+    {
+        let refusal = Refusal::from(Replacement::NoRoom(misfits));
+        let forecast = || scheduler::forecast(draft, candidate.pod);
+        debug_assert_eq!(require_room(candidate, draft, &forecast()), Err(refusal.clone()));
+        return Err(refusal);
+    }
     find_by(candidate, draft, &scheduler::forecast(draft, candidate.pod))
+}
+
+/// Whether the replacement must find a node other than the pod's own.
+fn needs_room(candidate: &Candidate, draft: &Draft<'_>) -> bool {
+    candidate.destinations.is_some() || candidate.rules(draft.world).node_fit
 }
 
 /// Like [`find`], by a forecast of this draft.
@@ -265,12 +278,13 @@ fn require_room(
     if forecast.scored.iter().any(|s| Some(s.node) != home) {
         return Ok(());
     }
-    if candidate.destinations.is_none() && !candidate.rules(draft.world).node_fit {
+    if !needs_room(candidate, draft) {
         return forbid_preemption(candidate, draft);
     }
     let others = forecast.misfits.iter().filter(|(n, _)| Some(*n) != home);
-    let misfits = others.map(|(_, why)| why.clone());
-    Err(Replacement::NoRoom(misfits.collect()).into())
+    let misfits = others.map(|(_, why)| why.clone()).collect();
+    draft.remember_misfits(candidate.pod, &misfits);
+    Err(Replacement::NoRoom(misfits).into())
 }
 
 /// Refuses a move whose replacement fits only if the scheduler removes other pods for it. One that

@@ -82,6 +82,11 @@ impl SpreadConstraint {
     }
 }
 
+/// Returns true if required constraints may exclude nodes.
+pub(super) fn is_limited(question: &Question<'_, '_>) -> bool {
+    question.runs(FilterPlugin::PodTopologySpread) && !constraints(question, true).is_empty()
+}
+
 /// Returns the required or the soft constraints of the pod. If the pod has none, returns those of
 /// the profile.
 fn constraints(question: &Question<'_, '_>, hard: bool) -> Vec<SpreadConstraint> {

@@ -137,7 +137,8 @@ impl<'w> RequiredAntiAffinityRun<'w> {
                 .pod(pod)
                 .required_anti_affinity
                 .iter()
-                .map(|term| groups.position(draft, term, pod, &neighbours));
+                .enumerate()
+                .map(|(place, term)| groups.position(draft, term, place, pod, &neighbours));
             group_of_terms.insert(pod, positions.collect());
         }
         RequiredAntiAffinityRun {
@@ -205,10 +206,13 @@ impl SelectPods for RequiredAntiAffinityRun<'_> {
 }
 
 impl<'w> Groups<'w> {
+    /// The position of the group that a term of this pod means. The required anti-affinity of a pod
+    /// comes first among its terms in the index, so the term has this place there.
     fn position(
         &mut self,
         draft: &Draft<'w>,
         term: &'w PodAffinityTerm,
+        place: usize,
         pod: PodId,
         neighbours: &Neighbours,
     ) -> usize {
@@ -220,7 +224,7 @@ impl<'w> Groups<'w> {
             snapshot.pod(pod).namespace.as_str(),
         );
         *self.known.entry(key).or_insert_with(|| {
-            self.groups.push(group(draft, term, pod, neighbours));
+            self.groups.push(group(draft, term, place, pod, neighbours));
             self.groups.len() - 1
         })
     }
@@ -269,54 +273,39 @@ impl NeighbourRules {
     }
 }
 
-/// The neighbours that a term of this pod means.
+/// The neighbours that a term of this pod means, in order. The term has this place among the pod's
+/// terms in the index.
 fn group(
     draft: &Draft<'_>,
     term: &PodAffinityTerm,
+    place: usize,
     pod: PodId,
     neighbours: &Neighbours,
 ) -> Vec<PodId> {
-    let snapshot = draft.world.snapshot;
+    let (snapshot, index) = (draft.world.snapshot, draft.index());
     let own = snapshot.pod(pod);
-    let matches = |p: &PodId| {
-        let other = snapshot.pod(*p);
+    let matches = |p: &&PodId| {
+        let other = snapshot.pod(**p);
         scheduler::anti_affinity_matches(snapshot, term, own, other)
     };
-    let finished = neighbours.finished.iter().filter(|p| matches(p));
-    if let (false, Some(selector)) = (term.wide(), &term.pods) {
-        let found = draft.index().selected(&own.namespace, selector);
-        let running = found.iter().filter(|p| neighbours.all.binary_search(p).is_ok());
-        let mut pods: Vec<PodId> = running.chain(finished).copied().collect();
-        pods.sort_unstable();
-        return pods;
+    // The index has no finished pods.
+    let finished = neighbours.finished.iter().filter(matches);
+    let running = index.matched_pods(index.terms_of(pod)[place]);
+    let running = running.iter().filter(|p| neighbours.all.binary_search(p).is_ok());
+    let mut pods: Vec<PodId> = running.chain(finished).copied().collect();
+    if !index.decides_all_namespaces() {
+        pods.retain(|p| is_reached(snapshot, term, &own.namespace, &snapshot.pod(*p).namespace));
     }
-    let all = &neighbours.all;
-    let name_of = |p: &PodId| snapshot.pod(*p).namespace.as_str();
-    let mut pods = Vec::new();
-    // The names only narrow the search. The scheduler's rule decides whether the term means a pod.
-    for name in namespaces(snapshot, term, &own.namespace) {
-        let first = all.partition_point(|p| name_of(p) < name);
-        let end = all.partition_point(|p| name_of(p) <= name);
-        pods.extend(all[first..end].iter().filter(|p| matches(p)));
-    }
+    pods.sort_unstable();
     pods
 }
 
-/// The namespaces that a term may mean, each once.
-fn namespaces<'n>(snapshot: &'n Snapshot, term: &'n PodAffinityTerm, own: &'n str) -> Vec<&'n str> {
-    let selector = term.namespace_selector.as_ref();
-    let mut names = vec![own];
-    names.extend(term.namespaces.iter().map(String::as_str));
-    for (name, labels) in &snapshot.namespaces {
-        if selector.is_some_and(|s| s.matches(labels)) {
-            names.push(name);
-        }
-    }
-    // It means all namespaces, also those whose objects are not known.
-    if selector.is_some_and(|s| *s == Selector::default()) {
-        names.extend(snapshot.pods.iter().map(|pod| pod.namespace.as_str()));
-    }
-    names.sort_unstable();
-    names.dedup();
-    names
+/// Whether the search for the pods that a term matches reaches a namespace. One whose labels are
+/// not known is searched only if the term does not need them.
+fn is_reached(snapshot: &Snapshot, term: &PodAffinityTerm, own: &str, name: &str) -> bool {
+    let selects_all = term.namespace_selector.as_ref().is_some_and(Selector::is_empty);
+    selects_all
+        || name == own
+        || snapshot.namespaces.contains_key(name)
+        || term.namespaces.iter().any(|listed| listed == name)
 }

@@ -5,6 +5,8 @@
 //! counts as destination. Without that condition a pod would be evicted again and again in favour
 //! of a node that is full (descheduler issue 1707).
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::decide::draft::Draft;
@@ -12,6 +14,7 @@ use crate::decide::scheduler;
 use crate::model::plan::{NoGain, NotSelected, Reason};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{AffinityKind, NodeAffinity, Scope};
+use crate::values::selector::NodeTerm;
 
 use super::listing::{only_on, ready_nodes};
 use super::per_pod::{JudgePod, Selected};
@@ -21,11 +24,35 @@ use super::per_pod::{JudgePod, Selected};
 pub(super) struct NodeAffinityRule<'w> {
     rule: &'w NodeAffinity,
     nodes: Rc<[NodeId]>,
+    preferred: BetterNodes,
+}
+
+/// The nodes that pods prefer to others, found once for equal pods on nodes of equal weight. The
+/// list has up to all nodes, and in a large cluster thousands of pods wait with one.
+#[derive(Debug, Default)]
+struct BetterNodes {
+    /// By the address of the pod's spec, as the pods of one controller share it in memory.
+    by_spec: RefCell<BTreeMap<(usize, i64), Option<Better>>>,
+    by_terms: RefCell<BTreeMap<Vec<(i32, NodeTerm)>, ByWeight>>,
+}
+
+/// The nodes that are better than one of each weight, if any.
+type ByWeight = BTreeMap<i64, Option<Better>>;
+
+/// Nodes with a higher weight than another, and the highest weight.
+#[derive(Clone, Debug)]
+struct Better {
+    best: i64,
+    nodes: Rc<[NodeId]>,
 }
 
 impl<'w> NodeAffinityRule<'w> {
     pub(super) fn new(draft: &Draft<'w>, rule: &'w NodeAffinity) -> Self {
-        NodeAffinityRule { rule, nodes: ready_nodes(draft).into() }
+        NodeAffinityRule {
+            rule,
+            nodes: ready_nodes(draft).into(),
+            preferred: BetterNodes::default(),
+        }
     }
 
     /// Why a pod should leave its node because of one kind of affinity; `None` if it may stay.
@@ -41,9 +68,24 @@ impl<'w> NodeAffinityRule<'w> {
                 let mismatch = required(draft, node, pod);
                 mismatch.then(|| (Reason::WrongNode, Rc::clone(&self.nodes)))
             }
-            AffinityKind::Preferred => preferred(draft, node, pod, &self.nodes),
+            AffinityKind::Preferred => self.preferred(draft, node, pod),
         }?;
         Some(Selected { reason, destinations: Some(only_on(destinations, NoGain::NodeAffinity)) })
+    }
+
+    /// The nodes that the pod prefers to its own.
+    fn preferred(
+        &self,
+        draft: &Draft<'_>,
+        node: NodeId,
+        pod: &Pod,
+    ) -> Option<(Reason, Rc<[NodeId]>)> {
+        if pod.preferred_nodes.is_empty() {
+            return None;
+        }
+        let weight = weight_on(draft, pod, node);
+        let Better { best, nodes } = self.preferred.of(draft, pod, weight, &self.nodes)?;
+        Some((Reason::LessPreferred { weight, best }, nodes))
     }
 }
 
@@ -92,21 +134,33 @@ fn required(draft: &Draft<'_>, node: NodeId, pod: &Pod) -> bool {
     pod.required_nodes.is_some() && !scheduler::admits(pod, draft.world.snapshot.node(node))
 }
 
-/// The nodes that the pod prefers to its own.
-fn preferred(
-    draft: &Draft<'_>,
-    node: NodeId,
-    pod: &Pod,
-    nodes: &[NodeId],
-) -> Option<(Reason, Rc<[NodeId]>)> {
-    if pod.preferred_nodes.is_empty() {
-        return None;
+impl BetterNodes {
+    /// The nodes that a pod prefers to a node of this weight; `None` without such a node.
+    fn of(&self, draft: &Draft<'_>, pod: &Pod, weight: i64, nodes: &[NodeId]) -> Option<Better> {
+        let like = (pod.spec.address(), weight);
+        if let Some(known) = self.by_spec.borrow().get(&like) {
+            return known.clone();
+        }
+        let terms = pod.preferred_nodes.as_slice();
+        let mut by_terms = self.by_terms.borrow_mut();
+        let known = by_terms.get(terms).and_then(|by_weight| by_weight.get(&weight)).cloned();
+        let found = known.unwrap_or_else(|| {
+            let found = better_nodes(draft, pod, weight, nodes);
+            by_terms.entry(terms.to_vec()).or_default().insert(weight, found.clone());
+            found
+        });
+        self.by_spec.borrow_mut().insert(like, found.clone());
+        found
     }
-    let weight_of = |n: NodeId| scheduler::preference(pod, draft.world.snapshot.node(n));
-    let weight = weight_of(node);
-    let weights = nodes.iter().map(|n| (weight_of(*n), *n));
+}
+
+fn better_nodes(draft: &Draft<'_>, pod: &Pod, weight: i64, nodes: &[NodeId]) -> Option<Better> {
+    let weights = nodes.iter().map(|n| (weight_on(draft, pod, *n), *n));
     let better: Vec<(i64, NodeId)> = weights.filter(|(w, _)| *w > weight).collect();
     let best = better.iter().map(|(w, _)| *w).max()?;
-    let destinations = better.into_iter().map(|(_, n)| n).collect();
-    Some((Reason::LessPreferred { weight, best }, destinations))
+    Some(Better { best, nodes: better.into_iter().map(|(_, n)| n).collect() })
+}
+
+fn weight_on(draft: &Draft<'_>, pod: &Pod, node: NodeId) -> i64 {
+    scheduler::preference(pod, draft.world.snapshot.node(node))
 }

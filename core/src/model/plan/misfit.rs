@@ -123,6 +123,24 @@ impl MisfitCounts {
         reasons
     }
 
+    /// Returns the counts with one more node that has this reason.
+    #[must_use]
+    pub fn with(&self, why: Misfit) -> Self {
+        let mut counts = self.0.clone();
+        *counts.entry(why).or_default() += 1;
+        MisfitCounts(counts)
+    }
+
+    /// Returns the counts with one node less that has this reason.
+    #[must_use]
+    pub fn without(mut self, why: &Misfit) -> Self {
+        if let Some(count) = self.0.get_mut(why) {
+            *count = count.saturating_sub(1);
+        }
+        self.0.retain(|_, count| *count > 0);
+        self
+    }
+
     /// Returns the changes that would let the nodes with the two most frequent reasons take the
     /// pod.
     pub fn remedy(&self) -> String {
