@@ -624,7 +624,7 @@ proptest! {
             let again = cluster.plan_by(policy.clone());
             // A pod with a bad landing before may have a good one after others have left, and so
             // may the pods that stayed with it. The strategy asks for nothing else.
-            let landing = ["no-room", "would-return", "would-not-help"];
+            let landing = ["no-room", "would-return", "would-not-help", "could-be-displaced"];
             let landed_badly = |pod: &str| {
                 plan.kept
                     .iter()
