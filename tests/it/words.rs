@@ -100,7 +100,7 @@ fn a_node_outside_of_the_pool_is_no_gain_for_that_reason() {
         node g1 labels=pool:apps,gpu:yes
         ";
     let excluded = text(&Cluster::parse(cluster).plan(&selected));
-    assert!(excluded.contains("g1 is not selected by the policy"), "{excluded}");
+    assert!(excluded.contains("could land on g1, which the policy does not select"), "{excluded}");
 }
 
 #[test]
