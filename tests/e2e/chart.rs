@@ -530,10 +530,10 @@ fn objects_and_rights_follow_the_flags_that_name_them() {
     let options = json!({"ledger": "ours", "proposal": "asked",
         "leader-elect-resource-name": "lock", "leader-elect-resource-namespace": "ops"});
     let all = rendered(&json!({"cmdOptions": options}));
-    let roles = all.iter().filter(|object| object["kind"] == "Role");
-    let rules = roles.flat_map(|role| role["rules"].as_array().unwrap());
+    let granting = all.iter().filter(|object| object["kind"] == "Role");
+    let rules = granting.flat_map(|role| role["rules"].as_array().unwrap());
     let named: Vec<&Value> =
-        rules.flat_map(|rule| rule["resourceNames"].as_array()).flatten().collect();
+        rules.filter_map(|rule| rule["resourceNames"].as_array()).flatten().collect();
     for (kind, name) in [("ConfigMap", "ours"), ("ConfigMap", "asked"), ("Lease", "lock")] {
         let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
         assert!(all.iter().any(|object| is_it(&object)), "{kind} {name}");
