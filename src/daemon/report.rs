@@ -288,6 +288,8 @@ fn count<'c>(codes: impl Iterator<Item = &'c str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::guard::{GuardCause, GuardTarget};
+    use crate::model::snapshot::facts::OwnerKey;
 
     #[test]
     fn few_nodes_are_named_and_the_rest_is_counted() {
@@ -295,6 +297,35 @@ mod tests {
         assert_eq!(list(&names(1)), "node n1");
         assert_eq!(list(&names(3)), "nodes n1, n2, n3");
         assert_eq!(list(&names(1000)), "nodes n1, n2, n3, n4, n5 and 995 more");
+    }
+
+    /// Without an answer it stops everything, so the workload does not resume.
+    #[test]
+    fn a_guard_that_stops_more_than_before_resumes_nothing() {
+        let key = |namespace: &str| OwnerKey {
+            namespace: namespace.to_owned(),
+            kind: "Deployment".to_owned(),
+            name: "web".to_owned(),
+        };
+        let stop = |guard: &str, target: &GuardTarget| GuardStop {
+            guard: guard.to_owned(),
+            target: target.clone(),
+            cause: GuardCause::Missing("no answer".to_owned()),
+        };
+        let web = GuardTarget::Workload(key("shop"));
+        let (all, shop) = (GuardTarget::Cluster, GuardTarget::Namespace("shop".to_owned()));
+        let other = GuardTarget::Namespace("other".to_owned());
+        // How many facts say that the second stop follows, or that the first has ended.
+        let facts = |next: GuardStop| {
+            let mut state = LogState::default();
+            state.log_guards(vec![stop("errors", &web)], Timestamp::UNIX_EPOCH);
+            state.log_guards(vec![next], Timestamp::UNIX_EPOCH).len()
+        };
+        assert_eq!(facts(stop("errors", &web)), 0);
+        assert_eq!(facts(stop("errors", &all)), 1);
+        assert_eq!(facts(stop("errors", &shop)), 1);
+        assert_eq!(facts(stop("errors", &other)), 2);
+        assert_eq!(facts(stop("latency", &all)), 2);
     }
 
     #[test]

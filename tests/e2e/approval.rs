@@ -73,19 +73,25 @@ fn a_plan_file_is_carried_out_once_and_not_if_it_was_altered() {
         assert!(!wanted.is_empty(), "{text}");
         let (pod, other) = (wanted.first().unwrap(), "web-0");
         let altered = control_plane.write("altered.json", &text.replace(pod, other));
-        let output = launch.apply(&altered);
+        let output = launch.apply(&altered, &[]);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && error.contains("it was altered"), "{error}");
         assert!(evictions(control_plane).is_empty());
 
         let plan = control_plane.write("plan.json", &text);
-        let output = launch.apply(&plan);
+        let dry = launch.apply(&plan, &["--dry-run"]);
+        let log = String::from_utf8_lossy(&dry.stderr).into_owned();
+        let named = wanted.iter().any(|pod| log.contains(pod.as_str()));
+        assert!(dry.status.success() && named && !log.contains("has to approve"), "{log}");
+        assert!(evictions(control_plane).is_empty());
+
+        let output = launch.apply(&plan, &[]);
         let log = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{log}");
         let made = evicted(control_plane);
         assert!(!made.is_empty() && made.is_subset(&wanted), "{made:?}, not {wanted:?}");
 
-        let again = launch.apply(&plan);
+        let again = launch.apply(&plan, &[]);
         let error = String::from_utf8_lossy(&again.stderr).into_owned();
         assert!(!again.status.success() && error.contains("is possible now"), "{error}");
         assert_eq!(evicted(control_plane), made);

@@ -128,22 +128,13 @@ async fn break_webhook(control_plane: &ControlPlane, pod: &str) {
     });
     let condition = format!("'{pod}' == '' || request.name == '{pod}'");
     let webhook = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": "guard"},
-        "webhooks": [{
-            "name": "guard.example.com",
-            "clientConfig": {"service": {"namespace": "default", "name": "guard"}},
-            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
-                "resources": ["pods/eviction"]}],
-            "matchConditions": [{"name": "one", "expression": condition}],
-            "failurePolicy": "Fail",
-            "sideEffects": "None",
-            "admissionReviewVersions": ["v1"],
-        }],
+        "name": "guard.example.com",
+        "clientConfig": {"service": {"namespace": "default", "name": "guard"}},
+        "matchConditions": [{"name": "one", "expression": condition}],
+        "failurePolicy": "Fail",
     });
     control_plane.apply(&service.to_string());
-    control_plane.apply(&webhook.to_string());
+    decides_evictions(control_plane, "guard", webhook);
     // The API server takes a moment to load it.
     let victim = first_pod(control_plane).await;
     eventually("the webhook to be in force", 60, async || {
@@ -168,26 +159,32 @@ async fn silence_webhook(control_plane: &ControlPlane) {
         }
     });
     let webhook = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": "silent"},
-        "webhooks": [{
-            "name": "silent.example.com",
-            "clientConfig": {"url": url},
-            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
-                "resources": ["pods/eviction"]}],
-            "failurePolicy": "Ignore",
-            "sideEffects": "None",
-            "admissionReviewVersions": ["v1"],
-        }],
+        "name": "silent.example.com",
+        "clientConfig": {"url": url},
+        "failurePolicy": "Ignore",
     });
-    control_plane.apply(&webhook.to_string());
+    decides_evictions(control_plane, "silent", webhook);
     let victim = first_pod(control_plane).await;
     eventually("the webhook to be in force", 120, async || {
         let answer = dry_eviction(control_plane, &victim).await;
         that(called.load(Ordering::Relaxed) > 0, answer)
     })
     .await;
+}
+
+/// Lets the API server ask this webhook about evictions.
+fn decides_evictions(control_plane: &ControlPlane, name: &str, mut webhook: Value) {
+    webhook["rules"] = json!([{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
+        "resources": ["pods/eviction"]}]);
+    webhook["sideEffects"] = "None".into();
+    webhook["admissionReviewVersions"] = json!(["v1"]);
+    let configuration = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": name},
+        "webhooks": [webhook],
+    });
+    control_plane.apply(&configuration.to_string());
 }
 
 async fn first_pod(control_plane: &ControlPlane) -> String {

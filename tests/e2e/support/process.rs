@@ -273,9 +273,9 @@ impl Launch {
     }
 
     /// The end of `evenkeel apply` for a plan file.
-    pub fn apply(&self, plan: &Path) -> Output {
+    pub fn apply(&self, plan: &Path, args: &[&str]) -> Output {
         let mut command = self.command("apply");
-        command.arg(plan).args(["--ledger", self.ledger]);
+        command.arg(plan).args(["--ledger", self.ledger]).args(args);
         command.output().unwrap()
     }
 

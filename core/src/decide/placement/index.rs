@@ -225,7 +225,7 @@ impl<'w> Index<'w> {
 
     /// Returns the volumes that CSI drivers attach for a pod that has not finished, with the pod.
     pub fn attached_volumes(&self, pod: PodId) -> &[(PodId, AttachedVolume<'w>)] {
-        let all = self.attached.get_or_init(|| attached(self.snapshot));
+        let all = self.attached();
         let from = &all[all.partition_point(|(p, _)| *p < pod)..];
         &from[..from.partition_point(|(p, _)| *p == pod)]
     }
@@ -233,8 +233,12 @@ impl<'w> Index<'w> {
     /// Returns the volumes that CSI drivers attach for the pods of a node in the snapshot, sorted,
     /// each once.
     pub fn attached_on(&self, node: NodeId) -> &[AttachedVolume<'w>] {
-        let by_node = self.attached_by_node.get_or_init(|| attached_by_node(self.snapshot));
-        &by_node[node.0]
+        let collect = || attached_by_node(self.snapshot, self.attached());
+        &self.attached_by_node.get_or_init(collect)[node.0]
+    }
+
+    fn attached(&self) -> &[(PodId, AttachedVolume<'w>)] {
+        self.attached.get_or_init(|| attached(self.snapshot))
     }
 
     /// Returns the volumes that are attached to nodes without a pod there that uses them.

@@ -153,12 +153,15 @@ pub(super) fn attached(snapshot: &Snapshot) -> Vec<(PodId, AttachedVolume<'_>)> 
     pods.flat_map(volumes).collect()
 }
 
-/// Collects the same volumes by the node of the pods, sorted, each once.
-pub(super) fn attached_by_node(snapshot: &Snapshot) -> Vec<Vec<AttachedVolume<'_>>> {
+/// Collects these volumes by the node of their pods, sorted, each once.
+pub(super) fn attached_by_node<'w>(
+    snapshot: &Snapshot,
+    attached: &[(PodId, AttachedVolume<'w>)],
+) -> Vec<Vec<AttachedVolume<'w>>> {
     let mut by_node = vec![Vec::new(); snapshot.nodes.len()];
-    for pod in snapshot.pods.iter().filter(|pod| !pod.finished()) {
-        if let Some(NodeId(node)) = pod.node {
-            by_node[node].extend(snapshot.attached_volumes(pod));
+    for (pod, volume) in attached {
+        if let Some(NodeId(node)) = snapshot.pod(*pod).node {
+            by_node[node].push(*volume);
         }
     }
     for volumes in &mut by_node {
