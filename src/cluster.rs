@@ -528,6 +528,7 @@ mod tests {
         assert_eq!(listed_since(&cluster), None);
         cluster.listed(ObjectKind::Pod);
         cluster.begins_list(ObjectKind::Pod);
+        assert!(listed_since(&cluster).is_some());
         assert_eq!(cluster.cut_off(now), None);
         cluster.state.health.send_modify(|health| {
             let pods = health.get_mut(&ObjectKind::Pod).unwrap();
