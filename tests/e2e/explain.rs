@@ -73,8 +73,13 @@ fn a_pod_that_would_return_is_explained_with_its_remedy() {
 
         let page = launch.explain_text(&["node", "n1"]);
         say(&page);
+        // On a busy machine the samples are up to a percent below what the pods ask for.
         assert!(
-            page.contains("LowNodeUtilization  hot: cpu 89% is above the target 50%"),
+            ["88%", "89%"].iter().any(|ratio| {
+                page.contains(&format!(
+                    "LowNodeUtilization  hot: cpu {ratio} is above the target 50%"
+                ))
+            }),
             "{page}"
         );
         let node = launch.explain(&["node", "n1"]);
