@@ -313,7 +313,8 @@ mod tests {
             cause: GuardCause::Missing("no answer".to_owned()),
         };
         let web = GuardTarget::Workload(key("shop"));
-        let (all, shop) = (GuardTarget::Cluster, GuardTarget::Namespace("shop".to_owned()));
+        let all = GuardTarget::Cluster;
+        let namespace = GuardTarget::Namespace("shop".to_owned());
         let other = GuardTarget::Namespace("other".to_owned());
         // How many facts say that the second stop follows, or that the first has ended.
         let facts = |next: GuardStop| {
@@ -323,7 +324,7 @@ mod tests {
         };
         assert_eq!(facts(stop("errors", &web)), 0);
         assert_eq!(facts(stop("errors", &all)), 1);
-        assert_eq!(facts(stop("errors", &shop)), 1);
+        assert_eq!(facts(stop("errors", &namespace)), 1);
         assert_eq!(facts(stop("errors", &other)), 2);
         assert_eq!(facts(stop("latency", &all)), 2);
     }
