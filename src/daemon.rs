@@ -77,8 +77,6 @@ pub struct Daemon {
     pub metrics: Metrics,
     /// Content of the status page.
     pub board: Board,
-    /// Decide, but evict nothing and write nothing to the cluster.
-    pub dry_run: bool,
     /// Name of this pod or host, for events.
     pub instance: String,
     /// The events of evictions, taints and policies.
@@ -245,11 +243,6 @@ impl Daemon {
                 self.health.waiting(failing);
             }
         }
-    }
-
-    /// Whether nothing is evicted and nothing is written to the cluster.
-    const fn is_dry(&self, engine: &Engine) -> bool {
-        self.dry_run || engine.policy().dry_run
     }
 
     /// Records whether the ledger can be read and written.

@@ -142,7 +142,7 @@ impl RunArgs {
             policy: policy::sentence(policy),
             policy_since: clock::now(),
             policy_refused: None,
-            dry_run: self.dry_run || policy.dry_run,
+            dry_run: policy.dry_run,
             exact: policy.exact,
             started: clock::now(),
         }
@@ -163,6 +163,7 @@ impl RunArgs {
         warnings.extend(self.descheduler.warnings());
         warnings.extend(scheduler_warnings);
         let mut policy = self.exact.apply(policy);
+        policy.dry_run |= self.dry_run;
         if self.given.is_some() {
             // No eviction that is not in the plan.
             (policy.approval.required, policy.approval.automatic) = (true, 0);
@@ -217,7 +218,7 @@ impl RunArgs {
 
     /// The role of this instance among several.
     fn lead(&self, timing: Option<LeaseTiming>, policy: &Policy, client: &Client) -> LeaderRole {
-        if timing.is_some() && (self.dry_run || policy.dry_run) {
+        if timing.is_some() && policy.dry_run {
             info!("leader election disabled: a dry run writes nothing, not even a Lease");
             return LeaderRole::default();
         }
@@ -259,7 +260,6 @@ impl RunArgs {
             metrics: self.metrics(&cluster),
             health: Health::new(cluster.failures()),
             board: Board::default(),
-            dry_run: self.dry_run,
             instance: self.instance.clone(),
             events: EventWriter::start(client.clone(), &self.instance, cluster.failures().clone()),
             cluster,

@@ -306,7 +306,7 @@ impl<'d> Cycle<'d> {
     }
 
     pub(super) fn dry(&self) -> bool {
-        self.daemon.is_dry(self.engine)
+        self.engine.policy().dry_run
     }
 }
 

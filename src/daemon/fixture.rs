@@ -57,7 +57,6 @@ impl Daemon {
             cluster: Cluster::new(client.clone()),
             health: Health::default(),
             metrics: Metrics::default(),
-            dry_run: false,
             events: EventWriter::start(client.clone(), "evenkeel-0", Failures::default()),
             stop: CancellationToken::new(),
             log_state: LogState::default(),

@@ -236,7 +236,7 @@ impl Daemon {
     /// Gives up the lead. The taints go first: the next leader counts on those that it finds. A dry
     /// run has set none.
     pub(super) async fn resign(&mut self, engine: &Engine) {
-        if !self.is_dry(engine) {
+        if !engine.policy().dry_run {
             self.release(engine).await;
         }
         self.lead.leave().await;

@@ -225,7 +225,7 @@ impl Daemon {
             return;
         };
         // A dry run does not write the ledger, so it could not remember which lines are written.
-        if !self.is_dry(engine) {
+        if !engine.policy().dry_run {
             let is_stored = self.store.holds(engine.ledger());
             recorder.exchange(engine, is_stored);
         }
@@ -250,7 +250,7 @@ impl Daemon {
         let Some(recorder) = &self.recorder else {
             return;
         };
-        if self.is_dry(engine) || !self.lead.holds() {
+        if engine.policy().dry_run || !self.lead.holds() {
             return;
         }
         recorder.flush(LAST_LINES).await;

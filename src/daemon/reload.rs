@@ -106,8 +106,8 @@ impl Daemon {
     }
 
     async fn change_policy(&mut self, engine: &mut Engine, policy: Policy) {
-        let was_dry = self.dry_run || engine.policy().dry_run;
-        let is_dry = self.dry_run || policy.dry_run;
+        let was_dry = engine.policy().dry_run;
+        let is_dry = policy.dry_run;
         if is_dry && !was_dry {
             // A dry run changes no node and holds no Lease, so neither may stay behind.
             self.resign(engine).await;
@@ -169,7 +169,7 @@ impl Daemon {
         let Some(file) = &self.policy_file else {
             return;
         };
-        if self.dry_run || engine.policy().dry_run {
+        if engine.policy().dry_run {
             return;
         }
         let snapshot = self.cluster.snapshot(engine.policy().resources());

@@ -71,7 +71,7 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
                 return Err(DaemonError::NoRight(why));
             }
             let given = daemon.approvals.given.as_ref();
-            let wanted = given.filter(|_| daemon.approvals.made == 0 && !daemon.is_dry(&engine));
+            let wanted = given.filter(|_| daemon.approvals.made == 0 && !engine.policy().dry_run);
             return wanted
                 .map_or(Ok(()), |given| Err(DaemonError::NothingApplied(given.moves.len())));
         }

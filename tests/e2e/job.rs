@@ -24,6 +24,7 @@ fn a_dry_run_evicts_nothing_and_writes_nothing() {
             })
             .await;
         process.cycles(2, 60).await;
+        assert_eq!(process.count(&["evenkeel 0.1.0: 1 strategy", ", dry run"]), 1);
         let wrote: Vec<_> = requests(control_plane)
             .into_iter()
             .filter(|r| !["get", "list", "watch"].contains(&r.verb.as_str()))

@@ -161,7 +161,8 @@ fn facts(fixture: &ActFixture) -> Vec<String> {
 async fn a_dry_run_keeps_no_fact_about_a_guard() {
     let mut fixture = guarded().await;
     *fixture.evictions.lock().unwrap() = 1;
-    fixture.daemon.dry_run = true;
+    let policy = fixture.engine.policy().clone();
+    fixture.engine.change_policy(Policy { dry_run: true, ..policy });
     fixture.daemon.ask_guards(&mut fixture.engine).await;
     assert!(!fixture.engine.guards().stops(clock::now()).is_empty());
     assert!(facts(&fixture).is_empty());
