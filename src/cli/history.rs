@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use crate::model::record::RecordLine;
 use crate::values::text::count;
-use crate::view::history::{self, Week};
+use crate::view::history::{self, HistoryText, Week};
+use crate::view::screen::Screen;
 
 use super::plan::OutputFormat;
 use super::{complain, examples, file, screen, write_json};
@@ -80,9 +81,7 @@ pub(super) fn run(args: &RecordHistoryArgs, out: &mut dyn Write) -> anyhow::Resu
     }
     match args.output {
         OutputFormat::Json => write_json(out, &history),
-        OutputFormat::Text => {
-            Ok(write!(out, "{}", history::text(&history.lines, &history.weeks, screen()))?)
-        }
+        OutputFormat::Text => Ok(write!(out, "{}", history.text(screen()))?),
     }
 }
 
@@ -118,6 +117,10 @@ impl RecordHistory {
                 });
             }
         }
+    }
+
+    fn text(&self, screen: Screen) -> HistoryText<'_> {
+        HistoryText { lines: &self.lines, weeks: &self.weeks, screen }
     }
 
     /// Drops repeated lines, and sums the others.

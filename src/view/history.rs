@@ -13,7 +13,7 @@ use crate::model::record::{
     EVICTION, EvictionDetails, OUTCOME, REFUSAL, RecordLine, ReliefDetails,
 };
 use crate::values::{NodeMinutes, Ratio};
-use crate::view::screen::Screen;
+use crate::view::screen::{Screen, padded};
 use crate::view::table::Table;
 
 /// The most workloads of a week that are named.
@@ -233,38 +233,45 @@ fn most_moved(weeks: &[Week]) -> Table {
     Table::new(rows)
 }
 
-/// Returns the table of the lines, and below it that of the weeks.
-pub(crate) fn text(lines: &[RecordLine], weeks: &[Week], screen: Screen) -> String {
-    let mut text = String::new();
-    if lines.is_empty() && weeks.is_empty() {
-        text.push_str("no lines\n");
-    }
-    let rows = lines.iter().map(row);
-    let mut tables = vec![Table::new(rows)];
-    if !weeks.is_empty() {
-        tables.extend([table(weeks), most_moved(weeks)]);
-    }
-    tables.retain(|table| !table.lines().is_empty());
-    for (position, table) in tables.iter().enumerate() {
-        if position > 0 {
-            text.push('\n');
-        }
-        for line in table.folded(screen.width) {
-            text.push_str(&line);
-            text.push('\n');
-        }
-    }
-    text
+/// The lines, and below them the tables of the weeks.
+pub(crate) struct HistoryText<'h> {
+    pub(crate) lines: &'h [RecordLine],
+    pub(crate) weeks: &'h [Week],
+    pub(crate) screen: Screen,
 }
 
-/// The time, the result, the pod, its nodes and the reason.
-fn row(line: &RecordLine) -> Vec<String> {
+impl fmt::Display for HistoryText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.lines.is_empty() && self.weeks.is_empty() {
+            return writeln!(f, "no lines");
+        }
+        let (heads, reasons): (Vec<_>, Vec<_>) = self.lines.iter().map(row).unzip();
+        for (head, reason) in padded(&Table::new(heads).lines()).iter().zip(&reasons) {
+            self.screen.beside_or_below(f, head, reason, None)?;
+        }
+        if self.weeks.is_empty() {
+            return Ok(());
+        }
+        let tables = [table(self.weeks), most_moved(self.weeks)];
+        let tables = tables.iter().filter(|table| !table.lines().is_empty());
+        for (position, table) in tables.enumerate() {
+            if position > 0 || !self.lines.is_empty() {
+                writeln!(f)?;
+            }
+            self.screen.table(f, table)?;
+        }
+        Ok(())
+    }
+}
+
+/// The time, the result, the pod and its nodes; and the reason.
+fn row(line: &RecordLine) -> (Vec<String>, String) {
     let time = line.time.strftime("%Y-%m-%d %H:%M:%SZ").to_string();
     let Ok(Some(details)) = line.details() else {
         let subject = line.subject.clone();
         return match line.event() {
-            Some(event) => vec![time, event.outcome, subject, String::new(), event.message],
-            None => vec![time, line.kind.clone(), subject],
+            Some(event) => (vec![time, event.outcome, subject], event.message),
+            None => (vec![time, line.kind.clone(), subject], String::new()),
         };
     };
     let nodes = match &details.to {
@@ -273,6 +280,5 @@ fn row(line: &RecordLine) -> Vec<String> {
     };
     let words = [details.message, details.strategy, details.reason];
     let words: Vec<String> = words.into_iter().flatten().collect();
-    let words = words.join(": ");
-    vec![time, details.outcome, line.subject.clone(), nodes, words]
+    (vec![time, details.outcome, line.subject.clone(), nodes], words.join(": "))
 }

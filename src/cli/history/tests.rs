@@ -54,7 +54,7 @@ fn history(lines: &[RecordLine]) -> RecordHistory {
 }
 
 fn shown(history: &RecordHistory, width: usize) -> String {
-    history::text(&history.lines, &history.weeks, Screen::plain(width))
+    history.text(Screen::plain(width)).to_string()
 }
 
 fn text(lines: &[RecordLine]) -> String {
@@ -87,6 +87,20 @@ fn lines_are_printed_in_order_and_summed_by_the_week_of_the_eviction() {
     week of     most moved
     2026-11-16  shop/Deployment/web 1
     2026-11-23  shop/Deployment/db 1, shop/Deployment/web 1
+    ");
+}
+
+#[test]
+fn a_reason_without_room_beside_its_line_is_below_it() {
+    assert_snapshot!(shown(&history(&[line(EVICTION, "evicted", "web-1", 0)]), 80), @"
+    2026-11-22 12:00:00Z  evicted  shop/web-1  n1
+         LowNodeUtilization: node usage: cpu 89% is above its target of 50%
+
+    week of     evicted  helped  useless  pending  refused
+    2026-11-16        1       0        0        1        0
+
+    week of     most moved
+    2026-11-16  shop/Deployment/web 1
     ");
 }
 
