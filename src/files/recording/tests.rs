@@ -57,11 +57,11 @@ fn a_file_has_one_line_for_each_object_and_each_row_of_usage() {
     let read = cluster_file::parse(&text).unwrap();
     assert_eq!(read.history, recording.history);
     assert_eq!(read.guards, recording.guards);
-    assert_eq!(read.summary(), "1 node, 1 pod; no metrics; usage over 10m of 1 node and 1 pod");
+    let usage = "usage over 10m of 1 node and 1 pod, measured at 2 of 3 times";
+    assert_eq!(read.summary(), format!("1 node, 1 pod; no metrics; {usage}"));
     assert_eq!(
         recording.summary(),
-        "1 node, 1 pod, 2 objects in total; metrics of 0 nodes and 0 pods; \
-         usage over 10m of 1 node and 1 pod"
+        format!("1 node, 1 pod, 2 objects in total; metrics of 0 nodes and 0 pods; {usage}")
     );
 }
 

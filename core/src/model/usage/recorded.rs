@@ -68,14 +68,33 @@ impl UsageHistory {
         UsageHistory { range, nodes: BTreeMap::new(), pods: BTreeMap::new() }
     }
 
-    /// Returns its length and size as text: `usage over 24h of 10 nodes and 80 pods`.
+    /// Returns its length and size as text: `usage over 24h of 10 nodes and 80 pods, measured at
+    /// 280 of 288 times`.
     pub fn summary(&self) -> String {
+        let (measured, steps) = (self.measured_steps(), self.range.steps);
+        let gaps = if measured < steps {
+            format!(", measured at {measured} of {steps} times")
+        } else {
+            String::new()
+        };
         format!(
-            "usage over {} of {} and {}",
+            "usage over {} of {} and {}{gaps}",
             duration(self.range.length()),
             count(self.nodes.len(), "node"),
             count(self.pods.len(), "pod")
         )
+    }
+
+    /// Returns the number of steps at which at least one node or pod was measured.
+    fn measured_steps(&self) -> usize {
+        let mut measured = vec![false; self.range.steps];
+        let pods = self.pods.values().map(|pod| &pod.usage);
+        for row in self.nodes.values().chain(pods) {
+            for (known, value) in measured.iter_mut().zip(&row.0) {
+                *known |= value.is_some();
+            }
+        }
+        measured.into_iter().filter(|known| *known).count()
     }
 
     /// Returns the history under other names.
@@ -231,6 +250,21 @@ mod tests {
         let used = Measure { cpu: Amount::new(1_500_000), memory: Amount::new(MEBIBYTE / 2 - 1) };
         row.set(0, Some(used));
         assert_eq!(row.get(0), Some(measure(2, 0)));
+    }
+
+    #[test]
+    fn the_summary_says_how_many_times_were_measured() {
+        let step = SignedDuration::from_mins(1);
+        let range = HistoryRange { start: Timestamp::UNIX_EPOCH, step, steps: 3 };
+        let mut history = UsageHistory::new(range);
+        let mut measured_at = |step: usize| {
+            let row = history.nodes.entry("n1".to_owned());
+            row.or_insert_with(|| RecordedUsage::unknown(3)).set(step, Some(measure(1, 1)));
+            history.summary()
+        };
+        assert_eq!(measured_at(1), "usage over 2m of 1 node and 0 pods, measured at 1 of 3 times");
+        assert_eq!(measured_at(0), "usage over 2m of 1 node and 0 pods, measured at 2 of 3 times");
+        assert_eq!(measured_at(2), "usage over 2m of 1 node and 0 pods");
     }
 
     #[test]
