@@ -8,6 +8,7 @@ use crate::cluster::Cluster;
 use crate::cluster::access::{self, OwnObjects};
 use crate::cluster::clock::{ClockDifference, LocalTime};
 use crate::cluster::release;
+use crate::cluster::usage_source::SourceError;
 use crate::decide::doctor::{Diagnosis, Severity};
 use crate::policy::{KubernetesRelease, Policy};
 use crate::values::text::count;
@@ -67,8 +68,7 @@ pub(super) fn run(args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<()> 
         match plan::prepare(&args.input, &args.shared, "checks of") {
             Ok(prepared) => {
                 let observed = prepared.engine.join_usage(&prepared.snapshot, prepared.now);
-                diagnoses
-                    .extend(prepared.usage_failures.iter().map(|failure| usage_source(failure)));
+                diagnoses.extend(prepared.usage_failures.iter().map(usage_source));
                 let from_file = args.input.from.is_some();
                 let examined = prepared.engine.examine(&observed).into_iter();
                 diagnoses.extend(examined.map(|d| if from_file { of_file(d) } else { d }));
@@ -112,13 +112,16 @@ fn of_file(diagnosis: Diagnosis) -> Diagnosis {
     Diagnosis { remedy, ..diagnosis }
 }
 
-fn usage_source(failure: &str) -> Diagnosis {
-    Diagnosis::failure(
-        "usage-source",
-        failure,
-        "`kubectl top nodes` shows whether metrics-server answers; for Prometheus, run a query of \
-         the policy by hand",
-    )
+fn usage_source(failure: &SourceError) -> Diagnosis {
+    let remedy = match failure {
+        SourceError::Prometheus { .. } => "run a query of the policy by hand",
+        SourceError::Absent { .. }
+        | SourceError::Down { .. }
+        | SourceError::Forbidden { .. }
+        | SourceError::Slow { .. }
+        | SourceError::Failed { .. } => "`kubectl top nodes` shows whether metrics-server answers",
+    };
+    Diagnosis::failure("usage-source", failure.to_string(), remedy)
 }
 
 /// Asks the API server for its version and for the rights of the account.

@@ -10,8 +10,8 @@ use crate::cluster::Cluster;
 use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::release;
-use crate::cluster::usage_source::Source;
 use crate::cluster::usage_source::guards::GuardSource;
+use crate::cluster::usage_source::{Source, SourceError};
 use crate::model::guard::GuardReading;
 use crate::model::ledger::Ledger;
 use crate::model::snapshot::Snapshot;
@@ -37,7 +37,7 @@ pub(super) struct Observation {
     /// The first lines of the output: the source, the time and all failures to read something.
     pub(super) head: Vec<String>,
     /// Usage sources that could not be read, each with the reason.
-    pub(super) usage_failures: Vec<String>,
+    pub(super) usage_failures: Vec<SourceError>,
 }
 
 /// The most time that the first list of all objects may take.
@@ -124,7 +124,7 @@ async fn present_usage(
     cluster: &Cluster,
     policy: &Policy,
     notes: &mut Vec<String>,
-    failures: &mut Vec<String>,
+    failures: &mut Vec<SourceError>,
 ) -> Readings {
     let first = Source::first(&policy.usage, cluster.client());
     let fallback = Source::fallback(&policy.usage, cluster.client());
@@ -138,12 +138,15 @@ async fn present_usage(
             // Stale usage is better than none: the plan then says how old it is.
             Ok(readings) => stale = stale.or(Some(readings)),
             Err(error) => {
-                failures.push(error.to_string());
-                notes.push(format!("usage: unknown, which does not count as idle: {error}"));
+                notes.push(format!("usage: {error}"));
+                failures.push(error);
             }
         }
     }
-    stale.unwrap_or_default()
+    stale.unwrap_or_else(|| {
+        notes.push("usage: unknown, which does not count as idle".to_owned());
+        Readings::default()
+    })
 }
 
 fn is_fresh(readings: &Readings, policy: &Policy) -> bool {

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::cluster::clock;
+use crate::cluster::usage_source::SourceError;
 use crate::decide::engine::Engine;
 use crate::files::cluster_file::{self, ClusterFile};
 use crate::model::ledger::Ledger;
@@ -83,7 +84,7 @@ pub(super) struct Prepared {
     /// Warnings about the policy and the scheduler configuration; they are also in the head.
     pub(super) warnings: Vec<String>,
     /// Usage sources that could not be read, each with the reason.
-    pub(super) usage_failures: Vec<String>,
+    pub(super) usage_failures: Vec<SourceError>,
     /// Metrics that could not be read.
     skipped: Vec<Skipped>,
 }

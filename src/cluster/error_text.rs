@@ -21,6 +21,16 @@ pub fn causes(error: &dyn std::error::Error) -> String {
     if parts.is_empty() { error.to_string() } else { parts.join(": ") }
 }
 
+/// Says that RBAC denies a request for an object of this program, and what to do.
+pub fn denied(verb: &str, object: &str, why: &str) -> String {
+    let remedy = match verb {
+        // The role of the manifests may not create it, since they contain it.
+        "create" => "it does not exist, so apply the manifests again, or let the role create it",
+        _ => "the role must allow it",
+    };
+    format!("cannot {verb} {object}: {remedy}: {why}")
+}
+
 /// A message behind a colon; nothing if it is empty.
 pub fn after_colon(message: &str) -> String {
     if message.is_empty() { String::new() } else { format!(": {message}") }

@@ -20,6 +20,7 @@ use self::election::{ActiveTerm, Election, ElectionStep, LeadershipTerm, LeaseTi
 use crate::cluster::clock;
 
 use super::client::{error_message, status_code};
+use super::error_text::denied;
 
 pub mod election;
 
@@ -298,9 +299,9 @@ impl Elector {
             // Changed, created or deleted since it was last seen.
             Some(409) => LeaseError::Conflict,
             Some(404) if verb == "update" => LeaseError::Conflict,
-            Some(403) => LeaseError::Forbidden(format!(
-                "cannot {verb} lease {namespace}/{name}: the role must allow it: {why}"
-            )),
+            Some(403) => {
+                LeaseError::Forbidden(denied(verb, &format!("lease {namespace}/{name}"), &why))
+            }
             Some(_) => LeaseError::Other(format!("cannot {verb} lease {namespace}/{name}: {why}")),
             None => LeaseError::Other(format!("no response for lease {namespace}/{name}: {why}")),
         })

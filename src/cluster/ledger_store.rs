@@ -10,6 +10,7 @@ use kube::{Api, Client, Error};
 use crate::model::ledger::{Ledger, StartTimes};
 
 use super::client::{TIMEOUT, error_message, status_code};
+use super::error_text::denied;
 
 /// The key of the ledger in the ConfigMap.
 const KEY: &str = Ledger::KEY;
@@ -58,7 +59,7 @@ pub enum StoreError {
         remedy: &'static str,
     },
     /// RBAC denies it.
-    #[error("cannot {verb} configmap {name}: the role must allow it: {why}")]
+    #[error("{}", denied(verb, &format!("configmap {name}"), why))]
     Forbidden {
         /// The missing verb.
         verb: &'static str,
@@ -440,7 +441,8 @@ mod tests {
         };
         assert_eq!(
             message(403).await,
-            "cannot create configmap system/ledger: the role must allow it: no"
+            "cannot create configmap system/ledger: it does not exist, so apply the manifests \
+             again, or let the role create it: no"
         );
         assert_eq!(message(404).await, "cannot create configmap system/ledger: no");
         assert_eq!(message(422).await, "cannot create configmap system/ledger: no");

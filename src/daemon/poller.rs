@@ -210,7 +210,7 @@ impl UsagePoller {
                     first.label()
                 );
             }
-            ActiveSource::Fresh(kind) if before != ActiveSource::NotRead => {
+            ActiveSource::Fresh(kind) if matches!(before, ActiveSource::Fresh(_)) => {
                 info!(source = kind.label(), "usage comes from {} again", kind.label());
             }
             ActiveSource::Fresh(kind) => {

@@ -212,7 +212,11 @@ async fn an_invalid_lease_is_an_error_and_makes_no_leader() {
 async fn a_missing_permission_is_named() {
     for (method, expected) in [
         ("GET", "cannot get lease system/evenkeel: the role must allow it: no"),
-        ("POST", "cannot create lease system/evenkeel: the role must allow it: no"),
+        (
+            "POST",
+            "cannot create lease system/evenkeel: it does not exist, so apply the manifests again, \
+             or let the role create it: no",
+        ),
     ] {
         let lease_server = FakeLease::default();
         lease_server.instead(Some((method, false, status(403, "no"))));

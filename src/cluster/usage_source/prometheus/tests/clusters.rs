@@ -44,8 +44,8 @@ async fn nodes_with_one_name_in_two_clusters_are_an_error() {
     );
     assert_snapshot!(alike.await,
         @"[clusters] returns nodes of several clusters that share the names of this cluster's \
-            nodes, cluster=\"dev\" and cluster=\"prod\": select this cluster by `matchers`, such \
-            as 'cluster=\"dev\"'");
+            nodes, cluster=\"dev\" and cluster=\"prod\": select this cluster by its \
+            cluster in `matchers`");
     // One cluster has n1 and the other n2: both names are ours, but one of the nodes is not.
     let apart = error_from(
         &[
@@ -76,8 +76,8 @@ async fn a_cluster_whose_series_lack_the_label_is_another_one() {
     ];
     assert_snapshot!(error_from(NODES, &[]).await,
         @"[clusters] returns nodes of several clusters that share the names of this cluster's \
-            nodes, cluster=\"\" and cluster=\"prod\": select this cluster by `matchers`, such \
-            as 'cluster=\"\"'");
+            nodes, cluster=\"\" and cluster=\"prod\": select this cluster by its \
+            cluster in `matchers`");
     assert!(error_from(&[], PODS).await.starts_with("[clusters] "));
     // A query or a job may drop the label.
     assert!(read(&NODES[..1], &PODS[..1]).await.is_ok());
