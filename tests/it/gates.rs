@@ -386,7 +386,7 @@ node n4
 fn a_trial_shows_what_single_replicas_cost() {
     assert_snapshot!(
         replica_trial(SINGLES, EVEN),
-        @"8 of 8 rejected candidates on hot nodes are single replicas; with \
+        @"8 of 8 pods that stay on hot nodes are single replicas; with \
       `evictable.minReplicas: 1`, 2 evictions would bring 2 of 2 hot nodes to target; without it 0"
     );
     // The limits of a cycle do not apply to the trial.

@@ -154,11 +154,11 @@ fn the_headline_describes_the_cluster() {
         "Moving: 1 node was hot, 0 of 3 pods evicted 40s ago"
     );
     let full = "node n1\n web*7 cpu=100m uses=1 stay\nnode n2\n";
-    let stays = "Uneven: 1 node is hot, no evictions; 7 candidates rejected: its annotation \
+    let stays = "Uneven: 1 node is hot, no evictions; 7 candidates stay: its annotation \
         prefer-no-eviction asks not to evict it";
     assert_eq!(headline(full, EVEN, None), stays);
     let hot = "node n1\n web*7 cpu=100m uses=1\nnode n2\n api*7 cpu=100m uses=1\n";
-    let nowhere = "Uneven: 2 nodes are hot, no evictions; 14 candidates rejected: its replacement \
+    let nowhere = "Uneven: 2 nodes are hot, no evictions; 14 candidates stay: its replacement \
         could land on n2, where cpu usage would reach 100%, above the target of 50%";
     assert_eq!(headline(hot, EVEN, None), nowhere);
     let even = "node n1\n web*3 cpu=100m uses=1\nnode n2\n api*3 cpu=100m uses=1\n";
@@ -187,7 +187,7 @@ fn the_headline_describes_the_cluster() {
     let pack = "strategies: [{highNodeUtilization: {thresholds: {cpu: 20%}}}]";
     let loose =
         "node n1\n web*2 cpu=100m uses=100m\nnode n2\n api*4 cpu=1 uses=1\nbudget web allows=0";
-    let stays = "Not packed: 1 node is underused, no evictions; 2 candidates rejected: \
+    let stays = "Not packed: 1 node is underused, no evictions; 2 candidates stay: \
         PodDisruptionBudget web allows no disruption now; and 1 other reason";
     assert_eq!(headline(loose, pack, None), stays);
     assert_eq!(headline(even, pack, None), "Packed: none of 2 nodes is underused");
@@ -434,7 +434,7 @@ fn the_terminal_shows_the_same_status() {
     let text = status_text(&status.json_text(after(5)), 100).unwrap();
     insta::assert_snapshot!(text, @r"
 evenkeel 0.1.0 · evenkeel-0 · leader
-Uneven: 1 node is hot, no evictions; 7 candidates rejected: its replacement could land on n3, whose
+Uneven: 1 node is hot, no evictions; 7 candidates stay: its replacement could land on n3, whose
     usage is unknown
 last plan 5s ago · next in 55s · metricsApi: newest sample 5s ago
 policy: 1 strategy (LowNodeUtilization on actual usage), every 1m; in force for 2m5s

@@ -600,7 +600,7 @@ fn trial(cluster: &str, policy: &str) -> String {
 fn a_trial_shows_what_steering_would_achieve() {
     assert_snapshot!(
         trial(DEAD_LOOP, EVEN),
-        @"7 of 7 rejected candidates stay because of where their replacements could land; with \
+        @"7 of 7 pods that stay do so because of where their replacements could land; with \
       `steering: {taintHot: true}`, 3 evictions would bring 1 of 1 hot node to target; without it 0"
     );
     // The limit of one eviction per cycle does not apply to the trial.
@@ -608,7 +608,7 @@ fn a_trial_shows_what_steering_would_achieve() {
     assert_eq!(trial(DEAD_LOOP, &limited), trial(DEAD_LOOP, &hot()));
     assert_snapshot!(
         trial(DEAD_LOOP, &hot()),
-        @"7 of 7 rejected candidates stay because of where their replacements could land; once the \
+        @"7 of 7 pods that stay do so because of where their replacements could land; once the \
     taints of `steering` are set, 3 evictions would bring 1 of 1 hot node to target; without them 0"
     );
 }

@@ -182,7 +182,7 @@ impl Plan {
         self.kept_for_landing() * 2 > self.kept.len()
     }
 
-    /// Returns the rejected candidates on nodes that were hot and stay above a target.
+    /// Returns the pods that stay on nodes that were hot and stay above a target.
     pub fn kept_on_hot_nodes(&self) -> Vec<&Kept> {
         let mut hot: BTreeSet<&str> =
             self.nodes.iter().filter(|v| v.class.is_hot()).map(|v| v.node.as_str()).collect();

@@ -48,7 +48,7 @@ pub enum Headline {
     Uneven {
         /// The number of hot nodes.
         hot: usize,
-        /// The number of rejected candidates.
+        /// The number of candidates that stay.
         kept: usize,
         /// Why most candidates stay, or why the strategy does nothing.
         why: String,
@@ -57,7 +57,7 @@ pub enum Headline {
     Unpacked {
         /// The number of underused nodes.
         underused: usize,
-        /// The number of rejected candidates.
+        /// The number of candidates that stay.
         kept: usize,
         /// Why most candidates stay, or why the strategy does nothing.
         why: String,
@@ -187,10 +187,10 @@ impl fmt::Display for Headline {
             Headline::Halted(why) => write!(f, "Halted: {why}"),
             Headline::Moving { .. } | Headline::WouldMove { .. } => self.write_moves(f),
             Headline::Uneven { hot, kept, why } => {
-                write!(f, "Uneven: {} hot, {}", are(*hot), rejected(*kept, why))
+                write!(f, "Uneven: {} hot, {}", are(*hot), stay(*kept, why))
             }
             Headline::Unpacked { underused, kept, why } => {
-                write!(f, "Not packed: {} underused, {}", are(*underused), rejected(*kept, why))
+                write!(f, "Not packed: {} underused, {}", are(*underused), stay(*kept, why))
             }
             Headline::Packed(nodes) => {
                 write!(f, "Packed: none of {} is underused", counted(*nodes, "node"))
@@ -246,10 +246,13 @@ fn balanced(even: usize, cold: usize, closed: usize, unknown: usize) -> String {
     format!("Even{limit}: none of {all} nodes is hot; {}", parts.join(", "))
 }
 
-fn rejected(kept: usize, why: &str) -> String {
+fn stay(kept: usize, why: &str) -> String {
     let mut text = match kept {
         0 => "no evictions".to_owned(),
-        kept => format!("no evictions; {} rejected", counted(kept, "candidate")),
+        kept => {
+            let stay = text::agree(kept, "stays", "stay");
+            format!("no evictions; {} {stay}", counted(kept, "candidate"))
+        }
     };
     if !why.is_empty() {
         text = format!("{text}: {why}");

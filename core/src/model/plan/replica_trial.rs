@@ -33,7 +33,8 @@ pub struct ReplicaTrial {
 impl fmt::Display for ReplicaTrial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.refused_for_replicas;
-        let candidates = count(self.refused, "rejected candidate");
+        let pods = count(self.refused, "pod");
+        let stay = agree(self.refused, "stays", "stay");
         let are = agree(number, "is", "are");
         let which = if self.single {
             let replicas = agree(number, "a single replica", "single replicas");
@@ -44,7 +45,7 @@ impl fmt::Display for ReplicaTrial {
         let first = if self.more { "the first " } else { "" };
         write!(
             f,
-            "{number} of {candidates} on hot nodes {which}; with `evictable.minReplicas: {}`, \
+            "{number} of {pods} that {stay} on hot nodes {which}; with `evictable.minReplicas: {}`, \
              {first}{} would bring {} of {} to target; without it {}",
             self.min_replicas,
             count(self.moves, "eviction"),

@@ -32,12 +32,13 @@ pub struct SteeringTrial {
 
 impl fmt::Display for SteeringTrial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stay = agree(self.refused_for_landing, "stays", "stay");
+        let stay = agree(self.refused, "stays", "stay");
+        let do_so = agree(self.refused_for_landing, "does", "do");
         write!(
             f,
-            "{} of {} {stay} because of where their replacements could land; ",
+            "{} of {} that {stay} {do_so} so because of where their replacements could land; ",
             self.refused_for_landing,
-            count(self.refused, "rejected candidate"),
+            count(self.refused, "pod"),
         )?;
         let (with, without) = if self.asked {
             ("once the taints of `steering` are set", "without them")
@@ -88,14 +89,14 @@ mod tests {
         };
         assert_eq!(
             trial.to_string(),
-            "18 of 20 rejected candidates stay because of where their replacements could land; \
+            "18 of 20 pods that stay do so because of where their replacements could land; \
              with `steering: {taintHot: true}`, 24 evictions would bring 14 of 14 hot nodes to \
              target; without it 3"
         );
         let asked = SteeringTrial { asked: true, more: true, ..trial };
         assert_eq!(
             asked.to_string(),
-            "18 of 20 rejected candidates stay because of where their replacements could land; \
+            "18 of 20 pods that stay do so because of where their replacements could land; \
              once the taints of `steering` are set, the first 24 evictions would bring 14 of 14 \
              hot nodes to target; without them 3"
         );
