@@ -292,7 +292,7 @@ fn idles() -> Vec<Idle> {
             resource: "cpu".to_owned(),
             basis: Basis::Actual,
         },
-        Idle::SearchUnfinished { tried: 140, underused: 900 },
+        Idle::SearchUnfinished { tried: 140, left: 760, of: "underused nodes" },
         Idle::NoDestination,
         Idle::Unmeasurable("nvidia.com/gpu".to_owned()),
     ]

@@ -45,6 +45,11 @@ pub trait SelectPods: Debug {
     /// most once.
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate>;
 
+    /// The most candidates that may still come; `None` if the strategy limits its forecasts itself.
+    fn most_candidates(&self, draft: &Draft<'_>) -> Option<usize> {
+        Some(draft.world.snapshot.pods.len())
+    }
+
     /// Takes the answer of the gates about the last candidate: the refusal of its pod, or `None` if
     /// the draft has accepted it.
     fn answered(&mut self, _draft: &Draft<'_>, _pod: PodId, _refusal: Option<&Refusal>) {}

@@ -107,6 +107,10 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
         queue.find(|one| !draft.is_on_closed_node(one.strategy, one.pod))
     }
 
+    fn most_candidates(&self, _draft: &Draft<'_>) -> Option<usize> {
+        None
+    }
+
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
         run.or_late(pod, self.judge(run.before, pod))
     }

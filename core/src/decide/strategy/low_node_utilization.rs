@@ -171,6 +171,10 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
         refused.into_iter().filter_map(ask).collect()
     }
 
+    fn most_candidates(&self, _draft: &Draft<'_>) -> Option<usize> {
+        None
+    }
+
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
         let draft = run.after;
         match self.judge(draft, pod) {
