@@ -121,7 +121,11 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Stop::NotApproved.into(),
         BadLanding::LandsElsewhere("n5".to_owned()).into(),
         BadLanding::WouldDisplace { node: "n5".to_owned(), pod: "db-0".to_owned() }.into(),
-        BadLanding::CouldBeDisplaced { node: "n5".to_owned(), pod: "web-1".to_owned() }.into(),
+        BadLanding::CouldBeDisplaced {
+            node: "n5".to_owned(),
+            first: "the replacement of web-1".to_owned(),
+        }
+        .into(),
         Temporary::CycleLimit(20).into(),
         Temporary::NodeLimit(5).into(),
         Temporary::NamespaceLimit(10).into(),
