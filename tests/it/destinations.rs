@@ -520,7 +520,7 @@ fn a_pod_that_is_being_created_counts_by_its_requests_until_it_runs() {
             of 50%"
     );
     // It has just begun to run, and no sample has come yet.
-    let started = cluster("age=20m started=10s").plan(EVEN);
+    let started = cluster("age=20m started=5s").plan(EVEN);
     assert_eq!(text(&started), text(&creating));
     // An old pod that the source does not measure is part of its node's own sample.
     let unmeasured = cluster("age=20m").plan(EVEN);
