@@ -104,3 +104,47 @@ fn explain_says_that_a_pod_was_not_reached() {
     let verdict = &pod.verdicts[0].verdict;
     assert!(matches!(verdict, PodVerdict::NotSelected(NotSelected::NotReached)), "{verdict:?}");
 }
+
+/// The numbers of pods that are reached on the hot nodes of two pools, each with an entry of its
+/// own. All of them would land on a hot node.
+fn reached_in_pools(hot_nodes: [usize; 2]) -> [usize; 2] {
+    let mut text = String::new();
+    for (pool, hot_nodes) in hot_nodes.into_iter().enumerate() {
+        for node in 0..hot_nodes {
+            let _ = writeln!(
+                text,
+                "node hot{pool}-{node} labels=group:a{pool},pool:p{pool}\n  heavy{pool}-{node}\
+                 *{PODS_OF_A_NODE} cpu=100m uses=200m requires=group:a{pool}"
+            );
+        }
+        for node in 0..OTHER_NODES / 2 {
+            let _ = writeln!(text, "node other{pool}-{node} labels=pool:p{pool}");
+        }
+    }
+    let even = "thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}";
+    let entry =
+        |pool: u8| format!("{{lowNodeUtilization: {{{even}, nodeSelector: pool=p{pool}}}}}");
+    let entries = [entry(0), entry(1)].join(", ");
+    let plan = Cluster::parse(&text)
+        .plan(&format!("evictable: {{minReplicas: 1}}\nstrategies: [{entries}]"));
+    assert!(plan.moves.is_empty());
+    [0, 1].map(|pool| {
+        let of_pool = |pod: &&str| pod.starts_with(&format!("heavy{pool}-"));
+        plan.kept.iter().map(|kept| kept.pod.as_str()).filter(of_pool).count()
+    })
+}
+
+#[test]
+fn pools_share_the_work_of_a_cycle_and_each_gets_its_part() {
+    let hot_nodes = 15;
+    let all = hot_nodes * PODS_OF_A_NODE;
+    for reached in reached_in_pools([hot_nodes; 2]) {
+        assert!((all / 2..all).contains(&reached), "{reached} of {all}");
+    }
+}
+
+#[test]
+fn a_pool_without_hot_nodes_leaves_its_part_of_the_work_to_the_next_one() {
+    let hot_nodes = 20;
+    assert_eq!(reached_in_pools([0, hot_nodes]), [0, hot_nodes * PODS_OF_A_NODE]);
+}

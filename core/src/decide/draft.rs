@@ -45,6 +45,8 @@ pub struct Draft<'w> {
     /// The last forecast of all, with its pod and the number of moves before it.
     last_forecast: RefCell<Option<(PodId, usize, Rc<Forecast>)>>,
     turns: Turns,
+    /// The work of the strategies that have run, by name, in forecasts times nodes.
+    work: BTreeMap<&'static str, usize>,
 }
 
 impl<'w> Deref for Draft<'w> {
@@ -81,6 +83,7 @@ impl<'w> Draft<'w> {
             without_destination: RefCell::default(),
             last_forecast: RefCell::default(),
             turns: Turns::default(),
+            work: BTreeMap::new(),
         }
     }
 
@@ -256,11 +259,26 @@ impl<'w> Draft<'w> {
         forecasts * self.world.snapshot.nodes.len()
     }
 
-    /// Limits the forecasts for the candidates of a strategy, of which so many may come; `None` if
-    /// it limits them itself.
-    pub fn limit_forecasts(&mut self, candidates: Option<usize>) {
-        let (most, cycle) = (scheduler::MOST_WORK, self.world.cycle());
-        self.turns = candidates.map_or_else(Turns::default, |all| Turns::new(most, all, cycle));
+    /// Returns the work that a strategy of the policy may do: its part of what the strategies of
+    /// the same kind have left, if all that are still to come get as much.
+    pub fn work_left(&self, position: usize) -> usize {
+        let name = self.world.strategy(position).rule.name();
+        let to_come = self.world.policy.strategies[position..].iter();
+        let parts = to_come.filter(|strategy| strategy.rule.name() == name).count();
+        let done = self.work.get(name).copied().unwrap_or_default();
+        scheduler::MOST_WORK.saturating_sub(done) / parts
+    }
+
+    /// Limits the forecasts for the candidates of a strategy, of which so many may come.
+    pub fn limit_forecasts(&mut self, position: usize, candidates: usize) {
+        self.turns = Turns::new(self.work_left(position), candidates, self.world.cycle());
+    }
+
+    /// Ends the turns of a strategy, and counts its work: its own, or that of the turns.
+    pub fn end_turns(&mut self, position: usize, own: Option<usize>) {
+        let turns = std::mem::take(&mut self.turns);
+        let name = self.world.strategy(position).rule.name();
+        *self.work.entry(name).or_default() += own.unwrap_or_else(|| turns.work());
     }
 
     /// Begins the turn of the next candidate.

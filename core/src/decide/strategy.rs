@@ -45,9 +45,14 @@ pub trait SelectPods: Debug {
     /// most once.
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate>;
 
-    /// The most candidates that may still come; `None` if the strategy limits its forecasts itself.
-    fn most_candidates(&self, draft: &Draft<'_>) -> Option<usize> {
-        Some(draft.world.snapshot.pods.len())
+    /// The most candidates that may still come.
+    fn most_candidates(&self, draft: &Draft<'_>) -> usize {
+        draft.world.snapshot.pods.len()
+    }
+
+    /// The work so far of a strategy that limits its forecasts itself, in forecasts times nodes.
+    fn work(&self) -> Option<usize> {
+        None
     }
 
     /// Takes the answer of the gates about the last candidate: the refusal of its pod, or `None` if

@@ -45,6 +45,11 @@ impl Turns {
         self.work.set(self.work.get() + work);
     }
 
+    /// Returns the work so far.
+    pub(super) fn work(&self) -> usize {
+        self.work.get()
+    }
+
     /// Returns true if the present candidate gets a forecast only in another cycle.
     pub(super) const fn is_over(&self) -> bool {
         self.is_over

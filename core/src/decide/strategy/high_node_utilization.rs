@@ -25,6 +25,7 @@ use super::{ResourceLevel, SelectPods, StrategyRun};
 
 use nodes::EmptyingNodes;
 use rule::EmptyingRule;
+use search::Search;
 
 mod bound;
 mod emptying;
@@ -48,6 +49,8 @@ pub(super) struct HighNodeUtilizationRun<'w> {
     /// Nodes that the search did not reach.
     not_reached: BTreeSet<NodeId>,
     queue: VecDeque<Candidate>,
+    /// The work of the search, in forecasts times nodes.
+    work: usize,
 }
 
 impl<'w> HighNodeUtilizationRun<'w> {
@@ -62,8 +65,9 @@ impl<'w> HighNodeUtilizationRun<'w> {
         let mut nodes = initial.clone();
         let idle = nodes.idle(rule);
         let mut queue = VecDeque::new();
+        let mut search = Search::new(&nodes.order, draft, position);
         if idle.is_none() {
-            queue = emptying.empty_all(draft, &mut nodes);
+            queue = emptying.empty_all(draft, &mut nodes, &mut search);
         }
         if queue.is_empty() {
             let why = idle.clone().or_else(|| nodes.unfinished());
@@ -78,6 +82,7 @@ impl<'w> HighNodeUtilizationRun<'w> {
             filled: nodes.filled,
             not_reached: nodes.not_reached,
             queue,
+            work: search.work(),
         }
     }
 
@@ -107,8 +112,8 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
         queue.find(|one| !draft.is_on_closed_node(one.strategy, one.pod))
     }
 
-    fn most_candidates(&self, _draft: &Draft<'_>) -> Option<usize> {
-        None
+    fn work(&self) -> Option<usize> {
+        Some(self.work)
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {

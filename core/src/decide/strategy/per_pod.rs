@@ -73,8 +73,8 @@ impl<J: JudgePod> SelectPods for PerPodRun<J> {
         Some(Candidate::new(pod, self.position, reason).within(destinations))
     }
 
-    fn most_candidates(&self, _draft: &Draft<'_>) -> Option<usize> {
-        Some(self.waiting.len())
+    fn most_candidates(&self, _draft: &Draft<'_>) -> usize {
+        self.waiting.len()
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {

@@ -183,8 +183,8 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
         Some(candidate)
     }
 
-    fn most_candidates(&self, _draft: &Draft<'_>) -> Option<usize> {
-        Some(self.queue.len())
+    fn most_candidates(&self, _draft: &Draft<'_>) -> usize {
+        self.queue.len()
     }
 
     fn answered(&mut self, draft: &Draft<'_>, pod: PodId, refusal: Option<&Refusal>) {

@@ -39,7 +39,9 @@ pub fn run<'w>(
 ) -> FinishedRun<'w> {
     let mut strategy = start(draft, position);
     let mut not_reached = BTreeSet::new();
-    draft.limit_forecasts(strategy.most_candidates(draft));
+    if strategy.work().is_none() {
+        draft.limit_forecasts(position, strategy.most_candidates(draft));
+    }
     while let Some(candidate) = next(&mut *strategy, draft) {
         on_candidate(&candidate, draft);
         let pod = candidate.pod;
@@ -59,6 +61,7 @@ pub fn run<'w>(
         let refusal = draft.refusal(position, pod);
         strategy.answered(draft, pod, refusal);
         if refusal.is_some_and(|why| why.reach() == Reach::Cycle) {
+            draft.end_turns(position, strategy.work());
             return FinishedRun { strategy, not_reached };
         }
     }
@@ -66,6 +69,7 @@ pub fn run<'w>(
         on_candidate(&candidate, draft);
         draft.refuse(&candidate, refusal);
     }
+    draft.end_turns(position, strategy.work());
     note_not_reached(draft, position, not_reached.len());
     FinishedRun { strategy, not_reached }
 }
