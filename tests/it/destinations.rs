@@ -426,8 +426,8 @@ fn a_pod_waits_while_an_earlier_replacement_may_take_its_only_node() {
         pinned.unwrap().to_owned()
     };
     let ssd = "labels=disk:ssd";
-    let displaced =
-        "the replacement of any-1 could land on n3, and no node could then take its own";
+    let displaced = "the replacement of any-1 could land on n3, and no node could then take its own \
+                     replacement";
     let full = "1 is not matching its node affinity, 1 is short of cpu by requests";
     for (disks, other, why) in [(["", ssd], "n3", displaced), ([ssd, ""], "n2", full)] {
         let moved = format!("move web-1 from n1 to {other}");
@@ -443,6 +443,38 @@ fn a_pod_waits_while_an_earlier_replacement_may_take_its_only_node() {
     let web = "web cpu=500m requires=disk:ssd anti-affinity=any";
     let said = plan(web, ["", ssd], "");
     assert!(said.contains(displaced), "{said}");
+}
+
+/// The scheduler may put the waiting pod on n2 or on n3.
+#[test]
+fn a_pod_waits_while_a_waiting_pod_may_take_its_only_node() {
+    let plan = |first: &str, pinned: &str, [n2, n3]: [&str; 2]| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 cpu=8 taint=old:NoSchedule
+              web cpu={pinned} requires=disk:ssd
+            node n2 cpu=4 {n2}
+            node n3 cpu=4 {n3}
+              {first} pending
+            "
+        ));
+        let policy = "evictable: {minReplicas: 1}\nsafety: {maxPending: 100%}\nstrategies: \
+                      [removePodsViolatingNodeTaints]";
+        text(&cluster.plan(policy))
+    };
+    let ssd = "labels=disk:ssd";
+    let said = plan("first cpu=3", "3", ["", ssd]);
+    let displaced = "first-1 could land on n3, and no node could then take its own replacement";
+    assert!(said.contains(displaced), "{said}");
+    // It fits beside it, the waiting pod can only get the other node, or both nodes take it.
+    for (first, pinned, disks) in [
+        ("first cpu=3", "1", ["", ssd]),
+        ("first cpu=3 requires=disk:hdd", "3", ["labels=disk:hdd", ssd]),
+        ("first cpu=3", "3", [ssd, ssd]),
+    ] {
+        let said = plan(first, pinned, disks);
+        assert!(said.contains("move web-1 from n1"), "{said}");
+    }
 }
 
 #[test]
@@ -488,7 +520,7 @@ fn a_pod_that_is_being_created_counts_by_its_requests_until_it_runs() {
             of 50%"
     );
     // It has just begun to run, and no sample has come yet.
-    let started = cluster("age=20m started=10s").plan(EVEN);
+    let started = cluster("age=20m started=5s").plan(EVEN);
     assert_eq!(text(&started), text(&creating));
     // An old pod that the source does not measure is part of its node's own sample.
     let unmeasured = cluster("age=20m").plan(EVEN);

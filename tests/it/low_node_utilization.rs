@@ -56,12 +56,31 @@ fn requests_of_new_pods_make_no_node_hot() {
         ));
         cluster.plan(EVEN)
     };
-    let rollout = plan("new*2 cpu=1500m age=20s no-metrics");
+    let rollout = plan("new*2 cpu=1500m age=5s no-metrics");
     assert!(rollout.moves.is_empty() && rollout.kept.is_empty(), "{}", text(&rollout));
     let class = |plan: &Plan| nodes(plan).lines().next().unwrap().to_owned();
     assert!(class(&rollout).contains("between threshold and target"), "{}", class(&rollout));
     // Once they are measured, their usage counts.
     assert!(!plan("new*2 cpu=1500m uses=1500m").moves.is_empty());
+}
+
+/// The sample of a node is of ten seconds. A pod that ran before them is part of it, and takes no
+/// further room.
+#[test]
+fn a_pod_without_samples_counts_once_if_the_sample_of_its_node_includes_it() {
+    let plan = |age: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 cpu=8
+              web*8 cpu=100m uses=800m
+            node n2 cpu=8 system=1
+              new*3 cpu=1500m age={age} no-metrics
+            "
+        ));
+        text(&cluster.plan(EVEN))
+    };
+    assert!(plan("20s").contains("move web-"), "{}", plan("20s"));
+    assert!(!plan("5s").contains("move web-"), "{}", plan("5s"));
 }
 
 #[test]

@@ -121,7 +121,11 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Stop::NotApproved.into(),
         BadLanding::LandsElsewhere("n5".to_owned()).into(),
         BadLanding::WouldDisplace { node: "n5".to_owned(), pod: "db-0".to_owned() }.into(),
-        BadLanding::CouldBeDisplaced { node: "n5".to_owned(), pod: "web-1".to_owned() }.into(),
+        BadLanding::CouldBeDisplaced {
+            node: "n5".to_owned(),
+            first: "the replacement of web-1".to_owned(),
+        }
+        .into(),
         Temporary::CycleLimit(20).into(),
         Temporary::NodeLimit(5).into(),
         Temporary::NamespaceLimit(10).into(),
@@ -292,7 +296,7 @@ fn idles() -> Vec<Idle> {
             resource: "cpu".to_owned(),
             basis: Basis::Actual,
         },
-        Idle::SearchUnfinished { tried: 140, underused: 900 },
+        Idle::SearchUnfinished { tried: 140, left: 760, of: "underused nodes" },
         Idle::NoDestination,
         Idle::Unmeasurable("nvidia.com/gpu".to_owned()),
     ]

@@ -367,6 +367,26 @@ fn a_volume_of_one_node_keeps_its_pod_while_another_pod_uses_it_there() {
         .stay("shared-volume", "can be used on one node at a time, and db-");
 }
 
+/// A driver without an attachment, while its volume is in use and the node has one of another
+/// driver, attaches nothing.
+#[test]
+fn a_driver_that_attaches_nothing_lets_several_nodes_use_its_volume() {
+    let shared = json!([{"name": "d", "persistentVolumeClaim": {"claimName": "data-db-0"}}]);
+    let pods = (0..4).map(|number| pod(&format!("db-{number}"), "n1", &shared));
+    let files = |pv: &mut Value| pv["spec"]["csi"]["driver"] = "files".into();
+    let cluster = Objects::of(pods.collect::<Vec<_>>()).and([claim(0), volume(0)]);
+    let cluster = cluster.each("PersistentVolume", files);
+    let with = |attachments: &[Value]| cluster.clone().and(attachments.to_vec()).plan();
+    let why = "can be used on one node at a time, and db-";
+    let of_disk = |node: &str| attachment("disk", node, "pv-disk");
+    with(&[of_disk("n1")]).go();
+    with(&[]).stay("shared-volume", why);
+    with(&[of_disk("n2")]).stay("shared-volume", why);
+    let mut of_files = attachment("files", "n2", "pv-files");
+    of_files["spec"]["attacher"] = "files".into();
+    with(&[of_disk("n1"), of_files]).stay("shared-volume", why);
+}
+
 #[test]
 fn pods_with_claims_stay_if_the_file_has_no_claims() {
     let planned = Objects::with_claims().plan();

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::decide::placement::Landing;
 use crate::decide::projection::{Projection, World};
-use crate::decide::scheduler::{self, PodParts, WithoutDestination};
+use crate::decide::scheduler::{self, Forecast, PodParts, WithoutDestination};
 use crate::model::plan::{Class, Idle, MisfitCounts, Note, Reach, Reason, Refusal, Verdict};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::values::Ratio;
@@ -15,8 +15,10 @@ use crate::values::Ratio;
 mod candidate;
 mod finish;
 mod next_hour;
+mod turns;
 
 pub use candidate::{Candidate, DestinationLimits, Prospect};
+use turns::Turns;
 
 /// A forecast, and the number of accepted moves that it knew of. It is remembered because it costs
 /// far more than anything else in a decision.
@@ -40,6 +42,11 @@ pub struct Draft<'w> {
     remembered: RefCell<BTreeMap<(usize, PodId), RememberedForecast>>,
     /// Pods for which no other node has room, with the number of moves before.
     without_destination: RefCell<BTreeMap<PodParts, (usize, WithoutDestination)>>,
+    /// The last forecast of all, with its pod and the number of moves before it.
+    last_forecast: RefCell<Option<(PodId, usize, Rc<Forecast>)>>,
+    turns: Turns,
+    /// The work of the strategies that have run, by name, in forecasts times nodes.
+    work: BTreeMap<&'static str, usize>,
 }
 
 impl<'w> Deref for Draft<'w> {
@@ -74,6 +81,9 @@ impl<'w> Draft<'w> {
             notes: Vec::new(),
             remembered: RefCell::default(),
             without_destination: RefCell::default(),
+            last_forecast: RefCell::default(),
+            turns: Turns::default(),
+            work: BTreeMap::new(),
         }
     }
 
@@ -247,6 +257,53 @@ impl<'w> Draft<'w> {
     pub fn forecast_work(&self) -> usize {
         let forecasts = 1 + usize::from(self.without_undecided.is_some());
         forecasts * self.world.snapshot.nodes.len()
+    }
+
+    /// Returns the work that a strategy of the policy may do: its part of what the strategies of
+    /// the same kind have left, if all that are still to come get as much.
+    pub fn work_left(&self, position: usize) -> usize {
+        let name = self.world.strategy(position).rule.name();
+        let to_come = self.world.policy.strategies[position..].iter();
+        let parts = to_come.filter(|strategy| strategy.rule.name() == name).count();
+        let done = self.work.get(name).copied().unwrap_or_default();
+        scheduler::MOST_WORK.saturating_sub(done) / parts
+    }
+
+    /// Limits the forecasts for the candidates of a strategy, of which so many may come.
+    pub fn limit_forecasts(&mut self, position: usize, candidates: usize) {
+        self.turns = Turns::new(self.work_left(position), candidates, self.world.cycle());
+    }
+
+    /// Ends the turns of a strategy, and counts its work: its own, or that of the turns.
+    pub fn end_turns(&mut self, position: usize, own: Option<usize>) {
+        let turns = std::mem::take(&mut self.turns);
+        let name = self.world.strategy(position).rule.name();
+        *self.work.entry(name).or_default() += own.unwrap_or_else(|| turns.work());
+    }
+
+    /// Begins the turn of the next candidate.
+    pub fn next_turn(&mut self) {
+        self.turns.begin(self.forecast_work());
+    }
+
+    /// Returns true if the present candidate gets a forecast in this cycle.
+    pub const fn has_turn(&self) -> bool {
+        !self.turns.is_over()
+    }
+
+    /// Returns the forecast for a pod. The next one for the same pod is the same one, until the
+    /// draft accepts a move.
+    pub fn forecast(&self, pod: PodId) -> Rc<Forecast> {
+        let moves = self.accepted.len();
+        if let Some((of, at, forecast)) = &*self.last_forecast.borrow()
+            && (*of, *at) == (pod, moves)
+        {
+            return Rc::clone(forecast);
+        }
+        self.turns.spend(self.forecast_work());
+        let forecast = Rc::new(scheduler::forecast(self, pod));
+        *self.last_forecast.borrow_mut() = Some((pod, moves, Rc::clone(&forecast)));
+        forecast
     }
 
     /// Returns the forecast for a candidate. It is made again only after the draft has accepted

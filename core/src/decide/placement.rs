@@ -40,6 +40,8 @@ pub struct Placement<'w> {
     lingering: Vec<Vec<PodId>>,
     /// Pods that wait for a node, on the nodes where they are expected.
     waiting: BTreeMap<NodeId, Vec<PodId>>,
+    /// Those of them that may get another node, with all nodes that they may get.
+    undecided_waiting: Vec<(PodId, Rc<[NodeId]>)>,
     /// Nodes whose pods are not those of the snapshot.
     changed: BTreeSet<NodeId>,
     /// Where the scheduler may start its search after the moves.
@@ -65,6 +67,7 @@ impl<'w> Placement<'w> {
             landed: BTreeMap::new(),
             lingering: vec![Vec::new(); nodes],
             waiting: BTreeMap::new(),
+            undecided_waiting: Vec::new(),
             changed: BTreeSet::new(),
             starts: OnceCell::new(),
             reserved_before: Rc::default(),
@@ -191,7 +194,16 @@ impl<'w> Placement<'w> {
         self.places[pod.0] = Some(node);
         self.waiting.entry(node).or_default().push(pod);
         self.changed.insert(node);
+        if landing.is_undecided() {
+            self.undecided_waiting.push((pod, landing.possible_nodes.into()));
+        }
         self.starts = landing.starts.into();
+    }
+
+    /// Returns the pods that wait and may get another node than the expected one, with all nodes
+    /// that they may get.
+    pub fn undecided_waiting(&self) -> &[(PodId, Rc<[NodeId]>)] {
+        &self.undecided_waiting
     }
 
     /// Returns true if a pod is on no node yet, and the placement expects it on one.

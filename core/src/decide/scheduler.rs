@@ -91,9 +91,9 @@ pub use waiting::{WaitingPod, expect_waiting, waiting};
 use filters::Filters;
 use question::Question;
 
-/// The most work of one search in one cycle, in forecasts times nodes: between half a second and a
-/// few seconds of one core in a cluster of any size. Without a limit, a search in a cluster of 500
-/// nodes with 8 pods each took 70 s.
+/// The most work of the strategies of one kind in one cycle, in forecasts times nodes: between half
+/// a second and a few seconds of one core in a cluster of any size. Without a limit, a search in a
+/// cluster of 500 nodes with 8 pods each took 70 s.
 pub const MOST_WORK: usize = 1_000_000;
 
 /// The nodes where the scheduler may put a pod.

@@ -45,6 +45,16 @@ pub trait SelectPods: Debug {
     /// most once.
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate>;
 
+    /// The most candidates that may still come.
+    fn most_candidates(&self, draft: &Draft<'_>) -> usize {
+        draft.world.snapshot.pods.len()
+    }
+
+    /// The work so far of a strategy that limits its forecasts itself, in forecasts times nodes.
+    fn work(&self) -> Option<usize> {
+        None
+    }
+
     /// Takes the answer of the gates about the last candidate: the refusal of its pod, or `None` if
     /// the draft has accepted it.
     fn answered(&mut self, _draft: &Draft<'_>, _pod: PodId, _refusal: Option<&Refusal>) {}

@@ -27,10 +27,19 @@ use super::undecided;
 
 /// The expected landing of the candidate's replacement, or why the move would gain too little.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Refusal> {
+    let known = without_forecast(candidate, draft);
+    known.unwrap_or_else(|| find_by(candidate, draft, &draft.forecast(candidate.pod)))
+}
+
+/// The answer to a candidate that needs no forecast.
+pub(super) fn without_forecast(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+) -> Option<Result<Prospect, Refusal>> {
     // A finished pod has no replacement that must land somewhere.
     let finished = draft.world.snapshot.pod(candidate.pod).finished();
     if candidate.destinations.is_none() && finished {
-        return Ok(Prospect::certain());
+        return Some(Ok(Prospect::certain()));
     }
     if needs_room(candidate, draft)
         && let Some(misfits) = draft.known_misfits(candidate.pod)
@@ -38,9 +47,9 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect,
         let refusal = Refusal::from(Replacement::NoRoom(misfits));
         let forecast = || scheduler::forecast(draft, candidate.pod);
         debug_assert_eq!(require_room(candidate, draft, &forecast()), Err(refusal.clone()));
-        return Err(refusal);
+        return Some(Err(refusal));
     }
-    find_by(candidate, draft, &scheduler::forecast(draft, candidate.pod))
+    None
 }
 
 /// Whether the replacement must find a node other than the pod's own.

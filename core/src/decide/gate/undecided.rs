@@ -1,8 +1,7 @@
-//! Earlier moves whose replacements may land on several nodes.
+//! Earlier moves whose replacements may land on several nodes, and waiting pods that may.
 //!
 //! The draft expects each of them on one node. A move whose replacement fits on few nodes waits if
-//! one of the earlier replacements could land elsewhere and leave none of these free: it would stay
-//! pending, or return.
+//! one of them could land elsewhere and leave none of these free: it would stay pending, or return.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::placement::Placement;
@@ -14,10 +13,11 @@ use crate::model::snapshot::{NodeId, PodId};
 /// A replacement that fits on more nodes than these hardly ever loses all of them.
 const FEW: usize = 2;
 /// So many of an earlier replacement's nodes are tried, the likeliest first, if it matters on other
-/// nodes than its own. The first one tells nearly always.
+/// nodes than its own. The first one tells nearly always. Of all pods that wait, as many are tried,
+/// because there may be thousands.
 const TRIED: usize = 8;
 
-/// Checks that the replacement finds a node wherever an earlier one lands.
+/// Checks that the replacement finds a node wherever an earlier one, or a waiting pod, lands.
 pub(super) fn admit(
     candidate: &Candidate,
     draft: &Draft<'_>,
@@ -30,28 +30,36 @@ pub(super) fn admit(
     if few.len() > FEW {
         return Ok(());
     }
+    let may_matter = |earlier: PodId, possible_nodes: &[NodeId]| {
+        let related = are_related(draft, candidate.pod, earlier);
+        let elsewhere = possible_nodes.iter().filter(|node| draft.place(earlier) != Some(**node));
+        let may_matter = elsewhere.filter(|node| related || few.contains(node)).take(TRIED);
+        may_matter.map(|node| (earlier, *node)).collect::<Vec<_>>()
+    };
     // The replacement of a StatefulSet's pod comes last.
-    let earlier = draft.accepted().zip(draft.landings()).filter(|(earlier, landing)| {
+    let moves = draft.accepted().zip(draft.landings()).filter(|(earlier, landing)| {
         landing.is_undecided() && !scheduler::in_turn(snapshot.pod(earlier.pod))
     });
-    for (earlier, landing) in earlier {
-        let related = are_related(draft, candidate.pod, earlier.pod);
-        let elsewhere = landing.possible_nodes.iter().filter(|node| landing.on != Some(**node));
-        let may_matter = elsewhere.filter(|node| related || few.contains(node)).take(TRIED);
-        for node in may_matter {
-            if !finds_a_node(draft, candidate.pod, &few, earlier.pod, *node) {
-                return Err(BadLanding::CouldBeDisplaced {
-                    node: snapshot.node(*node).name.clone(),
-                    pod: snapshot.pod(earlier.pod).name.clone(),
-                });
-            }
+    let moves =
+        moves.flat_map(|(earlier, landing)| may_matter(earlier.pod, &landing.possible_nodes));
+    let waiting = draft.undecided_waiting().iter();
+    let waiting = waiting.flat_map(|(pod, nodes)| may_matter(*pod, nodes)).take(TRIED);
+    for (earlier, node) in moves.chain(waiting) {
+        if !finds_a_node(draft, candidate.pod, &few, earlier, node) {
+            let first = snapshot.pod(earlier);
+            let is_replaced = first.node.is_some();
+            let replacement = || format!("the replacement of {}", first.name);
+            return Err(BadLanding::CouldBeDisplaced {
+                node: snapshot.node(node).name.clone(),
+                first: if is_replaced { replacement() } else { first.name.clone() },
+            });
         }
     }
     Ok(())
 }
 
 /// Whether a replacement fits on another node than its own, first one of these, once an earlier
-/// replacement has landed on a node where it is not expected.
+/// replacement or a waiting pod has landed on a node where it is not expected.
 fn finds_a_node(
     draft: &Draft<'_>,
     pod: PodId,

@@ -73,9 +73,9 @@ pub fn expect_waiting(
         };
         // Without scores all nodes are equally likely, so only a single one says something.
         if is_known(placement, id) || found.possible_nodes.len() == 1 {
-            let landing =
-                Landing { on: Some(likeliest.node), starts: found.starts, ..Landing::default() };
-            placement.expect(id, landing);
+            let on = Some(likeliest.node);
+            let possible_nodes = found.possible_nodes.iter().map(|p| p.node).collect();
+            placement.expect(id, Landing { on, possible_nodes, starts: found.starts });
         }
     }
 }

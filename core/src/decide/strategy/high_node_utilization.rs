@@ -25,6 +25,7 @@ use super::{ResourceLevel, SelectPods, StrategyRun};
 
 use nodes::EmptyingNodes;
 use rule::EmptyingRule;
+use search::Search;
 
 mod bound;
 mod emptying;
@@ -48,6 +49,8 @@ pub(super) struct HighNodeUtilizationRun<'w> {
     /// Nodes that the search did not reach.
     not_reached: BTreeSet<NodeId>,
     queue: VecDeque<Candidate>,
+    /// The work of the search, in forecasts times nodes.
+    work: usize,
 }
 
 impl<'w> HighNodeUtilizationRun<'w> {
@@ -62,8 +65,9 @@ impl<'w> HighNodeUtilizationRun<'w> {
         let mut nodes = initial.clone();
         let idle = nodes.idle(rule);
         let mut queue = VecDeque::new();
+        let mut search = Search::new(&nodes.order, draft, position);
         if idle.is_none() {
-            queue = emptying.empty_all(draft, &mut nodes);
+            queue = emptying.empty_all(draft, &mut nodes, &mut search);
         }
         if queue.is_empty() {
             let why = idle.clone().or_else(|| nodes.unfinished());
@@ -78,6 +82,7 @@ impl<'w> HighNodeUtilizationRun<'w> {
             filled: nodes.filled,
             not_reached: nodes.not_reached,
             queue,
+            work: search.work(),
         }
     }
 
@@ -105,6 +110,10 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         let mut queue = std::iter::from_fn(|| self.queue.pop_front());
         queue.find(|one| !draft.is_on_closed_node(one.strategy, one.pod))
+    }
+
+    fn work(&self) -> Option<usize> {
+        Some(self.work)
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {

@@ -49,6 +49,8 @@ pub(super) struct LowNodeUtilizationRun<'w> {
     followers: BTreeSet<PodId>,
     /// The work of the search for moves that are not certain, in forecasts times nodes.
     uncertain_work: usize,
+    /// The most work of each of the two searches.
+    most_work: usize,
 }
 
 impl<'w> LowNodeUtilizationRun<'w> {
@@ -70,15 +72,17 @@ impl<'w> LowNodeUtilizationRun<'w> {
         }
         let hot = classes.iter().filter(|(_, class)| class.is_hot());
         let hot: Vec<NodeId> = hot.map(|(node, _)| *node).collect();
+        let most_work = draft.work_left(position);
         let mut run = LowNodeUtilizationRun {
             position,
             rule,
             classes,
             pools,
             hot: BTreeMap::new(),
-            search: SearchState::new(hot.len()),
+            search: SearchState::new(hot.len(), most_work),
             followers: BTreeSet::new(),
             uncertain_work: 0,
+            most_work,
         };
         for node in hot {
             run.renew(draft, node);
@@ -169,6 +173,10 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
             Some((candidate, refusal?))
         };
         refused.into_iter().filter_map(ask).collect()
+    }
+
+    fn work(&self) -> Option<usize> {
+        Some(self.search.work.max(self.uncertain_work))
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {

@@ -73,6 +73,10 @@ impl<J: JudgePod> SelectPods for PerPodRun<J> {
         Some(Candidate::new(pod, self.position, reason).within(destinations))
     }
 
+    fn most_candidates(&self, _draft: &Draft<'_>) -> usize {
+        self.waiting.len()
+    }
+
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
         run.or_late(pod, judge(&self.rule, run.before, pod))
     }

@@ -183,6 +183,10 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
         Some(candidate)
     }
 
+    fn most_candidates(&self, _draft: &Draft<'_>) -> usize {
+        self.queue.len()
+    }
+
     fn answered(&mut self, draft: &Draft<'_>, pod: PodId, refusal: Option<&Refusal>) {
         if let Some(last) = self.last.take()
             && let Some(group) = self.groups.get_mut(&last.group)

@@ -1,8 +1,10 @@
 //! One run of a strategy: the gates answer each candidate, and afterwards every pod has a verdict.
 
+use std::collections::BTreeSet;
+
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
-use crate::model::plan::{NotSelected, PodVerdict, Reach, Refusal};
+use crate::model::plan::{Idle, NotSelected, PodVerdict, Reach, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
 
 use super::{ResourceLevel, SelectPods, start};
@@ -20,7 +22,11 @@ pub struct StrategyRun<'t, 'w> {
 
 /// A strategy that has run.
 #[derive(Debug)]
-pub struct FinishedRun<'w>(Box<dyn SelectPods + 'w>);
+pub struct FinishedRun<'w> {
+    strategy: Box<dyn SelectPods + 'w>,
+    /// Candidates without a forecast, because these are limited.
+    not_reached: BTreeSet<PodId>,
+}
 
 /// Runs the strategy at a position of the policy: each candidate is accepted or refused in the
 /// draft.
@@ -32,41 +38,78 @@ pub fn run<'w>(
     mut on_candidate: impl FnMut(&Candidate, &Draft<'w>),
 ) -> FinishedRun<'w> {
     let mut strategy = start(draft, position);
-    while let Some(candidate) = strategy.next(draft) {
+    let mut not_reached = BTreeSet::new();
+    if strategy.work().is_none() {
+        draft.limit_forecasts(position, strategy.most_candidates(draft));
+    }
+    while let Some(candidate) = next(&mut *strategy, draft) {
         on_candidate(&candidate, draft);
         let pod = candidate.pod;
-        match gate::admit(&candidate, draft) {
-            Ok(landing) => draft.accept(candidate, landing),
-            Err(refusal) => draft.refuse(&candidate, refusal),
+        let answer = if draft.has_turn() {
+            Some(gate::admit(&candidate, draft))
+        } else {
+            gate::admit_without_forecast(&candidate, draft)
+        };
+        match answer {
+            Some(Ok(landing)) => draft.accept(candidate, landing),
+            Some(Err(refusal)) => draft.refuse(&candidate, refusal),
+            None => {
+                not_reached.insert(pod);
+                continue;
+            }
         }
         let refusal = draft.refusal(position, pod);
         strategy.answered(draft, pod, refusal);
         if refusal.is_some_and(|why| why.reach() == Reach::Cycle) {
-            return FinishedRun(strategy);
+            draft.end_turns(position, strategy.work());
+            return FinishedRun { strategy, not_reached };
         }
     }
     for (candidate, refusal) in strategy.refused(draft) {
         on_candidate(&candidate, draft);
         draft.refuse(&candidate, refusal);
     }
-    FinishedRun(strategy)
+    draft.end_turns(position, strategy.work());
+    note_not_reached(draft, position, not_reached.len());
+    FinishedRun { strategy, not_reached }
+}
+
+/// The next candidate, in its turn.
+fn next(strategy: &mut dyn SelectPods, draft: &mut Draft<'_>) -> Option<Candidate> {
+    draft.next_turn();
+    strategy.next(draft)
+}
+
+/// Notes how many pods were not reached, if no other one moves.
+fn note_not_reached(draft: &mut Draft<'_>, position: usize, left: usize) {
+    let moves = draft.accepted().any(|candidate| candidate.strategy == position);
+    if left > 0 && !moves {
+        let tried = draft.refusals(position).count();
+        let why = Idle::SearchUnfinished { tried, left, of: "selected pods" };
+        draft.note(draft.world.strategy(position).rule.name(), "default", why);
+    }
 }
 
 impl FinishedRun<'_> {
     /// The strategy's verdict about a pod.
     pub fn verdict(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> PodVerdict {
-        run.answer(pod).unwrap_or_else(|| PodVerdict::NotSelected(self.0.not_selected(run, pod)))
+        if let Some(answer) = run.answer(pod) {
+            return answer;
+        }
+        let is_left = self.not_reached.contains(&pod);
+        let why = is_left.then_some(NotSelected::NotReached);
+        PodVerdict::NotSelected(why.unwrap_or_else(|| self.strategy.not_selected(run, pod)))
     }
 
     /// The pod as a candidate, whether or not the strategy selected it.
     pub fn candidate(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> Candidate {
-        self.0.candidate(run, pod)
+        self.strategy.candidate(run, pod)
     }
 
     /// A node's ratios beside the strategy's thresholds when it began; empty if the strategy does
     /// not weigh the node.
     pub fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<ResourceLevel> {
-        self.0.levels(run, node)
+        self.strategy.levels(run, node)
     }
 }
 

@@ -11,10 +11,10 @@
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::gate;
-use crate::decide::scheduler;
 use crate::decide::targets::fit;
 use crate::model::plan::{NoGain, NotSelected, Refusal};
 use crate::model::snapshot::facts::Spread;
@@ -194,7 +194,7 @@ impl<'w> TopologySpreadRun<'w> {
             let destinations = self.within(&[*to], spread);
             Candidate::new(pod, self.position, reason).within(destinations)
         };
-        let forecast = scheduler::forecast(draft, pod);
+        let forecast = if draft.has_turn() { draft.forecast(pod) } else { Rc::default() };
         let possible = forecast.possible_nodes.iter();
         let chances: BTreeMap<NodeId, f64> = possible.map(|p| (p.node, p.chance.get())).collect();
         let least = least_chance(draft, chances.values().sum());
@@ -204,7 +204,7 @@ impl<'w> TopologySpreadRun<'w> {
             // The gate takes far longer, and there may be thousands of domains.
             chance >= least && gate::prospect_by(&candidate(to), draft, &forecast).is_ok()
         };
-        // Where no node can take the pod, its chance says nothing about the domains.
+        // Without a node that can take the pod, or without a forecast, there are no chances.
         let nowhere = forecast.possible_nodes.is_empty();
         let landing = if nowhere { None } else { destinations.iter().find(lands) };
         let to = *landing.unwrap_or(&destinations[0]);

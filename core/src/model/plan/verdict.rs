@@ -218,13 +218,16 @@ pub enum Idle {
         /// Whether its usage or its requests need them.
         basis: Basis,
     },
-    /// None of the nodes that were tried can be emptied now, and others were not reached.
-    #[error("none of {tried} nodes can be emptied now; {underused} are underused")]
+    /// None of the nodes or pods that were tried can be emptied or moved now, and others were not
+    /// reached.
+    #[error("none of {tried} {of} that were tried can leave now; {left} were not reached")]
     SearchUnfinished {
-        /// The underused nodes that were tried.
+        /// The number of those that were tried.
         tried: usize,
-        /// All underused nodes.
-        underused: usize,
+        /// The number of the others.
+        left: usize,
+        /// Their kind: `underused nodes` or `selected pods`.
+        of: &'static str,
     },
     /// No other node can take pods.
     #[error("no other node can take pods: each is below its thresholds or cordoned")]

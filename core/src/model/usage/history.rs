@@ -310,9 +310,10 @@ impl History {
             Ok(used) => return PodUsage::Known(used),
             Err(why) => why,
         };
+        let is_counted = own.is_none() && self.is_in_node_samples(snapshot, pod);
         let own = own.map(|s| self.smooth_pod(&s.samples));
         let creating = is_creating(pod);
-        if !self.too_new(pod, now) && !creating {
+        if (is_counted || !self.too_new(pod, now)) && !creating {
             let own = own.filter(|_| !self.is_in_remainder(snapshot, pod));
             return PodUsage::Unknown(why, own.unwrap_or_default());
         }

@@ -4,18 +4,24 @@
 //! but the attach-detach controller refuses a second node as long as a pod of the first one uses
 //! the volume (`isMultiAttachForbidden` in its reconciler), and the kubelet waits for ever. Where
 //! pods of several nodes run with a claim, its driver does not attach, and nothing keeps the pod.
+//! The same holds for a driver without a VolumeAttachment in the whole cluster while the pod runs
+//! with its volume (`attachRequired: false`). The node must have one of another driver: a cluster
+//! in a cluster and a part of a file may have none at all.
 //! A pod that has not started elsewhere proves nothing: it may be the one that waits, and would get
 //! the volume instead of the replacement.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Replacement;
-use crate::model::snapshot::Pod;
-use crate::model::snapshot::facts::PodPhase;
+use crate::model::snapshot::facts::{PodPhase, Volume};
+use crate::model::snapshot::{Pod, Snapshot};
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
-    let is_shared = |claim| snapshot.volume_of(claim).is_some_and(|volume| volume.shared);
+    let is_shared = |claim| {
+        let volume = snapshot.volume_of(claim);
+        volume.is_some_and(|volume| volume.shared || is_never_attached(snapshot, pod, volume))
+    };
     let one_node = |name: &&String| {
         let claim = snapshot.claim(pod, name);
         claim.is_some_and(|claim| claim.one_node && !is_shared(claim))
@@ -41,4 +47,16 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
         }
     }
     Ok(())
+}
+
+/// Whether the driver of a volume attaches nothing, as the attachments of all other volumes show.
+fn is_never_attached(snapshot: &Snapshot, pod: &Pod, volume: &Volume) -> bool {
+    let (Some((driver, _)), Some(node)) = (&volume.csi, pod.node) else {
+        return false;
+    };
+    let node = &snapshot.node(node).name;
+    let attachments = || snapshot.attachments.values();
+    pod.phase == PodPhase::Running
+        && attachments().any(|attachment| attachment.node == *node)
+        && attachments().all(|attachment| attachment.driver != *driver)
 }

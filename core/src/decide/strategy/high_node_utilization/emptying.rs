@@ -40,9 +40,9 @@ impl EmptyingRule<'_> {
         &self,
         draft: &mut Draft<'_>,
         nodes: &mut EmptyingNodes,
+        search: &mut Search,
     ) -> VecDeque<Candidate> {
-        let mut queue = VecDeque::new();
-        let (mut ahead, mut search) = (draft.trial(), Search::new(&nodes.order, draft.world));
+        let (mut queue, mut ahead) = (VecDeque::new(), draft.trial());
         let mut stuck: BTreeMap<NodeId, Refusals> = BTreeMap::new();
         loop {
             let (mut tried, mut again) = (0, Vec::new());
@@ -53,7 +53,7 @@ impl EmptyingRule<'_> {
                     continue;
                 }
                 let destinations = nodes.destinations(&ahead, source);
-                match self.empty(&ahead, source, &destinations, &mut search) {
+                match self.empty(&ahead, source, &destinations, search) {
                     Ok(emptied) => {
                         if !emptied.landings.is_empty() {
                             nodes.emptied(source, emptied.landings);

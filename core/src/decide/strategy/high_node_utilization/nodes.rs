@@ -104,7 +104,8 @@ impl EmptyingNodes {
     /// Why no node is emptied, if some were not reached.
     pub(super) fn unfinished(&self) -> Option<Idle> {
         let (left, underused) = (self.not_reached.len(), self.order.len());
-        (left > 0).then(|| Idle::SearchUnfinished { tried: underused - left, underused })
+        let of = "underused nodes";
+        (left > 0).then(|| Idle::SearchUnfinished { tried: underused - left, left, of })
     }
 
     /// The nodes to which the pods of a source may go: nodes in use, fuller sources, and sources

@@ -7,8 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::decide::projection::World;
-use crate::decide::scheduler::MOST_WORK;
+use crate::decide::draft::Draft;
 use crate::model::snapshot::NodeId;
 
 /// The nodes that are still to be tried in one round, and the work so far.
@@ -22,20 +21,22 @@ pub(super) struct Search {
     /// Whether the nodes that come first have used up their half of the work.
     is_halfway: bool,
     work: usize,
+    most_work: usize,
 }
 
 impl Search {
-    pub(super) fn new(order: &[NodeId], world: World<'_>) -> Self {
-        Search::in_cycle(order, world.cycle())
+    pub(super) fn new(order: &[NodeId], draft: &Draft<'_>, position: usize) -> Self {
+        Search::in_cycle(order, draft.world.cycle(), draft.work_left(position))
     }
 
-    fn in_cycle(order: &[NodeId], cycle: usize) -> Self {
+    fn in_cycle(order: &[NodeId], cycle: usize, most_work: usize) -> Self {
         Search {
             turns: order.iter().copied().collect(),
             cycle,
             tried: 0,
             is_halfway: false,
             work: 0,
+            most_work,
         }
     }
 
@@ -44,12 +45,17 @@ impl Search {
         self.work += work;
     }
 
+    /// The work so far.
+    pub(super) const fn work(&self) -> usize {
+        self.work
+    }
+
     /// The next node to try; `None` at the end of the round, or when the work is used up.
     pub(super) fn next(&mut self) -> Option<NodeId> {
         if self.is_spent() {
             return None;
         }
-        if self.work >= MOST_WORK / 2 && !self.is_halfway {
+        if self.work >= self.most_work / 2 && !self.is_halfway {
             self.is_halfway = true;
             self.skip();
         }
@@ -66,7 +72,7 @@ impl Search {
 
     /// Whether the work is used up.
     pub(super) const fn is_spent(&self) -> bool {
-        self.work >= MOST_WORK
+        self.work >= self.most_work
     }
 
     /// The nodes without a turn in this round.
@@ -87,13 +93,14 @@ impl Search {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{MOST_WORK, Search};
+    use super::Search;
+    use crate::decide::scheduler::MOST_WORK;
     use crate::model::snapshot::NodeId;
 
     /// The nodes that get a turn in a cycle if each takes this work.
     fn tried(nodes: usize, cycle: usize, work: usize) -> Vec<NodeId> {
         let order: Vec<NodeId> = (0..nodes).map(NodeId).collect();
-        let mut search = Search::in_cycle(&order, cycle);
+        let mut search = Search::in_cycle(&order, cycle, MOST_WORK);
         let mut tried = Vec::new();
         while let Some(node) = search.next() {
             tried.push(node);

@@ -3,7 +3,7 @@
 
 use crate::decide::draft::{Candidate, DestinationLimits, Draft, Prospect};
 use crate::decide::gate;
-use crate::decide::scheduler::{Forecast, MOST_WORK};
+use crate::decide::scheduler::Forecast;
 use crate::decide::targets::whole;
 use crate::model::plan::{NoGain, Reason};
 use crate::model::snapshot::{NodeId, PodId};
@@ -26,7 +26,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         let followers: Vec<Vec<Candidate>> = hot.iter().map(|hot| self.followers(hot)).collect();
         let others = followers.concat();
         for followers in followers {
-            self.until = MOST_WORK.min(self.work + share);
+            self.until = self.run.most_work.min(self.work + share);
             for follower in followers {
                 for node in self.nodes_for(&follower) {
                     if let Some(opening) = self.opens(&follower, node, &others) {

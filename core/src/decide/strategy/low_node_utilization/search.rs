@@ -15,7 +15,6 @@ use std::collections::{BTreeSet, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
-use crate::decide::scheduler::MOST_WORK;
 use crate::decide::strategy::importance::Importance;
 use crate::decide::targets::whole;
 use crate::model::snapshot::{NodeId, PodId};
@@ -53,6 +52,8 @@ pub(super) struct SearchState {
     pub(super) given_up: BTreeSet<PodId>,
     /// The work so far, in forecasts times nodes.
     pub(super) work: usize,
+    /// The work after which it ends.
+    most_work: usize,
     /// The expected number of moves so far that do not help.
     pub(super) useless: f64,
     /// The most moves after which one is made that is not certain.
@@ -61,8 +62,9 @@ pub(super) struct SearchState {
 
 impl SearchState {
     /// A search among so many hot nodes.
-    pub(super) fn new(hot_nodes: usize) -> Self {
-        SearchState { pace: 1 + hot_nodes.div_ceil(NODES_FOR_EACH), ..SearchState::default() }
+    pub(super) fn new(hot_nodes: usize, most_work: usize) -> Self {
+        let pace = 1 + hot_nodes.div_ceil(NODES_FOR_EACH);
+        SearchState { most_work, pace, ..SearchState::default() }
     }
 
     /// Whether so many moves are uncertain that the rest waits until they have landed.
@@ -72,7 +74,7 @@ impl SearchState {
 
     /// Whether the search has used up its work.
     pub(super) const fn is_spent(&self) -> bool {
-        self.work >= MOST_WORK
+        self.work >= self.most_work
     }
 }
 
@@ -209,13 +211,13 @@ mod tests {
 
     #[test]
     fn more_hot_nodes_allow_more_moves_that_are_not_certain() {
-        let pace = |hot_nodes| SearchState::new(hot_nodes).pace;
+        let pace = |hot_nodes| SearchState::new(hot_nodes, 0).pace;
         assert_eq!([0, 1, 40, 41, 100].map(pace), [1, 2, 2, 3, 4]);
     }
 
     #[test]
     fn the_rest_waits_once_a_quarter_of_a_useless_move_is_expected_for_each_of_these() {
-        let mut search = SearchState::new(1);
+        let mut search = SearchState::new(1, 0);
         search.useless = 0.49;
         assert!(!search.waits_for_landings());
         search.useless = 0.5;

@@ -94,13 +94,14 @@ pub enum BadLanding {
         /// The pod whose replacement is created only after it has ended.
         pod: String,
     },
-    /// An earlier replacement that may land on several nodes could take the only place.
-    #[error("the replacement of {pod} could land on {node}, and no node could then take its own")]
+    /// An earlier replacement or a waiting pod, which may land on several nodes, could take the
+    /// only place.
+    #[error("{first} could land on {node}, and no node could then take its own replacement")]
     CouldBeDisplaced {
         /// The node.
         node: String,
-        /// The pod that leaves before.
-        pod: String,
+        /// The earlier replacement, or the waiting pod.
+        first: String,
     },
     /// Its eviction is approved, but with other nodes for its replacement.
     #[error("its replacement would land on {0}, which is none of the nodes that were approved")]

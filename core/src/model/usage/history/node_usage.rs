@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 
-use crate::model::snapshot::{NodeId, Snapshot};
+use crate::model::snapshot::{NodeId, Pod, Snapshot};
 use crate::model::usage::{Measure, NodeUsage, PodUsage, Sample, Unmeasured};
 
 use super::History;
+use super::alignment::since;
 use super::samples::{smallest, without_outliers};
 use super::series::{NodeSeries, Remainder};
 use super::totals::{NodeTotals, by_pods};
@@ -52,6 +53,18 @@ impl History {
             Ok(Beside { rest: totals.rest, excess: totals.excess(snapshot, id, pods) })
         };
         snapshot.node_ids().map(of).collect()
+    }
+
+    /// Returns true if a pod without samples has run during all samples of its node, so that they
+    /// include its usage. Only one reading that counts as a whole window does so: otherwise what a
+    /// node uses beside its pods is known from samples without new pods.
+    pub(super) fn is_in_node_samples(&self, snapshot: &Snapshot, pod: &Pod) -> bool {
+        let series = pod.node.and_then(|node| self.nodes.get(&snapshot.node(node).name));
+        let oldest = series.and_then(|series| series.remainders.front()).map(|r| r.sample);
+        let begins = oldest.filter(|sample| !sample.window.is_zero());
+        let begins = begins.and_then(|sample| sample.at.checked_sub(sample.window).ok());
+        let runs = |begins| pod.running_since.is_some_and(|at| at.max(since(pod)) <= begins);
+        self.steady && begins.is_some_and(runs)
     }
 
     fn totals(
