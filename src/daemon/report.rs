@@ -234,7 +234,7 @@ pub(super) fn summary(plan: &Plan, evicted: usize) -> String {
         return halt.to_string();
     }
     match plan.moves.len() {
-        0 if !plan.kept.is_empty() => stay(&plan.kept),
+        0 if !plan.kept.is_empty() => stay(&plan.kept) + &plan.not_reached(),
         0 if plan.notes.is_empty() => no_candidate(&plan.nodes),
         0 => {
             let notes: Vec<String> = plan.notes.iter().map(|note| note.why.to_string()).collect();

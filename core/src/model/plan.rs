@@ -13,7 +13,7 @@ use crate::model::record::NodeRelief;
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use crate::model::snapshot::pause::Pause;
 use crate::policy::Basis;
-use crate::values::text::{are, count};
+use crate::values::text::{agree, are, count};
 
 mod rightsizing;
 mod outcome;
@@ -170,6 +170,18 @@ impl Plan {
 }
 
 impl Plan {
+    /// Returns the number of pods or nodes that this cycle could not ask for, as the end of a
+    /// sentence; empty if there are none, or others move.
+    pub fn not_reached(&self) -> String {
+        let left = |note: &Note| {
+            if let Idle::SearchUnfinished { left, .. } = note.why { left } else { 0 }
+        };
+        match self.notes.iter().map(left).sum() {
+            0 => String::new(),
+            n => format!("; {n} more {} not reached in this cycle", agree(n, "was", "were")),
+        }
+    }
+
     /// Returns the number of candidates that stay because of where their replacements could land.
     pub fn kept_for_landing(&self) -> usize {
         let kept = self.kept.iter();

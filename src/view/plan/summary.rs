@@ -143,7 +143,7 @@ impl PlanText<'_> {
     /// The reason why there is no move.
     fn without_moves(&self, hot: &[&str]) -> String {
         if !self.plan.kept.is_empty() {
-            return self.all_kept(hot);
+            return format!("{}{}", self.all_kept(hot), self.plan.not_reached());
         }
         let mut classes = self.plan.nodes.iter().map(|verdict| &verdict.class);
         // `all` is true for no nodes, which is another situation.

@@ -521,6 +521,14 @@ fn the_summary_counts_each_pod_and_each_relieved_node_once() {
         "no moves possible: 3 pods that strategies select stay (3 for LowNodeUtilization, 3 for \
          PodLifeTime); see Kept"
     );
+    let why = Idle::SearchUnfinished { tried: 3, left: 1200, of: "selected pods" };
+    let note = Note { strategy: "PodLifeTime", pool: "default".to_owned(), why };
+    let unfinished = Plan { kept: selected("PodLifeTime").collect(), notes: vec![note], ..twice };
+    assert_eq!(
+        summary(&unfinished),
+        "no moves possible: 3 pods that PodLifeTime selects stay; see Kept; 1200 more were not \
+         reached in this cycle"
+    );
     let full = ["n1", "n2", "n3"].map(|node| (node, Some((90.0, 50.0))));
     let of_three = Plan {
         nodes: ["n1", "n2", "n3"].map(|node| verdict(node, hot(90.0))).into(),
