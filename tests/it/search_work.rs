@@ -87,7 +87,10 @@ fn a_strategy_that_refuses_all_pods_reaches_each_of_them_within_a_few_cycles() {
                  reached"
             )
         );
-        assert_eq!(plan.not_reached(), format!("; {left} more were not reached in this cycle"));
+        assert_eq!(
+            plan.not_reached(),
+            format!("; {left} more selected pods were not reached in this cycle")
+        );
         reached.extend(plan.kept.into_iter().map(|kept| kept.pod));
     }
     assert_eq!(reached.len(), all);

@@ -216,17 +216,12 @@ pub fn lands_well(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> boo
     landing_flaw::check(candidate, draft, &preferences, node).is_ok()
 }
 
-/// Like [`admit`], but asks only the gates that make no forecast. `None` if they do not suffice.
+/// Returns true if [`admit`] needs a forecast for its answer.
 ///
 /// Not for the exact mode, which makes no forecast.
-pub fn admit_without_forecast(
-    candidate: &Candidate,
-    draft: &Draft<'_>,
-) -> Option<Result<Landing, Refusal>> {
-    if let Err(refusal) = admit_before_landing(candidate, draft) {
-        return Some(Err(refusal));
-    }
-    landing::without_forecast(candidate, draft).map(|_| admit(candidate, draft))
+pub fn needs_forecast(candidate: &Candidate, draft: &Draft<'_>) -> bool {
+    admit_before_landing(candidate, draft).is_ok()
+        && landing::without_forecast(candidate, draft).is_none()
 }
 
 /// Asks every gate before [`Gate::Landing`], none of which needs a forecast.

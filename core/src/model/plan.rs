@@ -13,7 +13,7 @@ use crate::model::record::NodeRelief;
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use crate::model::snapshot::pause::Pause;
 use crate::policy::Basis;
-use crate::values::text::{agree, are, count};
+use crate::values::text::{are, count};
 
 mod rightsizing;
 mod outcome;
@@ -170,16 +170,16 @@ impl Plan {
 }
 
 impl Plan {
-    /// Returns the number of pods or nodes that this cycle could not ask for, as the end of a
+    /// Returns the numbers of pods and nodes that this cycle did not reach, as the end of a
     /// sentence; empty if there are none, or others move.
     pub fn not_reached(&self) -> String {
         let left = |note: &Note| {
-            if let Idle::SearchUnfinished { left, .. } = note.why { left } else { 0 }
+            let Idle::SearchUnfinished { left, of, .. } = note.why else {
+                return None;
+            };
+            Some(format!("; {left} more {of} were not reached in this cycle"))
         };
-        match self.notes.iter().map(left).sum() {
-            0 => String::new(),
-            n => format!("; {n} more {} not reached in this cycle", agree(n, "was", "were")),
-        }
+        self.notes.iter().filter_map(left).collect()
     }
 
     /// Returns the number of candidates that stay because of where their replacements could land.

@@ -526,8 +526,8 @@ fn the_summary_counts_each_pod_and_each_relieved_node_once() {
     let unfinished = Plan { kept: selected("PodLifeTime").collect(), notes: vec![note], ..twice };
     assert_eq!(
         summary(&unfinished),
-        "no moves possible: 3 pods that PodLifeTime selects stay; see Kept; 1200 more were not \
-         reached in this cycle"
+        "no moves possible: 3 pods that PodLifeTime selects stay; see Kept; 1200 more selected \
+         pods were not reached in this cycle"
     );
     let full = ["n1", "n2", "n3"].map(|node| (node, Some((90.0, 50.0))));
     let of_three = Plan {

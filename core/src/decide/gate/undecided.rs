@@ -33,8 +33,8 @@ pub(super) fn admit(
     let may_matter = |earlier: PodId, possible_nodes: &[NodeId]| {
         let related = are_related(draft, candidate.pod, earlier);
         let elsewhere = possible_nodes.iter().filter(|node| draft.place(earlier) != Some(**node));
-        let may_matter = elsewhere.filter(|node| related || few.contains(node)).take(TRIED);
-        may_matter.map(|node| (earlier, *node)).collect::<Vec<_>>()
+        let tried = elsewhere.filter(|node| related || few.contains(node)).take(TRIED);
+        tried.map(|node| (earlier, *node)).collect::<Vec<_>>()
     };
     // The replacement of a StatefulSet's pod comes last.
     let moves = draft.accepted().zip(draft.landings()).filter(|(earlier, landing)| {
@@ -47,11 +47,12 @@ pub(super) fn admit(
     for (earlier, node) in moves.chain(waiting) {
         if !finds_a_node(draft, candidate.pod, &few, earlier, node) {
             let first = snapshot.pod(earlier);
-            let is_replaced = first.node.is_some();
-            let replacement = || format!("the replacement of {}", first.name);
             return Err(BadLanding::CouldBeDisplaced {
                 node: snapshot.node(node).name.clone(),
-                first: if is_replaced { replacement() } else { first.name.clone() },
+                first: match first.node {
+                    Some(_) => format!("the replacement of {}", first.name),
+                    None => first.name.clone(),
+                },
             });
         }
     }

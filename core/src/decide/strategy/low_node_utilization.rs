@@ -49,8 +49,6 @@ pub(super) struct LowNodeUtilizationRun<'w> {
     followers: BTreeSet<PodId>,
     /// The work of the search for moves that are not certain, in forecasts times nodes.
     uncertain_work: usize,
-    /// The most work of each of the two searches.
-    most_work: usize,
 }
 
 impl<'w> LowNodeUtilizationRun<'w> {
@@ -72,17 +70,15 @@ impl<'w> LowNodeUtilizationRun<'w> {
         }
         let hot = classes.iter().filter(|(_, class)| class.is_hot());
         let hot: Vec<NodeId> = hot.map(|(node, _)| *node).collect();
-        let most_work = draft.work_left(position);
         let mut run = LowNodeUtilizationRun {
             position,
             rule,
             classes,
             pools,
             hot: BTreeMap::new(),
-            search: SearchState::new(hot.len(), most_work),
+            search: SearchState::new(hot.len(), draft.work_left(position)),
             followers: BTreeSet::new(),
             uncertain_work: 0,
-            most_work,
         };
         for node in hot {
             run.renew(draft, node);

@@ -42,35 +42,30 @@ pub fn run<'w>(
     if strategy.work().is_none() {
         draft.limit_forecasts(position, strategy.most_candidates(draft));
     }
-    while let Some(candidate) = next(&mut *strategy, draft) {
+    let mut is_cycle_over = false;
+    while !is_cycle_over && let Some(candidate) = next(&mut *strategy, draft) {
         on_candidate(&candidate, draft);
         let pod = candidate.pod;
-        let answer = if draft.has_turn() {
-            Some(gate::admit(&candidate, draft))
-        } else {
-            gate::admit_without_forecast(&candidate, draft)
-        };
-        match answer {
-            Some(Ok(landing)) => draft.accept(candidate, landing),
-            Some(Err(refusal)) => draft.refuse(&candidate, refusal),
-            None => {
-                not_reached.insert(pod);
-                continue;
-            }
+        if !draft.has_turn() && gate::needs_forecast(&candidate, draft) {
+            not_reached.insert(pod);
+            continue;
+        }
+        match gate::admit(&candidate, draft) {
+            Ok(landing) => draft.accept(candidate, landing),
+            Err(refusal) => draft.refuse(&candidate, refusal),
         }
         let refusal = draft.refusal(position, pod);
         strategy.answered(draft, pod, refusal);
-        if refusal.is_some_and(|why| why.reach() == Reach::Cycle) {
-            draft.end_turns(position, strategy.work());
-            return FinishedRun { strategy, not_reached };
-        }
+        is_cycle_over = refusal.is_some_and(|why| why.reach() == Reach::Cycle);
     }
-    for (candidate, refusal) in strategy.refused(draft) {
-        on_candidate(&candidate, draft);
-        draft.refuse(&candidate, refusal);
+    if !is_cycle_over {
+        for (candidate, refusal) in strategy.refused(draft) {
+            on_candidate(&candidate, draft);
+            draft.refuse(&candidate, refusal);
+        }
+        note_not_reached(draft, position, not_reached.len());
     }
     draft.end_turns(position, strategy.work());
-    note_not_reached(draft, position, not_reached.len());
     FinishedRun { strategy, not_reached }
 }
 

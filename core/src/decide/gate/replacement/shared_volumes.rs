@@ -57,6 +57,7 @@ fn is_never_attached(snapshot: &Snapshot, pod: &Pod, volume: &Volume) -> bool {
     let node = &snapshot.node(node).name;
     let attachments = || snapshot.attachments.values();
     pod.phase == PodPhase::Running
-        && attachments().any(|attachment| attachment.node == *node)
+        // This comes first, because it ends early for drivers that do attach.
         && attachments().all(|attachment| attachment.driver != *driver)
+        && attachments().any(|attachment| attachment.node == *node)
 }

@@ -52,8 +52,8 @@ pub(super) struct SearchState {
     pub(super) given_up: BTreeSet<PodId>,
     /// The work so far, in forecasts times nodes.
     pub(super) work: usize,
-    /// The work after which it ends.
-    most_work: usize,
+    /// The most work of this search, and of the one for moves that are not certain.
+    pub(super) most_work: usize,
     /// The expected number of moves so far that do not help.
     pub(super) useless: f64,
     /// The most moves after which one is made that is not certain.

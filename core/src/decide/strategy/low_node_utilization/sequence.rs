@@ -81,7 +81,7 @@ impl LowNodeUtilizationRun<'_> {
             later: &later,
             best: single,
             work: self.uncertain_work,
-            until: self.most_work,
+            until: self.search.most_work,
         };
         search.openings();
         let SequenceSearch { best, work, .. } = search;
@@ -113,7 +113,7 @@ impl LowNodeUtilizationRun<'_> {
         let mut best: Option<Uncertain> = None;
         for (success, pod) in descending(known) {
             let is_enough = best.as_ref().is_some_and(|best| best.worth >= success);
-            if is_enough || self.uncertain_work >= self.most_work {
+            if is_enough || self.uncertain_work >= self.search.most_work {
                 break;
             }
             if let Some(single) = self.single(draft, pod) {
@@ -186,7 +186,7 @@ impl<'s, 'd> SequenceSearch<'s, '_, 'd> {
         let mut hot: Vec<(u64, NodeId)> = far.collect();
         hot.sort_by_key(|(distance, _)| Reverse(*distance));
         let share = FORECASTS_OF_A_NODE * self.draft.world.snapshot.nodes.len();
-        let left = self.run.most_work.saturating_sub(self.work);
+        let left = self.run.search.most_work.saturating_sub(self.work);
         let few = left.checked_div(share).unwrap_or_default().max(1);
         if hot.len() > few {
             let first = self.draft.world.cycle() * few % hot.len();

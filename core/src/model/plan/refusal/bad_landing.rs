@@ -195,7 +195,7 @@ impl BadLanding {
 const CLOSER_REQUESTS: &str = "set requests closer to usage, so that the scheduler sees the load";
 
 fn once_placed(code: &'static str) -> (&'static str, String) {
-    (code, "nothing: it moves once the other replacement has a node".to_owned())
+    (code, "nothing: it moves once the other pod has a node".to_owned())
 }
 
 /// Returns the change that would let the pod land; `limit` are further settings to raise.
