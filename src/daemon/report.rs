@@ -14,6 +14,7 @@ use crate::model::record::{EventDetails, Fact, GUARD};
 use crate::model::snapshot::{Pod, Snapshot};
 use crate::model::usage::Unmeasured;
 use crate::values::text;
+use crate::view::status::headline::no_evictions;
 
 use super::Daemon;
 
@@ -234,7 +235,7 @@ pub(super) fn summary(plan: &Plan, evicted: usize) -> String {
         return halt.to_string();
     }
     match plan.moves.len() {
-        0 if !plan.kept.is_empty() => stay(&plan.kept) + &plan.not_reached(),
+        0 if !plan.kept.is_empty() => all_stay(&plan.kept) + &plan.not_reached(),
         0 if plan.notes.is_empty() => no_candidate(&plan.nodes),
         0 => {
             let notes: Vec<String> = plan.notes.iter().map(|note| note.why.to_string()).collect();
@@ -245,12 +246,10 @@ pub(super) fn summary(plan: &Plan, evicted: usize) -> String {
 }
 
 /// Names the most frequent reason why candidates stay.
-fn stay(kept: &[Kept]) -> String {
+fn all_stay(kept: &[Kept]) -> String {
     let (number, reason) = most_frequent(kept.iter().map(|kept| kept.refusal.to_string()));
-    let candidates = text::count(kept.len(), "candidate");
-    let stay = text::agree(kept.len(), "stays", "stay");
     let share = if number < kept.len() { format!("{number} of them: ") } else { String::new() };
-    format!("no evictions; {candidates} {stay}: {share}{reason}")
+    no_evictions(kept.len(), &format!("{share}{reason}"))
 }
 
 /// Says why no strategy has a candidate, although none gives a reason.

@@ -187,10 +187,10 @@ impl fmt::Display for Headline {
             Headline::Halted(why) => write!(f, "Halted: {why}"),
             Headline::Moving { .. } | Headline::WouldMove { .. } => self.write_moves(f),
             Headline::Uneven { hot, kept, why } => {
-                write!(f, "Uneven: {} hot, {}", are(*hot), stay(*kept, why))
+                write!(f, "Uneven: {} hot, {}", are(*hot), no_evictions(*kept, why))
             }
             Headline::Unpacked { underused, kept, why } => {
-                write!(f, "Not packed: {} underused, {}", are(*underused), stay(*kept, why))
+                write!(f, "Not packed: {} underused, {}", are(*underused), no_evictions(*kept, why))
             }
             Headline::Packed(nodes) => {
                 write!(f, "Packed: none of {} is underused", counted(*nodes, "node"))
@@ -246,7 +246,8 @@ fn balanced(even: usize, cold: usize, closed: usize, unknown: usize) -> String {
     format!("Even{limit}: none of {all} nodes is hot; {}", parts.join(", "))
 }
 
-fn stay(kept: usize, why: &str) -> String {
+/// Says that there are no evictions, how many candidates stay, and why.
+pub fn no_evictions(kept: usize, why: &str) -> String {
     let mut text = match kept {
         0 => "no evictions".to_owned(),
         kept => {

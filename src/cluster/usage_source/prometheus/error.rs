@@ -131,7 +131,7 @@ pub enum PrometheusError {
     /// The series belong to several clusters that share node names.
     #[error(
         "returns nodes of several clusters that share the names of this cluster's nodes, \
-         {label}={one:?} and {label}={other:?}: select this cluster by its {label} in `matchers`"
+         {label}={one:?} and {label}={other:?}: select this cluster by label {label} in `matchers`"
     )]
     SeveralClusters {
         /// The label that distinguishes clusters.

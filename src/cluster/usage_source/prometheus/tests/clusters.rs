@@ -44,7 +44,7 @@ async fn nodes_with_one_name_in_two_clusters_are_an_error() {
     );
     assert_snapshot!(alike.await,
         @"[clusters] returns nodes of several clusters that share the names of this cluster's \
-            nodes, cluster=\"dev\" and cluster=\"prod\": select this cluster by its \
+            nodes, cluster=\"dev\" and cluster=\"prod\": select this cluster by label \
             cluster in `matchers`");
     // One cluster has n1 and the other n2: both names are ours, but one of the nodes is not.
     let apart = error_from(
@@ -76,7 +76,7 @@ async fn a_cluster_whose_series_lack_the_label_is_another_one() {
     ];
     assert_snapshot!(error_from(NODES, &[]).await,
         @"[clusters] returns nodes of several clusters that share the names of this cluster's \
-            nodes, cluster=\"\" and cluster=\"prod\": select this cluster by its \
+            nodes, cluster=\"\" and cluster=\"prod\": select this cluster by label \
             cluster in `matchers`");
     assert!(error_from(&[], PODS).await.starts_with("[clusters] "));
     // A query or a job may drop the label.
