@@ -73,15 +73,12 @@ fn a_pod_that_would_return_is_explained_with_its_remedy() {
 
         let page = launch.explain_text(&["node", "n1"]);
         say(&page);
-        // On a busy machine the samples are up to a percent below what the pods ask for.
-        assert!(
-            ["88%", "89%"].iter().any(|ratio| {
-                page.contains(&format!(
-                    "LowNodeUtilization  hot: cpu {ratio} is above the target 50%"
-                ))
-            }),
-            "{page}"
-        );
+        // A busy machine measures a few percent less than the 98 % that the pods ask for.
+        let (before, after) = ("LowNodeUtilization  hot: cpu ", "% is above the target 50%");
+        let line = page.lines().find(|line| line.starts_with(before)).unwrap_or_default();
+        let ratio = line.strip_prefix(before).and_then(|rest| rest.split_once(after));
+        let ratio = ratio.and_then(|(ratio, _)| ratio.parse().ok());
+        assert!(ratio.is_some_and(|it: u8| (90..=99).contains(&it)), "{page}");
         let node = launch.explain(&["node", "n1"]);
         assert_eq!(node["views"][0]["class"]["code"], "hot");
         assert_eq!(

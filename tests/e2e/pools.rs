@@ -44,7 +44,7 @@ async fn pool(control_plane: &ControlPlane, name: &str, first: u32) {
     scene::cordon(control_plane, &nodes[1..]).await;
     let here = json!({"nodeSelector": {"pool": name}});
     let hot = format!("hot-{name}");
-    scene::deployment_with(control_plane, &hot, 6, "1000m", &here).await;
+    scene::deployment_with(control_plane, &hot, 6, scene::HEAVY, &here).await;
     scene::uncordon(control_plane, &nodes[1..]).await;
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::control_plane::ControlPlane;
+use super::scene::MUTE;
 
 /// The CPU of each node in the test clusters.
 const NODE_MILLICORES: f64 = 8000.0;
@@ -25,6 +26,37 @@ pub async fn used(control_plane: &ControlPlane) -> Used {
         nodes: nodes.iter().map(|n| (name(n), millicores(&n["usage"]["cpu"]))).collect(),
         pods: pods.iter().map(|p| (full_name(p), containers(p))).collect(),
     }
+}
+
+/// The CPU that a running pod's annotation asks kwok for.
+#[derive(Debug)]
+pub struct Asked {
+    pub node: String,
+    /// Namespace/name.
+    pub pod: String,
+    /// In millicores.
+    pub cpu: f64,
+}
+
+/// Returns what the annotations of all running pods on measured nodes ask for: exact, where a busy
+/// machine measures less.
+pub async fn asked(control_plane: &ControlPlane) -> Vec<Asked> {
+    let pods = control_plane.list("/api/v1/pods?fieldSelector=status.phase%3DRunning").await;
+    let asked = |pod: &Value| Asked {
+        node: pod["spec"]["nodeName"].as_str().unwrap_or_default().to_owned(),
+        pod: full_name(pod),
+        cpu: millicores(&pod["metadata"]["annotations"]["kwok.x-k8s.io/usage-cpu"]),
+    };
+    pods.iter().map(asked).filter(|it| it.node != MUTE).collect()
+}
+
+/// Returns the highest share of a node's CPU that its running pods ask for.
+pub async fn highest_asked(control_plane: &ControlPlane) -> f64 {
+    let mut nodes: BTreeMap<String, f64> = BTreeMap::new();
+    for Asked { node, cpu, .. } in asked(control_plane).await {
+        *nodes.entry(node).or_default() += cpu;
+    }
+    nodes.into_values().fold(0.0, f64::max) / NODE_MILLICORES * 100.0
 }
 
 impl Used {
