@@ -295,7 +295,11 @@ impl ObjectList {
 
     fn take<'de, A: SeqAccess<'de>>(&mut self, mut items: A) -> Result<(), A::Error> {
         while let Some(mut value) = items.next_element::<Value>()? {
-            if self.name(&mut value) {
+            // Lists among the items, as where several of them were put into one.
+            if value.is_array() || value.get("items").is_some() {
+                let inner = FileDocument::deserialize(value).map_err(A::Error::custom)?;
+                self.items.extend(inner.0);
+            } else if self.name(&mut value) {
                 self.items.push(ObjectItem::new(value));
             } else {
                 self.waiting.push(value);
@@ -425,6 +429,21 @@ mod tests {
         let text = "[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":\
             {\"name\":\"n1\"},\"status\":{\"allocatable\":{\"cpu\":\"8\"}}}]";
         assert_eq!(parse(text).unwrap().objects.count(ObjectKind::Node), 1);
+    }
+
+    #[test]
+    fn lists_may_stand_in_lists() {
+        let node = r#"{"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8"}}}"#;
+        let nodes = format!(r#"{{"kind":"NodeList","apiVersion":"v1","items":[{node}]}}"#);
+        let pods = r#"{"kind":"PodList","apiVersion":"v1","items":[]}"#;
+        for text in [
+            format!(r#"{{"kind":"List","apiVersion":"v1","items":[{pods},{nodes}]}}"#),
+            format!("[{nodes},[{pods}]]"),
+        ] {
+            let cluster = parse(&text).unwrap();
+            assert_eq!(cluster.summary(), "1 node; no metrics", "{text}");
+            assert!(cluster.listed.contains(&ObjectKind::Pod), "{text}");
+        }
     }
 
     #[test]

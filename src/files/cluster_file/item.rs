@@ -37,23 +37,12 @@ impl ObjectItem {
         if let Some(ledger) = ObjectItem::ledger(&value) {
             return ledger;
         }
-        if let Some(listed) = ObjectItem::empty_list(&value) {
-            return listed;
-        }
         match import::object(&value) {
             Ok(Some(object)) => ObjectItem::Object(Box::new(object)),
             Err((kind, skipped)) => ObjectItem::Skipped(kind, Box::new(skipped)),
             Ok(None) if kind.is_empty() => ObjectItem::Unused("without a kind".to_owned()),
             Ok(None) => ObjectItem::Unused(kind),
         }
-    }
-
-    /// An empty list of one kind among the items of another list, as `evenkeel snapshot` writes it.
-    fn empty_list(value: &Value) -> Option<Self> {
-        let kind = text_at(value, "/kind").strip_suffix("List")?;
-        let is_empty = value.get("items")?.as_array()?.is_empty();
-        let kind = import::kind_of(text_at(value, "/apiVersion"), kind).filter(|_| is_empty);
-        kind.map(ObjectItem::Listed)
     }
 
     /// The ledger in a ConfigMap; `None` for any other object.
