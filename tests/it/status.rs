@@ -848,10 +848,13 @@ fn an_outage_of_many_requests_is_one_sentence() {
         .map(|kind| failure(&format!("watch of {kind}"), "no evictions"))
         .into();
     failures.push(failure("lease", "this instance cannot lead"));
+    failures.push(failure("usage from metricsApi", "its samples age"));
     json["failures"] = failures.into();
+    json["sources"] = serde_json::json!([{"name": "metricsApi", "error": "connection refused"}]);
     let text = status_text(json.to_string().as_bytes(), 400).unwrap();
     let sentence = "watch of Node, watch of Pod and 2 more fail: connection refused; no evictions · \
-        lease fails: connection refused; this instance cannot lead";
+        lease fails: connection refused; this instance cannot lead · \
+        usage from metricsApi fails: connection refused; its samples age";
     assert!(text.contains(sentence), "{text}");
-    assert_eq!(text.matches("connection refused").count(), 2, "{text}");
+    assert_eq!(text.matches("connection refused").count(), 3, "{text}");
 }

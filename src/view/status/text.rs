@@ -109,14 +109,16 @@ impl StatusText<'_> {
                 "next now".to_owned()
             });
         }
-        times.extend(status.sources.iter().map(|source| {
-            match (&source.error, source.newest_sample) {
-                (Some(error), _) => format!("{}: {error}", source.name),
-                (None, Some(newest)) => {
-                    format!("{}: newest sample {}", source.name, self.ago(newest))
-                }
-                (None, None) => format!("{}: not read yet", source.name),
-            }
+        // A failure that lasts says the error itself.
+        let is_told = |error: &String| status.failures.iter().any(|f| f.why == *error);
+        times.extend(status.sources.iter().filter_map(|source| {
+            let state = match (&source.error, source.newest_sample) {
+                (Some(error), _) if is_told(error) => return None,
+                (Some(error), _) => error.clone(),
+                (None, Some(newest)) => format!("newest sample {}", self.ago(newest)),
+                (None, None) => "not read yet".to_owned(),
+            };
+            Some(format!("{}: {state}", source.name))
         }));
         times.extend(self.failures());
         times
