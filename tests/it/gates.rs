@@ -233,10 +233,10 @@ fn a_pod_moves_if_its_new_volume_is_provisioned_where_it_lands() {
     let to = |node: &str| {
         format!("move web-1 from n1 to {node}: node usage: cpu 62% is above its target of 50%")
     };
-    assert_eq!(answer("", ""), stays);
-    assert_eq!(answer("storage-class fast driver=ebs immediate", ""), stays);
+    let immediate = "storage-class fast driver=ebs immediate";
+    assert_eq!(answer(immediate, ""), stays);
     assert_eq!(answer("storage-class fast driver=kubernetes.io/no-provisioner", ""), stays);
-    assert_eq!(answer("", "evictable: {allow: [newVolumes]}\n"), to("n4"));
+    assert_eq!(answer(immediate, "evictable: {allow: [newVolumes]}\n"), to("n4"));
     assert_eq!(answer("storage-class fast driver=ebs", ""), to("n4"));
     assert_eq!(answer("storage-class fast driver=ebs zones=a,c", ""), to("n3"));
     assert_snapshot!(

@@ -474,7 +474,29 @@ fn a_new_ephemeral_volume_gets_the_class_of_its_template_or_the_default_of_today
     assert!(answer("a", &format!("{old}\n{new}")).starts_with("move web-1"));
     // Neither the default class nor any other provisions it.
     assert!(answer("-", old).contains(anywhere));
-    assert!(answer("?", "storage-class c driver=ebs").contains(anywhere));
+}
+
+/// The claim of the running pod was bound while its class existed.
+#[test]
+fn a_new_ephemeral_volume_of_a_class_that_does_not_exist_is_never_provisioned() {
+    let stays = |class: &str, why: &str| {
+        let pod = format!("ephemeral={class}");
+        let classes = "storage-class c driver=ebs";
+        for (pod, policy) in [
+            (pod.clone(), ""),
+            (pod.clone(), "evictable: {allow: [newVolumes]}\n"),
+            (format!("{pod} evict=true"), ""),
+        ] {
+            let plan = text(&hot(classes, &pod).plan(&format!("{policy}{EVEN}")));
+            let claim = "its PersistentVolumeClaim web-1-scratch";
+            let expected = format!("keep web-1 on n1: {claim} {why}, so its replacement could");
+            assert!(plan.starts_with(&expected), "{pod}, {policy}: {plan}");
+        }
+    };
+    stays("gone", "names StorageClass gone, which does not exist");
+    stays("?", "names no StorageClass, and none is the default");
+    let plan = text(&hot("storage-class c driver=ebs", "ephemeral=c").plan(EVEN));
+    assert!(plan.starts_with("move web-1"), "{plan}");
 }
 
 #[test]

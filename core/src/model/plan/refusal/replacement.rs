@@ -177,6 +177,9 @@ pub enum ClaimFlaw {
     /// The claim is not bound, and its class does not exist.
     #[error("names StorageClass {0}, which does not exist")]
     NoClass(String),
+    /// The claim names no class, and no class is the default one.
+    #[error("names no StorageClass, and none is the default")]
+    NoDefaultClass,
     /// The claim is bound to a volume that does not exist.
     #[error("is bound to PersistentVolume {0}, which does not exist")]
     NoVolume(String),
@@ -208,6 +211,7 @@ impl ClaimFlaw {
                 format!("bind PersistentVolumeClaim {claim} to a volume (`kubectl describe pvc`)")
             }
             ClaimFlaw::NoClass(class) => format!("create StorageClass {class}"),
+            ClaimFlaw::NoDefaultClass => "make a StorageClass the default one".into(),
             ClaimFlaw::VolumeOfOther(volume) => {
                 format!("correct `claimRef` of PersistentVolume {volume}")
             }
