@@ -128,6 +128,16 @@ fn two_samples_that_differ_at_the_same_time_are_none() {
     assert!(plan.moves.iter().all(|planned| planned.pod != "web-0"), "{}", text(&plan));
 }
 
+/// As an adapter answers that has no data of a machine.
+#[test]
+fn a_sample_without_memory_is_none() {
+    let mut idle = uses("n2", "0");
+    idle["usage"]["memory"] = json!("0");
+    let plan = plan(&[node("n1"), node("n2"), uses("n1", "1"), idle]);
+    let why = "left alone: its sample cannot be read: memory: found 0, expected more";
+    assert_eq!(class(&plan, "n2"), why);
+}
+
 /// Why pods stay, in order and without repetition.
 fn kept(plan: &Plan) -> Vec<String> {
     let mut reasons: Vec<String> = plan.kept.iter().map(|kept| kept.refusal.to_string()).collect();

@@ -55,7 +55,7 @@ fn name_of(container: &Value) -> String {
 }
 
 fn add_node(name: String, sample: Result<Sample, String>, into: &mut Readings) {
-    let (name, why) = match sample {
+    let (name, why) = match sample.and_then(possible) {
         // A file may contain two recordings of the same node.
         Ok(sample) if !name.is_empty() => match newest(into.nodes.entry(name), sample) {
             Ok(()) => return,
@@ -78,7 +78,7 @@ fn add_pod(
     into: &mut Readings,
 ) {
     let pod = (namespace, name);
-    let (pod, why) = match sample {
+    let (pod, why) = match sample.and_then(possible) {
         Ok(mut sample) if !pod.1.is_empty() => {
             sample.containers = into.containers.add(containers);
             match newest(into.pods.entry(pod), sample) {
@@ -104,6 +104,14 @@ fn meta(value: &Value, key: &str) -> String {
 
 fn skipped(kind: &str, namespace: String, name: String, why: String) -> Skipped {
     Skipped { kind: kind.to_owned(), namespace, name, node: None, why }
+}
+
+/// Refuses a sample without memory, because every node and every pod that runs uses some.
+/// metrics-server leaves such samples out (`decodeBatch` in its pkg/scraper/client/resource), and
+/// other adapters need not.
+fn possible(sample: Sample) -> Result<Sample, String> {
+    let has_memory = sample.used.memory > Amount::ZERO;
+    has_memory.then_some(sample).ok_or_else(|| "memory: found 0, expected more".to_owned())
 }
 
 /// Keeps the newer sample, or returns the key if nothing tells which one holds, because they differ
