@@ -126,6 +126,18 @@ fn no_pod_goes_to_a_node_that_an_autoscaler_is_removing() {
     assert!(!landings(&tolerant).is_empty());
 }
 
+/// A cordoned node is about to be drained.
+#[test]
+fn no_pod_goes_to_a_cordoned_node_although_it_tolerates_that() {
+    let tolerates = "tolerates=node.kubernetes.io/unschedulable:NoSchedule";
+    let plan = hot(tolerates, "cordoned", "cordoned").plan(EVEN);
+    assert_eq!(
+        why(&plan),
+        "its replacement could land on n2, where the move would improve nothing: n2 is cordoned"
+    );
+    assert!(!landings(&hot(tolerates, "", "")).is_empty());
+}
+
 #[test]
 fn a_node_under_pressure_may_lose_pods() {
     let cluster = Cluster::parse(

@@ -260,10 +260,12 @@ fn no_gain(
     if !world.policy.selects(&facts.labels) {
         return NoGain::NotSelected;
     }
+    let by_load = !destinations.targets.is_empty();
     let judged = || projection.judged_by(node, &destinations.targets).next().is_some();
     match other_pool(candidate, projection, node) {
         Some(pool) => pool,
-        None if !destinations.targets.is_empty() && !judged() => NoGain::Lacks,
+        None if by_load && !judged() => NoGain::Lacks,
+        None if by_load && facts.cordoned => NoGain::Cordoned,
         None => destinations.others.clone(),
     }
 }

@@ -211,6 +211,7 @@ fn elsewhere(node: &str, why: &NoGain) -> String {
     let otherwise = match why {
         NoGain::NoPool | NoGain::OtherPool(_) => "change the `nodeSelector` of the pools",
         NoGain::NotSelected => "widen the `nodeSelector` of the policy",
+        NoGain::Cordoned => "uncordon it",
         NoGain::Hot
         | NoGain::Lacks
         | NoGain::NotOpening
