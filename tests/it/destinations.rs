@@ -151,7 +151,7 @@ fn no_pod_goes_where_the_kubelet_would_refuse_its_operating_system() {
     let plan = hot("os=linux", "os=windows", "os=linux system=1").plan(EVEN);
     assert_eq!(
         why(&plan),
-        "its replacement could land on n2, whose kubelet would refuse it: it needs linux, and \
+        "its replacement could land on n2, which cannot run it: it needs linux, and \
             the node runs windows"
     );
 }
@@ -161,12 +161,27 @@ fn no_pod_that_names_a_system_goes_where_the_system_is_unknown() {
     let plan = hot("os=linux", "", "os=linux").plan(EVEN);
     assert_eq!(
         why(&plan),
-        "its replacement could land on n2, whose kubelet would refuse it: it needs linux, and \
+        "its replacement could land on n2, which cannot run it: it needs linux, and \
             the node runs an unknown operating system"
     );
     // A label of the pod counts as well.
     let plan = hot("labels=kubernetes.io/os:linux", "os=windows", "cordoned").plan(EVEN);
     assert!(plan.moves.is_empty());
+}
+
+#[test]
+fn no_pod_that_runs_on_one_system_goes_to_another_although_it_names_none() {
+    let plan = |pods: &str| {
+        let text =
+            format!("node n1 os=linux\n web*4 cpu=300m uses=1500m {pods}\nnode n2 os=windows");
+        Cluster::parse(&text).plan(EVEN)
+    };
+    let refused = why(&plan(""));
+    assert!(
+        refused.ends_with("n2, which cannot run it: it needs linux, and the node runs windows")
+    );
+    // One that does not run may have landed on the wrong system.
+    assert!(!plan("unready").moves.is_empty());
 }
 
 #[test]

@@ -187,7 +187,8 @@ pub(super) fn check(
 fn check_closure(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Result<(), LandingFlaw> {
     let snapshot = projection.world.snapshot;
     let (pod, there) = (snapshot.pod(pod), snapshot.node(node));
-    kubelet::admits(pod, there).map_err(|other| LandingFlaw::Refused(node, other))?;
+    let home = pod.node.map(|home| snapshot.node(home));
+    kubelet::admits(pod, home, there).map_err(|other| LandingFlaw::Refused(node, other))?;
     let absent = (!there.ready).then_some(NodeClosure::NotReady);
     match there.closure().or(absent) {
         Some(closure) => Err(LandingFlaw::Closed(node, closure)),

@@ -72,8 +72,8 @@ pub enum BadLanding {
     #[error("its replacement could land on {0}, which is {1}")]
     WouldBeClosed(String, NodeClosure),
     /// The scheduler, which does not compare operating systems, could put the replacement on a node
-    /// whose kubelet would refuse it.
-    #[error("its replacement could land on {0}, whose kubelet would refuse it: {1}")]
+    /// whose kubelet would refuse it, or whose container runtime could not run its images.
+    #[error("its replacement could land on {0}, which cannot run it: {1}")]
     WouldBeRefused(String, OtherSystem),
     /// The scheduler, which does not look for the CSI drivers of volumes, could put the replacement
     /// on a node without this one.
