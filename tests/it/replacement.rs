@@ -158,7 +158,7 @@ fn work_that_ends_gets_no_advice_to_lower_the_replicas() {
     assert_snapshot!(text(&plan), @"
     keep step-1 on n1: it runs to completion, and its Workflow step may lose its work or fail \
         without it
-    keep train-1 on n1: its eviction would fail its Job train: its backoffLimit is 0, and 0 of its pods have failed
+    keep train-1 on n1: its eviction would fail its Job train: its backoffLimit is 0, and 0 of its pods have failed or leave
     ");
     assert!(plan.replica_trial.is_none());
     assert!(plan.kept.iter().all(|kept| !kept.refusal.remedy().contains("minReplicas")));
@@ -169,8 +169,8 @@ fn a_job_that_would_fail_keeps_its_pods() {
     moves("owner=Job runs-once", "");
     let fails = "its eviction would fail its Job web: ";
     for (pod, because) in [
-        ("backoff=0", "its backoffLimit is 0, and 0 of its pods have failed"),
-        ("backoff=3 failed=3", "its backoffLimit is 3, and 3 of its pods have failed"),
+        ("backoff=0", "its backoffLimit is 0, and 0 of its pods have failed or leave"),
+        ("backoff=3 failed=3", "its backoffLimit is 3, and 3 of its pods have failed or leave"),
         (
             "per-index=0 index-failures=0 backoff=9",
             "the limit for each index is 0, and its index has failed 0 times",
@@ -197,12 +197,15 @@ fn a_job_that_survives_lets_its_pods_go() {
 
 #[test]
 fn the_moves_of_one_plan_count_against_the_limit_of_a_job() {
-    let moved = |job: &str| {
+    let plan = |job: &str| {
         let cluster = format!("node n1\n web*4 cpu=300m owner=Job runs-once {job}\nnode n2");
-        let plan = Cluster::parse(&cluster).plan(EVERY_POD);
-        plan.moves.len()
+        Cluster::parse(&cluster).plan(EVERY_POD)
     };
+    let moved = |job: &str| plan(job).moves.len();
     assert_eq!(moved("backoff=1"), 1);
+    // None has failed yet.
+    let why = "its backoffLimit is 1, and 1 of its pods has failed or leaves";
+    assert!(text(&plan("backoff=1")).contains(why), "{}", text(&plan("backoff=1")));
     assert_eq!(moved("backoff=4 failed=2"), 2);
     assert!(moved("backoff=6") > 2);
     assert!(moved("backoff=0 evicted=ignored") > 2);

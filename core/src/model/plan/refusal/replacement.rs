@@ -316,7 +316,7 @@ pub enum OrderCause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JobFailureCause {
     /// One more failed pod is too many.
-    #[error("its backoffLimit is {limit}, and {failed} of its pods have failed")]
+    #[error("its backoffLimit is {limit}, and {failed} of its pods {}", failed_or_leave(*.failed))]
     BackoffLimit {
         /// The pods that have failed or are going to.
         failed: u32,
@@ -345,6 +345,10 @@ pub enum JobFailureCause {
     /// Another controller manages the Job.
     #[error("another controller manages it (managedBy), whose rules are unknown")]
     Foreign,
+}
+
+fn failed_or_leave(pods: u32) -> &'static str {
+    if pods == 1 { "has failed or leaves" } else { "have failed or leave" }
 }
 
 fn times(failed: Option<u32>) -> String {
