@@ -126,6 +126,22 @@ fn no_pod_goes_to_a_node_that_an_autoscaler_is_removing() {
     assert!(!landings(&tolerant).is_empty());
 }
 
+#[test]
+fn no_pod_goes_to_a_node_whose_machine_stops() {
+    for taint in [
+        "node.cloudprovider.kubernetes.io/shutdown:NoSchedule",
+        "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
+        "cloud.google.com/impending-node-termination:NoSchedule",
+        "aws-node-termination-handler/spot-itn=1764000000:NoSchedule",
+    ] {
+        let plan = hot("tolerates=*:NoSchedule", &format!("taint={taint}"), "").plan(EVEN);
+        assert_eq!(
+            why(&plan),
+            "its replacement could land on n2, which is about to stop, by its taint"
+        );
+    }
+}
+
 /// A cordoned node is about to be drained.
 #[test]
 fn no_pod_goes_to_a_cordoned_node_although_it_tolerates_that() {
