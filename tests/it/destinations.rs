@@ -562,6 +562,11 @@ fn a_pod_that_is_being_created_counts_by_its_requests_until_it_runs() {
         "its replacement could land on n2, where cpu usage would reach 69%, above the target \
             of 50%"
     );
+    // Its init container or sidecar is measured, and the others have not started.
+    for waits in ["creating=20m", "creating=10s"] {
+        let initialised = cluster(&format!("{waits} uses=10m")).plan(EVEN);
+        assert_eq!(text(&initialised), text(&creating), "{waits}");
+    }
     // It has just begun to run, and no sample has come yet.
     let started = cluster("age=20m started=5s").plan(EVEN);
     assert_eq!(text(&started), text(&creating));
