@@ -502,6 +502,28 @@ fn a_new_ephemeral_volume_of_a_class_that_does_not_exist_is_never_provisioned() 
     assert!(plan.starts_with("move web-1"), "{plan}");
 }
 
+/// The other pod would get the claim when this one ends, and the replacement would wait.
+#[test]
+fn a_pod_keeps_the_claim_for_one_pod_that_another_one_awaits() {
+    let answer = |waits: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 system=2
+              web cpu=100m uses=3 shares=ebs one-pod
+              idle*4 cpu=500m uses=0
+            node n2
+            node n3
+              {waits}
+            "
+        ));
+        text(&cluster.plan(&format!("evictable: {{minReplicas: 1}}\n{EVEN}")))
+    };
+    assert!(answer("").starts_with("move web-1"), "{}", answer(""));
+    let waits = answer("new cpu=100m pending shares=ebs one-pod");
+    let why = "keep web-1 on n1: its PersistentVolumeClaim shared can be used";
+    assert!(waits.starts_with(why), "{waits}");
+}
+
 #[test]
 fn a_pod_of_a_node_is_a_mirror_pod_also_without_the_annotation() {
     stays("owner=Node", "mirror pod: the kubelet would recreate it");
