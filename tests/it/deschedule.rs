@@ -275,6 +275,17 @@ fn the_reason_names_every_condition_of_the_policy() {
     );
 }
 
+/// As in a file whose metadata is stripped.
+#[test]
+fn a_pod_of_unknown_age_is_not_old() {
+    let cluster = "node n1\n web*2 no-age\n gone no-age phase=Failed\nnode n2";
+    let old = PodLifeTime { max_age: Some(SignedDuration::from_hours(1)), ..life_time() };
+    assert_eq!(moved(cluster, only(Rule::PodLifeTime(old))), "");
+    assert_eq!(moved(cluster, only(Rule::RemoveFailedPods(failed()))), "");
+    let any_age = FailedPods { min_age: SignedDuration::ZERO, ..failed() };
+    assert_eq!(moved(cluster, only(Rule::RemoveFailedPods(any_age))), "gone-1");
+}
+
 #[test]
 fn the_oldest_pods_go_first_on_all_nodes_together() {
     let cluster = "

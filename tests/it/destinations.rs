@@ -127,6 +127,34 @@ fn no_pod_goes_to_a_node_that_an_autoscaler_is_removing() {
 }
 
 #[test]
+fn no_pod_goes_to_a_node_whose_machine_stops() {
+    for taint in [
+        "node.cloudprovider.kubernetes.io/shutdown:NoSchedule",
+        "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
+        "cloud.google.com/impending-node-termination:NoSchedule",
+        "aws-node-termination-handler/spot-itn=1764000000:NoSchedule",
+    ] {
+        let plan = hot("tolerates=*:NoSchedule", &format!("taint={taint}"), "").plan(EVEN);
+        assert_eq!(
+            why(&plan),
+            "its replacement could land on n2, which is about to stop, by its taint"
+        );
+    }
+}
+
+/// A cordoned node is about to be drained.
+#[test]
+fn no_pod_goes_to_a_cordoned_node_although_it_tolerates_that() {
+    let tolerates = "tolerates=node.kubernetes.io/unschedulable:NoSchedule";
+    let plan = hot(tolerates, "cordoned", "cordoned").plan(EVEN);
+    assert_eq!(
+        why(&plan),
+        "its replacement could land on n2, where the move would improve nothing: n2 is cordoned"
+    );
+    assert!(!landings(&hot(tolerates, "", "")).is_empty());
+}
+
+#[test]
 fn a_node_under_pressure_may_lose_pods() {
     let cluster = Cluster::parse(
         "node n1 closed=MemoryPressure\n web*4 cpu=300m uses=1500m\nnode n2\nnode n3",
@@ -139,7 +167,7 @@ fn no_pod_goes_where_the_kubelet_would_refuse_its_operating_system() {
     let plan = hot("os=linux", "os=windows", "os=linux system=1").plan(EVEN);
     assert_eq!(
         why(&plan),
-        "its replacement could land on n2, whose kubelet would refuse it: it needs linux, and \
+        "its replacement could land on n2, which cannot run it: it needs linux, and \
             the node runs windows"
     );
 }
@@ -149,12 +177,27 @@ fn no_pod_that_names_a_system_goes_where_the_system_is_unknown() {
     let plan = hot("os=linux", "", "os=linux").plan(EVEN);
     assert_eq!(
         why(&plan),
-        "its replacement could land on n2, whose kubelet would refuse it: it needs linux, and \
+        "its replacement could land on n2, which cannot run it: it needs linux, and \
             the node runs an unknown operating system"
     );
     // A label of the pod counts as well.
     let plan = hot("labels=kubernetes.io/os:linux", "os=windows", "cordoned").plan(EVEN);
     assert!(plan.moves.is_empty());
+}
+
+#[test]
+fn no_pod_that_runs_on_one_system_goes_to_another_although_it_names_none() {
+    let plan = |pods: &str| {
+        let text =
+            format!("node n1 os=linux\n web*4 cpu=300m uses=1500m {pods}\nnode n2 os=windows");
+        Cluster::parse(&text).plan(EVEN)
+    };
+    let refused = why(&plan(""));
+    assert!(
+        refused.ends_with("n2, which cannot run it: it needs linux, and the node runs windows")
+    );
+    // One that does not run may have landed on the wrong system.
+    assert!(!plan("unready").moves.is_empty());
 }
 
 #[test]
@@ -519,6 +562,11 @@ fn a_pod_that_is_being_created_counts_by_its_requests_until_it_runs() {
         "its replacement could land on n2, where cpu usage would reach 69%, above the target \
             of 50%"
     );
+    // Its init container or sidecar is measured, and the others have not started.
+    for waits in ["creating=20m", "creating=10s"] {
+        let initialised = cluster(&format!("{waits} uses=10m")).plan(EVEN);
+        assert_eq!(text(&initialised), text(&creating), "{waits}");
+    }
     // It has just begun to run, and no sample has come yet.
     let started = cluster("age=20m started=5s").plan(EVEN);
     assert_eq!(text(&started), text(&creating));

@@ -363,7 +363,7 @@ fn refusals_by_pod() -> Vec<Case> {
 
 fn refusals_by_volumes() -> Vec<Case> {
     vec![
-        Case::of_pod("new-volume", "ephemeral=absent", ""),
+        Case::of_pod("new-volume", "ephemeral=-", ""),
         Case::of_pod("unusable-claim", "claim", ""),
         Case::of_pod("shared-volume", "shares=ebs\n aux cpu=100m uses=0 shares=ebs", ""),
         Case::of_pod("unknown-objects", "claim", "").and("lacking PersistentVolumeClaim"),

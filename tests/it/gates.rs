@@ -44,6 +44,19 @@ fn an_ordinary_pod_moves() {
     moved("", "");
 }
 
+/// As on a machine whose clock is behind, or with an early `--now`.
+#[test]
+fn a_pod_of_the_future_has_no_age_yet() {
+    let plan = |least: &str| {
+        let cluster = Cluster::parse("node n1 taint=a:NoSchedule\n web*2 age=-1h\nnode n2");
+        let strategies = "strategies: [{removePodsViolatingNodeTaints: {}}]";
+        considered(&cluster.plan(&format!("evictable: {{minPodAge: {least}}}\n{strategies}")))
+    };
+    assert!(plan("0s").contains("move web-1"), "{}", plan("0s"));
+    let young = "web-1 stays, too-young: it is 0s old, and the minimum age is 5m";
+    assert!(plan("5m").starts_with(young), "{}", plan("5m"));
+}
+
 #[test]
 fn properties_of_a_pod_protect_it() {
     for (pod, code, lifted_by) in [
@@ -233,10 +246,10 @@ fn a_pod_moves_if_its_new_volume_is_provisioned_where_it_lands() {
     let to = |node: &str| {
         format!("move web-1 from n1 to {node}: node usage: cpu 62% is above its target of 50%")
     };
-    assert_eq!(answer("", ""), stays);
-    assert_eq!(answer("storage-class fast driver=ebs immediate", ""), stays);
+    let immediate = "storage-class fast driver=ebs immediate";
+    assert_eq!(answer(immediate, ""), stays);
     assert_eq!(answer("storage-class fast driver=kubernetes.io/no-provisioner", ""), stays);
-    assert_eq!(answer("", "evictable: {allow: [newVolumes]}\n"), to("n4"));
+    assert_eq!(answer(immediate, "evictable: {allow: [newVolumes]}\n"), to("n4"));
     assert_eq!(answer("storage-class fast driver=ebs", ""), to("n4"));
     assert_eq!(answer("storage-class fast driver=ebs zones=a,c", ""), to("n3"));
     assert_snapshot!(

@@ -51,6 +51,21 @@ fn a_pod_that_fits_by_usage_but_not_by_requests_stays() {
 }
 
 #[test]
+fn a_node_of_the_control_plane_is_not_emptied_because_no_autoscaler_removes_it() {
+    let plan = |labels: &str| {
+        let pods = "web*2 cpu=1500m uses=200m\nnode n2\n api*2 cpu=2 uses=2";
+        text(&plan(&format!("node n1 {labels}\n {pods}")))
+    };
+    assert!(plan("").starts_with("move web-1"));
+    for role in ["control-plane", "master"] {
+        let plan = plan(&format!("labels=node-role.kubernetes.io/{role}:true"));
+        let why = "no autoscaler may remove it: the node has the label node-role.kubernetes.io/";
+        assert!(plan.starts_with("keep web-1"), "{plan}");
+        assert!(plan.contains(&format!("{why}{role}")), "{plan}");
+    }
+}
+
+#[test]
 fn a_pod_that_stays_for_its_own_sake_keeps_the_whole_node() {
     let answer = |pod: &str, least: &str| {
         let policy = BY_USAGE.replace("Replicas: 1", &format!("Replicas: 1, minPodAge: {least}"));

@@ -356,7 +356,7 @@ fn not_selected() -> Vec<NotSelected> {
         NotSelected::Tolerated,
         NotSelected::NoLessTainted,
         NotSelected::FewRestarts { restarts: 3, limit: 100 },
-        NotSelected::NotOld { age: hours(30), least: hours(168) },
+        NotSelected::NotOld { age: Some(hours(30)), least: hours(168) },
         NotSelected::OtherState,
         NotSelected::OtherCondition,
         NotSelected::OtherExitCode,

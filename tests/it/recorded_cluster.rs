@@ -1,6 +1,9 @@
 //! A simulation of a recorded cluster: it starts with the pods in the file, and its controllers
 //! create those that the real ones would create.
 
+use evenkeel::model::snapshot::import;
+use evenkeel::model::snapshot::objects::Objects;
+use evenkeel::model::usage::Readings;
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::{Given, Scenario};
 use evenkeel::simulate::trace::Trace;
@@ -67,6 +70,10 @@ fn with(objects: impl IntoIterator<Item = Value>) -> Vec<Value> {
 
 fn run(all: &[Value], policy: &str) -> Trace {
     let (objects, readings) = samples::read(all);
+    run_with(objects, readings, policy)
+}
+
+fn run_with(objects: Objects, readings: Readings, policy: &str) -> Trace {
     let given = Given { objects, readings, at: noon(), history: None, guards: Vec::new() };
     let mut scenario = Scenario::of("cluster.json".to_owned(), given);
     scenario.duration = SignedDuration::from_mins(20);
@@ -77,6 +84,20 @@ fn run(all: &[Value], policy: &str) -> Trace {
 fn pods(trace: &Trace) -> Vec<(u32, u32)> {
     let ends = |pods: &[u32]| (pods[0], *pods.last().unwrap());
     trace.nodes.iter().map(|node| ends(&node.pods)).collect()
+}
+
+/// As where a file has two recordings of the node.
+#[test]
+fn a_node_that_cannot_be_read_takes_no_pods() {
+    let pods = ["web-1", "web-2"].iter().flat_map(|name| pod(name, "ReplicaSet/web", "a"));
+    let (mut objects, readings) = samples::read(&with(pods));
+    assert!(!run_with(objects.clone(), readings.clone(), POLICY).evictions.is_empty());
+    let [mut other, _] = node("b", "100m");
+    other["metadata"]["labels"] = json!({"zone": "z"});
+    objects.add(import::object(&other).unwrap().unwrap());
+    let trace = run_with(objects, readings, POLICY);
+    assert!(trace.evictions.is_empty(), "{:?}", trace.evictions);
+    assert!(trace.unknown_objects.iter().any(|line| line.contains("Node b cannot be read")));
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn work_that_ends_gets_no_advice_to_lower_the_replicas() {
     assert_snapshot!(text(&plan), @"
     keep step-1 on n1: it runs to completion, and its Workflow step may lose its work or fail \
         without it
-    keep train-1 on n1: its eviction would fail its Job train: its backoffLimit is 0, and 0 of its pods have failed
+    keep train-1 on n1: its eviction would fail its Job train: its backoffLimit is 0, and 0 of its pods have failed or leave
     ");
     assert!(plan.replica_trial.is_none());
     assert!(plan.kept.iter().all(|kept| !kept.refusal.remedy().contains("minReplicas")));
@@ -169,8 +169,8 @@ fn a_job_that_would_fail_keeps_its_pods() {
     moves("owner=Job runs-once", "");
     let fails = "its eviction would fail its Job web: ";
     for (pod, because) in [
-        ("backoff=0", "its backoffLimit is 0, and 0 of its pods have failed"),
-        ("backoff=3 failed=3", "its backoffLimit is 3, and 3 of its pods have failed"),
+        ("backoff=0", "its backoffLimit is 0, and 0 of its pods have failed or leave"),
+        ("backoff=3 failed=3", "its backoffLimit is 3, and 3 of its pods have failed or leave"),
         (
             "per-index=0 index-failures=0 backoff=9",
             "the limit for each index is 0, and its index has failed 0 times",
@@ -197,12 +197,15 @@ fn a_job_that_survives_lets_its_pods_go() {
 
 #[test]
 fn the_moves_of_one_plan_count_against_the_limit_of_a_job() {
-    let moved = |job: &str| {
+    let plan = |job: &str| {
         let cluster = format!("node n1\n web*4 cpu=300m owner=Job runs-once {job}\nnode n2");
-        let plan = Cluster::parse(&cluster).plan(EVERY_POD);
-        plan.moves.len()
+        Cluster::parse(&cluster).plan(EVERY_POD)
     };
+    let moved = |job: &str| plan(job).moves.len();
     assert_eq!(moved("backoff=1"), 1);
+    // None has failed yet.
+    let why = "its backoffLimit is 1, and 1 of its pods has failed or leaves";
+    assert!(text(&plan("backoff=1")).contains(why), "{}", text(&plan("backoff=1")));
     assert_eq!(moved("backoff=4 failed=2"), 2);
     assert!(moved("backoff=6") > 2);
     assert!(moved("backoff=0 evicted=ignored") > 2);
@@ -474,7 +477,51 @@ fn a_new_ephemeral_volume_gets_the_class_of_its_template_or_the_default_of_today
     assert!(answer("a", &format!("{old}\n{new}")).starts_with("move web-1"));
     // Neither the default class nor any other provisions it.
     assert!(answer("-", old).contains(anywhere));
-    assert!(answer("?", "storage-class c driver=ebs").contains(anywhere));
+}
+
+/// The claim of the running pod was bound while its class existed.
+#[test]
+fn a_new_ephemeral_volume_of_a_class_that_does_not_exist_is_never_provisioned() {
+    let stays = |class: &str, why: &str| {
+        let pod = format!("ephemeral={class}");
+        let classes = "storage-class c driver=ebs";
+        for (pod, policy) in [
+            (pod.clone(), ""),
+            (pod.clone(), "evictable: {allow: [newVolumes]}\n"),
+            (format!("{pod} evict=true"), ""),
+        ] {
+            let plan = text(&hot(classes, &pod).plan(&format!("{policy}{EVEN}")));
+            let claim = "its PersistentVolumeClaim web-1-scratch";
+            let expected = format!("keep web-1 on n1: {claim} {why}, so its replacement could");
+            assert!(plan.starts_with(&expected), "{pod}, {policy}: {plan}");
+        }
+    };
+    stays("gone", "names StorageClass gone, which does not exist");
+    stays("?", "names no StorageClass, and none is the default");
+    let plan = text(&hot("storage-class c driver=ebs", "ephemeral=c").plan(EVEN));
+    assert!(plan.starts_with("move web-1"), "{plan}");
+}
+
+/// The other pod would get the claim when this one ends, and the replacement would wait.
+#[test]
+fn a_pod_keeps_the_claim_for_one_pod_that_another_one_awaits() {
+    let answer = |waits: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 system=2
+              web cpu=100m uses=3 shares=ebs one-pod
+              idle*4 cpu=500m uses=0
+            node n2
+            node n3
+              {waits}
+            "
+        ));
+        text(&cluster.plan(&format!("evictable: {{minReplicas: 1}}\n{EVEN}")))
+    };
+    assert!(answer("").starts_with("move web-1"), "{}", answer(""));
+    let waits = answer("new cpu=100m pending shares=ebs one-pod");
+    let why = "keep web-1 on n1: its PersistentVolumeClaim shared can be used";
+    assert!(waits.starts_with(why), "{waits}");
 }
 
 #[test]

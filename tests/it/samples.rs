@@ -106,6 +106,38 @@ fn class(plan: &Plan, node: &str) -> String {
     verdict.unwrap().class.to_string()
 }
 
+/// As where a file has two recordings of the same second.
+#[test]
+fn two_samples_that_differ_at_the_same_time_are_none() {
+    let nodes = ["n1", "n2", "n3"].map(node);
+    let others = [uses("n2", "300m"), uses("n3", "300m"), simple("web-0"), simple("web-1")];
+    let pods = ["web-0", "web-1"].map(|name| pod_uses(name, &["main"], "1"));
+    let whole = [&nodes[..], &others, &pods].concat();
+    let plan = |more: &[Value]| plan(&[&whole[..], more].concat());
+    let twice = "left alone: its sample cannot be read: it is given twice for the same time, with \
+                 differences";
+    let (hot, cold) = (uses("n1", "3"), uses("n1", "1"));
+    for both in [[hot.clone(), cold.clone()], [cold.clone(), hot.clone()]] {
+        assert_eq!(class(&plan(&both), "n1"), twice);
+    }
+    assert!(!plan(&[hot.clone(), hot.clone()]).moves.is_empty());
+    // The newer one of two decides.
+    let earlier = uses_at("n1", "1", "2026-11-21T11:59:00Z");
+    assert!(!plan(&[earlier.clone(), hot.clone()]).moves.is_empty());
+    let plan = plan(&[hot, earlier, pod_uses("web-0", &["main"], "900m")]);
+    assert!(plan.moves.iter().all(|planned| planned.pod != "web-0"), "{}", text(&plan));
+}
+
+/// As an adapter answers that has no data of a machine.
+#[test]
+fn a_sample_without_memory_is_none() {
+    let mut idle = uses("n2", "0");
+    idle["usage"]["memory"] = json!("0");
+    let plan = plan(&[node("n1"), node("n2"), uses("n1", "1"), idle]);
+    let why = "left alone: its sample cannot be read: memory: found 0, expected more";
+    assert_eq!(class(&plan, "n2"), why);
+}
+
 /// Why pods stay, in order and without repetition.
 fn kept(plan: &Plan) -> Vec<String> {
     let mut reasons: Vec<String> = plan.kept.iter().map(|kept| kept.refusal.to_string()).collect();

@@ -80,7 +80,7 @@ mod volumes;
 mod waiting;
 mod walk;
 
-pub use claims::claim_flaw;
+pub use claims::{claim_flaw, template_flaw};
 pub use equal_pods::{PodParts, WithoutDestination, parts};
 pub use pod_affinity::ViolatedPreferences;
 pub use question::in_turn;

@@ -19,6 +19,9 @@ pub(super) fn recognise(root: &YamlNode) -> Option<Problem> {
         "ConfigMap" | "Secret" => ("kind", of_object(root, kind)),
         "DeschedulerConfiguration" => ("kind", KOORDINATOR.to_owned()),
         "HelmRelease" | "Application" | "HelmChart" => ("kind", of_release(kind)),
+        "KubeSchedulerConfiguration" => ("kind", SCHEDULER.to_owned()),
+        "KubeDescheduler" => ("kind", OPENSHIFT.to_owned()),
+        "List" | "Node" | "NodeList" | "Pod" | "PodList" => ("kind", of_cluster(kind)),
         _ => return values(entries).or_else(|| other_version(root)),
     };
     Some(problem(at(entries, field)?, field, sentence))
@@ -27,6 +30,17 @@ pub(super) fn recognise(root: &YamlNode) -> Option<Problem> {
 const KOORDINATOR: &str = "this is the configuration of Koordinator's descheduler, whose plugins \
     evenkeel does not have; write a policy with `lowNodeUtilization` and `basis: actual` instead \
     of its LowNodeLoad (`evenkeel policy convert` shows the format)";
+
+const SCHEDULER: &str =
+    "this is the configuration of kube-scheduler; hand it over by `--scheduler-config`";
+
+const OPENSHIFT: &str = "this is the resource of OpenShift's Kube Descheduler Operator; hand over \
+    the policy that the operator makes of it: the key `policy.yaml` of the ConfigMap in its \
+    namespace";
+
+fn of_cluster(kind: &str) -> String {
+    format!("this is a {kind}; the objects of a cluster are handed over by `--from`")
+}
 
 /// A ConfigMap, as most descriptions of a problem contain it.
 fn of_object(root: &YamlNode, kind: &str) -> String {
@@ -179,6 +193,15 @@ mod tests {
     fn the_configuration_of_koordinator_is_named() {
         let text = "apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\nprofiles: []";
         assert!(refused(text).contains("the configuration of Koordinator's descheduler"));
+    }
+
+    #[test]
+    fn other_files_of_a_cluster_are_named() {
+        let of = |kind: &str| refused(&format!("apiVersion: v1\nkind: {kind}\nspec: {{}}"));
+        let scheduler = of("KubeSchedulerConfiguration");
+        assert!(scheduler.ends_with("hand it over by `--scheduler-config`"), "{scheduler}");
+        assert!(of("KubeDescheduler").contains("the key `policy.yaml` of the ConfigMap"));
+        assert!(of("List").ends_with("the objects of a cluster are handed over by `--from`"));
     }
 
     #[test]

@@ -28,6 +28,10 @@ pub(super) fn take_over(cluster: &mut SimulatedCluster, given: &Given) {
     for node in &snapshot.nodes {
         add_node(cluster, given, &snapshot, node, replay.as_ref());
     }
+    // Storing a node makes it readable.
+    for skipped in given.objects.skipped().filter(|one| one.kind == ObjectKind::Node.name()) {
+        cluster.objects.skip(ObjectKind::Node, skipped.clone());
+    }
     let budgets = snapshot.budgets.iter().map(|b| SimulatedBudget { facts: (**b).clone() });
     cluster.budgets.extend(budgets);
     let mut works = BTreeMap::new();

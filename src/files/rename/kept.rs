@@ -55,7 +55,7 @@ impl NameKind {
 /// Well-known keys of labels and taints:
 /// <https://kubernetes.io/docs/reference/labels-annotations-taints/>, and the keys that decisions
 /// read.
-const KEYS: [&str; 44] = [
+const KEYS: [&str; 50] = [
     "DeletionCandidateOfClusterAutoscaler",
     "ToBeDeletedByClusterAutoscaler",
     "app.kubernetes.io/component",
@@ -65,7 +65,12 @@ const KEYS: [&str; 44] = [
     "app.kubernetes.io/part-of",
     "app.kubernetes.io/version",
     "apps.kubernetes.io/pod-index",
+    "aws-node-termination-handler/asg-lifecycle-termination",
+    "aws-node-termination-handler/rebalance-recommendation",
+    "aws-node-termination-handler/scheduled-maintenance",
+    "aws-node-termination-handler/spot-itn",
     "batch.kubernetes.io/job-name",
+    "cloud.google.com/impending-node-termination",
     "controller-revision-hash",
     "evenkeel.io/steer",
     "failure-domain.beta.kubernetes.io/region",
@@ -83,6 +88,7 @@ const KEYS: [&str; 44] = [
     "leaderworkerset.sigs.k8s.io/name",
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",
+    "node.cloudprovider.kubernetes.io/shutdown",
     "node.kubernetes.io/disk-pressure",
     "node.kubernetes.io/instance-type",
     "node.kubernetes.io/memory-pressure",

@@ -1,6 +1,7 @@
 //! Options of a pod in a text cluster: its status, its constraints and its containers.
 //!
-//! - status: `not-started`, `grace=1h` (the grace period), `ends=1h` (terminating, until then),
+//! - status: `not-started`, `no-age` (neither creation nor start is known),
+//!   `grace=1h` (the grace period), `ends=1h` (terminating, until then),
 //!   `creating=20m` (pulls its images for so long), `started=1m`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
 //! - owner: `owner=Job`, `revision=b` (ReplicaSet web-b of Deployment web), `two-owners`,
 //!   `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
@@ -146,6 +147,9 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
     }
     if words.has("not-started") {
         pod.started = None;
+    }
+    if words.has("no-age") {
+        (pod.created, pod.started) = (jiff::Timestamp::UNIX_EPOCH, None);
     }
     pod.scheduler = words.get("scheduler").map(str::to_owned);
     pod.reason = words.get("reason").map(str::to_owned);

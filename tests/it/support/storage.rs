@@ -10,7 +10,8 @@
 //!   `inline=secrets` (an inline volume of this CSI driver),
 //!   `claim` (a claim that does not exist), `unbound=fast` (a claim of its own, without a volume
 //!   yet; with `selected=n3` the scheduler has chosen that node for it), `shares=ebs` (the claim
-//!   `shared`, bound to a volume of this driver that one node can use at a time)
+//!   `shared`, bound to a volume of this driver that one node can use at a time; with `one-pod` one
+//!   pod)
 
 use evenkeel::model::snapshot::facts::{
     Claim, CsiDrivers, EphemeralClaim, PodFacts, StorageClass, Volume,
@@ -88,7 +89,8 @@ pub(super) fn bound(words: &Words<'_>, pod: &PodFacts) -> Vec<Object> {
     };
     let claim = Claim {
         volume: Some(name.clone()),
-        one_node: words.get("shares").is_some(),
+        one_node: words.get("shares").is_some() && !words.has("one-pod"),
+        one_pod: words.has("one-pod"),
         ..Claim::default()
     };
     let volume = Volume { csi: Some((driver.to_owned(), name.clone())), ..Volume::default() };

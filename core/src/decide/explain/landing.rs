@@ -80,7 +80,7 @@ impl FittingNode {
             BadLanding::WouldTrade(_, preference) => format!("it would break {preference}"),
             BadLanding::WouldBeUnreadable(_, why) => format!("it is left alone: {why}"),
             BadLanding::WouldBeClosed(_, closure) => format!("it is {closure}"),
-            BadLanding::WouldBeRefused(_, other) => format!("its kubelet would refuse it: {other}"),
+            BadLanding::WouldBeRefused(_, other) => format!("it cannot run the pod: {other}"),
             BadLanding::WouldLackDriver(_, driver) => format!("it lacks the CSI driver {driver}"),
             BadLanding::WouldBeRemoved(_, by) => format!("it would soon leave: {by}"),
             BadLanding::WouldBeExcluded(_) => "the policy excludes it as destination".to_owned(),

@@ -262,6 +262,7 @@ fn value_of_class(name: &String, snapshot: &Snapshot) -> Result<i32, Refusal> {
 }
 
 pub(super) fn old_enough(age: SignedDuration, rules: &Evictable) -> Result<(), Refusal> {
-    let least = rules.min_pod_age;
+    // A clock may be behind that of the API server.
+    let (age, least) = (age.max(SignedDuration::ZERO), rules.min_pod_age);
     if age < least { Err(Temporary::Young { age, least }.into()) } else { Ok(()) }
 }

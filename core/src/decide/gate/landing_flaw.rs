@@ -187,7 +187,8 @@ pub(super) fn check(
 fn check_closure(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Result<(), LandingFlaw> {
     let snapshot = projection.world.snapshot;
     let (pod, there) = (snapshot.pod(pod), snapshot.node(node));
-    kubelet::admits(pod, there).map_err(|other| LandingFlaw::Refused(node, other))?;
+    let home = pod.node.map(|home| snapshot.node(home));
+    kubelet::admits(pod, home, there).map_err(|other| LandingFlaw::Refused(node, other))?;
     let absent = (!there.ready).then_some(NodeClosure::NotReady);
     match there.closure().or(absent) {
         Some(closure) => Err(LandingFlaw::Closed(node, closure)),
@@ -260,10 +261,12 @@ fn no_gain(
     if !world.policy.selects(&facts.labels) {
         return NoGain::NotSelected;
     }
+    let by_load = !destinations.targets.is_empty();
     let judged = || projection.judged_by(node, &destinations.targets).next().is_some();
     match other_pool(candidate, projection, node) {
         Some(pool) => pool,
-        None if !destinations.targets.is_empty() && !judged() => NoGain::Lacks,
+        None if by_load && !judged() => NoGain::Lacks,
+        None if by_load && facts.cordoned => NoGain::Cordoned,
         None => destinations.others.clone(),
     }
 }

@@ -9,7 +9,9 @@
 //! `Released` and `Failed` mean that the claim of the volume was deleted.
 
 use crate::model::plan::ClaimFlaw;
-use crate::model::snapshot::facts::{Claim, ClaimRef, ClaimState, StorageClass, VolumeState};
+use crate::model::snapshot::facts::{
+    Claim, ClaimRef, ClaimState, EphemeralClaim, StorageClass, VolumeState,
+};
 use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Pod, Snapshot};
 
@@ -41,7 +43,9 @@ pub(super) fn hold(snapshot: &Snapshot, pod: &Pod, name: &str) -> Hold {
         Some(ClaimFlaw::NoVolume(volume)) => without(ObjectKind::Volume, "", &volume),
         Some(ClaimFlaw::NoClass(class)) => without(ObjectKind::StorageClass, "", &class),
         Some(ClaimFlaw::Deleting | ClaimFlaw::Lost) => Hold::Stuck,
-        Some(ClaimFlaw::Unreadable | ClaimFlaw::Unbound) => Hold::Doubtful,
+        Some(ClaimFlaw::Unreadable | ClaimFlaw::Unbound | ClaimFlaw::NoDefaultClass) => {
+            Hold::Doubtful
+        }
         // Only the kubelet and the attacher refuse such a volume.
         Some(
             ClaimFlaw::VolumeOfOther(_)
@@ -113,5 +117,20 @@ fn unbound(snapshot: &Snapshot, claim: &Claim) -> Option<ClaimFlaw> {
         Some(class) if class.waits => None,
         Some(_) => Some(ClaimFlaw::Unbound),
         None => Some(ClaimFlaw::NoClass(name.clone())),
+    }
+}
+
+/// Returns why a new claim for a generic ephemeral volume would never be bound. The claim of the
+/// running pod was bound before, so its class may be gone. An empty name means a volume that an
+/// administrator has made.
+pub fn template_flaw(snapshot: &Snapshot, own: &EphemeralClaim) -> Option<ClaimFlaw> {
+    let classes = &snapshot.storage_classes;
+    match own.class.as_deref() {
+        Some("") => None,
+        Some(name) => (!classes.contains_key(name)).then(|| ClaimFlaw::NoClass(name.to_owned())),
+        None => {
+            let has_default = classes.values().any(|class| class.is_default);
+            (!has_default).then_some(ClaimFlaw::NoDefaultClass)
+        }
     }
 }

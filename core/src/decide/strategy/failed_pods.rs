@@ -36,8 +36,8 @@ impl FailedPods {
         if pod.owners.iter().any(|o| excluded.contains(&o.kind)) {
             return Err(NotSelected::OwnerKind);
         }
-        let (age, least) = (now.duration_since(pod.created), self.min_age);
-        if age < least {
+        let (age, least) = (pod.age(now), self.min_age);
+        if least.is_positive() && age.is_none_or(|age| age < least) {
             return Err(NotSelected::NotOld { age, least });
         }
         let mut findings = vec![Finding::Failed];

@@ -145,6 +145,11 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
     }
 }
 
+/// The labels of a node of the control plane, which belongs to no group that an autoscaler shrinks.
+/// The second one is that of kubeadm before 1.20.
+const CONTROL_PLANE: [&str; 2] =
+    ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+
 /// Why an autoscaler may not remove a node after these pods have left it.
 ///
 /// cluster-autoscaler does not ask the pods that every node has (`simulator/drainability/rules` in
@@ -154,6 +159,10 @@ pub fn unremovable(draft: &Draft<'_>, node: NodeId, leaving: &[PodId]) -> Option
     let snapshot = draft.world.snapshot;
     if let Some(annotation) = snapshot.node(node).unremovable {
         return Some(format!("the node has the annotation {annotation}: true"));
+    }
+    let labels = &snapshot.node(node).labels;
+    if let Some(label) = CONTROL_PLANE.into_iter().find(|label| labels.contains_key(*label)) {
+        return Some(format!("the node has the label {label}"));
     }
     let staying = snapshot.node(node).pods.iter().filter(|pod| !leaving.contains(pod));
     let staying = staying.filter(|pod| !draft.moves(**pod)).map(|pod| snapshot.pod(*pod));

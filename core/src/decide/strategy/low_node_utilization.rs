@@ -59,9 +59,11 @@ impl<'w> LowNodeUtilizationRun<'w> {
     ) -> Self {
         let pools = in_force(draft, rule);
         let classes = classify(draft, position, rule, &pools);
+        let snapshot = draft.world.snapshot;
+        let cordoned = |node| snapshot.node(node).cordoned;
         let pools: Vec<BalancedPool> = pools
             .into_iter()
-            .map(|pool| BalancedPool::new(pool, &classes, rule.number_of_nodes))
+            .map(|pool| BalancedPool::new(pool, &classes, rule.number_of_nodes, cordoned))
             .collect();
         for pool in &pools {
             if let Some(why) = &pool.idle {

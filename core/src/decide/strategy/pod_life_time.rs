@@ -92,11 +92,10 @@ impl PodLifeTime {
 
 /// Compares whole seconds, as descheduler does.
 fn too_old(pod: &Pod, now: Timestamp, most: SignedDuration) -> Result<Finding, NotSelected> {
-    let age = now.duration_since(pod.created);
-    if age.as_secs() > most.as_secs() {
-        Ok(Finding::Age { age, most })
-    } else {
-        Err(NotSelected::NotOld { age, least: most })
+    let age = pod.age(now);
+    match age.filter(|age| age.as_secs() > most.as_secs()) {
+        Some(age) => Ok(Finding::Age { age, most }),
+        None => Err(NotSelected::NotOld { age, least: most }),
     }
 }
 

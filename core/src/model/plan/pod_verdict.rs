@@ -7,7 +7,7 @@ use crate::model::snapshot::Pod;
 use crate::values::Ratio;
 use crate::values::text::{self, count};
 
-use super::pod_verdict_text::{node, node_remedy, others};
+use super::pod_verdict_text::{node, node_remedy, others, too_young};
 use super::{Class, Halt, Idle, MoveWorth, Reason, Refusal, SavedEvictions, Temporary};
 
 const NEEDS_APPROVAL: Temporary = Temporary::NeedsApproval { asked: true };
@@ -235,10 +235,10 @@ pub enum NotSelected {
         limit: u32,
     },
     /// The pod is too young.
-    #[error("it is {} old, younger than {}", text::age(*.age), text::age(*.least))]
+    #[error("{}", too_young(*.age, *.least))]
     NotOld {
-        /// The age of the pod.
-        age: SignedDuration,
+        /// The age of the pod; `None` if it is unknown.
+        age: Option<SignedDuration>,
         /// The age from which on the strategy selects a pod.
         least: SignedDuration,
     },
@@ -383,7 +383,10 @@ fn place_remedy(key: &str) -> String {
     format!("set the label {key} on its node, and let the constraint admit the node")
 }
 
-fn age_remedy(age: SignedDuration, least: SignedDuration) -> String {
+fn age_remedy(age: Option<SignedDuration>, least: SignedDuration) -> String {
+    let Some(age) = age else {
+        return "record its creationTimestamp in the file".to_owned();
+    };
     let left = text::age(least.saturating_sub(age));
     format!("wait {left}, or lower the age in the strategy")
 }

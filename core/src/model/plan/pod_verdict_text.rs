@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use jiff::SignedDuration;
+
 use crate::model::ledger::Aim;
-use crate::values::text::agree;
+use crate::values::text::{self, agree};
 
 use super::{Class, PodVerdict, expected_effect};
 
@@ -38,6 +40,14 @@ pub(super) fn node(class: &Class) -> String {
         | Class::NoAllocatable(_)
         | Class::Lacks(_)
         | Class::NotSelected => format!("its node is {class}"),
+    }
+}
+
+/// Why a pod is not old enough.
+pub(super) fn too_young(age: Option<SignedDuration>, least: SignedDuration) -> String {
+    match age {
+        Some(age) => format!("it is {} old, younger than {}", text::age(age), text::age(least)),
+        None => "its age is unknown, because it has no creationTimestamp".to_owned(),
     }
 }
 

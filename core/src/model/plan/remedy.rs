@@ -60,8 +60,10 @@ impl Class {
             }
             Class::ColdCordoned | Class::InUseCordoned => "uncordon the node".to_owned(),
             Class::Deleting
-            | Class::ColdClosed(NodeClosure::Leaving)
-            | Class::InUseClosed(NodeClosure::Leaving) => "nothing: it is leaving".to_owned(),
+            | Class::ColdClosed(NodeClosure::Leaving | NodeClosure::Stopping)
+            | Class::InUseClosed(NodeClosure::Leaving | NodeClosure::Stopping) => {
+                "nothing: it is leaving".to_owned()
+            }
             Class::ColdClosed(_) | Class::InUseClosed(_) => {
                 "remove what causes the condition of the node".to_owned()
             }

@@ -39,10 +39,19 @@ type Wrong = String;
 #[expect(clippy::result_large_err, reason = "errors are rare and stored as they are")]
 pub fn object(value: &Value) -> Result<Option<Object>, (ObjectKind, Skipped)> {
     let word = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();
-    let Some(kind) = kind_of(word("apiVersion"), word("kind")) else {
+    let (version, kind) = (word("apiVersion"), word("kind"));
+    let of_group =
+        |one: &(&str, ObjectKind)| group(one.0) == group(version) && one.1.name() == kind;
+    let Some((expected, kind)) = KINDS.into_iter().find(of_group) else {
         return Ok(None);
     };
-    let read = read(kind, &Tree(value));
+    let tree = Tree(value);
+    let read = if version == expected {
+        read(kind, &tree)
+    } else {
+        let why = format!("apiVersion: found {version:?}, expected {expected}");
+        Err(skipped(kind, &tree, why))
+    };
     read.map(Some).map_err(|skipped| (kind, skipped))
 }
 
@@ -56,45 +65,55 @@ pub fn protobuf(kind: ObjectKind, message: &[u8]) -> Result<Object, Skipped> {
     read(kind, &Protobuf(message))
 }
 
-/// Returns the kind for an apiVersion and kind; `None` if it is not kept. Only the watched version
-/// of each group is supported.
+/// The kinds that are kept, with the watched version of their group. No other one is supported.
+const KINDS: [(&str, ObjectKind); 15] = [
+    ("v1", ObjectKind::Node),
+    ("v1", ObjectKind::Pod),
+    ("policy/v1", ObjectKind::Budget),
+    ("v1", ObjectKind::Namespace),
+    ("scheduling.k8s.io/v1", ObjectKind::Class),
+    ("v1", ObjectKind::Claim),
+    ("v1", ObjectKind::Volume),
+    ("storage.k8s.io/v1", ObjectKind::StorageClass),
+    ("storage.k8s.io/v1", ObjectKind::CsiNode),
+    ("storage.k8s.io/v1", ObjectKind::Attachment),
+    ("v1", ObjectKind::Service),
+    ("apps/v1", ObjectKind::ReplicaSet),
+    ("v1", ObjectKind::ReplicationController),
+    ("apps/v1", ObjectKind::StatefulSet),
+    ("batch/v1", ObjectKind::Job),
+];
+
+/// Returns the kind for an apiVersion and kind; `None` if it is not kept.
 pub fn kind_of(api_version: &str, kind: &str) -> Option<ObjectKind> {
-    Some(match (api_version, kind) {
-        ("v1", "Node") => ObjectKind::Node,
-        ("v1", "Pod") => ObjectKind::Pod,
-        ("policy/v1", "PodDisruptionBudget") => ObjectKind::Budget,
-        ("v1", "Namespace") => ObjectKind::Namespace,
-        ("scheduling.k8s.io/v1", "PriorityClass") => ObjectKind::Class,
-        ("v1", "PersistentVolumeClaim") => ObjectKind::Claim,
-        ("v1", "PersistentVolume") => ObjectKind::Volume,
-        ("storage.k8s.io/v1", "StorageClass") => ObjectKind::StorageClass,
-        ("storage.k8s.io/v1", "CSINode") => ObjectKind::CsiNode,
-        ("storage.k8s.io/v1", "VolumeAttachment") => ObjectKind::Attachment,
-        ("v1", "Service") => ObjectKind::Service,
-        ("apps/v1", "ReplicaSet") => ObjectKind::ReplicaSet,
-        ("v1", "ReplicationController") => ObjectKind::ReplicationController,
-        ("apps/v1", "StatefulSet") => ObjectKind::StatefulSet,
-        ("batch/v1", "Job") => ObjectKind::Job,
-        _ => return None,
-    })
+    let mut kinds = KINDS.into_iter();
+    let found = kinds.find(|(version, one)| *version == api_version && one.name() == kind);
+    found.map(|(_, kind)| kind)
+}
+
+/// Returns the group of an apiVersion; an empty one for core kinds.
+fn group(api_version: &str) -> &str {
+    api_version.rsplit_once('/').map_or("", |(group, _)| group)
 }
 
 fn read(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Skipped> {
-    convert(kind, from).map_err(|why| {
-        let outline = from.outline(kind);
-        let node = node_of(kind, &outline);
-        Skipped {
-            kind: kind.name().to_owned(),
-            namespace: match outline.namespace.as_str() {
-                _ if !namespaced(kind) => String::new(),
-                "" => "default".to_owned(),
-                _ => outline.namespace,
-            },
-            name: outline.name,
-            node,
-            why,
-        }
-    })
+    convert(kind, from).map_err(|why| skipped(kind, from, why))
+}
+
+fn skipped(kind: ObjectKind, from: &impl Encoding, why: Wrong) -> Skipped {
+    let outline = from.outline(kind);
+    let node = node_of(kind, &outline);
+    Skipped {
+        kind: kind.name().to_owned(),
+        namespace: match outline.namespace.as_str() {
+            _ if !namespaced(kind) => String::new(),
+            "" => "default".to_owned(),
+            _ => outline.namespace,
+        },
+        name: outline.name,
+        node,
+        why,
+    }
 }
 
 /// Returns the node that an unreadable object tells something about.
@@ -631,9 +650,12 @@ mod tests {
 
     #[test]
     fn other_kinds_are_ignored() {
-        for other in
-            ["{apiVersion: v1, kind: Secret, metadata: {name: s}}", "{kind: Node}", "[]", "7"]
-        {
+        for other in [
+            "{apiVersion: v1, kind: Secret, metadata: {name: s}}",
+            "{apiVersion: example.com/v1, kind: Node}",
+            "[]",
+            "7",
+        ] {
             assert!(object(&yaml(other)).unwrap().is_none(), "{other}");
         }
     }

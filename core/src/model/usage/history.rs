@@ -271,8 +271,9 @@ impl History {
     /// Computes the usage of the nodes and pods of this snapshot from the window.
     pub fn usage(&self, snapshot: &Snapshot, now: Timestamp) -> Usage {
         let series = self.series(snapshot);
+        let own = snapshot.pods.iter().zip(&series);
         let known: Vec<Result<Measure, Unmeasured>> =
-            series.iter().map(|s| self.known_pod(*s, now)).collect();
+            own.map(|(pod, own)| self.known_pod(own.filter(|_| !is_creating(pod)), now)).collect();
         // Measured pods first, because new pods get the typical usage of their siblings.
         let typical = typical::by_workload(snapshot, &known);
         let pods = snapshot.pods.iter().zip(known).zip(&series);
@@ -321,11 +322,11 @@ impl History {
         // last resort.
         let sibling = pod.workload.and_then(|w| typical.get(&w).copied());
         let request = Measure::from_all(&pod.requests);
+        // One whose init container or sidecar is measured has more to start.
+        let starts_slowly = creating && (own.is_some() || !self.too_new(pod, now));
         match sibling.or(own) {
             // A pod that takes long to start may be unlike its siblings.
-            Some(guess) if creating && !self.too_new(pod, now) => {
-                PodUsage::Assumed(guess.max(request))
-            }
+            Some(guess) if starts_slowly => PodUsage::Assumed(guess.max(request)),
             Some(guess) => PodUsage::Estimated(guess),
             None => PodUsage::Assumed(request),
         }
@@ -358,10 +359,10 @@ impl History {
     }
 }
 
-/// Returns true if the pod is on a node and does not run yet, because its images are being pulled
-/// or its volumes attached.
+/// Returns true if the pod is on a node and does not run yet, because its images are being pulled,
+/// its volumes attached or its init containers run. Its samples say nothing about its usage.
 fn is_creating(pod: &Pod) -> bool {
-    pod.node.is_some() && pod.phase == PodPhase::Pending
+    pod.node.is_some() && pod.phase == PodPhase::Pending && !pod.ready
 }
 
 /// Returns how much the usage of a pod varies around its average.

@@ -1,5 +1,7 @@
 //! Readings from metrics.k8s.io objects.
 
+use std::collections::btree_map::Entry;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -14,7 +16,7 @@ pub mod protobuf;
 /// object.
 ///
 /// An invalid sample is recorded in [`Readings::skipped`]. Of two samples of the same object the
-/// newer one counts.
+/// newer one counts, and of two that differ at the same time neither.
 pub fn take(value: &Value, into: &mut Readings) -> bool {
     let word = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();
     if !word("apiVersion").starts_with("metrics.k8s.io/") {
@@ -53,11 +55,14 @@ fn name_of(container: &Value) -> String {
 }
 
 fn add_node(name: String, sample: Result<Sample, String>, into: &mut Readings) {
-    let why = match sample {
+    let (name, why) = match sample.and_then(possible) {
         // A file may contain two recordings of the same node.
-        Ok(sample) if !name.is_empty() => return newest(into.nodes.entry(name), sample),
-        Ok(_) => NO_NAME.to_owned(),
-        Err(why) => why,
+        Ok(sample) if !name.is_empty() => match newest(into.nodes.entry(name), sample) {
+            Ok(()) => return,
+            Err(name) => (name, TWICE.to_owned()),
+        },
+        Ok(_) => (name, NO_NAME.to_owned()),
+        Err(why) => (name, why),
     };
     into.unreadable_nodes.insert(name.clone(), why.as_str().into());
     let skipped = skipped("NodeMetrics", String::new(), name, why);
@@ -72,19 +77,25 @@ fn add_pod(
     containers: Vec<String>,
     into: &mut Readings,
 ) {
-    let why = match sample {
-        Ok(mut sample) if !name.is_empty() => {
+    let pod = (namespace, name);
+    let (pod, why) = match sample.and_then(possible) {
+        Ok(mut sample) if !pod.1.is_empty() => {
             sample.containers = into.containers.add(containers);
-            return newest(into.pods.entry((namespace, name)), sample);
+            match newest(into.pods.entry(pod), sample) {
+                Ok(()) => return,
+                Err(pod) => (pod, TWICE.to_owned()),
+            }
         }
-        Ok(_) => NO_NAME.to_owned(),
-        Err(why) => why,
+        Ok(_) => (pod, NO_NAME.to_owned()),
+        Err(why) => (pod, why),
     };
+    let (namespace, name) = pod;
     into.unreadable_pods.insert((namespace.clone(), name.clone()), why.as_str().into());
     into.skipped.add(skipped("PodMetrics", namespace, name, why));
 }
 
 const NO_NAME: &str = "metadata.name is missing";
+const TWICE: &str = "it is given twice for the same time, with differences";
 
 fn meta(value: &Value, key: &str) -> String {
     let found = value.get("metadata").and_then(|m| m.get(key)).and_then(Value::as_str);
@@ -95,11 +106,26 @@ fn skipped(kind: &str, namespace: String, name: String, why: String) -> Skipped 
     Skipped { kind: kind.to_owned(), namespace, name, node: None, why }
 }
 
-fn newest<K: Ord>(slot: std::collections::btree_map::Entry<'_, K, Sample>, sample: Sample) {
-    let kept = slot.or_insert(sample);
-    if sample.at > kept.at {
-        *kept = sample;
+/// Refuses a sample without memory, because every node and every pod that runs uses some.
+/// metrics-server leaves such samples out (`decodeBatch` in its pkg/scraper/client/resource), and
+/// other adapters need not.
+fn possible(sample: Sample) -> Result<Sample, String> {
+    let has_memory = sample.used.memory > Amount::ZERO;
+    has_memory.then_some(sample).ok_or_else(|| "memory: found 0, expected more".to_owned())
+}
+
+/// Keeps the newer sample, or returns the key if nothing tells which one holds, because they differ
+/// at the same time.
+fn newest<K: Ord>(slot: Entry<'_, K, Sample>, sample: Sample) -> Result<(), K> {
+    match slot {
+        Entry::Occupied(kept) if kept.get().at == sample.at && kept.get().used != sample.used => {
+            return Err(kept.remove_entry().0);
+        }
+        Entry::Occupied(mut kept) if kept.get().at < sample.at => drop(kept.insert(sample)),
+        Entry::Occupied(_) => {}
+        Entry::Vacant(slot) => drop(slot.insert(sample)),
     }
+    Ok(())
 }
 
 fn sample(

@@ -7,6 +7,8 @@
 //! The same holds for a driver without a VolumeAttachment in the whole cluster while the pod runs
 //! with its volume (`attachRequired: false`). The node must have one of another driver: a cluster
 //! in a cluster and a part of a file may have none at all.
+//! The scheduler itself gives a `ReadWriteOncePod` claim to one pod at a time (VolumeRestrictions),
+//! regardless of the driver.
 //! A pod that has not started elsewhere proves nothing: it may be the one that waits, and would get
 //! the volume instead of the replacement.
 
@@ -22,11 +24,11 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
         let volume = snapshot.volume_of(claim);
         volume.is_some_and(|volume| volume.shared || is_never_attached(snapshot, pod, volume))
     };
-    let one_node = |name: &&String| {
+    let exclusive = |name: &&String| {
         let claim = snapshot.claim(pod, name);
-        claim.is_some_and(|claim| claim.one_node && !is_shared(claim))
+        claim.is_some_and(|claim| claim.one_pod || claim.one_node && !is_shared(claim))
     };
-    for claim in pod.volumes.claims.iter().filter(one_node) {
+    for claim in pod.volumes.claims.iter().filter(exclusive) {
         let others = draft
             .index()
             .claim_users(&pod.namespace, claim)

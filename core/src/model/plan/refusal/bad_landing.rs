@@ -72,8 +72,8 @@ pub enum BadLanding {
     #[error("its replacement could land on {0}, which is {1}")]
     WouldBeClosed(String, NodeClosure),
     /// The scheduler, which does not compare operating systems, could put the replacement on a node
-    /// whose kubelet would refuse it.
-    #[error("its replacement could land on {0}, whose kubelet would refuse it: {1}")]
+    /// whose kubelet would refuse it, or whose container runtime could not run its images.
+    #[error("its replacement could land on {0}, which cannot run it: {1}")]
     WouldBeRefused(String, OtherSystem),
     /// The scheduler, which does not look for the CSI drivers of volumes, could put the replacement
     /// on a node without this one.
@@ -211,6 +211,7 @@ fn elsewhere(node: &str, why: &NoGain) -> String {
     let otherwise = match why {
         NoGain::NoPool | NoGain::OtherPool(_) => "change the `nodeSelector` of the pools",
         NoGain::NotSelected => "widen the `nodeSelector` of the policy",
+        NoGain::Cordoned => "uncordon it",
         NoGain::Hot
         | NoGain::Lacks
         | NoGain::NotOpening

@@ -177,6 +177,9 @@ pub enum ClaimFlaw {
     /// The claim is not bound, and its class does not exist.
     #[error("names StorageClass {0}, which does not exist")]
     NoClass(String),
+    /// The claim names no class, and no class is the default one.
+    #[error("names no StorageClass, and none is the default")]
+    NoDefaultClass,
     /// The claim is bound to a volume that does not exist.
     #[error("is bound to PersistentVolume {0}, which does not exist")]
     NoVolume(String),
@@ -208,6 +211,7 @@ impl ClaimFlaw {
                 format!("bind PersistentVolumeClaim {claim} to a volume (`kubectl describe pvc`)")
             }
             ClaimFlaw::NoClass(class) => format!("create StorageClass {class}"),
+            ClaimFlaw::NoDefaultClass => "make a StorageClass the default one".into(),
             ClaimFlaw::VolumeOfOther(volume) => {
                 format!("correct `claimRef` of PersistentVolume {volume}")
             }
@@ -312,7 +316,7 @@ pub enum OrderCause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JobFailureCause {
     /// One more failed pod is too many.
-    #[error("its backoffLimit is {limit}, and {failed} of its pods have failed")]
+    #[error("its backoffLimit is {limit}, and {failed} of its pods {}", failed_or_leave(*.failed))]
     BackoffLimit {
         /// The pods that have failed or are going to.
         failed: u32,
@@ -341,6 +345,10 @@ pub enum JobFailureCause {
     /// Another controller manages the Job.
     #[error("another controller manages it (managedBy), whose rules are unknown")]
     Foreign,
+}
+
+fn failed_or_leave(pods: u32) -> &'static str {
+    if pods == 1 { "has failed or leaves" } else { "have failed or leave" }
 }
 
 fn times(failed: Option<u32>) -> String {

@@ -96,7 +96,8 @@ const WORKLOAD_REJECTED: &str = "wait until one of its pods is evicted";
 const LEDGER_FULL: &str = "wait until entries expire, or lower `cooldown.rest`";
 const FASTER_START: &str =
     "nothing, or let its workload start faster, for example by smaller images";
-const UNREMOVABLE: &str = "remove the annotation from the node or the pod";
+const UNREMOVABLE: &str =
+    "remove the annotation from the node or the pod, or leave the node out by `nodeSelector`";
 
 fn free_other_pod(pod: &str) -> String {
     format!("remove what keeps {pod} (`explain` it): a node is emptied completely or not at all")

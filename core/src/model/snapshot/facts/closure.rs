@@ -13,6 +13,8 @@ pub enum NodeClosure {
     Deleting,
     /// It has a taint by which an autoscaler says that it is removing the node.
     Leaving,
+    /// It has a taint by which a cloud provider says that its machine stops or has stopped.
+    Stopping,
     /// It has no Ready condition, so its kubelet has never reported.
     NeverReady,
     /// Its Ready condition is not true. The scheduler sees a taint, which a pod may tolerate; no
@@ -36,11 +38,25 @@ pub enum NodeClosure {
 const LEAVING: [&str; 3] =
     ["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
 
+/// Taints of a node whose machine stops or has stopped: that of the cloud node lifecycle controller
+/// (k8s.io/cloud-provider/api), that of an operator for a non-graceful node shutdown, that of GKE
+/// for a preemptible machine, and those of <https://github.com/aws/aws-node-termination-handler>.
+const STOPPING: [&str; 7] = [
+    "node.cloudprovider.kubernetes.io/shutdown",
+    "node.kubernetes.io/out-of-service",
+    "cloud.google.com/impending-node-termination",
+    "aws-node-termination-handler/asg-lifecycle-termination",
+    "aws-node-termination-handler/rebalance-recommendation",
+    "aws-node-termination-handler/scheduled-maintenance",
+    "aws-node-termination-handler/spot-itn",
+];
+
 impl NodeClosure {
     /// Returns the closure that a taint with this key means, whether or not a pod tolerates it;
     /// `None` if it means none.
     pub fn of_taint(key: &str) -> Option<Self> {
-        LEAVING.contains(&key).then_some(NodeClosure::Leaving)
+        let stopping = STOPPING.contains(&key).then_some(NodeClosure::Stopping);
+        LEAVING.contains(&key).then_some(NodeClosure::Leaving).or(stopping)
     }
 
     /// Returns the closure that a true condition of this type means; `None` if it means none.
@@ -59,7 +75,10 @@ impl NodeClosure {
     pub const fn taint(self) -> Option<&'static str> {
         match self {
             // The taint of a node that is not Ready depends on why it is not.
-            NodeClosure::Deleting | NodeClosure::Leaving | NodeClosure::NotReady => None,
+            NodeClosure::Deleting
+            | NodeClosure::Leaving
+            | NodeClosure::Stopping
+            | NodeClosure::NotReady => None,
             NodeClosure::NeverReady => Some("node.kubernetes.io/not-ready"),
             NodeClosure::MemoryPressure => Some("node.kubernetes.io/memory-pressure"),
             NodeClosure::DiskPressure => Some("node.kubernetes.io/disk-pressure"),
@@ -75,6 +94,7 @@ impl fmt::Display for NodeClosure {
         f.write_str(match self {
             NodeClosure::Deleting => "being deleted",
             NodeClosure::Leaving => "being removed by an autoscaler",
+            NodeClosure::Stopping => "about to stop, by its taint",
             NodeClosure::NeverReady => "without a Ready condition",
             NodeClosure::NotReady => "not Ready",
             NodeClosure::MemoryPressure => "under memory pressure",

@@ -43,7 +43,8 @@ pub struct PodFacts {
     /// The time by which it will have ended if its node works, which is the deletion timestamp;
     /// `None` if it is not being deleted.
     pub ends: Option<Timestamp>,
-    /// Its creation time by the API server's clock, in whole seconds.
+    /// Its creation time by the API server's clock, in whole seconds; 1970 if it is unknown, which
+    /// only a file can bring about.
     pub created: Timestamp,
     /// The time when the kubelet accepted it.
     pub started: Option<Timestamp>,
@@ -155,6 +156,12 @@ impl PodFacts {
     /// to delete it.
     pub fn controller(&self) -> Option<&Owner> {
         self.owners.iter().find(|owner| owner.controller)
+    }
+
+    /// Returns its age; `None` if it is unknown.
+    pub fn age(&self, now: Timestamp) -> Option<SignedDuration> {
+        let known = Some(self.created).filter(|created| *created != Timestamp::UNIX_EPOCH);
+        known.map(|created| now.duration_since(created))
     }
 
     /// Returns true if the pod is neither finished nor terminating.

@@ -50,16 +50,15 @@ fn closures(node: &ApiNode) -> Vec<NodeClosure> {
     let conditions = &node.status.conditions;
     let deleting = node.metadata.deletion_timestamp.is_some();
     let never_ready = !conditions.iter().any(|c| c.kind == "Ready");
-    let mut taints = node.spec.taints.iter();
-    let own = [
-        deleting.then_some(NodeClosure::Deleting),
-        taints.find_map(|t| NodeClosure::of_taint(&t.key)),
-        never_ready.then_some(NodeClosure::NeverReady),
-    ];
+    let own =
+        [deleting.then_some(NodeClosure::Deleting), never_ready.then_some(NodeClosure::NeverReady)];
+    let marked = node.spec.taints.iter().filter_map(|t| NodeClosure::of_taint(&t.key));
     let met = conditions.iter().filter(|c| c.status == "True");
     let mut closures: Vec<NodeClosure> = own.into_iter().flatten().collect();
     closures.extend(met.filter_map(|c| NodeClosure::of_condition(&c.kind)));
+    closures.extend(marked);
     closures.sort_unstable();
+    closures.dedup();
     closures
 }
 

@@ -18,6 +18,7 @@ use super::{
 /// Converts a pod.
 pub(super) fn read(pod: &ApiPod) -> Result<PodFacts, Wrong> {
     let ApiPod { metadata: meta, spec, status } = pod;
+    let started = time("status.startTime", status.start_time)?;
     Ok(PodFacts {
         namespace: namespace_of(meta),
         name: name_of(meta)?,
@@ -29,10 +30,11 @@ pub(super) fn read(pod: &ApiPod) -> Result<PodFacts, Wrong> {
         terminating: meta.deletion_timestamp.is_some(),
         // An unreadable time does not change that it is being deleted.
         ends: time("metadata.deletionTimestamp", meta.deletion_timestamp).unwrap_or_default(),
-        // Only an object from a file can lack it. A pod of unknown age counts as old.
+        // Only an object from a file can lack it. The pod is at least as old as its start says.
         created: time("metadata.creationTimestamp", meta.creation_timestamp)?
+            .or(started)
             .unwrap_or(Timestamp::UNIX_EPOCH),
-        started: time("status.startTime", status.start_time)?,
+        started,
         running_since: containers::running_since(status),
         reason: filled(&status.reason),
         conditions: status.conditions.iter().map(condition).collect::<Result<_, _>>()?,

@@ -408,3 +408,10 @@ fn in_the_network_of_the_node_every_port_is_a_host_port() {
     assert_eq!(ports(true), [80, 81]);
     assert_eq!(ports(false), [81]);
 }
+
+#[test]
+fn a_pod_without_creation_time_is_as_old_as_its_start() {
+    let created = |status: &str| pod_of(&bare("{}", status)).created.to_string();
+    assert_eq!(created("{startTime: '2026-11-21T12:00:00Z'}"), "2026-11-21T12:00:00Z");
+    assert_eq!(created("{}"), "1970-01-01T00:00:00Z");
+}
