@@ -73,8 +73,8 @@ impl<'d> Cycle<'d> {
         }
         let decided = self.engine.ledger().clone();
         let made = self.make(&snapshot, &plan).await;
-        if let (Some(stored), true) = (stored, made.is_ok()) {
-            self.propose(stored, &snapshot, &plan).await;
+        if let (Some(stored), Ok(outcomes)) = (stored, &made) {
+            self.propose(stored, &snapshot, &plan, outcomes).await;
         }
         // Each takes as long as a decision, and after 30 s a plan evicts nothing more.
         if !self.daemon.stop.is_cancelled() {
