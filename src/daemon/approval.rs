@@ -56,8 +56,8 @@ impl Cycle<'_> {
         }
         let read = self.daemon.approvals.store.read();
         let read = self.daemon.stop.run_until_cancelled(read).await?;
-        self.record_request(&read);
-        let stored = read.ok()?;
+        // Without an error nothing is recorded yet: one of the last write would seem to have ended.
+        let stored = read.inspect_err(|error| self.record_request(Err(error))).ok()?;
         if let Some(proposal) = stored.proposal_if_approved() {
             self.approve(proposal, stored.approved_by.as_deref());
         } else if let Some(asked) = stored.proposal.as_ref().filter(|p| self.is_valid(p)) {
@@ -128,10 +128,8 @@ impl Cycle<'_> {
         moves.any(|one| one.stays(snapshot) && !is_made(one) && is_open(one))
     }
 
-    fn record_request<T>(&self, result: &Result<T, String>) {
-        let failures = self.daemon.cluster.failures();
-        let result = result.as_ref().map(drop).map_err(String::as_str);
-        failures.record(Request::Proposal, result);
+    fn record_request(&self, result: Result<(), &str>) {
+        self.daemon.cluster.failures().record(Request::Proposal, result);
     }
 
     /// Logs the approved evictions that the plan does not make.
@@ -166,19 +164,21 @@ impl Cycle<'_> {
         };
         if let Some(proposal) = stored.proposal.as_ref().filter(stays) {
             self.daemon.approvals.waiting = Some(proposal.clone());
-            return;
+            return self.record_request(Ok(()));
         }
         let proposal = Some(plan.proposal()).filter(|proposal| !proposal.moves.is_empty());
         self.daemon.approvals.waiting.clone_from(&proposal);
-        let is_same = proposal.is_none() && stored.proposal.is_none();
-        if is_same || !self.daemon.lead.holds() {
+        if proposal.is_none() && stored.proposal.is_none() {
+            return self.record_request(Ok(()));
+        }
+        if !self.daemon.lead.holds() {
             return;
         }
         let written = self.daemon.approvals.store.write(stored, proposal.as_ref());
         let Some(written) = self.daemon.stop.run_until_cancelled(written).await else {
             return;
         };
-        self.record_request(&written);
+        self.record_request(written.as_ref().copied().map_err(String::as_str));
         if let (Ok(()), Some(proposal)) = (written, proposal) {
             let (id, evictions) = (&proposal.id, count(proposal.moves.len(), "eviction"));
             let wait = agree(proposal.moves.len(), "waits", "wait");

@@ -377,6 +377,24 @@ async fn an_approval_is_one_fact_while_its_proposal_cannot_be_removed() {
     assert_eq!(fixture.written(), [(id, true)]);
 }
 
+/// It can be read, so nothing else would say why no person is asked.
+#[tokio::test]
+async fn a_proposal_that_cannot_be_written_is_a_lasting_failure() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    let cycle_later = async |fixture: &mut ApprovalFixture, refuses: bool| {
+        fixture.server.lock().unwrap().refuses = refuses;
+        fixture.cycle().await;
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(60)).await;
+        tokio::time::resume();
+        let lasting = fixture.daemon.cluster.failures().lasting();
+        lasting.into_iter().map(|failure| failure.request).collect::<Vec<_>>()
+    };
+    cycle_later(&mut fixture, true).await;
+    assert_eq!(cycle_later(&mut fixture, true).await, ["proposal"]);
+    assert!(cycle_later(&mut fixture, false).await.is_empty());
+}
+
 #[tokio::test]
 async fn nothing_waits_once_a_new_policy_requires_no_approval() {
     let mut fixture = ApprovalFixture::new("{required: true}").await;
