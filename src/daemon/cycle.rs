@@ -54,6 +54,8 @@ impl<'d> Cycle<'d> {
         }
         // Those of a policy that was just reloaded have no answers yet.
         self.daemon.refresh_guards(self.engine).await;
+        // An instance that has just begun to lead may have asked before.
+        self.daemon.note_stops(self.engine);
         self.daemon.exchange_facts(self.engine);
         let snapshot = self.snapshot();
         let observed = spans::settle().in_scope(|| self.settle(&snapshot));
