@@ -42,6 +42,9 @@ pub(super) struct DoctorArgs {
     /// Name of the Lease of the instance whose rights are checked
     #[arg(long, value_name = "NAME", default_value = LEASE, conflicts_with = "from")]
     leader_elect_resource_name: String,
+    /// Namespace of that Lease [default: the namespace of the ledger]
+    #[arg(long, value_name = "NAME", conflicts_with = "from")]
+    leader_elect_resource_namespace: Option<String>,
     #[command(flatten)]
     pub(super) shared: Shared,
 }
@@ -173,9 +176,11 @@ fn server_version(release: KubernetesRelease, steers: bool) -> Diagnosis {
 
 async fn rights(args: &DoctorArgs, client: &Client, policy: &Policy) -> Diagnosis {
     let (shared, approves) = (&args.shared, policy.approval.required);
+    let lease_namespace = args.leader_elect_resource_namespace.as_deref();
     let own = OwnObjects {
         namespace: &shared.namespace,
         lease: &args.leader_elect_resource_name,
+        lease_namespace: lease_namespace.unwrap_or(&shared.namespace),
         ledger: &shared.ledger,
         proposal: approves.then_some(&shared.proposal),
     };
