@@ -298,7 +298,10 @@ impl Daemon {
         self.ask_guards(engine).await;
         let poll =
             self.usage.poll(&self.cluster.node_addresses(), &self.metrics, clock::now()).await;
-        self.usage.report(self.cluster.failures());
+        // Where no decision needs usage, a missing source is no failure.
+        if single_run::UsageWait::of(engine.policy()).longest.is_positive() {
+            self.usage.report(self.cluster.failures());
+        }
         let Some(poll) = poll else {
             if let Some((kind, message)) = self.usage.error() {
                 spans::failed(kind, message);

@@ -42,6 +42,9 @@ pub(super) struct DoctorArgs {
     /// Name of the Lease of the instance whose rights are checked
     #[arg(long, value_name = "NAME", default_value = LEASE, conflicts_with = "from")]
     leader_elect_resource_name: String,
+    /// Namespace of that Lease [default: the namespace of the ledger]
+    #[arg(long, value_name = "NAME", conflicts_with = "from")]
+    leader_elect_resource_namespace: Option<String>,
     #[command(flatten)]
     pub(super) shared: Shared,
 }
@@ -68,7 +71,9 @@ pub(super) fn run(args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<()> 
         match plan::prepare(&args.input, &args.shared, "checks of") {
             Ok(prepared) => {
                 let observed = prepared.engine.join_usage(&prepared.snapshot, prepared.now);
-                diagnoses.extend(prepared.usage_failures.iter().map(usage_source));
+                let weighs = loaded.policy.weighs_usage();
+                let failures = prepared.usage_failures.iter();
+                diagnoses.extend(failures.map(|failure| usage_source(failure, weighs)));
                 let from_file = args.input.from.is_some();
                 let examined = prepared.engine.examine(&observed).into_iter();
                 diagnoses.extend(examined.map(|d| if from_file { of_file(d) } else { d }));
@@ -112,7 +117,8 @@ fn of_file(diagnosis: Diagnosis) -> Diagnosis {
     Diagnosis { remedy, ..diagnosis }
 }
 
-fn usage_source(failure: &SourceError) -> Diagnosis {
+/// Where the policy compares requests only, a source is missing to right-sizing and to ceilings.
+fn usage_source(failure: &SourceError, weighs_usage: bool) -> Diagnosis {
     let remedy = match failure {
         SourceError::Prometheus { .. } => "run a query of the policy by hand",
         SourceError::Absent { .. }
@@ -121,7 +127,8 @@ fn usage_source(failure: &SourceError) -> Diagnosis {
         | SourceError::Slow { .. }
         | SourceError::Failed { .. } => "`kubectl top nodes` shows whether metrics-server answers",
     };
-    Diagnosis::failure("usage-source", failure.to_string(), remedy)
+    let severity = if weighs_usage { Severity::Failure } else { Severity::Warning };
+    Diagnosis { severity, ..Diagnosis::failure("usage-source", failure.to_string(), remedy) }
 }
 
 /// Asks the API server for its version and for the rights of the account.
@@ -173,9 +180,11 @@ fn server_version(release: KubernetesRelease, steers: bool) -> Diagnosis {
 
 async fn rights(args: &DoctorArgs, client: &Client, policy: &Policy) -> Diagnosis {
     let (shared, approves) = (&args.shared, policy.approval.required);
+    let lease_namespace = args.leader_elect_resource_namespace.as_deref();
     let own = OwnObjects {
         namespace: &shared.namespace,
         lease: &args.leader_elect_resource_name,
+        lease_namespace: lease_namespace.unwrap_or(&shared.namespace),
         ledger: &shared.ledger,
         proposal: approves.then_some(&shared.proposal),
     };

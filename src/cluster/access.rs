@@ -65,10 +65,12 @@ struct RoleRule {
 /// The objects that an instance writes.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnObjects<'n> {
-    /// Their namespace.
+    /// The namespace of the ledger and the proposal.
     pub namespace: &'n str,
     /// The name of the Lease.
     pub lease: &'n str,
+    /// The namespace of the Lease.
+    pub lease_namespace: &'n str,
     /// The name of the ledger.
     pub ledger: &'n str,
     /// The name of the proposal; `None` if the policy requires no approval.
@@ -84,8 +86,8 @@ pub fn needed(own: OwnObjects<'_>, steers: bool) -> Vec<NeededRight> {
         // The files are part of the program, and a test reads them.
         let roles: Vec<RoleManifest> = serde_saphyr::from_multiple(file).unwrap_or_default();
         for role in roles {
-            let within = (role.kind == "Role").then_some(own.namespace);
             for rule in &role.rules {
+                let within = (role.kind == "Role").then(|| rule.namespace(own));
                 rights.extend(rule.rights(within, own));
             }
         }
@@ -94,6 +96,12 @@ pub fn needed(own: OwnObjects<'_>, steers: bool) -> Vec<NeededRight> {
 }
 
 impl RoleRule {
+    /// The namespace of the objects that the rule names.
+    fn namespace<'n>(&self, own: OwnObjects<'n>) -> &'n str {
+        let is_of_lease = self.resource_names.iter().any(|name| name == LEASE);
+        if is_of_lease { own.lease_namespace } else { own.namespace }
+    }
+
     fn rights(&self, namespace: Option<&str>, own: OwnObjects<'_>) -> Vec<NeededRight> {
         let used = self.resource_names.iter().filter_map(|name| match name.as_str() {
             LEASE => Some(own.lease),
@@ -213,6 +221,7 @@ mod tests {
     const OWN: OwnObjects<'_> = OwnObjects {
         namespace: "balance",
         lease: "own-lease",
+        lease_namespace: "locks",
         ledger: "own-ledger",
         proposal: None,
     };
@@ -245,6 +254,18 @@ mod tests {
         }
         assert!(!rights.contains(&"patch nodes".to_owned()));
         assert!(names(true).contains(&"patch nodes".to_owned()));
+    }
+
+    #[test]
+    fn the_lease_may_be_in_another_namespace_than_the_ledger() {
+        let needed = needed(OWN, false);
+        let namespaces = |resource: &str| -> Vec<Option<&str>> {
+            let of_it = needed.iter().filter(|right| right.resource == resource);
+            of_it.map(|right| right.namespace.as_deref()).collect()
+        };
+        assert_eq!(namespaces("leases"), [Some("locks"); 2]);
+        assert_eq!(namespaces("configmaps"), [Some("balance"); 2]);
+        assert_eq!(namespaces("pods/eviction"), [None]);
     }
 
     #[tokio::test]

@@ -31,6 +31,14 @@ pub fn denied(verb: &str, object: &str, why: &str) -> String {
     format!("cannot {verb} {object}: {remedy}: {why}")
 }
 
+/// Whether the API server says that a webhook or an admission policy denies a request. The status
+/// of such an answer says nothing, because each of them chooses it (`pkg/admission/plugin/webhook`
+/// and `pkg/admission/plugin/policy`).
+pub fn is_denied_by_admission(message: &str) -> bool {
+    let words = ["admission webhook \"", "ValidatingAdmissionPolicy '"];
+    words.iter().any(|words| message.contains(words))
+}
+
 /// A message behind a colon; nothing if it is empty.
 pub fn after_colon(message: &str) -> String {
     if message.is_empty() { String::new() } else { format!(": {message}") }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::model::plan::{Move, Outcome};
 
 use super::client::{TIMEOUT, error_message};
-use super::error_text::one_line;
+use super::error_text::{is_denied_by_admission, one_line};
 
 /// The words of KubeVirt's webhook about a virtual machine that it migrates.
 const TRIGGERED: &str = "Eviction triggered evacuation";
@@ -125,12 +125,14 @@ fn outcome(answer: &Answer, body: &[u8]) -> Outcome {
     }
     let why = message(&status);
     match status.code {
+        429 | 500 if is_deferred(&why) => Outcome::Deferred(why),
+        // It concerns this pod, and perhaps others like it.
+        400..500 if is_denied_by_admission(&status.message) => Outcome::Refused(why),
         404 => Outcome::Gone,
         // The uid precondition failed: another pod has the name now.
         409 => Outcome::Changed,
         // It concerns the connection, so the other pods of the plan would fail too.
         401 => Outcome::Unauthorized(why),
-        429 | 500 if is_deferred(&why) => Outcome::Deferred(why),
         // The server says so itself, and a webhook gives no reason.
         429 if names_budget(&status) => Outcome::OverBudget(why),
         429 if status.reason == "TooManyRequests" => {
@@ -139,14 +141,13 @@ fn outcome(answer: &Answer, body: &[u8]) -> Outcome {
             let wait = told.map(|seconds| Duration::from_secs(seconds.into()).min(LONGEST_WAIT));
             Outcome::Throttled(why, answer.retry_after.or(wait))
         }
-        // A proxy gave up or responded instead of the API server. The eviction may have succeeded
-        // behind it.
-        0 | 408 | 502 | 504 => Outcome::Unanswered(why),
+        408 => Outcome::Unanswered(why),
         403 if why.contains(DENIED) => Outcome::Forbidden(why),
-        // A webhook or an admission policy. It concerns this pod, and perhaps others like it.
+        // It concerns this pod too, as far as is known.
         400..500 => Outcome::Refused(why),
         _ if BEFORE_DELETION.iter().any(|words| why.contains(words)) => Outcome::Failed(why),
-        // Such as an error of etcd. The pod may be deleted all the same.
+        // An error of etcd, or a proxy gave up or responded instead of the API server. The pod may
+        // be deleted all the same.
         _ => Outcome::Unanswered(why),
     }
 }
@@ -365,6 +366,25 @@ pub(crate) mod tests {
         {
             let (client, _) = fake(move |_, _, _| status(403, message)).await;
             assert_eq!(evict(&client, &planned(), None).await.code(), code);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_denial_concerns_one_pod_whatever_its_status() {
+        let by_webhook = "admission webhook \"guard.example.com\" denied the request: not now";
+        let by_policy = "pods \"web-1\" is forbidden: ValidatingAdmissionPolicy 'p' with binding \
+            'b' denied request: not now";
+        for message in [by_webhook, by_policy] {
+            for code in [400, 401, 403, 404, 408, 409, 413, 422, 429, 502, 504] {
+                let (client, _) = fake(move |_, _, _| status(code, message)).await;
+                let outcome = evict(&client, &planned(), None).await;
+                let expected = if code < 500 { "refused" } else { "failed" };
+                // A policy has a status below 500.
+                if code < 500 || message == by_webhook {
+                    assert_eq!(outcome.code(), expected, "{code}");
+                    assert_eq!(outcome.ends_the_plan(), None);
+                }
+            }
         }
     }
 

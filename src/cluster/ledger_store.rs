@@ -29,6 +29,8 @@ pub struct LedgerStore {
     seen: Option<ConfigMap>,
     /// The ledger as last read or written.
     base: Ledger,
+    /// Whether the last read has found a ledger.
+    found: bool,
     /// Why the stored ledger may differ from `base`; `None` if it does not.
     uncertain: Option<String>,
 }
@@ -121,6 +123,7 @@ impl LedgerStore {
             name: name.to_owned(),
             seen: None,
             base: Ledger::default(),
+            found: false,
             uncertain: None,
         }
     }
@@ -143,6 +146,7 @@ impl LedgerStore {
             })?,
             None => Ledger::default(),
         };
+        self.found = text(KEY).is_some();
         let starts = text(STARTS_KEY).map(|text| StartTimes::parse(text));
         let ledger = ledger.with_starts(starts.unwrap_or_default());
         self.seen = found.map(without_text);
@@ -154,6 +158,8 @@ impl LedgerStore {
     pub async fn merge(&mut self, ours: &Ledger) -> Result<Ledger, StoreError> {
         let base = self.base.clone();
         let theirs = self.load().await?;
+        // A ledger that was deleted as a whole does not say which of its parts were removed.
+        let base = if self.found { base } else { Ledger::default() };
         Ok(ours.merged(&base, &theirs))
     }
 
@@ -271,6 +277,7 @@ fn without_text(mut map: ConfigMap) -> ConfigMap {
 mod tests {
     use super::*;
     use crate::cluster::client::tests::{ApiRequests, client_of, fake, status};
+    use crate::model::record::Fact;
     use serde_json::{Value, json};
     use std::sync::{Arc, Mutex};
 
@@ -371,6 +378,34 @@ mod tests {
             kept.lock().unwrap().as_ref().unwrap()["data"],
             json!({"ledger.json": ledger("two").write()})
         );
+    }
+
+    /// As when somebody deletes the ConfigMap and applies the manifests again.
+    #[tokio::test]
+    async fn a_deleted_ledger_takes_no_line_of_the_record_along() {
+        let (client, _, kept) = server().await;
+        let mut ledger = ledger("one");
+        ledger.add_fact(Fact {
+            id: "u-1/evicted".to_owned(),
+            kind: "io.evenkeel.eviction.v1".to_owned(),
+            time: "2026-11-21T12:00:00Z".parse().unwrap(),
+            subject: "shop/web-1".to_owned(),
+            data: json!({}),
+            possibly_repeated: false,
+        });
+        let mut store = store(&client);
+        store.save(&ledger).await.unwrap();
+        *kept.lock().unwrap() = Some(json!({"metadata": {"resourceVersion": "9"}}));
+        assert!(matches!(store.save(&ledger).await, Err(StoreError::Conflict(_))));
+        let merged = store.merge(&ledger).await.unwrap();
+        assert_eq!(merged.facts().len(), 1);
+        store.save(&merged).await.unwrap();
+        // A line that another process has written stays removed.
+        let written = super::tests::ledger("one");
+        let mut other = super::tests::store(&client);
+        other.load().await.unwrap();
+        other.save(&written).await.unwrap();
+        assert_eq!(store.merge(&merged).await.unwrap().facts(), []);
     }
 
     #[tokio::test]

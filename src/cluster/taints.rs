@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::model::plan::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerValue};
 
 use super::client::{TIMEOUT, error_message, status_code};
+use super::error_text::is_denied_by_admission;
 
 /// How often a write is tried while others change the node between read and write.
 const ATTEMPTS: usize = 5;
@@ -141,9 +142,9 @@ async fn checked<T>(request: impl Future<Output = Result<T, Error>>) -> Result<T
     };
     let why = error_message(&error);
     Err(match status_code(&error) {
+        Some(_) if is_denied_by_admission(&why) => TaintError::Final(SteerOutcome::Forbidden(why)),
         Some(409) => TaintError::Conflict,
         Some(404) => TaintError::Final(SteerOutcome::Unneeded),
-        // 422 is the default of a ValidatingAdmissionPolicy.
         Some(403 | 422) => TaintError::Final(SteerOutcome::Forbidden(why)),
         Some(_) => TaintError::Final(SteerOutcome::Failed(why)),
         None => TaintError::Final(SteerOutcome::Unanswered(why)),
@@ -270,19 +271,20 @@ mod tests {
 
     #[tokio::test]
     async fn each_status_has_its_outcome() {
-        for (code, expected) in [
-            (403, SteerOutcome::Forbidden("m".to_owned())),
-            (422, SteerOutcome::Forbidden("m".to_owned())),
-            (404, SteerOutcome::Unneeded),
-            (500, SteerOutcome::Failed("m".to_owned())),
+        let denied = "admission webhook \"v\" denied the request: not this node";
+        for (code, message, expected) in [
+            (403, "m", SteerOutcome::Forbidden("m".to_owned())),
+            (422, "m", SteerOutcome::Forbidden("m".to_owned())),
+            (404, "m", SteerOutcome::Unneeded),
+            (500, "m", SteerOutcome::Failed("m".to_owned())),
+            // The default of a webhook, and one that it may choose.
+            (400, denied, SteerOutcome::Forbidden(denied.to_owned())),
+            (409, denied, SteerOutcome::Forbidden(denied.to_owned())),
         ] {
-            let (client, _) =
-                fake(
-                    move |method, _, _| {
-                        if method == "GET" { (200, node(&[])) } else { status(code, "m") }
-                    },
-                )
-                .await;
+            let answer = move |method: &str, _: &str, _: &str| {
+                if method == "GET" { (200, node(&[])) } else { status(code, message) }
+            };
+            let (client, _) = fake(answer).await;
             assert_eq!(steer(&client, &add()).await, expected);
         }
         assert_eq!(steer(&client_of("http://127.0.0.1:1"), &add()).await.code(), "unanswered");

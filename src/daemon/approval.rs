@@ -6,7 +6,7 @@ use tracing::{info, warn};
 use crate::cluster::failures::Request;
 use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::model::approval::{Proposal, ProposedMove};
-use crate::model::plan::Plan;
+use crate::model::plan::{Outcome, Plan};
 use crate::model::record::{APPROVAL, EventDetails};
 use crate::model::snapshot::Snapshot;
 use crate::values::text::{agree, count, list};
@@ -56,8 +56,8 @@ impl Cycle<'_> {
         }
         let read = self.daemon.approvals.store.read();
         let read = self.daemon.stop.run_until_cancelled(read).await?;
-        self.record_request(&read);
-        let stored = read.ok()?;
+        // Without an error nothing is recorded yet: one of the last write would seem to have ended.
+        let stored = read.inspect_err(|error| self.record_request(Err(error))).ok()?;
         if let Some(proposal) = stored.proposal_if_approved() {
             self.approve(proposal, stored.approved_by.as_deref());
         } else if let Some(asked) = stored.proposal.as_ref().filter(|p| self.is_valid(p)) {
@@ -92,7 +92,7 @@ impl Cycle<'_> {
             return;
         };
         let is_recorded = self.daemon.approvals.recorded.as_ref() == Some(&proposal.id);
-        let is_spent = !plan.moves.is_empty() || !leaves_open(plan, proposal, snapshot);
+        let is_spent = !plan.moves.is_empty() || !self.leaves_open(plan, proposal, snapshot);
         if is_recorded || !is_spent {
             return;
         }
@@ -117,10 +117,19 @@ impl Cycle<'_> {
         proposal.check(expires, self.started.wall()).is_ok()
     }
 
-    fn record_request<T>(&self, result: &Result<T, String>) {
-        let failures = self.daemon.cluster.failures();
-        let result = result.as_ref().map(drop).map_err(String::as_str);
-        failures.record(Request::Proposal, result);
+    /// Returns true if a later plan may make an eviction of a proposal about which this one could
+    /// not decide. Outside of the windows no plan can, so that a person may answer in the daytime
+    /// about evictions of the night.
+    fn leaves_open(&self, plan: &Plan, proposal: &Proposal, snapshot: &Snapshot) -> bool {
+        let is_closed = self.engine.policy().windows.closed_for(self.started.wall()).is_some();
+        let is_made = |one: &ProposedMove| plan.moves.iter().any(|made| made.uid == one.uid);
+        let is_open = |one: &ProposedMove| is_closed || plan.leaves_open(one);
+        let mut moves = proposal.moves.iter();
+        moves.any(|one| one.stays(snapshot) && !is_made(one) && is_open(one))
+    }
+
+    fn record_request(&self, result: Result<(), &str>) {
+        self.daemon.cluster.failures().record(Request::Proposal, result);
     }
 
     /// Logs the approved evictions that the plan does not make.
@@ -134,36 +143,42 @@ impl Cycle<'_> {
     ///
     /// An earlier proposal stays until it expires, is carried out, or none of its evictions is
     /// wanted any more, so that a person has time to read it. A plan that cannot know that, as
-    /// after a start or during a pause, leaves it as it is, and its approval too.
+    /// after a start, during a pause or outside of the windows, leaves it as it is, and its
+    /// approval too. So does one that is not tried, because all evictions have been stopped since.
     pub(super) async fn propose(
         &mut self,
         stored: StoredProposal,
         snapshot: &Snapshot,
         plan: &Plan,
+        outcomes: &[Outcome],
     ) {
+        let counts = plan.moves.is_empty() || outcomes.iter().any(is_tried);
         let is_wanted = |proposal: &Proposal| {
             let mut moves = proposal.moves.iter();
             moves.any(|one| plan.proposed.iter().any(|m| m.uid == one.uid))
         };
         let stays = |proposal: &&Proposal| {
             let waits = || stored.proposal_if_approved().is_none() && is_wanted(proposal);
-            self.is_valid(proposal) && (leaves_open(plan, proposal, snapshot) || waits())
+            let is_open = || self.leaves_open(plan, proposal, snapshot);
+            self.is_valid(proposal) && (!counts || is_open() || waits())
         };
         if let Some(proposal) = stored.proposal.as_ref().filter(stays) {
             self.daemon.approvals.waiting = Some(proposal.clone());
-            return;
+            return self.record_request(Ok(()));
         }
         let proposal = Some(plan.proposal()).filter(|proposal| !proposal.moves.is_empty());
         self.daemon.approvals.waiting.clone_from(&proposal);
-        let is_same = proposal.is_none() && stored.proposal.is_none();
-        if is_same || !self.daemon.lead.holds() {
+        if proposal.is_none() && stored.proposal.is_none() {
+            return self.record_request(Ok(()));
+        }
+        if !self.daemon.lead.holds() {
             return;
         }
         let written = self.daemon.approvals.store.write(stored, proposal.as_ref());
         let Some(written) = self.daemon.stop.run_until_cancelled(written).await else {
             return;
         };
-        self.record_request(&written);
+        self.record_request(written.as_ref().copied().map_err(String::as_str));
         if let (Ok(()), Some(proposal)) = (written, proposal) {
             let (id, evictions) = (&proposal.id, count(proposal.moves.len(), "eviction"));
             let wait = agree(proposal.moves.len(), "waits", "wait");
@@ -175,16 +190,13 @@ impl Cycle<'_> {
     }
 }
 
-fn name_of(by: Option<&str>) -> &str {
-    by.unwrap_or("a person without a name")
+/// Returns false if nothing was evicted any more when it was the turn of this eviction.
+fn is_tried(outcome: &Outcome) -> bool {
+    if let Outcome::Untried(why) = outcome { !why.ends_the_plan() } else { true }
 }
 
-/// Returns true if a later plan may make an eviction of a proposal about which this one could not
-/// decide.
-fn leaves_open(plan: &Plan, proposal: &Proposal, snapshot: &Snapshot) -> bool {
-    let is_made = |one: &ProposedMove| plan.moves.iter().any(|made| made.uid == one.uid);
-    let mut moves = proposal.moves.iter();
-    moves.any(|one| one.stays(snapshot) && !is_made(one) && plan.leaves_open(one))
+fn name_of(by: Option<&str>) -> &str {
+    by.unwrap_or("a person without a name")
 }
 
 #[cfg(test)]

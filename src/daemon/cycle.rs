@@ -54,6 +54,8 @@ impl<'d> Cycle<'d> {
         }
         // Those of a policy that was just reloaded have no answers yet.
         self.daemon.refresh_guards(self.engine).await;
+        // An instance that has just begun to lead may have asked before.
+        self.daemon.note_stops(self.engine);
         self.daemon.exchange_facts(self.engine);
         let snapshot = self.snapshot();
         let observed = spans::settle().in_scope(|| self.settle(&snapshot));
@@ -73,8 +75,8 @@ impl<'d> Cycle<'d> {
         }
         let decided = self.engine.ledger().clone();
         let made = self.make(&snapshot, &plan).await;
-        if let (Some(stored), true) = (stored, made.is_ok()) {
-            self.propose(stored, &snapshot, &plan).await;
+        if let (Some(stored), Ok(outcomes)) = (stored, &made) {
+            self.propose(stored, &snapshot, &plan, outcomes).await;
         }
         // Each takes as long as a decision, and after 30 s a plan evicts nothing more.
         if !self.daemon.stop.is_cancelled() {

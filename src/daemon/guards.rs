@@ -38,17 +38,20 @@ impl Daemon {
     }
 
     /// Logs and records the evictions that guards stop, if they have changed.
-    fn note_stops(&mut self, engine: &mut Engine) {
+    pub(super) fn note_stops(&mut self, engine: &mut Engine) {
         let now = clock::now();
-        let changes = self.log_state.log_guards(engine.guards().stops(now), now);
+        let stops = engine.guards().stops(now);
+        self.log_state.log_guards(&stops);
         // The leader records, so that each change has one line. A dry run records nothing.
-        if self.lead.holds() && !engine.policy().dry_run {
-            for fact in changes {
-                engine.keep_fact(fact);
-            }
-            // Here too, because a cycle that is skipped saves no ledger.
-            self.limit_facts(engine);
+        if !self.lead.holds() || engine.policy().dry_run {
+            self.log_state.forget_recorded_guards();
+            return;
         }
+        for fact in self.log_state.record_guards(&stops, now) {
+            engine.keep_fact(fact);
+        }
+        // Here too, because a cycle that is skipped saves no ledger.
+        self.limit_facts(engine);
     }
 
     /// Asks the guards again if their answers are as old as a poll.

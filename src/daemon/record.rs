@@ -23,7 +23,7 @@ use crate::policy::Policy;
 
 use super::Daemon;
 use super::cycle::Cycle;
-use super::stop::LAST_LINES;
+use super::stop::{LAST_LINES, LINES_OF_A_RUN};
 use crate::telemetry::metrics::{LineResult, Metrics};
 
 pub mod http_sink;
@@ -253,8 +253,17 @@ impl Daemon {
         if engine.policy().dry_run || !self.lead.holds() {
             return;
         }
+        // Nothing presses a single run, and a Job has no successor that would write its lines.
+        self.stop.run_until_cancelled(recorder.flush(LINES_OF_A_RUN)).await;
         recorder.flush(LAST_LINES).await;
         recorder.exchange(engine, false);
+        let lines = engine.ledger().facts().len();
+        if lines > 0 {
+            warn!(
+                lines,
+                "lines of the record are left in the ledger; the next process writes them"
+            );
+        }
         if !self.store.holds(engine.ledger())
             && let Err(error) = Cycle::new(self, engine).save().await
         {

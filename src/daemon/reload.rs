@@ -112,6 +112,9 @@ impl Daemon {
             // A dry run changes no node and holds no Lease, so neither may stay behind.
             self.resign(engine).await;
             self.lead = LeaderRole::default();
+        } else if !was_dry && policy.node_selector != engine.policy().node_selector {
+            // The taints of nodes that are no longer selected count as those of another instance.
+            self.release(engine).await;
         }
         if policy.usage != engine.policy().usage {
             self.usage = UsagePoller::new(&policy.usage, self.cluster.client());
@@ -187,11 +190,16 @@ impl Daemon {
 mod tests {
     use std::sync::{Arc, Mutex};
 
+    use serde_json::json;
     use tokio::time::Instant;
 
     use super::*;
+    use crate::cluster::client::tests::fake;
     use crate::daemon::fixture::client;
     use crate::model::ledger::Ledger;
+    use crate::model::plan::STEERING_KEY;
+    use crate::model::snapshot::import;
+    use crate::model::snapshot::objects::ObjectKind;
     use crate::telemetry::metrics::ExpositionFormat;
 
     const FIRST: &str =
@@ -239,6 +247,30 @@ mod tests {
         let failing: Vec<String> = failures.lasting().into_iter().map(|one| one.request).collect();
         assert_eq!(failing, ["ledger"]);
         assert!(!daemon.metrics.text(ExpositionFormat::Classic).contains("source_in_use{"));
+    }
+
+    /// Neither this instance nor another one would remove them later.
+    #[tokio::test]
+    async fn a_policy_that_selects_other_nodes_leaves_no_taint_behind() {
+        let node = json!({"metadata": {"name": "n1"}, "spec": {"taints": [
+            {"key": STEERING_KEY, "value": "hot", "effect": "PreferNoSchedule"}]}});
+        let object = import::json(ObjectKind::Node, node.to_string().as_bytes()).unwrap();
+        let (client, asked) = fake(move |method, _, _| {
+            let list = json!({"metadata": {}, "items": [node]});
+            (200, if method == "GET" { list.to_string() } else { node.to_string() })
+        })
+        .await;
+        let first = parse(FIRST).unwrap();
+        let mut daemon = Daemon::fake(&client, &first);
+        daemon.cluster.apply([object]);
+        let mut engine = Engine::new(first, Ledger::default());
+        let mut patches = async |text: &str| {
+            daemon.change_policy(&mut engine, parse(text).unwrap()).await;
+            let asked = asked.lock().unwrap();
+            asked.iter().filter(|(method, ..)| method == "PATCH").count()
+        };
+        assert_eq!(patches(&FIRST.replace("kind", "interval: 9m, kind")).await, 0);
+        assert_eq!(patches(&FIRST.replace("kind", "nodeSelector: 'pool=a', kind")).await, 1);
     }
 
     #[test]

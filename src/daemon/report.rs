@@ -30,6 +30,8 @@ pub struct LogState {
     unknown: Vec<UnknownObjects>,
     /// Evictions that guards stop.
     stopped: Vec<GuardStop>,
+    /// Those of which the record has a line by this instance since it leads.
+    recorded: Vec<GuardStop>,
 }
 
 /// Nodes that are left alone for the same reason.
@@ -71,36 +73,70 @@ impl LogState {
     }
 }
 
+/// A change of the evictions that guards stop.
+struct GuardChange<'s> {
+    stop: &'s GuardStop,
+    /// Whether the guard begins to stop them, and not ceases.
+    begins: bool,
+}
+
+impl GuardChange<'_> {
+    fn message(&self) -> String {
+        if self.begins {
+            return self.stop.to_string();
+        }
+        format!("guard {} no longer stops {}", self.stop.guard, self.stop.target)
+    }
+
+    /// Returns what the record says about it.
+    fn fact(&self, now: Timestamp) -> Fact {
+        let outcome = if self.begins { "stopped" } else { "resumed" };
+        let event = EventDetails { outcome: outcome.to_owned(), message: self.message() };
+        event.fact(GUARD, &format!("{}/{}", self.stop.guard, self.stop.target), now)
+    }
+}
+
+fn changes<'s>(before: &'s [GuardStop], after: &'s [GuardStop]) -> Vec<GuardChange<'s>> {
+    let has = |all: &[GuardStop], stop: &GuardStop| {
+        let mut all = all.iter();
+        all.any(|other| other.guard == stop.guard && other.target == stop.target)
+    };
+    // A guard without an answer stops more than before.
+    let still = |stop: &GuardStop| {
+        let mut same = after.iter().filter(|other| other.guard == stop.guard);
+        same.any(|other| other.target.covers(&stop.target))
+    };
+    let begun = after.iter().filter(|stop| !has(before, stop));
+    let begun = begun.map(|stop| GuardChange { stop, begins: true });
+    let ended = before.iter().filter(|stop| !still(stop));
+    begun.chain(ended.map(|stop| GuardChange { stop, begins: false })).collect()
+}
+
 impl LogState {
-    /// Logs the evictions that guards stop, if they have changed. Returns the changes for the
-    /// record.
-    pub(super) fn log_guards(&mut self, stops: Vec<GuardStop>, now: Timestamp) -> Vec<Fact> {
-        let has = |all: &[GuardStop], stop: &GuardStop| {
-            let mut all = all.iter();
-            all.any(|other| other.guard == stop.guard && other.target == stop.target)
-        };
-        let mut facts = Vec::new();
-        let mut note = |stop: &GuardStop, outcome: &str, message: String| {
-            let outcome = outcome.to_owned();
-            let event = EventDetails { outcome, message };
-            facts.push(event.fact(GUARD, &format!("{}/{}", stop.guard, stop.target), now));
-        };
-        for stop in stops.iter().filter(|stop| !has(&self.stopped, stop)) {
-            warn!(guard = stop.guard, code = stop.cause.code(), "{stop}");
-            note(stop, "stopped", stop.to_string());
+    /// Logs the evictions that guards stop, if they have changed.
+    pub(super) fn log_guards(&mut self, stops: &[GuardStop]) {
+        for change in changes(&self.stopped, stops) {
+            let (guard, message) = (&change.stop.guard, change.message());
+            if change.begins {
+                warn!(guard, code = change.stop.cause.code(), "{message}");
+            } else {
+                info!(guard, "{message}");
+            }
         }
-        // A guard without an answer stops more than before.
-        let still = |stop: &&GuardStop| {
-            let mut same = stops.iter().filter(|other| other.guard == stop.guard);
-            same.any(|other| other.target.covers(&stop.target))
-        };
-        for stop in self.stopped.iter().filter(|stop| !still(stop)) {
-            let message = format!("guard {} no longer stops {}", stop.guard, stop.target);
-            info!(guard = stop.guard, "{message}");
-            note(stop, "resumed", message);
-        }
-        self.stopped = stops;
+        self.stopped = stops.to_vec();
+    }
+
+    /// Returns what the record says about the evictions that guards stop, if they have changed
+    /// since this instance records.
+    pub(super) fn record_guards(&mut self, stops: &[GuardStop], now: Timestamp) -> Vec<Fact> {
+        let facts = changes(&self.recorded, stops).iter().map(|change| change.fact(now)).collect();
+        self.recorded = stops.to_vec();
         facts
+    }
+
+    /// Forgets what the record says of guards, because another instance records from now on.
+    pub(super) fn forget_recorded_guards(&mut self) {
+        self.recorded.clear();
     }
 }
 
@@ -319,8 +355,8 @@ mod tests {
         // How many facts say that the second stop follows, or that the first has ended.
         let facts = |next: GuardStop| {
             let mut state = LogState::default();
-            state.log_guards(vec![stop("errors", &web)], Timestamp::UNIX_EPOCH);
-            state.log_guards(vec![next], Timestamp::UNIX_EPOCH).len()
+            state.record_guards(&[stop("errors", &web)], Timestamp::UNIX_EPOCH);
+            state.record_guards(&[next], Timestamp::UNIX_EPOCH).len()
         };
         assert_eq!(facts(stop("errors", &web)), 0);
         assert_eq!(facts(stop("errors", &all)), 1);

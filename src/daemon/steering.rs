@@ -199,10 +199,12 @@ impl Daemon {
         }
     }
 
-    /// Removes all our taints at the end of the program, because no other process would. One that
-    /// another instance may count on stays: this one removes none after it has lost the lead.
+    /// Removes all our taints at the end of the program, or before the policy selects other nodes,
+    /// because no other process would. One that another instance may count on stays: this one
+    /// removes none after it has lost the lead.
     pub(super) async fn release(&mut self, engine: &Engine) {
-        let mut all = steering::release(&self.cluster.snapshot(engine.policy().resources()));
+        let policy = engine.policy();
+        let mut all = steering::release(&self.cluster.snapshot(policy.resources()), policy);
         // A watch may not show a taint yet that was added moments ago.
         let unseen = self.steered.nodes.iter().filter(|node| !all.iter().any(|s| s.node == **node));
         let remove = |node: &String| Steer {

@@ -14,6 +14,8 @@ pub(super) const GRACE: Duration = Duration::from_secs(4);
 pub(super) const LONGEST_RELEASE: Duration = Duration::from_secs(6);
 /// Time to write the last lines of the record, before the Lease is released.
 pub(super) const LAST_LINES: Duration = Duration::from_secs(2);
+/// Time to write the lines of a single run, which ends without being stopped.
+pub(super) const LINES_OF_A_RUN: Duration = Duration::from_secs(30);
 /// Time to write the last events.
 pub(super) const LAST_EVENTS: Duration = Duration::from_secs(2);
 

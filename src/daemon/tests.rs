@@ -8,7 +8,9 @@ use tokio::time::{Instant, timeout};
 
 use super::cycle::tests::violating_pods;
 use super::fixture::client;
-use super::run_loop;
+use super::{Daemon, run_loop};
+use crate::decide::engine::Engine;
+use crate::model::ledger::Ledger;
 use crate::policy::Policy;
 
 /// Polls fall due every 15 s and cycles every 55 s, so that a cycle usually falls due a few seconds
@@ -44,4 +46,27 @@ async fn a_cycle_polls_first_what_is_due_soon() {
     };
     assert_eq!(times("/eviction"), [0, 55, 110]);
     assert_eq!(times("/v1beta1/nodes"), [0, 15, 30, 45, 55, 70, 85, 100, 110]);
+}
+
+/// An alert would otherwise fire for ever in a cluster without metrics-server.
+#[tokio::test(start_paused = true)]
+async fn a_source_that_no_decision_needs_is_not_reported_as_failing() {
+    for (strategy, expected) in [
+        ("removeDuplicates: {}", 0),
+        ("lowNodeUtilization: {thresholds: {cpu: 20%}, targetThresholds: {cpu: 50%}}", 1),
+        // Its ceilings are by usage, as far as that is known.
+        ("highNodeUtilization: {basis: requests, thresholds: {cpu: 20%}}", 1),
+    ] {
+        let text =
+            format!("{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{strategy}]}}");
+        let policy = Policy::parse("p", &text).unwrap();
+        let client = client(|_| async { "no metrics".to_owned() });
+        let mut daemon = Daemon::fake(&client, &policy);
+        let mut engine = Engine::new(policy, Ledger::default());
+        for _ in 0..2 {
+            assert!(!daemon.observe(&mut engine).await);
+            tokio::time::advance(Duration::from_secs(60)).await;
+        }
+        assert_eq!(daemon.cluster.failures().lasting().len(), expected, "{strategy}");
+    }
 }

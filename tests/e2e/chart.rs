@@ -568,11 +568,14 @@ fn mistakes_in_values_are_refused_with_the_reason() {
 
 #[test]
 fn the_test_of_a_release_examines_what_the_release_uses() {
-    let values = json!({"cmdOptions": {"exact": null}, "image": {"pullPolicy": "Never"}});
+    let values = json!({"cmdOptions": {"exact": null}, "image": {"pullPolicy": "Never"},
+        "leaderElection": {"resourceNamespace": "ops"}});
     let pod = of_kind(&rendered_with_hooks(&values), "Pod");
     let container = &pod["spec"]["containers"][0];
     let args = container["args"].as_array().unwrap();
-    for arg in ["doctor", "--exact", "--leader-elect-resource-name=evenkeel"] {
+    let lease = ["name=evenkeel", "namespace=ops"];
+    let lease = lease.map(|part| format!("--leader-elect-resource-{part}"));
+    for arg in ["doctor", "--exact"].into_iter().chain(lease.iter().map(String::as_str)) {
         assert!(args.contains(&json!(arg)), "{arg}: {container}");
     }
     assert_eq!(container["imagePullPolicy"], "Never");

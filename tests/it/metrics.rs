@@ -374,7 +374,8 @@ fn document() -> String {
         this page equal to the catalogue in the program. Ratios are shares of allocatable from 0 \
         to 1; times are in seconds. No\n\
         label contains a pod name or an error message. The number of series depends only on nodes, \
-        pools and resources.\n",
+        pools, resources, guards\n\
+        and `rightsizing.top`; under descheduler's names also on namespaces.\n",
     );
     doc += "\n| metric | type | labels | meaning |\n|---|---|---|---|\n";
     doc += &rows(&catalogue());

@@ -410,6 +410,7 @@ fn untried() -> Vec<Untried> {
         Untried::PausesUnknown(Lack::Forbidden),
         Untried::WrongClock(clock.to_owned()),
         Untried::Unsafe(halts()[1].to_string()),
+        Untried::OutsideWindow,
         Untried::Paused(pause(PauseScope::Namespace)),
         Untried::Guarded(Box::new(stop(web()))),
         Untried::PodChanged,
@@ -432,6 +433,7 @@ fn is_listed_untried(why: &Untried) {
         | Untried::PausesUnknown(_)
         | Untried::WrongClock(_)
         | Untried::Unsafe(_)
+        | Untried::OutsideWindow
         | Untried::Paused(_)
         | Untried::Guarded(_)
         | Untried::PodChanged

@@ -8,7 +8,7 @@ use evenkeel::model::snapshot::facts::{NamespaceFacts, OwnerFacts, PodFacts};
 use evenkeel::model::snapshot::objects::{Object, ObjectKind};
 use evenkeel::policy::Policy;
 
-use crate::it::support::{Cluster, EVEN, noon, parse};
+use crate::it::support::{Cluster, EVEN, after, noon, parse};
 
 /// A plan that moves pods of a workload, which has a pod elsewhere too.
 struct Planned {
@@ -68,6 +68,20 @@ fn why(untried: Option<Untried>) -> String {
 #[test]
 fn a_move_is_made_if_nothing_has_changed() {
     assert_eq!(Planned::by(parse(EVEN)).after(|_| {}), None);
+}
+
+#[test]
+fn no_move_is_made_once_the_window_has_closed() {
+    let windows = "windows: {allow: ['Sat 11:00-12:01']}";
+    let planned = Planned::by(parse(&format!("{windows}\n{EVEN}")));
+    let moves = &planned.plan.moves;
+    let at = |seconds: i64| {
+        let newer = planned.cluster.snapshot(planned.engine.policy());
+        let current = planned.engine.gates_again(moves, newer, after(seconds));
+        planned.engine.recheck(&moves[0], &planned.decided, &current, after(seconds))
+    };
+    assert_eq!([59, 60].map(at), [None, Some(Untried::OutsideWindow)]);
+    assert!(Untried::OutsideWindow.ends_the_plan());
 }
 
 #[test]

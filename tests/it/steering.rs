@@ -209,6 +209,25 @@ fn taints_left_by_an_earlier_policy_or_a_crash_are_removed() {
     ");
 }
 
+/// Another instance balances the nodes of pool b.
+#[test]
+fn taints_of_nodes_that_the_policy_does_not_select_stay() {
+    let cluster = format!(
+        "
+        node n1 labels=pool:a {HOT_TAINT}
+        node n2 labels=pool:a
+        node n3 labels=pool:b {HOT_TAINT}
+          web*6 cpu=100m uses=1
+        node n4 labels=pool:b {EMPTYING_TAINT}
+        "
+    );
+    let policy = format!("nodeSelector: 'pool=a'\n{}", hot());
+    assert_snapshot!(of(&cluster, &policy), @"n1 remove : the node has cooled");
+    let policy = parse(&policy);
+    let released = steering::release(&Cluster::parse(&cluster).snapshot(&policy), &policy);
+    assert_eq!(released.iter().map(|s| &*s.node).collect::<Vec<_>>(), ["n1"]);
+}
+
 #[test]
 fn a_steering_taint_in_another_form_is_corrected() {
     let cluster = "node n1 taint=evenkeel.io/steer=hot:NoSchedule,a=b:NoSchedule\n web*6 cpu=100m \
@@ -658,7 +677,8 @@ fn releasing_removes_every_taint() {
     let cluster = Cluster::parse(&format!(
         "node n1 {HOT_TAINT}\nnode n2 {EMPTYING_TAINT}\nnode n3 taint=a=b:NoSchedule"
     ));
-    let released = steering::release(&cluster.snapshot(&parse(EVEN)));
+    let policy = parse(EVEN);
+    let released = steering::release(&cluster.snapshot(&policy), &policy);
     let lines: Vec<String> =
         released.iter().map(|s| format!("{} {}: {}", s.node, s.action.code(), s.why)).collect();
     assert_snapshot!(lines.join("\n"), @"

@@ -29,7 +29,7 @@ use crate::model::plan::{
     Class, Halt, Refusal, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Verdict,
 };
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
-use crate::policy::{HighNodeUtilization, LowNodeUtilization, Rule};
+use crate::policy::{HighNodeUtilization, LowNodeUtilization, Policy, Rule};
 use crate::values::Ratio;
 
 mod emptying;
@@ -137,7 +137,7 @@ pub fn steer(
     landings: &Landings,
     halted: Option<&Halt>,
 ) -> Vec<Steer> {
-    let tainted = tainted(world.snapshot);
+    let tainted = tainted(world.snapshot, world.policy);
     let policy = &world.policy.steering;
     if tainted.is_empty() && !policy.is_on() {
         return Vec::new();
@@ -188,18 +188,21 @@ fn named(
     named
 }
 
-/// The removal of every steering taint.
-pub fn release(snapshot: &Snapshot) -> Vec<Steer> {
-    let nodes = tainted(snapshot).into_keys().map(|node| snapshot.node(node).name.clone());
+/// The removal of every steering taint of the nodes that the policy selects.
+pub fn release(snapshot: &Snapshot, policy: &Policy) -> Vec<Steer> {
+    let nodes = tainted(snapshot, policy).into_keys();
+    let nodes = nodes.map(|node| snapshot.node(node).name.clone());
     nodes
         .map(|node| Steer { node, action: SteerAction::Remove, why: SteerReason::Ending })
         .collect()
 }
 
-/// The nodes with the steering taint, and its value if it is a known one.
-fn tainted(snapshot: &Snapshot) -> BTreeMap<NodeId, Option<SteerValue>> {
+/// The nodes with the steering taint, and its value if it is a known one. The taints of nodes that
+/// the policy does not select are those of the instance that balances them.
+fn tainted(snapshot: &Snapshot, policy: &Policy) -> BTreeMap<NodeId, Option<SteerValue>> {
     let nodes = snapshot.node_ids().zip(&snapshot.nodes);
     nodes
+        .filter(|(_, node)| policy.selects(&node.labels))
         .filter_map(|(id, node)| {
             let ours = node.taints.iter().find(|taint| taint.key == STEERING_KEY)?;
             Some((id, SteerValue::of(ours)))

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::cluster::client::tests::{fake, status};
+use crate::cluster::clock;
 use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::daemon::Daemon;
 use crate::daemon::cycle::Cycle;
@@ -140,6 +144,17 @@ impl ApprovalFixture {
         self.daemon.approvals.recorded = None;
     }
 
+    /// The policy gets these windows.
+    fn limit_to(&mut self, windows: &str) {
+        let text = format!(
+            "{{apiVersion: evenkeel/v1alpha1, kind: Policy, windows: {windows}, \
+             strategies: [removeDuplicates]}}"
+        );
+        let mut policy = self.engine.policy().clone();
+        policy.windows = Policy::parse("p", &text).unwrap().windows;
+        self.engine.change_policy(policy);
+    }
+
     fn evicted(&self) -> Vec<String> {
         self.server.lock().unwrap().evicted.clone()
     }
@@ -223,6 +238,50 @@ async fn an_approval_is_kept_while_nothing_can_be_decided() {
     fixture.cycle().await;
     assert_eq!(fixture.evicted(), ["web-0", "web-1"]);
     assert_eq!(fixture.written().len(), 1);
+    assert_eq!(fixture.stored().await.approved, None);
+}
+
+/// The windows of a whole week, or of another day than today.
+fn windows(are_open: bool) -> String {
+    let today = clock::now().to_zoned(TimeZone::UTC).strftime("%a").to_string();
+    let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    let position = days.iter().position(|day| *day == today).unwrap();
+    // Not the next day either, which may begin meanwhile.
+    let days = if are_open { "Mon-Sun" } else { days[(position + 3) % 7] };
+    format!("{{allow: [{days}]}}")
+}
+
+#[tokio::test]
+async fn a_proposal_and_its_approval_are_kept_outside_of_the_windows() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    fixture.engine.keep_facts();
+    fixture.cycle().await;
+    let proposal = fixture.proposal().await;
+    fixture.limit_to(&windows(false));
+    fixture.cycle().await;
+    assert_eq!(fixture.proposal().await, proposal);
+    fixture.approve(Some("ada")).await;
+    fixture.cycle().await;
+    assert!(fixture.evicted().is_empty());
+    assert_eq!(fixture.written(), [], "it is not carried out");
+    assert_eq!(fixture.daemon.approvals.waiting.as_ref(), Some(&proposal));
+    fixture.limit_to(&windows(true));
+    fixture.cycle().await;
+    assert_eq!(fixture.evicted(), ["web-0", "web-1"]);
+    assert_eq!(fixture.stored().await.approved, None);
+}
+
+#[tokio::test]
+async fn an_approval_is_kept_while_the_api_server_wants_no_eviction() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    fixture.cycle().await;
+    fixture.approve(Some("ada")).await;
+    fixture.daemon.throttled_until = Some(Instant::now() + Duration::from_secs(60));
+    fixture.cycle().await;
+    assert!(fixture.evicted().is_empty());
+    fixture.daemon.throttled_until = None;
+    fixture.cycle().await;
+    assert_eq!(fixture.evicted(), ["web-0", "web-1"]);
     assert_eq!(fixture.stored().await.approved, None);
 }
 
@@ -316,6 +375,24 @@ async fn an_approval_is_one_fact_while_its_proposal_cannot_be_removed() {
     fixture.take_over().await;
     fixture.cycle().await;
     assert_eq!(fixture.written(), [(id, true)]);
+}
+
+/// It can be read, so nothing else would say why no person is asked.
+#[tokio::test]
+async fn a_proposal_that_cannot_be_written_is_a_lasting_failure() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    let cycle_later = async |fixture: &mut ApprovalFixture, refuses: bool| {
+        fixture.server.lock().unwrap().refuses = refuses;
+        fixture.cycle().await;
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(60)).await;
+        tokio::time::resume();
+        let lasting = fixture.daemon.cluster.failures().lasting();
+        lasting.into_iter().map(|failure| failure.request).collect::<Vec<_>>()
+    };
+    cycle_later(&mut fixture, true).await;
+    assert_eq!(cycle_later(&mut fixture, true).await, ["proposal"]);
+    assert!(cycle_later(&mut fixture, false).await.is_empty());
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use super::{Daemon, ElectionCandidate, ElectionStage, LeaderRole};
 use crate::cluster::client::tests::{ApiRequests, fake, status};
 use crate::cluster::lease::tests::FakeElection;
 use crate::cluster::ledger_store::StoreError;
+use crate::cluster::usage_source::guards::GuardSource;
 use crate::daemon::DaemonError;
 use crate::daemon::cycle::Cycle;
 use crate::decide::engine::Engine;
@@ -228,6 +229,34 @@ async fn an_instance_that_lost_the_lead_writes_no_ledger_and_no_taint() {
         let mut cycle = Cycle::new(&mut fixture.daemon, &mut fixture.engine);
         cycle.change_taints(&taint.iter().collect::<Vec<_>>()).await;
         assert_eq!(fixture.requests("GET", "/nodes"), usize::from(!lost));
+    }
+}
+
+/// The first poll comes before the lead.
+#[tokio::test]
+async fn a_guard_that_stopped_evictions_before_the_lead_has_a_line_with_it() {
+    let url = fixture::guard_server(|| true).await;
+    let mut fixture = LeadFixture::new(stored(LEDGER), 0).await;
+    let text = format!(
+        "{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates], \
+         usage: {{prometheus: {{url: '{url}'}}}}, guards: [{{name: g, query: ALERTS}}]}}"
+    );
+    let policy = Policy::parse("p", &text).unwrap();
+    fixture.daemon.guards = GuardSource::new(&policy);
+    fixture.engine.change_policy(policy);
+    fixture.engine.keep_facts();
+    fixture.daemon.ask_guards(&mut fixture.engine).await;
+    assert!(fixture.engine.ledger().facts().is_empty(), "a standby records nothing");
+    // The stored ledger has no line of an earlier term.
+    for _ in 0..2 {
+        fixture.ruler.lock().unwrap().elect();
+        fixture.daemon.take_lead(&mut fixture.engine).await.unwrap();
+        for _ in 0..2 {
+            Cycle::new(&mut fixture.daemon, &mut fixture.engine).run().await.unwrap();
+        }
+        assert_eq!(fixture.engine.ledger().facts().len(), 1);
+        fixture.ruler.lock().unwrap().depose();
+        fixture.daemon.ask_guards(&mut fixture.engine).await;
     }
 }
 

@@ -405,6 +405,24 @@ fn uids(record: &str) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_single_run_waits_for_its_lines_unless_it_is_stopped() {
+    for (is_stopped, expected) in [(false, 2), (true, 0)] {
+        let written: Arc<Mutex<String>> = Arc::default();
+        let flaky = Flaky { failures: 4, written: Arc::clone(&written) };
+        let sink = Sink::Output(Arc::new(Mutex::new(flaky)));
+        let (mut daemon, recorder, mut engine) = recorder(sink, &["u-1", "u-2"]);
+        recorder.exchange(&mut engine, true);
+        daemon.recorder = Some(recorder);
+        if is_stopped {
+            daemon.stop.cancel();
+        }
+        daemon.finish_record(&mut engine).await;
+        let written = uids(&written.lock().unwrap()).len();
+        assert_eq!((written, engine.ledger().facts().len()), (expected, 2 - expected));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_sink_that_fails_gets_the_same_line_after_growing_pauses() {
     let written: Arc<Mutex<String>> = Arc::default();
     let flaky = Flaky { failures: 4, written: Arc::clone(&written) };

@@ -67,8 +67,9 @@ impl Engine {
     /// Returns the reason why a move must not be made now; `None` if it may be.
     ///
     /// `decided` is the snapshot of the plan and `current` a newer one. The cluster must be
-    /// healthy, no guard may stop the move, the pod and every node where its replacement may land
-    /// must be as they were, and its replacement and its workload must still admit the move.
+    /// healthy, a window must be open, no guard may stop the move, the pod and every node where its
+    /// replacement may land must be as they were, and its replacement and its workload must still
+    /// admit the move.
     pub fn recheck(
         &self,
         planned: &Move,
@@ -79,6 +80,9 @@ impl Engine {
         let CurrentCluster { snapshot: current, refused } = current;
         if let Some(halt) = self.halt(current, now) {
             return Some(Untried::Unsafe(halt.to_string()));
+        }
+        if self.policy.windows.closed_for(now).is_some() {
+            return Some(Untried::OutsideWindow);
         }
         if !is_same_pod(planned, decided, current) {
             return Some(Untried::PodChanged);

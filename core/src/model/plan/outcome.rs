@@ -94,6 +94,9 @@ pub enum Untried {
     /// The cluster has become unhealthy.
     #[error("{0}")]
     Unsafe(String),
+    /// The windows of the policy have closed.
+    #[error("the windows of the policy forbid evictions now")]
+    OutsideWindow,
     /// A person has stopped the evictions of its namespace, or all.
     #[error("{}", .0.sentence())]
     Paused(Pause),
