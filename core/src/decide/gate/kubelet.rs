@@ -18,10 +18,9 @@ const OS: &str = "kubernetes.io/os";
 /// operating system is unknown. Many pods do not name their system. Images are built for one, so a
 /// pod that is Ready needs that of its node, `home`.
 pub(super) fn admits(pod: &Pod, home: Option<&Node>, node: &Node) -> Result<(), OtherSystem> {
-    let mut needed = pod.os.iter().chain(pod.labels.get(OS));
-    let named = needed.find(|needs| node.os.as_ref() != Some(*needs));
     let shown = home.filter(|_| pod.ready && node.os.is_some()).and_then(|home| home.os.as_ref());
-    match named.or_else(|| shown.filter(|needs| node.os.as_ref() != Some(*needs))) {
+    let mut needed = pod.os.iter().chain(pod.labels.get(OS)).chain(shown);
+    match needed.find(|needs| node.os.as_ref() != Some(*needs)) {
         Some(needs) => Err(OtherSystem { needs: needs.clone(), runs: node.os.clone() }),
         None => Ok(()),
     }

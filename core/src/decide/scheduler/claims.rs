@@ -124,13 +124,12 @@ fn unbound(snapshot: &Snapshot, claim: &Claim) -> Option<ClaimFlaw> {
 /// running pod was bound before, so its class may be gone. An empty name means a volume that an
 /// administrator has made.
 pub fn template_flaw(snapshot: &Snapshot, own: &EphemeralClaim) -> Option<ClaimFlaw> {
-    let classes = &snapshot.storage_classes;
+    if snapshot.class_of(own).is_some() {
+        return None;
+    }
     match own.class.as_deref() {
         Some("") => None,
-        Some(name) => (!classes.contains_key(name)).then(|| ClaimFlaw::NoClass(name.to_owned())),
-        None => {
-            let has_default = classes.values().any(|class| class.is_default);
-            (!has_default).then_some(ClaimFlaw::NoDefaultClass)
-        }
+        Some(name) => Some(ClaimFlaw::NoClass(name.to_owned())),
+        None => Some(ClaimFlaw::NoDefaultClass),
     }
 }

@@ -145,7 +145,7 @@ impl Snapshot {
 
     /// Returns the class that a new claim of the pod's template gets. That of an earlier claim says
     /// nothing: the default class may have changed since.
-    fn class_of(&self, own: &EphemeralClaim) -> Option<&StorageClass> {
+    pub fn class_of(&self, own: &EphemeralClaim) -> Option<&StorageClass> {
         self.storage_class(own.class.as_deref())
     }
 
